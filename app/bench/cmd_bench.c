@@ -2,6 +2,7 @@
 // tapline bench: measure this host.
 
 #include <errno.h>
+#include <net/if.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,36 +14,59 @@
 #include <tl_units.h>
 
 #include "app.h"
+#include "bench_rx.h"
 #include "bench_show.h"
 #include "manifest.h"
+#include "rx_show.h"
 
 static const struct tl_option options[] = {
+	{"seconds", 0, "S",
+		"length of each run: of overhead (default 1, at least 0.1), and of each run of bursts; of rx (default 0.25, at "
+		"least 0.01); at most 3600",
+		's'},
+	{"json", 0, NULL,
+		"the results as one JSON object; of overhead: order, residence, wire_round_trip, back_to_back, round_trip, outside, "
+		"wire_to_poll and why that is missing; of rx: host, rungs",
+		'j'},
+	{"html", 0, "FILE", "a page: the four tables of overhead, or a bar per rung and size", 'f',
+		.choices = TL_CHOICES_FILE},
+	TL_OPTION_HELP,
+	{.help = "Of overhead:"},
 	{"rounds", 0, "N",
 		"how often each is run, 6 to 840 (default: the least that is balanced and bounds every difference, 10 to 14)",
 		'n'},
-	{"seconds", 0, "S", "length of each run, and of each run of bursts, 0.1 to 3600 (default 1)", 's'},
 	{"rate", 0, "N", "messages per second, 1 to 1000000 (default 10000)", 'r'},
 	{"payload", 0, "N", "bytes of a message, 8 to 1472 (default 16)", 'p'},
-	{"json", 0, NULL,
-		"the results as one JSON object: order, residence, wire_round_trip, back_to_back, round_trip, outside, wire_to_poll and why that is missing",
-		'j'},
-	{"html", 0, "FILE", "the four tables as a page", 'f', .choices = TL_CHOICES_FILE},
-	TL_OPTION_HELP,
+	{.help = "Of rx:"},
+	{"interface", 'i', "IFACE",
+		"receive what arrives here, and send nothing (default: a sender on a private veth pair)", 'i',
+		.choices = TL_CHOICES_INTERFACE},
+	{"sizes", 0, "N,...", "bytes of the sender's frames without FCS, up to 8 of 60 to 1514 (default 60,512,1514)",
+		'z'},
+	{"rungs", 0, "NAME,...", "only these ways of receiving", 'g'},
+	{"take", 0, NULL, "with -i: AF_XDP rungs may take the frames from the kernel, each for a moment", 't'},
 };
+
+static const char overhead_only[] = "nrp", rx_only[] = "izgt";
 
 const struct tl_command tl_bench_command = {
 	.name = "bench",
-	.summary = "measure what a recording costs on this host",
-	.usage = "bench overhead [options]",
+	.summary = "measure what a recording and what receiving costs on this host",
+	.usage = "bench overhead [options]\n"
+		 "bench rx [options]",
 	.about =
-		"What does a recording cost an echo? Runs the appliance between two network namespaces of its own, multicast in and\n"
-		"TCP out, again and again: without a recording, with one, with an index, with the stamps of the stages, and with\n"
-		"tcpdump or dumpcap on the same interface where they are installed, in an order in which each follows each other one\n"
-		"equally often. Shows the time that a message stays in the appliance, its round trip on the wire, that of the second of\n"
-		"two messages back to back, and the round trip that a client sees; and the differences to the echo alone, with intervals\n"
-		"that hold all of a table together with 95 % confidence. A recording runs after the echo: the first table cannot show it.\n"
-		"Needs root, iproute2 and ethtool. The host should do nothing else meanwhile.",
-	.words = "overhead",
+		"overhead: what does a recording cost an echo? Runs the appliance between two network namespaces of its own,\n"
+		"multicast in and TCP out, again and again: without a recording, with one, with an index, with the stamps of the\n"
+		"stages, and with tcpdump or dumpcap on the same interface where they are installed, in an order in which each\n"
+		"follows each other one equally often. Shows the time that a message stays in the appliance, its round trip on the\n"
+		"wire, that of the second of two messages back to back, and the round trip that a client sees; and the differences\n"
+		"to the echo alone, with intervals that hold all of a table together with 95 % confidence. A recording runs after\n"
+		"the echo: the first table cannot show it.\n\n"
+		"rx: what does receiving a frame cost? Runs each way of receiving that Linux and DPDK have, and a capture to null,\n"
+		"on the same frames: highest rate without loss, CPU time, wake-ups and latency, and why a way differs from the one\n"
+		"before. What the kernel or the driver refuses has the reason in its row.\n\n"
+		"Needs root and iproute2, overhead ethtool as well. The host should do nothing else meanwhile.",
+	.words = "overhead rx",
 	TL_OPTIONS(options),
 };
 
@@ -55,8 +79,11 @@ static void ask_to_stop(int signal_number)
 
 struct options {
 	struct tl_bench_overhead_cfg cfg;
+	struct tl_bench_rx_cfg rx;
+	double seconds; // 0: the benchmark's default
 	const char *html;
-	bool json;
+	bool json, is_rx;
+	char seen[16]; // ids of the options that belong to one benchmark
 };
 
 static bool seconds(const char *text, double *out)
@@ -64,11 +91,11 @@ static bool seconds(const char *text, double *out)
 	char *end;
 
 	*out = strtod(text, &end);
-	return end != text && *end == '\0' && *out >= 0.1 && *out <= 3600;
+	return end != text && *end == '\0' && *out >= 0.01 && *out <= 3600;
 }
 
 // Return NULL, or an error text.
-static const char *set(struct options *o, int option, const char *text)
+static const char *set_overhead(struct options *o, int option, const char *text)
 {
 	uint64_t rounds;
 
@@ -78,23 +105,75 @@ static const char *set(struct options *o, int option, const char *text)
 			return "--rounds is a whole number from 6 to 840: fewer rounds bound no difference";
 		o->cfg.rounds = (unsigned)rounds;
 		return NULL;
-	case 's':
-		return seconds(text, &o->cfg.seconds) ? NULL : "--seconds is a number from 0.1 to 3600";
 	case 'r':
 		return tl_parse_u64(text, 1, 1000000, &o->cfg.rate_pps) == 0
 			       ? NULL
 			       : "--rate is a whole number from 1 to 1000000";
-	case 'p':
+	default:
 		return tl_parse_u64(text, 8, 1472, &o->cfg.payload_bytes) == 0
 			       ? NULL
 			       : "--payload is a whole number from 8 to 1472";
+	}
+}
+
+static const char *set_rx(struct options *o, int option, const char *text)
+{
+	int chars;
+
+	switch (option) {
+	case 'i':
+		o->rx.ifname = text;
+		return strlen(text) < IF_NAMESIZE ? NULL : "--interface: no interface has such a long name";
+	case 'z':
+		return tl_bench_rx_sizes(text, &o->rx) == 0
+			       ? NULL
+			       : "--sizes is up to 8 whole numbers from 60 to 1514, such as 60,512,1514";
+	case 'g':
+		o->rx.rungs = text;
+		return tl_bench_rx_unknown_rung(text, &chars) == NULL ? NULL : "--rungs has a name that is no rung";
+	default:
+		o->rx.take = true;
+		return NULL;
+	}
+}
+
+static const char *set(struct options *o, int option, const char *text)
+{
+	size_t seen = strlen(o->seen);
+
+	switch (option) {
+	case 's':
+		return seconds(text, &o->seconds) ? NULL : "--seconds is a number from 0.01 to 3600";
 	case 'f':
 		o->html = text;
 		return NULL;
-	default:
+	case 'j':
 		o->json = true;
 		return NULL;
 	}
+	if (seen + 1 < sizeof(o->seen) && strchr(o->seen, option) == NULL)
+		o->seen[seen] = (char)option;
+	return strchr(rx_only, option) != NULL ? set_rx(o, option, text) : set_overhead(o, option, text);
+}
+
+// Return NULL, or an error text: which benchmark, and do the options belong to it?
+static const char *choose(struct options *o, int words, char **word)
+{
+	bool rx = words == 1 && strcmp(word[0], "rx") == 0;
+
+	if (!rx && (words != 1 || strcmp(word[0], "overhead") != 0))
+		return "which benchmark? there are two: overhead, rx";
+	if (strpbrk(o->seen, rx ? overhead_only : rx_only) != NULL)
+		return rx ? "--rounds, --rate and --payload are options of `bench overhead`"
+			  : "--interface, --sizes, --rungs and --take are options of `bench rx`";
+	if (!rx && o->seconds != 0 && o->seconds < 0.1)
+		return "--seconds of `bench overhead` is a number from 0.1 to 3600";
+	if (o->rx.take && o->rx.ifname == NULL)
+		return "--take needs --interface";
+	o->is_rx = rx;
+	o->cfg.seconds = o->seconds != 0 ? o->seconds : 1;
+	o->rx.seconds = o->seconds != 0 ? o->seconds : 0.25;
+	return NULL;
 }
 
 // Return -1 to continue, else the exit status of the program.
@@ -109,8 +188,8 @@ static int parse(int argc, char **argv, struct options *o)
 		wrong = set(o, option->id, optarg);
 	if (reader.status >= 0)
 		return reader.status;
-	if (wrong == NULL && (argc - optind != 1 || strcmp(argv[optind], "overhead") != 0))
-		wrong = "which benchmark? there is one: overhead";
+	if (wrong == NULL)
+		wrong = choose(o, argc - optind, argv + optind);
 	return wrong != NULL ? tl_misuse(&tl_bench_command, wrong, NULL) : -1;
 }
 
@@ -158,10 +237,54 @@ static bool create_views(struct tl_bench_result *result)
 	return true;
 }
 
+static int print_rx(const struct tl_bench_rx_result *result, bool as_json, const json_t *manifest, const json_t *report)
+{
+	if (as_json)
+		return tl_latency_json_print(report, stdout);
+	int rc = tl_bench_rx_print(result, stdout);
+	return rc == 0 ? tl_manifest_print(manifest, stdout) : rc;
+}
+
+static int show_rx(const struct options *o, const struct tl_bench_rx_result *result, const json_t *manifest)
+{
+	json_t *report = tl_bench_rx_json(result);
+	struct tl_err err;
+
+	tl_manifest_put(manifest, TL_SCHEMA_BENCH_RX, report);
+	int rc = print_rx(result, o->json, manifest, report);
+	if (o->html != NULL && (rc = tl_bench_rx_html(result, report, o->html, &err)) != 0)
+		tl_error("%s", err.text);
+	json_decref(report);
+	return rc == 0 && !result->interrupted ? TL_EXIT_OK : TL_EXIT_FAILED;
+}
+
+static int bench_rx(const struct options *o, json_t *manifest)
+{
+	const struct tl_latency_files files = {.html = o->html};
+	struct tl_bench_rx_result result = {.n_rows = 0};
+	struct tl_err err;
+
+	if (manifest == NULL) {
+		tl_error("not enough memory");
+		return TL_EXIT_FAILED;
+	}
+	if (tl_latency_files_check(&files, &err) != 0) {
+		tl_error("%s", err.text);
+		return TL_EXIT_USAGE;
+	}
+	int rc = tl_bench_rx(&o->rx, &result, &err);
+	if (rc != 0)
+		tl_error("%s", err.text);
+	int status = rc == 0 ? show_rx(o, &result, manifest) : rc == -ENODEV ? TL_EXIT_USAGE : TL_EXIT_FAILED;
+	tl_bench_rx_free(&result);
+	return status;
+}
+
 int tl_cmd_bench(int argc, char **argv)
 {
 	const struct sigaction action = {.sa_handler = ask_to_stop};
-	struct options o = {.cfg = {.seconds = 1, .rate_pps = 10000, .payload_bytes = 16, .stop = &stop}};
+	struct options o = {.cfg = {.seconds = 1, .rate_pps = 10000, .payload_bytes = 16, .stop = &stop},
+		.rx = {.sizes = {60, 512, 1514}, .n_sizes = 3, .stop = &stop}};
 	struct tl_bench_result result = {.variants = 0};
 	int status = parse(argc, argv, &o);
 
@@ -170,7 +293,9 @@ int tl_cmd_bench(int argc, char **argv)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	json_t *manifest = tl_manifest_create("");
-	if (manifest != NULL && create_views(&result)) {
+	if (o.is_rx) {
+		status = bench_rx(&o, manifest);
+	} else if (manifest != NULL && create_views(&result)) {
 		status = bench(&o, &result, manifest);
 	} else {
 		tl_error("not enough memory");

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Run the chosen rungs with each size, in the order of the ladder.
+
+#include "bench_rx.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <tl_log.h>
+#include <tl_units.h>
+
+#include "rx_priv.h"
+
+unsigned tl_bench_rx_rungs(const struct tl_ladder_rung *out[], unsigned max)
+{
+	unsigned n;
+	const struct tl_ladder_rung *rungs = tl_ladder_rungs(&n);
+
+	n = (unsigned)tl_min_u64(n, max - 1);
+	for (unsigned i = 0; i < n; i++)
+		out[i] = &rungs[i];
+	out[n] = &rx_tapline;
+	return n + 1;
+}
+
+int tl_bench_rx_sizes(const char *text, struct tl_bench_rx_cfg *cfg)
+{
+	char one[16];
+	uint64_t bytes;
+
+	cfg->n_sizes = 0;
+	for (;; text++) {
+		size_t chars = strcspn(text, ",");
+		if (chars >= sizeof(one) || cfg->n_sizes == TL_BENCH_RX_SIZES_MAX)
+			return -EINVAL;
+		snprintf(one, sizeof(one), "%.*s", (int)chars, text);
+		int rc = tl_parse_u64(one, TL_LADDER_SIZE_MIN, TL_LADDER_SIZE_MAX, &bytes);
+		if (rc != 0)
+			return rc;
+		cfg->sizes[cfg->n_sizes++] = (uint32_t)bytes;
+		text += chars;
+		if (*text == '\0')
+			return 0;
+	}
+}
+
+// Tell whether a list has the name; an absent list has all.
+static bool lists(const char *names, const char *name, size_t chars)
+{
+	for (; names != NULL && *names != '\0'; names += *names == ',') {
+		size_t n = strcspn(names, ",");
+		if (n == chars && strncmp(names, name, n) == 0)
+			return true;
+		names += n;
+	}
+	return names == NULL;
+}
+
+const char *tl_bench_rx_unknown_rung(const char *names, int *chars)
+{
+	const struct tl_ladder_rung *rungs[TL_BENCH_RX_RUNGS_MAX];
+	unsigned n = tl_bench_rx_rungs(rungs, TL_BENCH_RX_RUNGS_MAX);
+
+	for (;; names++) {
+		bool known = false;
+		*chars = (int)strcspn(names, ",");
+		for (unsigned i = 0; i < n; i++)
+			known |= strlen(rungs[i]->name) == (size_t)*chars &&
+				 strncmp(names, rungs[i]->name, (size_t)*chars) == 0;
+		if (!known)
+			return names;
+		names += *chars;
+		if (*names == '\0')
+			return NULL;
+	}
+}
+
+static int run_rung(const struct tl_bench_rx_cfg *cfg, const struct rx_net *net, const cpu_set_t *cpus,
+	const struct tl_ladder_rung *rung, struct tl_bench_rx_result *result)
+{
+	unsigned sizes = net->own ? cfg->n_sizes : 1;
+
+	for (unsigned i = 0; i < sizes; i++) {
+		struct tl_bench_rx_row row = {.rung = rung, .size_bytes = net->own ? cfg->sizes[i] : 0};
+		tl_info("%s%s%.0u%s", rung->name, net->own ? ", " : "", row.size_bytes, net->own ? " bytes" : "");
+		int rc = rx_measure(cfg, net, cpus, &row);
+		if (rc != 0)
+			return rc;
+		result->rows[result->n_rows++] = row;
+	}
+	return 0;
+}
+
+static int run_rungs(const struct tl_bench_rx_cfg *cfg, const struct rx_net *net, const cpu_set_t *cpus,
+	struct tl_bench_rx_result *result)
+{
+	const struct tl_ladder_rung *rungs[TL_BENCH_RX_RUNGS_MAX];
+	unsigned n = tl_bench_rx_rungs(rungs, TL_BENCH_RX_RUNGS_MAX);
+	int rc = 0;
+
+	for (unsigned i = 0; i < n && rc == 0; i++)
+		if (lists(cfg->rungs, rungs[i]->name, strlen(rungs[i]->name)))
+			rc = run_rung(cfg, net, cpus, rungs[i], result);
+	return rc;
+}
+
+// The sender stays on the first CPU; the rungs' processes get all of them back.
+static void pin_sender(const cpu_set_t *cpus)
+{
+	cpu_set_t first;
+
+	CPU_ZERO(&first);
+	CPU_SET(rx_cpu(cpus, 0), &first);
+	(void)sched_setaffinity(0, sizeof(first), &first);
+}
+
+int tl_bench_rx(const struct tl_bench_rx_cfg *cfg, struct tl_bench_rx_result *result, struct tl_err *err)
+{
+	struct rx_net net;
+	cpu_set_t cpus;
+
+	result->rows = calloc(TL_BENCH_RX_RUNGS_MAX * TL_BENCH_RX_SIZES_MAX, sizeof(result->rows[0]));
+	if (result->rows == NULL || sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
+		return tl_fail(err, -ENOMEM, "not enough memory");
+	int rc = rx_net_begin(&net, cfg->ifname, err);
+	if (rc == 0) {
+		snprintf(result->ifname, sizeof(result->ifname), "%s", net.ifname);
+		rx_net_driver(&net, result->driver, sizeof(result->driver));
+		result->own_traffic = net.own;
+		result->cpus = (uint32_t)CPU_COUNT(&cpus);
+		result->buffer_bytes = RX_BUFFER_BYTES;
+		result->seconds = cfg->seconds;
+		if (net.own)
+			pin_sender(&cpus);
+		result->interrupted = run_rungs(cfg, &net, &cpus, result) == -EINTR;
+		(void)sched_setaffinity(0, sizeof(cpus), &cpus);
+	}
+	rx_net_end(&net);
+	return rc;
+}
+
+void tl_bench_rx_free(struct tl_bench_rx_result *result)
+{
+	free(result->rows);
+	result->rows = NULL;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// bench_rx: what each way of receiving costs on this host: every rung of lib/measure/ladder and Tapline itself, one
+// after another, each in a process of its own, on the same frames.
+//
+// Without an interface it makes a network namespace that has no name and ends with the process, a veth pair in it, and
+// sends; with one it receives what arrives, and sends nothing.
+// Threads: main. Memory: the result is the caller's; tl_bench_rx_free() releases its rows.
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tl_ladder.h>
+
+#define TL_BENCH_RX_SIZES_MAX 8
+#define TL_BENCH_RX_RUNS 3	 // at the highest rate
+#define TL_BENCH_RX_SPREAD 0.10	 // of those runs; beyond it a row is noisy
+#define TL_BENCH_RX_UNKNOWN (-1) // a figure that this host or rung cannot give
+
+struct tl_bench_rx_cfg {
+	const char *ifname; // NULL: a private veth pair
+	double seconds;	    // length of a run
+	uint32_t sizes[TL_BENCH_RX_SIZES_MAX], n_sizes;
+	const char *rungs; // names, separated by commas; NULL: all
+	bool take;	   // with ifname: rungs may take frames from the kernel
+	const atomic_bool *stop;
+};
+
+// Frames that were sent slowly, and what came.
+struct tl_bench_rx_check {
+	uint64_t sent_pkts, received_pkts, received_bytes;
+	int in_order; // 1, 0; UNKNOWN: the rung does not see marks
+};
+
+struct tl_bench_rx_row {
+	const struct tl_ladder_rung *rung;
+	uint32_t threads;
+	uint32_t size_bytes; // 0: as they come
+	char refused[512];   // "": it ran
+
+	double loss_free_pps;		  // highest rate without loss; UNKNOWN: nothing was sent
+	bool sender_bound;		  // the sender cannot send faster
+	double offered_pps, received_pps; // of the fastest run
+	uint64_t lost_pkts, lost_rung_pkts, lost_interface_pkts, lost_elsewhere_pkts;
+
+	double cpu_ns; // per frame: user + system; of rungs that poll the time of polls that returned frames
+	double user_ns, system_ns;   // per frame, of the receiving threads
+	double softirq_ns, tick_ns;  // per frame, of the whole host, and the resolution of that
+	double sender_ns;	     // per frame, of the sending thread, softirq included
+	double instructions, cycles; // per frame
+	double wakeups_per_s;
+	double spread; // (largest - smallest) / median of cpu_ns
+	bool noisy;
+	uint64_t latency_count, p50_ns, p99_ns; // at the slow rate
+	struct tl_bench_rx_check check;
+};
+
+struct tl_bench_rx_result {
+	char ifname[32], driver[32];
+	bool own_traffic;
+	bool interrupted;
+	uint32_t cpus, buffer_bytes;
+	double seconds;
+	struct tl_bench_rx_row *rows;
+	unsigned n_rows;
+};
+
+// All rungs, Tapline last. Static.
+unsigned tl_bench_rx_rungs(const struct tl_ladder_rung *out[], unsigned max);
+#define TL_BENCH_RX_RUNGS_MAX 32
+
+// Parse "60,512". Return 0, -EINVAL or -ERANGE.
+int tl_bench_rx_sizes(const char *text, struct tl_bench_rx_cfg *cfg);
+
+// Return the first name in a list that is no rung, or NULL. The name has chars characters.
+const char *tl_bench_rx_unknown_rung(const char *names, int *chars);
+
+// Run the benchmark. Return 0, also if it was interrupted; or -errno with a message in *err.
+int tl_bench_rx(const struct tl_bench_rx_cfg *cfg, struct tl_bench_rx_result *result, struct tl_err *err);
+void tl_bench_rx_free(struct tl_bench_rx_result *result);

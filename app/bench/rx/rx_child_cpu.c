@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CPU time, wake-ups and hardware counters of a rung, and the softirq time of the host.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rx_priv.h"
+
+static int open_event(uint64_t config)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .size = sizeof(attr), .config = config};
+
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+void rx_events_open(struct rx_events *events)
+{
+	atomic_store(&events->instructions_fd, open_event(PERF_COUNT_HW_INSTRUCTIONS));
+	atomic_store(&events->cycles_fd, open_event(PERF_COUNT_HW_CPU_CYCLES));
+}
+
+// Add a counter to *sum, which becomes -1 if it cannot be read.
+static void add_event(int fd, int64_t *sum)
+{
+	uint64_t value;
+
+	if (fd >= 0 && *sum >= 0 && read(fd, &value, sizeof(value)) == (ssize_t)sizeof(value))
+		*sum += (int64_t)value;
+	else
+		*sum = -1;
+}
+
+void rx_events_add(const struct rx_events *events, struct rx_snapshot *out)
+{
+	add_event(atomic_load(&events->instructions_fd), &out->instructions);
+	add_event(atomic_load(&events->cycles_fd), &out->cycles);
+}
+
+static uint64_t timeval_ns(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * TL_NS_PER_S + (uint64_t)time->tv_usec * TL_NS_PER_US;
+}
+
+// The parts of a thread and of its process are scaled apart: their difference may be negative.
+static uint64_t difference(uint64_t all, uint64_t part)
+{
+	return all > part ? all - part : 0;
+}
+
+void rx_usage_own(struct rx_snapshot *out)
+{
+	struct rusage all, main;
+
+	getrusage(RUSAGE_SELF, &all);
+	getrusage(RUSAGE_THREAD, &main);
+	out->user_ns = difference(timeval_ns(&all.ru_utime), timeval_ns(&main.ru_utime));
+	out->system_ns = difference(timeval_ns(&all.ru_stime), timeval_ns(&main.ru_stime));
+	out->cpu_ns = difference(timeval_ns(&all.ru_utime) + timeval_ns(&all.ru_stime),
+		timeval_ns(&main.ru_utime) + timeval_ns(&main.ru_stime));
+	out->wakeups = all.ru_nvcsw - main.ru_nvcsw;
+}
+
+uint64_t rx_tick_ns(void)
+{
+	return TL_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+void rx_usage_of(pid_t pid, struct rx_snapshot *out)
+{
+	char path[48];
+	uint64_t user = 0, system = 0;
+	clockid_t clock;
+	struct timespec used = {0};
+
+	out->wakeups = -1; // of its threads only, one by one
+	if (clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &used) == 0)
+		out->cpu_ns = (uint64_t)used.tv_sec * TL_NS_PER_S + (uint64_t)used.tv_nsec;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	FILE *file = fopen(path, "re");
+	if (file == NULL)
+		return;
+	// Fields 14 and 15, in ticks, after a name without blanks: proc(5).
+	if (fscanf(file, "%*d %*s %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &user, &system) ==
+		2) {
+		out->user_ns = user * rx_tick_ns();
+		out->system_ns = system * rx_tick_ns();
+	}
+	fclose(file);
+}
+
+// Field 7 of the first line: user, nice, system, idle, iowait, irq, softirq.
+uint64_t rx_softirq_ns(void)
+{
+	uint64_t ticks = 0;
+	FILE *file = fopen("/proc/stat", "re");
+
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "cpu %*u %*u %*u %*u %*u %*u %" SCNu64, &ticks) != 1)
+		ticks = 0;
+	fclose(file);
+	return ticks * rx_tick_ns();
+}

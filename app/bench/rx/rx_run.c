@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Measure one rung with frames of one size: slowly, to check what comes and how late; as fast as the sender can, three
+// times, for the cost; and by bisection, for the highest rate without loss.
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <linux/if_packet.h>
+
+#include "rx_priv.h"
+
+#define SLOW_PPS 5000
+#define SLOW_PKTS_MIN 100
+#define SLOW_PKTS_MAX 1000
+#define STEPS 5
+#define DRAIN_MS 10
+#define QUIET_LOOKS 50 // without a new frame: many times a block's timeout, or a turn of the scheduler
+#define QUIET_LOOKS_SLOW 500
+#define REFUSED_TAKE "it would take the frames away from the kernel; --take permits that"
+
+struct rig {
+	const struct tl_bench_rx_cfg *cfg;
+	const struct rx_net *net;
+	struct rx_child child;
+	struct rx_sender *sender; // NULL: nothing is sent
+	struct tl_bench_rx_row *row;
+};
+
+// One run: differences of two snapshots.
+struct run {
+	struct rx_sent sent;
+	struct rx_snapshot was, is;
+	uint64_t pkts, lost_interface_pkts, elapsed_ns, softirq_ns;
+	double pps; // sent, or received where nothing is sent
+};
+
+// ---- one run
+
+// Wait until everything sent has been received or counted as dropped, or nothing comes any more.
+static int drain(const struct rig *rig, unsigned quiet_looks, uint64_t interface_drops, struct run *run)
+{
+	for (unsigned quiet = 0; quiet < quiet_looks; quiet++) {
+		uint64_t before = run->is.pkts;
+		int rc = rx_child_ask(&rig->child, rig->cfg->stop, &run->is);
+		if (rc != 0)
+			return rc;
+		run->lost_interface_pkts = rx_net_drops(rig->net) - interface_drops;
+		if (run->is.pkts - run->was.pkts + run->is.drops - run->was.drops + run->lost_interface_pkts >=
+			run->sent.pkts)
+			return 0;
+		quiet = run->is.pkts == before ? quiet : 0;
+		(void)poll(NULL, 0, DRAIN_MS);
+	}
+	return 0;
+}
+
+// Let time pass while others send.
+static void wait_for(uint64_t duration_ns, const atomic_bool *stop)
+{
+	uint64_t end_ns = tl_ladder_now_ns() + duration_ns;
+
+	while (!atomic_load_explicit(stop, memory_order_relaxed) && tl_ladder_now_ns() < end_ns)
+		(void)poll(NULL, 0, (int)tl_min_u64(10, (end_ns - tl_ladder_now_ns()) / TL_NS_PER_MS + 1));
+}
+
+static int run_load(const struct rig *rig, const struct rx_load *load, struct run *run)
+{
+	*run = (struct run){.pkts = 0};
+	int rc = rx_child_ask(&rig->child, rig->cfg->stop, &run->was);
+	if (rc != 0)
+		return rc;
+	uint64_t drops = rx_net_drops(rig->net), softirq_ns = rx_softirq_ns(), begin_ns = tl_ladder_now_ns();
+	run->is = run->was;
+	if (rig->sender != NULL) {
+		rx_sender_run(rig->sender, load, rig->cfg->stop, &run->sent);
+		rc = drain(rig, load->stamped ? QUIET_LOOKS_SLOW : QUIET_LOOKS, drops, run);
+	} else {
+		wait_for(load->duration_ns, rig->cfg->stop);
+		rc = rx_child_ask(&rig->child, rig->cfg->stop, &run->is);
+	}
+	run->elapsed_ns = rig->sender != NULL ? run->sent.elapsed_ns : tl_ladder_now_ns() - begin_ns;
+	run->softirq_ns = rx_softirq_ns() - softirq_ns;
+	run->lost_interface_pkts = rx_net_drops(rig->net) - drops;
+	run->pkts = run->is.pkts - run->was.pkts;
+	uint64_t pkts = rig->sender != NULL ? run->sent.pkts : run->pkts;
+	run->pps = (double)pkts * (double)TL_NS_PER_S / (double)run->elapsed_ns;
+	return atomic_load(rig->cfg->stop) ? -EINTR : rc;
+}
+
+static uint64_t lost(const struct run *run)
+{
+	return run->sent.pkts > run->pkts ? run->sent.pkts - run->pkts : 0;
+}
+
+// ---- what a run says
+
+static double per_packet(const struct run *run, uint64_t value)
+{
+	return run->pkts == 0 ? TL_BENCH_RX_UNKNOWN : (double)value / (double)run->pkts;
+}
+
+static double event_per_packet(const struct run *run, int64_t was, int64_t is)
+{
+	return was < 0 || is < 0 ? TL_BENCH_RX_UNKNOWN : per_packet(run, (uint64_t)(is - was));
+}
+
+static double cost(const struct tl_ladder_rung *rung, const struct run *run)
+{
+	const struct rx_snapshot *was = &run->was, *is = &run->is;
+
+	uint64_t cpu_ns = is->cpu_ns - was->cpu_ns;
+
+	if (rung->polls) // the part of the CPU time in polls with frames: by the wall clock, which also runs while
+			 // others do
+		cpu_ns = (uint64_t)((double)cpu_ns * (double)(is->busy_ns - was->busy_ns) /
+				    (double)tl_max_u64(is->at_ns - was->at_ns, 1));
+	return per_packet(run, cpu_ns);
+}
+
+// Attribute the losses: the rung's own counter, then the interface's, and a rest that neither has.
+static void fill_losses(const struct run *run, struct tl_bench_rx_row *row)
+{
+	uint64_t drops = run->is.drops - run->was.drops;
+
+	row->lost_pkts = run->sent.pkts > 0 ? lost(run) : drops;
+	row->lost_rung_pkts = tl_min_u64(drops, row->lost_pkts);
+	row->lost_interface_pkts = tl_min_u64(run->lost_interface_pkts, row->lost_pkts - row->lost_rung_pkts);
+	row->lost_elsewhere_pkts = row->lost_pkts - row->lost_rung_pkts - row->lost_interface_pkts;
+}
+
+// Split the CPU time as its ticks are split. A run may be shorter than a tick: then the parts are not known.
+static void fill_parts(const struct run *run, struct tl_bench_rx_row *row)
+{
+	uint64_t user_ns = run->is.user_ns - tl_min_u64(run->was.user_ns, run->is.user_ns);
+	uint64_t system_ns = run->is.system_ns - tl_min_u64(run->was.system_ns, run->is.system_ns);
+	double all_ns = per_packet(run, run->is.cpu_ns - run->was.cpu_ns), both = (double)(user_ns + system_ns);
+
+	row->user_ns = row->system_ns = TL_BENCH_RX_UNKNOWN;
+	if (all_ns >= 0 && both > 0) {
+		row->user_ns = all_ns * (double)user_ns / both;
+		row->system_ns = all_ns * (double)system_ns / both;
+	}
+}
+
+static void fill_run(const struct run *run, struct tl_bench_rx_row *row)
+{
+	row->offered_pps = run->pps;
+	row->received_pps = (double)run->pkts * (double)TL_NS_PER_S / (double)run->elapsed_ns;
+	row->cpu_ns = cost(row->rung, run);
+	fill_parts(run, row);
+	row->softirq_ns = per_packet(run, run->softirq_ns);
+	row->tick_ns = per_packet(run, rx_tick_ns());
+	row->sender_ns = run->sent.pkts == 0 ? TL_BENCH_RX_UNKNOWN : (double)run->sent.cpu_ns / (double)run->sent.pkts;
+	row->instructions = event_per_packet(run, run->was.instructions, run->is.instructions);
+	row->cycles = event_per_packet(run, run->was.cycles, run->is.cycles);
+	row->wakeups_per_s = run->is.wakeups < 0 ? TL_BENCH_RX_UNKNOWN
+						 : (double)(run->is.wakeups - run->was.wakeups) * (double)TL_NS_PER_S /
+							   (double)run->elapsed_ns;
+	fill_losses(run, row);
+}
+
+// ---- the three parts
+
+static int check_slowly(const struct rig *rig)
+{
+	uint64_t pkts = (uint64_t)(SLOW_PPS * rig->cfg->seconds);
+	const struct rx_load slow = {
+		.pps = SLOW_PPS, .pkts = tl_min_u64(tl_max_u64(pkts, SLOW_PKTS_MIN), SLOW_PKTS_MAX), .stamped = true};
+	struct tl_bench_rx_row *row = rig->row;
+	struct run run;
+
+	int rc = run_load(rig, &slow, &run);
+	if (rc != 0)
+		return rc;
+	uint64_t sum = run.sent.pkts * (run.sent.pkts - 1) / 2; // of 0, 1, 2, ...
+	row->check = (struct tl_bench_rx_check){run.sent.pkts, run.pkts, run.is.bytes - run.was.bytes,
+		run.is.disorder_pkts == run.was.disorder_pkts && run.is.seq_sum - run.was.seq_sum == sum};
+	if (row->rung == &rx_tapline)
+		row->check.in_order = TL_BENCH_RX_UNKNOWN;
+	row->latency_count = run.is.latency_count;
+	row->p50_ns = run.is.p50_ns;
+	row->p99_ns = run.is.p99_ns;
+	return 0;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+// The row has the figures of the run with the median cost; the spread is that of all.
+static int run_fast(const struct rig *rig)
+{
+	const struct rx_load fast = {.duration_ns = (uint64_t)(rig->cfg->seconds * (double)TL_NS_PER_S)};
+	struct run runs[TL_BENCH_RX_RUNS];
+	double costs[TL_BENCH_RX_RUNS];
+
+	for (unsigned i = 0; i < TL_BENCH_RX_RUNS; i++) {
+		int rc = run_load(rig, &fast, &runs[i]);
+		if (rc != 0)
+			return rc;
+		costs[i] = cost(rig->row->rung, &runs[i]);
+	}
+	qsort(costs, TL_BENCH_RX_RUNS, sizeof(costs[0]), by_cost);
+	double median = costs[TL_BENCH_RX_RUNS / 2];
+	for (unsigned i = TL_BENCH_RX_RUNS; i-- > 0;)
+		if (cost(rig->row->rung, &runs[i]) == median)
+			fill_run(&runs[i], rig->row);
+	rig->row->spread = median > 0 ? (costs[TL_BENCH_RX_RUNS - 1] - costs[0]) / median : 0;
+	rig->row->noisy = rig->row->spread > TL_BENCH_RX_SPREAD;
+	return 0;
+}
+
+static int bisect(const struct rig *rig)
+{
+	struct tl_bench_rx_row *row = rig->row;
+	struct rx_load load = {.duration_ns = (uint64_t)(rig->cfg->seconds * (double)TL_NS_PER_S)};
+	double low = row->check.received_pkts == row->check.sent_pkts ? SLOW_PPS : 0, high = row->offered_pps;
+
+	row->sender_bound = row->lost_pkts == 0;
+	for (unsigned step = 0; step < STEPS && !row->sender_bound && high > low; step++) {
+		struct run run;
+		load.pps = (low + high) / 2;
+		int rc = run_load(rig, &load, &run);
+		if (rc != 0)
+			return rc;
+		if (lost(&run) == 0)
+			low = tl_max_u64((uint64_t)low, (uint64_t)run.pps);
+		else
+			high = load.pps;
+	}
+	row->loss_free_pps = row->sender_bound ? row->offered_pps : low;
+	return 0;
+}
+
+static int measure(const struct rig *rig)
+{
+	int rc = rig->sender != NULL ? check_slowly(rig) : 0;
+
+	if (rc == 0)
+		rc = run_fast(rig);
+	if (rc == 0 && rig->sender != NULL)
+		rc = bisect(rig);
+	return rc;
+}
+
+// ---- a row
+
+// Return why the rung cannot run on this traffic, or NULL.
+static const char *excluded(
+	const struct tl_bench_rx_cfg *cfg, const struct rx_net *net, const struct tl_ladder_rung *rung)
+{
+	if (net->own)
+		return NULL;
+	if (rung->addressed)
+		return "real traffic has no address of ours to receive by";
+	if (rung->own_source)
+		return "it makes its own frames; run it without --interface";
+	return rung->takes && !cfg->take ? REFUSED_TAKE : NULL;
+}
+
+static uint32_t lanes_of(const struct tl_ladder_rung *rung, const cpu_set_t *cpus)
+{
+	if (rung->fanout == TL_LADDER_ALONE)
+		return 1;
+	return (uint32_t)tl_min_u64(tl_max_u64((uint64_t)CPU_COUNT(cpus), 2), TL_LADDER_LANES_MAX);
+}
+
+// End the row with a reason, unless the benchmark was interrupted.
+static int refuse(struct tl_bench_rx_row *row, int rc, const char *why)
+{
+	if (rc == -EINTR)
+		return rc;
+	snprintf(row->refused, sizeof(row->refused), "%s", why);
+	return 0;
+}
+
+static int measure_open(struct rig *rig, struct tl_err *err)
+{
+	int rc = 0;
+
+	if (rig->net->own && !rig->row->rung->own_source)
+		rc = rx_sender_open(rig->net, rig->row->size_bytes, &rig->sender, err);
+	if (rc == 0)
+		rc = measure(rig);
+	rx_sender_close(rig->sender);
+	return rc;
+}
+
+int rx_measure(
+	const struct tl_bench_rx_cfg *cfg, const struct rx_net *net, const cpu_set_t *cpus, struct tl_bench_rx_row *row)
+{
+	struct rig rig = {.cfg = cfg, .net = net, .row = row};
+	const char *why = excluded(cfg, net, row->rung);
+	struct tl_err err = {.text = "it did not answer, or could not receive"};
+
+	row->threads = lanes_of(row->rung, cpus);
+	row->loss_free_pps = TL_BENCH_RX_UNKNOWN;
+	row->check.in_order = TL_BENCH_RX_UNKNOWN;
+	if (why != NULL)
+		return refuse(row, 0, why);
+	const struct rx_child_cfg child = {row->rung, net, cpus, row->threads, row->size_bytes, cfg->stop};
+	int rc = rx_child_start(&child, &rig.child, &err);
+	if (rc == 0)
+		rc = measure_open(&rig, &err);
+	rx_child_stop(&rig.child);
+	return rc == 0 ? 0 : refuse(row, rc, err.text);
+}

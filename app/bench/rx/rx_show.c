@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text and JSON of `bench rx`.
+
+#include "rx_show.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/utsname.h>
+
+#include <tl_json.h>
+
+// Return the row of the rung that this one is compared with, for the same size, or NULL.
+static const struct tl_bench_rx_row *compared(
+	const struct tl_bench_rx_result *result, const struct tl_bench_rx_row *row)
+{
+	for (unsigned i = 0; i < result->n_rows && row->rung->than != NULL; i++) {
+		const struct tl_bench_rx_row *other = &result->rows[i];
+		if (other->size_bytes == row->size_bytes && other->refused[0] == '\0' &&
+			strcmp(other->rung->name, row->rung->than) == 0)
+			return other->cpu_ns > 0 ? other : NULL;
+	}
+	return NULL;
+}
+
+// ---- text
+
+static void print_number(double value, int width, FILE *out)
+{
+	if (value < 0)
+		fprintf(out, " %*s", width, "-");
+	else
+		fprintf(out, " %*.0f", width, value);
+}
+
+static void print_row(const struct tl_bench_rx_row *row, FILE *out)
+{
+	fprintf(out, "%-17s %3u %5u", row->rung->name, row->threads, row->size_bytes);
+	if (row->refused[0] != '\0') {
+		fprintf(out, "  refused: %s\n", row->refused);
+		return;
+	}
+	print_number(row->loss_free_pps, 9, out);
+	fputc(row->sender_bound ? '+' : ' ', out);
+	print_number(row->received_pps, 9, out);
+	print_number((double)row->lost_pkts, 8, out);
+	print_number(row->cpu_ns, 7, out);
+	print_number(row->user_ns, 6, out);
+	print_number(row->system_ns, 6, out);
+	print_number(row->softirq_ns, 7, out);
+	print_number(row->wakeups_per_s, 7, out);
+	print_number(row->latency_count == 0 ? -1 : (double)row->p50_ns / 1000, 7, out);
+	print_number(row->latency_count == 0 ? -1 : (double)row->p99_ns / 1000, 7, out);
+	fputs(row->noisy ? " noisy\n" : "\n", out);
+}
+
+static void print_step(const struct tl_bench_rx_result *result, const struct tl_bench_rx_row *row, FILE *out)
+{
+	const struct tl_bench_rx_row *other = compared(result, row);
+
+	fprintf(out, "%s", row->rung->name);
+	if (row->rung->than != NULL)
+		fprintf(out, ", beside %s", row->rung->than);
+	fprintf(out, ": %s\n  %.0f ns per frame", row->rung->why, row->cpu_ns);
+	if (row->size_bytes != 0)
+		fprintf(out, " of %u bytes", row->size_bytes);
+	if (other != NULL && row->cpu_ns >= 0)
+		fprintf(out, ", %.2f times %s", row->cpu_ns / other->cpu_ns, other->rung->name);
+	if (row->lost_pkts > 0)
+		fprintf(out, "; lost: %" PRIu64 " by %s, %" PRIu64 " by the interface, %" PRIu64 " uncounted",
+			row->lost_rung_pkts, row->rung->drops, row->lost_interface_pkts, row->lost_elsewhere_pkts);
+	fputc('\n', out);
+}
+
+int tl_bench_rx_print(const struct tl_bench_rx_result *result, FILE *out)
+{
+	fprintf(out, "%s (%s), %s, %u CPUs, %u MiB of buffer per rung, runs of %g s\n\n", result->ifname,
+		result->driver,
+		result->own_traffic ? "frames of a sender on the first CPU" : "real traffic, nothing sent",
+		result->cpus, result->buffer_bytes >> 20, result->seconds);
+	fprintf(out, "%-17s %3s %5s %9s  %9s %8s %7s %6s %6s %7s %7s %7s %7s\n", "", "", "bytes", "loss-free",
+		"received", "lost", "CPU", "user", "system", "softirq", "wake-", "p50", "p99");
+	fprintf(out, "%-17s %3s %5s %9s  %9s %8s %7s %6s %6s %7s %7s %7s %7s\n", "rung", "thr", "", "frames/s",
+		"frames/s", "frames", "ns/fr", "ns/fr", "ns/fr", "ns/fr", "ups/s", "us", "us");
+	for (unsigned i = 0; i < result->n_rows; i++)
+		print_row(&result->rows[i], out);
+	fputs("\n+: the sender's highest rate, not the rung's. CPU: of the receiving threads; of rungs that poll the time of "
+	      "polls\nthat returned frames. softirq: of the whole host, counted in ticks of 10 ms. -: not known.\n\n",
+		out);
+	for (unsigned i = 0; i < result->n_rows; i++)
+		if (result->rows[i].refused[0] == '\0' && (i == 0 || result->rows[i - 1].rung != result->rows[i].rung))
+			print_step(result, &result->rows[i], out);
+	if (result->interrupted)
+		fputs("interrupted: the rungs after these were not measured\n", out);
+	return ferror(out) ? -EIO : 0;
+}
+
+// ---- JSON
+
+static json_t *figure(double value)
+{
+	return value < 0 ? json_null() : json_real(value);
+}
+
+static json_t *latency_json(const struct tl_bench_rx_row *row)
+{
+	if (row->latency_count == 0)
+		return json_null();
+	return json_pack("{s:I, s:I, s:I}", "count", (json_int_t)row->latency_count, "p50", (json_int_t)row->p50_ns,
+		"p99", (json_int_t)row->p99_ns);
+}
+
+static json_t *check_json(const struct tl_bench_rx_row *row)
+{
+	const struct tl_bench_rx_check *check = &row->check;
+
+	if (check->sent_pkts == 0)
+		return json_null();
+	return json_pack("{s:I, s:I, s:I, s:o}", "sent_pkts", (json_int_t)check->sent_pkts, "received_pkts",
+		(json_int_t)check->received_pkts, "received_bytes", (json_int_t)check->received_bytes, "in_order",
+		check->in_order < 0 ? json_null() : json_boolean(check->in_order));
+}
+
+static json_t *lost_json(const struct tl_bench_rx_row *row)
+{
+	return json_pack("{s:s, s:I, s:I, s:I}", "counter", row->rung->drops, "counter_pkts",
+		(json_int_t)row->lost_rung_pkts, "interface_pkts", (json_int_t)row->lost_interface_pkts,
+		"elsewhere_pkts", (json_int_t)row->lost_elsewhere_pkts);
+}
+
+static void put_figures(const struct tl_bench_rx_row *row, json_t *json)
+{
+	const struct {
+		const char *key;
+		double value;
+	} figures[] = {{"loss_free_pps", row->loss_free_pps}, {"offered_pps", row->offered_pps},
+		{"received_pps", row->received_pps}, {"cpu_ns_per_pkt", row->cpu_ns}, {"user_ns_per_pkt", row->user_ns},
+		{"system_ns_per_pkt", row->system_ns}, {"softirq_ns_per_pkt", row->softirq_ns},
+		{"softirq_resolution_ns_per_pkt", row->tick_ns}, {"sender_ns_per_pkt", row->sender_ns},
+		{"instructions_per_pkt", row->instructions}, {"cycles_per_pkt", row->cycles},
+		{"wakeups_per_s", row->wakeups_per_s}, {"spread", row->spread}};
+	bool ran = row->refused[0] == '\0';
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(figures); i++)
+		json_object_set_new(json, figures[i].key, ran ? figure(figures[i].value) : json_null());
+	json_object_set_new(json, "lost_pkts", ran ? json_integer((json_int_t)row->lost_pkts) : json_null());
+	json_object_set_new(json, "lost_by", ran ? lost_json(row) : json_null());
+}
+
+static json_t *row_json(const struct tl_bench_rx_row *row)
+{
+	json_t *json = json_pack("{s:s, s:s?, s:s, s:I, s:o, s:b, s:b, s:b, s:o, s:o, s:o}", "name", row->rung->name,
+		"than", row->rung->than, "why", row->rung->why, "threads", (json_int_t)row->threads, "size_bytes",
+		row->size_bytes == 0 ? json_null() : json_integer(row->size_bytes), "polls", row->rung->polls,
+		"sender_bound", row->sender_bound, "noisy", row->noisy, "refused",
+		row->refused[0] == '\0' ? json_null() : tl_json_string(row->refused), "latency_ns", latency_json(row),
+		"check", check_json(row));
+
+	if (json != NULL)
+		put_figures(row, json);
+	return json;
+}
+
+static json_t *host_json(const struct tl_bench_rx_result *result)
+{
+	struct utsname name;
+
+	return json_pack("{s:o, s:s, s:s, s:b, s:I, s:I, s:f}", "kernel",
+		uname(&name) == 0 ? json_string(name.release) : json_null(), "interface", result->ifname, "driver",
+		result->driver, "own_traffic", result->own_traffic, "cpus", (json_int_t)result->cpus, "buffer_bytes",
+		(json_int_t)result->buffer_bytes, "seconds", result->seconds);
+}
+
+json_t *tl_bench_rx_json(const struct tl_bench_rx_result *result)
+{
+	json_t *rungs = json_array();
+	bool noisy = false;
+
+	for (unsigned i = 0; i < result->n_rows; i++) {
+		json_array_append_new(rungs, row_json(&result->rows[i]));
+		noisy |= result->rows[i].noisy;
+	}
+	return json_pack("{s:o, s:b, s:b, s:o}", "host", host_json(result), "noisy", noisy, "interrupted",
+		result->interrupted, "rungs", rungs);
+}

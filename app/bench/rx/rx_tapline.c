@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tapline: this program, capturing to null: TPACKET_V3, each frame parsed where a filter asks for it, stamped, and
+// encoded as pcapng into a slab that nothing writes. It is a process of its own, asked for its counters.
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <tl_ctl.h>
+
+#include "rx_priv.h"
+
+#include <jansson.h>
+
+#define START_MS 20000
+#define LOOK_MS 10
+#define STOP_MS 3000
+
+struct lane {
+	pid_t pid;
+	char dir[96], socket[108]; // "": not created
+	uint64_t drops;		   // atomically: main reads it
+};
+
+pid_t rx_tapline_pid(void *arg)
+{
+	return ((struct lane *)arg)->pid;
+}
+
+static void close_lane(void *arg)
+{
+	struct lane *lane = arg;
+
+	if (lane->pid > 0)
+		(void)kill(lane->pid, SIGTERM);
+	for (unsigned ms = 0; lane->pid > 0 && waitpid(lane->pid, NULL, WNOHANG) == 0; ms++) {
+		if (ms == STOP_MS)
+			(void)kill(lane->pid, SIGKILL);
+		(void)poll(NULL, 0, 1);
+	}
+	if (lane->dir[0] != '\0') {
+		(void)unlink(lane->socket);
+		(void)rmdir(lane->dir);
+	}
+	free(lane);
+}
+
+static int spawn(struct lane *lane, const struct tl_ladder_cfg *cfg, struct tl_err *err)
+{
+	char buffer[16];
+	snprintf(buffer, sizeof(buffer), "%u", cfg->buffer_bytes);
+	const char *const argv[] = {"/proc/self/exe", "capture", "-i", cfg->ifname, "-w", "null:", "--direction", "rx",
+		"--no-promisc", "--buffer", buffer, "--control", lane->socket, NULL};
+	posix_spawnattr_t attr;
+
+	posix_spawnattr_init(&attr); // its own group: Ctrl-C ends the benchmark, which ends it in order
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+	sigset_t defaults;
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGINT);
+	sigaddset(&defaults, SIGTERM);
+	posix_spawnattr_setsigdefault(&attr, &defaults);
+	int rc = posix_spawn(&lane->pid, argv[0], NULL, &attr, (char *const *)(uintptr_t)argv, environ);
+	posix_spawnattr_destroy(&attr);
+	return rc == 0 ? 0 : tl_fail(err, -rc, "cannot start tapline: %s", strerror(rc));
+}
+
+// Return the status, or NULL while it does not answer.
+static json_t *status_of(const struct lane *lane)
+{
+	char *text;
+
+	if (tl_ctl_ask(lane->socket, "status", &text, NULL) != 0)
+		return NULL;
+	json_t *status = json_loads(text, 0, NULL);
+	free(text);
+	return status;
+}
+
+static int await(struct lane *lane, struct tl_err *err)
+{
+	for (unsigned ms = 0; ms < START_MS; ms += LOOK_MS) {
+		json_t *status = status_of(lane);
+		json_decref(status);
+		if (status != NULL)
+			return 0;
+		if (waitpid(lane->pid, NULL, WNOHANG) != 0) {
+			lane->pid = 0;
+			return tl_fail(err, -EIO,
+				"`tapline capture -w null:` ended at its start: run it by hand for the reason");
+		}
+		(void)poll(NULL, 0, LOOK_MS);
+	}
+	return tl_fail(err, -ETIMEDOUT, "`tapline capture` did not answer within %d s", START_MS / 1000);
+}
+
+static int make_dir(struct lane *lane, struct tl_err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	int chars = snprintf(lane->dir, sizeof(lane->dir), "%s/tapline-rx-XXXXXX", tmp != NULL ? tmp : "/tmp");
+
+	if (chars >= (int)sizeof(lane->dir) || mkdtemp(lane->dir) == NULL) {
+		lane->dir[0] = '\0';
+		return tl_fail(err, -errno, "no directory in TMPDIR for the control socket: name a shorter one");
+	}
+	snprintf(lane->socket, sizeof(lane->socket), "%s/control", lane->dir);
+	return 0;
+}
+
+static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
+{
+	struct lane *lane = calloc(1, sizeof(*lane));
+
+	if (lane == NULL)
+		return tl_fail(err, -ENOMEM, "not enough memory");
+	int rc = make_dir(lane, err);
+	if (rc == 0)
+		rc = spawn(lane, cfg, err);
+	if (rc == 0)
+		rc = await(lane, err);
+	if (rc != 0) {
+		close_lane(lane);
+		return rc;
+	}
+	*out = lane;
+	return 0;
+}
+
+static uint64_t number(const json_t *object, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+static void take_status(struct lane *lane, struct tl_ladder_sink *sink)
+{
+	json_t *status = status_of(lane);
+
+	if (status == NULL)
+		return; // busy: ask again
+	const json_t *port = json_array_get(json_object_get(status, "ports"), 0);
+	const json_t *capture = json_array_get(json_object_get(status, "captures"), 0);
+	uint64_t lost = number(capture, "drop_ring_pkts");
+	uint64_t pkts = number(json_object_get(capture, "rx"), "offered_pkts") - lost;
+	tl_count(&sink->pkts, pkts - sink->pkts);
+	tl_count(&sink->bytes, number(port, "rx_bytes") - sink->bytes);
+	__atomic_store_n(&lane->drops, number(port, "drop_nic_pkts") + lost, __ATOMIC_RELAXED);
+	json_decref(status);
+}
+
+static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *stop)
+{
+	while (!atomic_load_explicit(stop, memory_order_relaxed)) {
+		take_status(arg, sink);
+		(void)poll(NULL, 0, LOOK_MS);
+	}
+	return 0;
+}
+
+static uint64_t dropped(void *arg)
+{
+	return tl_count_read(&((struct lane *)arg)->drops);
+}
+
+static const struct tl_ladder_ops ops = {open_lane, receive, dropped, close_lane};
+
+const struct tl_ladder_rung rx_tapline = {"tapline", "ring-v3",
+	"a recorder but for the disk: such a ring, then a stamp and a copy as pcapng into a slab per frame",
+	"drop_nic_pkts and drop_ring_pkts", &ops, .fanout = TL_LADDER_ALONE};

@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# tapline bench rx: each rung receives what was sent, or says why not; with -i nothing is sent; nothing is left behind. What a frame
+# costs is of no matter here.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+ALL_RAN='.rungs | map(select(.refused == null))'
+
+# refuses SENTENCE TEXT OPTION...
+refuses() {
+	local sentence=$1 text=$2 status=0
+	shift 2
+	"$TAPLINE" bench "$@" >out.txt 2>err.txt || status=$?
+	if ((status == 2)) && grep -qF -- "$text" err.txt; then
+		ok "$sentence"
+	else
+		not_ok "$sentence" "status $status: $(<err.txt)"
+	fi
+}
+
+wrong_calls() {
+	refuses "a size that is no frame's is refused" "--sizes" rx --sizes 60,59
+	refuses "an unknown rung is refused" "--rungs" rx --rungs recv,rec
+	refuses "an option of the other benchmark is refused" "bench overhead" rx --rounds 7
+	refuses "and the other way round" "bench rx" overhead --sizes 60
+	refuses "--take is refused without an interface to take from" "--take" rx --take
+	refuses "an interface that does not exist is refused" "nosuch0" rx -i nosuch0
+}
+
+every_rung() {
+	local status=0
+	"$TAPLINE" bench rx --seconds 0.01 --sizes 60 --json --html page.html >all.json 2>all.log || status=$?
+	check_equal "the ladder ends well" "$status" 0
+	check_json "each rung received every frame that was sent slowly, once, in order, with all its bytes" all.json \
+		"$ALL_RAN"' | map(select(.name != "dpdk-memory")) | length > 8 and all(.check | .sent_pkts == 100
+		and .received_pkts == 100 and .received_bytes == 6000 and .in_order != false)'
+	check_json "the marks of the frames were looked at, but by a recorder" all.json \
+		"$ALL_RAN"' | all((.check == null or .check.in_order == null) == (.name == "dpdk-memory" or .name == "tapline"))'
+	check_json "what runs everywhere ran" all.json "$ALL_RAN"' | map(.name) |
+		contains(["udp", "recv", "recv-fanout-hash", "recvmmsg", "pcap", "pcap-immediate", "ring-v2", "ring-v3", "ring-v3-ebpf",
+		"dpdk-af_packet", "dpdk-memory", "tapline"])'
+	check_json "a rung that was refused says why, and has no figures" all.json '.rungs | map(select(.refused != null)) |
+		(map(select(.name == "xdp-zerocopy" and (.refused | test("zero-copy")))) | length == 1)
+		and all((.refused | length) > 10 and .cpu_ns_per_pkt == null and .lost_pkts == null)'
+	check_json "fanout runs a thread per CPU, at least two" all.json \
+		'.rungs | all((.threads >= 2) == (.name | test("fanout|-(hash|cpu|queue|rnd|rollover|cbpf|ebpf)$")))'
+	check_json "every lost frame is attributed" all.json \
+		"$ALL_RAN"' | all(.lost_pkts == (.lost_by | .counter_pkts + .interface_pkts + .elsewhere_pkts))'
+	check_json "a cost that differs between runs is called noisy" all.json \
+		"$ALL_RAN"' | all(.noisy == (.spread > 0.1))'
+	check "the page has a bar for each rung" grep -q 'ring-v3-ebpf.*class="b"' page.html
+}
+
+large_frames() {
+	"$TAPLINE" bench rx --seconds 0.01 --sizes 1514,61 --rungs ring-v3,xdp-copy,io_uring --json >large.json 2>large.log
+	check_json "frames of other sizes come whole" large.json "$ALL_RAN"' | all(.check.received_bytes == 100 * .size_bytes)'
+	check_json "in the order of the ladder, each with both sizes" large.json \
+		'.rungs | map([.name, .size_bytes]) == [["io_uring", 1514], ["io_uring", 61], ["ring-v3", 1514], ["ring-v3", 61],
+		["xdp-copy", 1514], ["xdp-copy", 61]]'
+}
+
+tells_why() {
+	"$TAPLINE" bench rx --seconds 0.01 --sizes 60 --rungs recv,recvmmsg >text.txt 2>text.log
+	check "the text says why a rung costs what it costs, with the figure" \
+		grep -A1 '^recvmmsg, beside recv: up to 64 frames per system call' text.txt
+	check "and how it compares" grep -qE ' ns per frame of 60 bytes, [0-9.]+ times recv$' text.txt
+}
+
+sent_on_app() {
+	ip -netns "$APP_NS" -json -stats link show "$APP_IF" | jq '.[0].stats64.tx.packets'
+}
+
+receives_real_traffic() {
+	in_app "$TAPLINE" bench rx -i "$APP_IF" --rungs recv,ring-v2 --seconds 0.1 --json >live.json 2>live.log
+	jq -e '.rungs | all(.received_pps > 0)' live.json >/dev/null
+}
+
+real_traffic() {
+	local before
+	before=$(sent_on_app)
+	in_app "$TAPLINE" bench rx -i "$APP_IF" --take --seconds 0.01 --json >idle.json 2>idle.log
+	check_equal "with an interface nothing is sent" "$(sent_on_app)" "$before"
+	check_json "and the result says so" idle.json '.host.own_traffic == false and (.rungs | all(.check == null and .loss_free_pps == null))'
+	check_json "rungs that need our own frames are refused" idle.json \
+		'.rungs | map(select(.name == "udp" or .name == "dpdk-memory")) | length == 2 and all(.refused != null)'
+	peer_start python3 -c '
+import socket, time
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+wire.bind(("'"$PEER_IF"'", 0))
+while True:
+    wire.send(b"\xff" * 6 + b"\x02" * 6 + b"\x88\xb5" + bytes(50))
+    time.sleep(0.001)'
+	check "frames of others are received" wait_for 60 receives_real_traffic
+	stop_process "$peer_pid" TERM 10 || true
+	in_app "$TAPLINE" bench rx -i "$APP_IF" --rungs xdp-copy --seconds 0.01 --json >kept.json 2>kept.log
+	check_json "frames are not taken from the kernel without leave" kept.json '.rungs[0].refused | test("--take")'
+}
+
+# is_receiving RUNG: tell whether its socket is on the interface.
+is_receiving() {
+	case $1 in
+	xdp-* | dpdk-af_xdp) ip -netns "$APP_NS" -details link show "$APP_IF" | grep -q xdp ;;
+	*) (($(in_app cat /proc/net/packet | wc -l) > 2)) ;; # a line of titles, and the socket that holds promiscuous mode
+	esac
+}
+
+# left_behind: sockets and programs on the interface, its promiscuous mode, and files.
+left_behind() {
+	echo "$(in_app cat /proc/net/packet | tail -n +2 | wc -l)" \
+		"$(ip -netns "$APP_NS" -details link show "$APP_IF" | grep -cE 'xdp|PROMISC|promiscuity [1-9]')" "$(find "$TMPDIR" -mindepth 1 | wc -l)"
+}
+
+# interrupted RUNG: the refused udp comes first, so that there is something to show.
+interrupted() {
+	ip netns exec "$APP_NS" "$TAPLINE" bench rx -i "$APP_IF" --take --rungs "udp,$1" --seconds 3600 --json \
+		>interrupted.json 2>interrupted.log &
+	app_pid=$!
+	wait_for 60 is_receiving "$1" || func_die "$1 does not receive: $(<interrupted.log)"
+	app_stop INT
+	check_equal "$1 is interrupted" "$APP_STATUS" 1
+	check_json "the result has what was measured before $1" interrupted.json '.interrupted and (.rungs | map(.name) == ["udp"])'
+	check_equal "$1 leaves nothing behind" "$(left_behind)" "0 0 0"
+}
+
+# members NAMESPACE: count the processes in a namespace, by its inode.
+members() {
+	find /proc -maxdepth 3 -path '/proc/[0-9]*/ns/net' -lname "$1" 2>/dev/null | wc -l
+}
+
+private_interrupted() {
+	local namespace own
+	own=$(readlink /proc/self/ns/net)
+	"$TAPLINE" bench rx --rungs tapline --seconds 3600 >private.txt 2>private.log &
+	app_pid=$!
+	wait_for 60 grep -qs tapline, private.log || func_die "the private ladder did not begin"
+	namespace=$(readlink "/proc/$app_pid/ns/net")
+	check "it has a namespace of its own" test "$namespace" != "$own"
+	app_stop INT
+	check_equal "an interruption ends it" "$APP_STATUS" 1
+	check_equal "no process keeps its namespace" "$(members "$namespace")" 0
+	check_equal "no file of it is left" "$(find "$TMPDIR" -mindepth 1 | wc -l)" 0
+}
+
+func_begin
+mkdir tmp
+export TMPDIR=$DIR/tmp
+wrong_calls
+every_rung
+large_frames
+tells_why
+net_begin
+real_traffic
+interrupted ring-v3-hash
+if jq -e '.rungs | any(.name == "xdp-copy" and .refused == null)' all.json >/dev/null; then
+	interrupted xdp-copy
+	interrupted dpdk-af_xdp
+else
+	skip "xdp-copy leaves nothing behind" "this kernel refuses AF_XDP"
+fi
+private_interrupted
