@@ -14,19 +14,21 @@ source "$func_root/tests/bench/lib/paced.sh"
 source "$func_root/tests/bench/lib/veth.sh"
 
 seconds=5 rounds=3 only='*' dir=${TMPDIR:-/tmp} ring_seconds=60 ring_ms=25 buffer_ms=40 buffer_max_mb=512
+resolution=5 # %, of a loss-free rate
 all=(null-60 null-imix null-1514 dummy-60 paced-60 paced-1514 paced-ring-60 disk-60 disk-imix disk-1514 dumpcap-60
 	veth-tcpdump veth-dumpcap veth-netsniff-ng)
 
 usage() {
 	cat <<-END
 		usage: tests/bench/capture.sh [--json] [--seconds N] [--rounds N] [--only NAME] [--dir DIR]
-		                              [--ring-seconds N] [--ring-ms N] [--buffer-ms N]
+		                              [--ring-seconds N] [--ring-ms N] [--buffer-ms N] [--resolution N]
 		  --only NAME       a scenario, or a shell pattern of several: ${all[*]}
 		  --seconds N       of one measurement (default $seconds), of which each scenario takes --rounds N (default $rounds)
 		  --dir DIR         where it records to (default $dir): up to 20 GB, at 3 GB/s
 		  --ring-seconds N  of paced-ring-60 (default $ring_seconds)
 		  --ring-ms N       how much the paced source holds for a thread that is late (default $ring_ms)
 		  --buffer-ms N     how much lies between that thread and the one that writes (default $buffer_ms)
+		  --resolution N    how well the highest rate without loss is known, in percent (default $resolution)
 		Prints one JSON object; --json is understood, and changes nothing. As root it installs what it needs.
 	END
 }
@@ -67,13 +69,13 @@ clean_up() {
 	set +e
 	[[ -z $primary_pid ]] || stop_process "$primary_pid" KILL 2>/dev/null
 	! mountpoint -q "$DIR/huge" || umount "$DIR/huge"
-	rm -rf "$dir/tapline-bench-$$"* "$PACED_FILE"
+	rm -rf "$dir/tapline-bench-$$"* "$PACED_FILE"*
 	hugepages_give_back
 }
 
 main() {
 	local name round
-	read_options --json --seconds= --rounds= --only= --dir= --ring-seconds= --ring-ms= --buffer-ms= -- "$@"
+	read_options --json --seconds= --rounds= --only= --dir= --ring-seconds= --ring-ms= --buffer-ms= --resolution= -- "$@"
 	build_programs
 	func_begin
 	trap 'clean_up; func_end' EXIT

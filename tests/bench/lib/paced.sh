@@ -8,7 +8,6 @@
 # outlast this host's stalls, or nobody is ever without loss) and buffer_ms between that thread and the one that writes.
 
 unlimited_pps=1000000000
-paced_resolution=1.05 # a loss-free rate is known to within 5 %
 tries=2               # a rate fails when it fails that often
 trial_lost='' trial_missed='' trial_pps='' trial_bps='' trial_deepest=''
 found_pps='' found_bps='' found_stall_ms='' paced_highest=''
@@ -87,7 +86,7 @@ search() {
 	local trial=$1 high=$2 low=$(($2 / 64)) middle
 	shift 2
 	found_pps=0 found_bps=0 found_stall_ms=0
-	while (($(calculate "$high > $low * $paced_resolution"))); do
+	while (($(calculate "$high * 100 > $low * (100 + $resolution)"))); do
 		middle=$(calculate "sqrt($low * $high)")
 		if is_loss_free "$trial" "$middle" "$@"; then
 			low=$middle
@@ -162,9 +161,10 @@ dumpcap_pages=640 # of 2 MiB: the primary's memory, where dpdk-dumpcap's buffers
 primary_start() {
 	local pps=$1 sizes=$2
 	rm -f "$PACED_FILE"
+	cp "$sizes.pcap" "$PACED_FILE.pcap" # a secondary process cuts device arguments of more than 63 characters
 	# exec, so that the id is the program's.
 	paced "$pps" exec "$bench_build/bench_primary" -l "$(($(nproc) - 1))" -m $((dumpcap_pages * 2 - 80)) --no-pci --huge-dir "$DIR/huge" \
-		--vdev "net_pcap0,rx_pcap=$DIR/$sizes.pcap,infinite_rx=1" >primary.log 2>&1 &
+		--vdev "net_pcap0,rx_pcap=$PACED_FILE.pcap,infinite_rx=1" >primary.log 2>&1 &
 	primary_pid=$!
 	wait_for 20 primary_polls_or_is_gone || true
 	primary_polls || func_die "the primary process did not start: $(tail -n 1 primary.log)"

@@ -36,7 +36,8 @@ report() {
 		def ratio: (if .name | startswith("disk") then [.bps, .rbps] else [.pps, .rpps] end) |
 			if .[1] > 0 then .[0] / .[1] * 1000 | round / 1000 else null end;
 		def extras: map(.extra) | (.[0] // {} | keys_unsorted) as $keys | . as $all |
-			[$keys[] as $key | {key: $key, value: ($all | map(.[$key]) | median)}] | from_entries;
+			[$keys[] as $key | {key: $key, value: ($all | map(.[$key]) | median)}] | from_entries +
+			{ranges: ([$keys[] as $key | {key: $key, value: ($all | map(.[$key]) | [min, max])}] | from_entries)};
 		def summary: if .[0].skipped then .[0] else
 			{name: .[0].name, ours_pps: (map(.pps) | median), ours_bps: (map(.bps) | median),
 			 reference: .[0].reference, reference_pps: (map(.rpps) | median), reference_bps: (map(.rbps) | median),
