@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The figures of tools/bench.sh: a row each, with the run that measures it and a function that picks it from the run's output."""
+
+import json
+import statistics
+from dataclasses import dataclass
+from typing import Callable
+
+COUNT = "instructions"
+COUNT_LIMIT = 0.02  # of instruction counts, which do not depend on the host
+SPREAD_LEAST, SPREAD_OF_ONE_ROUND, SPREAD_UNKNOWN = 0.05, 0.25, 0.25
+SPREAD_RULE = (f"spread: largest relative difference of a round from the figure, of the reference's rounds added, at least "
+               f"{SPREAD_LEAST}; {SPREAD_OF_ONE_ROUND} for a single round")
+
+
+class Missing(Exception):
+    """A figure that cannot be had; its text is the reason."""
+
+
+@dataclass
+class Figure:
+    name: str
+    run: str
+    title: str
+    unit: str
+    lower: bool  # whether lower is better
+    pick: Callable  # Raw -> dict of value, spread and, where there is one, reference
+    readme: bool = False
+
+
+class Raw:
+    """The output of one run, RAW/RUN*.json: an object per round."""
+
+    def __init__(self, paths):
+        self.rounds = [read_json(path) for path in sorted(paths)]
+        if not self.rounds or not all(self.rounds):
+            raise Missing("the run printed no result")
+
+    def scenarios(self):
+        return {scenario["name"]: scenario for scenario in self.rounds[0]["scenarios"]}
+
+
+def read_json(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return None
+
+
+def spread_of(value, values):
+    if not value or len(values) < 2:
+        return SPREAD_OF_ONE_ROUND
+    return max(max(abs(one - value) / abs(value) for one in values), SPREAD_LEAST)
+
+
+# ---- how a figure is picked from its run's output
+
+def per_packet(scenario):
+    def pick(raw):
+        found = raw.scenarios().get(scenario)
+        if found is None:
+            raise Missing(f"its benchmark has no scenario {scenario}")
+        return {"value": found["instructions_per_pkt"], "spread": COUNT_LIMIT}
+    return pick
+
+
+def listed(name):
+    """Of a benchmark that lists the figure by its name."""
+    def pick(raw):
+        for one in raw.rounds[0].get("figures", []):
+            if one["name"] == name:
+                return {"value": one["value"], "spread": COUNT_LIMIT}
+        raise Missing(f"its benchmark has no figure {name}")
+    return pick
+
+
+def above_null(raw):
+    return {"value": raw.rounds[0]["above_null"]["instructions"], "spread": COUNT_LIMIT}
+
+
+def stages(raw):
+    return {"value": raw.rounds[0]["stages"]["instructions"], "spread": COUNT_LIMIT}
+
+
+def cold(raw):
+    ns = {name: scenario["ns"] for name, scenario in raw.scenarios().items()}
+    return {"value": ns["cold-warmed"], "spread": SPREAD_UNKNOWN, "reference": {"name": "without warm-up", "value": ns["cold"]}}
+
+
+def rate(scenario, field="pps"):
+    """Of capture.sh: medians of rates."""
+    def pick(raw):
+        found = recorded(raw, scenario)
+        spread = spread_of_ranges((found[who + "_pps"], found[who + "_pps_range"]) for who in ("ours", "reference"))
+        return beside(found, found["ours_" + field], found["reference_" + field], spread, raw)
+    return pick
+
+
+def cpu_time(scenario):
+    """Of capture.sh: CPU time of the recorder per frame, without the kernel's softirq."""
+    def pick(raw):
+        found = recorded(raw, scenario)
+        fields = ("cpu_ns_per_pkt", "reference_cpu_ns_per_pkt")
+        spread = spread_of_ranges((found[field], found["ranges"][field]) for field in fields)
+        return beside(found, found[fields[0]], found[fields[1]], spread, raw)
+    return pick
+
+
+def spread_of_ranges(values):
+    return sum(spread_of(value, value_range) for value, value_range in values)
+
+
+def beside(found, ours, theirs, spread, raw):
+    if raw.rounds[0]["rounds"] < 2:
+        spread = SPREAD_OF_ONE_ROUND
+    return {"value": ours, "spread": spread, "reference": {"name": found["reference"], "value": theirs}}
+
+
+def recorded(raw, scenario):
+    found = raw.scenarios().get(scenario)
+    if found is None or "skipped" in found:
+        raise Missing(found["skipped"] if found else f"capture.sh has not measured {scenario}")
+    return found
+
+
+def demo(system, reference="kernel_socat"):
+    """Of tools/demo.sh: medians of a system and of the kernel's relay, each round with its own ratio."""
+    def pick(raw):
+        pairs = [(p50_of(one.get(system)), p50_of(one.get(reference))) for one in raw.rounds]
+        ours = [our for our, _ in pairs if our]
+        ratios = [our / their for our, their in pairs if our and their]
+        if not ours:
+            raise Missing(f"{system.replace('_', ' ')} had no result: {raw.rounds[0].get('why', {}).get(system) or 'see its log'}")
+        if not ratios:
+            return {"value": statistics.median(ours), "spread": spread_of(statistics.median(ours), ours)}
+        return {"value": statistics.median(ours), "spread": spread_of(statistics.median(ratios), ratios),
+                "reference": {"name": "socat", "value": statistics.median(their for our, their in pairs if our and their)}}
+    return pick
+
+
+def p50_of(client):
+    return ((client or {}).get("rtt_ns") or {}).get("p50")
+
+
+def ping(raw):
+    rounds = [one for one in raw.rounds[0]["rounds"] if one["ours"] and one["testpmd"]]
+    if not rounds:
+        raise Missing("no round had answers")
+    ratios = [one["ours"] / one["testpmd"] for one in rounds]
+    return {"value": statistics.median(one["ours"] for one in rounds), "spread": spread_of(statistics.median(ratios), ratios),
+            "reference": {"name": "dpdk-testpmd icmpecho", "value": statistics.median(one["testpmd"] for one in rounds)}}
+
+
+def residence(raw):
+    rows = {row["name"]: row["latency_ns"]["p50"] for row in raw.rounds[0]["residence"]["costs"]}
+    if not rows.get("tapline") or not rows.get("no recording"):
+        raise Missing("no message had a residence time")
+    return {"value": rows["tapline"], "spread": SPREAD_UNKNOWN, "reference": {"name": "not recorded", "value": rows["no recording"]}}
+
+
+def digest(kind):
+    def pick(raw):
+        return {"value": raw.rounds[0][kind]["ns_per_byte"], "spread": SPREAD_UNKNOWN}
+    return pick
+
+
+def jit(raw):
+    found = raw.rounds[0]["ns_per_frame"][-1]
+    return {"value": found["match"]["median"], "spread": SPREAD_UNKNOWN,
+            "reference": {"name": "bpf_filter", "value": found["bpf_filter"]["median"]}}
+
+
+# ---- the figures
+
+FIGURES = [
+    Figure("echo-above-null-instructions", "path", "multicast to TCP, recorded, 16 B, above a null echo", COUNT, True, above_null),
+    Figure("echo-stages-instructions", "path", "stamps of the stages of an echo", COUNT, True, stages),
+    Figure("tcp-echo-instructions", "connections", "TCP echo per message: data in, echo out, ACK in", COUNT, True,
+           listed("tcp-echo-instructions")),
+    Figure("pure-ack-instructions", "connections", "ACK without data", COUNT, True,
+           listed("pure-ack-instructions")),
+    Figure("connections-1000-instructions", "connections", "TCP segment, 1,000 connections", COUNT, True,
+           per_packet("connections-1000")),
+    Figure("connections-100000-instructions", "connections", "TCP segment, 100,000 connections", COUNT, True,
+           per_packet("connections-100000")),
+    Figure("groups-1-instructions", "connections", "multicast datagram, one group", COUNT, True, per_packet("groups-1")),
+    Figure("groups-10000-instructions", "connections", "multicast datagram, 10,000 groups", COUNT, True,
+           per_packet("groups-10000")),
+    Figure("record-60-instructions", "record", "60-byte frame recorded", COUNT, True, per_packet("plain-flows-1")),
+    Figure("record-cutoff-60-instructions", "record", "60-byte frame recorded, with cut-off, 1,000 flows", COUNT, True,
+           per_packet("cutoff-flows-1000")),
+    Figure("demo-default-p50", "demo", "round trip of an echo, recorded, default settings", "ns", True,
+           demo("Tapline_default"), True),
+    Figure("demo-poll-p50", "demo", "round trip of an echo, polling", "ns", True, demo("Tapline_polling")),
+    Figure("demo-xdp-p50", "demo", "round trip of an echo, AF_XDP, polling", "ns", True, demo("Tapline_AF_XDP_polling")),
+    Figure("null-60", "null-60", "60-byte frames to no file", "frames/s", False, rate("null-60")),
+    Figure("disk-1514", "disk-1514", "1514-byte frames to disk", "B/s", False, rate("disk-1514", "bps"), True),
+    Figure("veth-tcpdump", "veth-tcpdump", "CPU time per frame on a veth pair, beside tcpdump", "ns", True,
+           cpu_time("veth-tcpdump"), True),
+    Figure("paced-60", "paced", "60-byte frames to disk, highest rate without loss", "frames/s", False, rate("paced-60")),
+    Figure("dumpcap-60", "paced", "60-byte frames to disk, highest rate without loss", "frames/s", False,
+           rate("dumpcap-60"), True),
+    Figure("dummy-60", "dummy-60", "60-byte frames of net_null to no file", "frames/s", False, rate("dummy-60")),
+    Figure("veth-dumpcap", "veth-dumpcap", "CPU time per frame on a veth pair, beside dumpcap", "ns", True,
+           cpu_time("veth-dumpcap"), True),
+    Figure("veth-netsniff-ng", "veth-netsniff-ng", "CPU time per frame on a veth pair, beside netsniff-ng", "ns", True,
+           cpu_time("veth-netsniff-ng")),
+    Figure("ping-testpmd", "ping", "round trip of ping, polling", "ns", True, ping),
+    Figure("paced-ring-60", "paced-ring-60", "60-byte frames into a ring of files", "frames/s", False, rate("paced-ring-60")),
+    Figure("echo-cold", "cold", "multicast to TCP with empty caches, warmed up", "ns", True, cold),
+    Figure("digest-crc32c", "digest", "CRC-32C of a slab, per byte", "ns", True, digest("crc32c")),
+    Figure("digest-sha256", "digest", "SHA-256 of a slab, per byte", "ns", True, digest("sha256")),
+    Figure("filter-jit", "filter", "filter `udp port 5001` per frame", "ns", True, jit),
+    Figure("residence-recorded", "residence", "median residence time of an echo that is recorded", "ns", True, residence, True),
+]
