@@ -4,6 +4,7 @@
 # machine does not matter. A million take too long here: tests/bench/connections.sh has them.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
+source "$func_root/tests/lib/counts.sh"
 
 # costs SENTENCE PREFIX CONDITION: of the list of the scenarios of that name.
 costs() {
@@ -18,6 +19,7 @@ fi
 func_begin
 TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$func_root/tests/bench/connections.sh" --most 100000 --plot plot.svg \
 	>result.json 2>bench.log || true
+check_counts connections result.json "$(dirname "$(dirname "$TAPLINE")")/tests/bench/bench_connections"
 costs "a segment costs the same with one connection, a thousand and a hundred thousand, but for some 50 instructions" connections- \
 	'max < min + 50'
 costs "a datagram costs the same with a hundred groups and with ten thousand, and less with one" groups- \

@@ -3,6 +3,7 @@
 # That the way of a message from multicast to TCP stays short, with stamps and without: counted in instructions, so that a busy machine does not matter.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
+source "$func_root/tests/lib/counts.sh"
 
 if ! command -v valgrind >/dev/null; then
 	skip "instructions per message" "valgrind is not installed"
@@ -17,3 +18,4 @@ check_json "the stamps of the stages take at most 40 instructions on that way" r
 	'.stages.instructions > 3 and .stages.instructions <= 40'
 check_json "a stamp costs hardly more than rdtsc alone" result.json \
 	'.stages | .rdtsc_ns > 0 and 2 * .stamp_cost_ns <= 2.4 * .rdtsc_ns + 5'
+check_counts path result.json "$(dirname "$(dirname "$TAPLINE")")/tests/bench/bench_echo_path"

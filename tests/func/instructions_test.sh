@@ -4,6 +4,7 @@
 # in instructions, so that a busy machine does not matter.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
+source "$func_root/tests/lib/counts.sh"
 
 # flat SENTENCE PREFIX N: the N scenarios of that name differ by less than 5 %.
 flat() {
@@ -26,3 +27,4 @@ check_json "where each frame begins a flow and forgets another, a third more at 
 	'[.scenarios[] | select(.name | startswith("cutoff-")) | .instructions_per_pkt] | length == 4 and max < min * 1.34'
 flat "in the first file, the hundredth and the thousandth" files- 3
 flat "and in the last tenth of a long recording as in its first" age- 2
+check_counts record result.json "$(dirname "$(dirname "$TAPLINE")")/tests/bench/bench_record"
