@@ -57,7 +57,7 @@ ping_many() {
 two_queues_in_order() {
 	net_begin
 	ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
-	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" --queues 2 -w two.pcapng --order time --order-window 200 --json icmp \
+	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" --queues 2 -w two.pcapng --order time --order-window 1000 --json icmp \
 		>two.json 2>two.log </dev/null &
 	app_pid=$!
 	check "recording two queues in the order of time begins" wait_for 60 grep -q ' s  received' two.log

@@ -66,8 +66,8 @@ check_equal "rates are by the appliance's clock; a restart and silence have none
 	"lan 15.0k 0 0 0 0 0 0
 lan - - - - - - 0
 lan 100 0 0 0 0 0 0
-what answers; waiting
-what answers; waiting
+invalid reply; waiting
+invalid reply; waiting
 lan - - - - - - 0
 lan 100 0 0 0 0 0 0"
 check_equal "pages are plain where there is no terminal" "$(grep -c $'\033' top.txt || true)" 0

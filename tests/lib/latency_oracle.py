@@ -332,7 +332,7 @@ class Case:
         if self.different:
             yield f"{self.different} replies are not the bytes of the triggers at their position"
         if self.how == "position" and self.position_bytes[0] != self.position_bytes[1]:
-            yield "by position all behind what is missing"
+            yield "by position all replies after the gap"
         if lost > self.max_loss * len(self.triggers):
             yield "triggers have no reply"
 

@@ -175,26 +175,32 @@ static bool is_followed(struct extract_input *input, const struct extract_sectio
 	       tl_pcapng_get_head(block, (uint32_t)got, &head) == 0 && head.file == section->file;
 }
 
-// Skip the padding of a slab without a look at it: with an index it is not read either.
-static bool skip_padding(const struct extract_section *section, uint64_t *at, uint64_t end)
+struct span {
+	uint64_t from, to;
+};
+
+// Padding of the slab at this offset, if any.
+static struct span padding_of(const struct tl_pcapng_head *head, uint64_t at)
 {
-	if (section->own_end <= *at || section->own_end > end)
-		return false;
-	*at = section->own_end;
-	return true;
+	uint32_t bytes = head->records != 0 ? tl_pcapng_pad_bytes(head->used_bytes, TL_PCAPNG_ALIGN) : 0;
+	uint64_t from = bytes != 0 ? at + head->used_bytes : UINT64_MAX;
+
+	return (struct span){from, from + bytes};
 }
 
 int extract_walk_file(
 	struct extract *extract, struct extract_input *input, uint64_t *at, uint64_t end, extract_block_fn *fn)
 {
 	struct tl_pcapng_head head;
-	uint64_t pad_at = UINT64_MAX; // end of the current slab
+	struct span pad = {UINT64_MAX, 0}; // of the current slab
 	const uint8_t *block;
 	uint32_t type;
 
 	while (*at < end) {
-		if (*at == pad_at && skip_padding(&extract->section, at, end))
+		if (*at == pad.from && pad.to <= end) { // not read with an index either
+			*at = pad.to;
 			continue;
+		}
 		int64_t bytes = get_block(extract, input, *at, end, &block, &type);
 		if (bytes <= 0)
 			return (int)bytes;
@@ -214,7 +220,7 @@ int extract_walk_file(
 			rc = (int)get_block(extract, input, *at, end, &block, &type); // the buffer may have moved
 			if (rc <= 0)
 				return rc;
-			pad_at = head.records != 0 ? *at + head.used_bytes : UINT64_MAX;
+			pad = padding_of(&head, *at);
 		}
 		int rc = fn(extract, type, block, (uint32_t)bytes);
 		if (rc != 0)
