@@ -10,22 +10,12 @@
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
-// size of AF_PACKET's rings, per queue and direction
-#define KERNEL_RING_BYTES (16u << 20)
-#define KERNEL_BLOCK_BYTES (64u << 10)
-
 // Format name and arguments of the virtual device to create.
 static void virtual_device(struct tl_port *port, char *args, size_t size)
 {
 	const struct tl_port_cfg *cfg = &port->cfg;
-	uint32_t frame_bytes = tl_kernel_frame_bytes(cfg);
 
-	if (cfg->spec.kind == TL_PORT_KERNEL) {
-		snprintf(port->dev_name, sizeof(port->dev_name), "net_af_packet_%s", port->name);
-		snprintf(args, size, "iface=%s,qpairs=%u,blocksz=%u,framesz=%u,framecnt=%u", cfg->spec.arg,
-			RTE_MAX(cfg->rx_queues, cfg->tx_queues), KERNEL_BLOCK_BYTES, frame_bytes,
-			KERNEL_RING_BYTES / frame_bytes);
-	} else if (cfg->spec.kind == TL_PORT_XDP) {
+	if (cfg->spec.kind == TL_PORT_XDP) {
 		snprintf(port->dev_name, sizeof(port->dev_name), "net_af_xdp_%s", port->name);
 		snprintf(args, size, "iface=%s,queue_count=%u", cfg->spec.arg, cfg->rx_queues);
 	} else { // "net_ring0,arg=…": driver name, then arguments

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Port backed by a DPDK device: PCI NIC, kernel interface or virtual device. Setup, groups, counters and teardown.
+// Port backed by a DPDK device: PCI NIC, AF_XDP socket or virtual device. Setup, groups, counters and teardown.
 
 #include "port_priv.h"
 
@@ -130,7 +130,6 @@ static int size_rings(const struct tl_port *port, const struct rte_eth_dev_info 
 
 static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *info, struct tl_err *err)
 {
-	bool kernel = port->cfg.spec.kind == TL_PORT_KERNEL; // its rings hold their own frames, no mbufs
 	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1);
 	struct rte_eth_rxconf rx_conf = info->default_rxconf;
 	uint16_t rx_desc, tx_desc;
@@ -139,8 +138,7 @@ static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *in
 	port->rx_descriptors = rc == 0 ? rx_desc : 0;
 
 	if (rc == 0)
-		rc = tl_port_make_pool(
-			port, frame_room(port), kernel ? TL_BURST : rx_desc, kernel ? TL_BURST : tx_desc, err);
+		rc = tl_port_make_pool(port, frame_room(port), rx_desc, tx_desc, err);
 	if (rc != 0)
 		return rc;
 	rx_conf.offloads = 0; // the port's offloads are set by configure
@@ -161,11 +159,8 @@ static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *in
 
 static void fill_queues(struct tl_port *port)
 {
-	bool kernel = port->cfg.spec.kind == TL_PORT_KERNEL;
-
 	for (uint16_t i = 0; i < port->cfg.rx_queues; i++) {
-		port->rxq[i] = (struct tl_rxq){.burst = kernel ? tl_kernel_burst : tl_eth_burst,
-			.frame_max = kernel ? tl_kernel_frame_max(port->cfg.spec.arg) : 0,
+		port->rxq[i] = (struct tl_rxq){.burst = tl_eth_burst,
 			.port_id = port->port_id,
 			.queue_id = i,
 			.descriptors = port->rx_descriptors,
@@ -179,6 +174,7 @@ static void fill_queues(struct tl_port *port)
 			.queue_id = i,
 			.checksums = port->tx_checksums,
 			.flush_fn = tl_eth_flush,
+			.send = tl_eth_send,
 			.sent = &port->sent[i],
 			.clock = port->cfg.clock};
 }
@@ -219,8 +215,6 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 	if (domain != AF_UNSPEC)
 		tl_kernel_open_spare(&port->sockets);
 	port->drops_unknown = tl_port_drops_are_unknown(port, info.driver_name);
-	if (port->stamping.source == TL_TS_KERNEL)
-		tl_kernel_stamp_early(&port->sockets);
 	snprintf(port->multicast, sizeof(port->multicast), "none");
 	fill_queues(port);
 	if (port->cfg.spec.kind != TL_PORT_PCI) // starting a NIC restarts its link

@@ -120,8 +120,8 @@ int tl_kernel_socket_domain(const struct tl_port_spec *spec)
 {
 	const char *driver = spec->arg + strcspn(spec->arg, "_"); // "net_af_packet0,…", of old "eth_af_packet0,…"
 
-	if (spec->kind == TL_PORT_KERNEL || spec->kind == TL_PORT_XDP)
-		return spec->kind == TL_PORT_KERNEL ? AF_PACKET : AF_XDP;
+	if (spec->kind == TL_PORT_XDP)
+		return AF_XDP;
 	if (spec->kind != TL_PORT_VDEV)
 		return AF_UNSPEC;
 	return strncmp(driver, "_af_packet", 10) == 0 ? AF_PACKET
@@ -189,14 +189,6 @@ void tl_kernel_sample_xdp(struct tl_kernel_sockets *sockets)
 		if (getsockopt(sockets->fd[i], SOL_XDP, XDP_STATISTICS, &stats, &len) == 0)
 			sockets->dropped[i] = stats.rx_dropped + stats.rx_ring_full;
 	}
-}
-
-void tl_kernel_stamp_early(const struct tl_kernel_sockets *sockets)
-{
-	const int on = 1;
-
-	for (unsigned i = 0; i < sockets->n; i++)
-		(void)setsockopt(sockets->fd[i], SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
 }
 
 void tl_kernel_admit_packet(const struct tl_kernel_sockets *sockets)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Port backed by a receive-only kernel interface: own AF_PACKET sockets, each with a ring that the kernel fills block
-// by block (TPACKET_V3).
+// Port backed by a kernel interface: own AF_PACKET sockets, each with a ring that the kernel fills block by block
+// (TPACKET_V3), or slot by slot (TPACKET_V2) where the port also sends (slot.c).
 
 #include "port_priv.h"
 
@@ -24,19 +24,13 @@
 #define RING_BLOCKS 256u
 #define RING_BYTES ((size_t)RING_BLOCKS * TL_PACKET_BLOCK_BYTES)
 #define RETIRE_MS 4 // a block with frames reaches user space after this, full or not, at the latest after twice this
-#define FRAME_BYTES 2048 // required by the kernel, but without effect in a ring of blocks
+#define FRAME_BYTES 2048 // of the V3 ring: required by the kernel, but without effect in a ring of blocks
 #ifndef PACKET_FANOUT_FLAG_IGNORE_OUTGOING
 #define PACKET_FANOUT_FLAG_IGNORE_OUTGOING 0x4000
 #endif
 
-struct option {
-	const char *what;
-	int level, name;
-	const void *value;
-	socklen_t len;
-};
-
-static int set_options(const struct tl_port *port, int fd, const struct option *options, unsigned n, struct tl_err *err)
+int tl_packet_set_options(
+	const struct tl_port *port, int fd, const struct tl_packet_option *options, unsigned n, struct tl_err *err)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (setsockopt(fd, options[i].level, options[i].name, options[i].value, options[i].len) != 0)
@@ -45,32 +39,28 @@ static int set_options(const struct tl_port *port, int fd, const struct option *
 	return 0;
 }
 
-// Create the ring, and have the kernel stamp frames on arrival: without SO_TIMESTAMPNS it stamps them when it copies
-// them, separately for each socket.
-static int make_ring(struct tl_port *port, int fd, struct tl_packet_queue *p, struct tl_err *err)
+// Have the kernel stamp frames on arrival: without SO_TIMESTAMPNS it stamps them when it copies them, separately for
+// each socket.
+int tl_packet_make_ring(
+	struct tl_port *port, int fd, int version, const struct tpacket_req3 *request, void **ring, struct tl_err *err)
 {
-	const int version = TPACKET_V3, on = 1, room = TL_PACKET_TAG_BYTES, stamps = SOF_TIMESTAMPING_SOFTWARE;
-	const struct tpacket_req3 request = {.tp_block_size = TL_PACKET_BLOCK_BYTES,
-		.tp_block_nr = RING_BLOCKS,
-		.tp_frame_size = FRAME_BYTES,
-		.tp_frame_nr = (unsigned)(RING_BYTES / FRAME_BYTES),
-		.tp_retire_blk_tov = RETIRE_MS};
-	const struct option options[] = {
-		{"TPACKET_V3", SOL_PACKET, PACKET_VERSION, &version, sizeof(version)},
+	const int on = 1, room = TL_PACKET_TAG_BYTES, stamps = SOF_TIMESTAMPING_SOFTWARE;
+	const struct tl_packet_option options[] = {
+		{"the ring's version", SOL_PACKET, PACKET_VERSION, &version, sizeof(version)},
 		{"room for VLAN tags", SOL_PACKET, PACKET_RESERVE, &room, sizeof(room)},
 		{"time stamps", SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)},
 		{"time stamps in the ring", SOL_PACKET, PACKET_TIMESTAMP, &stamps, sizeof(stamps)},
-		{"a ring of 64 MiB", SOL_PACKET, PACKET_RX_RING, &request, sizeof(request)},
+		{"a ring", SOL_PACKET, PACKET_RX_RING, request, sizeof(*request)},
 	};
-	int rc = set_options(port, fd, options, TL_ARRAY_LEN(options), err);
+	int rc = tl_packet_set_options(port, fd, options, TL_ARRAY_LEN(options), err);
 
 	if (rc != 0)
 		return rc;
-	void *ring = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (ring == MAP_FAILED)
+	size_t bytes = (size_t)request->tp_block_size * request->tp_block_nr;
+	*ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (*ring == MAP_FAILED)
 		return tl_fail(err, -errno, "port %s: cannot map the ring of %s: %s", port->name, port->cfg.spec.arg,
 			strerror(errno));
-	tl_packet_init(p, ring, RING_BLOCKS);
 	return 0;
 }
 
@@ -82,7 +72,8 @@ static int bind_socket(struct tl_port *port, int fd, struct tl_err *err)
 	const struct sockaddr_ll address = {
 		.sll_family = AF_PACKET, .sll_protocol = tl_be16(ETH_P_ALL), .sll_ifindex = ifindex};
 	const struct packet_mreq promisc = {.mr_ifindex = ifindex, .mr_type = PACKET_MR_PROMISC};
-	const struct option option = {"promiscuous mode", SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promisc, sizeof(promisc)};
+	const struct tl_packet_option option = {
+		"promiscuous mode", SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promisc, sizeof(promisc)};
 	const int on = 1;
 
 	// Kernels before 4.20 lack the option, and deliver the host's own frames.
@@ -91,7 +82,7 @@ static int bind_socket(struct tl_port *port, int fd, struct tl_err *err)
 	if (!tl_kernel_refuse_packets(fd) || bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
 		return tl_fail(err, -errno, "port %s: cannot listen on %s: %s", port->name, port->cfg.spec.arg,
 			strerror(errno));
-	return port->cfg.promisc ? set_options(port, fd, &option, 1, err) : 0;
+	return port->cfg.promisc ? tl_packet_set_options(port, fd, &option, 1, err) : 0;
 }
 
 // Join the sockets of several queues: the kernel distributes flows over them. Never with PACKET_FANOUT_FLAG_DEFRAG,
@@ -109,46 +100,94 @@ static int join_group(struct tl_port *port, int fd, uint16_t queue, struct tl_er
 	else if (getsockopt(port->sockets.fd[0], SOL_PACKET, PACKET_FANOUT, &group, &len) != 0)
 		return tl_fail(err, -errno, "port %s: no PACKET_FANOUT group", port->name);
 	group = (group & UINT16_MAX) | type << 16;
-	const struct option option = {"several queues", SOL_PACKET, PACKET_FANOUT, &group, sizeof(group)};
-	return set_options(port, fd, &option, 1, err);
+	const struct tl_packet_option option = {"several queues", SOL_PACKET, PACKET_FANOUT, &group, sizeof(group)};
+	return tl_packet_set_options(port, fd, &option, 1, err);
+}
+
+static bool sends(const struct tl_port *port)
+{
+	return port->cfg.tx_queues != 0;
+}
+
+static int open_blocks(struct tl_port *port, uint16_t queue, int fd, struct tl_err *err)
+{
+	const struct tpacket_req3 request = {.tp_block_size = TL_PACKET_BLOCK_BYTES,
+		.tp_block_nr = RING_BLOCKS,
+		.tp_frame_size = FRAME_BYTES,
+		.tp_frame_nr = (unsigned)(RING_BYTES / FRAME_BYTES),
+		.tp_retire_blk_tov = RETIRE_MS};
+	struct tl_packet_queue *p =
+		rte_zmalloc_socket("tl_packet_queue", sizeof(*p), TL_CACHE_LINE, port->cfg.socket_id);
+	void *ring;
+
+	if (p == NULL)
+		return tl_fail(err, -ENOMEM, "port %s: out of memory", port->name);
+	port->rxq[queue].backend = p;
+	int rc = tl_packet_make_ring(port, fd, TPACKET_V3, &request, &ring, err);
+	if (rc == 0)
+		tl_packet_init(p, ring, RING_BLOCKS);
+	return rc;
 }
 
 static int open_queue(struct tl_port *port, uint16_t queue, struct tl_err *err)
 {
-	struct tl_packet_queue *p =
-		rte_zmalloc_socket("tl_packet_queue", sizeof(*p), TL_CACHE_LINE, port->cfg.socket_id);
-
-	if (p == NULL)
-		return tl_fail(err, -ENOMEM, "port %s: out of memory", port->name);
-	port->rxq[queue] = (struct tl_rxq){.burst = tl_packet_burst,
-		.frame_max = tl_kernel_frame_max(port->cfg.spec.arg),
-		.queue_id = queue,
-		.source = TL_TS_KERNEL,
-		.gathers = true,
-		.clock = port->cfg.clock,
-		.port = port,
-		.backend = p};
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
 	if (fd < 0)
 		return tl_fail(err, -errno, "port %s: no AF_PACKET socket (%s): are you root (CAP_NET_RAW)?",
 			port->name, strerror(errno));
-	port->rxq[queue].wait_fd = port->sockets.fd[port->sockets.n++] = fd;
-	int rc = make_ring(port, fd, p, err);
+	port->sockets.fd[port->sockets.n++] = fd;
+	port->rxq[queue] = (struct tl_rxq){.burst = sends(port) ? tl_slot_burst : tl_packet_burst,
+		.frame_max = tl_kernel_frame_max(port->cfg.spec.arg),
+		.port_id = port->port_id,
+		.queue_id = queue,
+		.source = port->cfg.timestamps == TL_TS_TSC ? TL_TS_TSC : TL_TS_KERNEL,
+		.wait_fd = fd,
+		.gathers = !sends(port),
+		.clock = port->cfg.clock,
+		.port = port};
+	int rc = sends(port) ? tl_slot_open(port, queue, fd, err) : open_blocks(port, queue, fd, err);
 	if (rc == 0)
 		rc = bind_socket(port, fd, err);
 	return rc == 0 ? join_group(port, fd, queue, err) : rc;
+}
+
+static int make_pool(struct tl_port *port, struct tl_err *err)
+{
+	uint32_t room = RTE_MAX(tl_kernel_frame_bytes(&port->cfg), (uint32_t)TL_PORT_ROOM_MIN);
+
+	return sends(port) ? tl_port_make_pool(port, room, TL_BURST, TL_BURST, err) : 0;
+}
+
+// More send queues than sockets share these.
+static void fill_txqs(struct tl_port *port)
+{
+	for (uint16_t i = 0; i < port->cfg.tx_queues; i++)
+		port->txq[i] = (struct tl_txq){.port_id = port->port_id,
+			.queue_id = i,
+			.flush_fn = tl_slot_flush,
+			.send = tl_slot_send,
+			.sent = &port->sent[i],
+			.clock = port->cfg.clock,
+			.backend = port->rxq[i % port->cfg.rx_queues].backend};
 }
 
 static int packet_open(struct tl_port *port, struct tl_err *err)
 {
 	int rc = tl_port_check(&port->cfg, err);
 
+	port->port_id = RTE_MAX_ETHPORTS; // not a device of DPDK
+	snprintf(port->multicast, sizeof(port->multicast), "none");
 	if (rc == 0)
 		rc = tl_kernel_mac(&port->cfg, port->mac, err);
+	if (rc == 0)
+		rc = make_pool(port, err);
 	for (uint16_t q = 0; q < port->cfg.rx_queues && rc == 0; q++)
 		rc = open_queue(port, q, err);
 	if (rc == 0)
 		tl_kernel_open_spare(&port->sockets);
+	if (rc == 0)
+		fill_txqs(port);
 	port->speed_bps = tl_port_expected_bps(&port->cfg.spec);
 	return rc;
 }
@@ -208,19 +247,37 @@ static void packet_sample(struct tl_port *port, struct tl_port_stats *out)
 	tl_port_socket_drops(port, out);
 }
 
-// Groups are used by echoes only.
+// A port without an echo has no groups. The membership ends with the socket.
 static int packet_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n)
 {
-	return -ENOTSUP;
+	const struct packet_mreq all = {
+		.mr_ifindex = (int)if_nametoindex(port->cfg.spec.arg), .mr_type = PACKET_MR_ALLMULTI};
+	int fd = port->sockets.fd[0];
+
+	if (!sends(port))
+		return -ENOTSUP;
+	if (!port->cfg.promisc && !port->allmulti &&
+		setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all)) != 0)
+		return -errno;
+	port->allmulti = !port->cfg.promisc;
+	snprintf(port->multicast, sizeof(port->multicast), "%s", port->allmulti ? "all multicast" : "promiscuous");
+	return 0;
+}
+
+static void close_blocks(struct tl_packet_queue *p)
+{
+	if (p != NULL && p->ring != NULL)
+		munmap(p->ring, RING_BYTES);
+	rte_free(p);
 }
 
 static void packet_close(struct tl_port *port)
 {
 	for (uint16_t q = 0; q < port->cfg.rx_queues; q++) {
-		struct tl_packet_queue *p = port->rxq[q].backend;
-		if (p != NULL && p->ring != NULL)
-			munmap(p->ring, RING_BYTES);
-		rte_free(p);
+		if (sends(port))
+			tl_slot_close(port->rxq[q].backend);
+		else
+			close_blocks(port->rxq[q].backend);
 	}
 	tl_kernel_close_spare(&port->sockets);
 	for (unsigned i = 0; i < port->sockets.n; i++)

@@ -26,7 +26,7 @@ static const struct tl_port_ops *ops_of(const struct tl_port_cfg *cfg)
 {
 	if (cfg->spec.kind == TL_PORT_FILE)
 		return &tl_port_file_ops;
-	return cfg->spec.kind == TL_PORT_KERNEL && cfg->tx_queues == 0 ? &tl_port_packet_ops : &tl_port_eth_ops;
+	return cfg->spec.kind == TL_PORT_KERNEL ? &tl_port_packet_ops : &tl_port_eth_ops;
 }
 
 int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_err *err)

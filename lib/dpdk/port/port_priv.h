@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Shared by the files of port: the port itself and its backends: a DPDK device, an own socket of a kernel interface, a
+// Shared by the files of port: the port itself and its backends: a DPDK device, own sockets of a kernel interface, a
 // capture file.
 
 #include <stdatomic.h>
+#include <sys/socket.h>
 
 #include <tl_err.h>
 #include <tl_pcapfile.h>
@@ -41,7 +42,7 @@ struct tl_kernel_sockets {
 #define TL_PACKET_VIEWS (TL_BURST + TL_PACKET_SEGMENTS_MAX - 1)
 #define TL_PACKET_TAG_BYTES 4 // of VLAN, for which the kernel leaves room before each frame
 
-// Queue of a kernel interface that is only received from. The kernel fills blocks of frames; a burst is mbufs that
+// Queue of a kernel interface that is not sent to. The kernel fills blocks of frames; a burst is mbufs that
 // point to the frames of one block in place. These mbufs are fixed, never from a pool: the port keeps a reference to
 // each. A block is returned when all its frames have been passed on and freed.
 struct tl_packet_queue {
@@ -54,6 +55,18 @@ struct tl_packet_queue {
 	bool has_chains;    // in the last burst
 	uint16_t lent;	    // views in the last burst
 	struct rte_mbuf views[TL_PACKET_VIEWS];
+} TL_CACHE_ALIGNED;
+
+// Queue of a kernel interface that is also sent to. The kernel puts each frame into a slot, where it is visible at
+// once; it is copied into an mbuf, and the slot returned.
+struct tl_slot_queue {
+	uint8_t *ring;
+	struct rte_mempool *pool;
+	uint32_t slots;	     // a power of two
+	uint32_t slot;	     // index of the current slot, read or awaited
+	uint32_t slot_bytes; // a power of two
+	int fd;		     // for sending
+	bool unsendable;     // the last send call ended at a frame that the kernel never takes
 } TL_CACHE_ALIGNED;
 
 struct tl_port_file {
@@ -138,6 +151,7 @@ struct tl_port {
 	bool started;
 	bool promisc;	    // of a DPDK device
 	bool promisc_set;   // promiscuous mode set by the port: reset at close
+	bool allmulti;	    // of a kernel interface
 	bool tx_checksums;  // the device computes those of TCP and UDP
 	char multicast[24]; // method of receiving groups, for the probe table
 	int socket_domain;  // of these sockets; AF_UNSPEC: none
@@ -243,19 +257,41 @@ void tl_port_queue_drops(const struct tl_port *port, struct tl_port_stats *out);
 
 // HOT: the backends' burst and flush functions.
 uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b);
-uint16_t tl_kernel_burst(struct tl_rxq *q, struct tl_burst *b);
 // Burst of mbufs that carry stamps.
 uint16_t tl_eth_stamped_burst(struct tl_rxq *q, struct tl_burst *b);
 // Burst of a NIC, behind its gate.
 uint16_t tl_eth_gated_burst(struct tl_rxq *q, struct tl_burst *b);
-uint16_t tl_kernel_stamped_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_packet_burst(struct tl_rxq *q, struct tl_burst *b);
+uint16_t tl_slot_burst(struct tl_rxq *q, struct tl_burst *b);
 void tl_eth_flush(struct tl_txq *q);
+void tl_slot_flush(struct tl_txq *q);
+uint16_t tl_eth_send(struct tl_txq *q, struct rte_mbuf **pkts, uint16_t n);
+uint16_t tl_slot_send(struct tl_txq *q, struct rte_mbuf **pkts, uint16_t n);
 uint16_t tl_file_burst(struct tl_rxq *q, struct tl_burst *b);
 void tl_file_flush(struct tl_txq *q);
 
+// txq_dp.c: keep the frames after the first n for the next flush.
+void tl_txq_keep_waiting(struct tl_txq *q, uint16_t n);
+
 // packet.c
 void tl_packet_init(struct tl_packet_queue *p, void *ring, uint32_t blocks);
+struct tl_packet_option {
+	const char *what; // for the message
+	int level, name;
+	const void *value;
+	socklen_t len;
+};
+int tl_packet_set_options(
+	const struct tl_port *port, int fd, const struct tl_packet_option *options, unsigned n, struct tl_err *err);
+// Create and map a socket's ring of received frames, which the kernel stamps. version: TPACKET_V2, which ignores what
+// its struct tpacket_req does not have, or TPACKET_V3.
+struct tpacket_req3;
+int tl_packet_make_ring(
+	struct tl_port *port, int fd, int version, const struct tpacket_req3 *request, void **ring, struct tl_err *err);
+
+// slot.c: the queue becomes the RX queue's backend, and is the caller's to close.
+int tl_slot_open(struct tl_port *port, uint16_t queue, int fd, struct tl_err *err);
+void tl_slot_close(struct tl_slot_queue *s);
 
 // kernel.c
 // Return the frame size of AF_PACKET's ring that holds every frame of the interface whole, up to 32 KiB: longer ones
@@ -279,8 +315,6 @@ void tl_kernel_list_sockets(int domain, struct tl_kernel_sockets *out);
 void tl_kernel_new_sockets(struct tl_kernel_sockets *after, const struct tl_kernel_sockets *before);
 void tl_kernel_sample_packet(struct tl_kernel_sockets *sockets);
 void tl_kernel_sample_xdp(struct tl_kernel_sockets *sockets);
-// Have the kernel stamp frames on arrival, once for all sockets, instead of when it copies them to each.
-void tl_kernel_stamp_early(const struct tl_kernel_sockets *sockets);
 // Reject frames until admit_packet: they are neither queued nor counted. False, with errno, if the socket refused.
 bool tl_kernel_refuse_packets(int fd);
 // Same as tl_kernel_refuse_packets(), for all sockets; on return no frame is in transit. False if a socket refused.

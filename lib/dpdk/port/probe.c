@@ -63,11 +63,17 @@ static void print_packet(const struct tl_port *port)
 {
 	char mac[TL_ETHER_TEXT];
 
-	fprintf(stderr, "    driver          AF_PACKET, TPACKET_V3\n");
+	bool sends = port->cfg.tx_queues != 0;
+
+	fprintf(stderr, "    driver          AF_PACKET, %s\n",
+		sends ? "TPACKET_V2 and a send call per frame" : "TPACKET_V3");
 	fprintf(stderr, "    MAC             %s\n", tl_format_ether(port->mac, mac));
 	if (port->speed_bps != 0)
 		fprintf(stderr, "    link            %" PRIu64 " Mbit/s\n", port->speed_bps / 1000000);
-	fprintf(stderr, "    queues          %u receive\n", port->cfg.rx_queues);
+	fprintf(stderr, "    queues          %u receive", port->cfg.rx_queues);
+	if (sends)
+		fprintf(stderr, ", %u send\n    multicast       %s", port->cfg.tx_queues, port->multicast);
+	fprintf(stderr, "\n");
 }
 
 static void print_stamps(const struct tl_port *port)

@@ -145,6 +145,8 @@ int tl_port_enable_timesync(struct tl_port *port)
 	struct tl_port_stamping *s = &port->stamping;
 	uint64_t bps = s->clock_by_speed && port->events.link.up ? tl_port_speed_bps(port) : 0;
 
+	if (port->ops != &tl_port_eth_ops)
+		return -ENOTSUP;
 	if (s->timesync && (bps == 0 || bps == s->timesync_bps))
 		return 0;
 	int rc = rte_eth_timesync_enable(port->port_id);
@@ -246,9 +248,7 @@ void tl_port_stamp_queue(const struct tl_port *port, struct tl_rxq *q)
 	q->source = s->source;
 	if (s->flag == 0)
 		return;
-	q->burst = s->source == TL_TS_KERNEL   ? tl_kernel_stamped_burst
-		   : s->source == TL_TS_NIC_RX ? tl_eth_gated_burst
-					       : tl_eth_stamped_burst;
+	q->burst = s->source == TL_TS_NIC_RX ? tl_eth_gated_burst : tl_eth_stamped_burst;
 	tl_port_gate_init(&q->gate);
 	q->stamp_offset = s->offset;
 	q->stamp_flag = s->flag;

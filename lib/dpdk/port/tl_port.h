@@ -163,19 +163,24 @@ struct tl_rxq {
 struct tl_txq {
 	struct rte_mbuf *pkts[TL_TXQ_MAX];
 	uint16_t n;
+	uint16_t delayed; // the first so many are counted in delayed_tx_pkts
 	uint16_t port_id, queue_id;
 	bool checksums;			    // the device computes those of TCP and UDP in frames that request it
 	void (*flush_fn)(struct tl_txq *q); // send pkts[0..n), leave less than TL_TXQ_MAX; tests supply their own
+	// The backend's send call, without the queue and its counters: frees the frames that it accepts, and returns
+	// their number; the others stay the caller's.
+	uint16_t (*send)(struct tl_txq *q, struct rte_mbuf **pkts, uint16_t n);
 	// Last flush that sent a frame: start and return of its tx_burst call.
 	uint64_t begin_tsc, end_tsc;
 	uint64_t tx_pkts, tx_bytes, drop_tx_pkts;
+	uint64_t delayed_tx_pkts; // frames that the port did not accept at once; then sent, or also in drop_tx_pkts
 	// Sent frames for the recording: if on_sent is set, each frame gets a reference before it is sent; on_sent then
 	// receives the accepted ones, after they were sent, and borrows them.
 	void (*on_sent)(void *ctx, struct tl_burst *sent);
 	void *on_sent_ctx;
 	struct tl_burst *sent;
 	const struct tl_clock *clock;
-	void *backend; // for a test's flush_fn
+	void *backend; // for flush_fn
 } TL_CACHE_ALIGNED;
 
 // HOT. Take ownership of the mbuf and queue it. Sends only when there is a full burst.
@@ -215,9 +220,8 @@ void tl_txq_record_sent(struct tl_txq *q);
 // Drop and count frames that did not fit the port.
 void tl_txq_drop_waiting(struct tl_txq *q);
 
-// A kernel interface may deliver frames that were never on the wire: segments not yet cut or already merged, with an
-// echo also reassembled fragments, or frames truncated at the ring's frame size. They are counted in altered_pkts:
-// recorded, but not as they were.
+// A kernel interface may deliver frames that were never on the wire: segments not yet cut or already merged, or frames
+// truncated at the ring's frame size. They are counted in altered_pkts: recorded, but not as they were.
 
 // The port's own account. hw_seen is from the kernel's socket, the MAC or the file reader; without such a source
 // verified is false and hw_seen is rx_pkts plus the drops.

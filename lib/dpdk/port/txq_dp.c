@@ -1,7 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sent frames kept until the recording has processed them, and frames dropped that cannot be sent.
+// Sent frames kept until the recording has processed them, and frames that wait or are dropped.
 
 #include "port_priv.h"
+
+// Keep the frames after the first n for the next flush; drop the last ones if they are too many. A TX stamp of a
+// delayed frame would not have the time that its requester assumes, so the request is removed.
+void tl_txq_keep_waiting(struct tl_txq *q, uint16_t n)
+{
+	uint16_t waiting = q->n - n;
+	uint16_t counted = q->delayed > n ? q->delayed - n : 0;
+
+	tl_count(&q->delayed_tx_pkts, waiting - counted);
+	if (waiting == TL_TXQ_MAX) {
+		rte_pktmbuf_free(q->pkts[--waiting]);
+		tl_count(&q->drop_tx_pkts, 1);
+	}
+	for (uint16_t i = 0; i < waiting; i++) {
+		q->pkts[i] = q->pkts[n + i];
+		q->pkts[i]->ol_flags &= ~RTE_MBUF_F_TX_IEEE1588_TMST;
+	}
+	q->n = q->delayed = waiting;
+}
 
 void tl_txq_drop_waiting(struct tl_txq *q)
 {
@@ -9,7 +28,7 @@ void tl_txq_drop_waiting(struct tl_txq *q)
 		return;
 	rte_pktmbuf_free_bulk(q->pkts, q->n);
 	tl_count(&q->drop_tx_pkts, q->n);
-	q->n = 0;
+	q->n = q->delayed = 0;
 }
 
 void tl_txq_record_sent(struct tl_txq *q)

@@ -14,6 +14,13 @@ static uint16_t port_id(void *ctx)
 	return tl_port_rxq(ctx, 0)->port_id;
 }
 
+static bool has_driver(void *ctx)
+{
+	enum tl_port_kind kind = tl_port_config(ctx)->spec.kind;
+
+	return kind == TL_PORT_PCI || kind == TL_PORT_VDEV; // else no DPDK driver, or one on a kernel socket
+}
+
 static int to_ns(int rc, const struct timespec *time, uint64_t *ns)
 {
 	*ns = (uint64_t)time->tv_sec * TL_NS_PER_S + (uint64_t)time->tv_nsec;
@@ -27,16 +34,16 @@ static int enable(void *ctx)
 
 static void disable(void *ctx)
 {
-	(void)rte_eth_timesync_disable(port_id(ctx));
+	if (has_driver(ctx))
+		(void)rte_eth_timesync_disable(port_id(ctx));
 }
 
 static int read_clock(void *ctx, uint64_t *ns)
 {
-	enum tl_port_kind kind = tl_port_config(ctx)->spec.kind;
 	struct timespec time = {0};
 
-	if (kind != TL_PORT_PCI && kind != TL_PORT_VDEV)
-		return -ENOTSUP; // not a DPDK driver, or one on a kernel socket
+	if (!has_driver(ctx))
+		return -ENOTSUP;
 	int rc = rte_eth_timesync_read_time(port_id(ctx), &time);
 
 	return to_ns(rc, &time, ns);
@@ -64,7 +71,7 @@ static unsigned latches(void *ctx)
 {
 	struct rte_eth_dev_info info;
 
-	if (rte_eth_dev_info_get(port_id(ctx), &info) != 0)
+	if (!has_driver(ctx) || rte_eth_dev_info_get(port_id(ctx), &info) != 0)
 		return 1;
 	return strcmp(info.driver_name, "net_i40e") == 0 ? 4 : 1;
 }

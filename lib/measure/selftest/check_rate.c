@@ -44,7 +44,7 @@ static void send_burst(struct tl_selftest *t, const uint8_t *frame, struct rate 
 {
 	struct rte_mbuf *pkts[BATCH];
 	uint16_t n = refill(t, frame, r->bytes, pkts);
-	uint16_t sent = rte_eth_tx_burst(t->way.tx->port_id, t->way.tx->queue_id, pkts, n);
+	uint16_t sent = t->way.tx->send(t->way.tx, pkts, n);
 
 	rte_pktmbuf_free_bulk(pkts + sent, (unsigned)(n - sent));
 	r->sent += sent;

@@ -183,7 +183,7 @@ static void check_ptp(struct tl_selftest *t, struct tl_selftest_check *check, bo
 	const char *what = received ? "received" : "sent";
 	int64_t old;
 
-	if (rte_eth_timesync_enable(port_id) != 0) {
+	if (!rte_eth_dev_is_valid_port(port_id) || rte_eth_timesync_enable(port_id) != 0) {
 		tl_selftest_verdict(check, NULL, TL_SELFTEST_NOT_AVAILABLE, "the driver stamps no PTP frames");
 		return;
 	}

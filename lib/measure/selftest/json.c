@@ -82,16 +82,18 @@ static json_t *firmware_json(uint16_t port_id)
 {
 	char text[128];
 
-	return rte_eth_dev_fw_version_get(port_id, text, sizeof(text)) == 0 ? json_string(text) : json_null();
+	bool known = rte_eth_dev_is_valid_port(port_id) && rte_eth_dev_fw_version_get(port_id, text, sizeof(text)) == 0;
+
+	return known ? json_string(text) : json_null();
 }
 
 json_t *tl_selftest_port_json(struct tl_port *port)
 {
 	uint16_t port_id = tl_port_rxq(port, 0)->port_id;
 	const struct tl_port_cfg *cfg = tl_port_config(port);
-	struct rte_eth_dev_info info;
+	struct rte_eth_dev_info info = {.driver_name = "AF_PACKET"}; // of a port without a driver of DPDK
 
-	if (rte_eth_dev_info_get(port_id, &info) != 0)
+	if (rte_eth_dev_is_valid_port(port_id) && rte_eth_dev_info_get(port_id, &info) != 0)
 		return NULL;
 	return json_pack("{s:s, s:s, s:o, s:I, s:i, s:o, s:o, s:o, s:o, s:o}", "device", cfg->spec.text, "driver",
 		info.driver_name, "firmware", firmware_json(port_id), "link_mbps",

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Send to a kernel interface: a system call per frame, which returns when the device, or the other end of a veth, has
+// the frame. A TX ring takes longer, and does not tell which frames were dropped (docs/decisions/014).
+
+#include "port_priv.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "flush.h"
+
+#define SEGMENTS_MAX 64
+
+static ssize_t send_chain(int fd, const struct rte_mbuf *m)
+{
+	struct iovec parts[SEGMENTS_MAX];
+	struct msghdr message = {.msg_iov = parts};
+
+	for (; m != NULL && message.msg_iovlen < SEGMENTS_MAX; m = m->next)
+		parts[message.msg_iovlen++] =
+			(struct iovec){.iov_base = rte_pktmbuf_mtod(m, void *), .iov_len = m->data_len};
+	if (m != NULL) {
+		errno = EMSGSIZE;
+		return -1;
+	}
+	return sendmsg(fd, &message, MSG_DONTWAIT);
+}
+
+static bool send_frame(int fd, const struct rte_mbuf *m)
+{
+	if (TL_UNLIKELY(m->nb_segs != 1))
+		return send_chain(fd, m) >= 0;
+	return send(fd, rte_pktmbuf_mtod(m, void *), m->data_len, MSG_DONTWAIT) >= 0;
+}
+
+// Anything else passes: a full queue (ENOBUFS, EAGAIN), no carrier (ENOBUFS), an interface that is down (ENETDOWN).
+static bool is_never_taken(int error)
+{
+	return error == EMSGSIZE || error == EINVAL;
+}
+
+uint16_t tl_slot_send(struct tl_txq *q, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct tl_slot_queue *s = q->backend;
+	uint16_t taken = 0;
+
+	while (taken < n && TL_LIKELY(send_frame(s->fd, pkts[taken])))
+		taken++;
+	s->unsendable = taken < n && is_never_taken(errno);
+	rte_pktmbuf_free_bulk(pkts, taken);
+	return taken;
+}
+
+static void drop_first(struct tl_txq *q)
+{
+	rte_pktmbuf_free(q->pkts[0]);
+	tl_count(&q->drop_tx_pkts, 1);
+	q->n--;
+	q->delayed = q->delayed != 0 ? q->delayed - 1 : 0;
+	memmove(&q->pkts[0], &q->pkts[1], q->n * sizeof(q->pkts[0]));
+}
+
+// A frame that the kernel never takes, such as one longer than a lowered MTU, must not hold up those behind it.
+void tl_slot_flush(struct tl_txq *q)
+{
+	const struct tl_slot_queue *s = q->backend;
+
+	tl_txq_flush_by(q, tl_slot_send);
+	while (TL_UNLIKELY(q->n != 0 && s->unsendable)) {
+		drop_first(q);
+		if (q->n != 0)
+			tl_txq_flush_by(q, tl_slot_send);
+	}
+}
