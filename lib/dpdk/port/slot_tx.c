@@ -9,27 +9,9 @@
 
 #include "flush.h"
 
-#define SEGMENTS_MAX 64
-
-static ssize_t send_chain(int fd, const struct rte_mbuf *m)
-{
-	struct iovec parts[SEGMENTS_MAX];
-	struct msghdr message = {.msg_iov = parts};
-
-	for (; m != NULL && message.msg_iovlen < SEGMENTS_MAX; m = m->next)
-		parts[message.msg_iovlen++] =
-			(struct iovec){.iov_base = rte_pktmbuf_mtod(m, void *), .iov_len = m->data_len};
-	if (m != NULL) {
-		errno = EMSGSIZE;
-		return -1;
-	}
-	return sendmsg(fd, &message, MSG_DONTWAIT);
-}
-
+// A frame is one mbuf: those of the port's pool have room for the longest.
 static bool send_frame(int fd, const struct rte_mbuf *m)
 {
-	if (TL_UNLIKELY(m->nb_segs != 1))
-		return send_chain(fd, m) >= 0;
 	return send(fd, rte_pktmbuf_mtod(m, void *), m->data_len, MSG_DONTWAIT) >= 0;
 }
 

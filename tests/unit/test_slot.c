@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of a kernel interface that is also sent to: a ring whose slots are filled here as the kernel fills them, and a
+// socket pair in place of the interface.
+
+#include <errno.h>
+#include <linux/if_packet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_mbuf.h>
+
+#include <tl_clock.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+
+#include "port_priv.h"
+
+#define SLOTS 128u
+#define SLOT_BYTES 2048u
+#define MBUFS 200u
+#define FRAME_MAX 1522
+#define FRAME_OFFSET 80 // after the slot's header: addresses, and room for a tag
+#define STATUS_TAGGED (TP_STATUS_VLAN_VALID | TP_STATUS_VLAN_TPID_VALID)
+#define SEND_BUFFER 4608 // the kernel's smallest
+#define LONG_BYTES 12000 // more than that
+
+static struct tl_clock *test_clock;
+static struct rte_mempool *pool;
+
+struct rig {
+	uint8_t *ring;
+	struct tl_slot_queue slots;
+	struct tl_rxq rx;
+	struct tl_txq tx;
+	struct tl_burst burst;
+	struct tl_burst sent;
+	uint32_t filling; // the slot that the kernel fills
+	int wire;	  // the other end
+	uint64_t recorded;
+};
+
+static struct rig rig;
+
+static void record(void *ctx, struct tl_burst *sent)
+{
+	rig.recorded += sent->n;
+}
+
+static void rig_begin(void)
+{
+	int fds[2];
+	const int bytes = SEND_BUFFER;
+
+	memset(&rig, 0, sizeof(rig));
+	rig.ring = calloc(SLOTS, SLOT_BYTES);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(rig.ring);
+	CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, fds), 0);
+	CU_ASSERT_EQUAL(setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)), 0);
+	rig.wire = fds[1];
+	rig.slots = (struct tl_slot_queue){
+		.ring = rig.ring, .pool = pool, .slots = SLOTS, .slot_bytes = SLOT_BYTES, .fd = fds[0]};
+	rig.rx = (struct tl_rxq){.burst = tl_slot_burst,
+		.frame_max = FRAME_MAX,
+		.source = TL_TS_KERNEL,
+		.clock = test_clock,
+		.backend = &rig.slots};
+	rig.tx = (struct tl_txq){.flush_fn = tl_slot_flush,
+		.send = tl_slot_send,
+		.sent = &rig.sent,
+		.on_sent = record,
+		.clock = test_clock,
+		.backend = &rig.slots};
+}
+
+static void rig_end(void)
+{
+	CU_ASSERT_EQUAL(rte_mempool_in_use_count(pool), 0);
+	close(rig.slots.fd);
+	close(rig.wire);
+	free(rig.ring);
+}
+
+static struct tpacket2_hdr *slot(uint32_t i)
+{
+	return (struct tpacket2_hdr *)(rig.ring + (size_t)(i % SLOTS) * SLOT_BYTES);
+}
+
+// A frame of len bytes of value, in the next slot.
+static void kernel_puts(uint32_t len, uint8_t value, struct tpacket2_hdr as, uint8_t pkttype)
+{
+	struct tpacket2_hdr *h = slot(rig.filling++);
+	const struct sockaddr_ll from = {.sll_pkttype = pkttype};
+
+	as.tp_mac = FRAME_OFFSET;
+	as.tp_snaplen = len;
+	as.tp_len = as.tp_len != 0 ? as.tp_len : len;
+	as.tp_status |= TP_STATUS_USER;
+	memcpy((uint8_t *)h + TPACKET_ALIGN(sizeof(*h)), &from, sizeof(from));
+	memset((uint8_t *)h + FRAME_OFFSET, value, len);
+	*h = as;
+}
+
+static void kernel_puts_plain(uint32_t len, uint8_t value)
+{
+	kernel_puts(len, value, (struct tpacket2_hdr){0}, PACKET_HOST);
+}
+
+static uint16_t receive(void)
+{
+	return rig.rx.burst(&rig.rx, &rig.burst);
+}
+
+static void free_burst(void)
+{
+	rte_pktmbuf_free_bulk(rig.burst.pkts, rig.burst.n);
+}
+
+static const uint8_t *frame(uint16_t i)
+{
+	return rte_pktmbuf_mtod(rig.burst.pkts[i], const uint8_t *);
+}
+
+static struct rte_mbuf *mbuf_of(uint16_t len, uint8_t value)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+	m->data_len = len;
+	m->pkt_len = len;
+	memset(rte_pktmbuf_mtod(m, void *), value, len);
+	return m;
+}
+
+// Take what was sent: its number of bytes, and its first one. 0: nothing.
+static size_t wire_has(uint8_t *first)
+{
+	uint8_t bytes[LONG_BYTES];
+	ssize_t n = recv(rig.wire, bytes, sizeof(bytes), 0);
+
+	*first = n > 0 ? bytes[0] : 0;
+	return n > 0 ? (size_t)n : 0;
+}
+
+// ---- received frames
+
+static void a_frame_is_visible_at_once_and_its_slot_goes_back_when_it_is_copied(void)
+{
+	rig_begin();
+	CU_ASSERT_EQUAL(receive(), 0);
+	kernel_puts_plain(60, 7);
+	CU_ASSERT_EQUAL(receive(), 1);
+	CU_ASSERT_EQUAL(slot(0)->tp_status, TP_STATUS_KERNEL);
+	kernel_puts_plain(1514, 8);
+	CU_ASSERT_EQUAL(frame(0)[59], 7);
+	CU_ASSERT_EQUAL(rig.burst.pkts[0]->pkt_len, 60);
+	free_burst();
+	CU_ASSERT_EQUAL(receive(), 1);
+	CU_ASSERT_EQUAL(frame(0)[1513], 8);
+	CU_ASSERT_EQUAL(rig.burst.pkts[0]->data_len, 1514);
+	free_burst();
+	CU_ASSERT_EQUAL(rig.rx.stats.rx_pkts, 2);
+	CU_ASSERT_EQUAL(rig.rx.stats.rx_bytes, 1574);
+	rig_end();
+}
+
+static void the_ring_goes_round_in_bursts(void)
+{
+	rig_begin();
+	for (uint32_t round = 0; round < 5; round++) {
+		for (uint32_t i = 0; i < TL_BURST + 10; i++)
+			kernel_puts_plain(60, (uint8_t)(round + i));
+		CU_ASSERT_EQUAL(receive(), TL_BURST);
+		CU_ASSERT_EQUAL(frame(63)[0], (uint8_t)(round + 63));
+		free_burst();
+		CU_ASSERT_EQUAL(receive(), 10);
+		CU_ASSERT_EQUAL(frame(9)[0], (uint8_t)(round + TL_BURST + 9));
+		free_burst();
+	}
+	CU_ASSERT_EQUAL(rig.rx.stats.rx_pkts, 5 * (TL_BURST + 10));
+	rig_end();
+}
+
+static void a_frame_without_an_mbuf_waits_in_its_slot(void)
+{
+	struct rte_mbuf *all[MBUFS];
+	unsigned n = 0;
+
+	rig_begin();
+	while (n < MBUFS && (all[n] = rte_pktmbuf_alloc(pool)) != NULL)
+		n++;
+	kernel_puts_plain(60, 1);
+	CU_ASSERT_EQUAL(receive(), 0);
+	CU_ASSERT_EQUAL(slot(0)->tp_status, TP_STATUS_USER);
+	rte_pktmbuf_free_bulk(all, n);
+	CU_ASSERT_EQUAL(receive(), 1);
+	CU_ASSERT_EQUAL(frame(0)[0], 1);
+	free_burst();
+	rig_end();
+}
+
+static void time_and_direction_are_the_kernels(void)
+{
+	const struct tpacket2_hdr at = {.tp_sec = 4000000000u, .tp_nsec = 999999999};
+
+	rig_begin();
+	kernel_puts_plain(60, 0);
+	kernel_puts(60, 1, at, PACKET_OUTGOING);
+	kernel_puts(60, 2, at, PACKET_OTHERHOST);
+	CU_ASSERT_EQUAL(receive(), 3);
+	CU_ASSERT_EQUAL(rig.burst.sent, 2);
+	CU_ASSERT_EQUAL(rig.burst.ts_ns[1], UINT64_C(4000000000999999999));
+	free_burst();
+	kernel_puts_plain(60, 0);
+	CU_ASSERT_EQUAL(receive(), 1);
+	CU_ASSERT_EQUAL(rig.burst.sent, 0);
+	free_burst();
+	rig_end();
+}
+
+static void where_tsc_was_asked_for_the_time_is_the_polls(void)
+{
+	rig_begin();
+	rig.rx.source = TL_TS_TSC;
+	kernel_puts(60, 1, (struct tpacket2_hdr){.tp_sec = 5}, PACKET_HOST);
+	kernel_puts(60, 1, (struct tpacket2_hdr){.tp_sec = 6}, PACKET_HOST);
+	CU_ASSERT_EQUAL(receive(), 2);
+	CU_ASSERT_EQUAL(rig.burst.ts_ns[0], tl_clock_wall_ns(test_clock, rig.burst.tsc));
+	CU_ASSERT_EQUAL(rig.burst.ts_ns[1], rig.burst.ts_ns[0]);
+	free_burst();
+	rig_end();
+}
+
+static void a_tag_is_put_back_between_addresses_and_type(void)
+{
+	static const uint8_t tagged[] = {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0x88, 0xa8, 0xe0, 0x07, 5, 5, 5};
+	static const uint8_t plain_tpid[] = {5, 5, 0x81, 0x00, 0x00, 0x00, 5, 5};
+	const struct tpacket2_hdr with_tpid = {
+		.tp_status = STATUS_TAGGED, .tp_vlan_tci = 0xe007, .tp_vlan_tpid = 0x88a8};
+	const struct tpacket2_hdr without = {.tp_status = TP_STATUS_VLAN_VALID};
+
+	rig_begin();
+	kernel_puts(60, 5, with_tpid, PACKET_HOST);
+	kernel_puts(60, 5, without, PACKET_HOST); // tag 0 is one, too
+	kernel_puts_plain(60, 6);
+	CU_ASSERT_EQUAL(receive(), 3);
+	CU_ASSERT_EQUAL(rig.burst.pkts[0]->pkt_len, 64);
+	CU_ASSERT_EQUAL(rig.burst.wire_bytes[0], 64);
+	CU_ASSERT_EQUAL(memcmp(frame(0), tagged, sizeof(tagged)), 0);
+	CU_ASSERT_EQUAL(frame(0)[63], 5);
+	CU_ASSERT_EQUAL(memcmp(frame(1) + 10, plain_tpid, sizeof(plain_tpid)), 0);
+	CU_ASSERT_EQUAL(rig.burst.pkts[2]->pkt_len, 60);
+	CU_ASSERT_EQUAL(rig.rx.stats.altered_pkts, 0);
+	free_burst();
+	rig_end();
+}
+
+static void frames_that_were_not_on_the_wire_like_this_are_counted(void)
+{
+	rig_begin();
+	kernel_puts_plain(FRAME_MAX, 1);
+	kernel_puts_plain(FRAME_MAX + 1, 2);
+	kernel_puts(100, 3, (struct tpacket2_hdr){.tp_len = 1000}, PACKET_HOST);
+	CU_ASSERT_EQUAL(receive(), 3);
+	CU_ASSERT_EQUAL(rig.rx.stats.altered_pkts, 2);
+	CU_ASSERT_EQUAL(rig.burst.wire_bytes[2], 1000);
+	CU_ASSERT_EQUAL(rig.burst.pkts[2]->pkt_len, 100);
+	free_burst();
+	rig_end();
+}
+
+// ---- sent frames
+
+static void pushed_frames_leave_in_order_and_are_recorded(void)
+{
+	uint8_t first;
+
+	rig_begin();
+	tl_txq_push(&rig.tx, mbuf_of(60, 1));
+	tl_txq_push(&rig.tx, mbuf_of(1000, 2));
+	tl_txq_flush(&rig.tx);
+	CU_ASSERT(wire_has(&first) == 60 && first == 1);
+	CU_ASSERT(wire_has(&first) == 1000 && first == 2);
+	CU_ASSERT_EQUAL(rig.tx.tx_pkts, 2);
+	CU_ASSERT_EQUAL(rig.tx.tx_bytes, 1060);
+	CU_ASSERT_EQUAL(rig.tx.delayed_tx_pkts, 0);
+	CU_ASSERT(rig.tx.begin_tsc != 0 && rig.tx.end_tsc >= rig.tx.begin_tsc);
+	tl_txq_record_sent(&rig.tx);
+	CU_ASSERT_EQUAL(rig.recorded, 2);
+	rig_end();
+}
+
+static void frames_that_the_kernel_does_not_take_wait_and_are_counted_once(void)
+{
+	unsigned arrived = 0;
+	uint8_t first;
+
+	rig_begin();
+	for (unsigned i = 0; i < TL_BURST - 1; i++)
+		tl_txq_push(&rig.tx, mbuf_of(500, (uint8_t)(1 + i)));
+	tl_txq_flush(&rig.tx);
+	CU_ASSERT(rig.tx.n > 0 && rig.tx.n < TL_BURST - 1);
+	uint16_t waiting = rig.tx.n;
+	for (unsigned i = 0; i < 3; i++)
+		tl_txq_flush(&rig.tx);
+	CU_ASSERT_EQUAL(rig.tx.n, waiting);
+	CU_ASSERT_EQUAL(rig.tx.delayed_tx_pkts, waiting);
+	while (arrived < TL_BURST - 1 && wire_has(&first) == 500) {
+		arrived++;
+		CU_ASSERT_EQUAL(first, arrived);
+		tl_txq_flush(&rig.tx);
+	}
+	CU_ASSERT_EQUAL(arrived, TL_BURST - 1);
+	CU_ASSERT_EQUAL(rig.tx.delayed_tx_pkts, waiting);
+	CU_ASSERT_EQUAL(rig.tx.drop_tx_pkts, 0);
+	tl_txq_record_sent(&rig.tx);
+	CU_ASSERT_EQUAL(rig.recorded, TL_BURST - 1);
+	rig_end();
+}
+
+// The socket refuses what is longer than its buffer, with EMSGSIZE, as a packet socket what is longer than the MTU.
+static void a_frame_that_is_never_taken_is_dropped_and_holds_up_none(void)
+{
+	uint8_t first;
+
+	rig_begin();
+	tl_txq_push(&rig.tx, mbuf_of(60, 1));
+	tl_txq_push(&rig.tx, mbuf_of(LONG_BYTES, 9));
+	tl_txq_push(&rig.tx, mbuf_of(60, 2));
+	tl_txq_flush(&rig.tx);
+	CU_ASSERT_EQUAL(rig.tx.n, 0);
+	CU_ASSERT(wire_has(&first) == 60 && first == 1);
+	CU_ASSERT(wire_has(&first) == 60 && first == 2);
+	CU_ASSERT_EQUAL(rig.tx.tx_pkts, 2);
+	CU_ASSERT_EQUAL(rig.tx.tx_bytes, 120);
+	CU_ASSERT_EQUAL(rig.tx.drop_tx_pkts, 1);
+	tl_txq_record_sent(&rig.tx);
+	CU_ASSERT_EQUAL(rig.recorded, 2);
+	rig_end();
+}
+
+static void without_a_receiver_frames_wait(void)
+{
+	rig_begin();
+	shutdown(rig.wire, SHUT_RD); // EPIPE
+	tl_txq_push(&rig.tx, mbuf_of(60, 1));
+	tl_txq_flush(&rig.tx);
+	CU_ASSERT_EQUAL(rig.tx.n, 1);
+	CU_ASSERT_EQUAL(rig.tx.delayed_tx_pkts, 1);
+	tl_txq_drop_waiting(&rig.tx);
+	CU_ASSERT_EQUAL(rig.tx.drop_tx_pkts, 1);
+	rig_end();
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a frame is visible at once, and its slot goes back when it is copied",
+			a_frame_is_visible_at_once_and_its_slot_goes_back_when_it_is_copied},
+		{"the ring goes round, in bursts", the_ring_goes_round_in_bursts},
+		{"a frame without an mbuf waits in its slot", a_frame_without_an_mbuf_waits_in_its_slot},
+		{"time and direction are the kernel's", time_and_direction_are_the_kernels},
+		{"where tsc was asked for the time is the poll's", where_tsc_was_asked_for_the_time_is_the_polls},
+		{"a tag is put back between addresses and type", a_tag_is_put_back_between_addresses_and_type},
+		{"frames that were not on the wire like this are counted",
+			frames_that_were_not_on_the_wire_like_this_are_counted},
+		{"pushed frames leave in order, and are recorded", pushed_frames_leave_in_order_and_are_recorded},
+		{"frames that the kernel does not take wait, and are counted once",
+			frames_that_the_kernel_does_not_take_wait_and_are_counted_once},
+		{"a frame that is never taken is dropped, and holds up none",
+			a_frame_that_is_never_taken_is_dropped_and_holds_up_none},
+		{"where nothing is taken frames wait", without_a_receiver_frames_wait},
+	};
+
+	tl_test_eal_start();
+	test_clock = tl_clock_create();
+	pool = rte_pktmbuf_pool_create("slots", MBUFS, 0, 0, LONG_BYTES + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
+	if (test_clock == NULL || pool == NULL)
+		return EXIT_FAILURE;
+	return tl_test_main("slot", tests, TL_ARRAY_LEN(tests));
+}
