@@ -1,21 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Multicast datagrams longer than the MTU: their fragments come out of order and twice, and TCP carries what they were.
-# Over AF_XDP: DPDK's AF_PACKET port has the kernel put them together.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 ROUNDS=40 COUNT=$((40 * 8)) SIZE=4000
 
-has_af_xdp() {
-	python3 -c 'import socket; socket.socket(44, socket.SOCK_RAW)' 2>/dev/null
-}
-
 # fragments_config FILE WHAT: WHAT is what becomes of fragments.
 fragments_config() {
 	app_config "$1" '"echo": [{"port": "lan", "receive": {"group": "239.1.2.3", "udp_port": 5000},
 		"send": {"tcp_connect": "'"$PEER_IP"':6000"}}]' '"capture": [{"port": "lan", "path": "lan.pcapng"}]'
-	sed -i "s/\"device\": \"$APP_IF\"/\"device\": \"xdp:$APP_IF\", \"ip_fragments\": \"$2\"/" "$1"
+	sed -i "s/\"device\": \"$APP_IF\"/\"device\": \"$APP_IF\", \"ip_fragments\": \"$2\"/" "$1"
 }
 
 counted_fragments() {
@@ -28,10 +23,6 @@ each_frame_is_counted_once() {
 }
 
 func_begin
-if ! has_af_xdp; then
-	skip "fragments" "the kernel has no AF_XDP sockets"
-	exit
-fi
 net_begin_relayed --seed 7 --late 300000 --late-us 300 --double 20000
 fragments_config config.json reassemble
 peer_start "$PEER_PY" multicast_rounds "$PEER_IP" 239.1.2.3 5000 6000 "$ROUNDS" "$SIZE" >rounds.json

@@ -190,16 +190,6 @@ a_clock_that_is_set() {
 		.trigger_bound_clock == null and (.facts.bound_at_start_of_triggers_ns | tonumber > 0) and .clocks == []'
 }
 
-# dpdk_version: of the DPDK that it runs with, such as 22.11.11.
-dpdk_version() {
-	"$TAPLINE" doctor --json 2>/dev/null | jq -r '.checks[] | select(.id == "dpdk.version").read' | sed -n 's/.*runs with DPDK \([0-9.]*\).*/\1/p'
-}
-
-# is_before VERSION VERSION
-is_before() {
-	[[ $1 != "$2" && $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$1" ]]
-}
-
 # asked FILE: the datagrams to the echo and their times, to the microsecond.
 asked() {
 	tshark -r "$1" -Y 'udp.dstport == 7' -T fields -e frame.time_epoch -e udp.payload 2>/dev/null | sed 's/\(\.[0-9]\{6\}\)[0-9]*/\1/' | sort
@@ -209,21 +199,13 @@ have_asked() {
 	(($(asked theirs.pcap | wc -l) == 200))
 }
 
-# Where DPDK's driver receives: from 24.11 on it hands the kernel's stamps on. tcpdump shows microseconds, for if it showed
-# nanoseconds it would have the kernel stamp early, which is our port's to ask for.
+# tcpdump shows microseconds, for if it showed nanoseconds it would have the kernel stamp early, which is our port's to ask for.
 beside_an_echo() {
-	local version tcpdump_pid
-	version=$(dpdk_version || true)
-	check "doctor says which DPDK this is" test -n "$version"
+	local tcpdump_pid
 	jq '.ports[0].timestamps = "kernel"' lan.json >kernel.json
-	if is_before "$version" 24.11; then
-		refused "beside an echo DPDK $version has no stamps of the kernel" \
-			"$APP_IF has no timestamps \"kernel\": give one of those that it has, \"tsc\"" ip netns exec "$APP_NS" "$TAPLINE" run kernel.json
-		return
-	fi
 	app_start kernel.json
 	app_stop TERM
-	check_json "beside an echo DPDK $version has the kernel's, where they are asked for" run.json '.port.timestamps.source == "kernel"'
+	check_json "beside an echo a port has the kernel's stamps, where they are asked for" run.json '.port.timestamps.source == "kernel"'
 	app_start lan.json
 	ip netns exec "$APP_NS" tcpdump -Z root -n -i "$APP_IF" -B 4096 -U -w theirs.pcap udp 2>tcpdump.log </dev/null &
 	tcpdump_pid=$!

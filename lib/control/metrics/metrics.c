@@ -61,6 +61,7 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 		out->tx_pkts += tl_count_read(&tx->tx_pkts);
 		out->tx_bytes += tl_count_read(&tx->tx_bytes);
 		out->drop_tx_pkts += tl_count_read(&tx->drop_tx_pkts);
+		out->delayed_tx_pkts += tl_count_read(&tx->delayed_tx_pkts);
 	}
 	read_stamps(port, &out->stamps);
 	tl_port_link(port, &link);

@@ -17,6 +17,7 @@ static const struct tl_report_counter port_counters[] = {
 	{COUNTER(tl_report_port, tx_pkts, ASIDE)},
 	{COUNTER(tl_report_port, tx_bytes, ASIDE)},
 	{COUNTER(tl_report_port, drop_tx_pkts, ASIDE)},
+	{COUNTER(tl_report_port, delayed_tx_pkts, ASIDE)},
 	{COUNTER(tl_report_port, altered_pkts, ASIDE)},
 	{COUNTER(tl_report_port, unstamped_pkts, ASIDE)},
 	{COUNTER(tl_report_port, mbufs_in_use, ASIDE)},

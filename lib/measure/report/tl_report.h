@@ -110,12 +110,13 @@ struct tl_report_port {
 	uint64_t drop_error_pkts;
 	uint64_t tx_pkts;
 	uint64_t tx_bytes;
-	uint64_t drop_tx_pkts;	 // passed to tx_burst and rejected
-	uint64_t altered_pkts;	 // received, but different from the wire: merged or cut by the kernel
-	uint64_t unstamped_pkts; // received without a stamp of the port's source: their time is the TSC's
-	uint64_t mbufs_in_use;	 // of the port's pool: equal to its start value at the end, otherwise there is a leak
-	bool verified;		 // hw_seen has a source independent of rx_pkts
-	bool drops_unknown;	 // nobody counts frames that found no room in a queue: drop_nic_pkts 0 says nothing
+	uint64_t drop_tx_pkts;	  // passed to tx_burst and rejected
+	uint64_t delayed_tx_pkts; // not accepted at once: sent later, or in drop_tx_pkts
+	uint64_t altered_pkts;	  // received, but different from the wire: merged or cut by the kernel
+	uint64_t unstamped_pkts;  // received without a stamp of the port's source: their time is the TSC's
+	uint64_t mbufs_in_use;	  // of the port's pool: equal to its start value at the end, otherwise there is a leak
+	bool verified;		  // hw_seen has a source independent of rx_pkts
+	bool drops_unknown;	  // nobody counts frames that found no room in a queue: drop_nic_pkts 0 says nothing
 	bool has_mac;
 	uint64_t mac_seen_pkts; // MAC count, from the driver: expected hw_seen, equal to it if verified
 	bool drops_by_queue;	// the queues of drop_nic_pkts are known
