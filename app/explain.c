@@ -12,7 +12,8 @@ static const char *way_of(const struct tl_plan *plan, uint32_t port)
 	case TL_PORT_PCI:
 		return "DPDK's driver of the NIC";
 	case TL_PORT_KERNEL:
-		return plan->has_echo[port] ? "AF_PACKET (TPACKET_V2), a frame at a time: the port has an echo"
+		return plan->has_echo[port] ? "AF_PACKET (TPACKET_V2), a frame at a time: the port has an echo (xdp: "
+					      "would take the interface from the kernel, and is never chosen by itself)"
 					    : "AF_PACKET (TPACKET_V3), a block at a time: the port only records";
 	case TL_PORT_XDP:
 		return "AF_XDP";

@@ -52,7 +52,7 @@ check_equal "--explain begins as --check does" "$(head -n 1 explain.txt)" "echo.
 check_json "it names each port, how its frames come in, and the CPU of each queue" explain.json \
 	'[.explained[] | .name, .device] == ["lan", "'"$APP_IF"'", "far", "vdev:net_null0", "old", "pcap:in.pcap"]
 	 and all(.explained[]; .queues | length == 1 and (.[0].cpu | type == "number"))
-	 and (.explained[0].receives_by | test("AF_PACKET.*echo"))'
+	 and (.explained[0].receives_by | test("AF_PACKET.*echo.*xdp:"))'
 check_json "what an lcore does while nothing arrives, and why" explain.json \
 	'[.explained[] | .idle_why != ""] == [true, true, true] and (.explained[2].idle == "adaptive")
 	 and (.explained[1] | .idle == "poll" and .idle_why == "set in the configuration"

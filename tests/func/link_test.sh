@@ -34,3 +34,9 @@ check "and the group reported again" wait_for 60 has_seen "$reported" 4
 app_stop TERM
 stop_process "$tcpdump_pid" TERM || true
 check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
+app_start config.json
+in_app ip link delete "$APP_IF"
+check "a run ends when the interface of its echo is removed" wait_for 60 is_gone "$app_pid"
+app_stop TERM
+check_equal "with status 1" "$APP_STATUS" 1
+check "and says why" grep -q "interface $APP_IF is gone" run.log
