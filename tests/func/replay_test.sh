@@ -180,7 +180,7 @@ a_lost_interface_ends_it() {
 	wait_for 60 is_gone "$app_pid" || true
 	wait "$app_pid" || status=$?
 	check_equal "an interface that is removed: status 1" "$status" 1
-	check "and the message says so" grep -q "$APP_IF lost its link or was removed" hours.log
+	check "and the message says so" grep -Eq "$APP_IF (lost its link or was removed|is gone)" hours.log
 	check_json "and the ledger holds" replay.json "$IDENTITY and .stopped and .unsent_pkts > 0"
 }
 

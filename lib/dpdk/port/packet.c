@@ -159,7 +159,6 @@ static int make_pool(struct tl_port *port, struct tl_err *err)
 	return sends(port) ? tl_port_make_pool(port, room, TL_BURST, TL_BURST, err) : 0;
 }
 
-// More send queues than sockets share these.
 static void fill_txqs(struct tl_port *port)
 {
 	for (uint16_t i = 0; i < port->cfg.tx_queues; i++)
@@ -169,7 +168,7 @@ static void fill_txqs(struct tl_port *port)
 			.send = tl_slot_send,
 			.sent = &port->sent[i],
 			.clock = port->cfg.clock,
-			.backend = port->rxq[i % port->cfg.rx_queues].backend};
+			.backend = port->rxq[i].backend};
 }
 
 static int packet_open(struct tl_port *port, struct tl_err *err)
@@ -178,6 +177,8 @@ static int packet_open(struct tl_port *port, struct tl_err *err)
 
 	port->port_id = RTE_MAX_ETHPORTS; // not a device of DPDK
 	snprintf(port->multicast, sizeof(port->multicast), "none");
+	if (rc == 0 && port->cfg.tx_queues > port->cfg.rx_queues) // each sends on the socket of a receive queue
+		rc = tl_fail(err, -EINVAL, "port %s: at most as many send as receive queues", port->name);
 	if (rc == 0)
 		rc = tl_kernel_mac(&port->cfg, port->mac, err);
 	if (rc == 0)
@@ -218,9 +219,8 @@ static bool packet_ended(const struct tl_port *port, struct tl_err *err)
 		return false;
 	if (err != NULL)
 		tl_fail(err, -ENODEV,
-			"port %s: interface %s is gone: it was removed, or moved to another network namespace; what came "
-			"until then is recorded",
-			port->name, port->cfg.spec.arg);
+			"port %s: interface %s is gone: it was removed, or moved to another network namespace%s",
+			port->name, port->cfg.spec.arg, sends(port) ? "" : "; what came until then is recorded");
 	return true;
 }
 
