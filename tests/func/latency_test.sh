@@ -242,8 +242,9 @@ other_files() {
 own_echo() {
 	local method
 	net_begin
-	app_config config.json '"echo": [{"port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001},
+	app_config lan.json '"echo": [{"port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001},
 		"send": {"tcp_connect": "10.99.0.2:5002"}}], "capture": [{"port": "lan", "path": "echo.pcapng"}]'
+	jq '.ports[0].timestamps = "tsc"' lan.json >config.json # those of the kernel have no bound
 	app_start config.json
 	in_peer timeout 60 "$TAPLINE" client --kernel --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" \
 		--rate 1000 --seconds 0.5 --payload 64 --connect-timeout 30 --json >client.json 2>client.log

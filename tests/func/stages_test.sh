@@ -47,7 +47,7 @@ check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
 check_json "the ledger holds" run.json '.ledger_ok'
 
 check_json "each message is in each stage, and in no other than its echo's" run.json '.echoes[0, 1] |
-	.residence_ns.count == .echoed_msgs and (.stages_ns | keys == ["parsed_to_ready", "poll_to_parsed", "ready_to_tx", "tx_call"])
+	.residence_ns.count == .echoed_msgs and (.stages_ns | keys == ["parsed_to_ready", "poll_to_parsed", "ready_to_tx", "tx_call", "wire_to_poll"])
 	and ([.stages_ns[].count] | unique) == [.echoed_msgs]'
 check_json "the stages add up to the time of stay" run.json '.echoes[0] |
 	(.stages_ns | .poll_to_parsed.mean + .parsed_to_ready.mean + .ready_to_tx.mean) - .residence_ns.mean | fabs < 0.01'
@@ -75,7 +75,7 @@ check "the table at the end has them, too" grep -Eq '^  outliers: [0-9]+ bursts 
 
 check_json "a latency report of the echo has the same times" reports/feed.json '(.latency_ns.mean | floor) ==
 	'"$(jq '.echoes[0].residence_ns.mean | floor' run.json)"' and .method == "software" and .source == "tsc" and .matched == 300'
-check_json "and its stages" reports/feed.json '[.stages[].name] == ["poll_to_parsed", "parsed_to_ready", "ready_to_tx", "tx_call"]'
+check_json "and its stages" reports/feed.json '[.stages[].name] == ["wire_to_poll", "poll_to_parsed", "parsed_to_ready", "ready_to_tx", "tx_call"]'
 check_equal "with \"samples\" each message has a line" "$(wc -l <reports/feed.csv)" 301
 check_json "with outliers it has those" reports/udp.json '.matched == 51 and (.outliers | length) > 0'
 check_json "of the samples those of the last burst are kept, and called so" reports/udp.json \
