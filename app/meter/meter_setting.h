@@ -14,7 +14,7 @@
 
 #define TL_METER_BINS 512 // bins of equal width over the time so far; a width doubles when they end
 
-// What happened to the frames that arrived in an interval.
+// Outcome of the frames that arrived in an interval.
 struct tl_meter_bin {
 	uint64_t pkts;
 	uint64_t bytes[TL_METER_COLOURS];
@@ -45,7 +45,7 @@ struct tl_meter_setting {
 	struct tl_meter_queue queue;
 	struct tl_envelope envelope; // at cir
 
-	// Of a shaper: green left at once, yellow waited, red was lost.
+	// With --shape: green left at once, yellow waited, red was lost.
 	uint64_t pkts[TL_METER_COLOURS], bytes[TL_METER_COLOURS]; // bytes with overhead
 	uint64_t tokens_min_bytes, queue_max_bytes, queue_max_pkts;
 	uint64_t last_departure_ns; // 0: none

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# How fast Tapline records, beside its ceilings and beside other recorders, in the same run. docs/benchmarks.md says what
+# Measure the recording rate, with its upper bounds and other recorders in the same run. docs/benchmarks.md says what
 # each scenario measures, and what it does not.
 set -euo pipefail
 # A build of its own: that of tools/demo.sh lacks the programs of the measurements.

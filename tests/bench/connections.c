@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it costs the RX lcore to take a segment or a datagram, by what might make it dearer: the number of connections,
-// of multicast groups, the length of the payload; and what of a TCP echo belongs to the message, what to the ACK.
+// Cost of receiving a segment or a datagram on the RX lcore, by number of connections, number of multicast groups and
+// length of the payload; a TCP echo is split into message and ACK.
 // Prints a line "NAME FRAMES NANOSECONDS" per scenario, for connections.sh, which also runs it in callgrind and counts
 // there what happens in take() between two calls of end_of_scenario().
 
@@ -34,7 +34,7 @@ static _Noreturn void die(const char *text)
 // Segments that are counted.
 enum counted { MESSAGES_ONLY = 1, ACKS_ONLY = 2, ALL = 3 };
 
-// What an RX lcore does for the stack with a burst of one frame: before its answer is sent, and after.
+// Run the RX lcore's work for the stack on a burst of one frame: before its answer is sent, and after.
 static __attribute__((noinline)) void take(struct bench *b, bool sent)
 {
 	if (!sent) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What a segment or a datagram costs the RX lcore, in instructions, as callgrind counts them, and in nanoseconds: by the
-# number of connections, of multicast groups, and the length of the payload.
+# Measure the cost of a segment or a datagram on the RX lcore, in instructions (callgrind) and in nanoseconds, by number
+# of connections, number of multicast groups and length of the payload.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 bench=${TL_BUILD:-$root/build}/tests/bench/bench_connections

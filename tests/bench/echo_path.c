@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the way of a 16-byte message through the RX lcore costs, from the return of rx_burst to the call of tx_burst: a
+// Cost of a 16-byte message on the RX lcore, from the return of rx_burst to the call of tx_burst: a
 // null echo, which swaps addresses and sends back, multicast to TCP, and the same with its stages. All on a ring,
 // recorded in both directions, with the loop of the product. Prints a line "NAME MESSAGES NANOSECONDS" each, the latter
 // the median, for echo_path.sh, which also runs it in callgrind and counts there what is between window_begin() and

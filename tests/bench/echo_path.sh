@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the way of a 16-byte message through the RX lcore costs, from the return of rx_burst to the call of tx_burst, while all
-# is recorded: in instructions, as callgrind counts them, and from a run without callgrind, in nanoseconds.
+# Measure the cost of a 16-byte message on the RX lcore, from the return of rx_burst to the call of tx_burst, with a recording
+# of all frames: in instructions (callgrind), and in nanoseconds from a run without callgrind.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 bench=${TL_BUILD:-$root/build}/tests/bench/bench_echo_path

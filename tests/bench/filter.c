@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a filter costs per frame, as native code and in libpcap's interpreter: bench_filter [EXPRESSION]. Prints JSON.
+// Cost of a filter per frame, as native code and in libpcap's interpreter: bench_filter [EXPRESSION]. Prints JSON.
 //
 // The frames are 60 bytes long; half of them are UDP to port 5001, at random. They are as many as a burst, over and
 // over: in the first cache, and in an order the CPU has learnt. Or as many as a port has in flight, which is neither.

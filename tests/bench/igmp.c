@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an IGMP message costs a host that has joined few or many groups. Prints a line "NAME FRAMES NANOSECONDS" per
+// Cost of an IGMP message on a host that has joined few or many groups. Prints a line "NAME FRAMES NANOSECONDS" per
 // scenario; callgrind counts the instructions of tl_mcast_input() between two calls of end_of_scenario().
 
 #include <inttypes.h>

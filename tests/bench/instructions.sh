@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What it costs the RX lcore to record a frame of 60 bytes, in instructions, as callgrind counts them: whether it grows with
-# the number of flows, of files, or the age of the recording. Beside it, from a run without callgrind, nanoseconds.
+# Measure the cost of recording a frame of 60 bytes on the RX lcore, in instructions (callgrind), by number of flows, number
+# of files and age of the recording; and in nanoseconds from a run without callgrind.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 bench=${TL_BUILD:-$root/build}/tests/bench/bench_record

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What colouring a frame costs. Prints a line "NAME FRAMES NANOSECONDS" per scenario; callgrind counts the instructions
+// Cost of colouring a frame. Prints a line "NAME FRAMES NANOSECONDS" per scenario; callgrind counts the instructions
 // of tl_meter_colour() between two calls of end_of_scenario().
 
 #include <inttypes.h>

@@ -19,7 +19,7 @@
 
 #define RING_DEFAULT 4096
 
-// What the file holds. Little enough for one cache line of its own.
+// Contents of the shared file, in one cache line.
 struct counters {
 	uint64_t due_pkts;
 	uint64_t missed_pkts;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it costs the RX lcore to record a frame of 60 bytes, by what might make it dearer: the number of flows, of files
-// written before, the age of the recording. Prints a line "NAME FRAMES NANOSECONDS" per scenario, for instructions.sh,
+// Cost of recording a frame of 60 bytes on the RX lcore, by number of flows, number of files written before, and age of
+// the recording. Prints a line "NAME FRAMES NANOSECONDS" per scenario, for instructions.sh,
 // which also runs it in callgrind and counts there what happens in record_burst() between two calls of
 // end_of_scenario().
 
@@ -50,7 +50,7 @@ static _Noreturn void die(const char *text)
 	exit(1);
 }
 
-// What an RX lcore does for the recording with a burst it has received.
+// Run the RX lcore's work for the recording on a received burst.
 static __attribute__((noinline)) void record_burst(struct bench *b)
 {
 	b->service.rx(b->service.ctx, &b->burst);

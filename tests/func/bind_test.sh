@@ -245,7 +245,7 @@ bind_into() {
 	check_equal "$1: root's file is as it was" "$(<root/etc/passwd)" precious
 }
 
-# Where bind remembers is not to be led elsewhere by whoever could put a link there.
+# bind must not follow a link in the directory of its state.
 hostile_directory() {
 	host
 	mkdir -p root/run/tapline-bind root/etc

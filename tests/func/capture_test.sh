@@ -20,7 +20,7 @@ same_frames() {
 	return "${PIPESTATUS[0]}"
 }
 
-# What tools write to stderr about this file; that one runs as root is no complaint about it.
+# Print the complaints of other tools about this file, without the warning about running as root.
 complaints() {
 	{
 		tshark -r "$1" -o nameres.network_name:false >/dev/null

@@ -5,7 +5,7 @@
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# Of a run: each echo is accounted for, each of its stamps has a name, and no frame is.
+# True of a report: each echo is accounted for, its stamps have a source, and no sent stamp is without a frame.
 STAMPED='.transport == "port" and .received == .sent and .received > 0 and .lost == 0
 	and (.stamps | .departures == "tsc" and (.arrivals == "tsc" or .arrivals == "kernel") and .paired > 0 and .tx_strays == 0)
 	and .received == (.stamps | .paired + .reply_first + .tx_missing + .rx_missing + .rx_shared)

@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 COMPARE=$func_root/tests/lib/compare_stamps.py
-# Of a run: each echo is accounted for, no stamps contradict user space, and some were had.
+# True of a report: each echo is accounted for, and there are stamps, none of which contradicts user space.
 STAMPED='.timestamps == "kernel" and .received == .sent and .received > 0
 	and (.stamps | .departures == "kernel" and .arrivals == "kernel" and .paired > 0 and .tx_strays == 0)
 	and .received == (.stamps | .paired + .reply_first + .tx_missing + .rx_missing + .rx_shared)

@@ -20,7 +20,7 @@ make_host() {
 	"$func_root/tests/lib/make_host.py" host "$driver_dir"
 }
 
-# Where DPDK keeps its drivers, by what doctor says that it read.
+# Print the directory of DPDK's drivers that doctor has read.
 find_drivers() {
 	"$TAPLINE" doctor --json | jq -r '.checks[] | select(.id == "dpdk.pmds").read | split(";")[0]'
 }
@@ -267,7 +267,7 @@ try_pairs() {
 	[[ $driver_dir != /usr/lib/* ]] || try_fault dpdk.ieee1588 warn put_ixgbe
 }
 
-# What an absolute link means is below the root, too.
+# An absolute link is resolved below the root, too.
 lead_outside() {
 	echo 1 >run
 	ln -sf "$DIR/run" host/sys/kernel/mm/ksm/run
@@ -440,7 +440,7 @@ echo '{"ports": [{"name": "a", "device": "nope0"}]}' >gone.json
 make_host
 doctor_of --json >good.json || true
 verdicts <good.json >good.txt
-# Whether O_DIRECT is taken depends on where this runs.
+# Support of O_DIRECT depends on the file system of the test.
 check_equal "of a good host all is ok but what files cannot tell" "$(grep -v ' ok$\|^storage.o_direct' good.txt)" \
 	"$(printf '%s unknown\n' link.pause link.fec time.synchronized storage.free storage.rate)"
 check "the report is complete" is_report good.json 0

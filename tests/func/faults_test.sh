@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What a recording does when its target cannot be written, or no longer, and with frames of every length: it counts, goes on
-# when it can, and ends when it is told to, with what was recorded whole.
+# A recording whose target cannot be written, at first or later, and one with frames of every length: drops are counted, the
+# recording goes on when it can and ends on request, and its files are complete.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

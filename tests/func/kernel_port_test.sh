@@ -171,7 +171,7 @@ promiscuous() {
 	app_stop INT
 }
 
-# Where there is an echo the ring has a slot per frame, and shows the same.
+# With an echo the ring has a slot per frame; the recording is the same.
 beside_an_echo() {
 	app_config echo.json '"echo": [{"port": "lan", "udp_listen": 7}]' '"capture": [{"port": "lan", "path": "ours.pcapng"}]'
 	app_start echo.json

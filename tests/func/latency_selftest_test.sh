@@ -46,7 +46,7 @@ files_are_kept_or_not() {
 	check "a seed makes the same captures each time" diff -r one two
 }
 
-# What it reads of seed 3 are no pairs, of seed 4 no capture.
+# The output for seed 3 contains no pairs, that for seed 4 is not a capture.
 wrong_ones_are_named() {
 	local status=0
 	mkdir -p wrong/seed-00000{3,4}

@@ -238,7 +238,7 @@ other_files() {
 		'somebody was here,trigger 1'
 }
 
-# What an echo recorded of itself: each method gives the same pairs.
+# Recording of an echo by itself: each method gives the same pairs.
 own_echo() {
 	local method
 	net_begin

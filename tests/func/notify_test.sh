@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What a service manager hears of the appliance, by the protocol of sd_notify(3).
+# Messages of the appliance to a service manager, by the protocol of sd_notify(3).
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What a command accepts is what its help, its man page and the shells' completions say.
+# The options that a command accepts are those of its help, its man page and the shells' completions.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

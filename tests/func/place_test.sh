@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Which CPUs lcores get: beyond the mask of a process, as with isolcpus=, but never beyond its cpuset; and what doctor
-# predicts for hosts that are made up of files.
+# Placement of lcores: outside the mask of the process (isolcpus=) but within its cpuset; and doctor's prediction for
+# made-up hosts.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

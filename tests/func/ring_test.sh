@@ -9,7 +9,7 @@ capture() {
 	timeout 60 "$TAPLINE" capture "$@" 2>>capture.log </dev/null
 }
 
-# Whether each file has its header and, from its close, its statistics.
+# Check that each file has its header and, once closed, its statistics.
 all_are_whole() {
 	local file
 	for file in "$@"; do

@@ -4,7 +4,7 @@
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# What tools write to stderr about this file; that one runs as root, or that it ends early, is no complaint about it.
+# Print the complaints of other tools about this file, without the warnings about running as root and about its end.
 complaints() {
 	{
 		tshark -r "$1" -o nameres.network_name:false >/dev/null

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Where timestamps come from: a file's reappear to the unit whatever its form and resolution, every source is named in file and
-# report, with its unit and, where anything is known of it, its bound; a clock that is set while it is recorded is known; a kernel interface has those that tcpdump shows, with an echo, too, and one that a port cannot have is misuse.
+# Sources of timestamps: stamps of a file are kept to its unit, in every format and resolution; file and report name each source
+# with its unit and its bound, if known; a clock that is set during a recording is reported; a kernel interface has the stamps that
+# tcpdump shows, also with an echo; a source that the port cannot have is refused.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What a card loses is counted, by the card: the packet buffer that fills while a stalled bus returns no descriptors.
+# Frames that a card drops are in its own counters: its packet buffer fills while a stalled bus returns no descriptors.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 

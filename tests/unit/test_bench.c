@@ -12,7 +12,7 @@
 
 // ---- order
 
-// How often each variant stood at each place, and followed each other one in a round.
+// Number of rounds in which each variant had each place, and in which it followed each other one.
 struct seen {
 	unsigned at[TL_BENCH_VARIANTS_MAX][TL_BENCH_VARIANTS_MAX];
 	unsigned after[TL_BENCH_VARIANTS_MAX][TL_BENCH_VARIANTS_MAX];

@@ -306,7 +306,7 @@ static void record_chain(const struct recording *r, uint32_t len, uint32_t segme
 	rte_pktmbuf_free_bulk(burst.pkts, 1);
 }
 
-// Whether the next frame of the file is a frame of len bytes as make_chain() fills it, and cap_bytes of it are there.
+// Return true if the next frame of the file is one of len bytes as make_chain() fills it, captured to cap_bytes.
 static bool next_is(struct tl_pcap_reader *reader, uint32_t len, uint32_t cap_bytes)
 {
 	struct tl_pcap_frame frame;
@@ -629,7 +629,7 @@ static void each_queue_has_its_own_account(void)
 	port = one;
 }
 
-// What the file's units hold, one after another, into out. Returns its bytes.
+// Decompress the units of the file into out. Return the number of bytes.
 static size_t unpack_file(const char *path, uint8_t *out, size_t size)
 {
 	static uint8_t packed[1 << 20];
@@ -791,7 +791,7 @@ static void what_no_trigger_wanted_is_counted_expired(void)
 	end_recording(&r);
 }
 
-// Whether the recording itself keeps the frame does not matter.
+// The recording need not keep the frame.
 static void a_frame_is_a_trigger(void)
 {
 	struct recording r;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the client asks its host: stamps of a socket and of a NIC, stolen time, how well a middle is known.
+// Host functions of the client: stamps of a socket and of a NIC, stolen time, interval of a median.
 
 #include "tl_test.h"
 

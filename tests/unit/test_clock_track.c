@@ -64,7 +64,7 @@ static void pass(struct world *w, double ns)
 	w->slewed_ns += gain(&w->wall_ppm, w->wall_turn_ppm, ns);
 }
 
-// What CLOCK_REALTIME shows.
+// Value of CLOCK_REALTIME.
 static uint64_t true_wall_ns(const struct world *w)
 {
 	return EPOCH_NS + (uint64_t)(w->now_ns + w->slewed_ns);
@@ -194,7 +194,7 @@ static void wander(struct world *w)
 		w->ppm = ppm;
 }
 
-// What main does once a second.
+// Run the comparison that main makes once a second.
 static void compare(struct world *w)
 {
 	discipline(w);

@@ -1046,7 +1046,7 @@ static char *read_source_file(const char *name)
 	return text;
 }
 
-// Whether what the table says of a key agrees with its schema.
+// Compare the row of a key with its schema.
 static void compare_key(const struct tl_config_key *key, const json_t *schema, const char *path)
 {
 	json_t *fallback = key->fallback != NULL ? json_loads(key->fallback, JSON_DECODE_ANY, NULL) : NULL;

@@ -106,7 +106,7 @@ static struct rte_mbuf *make_mbuf(const struct frame *f, uint32_t cut)
 	return m;
 }
 
-// Whether the frame matches; every way to match gives the same.
+// Return true if the frame matches; check that every way of matching agrees.
 static bool passes(const char *expression, const struct frame *f, uint32_t wire_bytes)
 {
 	struct tl_filter *filter = NULL;

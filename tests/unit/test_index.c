@@ -154,7 +154,7 @@ static void flows_that_differ_in_one_port_are_all_in_the_row(void)
 	tl_index_builder_destroy(builder);
 }
 
-// Of 100 000 addresses and ports that are not there, those that seem to be, in a thousand.
+// False positives per mille among 100 000 addresses and ports that are not in the row.
 static uint32_t claimed_per_mille(const struct tl_index_row *row)
 {
 	uint64_t state = 999;

@@ -380,7 +380,7 @@ static unsigned occurrences(const char *text, const char *part)
 	return n;
 }
 
-// What --json prints, read again.
+// Parse the output of --json.
 static json_t *printed(const json_t *json)
 {
 	char *text = NULL;

@@ -20,7 +20,7 @@ static double uniform(uint64_t *state)
 	return ((double)(tl_random_next(state) >> 11) + 0.5) * 0x1p-53;
 }
 
-// How latencies look: a narrow body, and a tail that one in fifty belongs to.
+// A distribution like that of latencies: a narrow body, and a tail with one value in fifty.
 static uint64_t echo_like(uint64_t *state)
 {
 	double body = 900 + 40 * (uniform(state) + uniform(state) + uniform(state));
@@ -197,7 +197,7 @@ static void pairs_are_counted(void)
 		compare(draw(all_equal, 1, 100, 1, 0), draw(all_equal, 2, 100, 1, 0), none).b_larger, 0.5, 1e-12);
 }
 
-// Of a drift no part says how far the whole can be off.
+// With a drift no part of a run bounds the error of the whole.
 static void a_run_that_drifts_is_not_judged(void)
 {
 	struct tl_latency *drifting = tl_latency_create();

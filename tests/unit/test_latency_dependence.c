@@ -67,7 +67,7 @@ static void independent_samples_have_no_autocorrelation(void)
 	tl_latency_destroy(report);
 }
 
-// Of two normal values that correlate by a, the signs do by 2 / pi * asin(a).
+// The signs of two normal values with correlation a have the correlation 2 / pi * asin(a).
 static void dependent_samples_have_theirs(void)
 {
 	struct tl_latency *report = dependent(2, 50000, 0.9);

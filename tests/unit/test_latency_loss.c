@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a quantile is worth: triggers without a reply, few samples, samples that were not kept, clocks that are two.
+// Validity of quantiles: triggers without a reply, few samples, samples that were not kept, two clocks.
 
 #include <math.h>
 #include <stdlib.h>

@@ -23,7 +23,7 @@ struct scene {
 	uint64_t unanswered_ns[LINKS]; // times of triggers
 	unsigned unanswered;
 	uint64_t frame; // the last one's
-	// Of the next frame:
+	// Properties of the next frame:
 	bool ip6, vlan;
 	enum tl_link link_type;
 	uint16_t client_port;
@@ -193,7 +193,7 @@ static void udp_reply(struct scene *scene, uint64_t at_ns, const char *text)
 	udp(scene, false, at_ns, text, (uint32_t)strlen(text));
 }
 
-// Whether link i is of these two times.
+// Return true if link i has these two times.
 static bool is_link(const struct scene *scene, unsigned i, uint64_t trigger_ns, uint64_t reply_ns)
 {
 	return i < scene->links && scene->link[i].number == i + 1 &&
@@ -456,8 +456,7 @@ static void of_equal_stamps_the_later_segment_completed_a_reply(void)
 	}
 }
 
-// Of each reply the way it came: in part again, in a hole, behind a hole, as a whole, behind what came again as a
-// whole.
+// Replies by way of arrival: retransmitted in part, in a hole, behind a hole, whole, behind a whole retransmission.
 static void tells_what_was_sent_again(void)
 {
 	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
@@ -949,7 +948,7 @@ static void takes_a_probe_of_keepalive_for_no_bytes(void)
 	end(scene);
 }
 
-// What came before the capture's first segment has no place among the bytes that are counted from there.
+// Bytes before the capture's first segment have no position, as positions count from it.
 static void counts_positions_from_where_the_capture_begins(void)
 {
 	struct scene *scene = begin(&by_position);
@@ -1012,8 +1011,8 @@ static void compares_bytes_by_position(void)
 	}
 }
 
-// Of the first pair the trigger is cut short, of the second a segment that waits, of the third the only one; the fourth
-// is whole, the fifth out of the window. All differ.
+// Cut short: the trigger of the first pair, a waiting segment of the second, the only segment of the third. The fourth
+// pair is whole, the fifth out of the window. All differ.
 static void compares_pairs_of_which_no_frame_is_cut(void)
 {
 	struct scene *scene = begin(&by_position);

@@ -277,7 +277,7 @@ static void defends_address(void)
 }
 
 // 256 neighbours on 192.0.3.0/24 that have asked for us.
-// Of several stacks with one address the first speaks for it.
+// Among several stacks with one address the first answers for it.
 static void a_follower_learns_and_keeps_silent(void)
 {
 	struct host *h = start();

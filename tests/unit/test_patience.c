@@ -64,7 +64,7 @@ static void send(struct world *w, unsigned n, uint64_t gap_ns)
 	}
 }
 
-// How long after the last frame it sleeps.
+// Time from the last frame to the sleep.
 static uint64_t patience_ns(struct world *w)
 {
 	while (!tl_patience_is_over(&w->patience, w->now_ns))

@@ -170,7 +170,7 @@ static void add_pcap_frame(struct file *file, uint32_t s, uint32_t fraction, uin
 	mark_whole(file);
 }
 
-// What a walk through a file came to.
+// Result of a walk through a file.
 struct walk {
 	int rc; // of open or of the last next
 	bool opened;

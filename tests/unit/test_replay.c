@@ -277,7 +277,7 @@ static void each_record_ends_in_one_counter(void)
 	CU_ASSERT_EQUAL(port.n, 0);
 }
 
-// What follows takes the reader minutes; the frame must not wait for that.
+// The reader needs minutes for the rest of the file; the frame must not wait for it.
 static void a_rare_frame_does_not_wait_for_others(void)
 {
 	static const char *paths[1000000];

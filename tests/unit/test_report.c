@@ -89,7 +89,7 @@ static char *text_of(void (*print)(FILE *out, const struct tl_snapshot *snap), c
 	return text;
 }
 
-// Whether a line of the text is this one.
+// Return true if the text has this line.
 static bool has_line(const char *text, const char *line)
 {
 	size_t len = strlen(line);

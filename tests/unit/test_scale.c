@@ -137,7 +137,7 @@ static void chains_are_bounded(void)
 
 // ---- buffers are lent
 
-// Of 4096.
+// Number of lent connections of 4096.
 static unsigned lent(const struct tl_tcp_pool *pool)
 {
 	unsigned idle = 0;

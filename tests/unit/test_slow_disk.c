@@ -124,7 +124,7 @@ static void write_out(struct recording *r)
 	CU_ASSERT_EQUAL(tl_capture_stop(r->capture, &err), 0);
 }
 
-// What the file says of itself.
+// Contents of a file, by its own statistics.
 struct contents {
 	uint64_t pkts;
 	uint64_t dropped; // the sum of epb_dropcount
@@ -199,7 +199,7 @@ static void a_large_buffer_outlasts_the_stall(void)
 
 static void the_loss_of_a_small_buffer_is_exact(void)
 {
-	// What a slab holds: all but its HEAD and the least PAD.
+	// A slab holds records except in its HEAD and the smallest PAD.
 	const uint64_t record_bytes = tl_pcapng_epb_bytes(FRAME_BYTES, 0, 0);
 	const uint64_t per_slab = (SLAB_BYTES - TL_PCAPNG_HEAD_BYTES - TL_PCAPNG_PAD_MIN) / record_bytes;
 	const uint64_t held = 64 * per_slab, lost = STALL_PKTS - held;

@@ -10,7 +10,7 @@
 #define FRAME_MAX 1600
 #define ECE 0x40 // RFC 3168: not supported
 
-// What the application does with data.
+// Action of the application on data.
 enum reply { ECHO_HELD, ECHO, NONE, ROOM, REPLIES };
 
 struct plan {

@@ -35,7 +35,7 @@ static char *page_of(const char *before, const char *now)
 	return page;
 }
 
-// Whether a line of the page has exactly these words.
+// Return true if a line of the page has exactly these words.
 static bool has_words(const char *page, const char *words)
 {
 	for (const char *line = page; *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n') {

@@ -107,7 +107,7 @@ static void a_drivers_package_is_named_as_debian_names_it(void)
 	CU_ASSERT_STRING_EQUAL(name, "librte-net-mlx5-23");
 }
 
-// What does not answer has not lost its link.
+// A port that does not answer has not lost its link.
 static void a_link_that_cannot_be_read_is_unknown_and_has_not_gone(void)
 {
 	struct tl_port *port = ring("vdev:net_ring_silent");

@@ -254,7 +254,7 @@ static void check_ledger(const struct rig *rig, uint64_t written, uint64_t dropp
 	CU_ASSERT_EQUAL(found, files);
 }
 
-// What the counters say is written is in the files that are there, and nothing else is missing but what has expired.
+// Check that the frames counted as written are in the files, except for the expired ones.
 static void check_sums(const struct rig *rig)
 {
 	struct tl_writer_stats stats;

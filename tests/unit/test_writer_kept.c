@@ -230,7 +230,7 @@ static void two_recordings_need_two_files(void)
 	rig_close(&rig);
 }
 
-// What a killed run left where the next file waits: blank it goes, with records it stays.
+// A leftover of a killed run in the place of the next file: removed if blank, kept if it has records.
 static void leftover_is_kept_if_it_holds_records(void)
 {
 	struct rig first, rig;
@@ -258,7 +258,7 @@ static void leftover_is_kept_if_it_holds_records(void)
 	rig_close(&rig);
 }
 
-// What a run was killed in: cut within a slab, and followed by what was preallocated.
+// File of a killed run: cut within a slab, followed by preallocated blocks.
 static void next_run_recovers_the_last(void)
 {
 	struct rig first, rig;

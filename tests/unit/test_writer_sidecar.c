@@ -16,7 +16,7 @@
 
 #include "writer_priv.h"
 
-// What the sidecars of all files say together.
+// Sums over the sidecars of all files.
 struct indexed {
 	uint64_t rows, records, blank;
 };

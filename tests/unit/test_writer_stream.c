@@ -20,7 +20,7 @@
 
 #include "writer_priv.h"
 
-// What a reader of a pipe got.
+// Reader of a pipe, and its data.
 struct reader {
 	pthread_t thread;
 	int fd;

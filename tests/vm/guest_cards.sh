@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the guest of run.sh does with other cards than igb, one after the other: an echo and its recording. It judges
-# nothing: run.sh does, by the files in /out. TAPLINE and ROOT are in the environment.
+# Guest part of run.sh cards: an echo and its recording on each card other than igb. run.sh checks the files in /out. TAPLINE and ROOT are in the environment.
 set -euo pipefail
 source "$ROOT/tests/vm/guest_lib.sh"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the guest of run.sh does while each write to its disk is logged: records into a ring, again and again, which writes its
-# files again, and marks in the log which of them are complete. TAPLINE and ROOT are in the environment, and
-# what else is to be in Tapline's stands in /out/environment, a line each.
+# Guest part of run.sh crash, while each write to its disk is logged: record repeatedly into a ring that reuses its files, and
+# mark complete files in the log. TAPLINE and ROOT are in the environment; /out/environment has further variables of
+# Tapline, one per line.
 set -euo pipefail
 
 mkdir -p /disk

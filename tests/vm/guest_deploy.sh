@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the guest of run.sh does with a NIC from the kernel's driver to its unplugging: doctor, bind, a user who is not root,
-# a link that goes. It judges nothing: run.sh does, by the files in /out. TAPLINE and ROOT are in the environment.
+# Guest part of run.sh deploy: a NIC from the kernel's driver to its unplugging, with doctor, bind, a user who is not root and
+# a link that goes down. run.sh checks the files in /out. TAPLINE and ROOT are in the environment.
 set -euo pipefail
 source "$ROOT/tests/vm/guest_lib.sh"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2034,SC2154
-# What the guests with two NICs share: one is Tapline's, the other the kernel's, which plays the peer. Sourced; TAPLINE and
+# Shared functions of the guests with two NICs: one is Tapline's, the other the kernel's, which is the peer. Sourced; TAPLINE and
 # ROOT are in the environment.
 
 source "$ROOT/tools/lib/process.sh"

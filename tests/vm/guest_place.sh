@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the guest of run.sh does with isolated CPUs and two NUMA nodes. For each configuration: the plan of `run --explain`, the
-# prediction of doctor, and CPUs and memory of the run. It judges nothing: run.sh does, by the files in /out. TAPLINE and ROOT
+# Guest part of run.sh place, with isolated CPUs and two NUMA nodes. For each configuration: the plan of `run --explain`, the
+# prediction of doctor, and CPUs and memory of the run. run.sh checks the files in /out. TAPLINE and ROOT
 # are in the environment.
 set -euo pipefail
 source "$ROOT/tests/vm/guest_lib.sh"

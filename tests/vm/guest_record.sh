@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the guest of run.sh does until its power is cut: records to its disk, and tells of each file when it is complete.
+# Guest part of run.sh powerloss before the cut: record to the disk and report each complete file.
 # TAPLINE and ROOT are in the environment.
 set -euo pipefail
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the guest of run.sh does when the power is back: recovers what is on its disk. TAPLINE and ROOT are in the environment.
+# Guest part of run.sh powerloss after the cut: recover the files on the disk. TAPLINE and ROOT are in the environment.
 set -euo pipefail
 
 mkdir -p /disk

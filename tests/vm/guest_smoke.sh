@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the guest of run.sh does: Tapline on one emulated NIC, the kernel on the other. It judges nothing: run.sh does, by
-# the files in /out. TAPLINE and ROOT are in the environment.
+# Guest part of run.sh smoke: Tapline on one emulated NIC, the kernel on the other. run.sh checks the files in /out. TAPLINE and ROOT are in the environment.
 set -euo pipefail
 source "$ROOT/tests/vm/guest_lib.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the guest of run.sh does under a real systemd: docs/deploy.md from the installation to the service, then an appliance
-# that stands still, and a wrong configuration. It judges nothing: run.sh does, by the files in /out. ROOT is in the environment.
+# Guest part of run.sh systemd: docs/deploy.md from the installation to the service, then a stopped process and a wrong
+# configuration. run.sh checks the files in /out. ROOT is in the environment.
 set -euo pipefail
 source "$ROOT/tests/vm/guest_lib.sh"
 

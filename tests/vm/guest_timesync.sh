@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the guest of run.sh does with stamps of replies and PTP frames: an echo that sends probes under load and receives others',
-# by a DPDK that stamps what it sends, then by Debian's, that does not. TAPLINE, TAPLINE_PTP and ROOT are in the environment.
+# Guest part of run.sh timesync: an echo with stamps of replies and PTP frames, under load, with a DPDK that stamps sent
+# frames, then with Debian's, which does not. TAPLINE, TAPLINE_PTP and ROOT are in the environment.
 set -euo pipefail
 source "$ROOT/tests/vm/guest_lib.sh"
 

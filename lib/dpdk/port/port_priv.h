@@ -100,7 +100,7 @@ struct tl_port_sending {
 #define TL_PORT_MAC_COUNTS 42
 
 struct tl_port_mac {
-	// Of the driver (mac_counts.c).
+	// Properties of the driver (mac_counts.c).
 	bool verified, queue_drops, adds;
 	unsigned seen_end, lost_end, n; // ends in ids: frames seen, then lost, then with errors; n 0: none known
 	uint64_t ids[TL_PORT_MAC_COUNTS];

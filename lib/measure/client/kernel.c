@@ -159,8 +159,8 @@ static ssize_t kernel_send(struct tl_client_link *link, const void *data, size_t
 	if (n >= 0)
 		return n;
 	int ret = errno == EINTR ? -EAGAIN : -errno;
-	// Whether a rejected datagram consumed an identifier depends on the kernel version: without stamps none is
-	// wrong.
+	// Some kernel versions use up an identifier for a rejected datagram, others do not: drop the stamps rather
+	// than assign them to the wrong datagram.
 	if (fd == k->udp_fd && k->stamps_departures) {
 		tl_client_stamping_enable(fd, link->cfg->timestamps, false, link->cfg->mode == TL_CLIENT_UDP);
 		k->stamps_departures = false;

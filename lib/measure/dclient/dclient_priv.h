@@ -7,8 +7,8 @@
 #include <tl_err.h>
 #include <tl_tcp.h>
 
-// One burst fills the inbox at most, and none is received before it is empty: per frame its own data, and data that had
-// waited for it in the stack, bounded by a window.
+// Bound of the inbox: one burst, as the next one is received only when the inbox is empty; per frame its own data, and
+// data that waited for it in the stack, at most a window.
 #define TL_DCLIENT_CHUNKS (2 * TL_BURST)
 #define TL_DCLIENT_MTU 1500
 #define TL_DCLIENT_WINDOW_BYTES (64 << 10)

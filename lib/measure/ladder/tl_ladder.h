@@ -55,7 +55,7 @@ static inline void tl_ladder_number(uint8_t *frame, uint32_t seq, uint64_t stamp
 
 // ---- sink
 
-// What a lane has received. Written by its thread only; main reads it with tl_count_read().
+// Received frames of a lane. Written by its thread only; main reads it with tl_count_read().
 struct tl_ladder_sink {
 	bool any;	      // traffic of others: marks are not looked for
 	uint64_t pkts, bytes; // frames without FCS

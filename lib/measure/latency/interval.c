@@ -13,8 +13,8 @@ static int by_size(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-// Of n values, each below the median with probability one half: return the number that lies below it with a probability
-// of more than tail. That number less one is the rank, from 0, of the value that bounds the median; 0: unbounded.
+// Return the least count k for which at most k of n values are below the median with a probability of more than tail,
+// each being below it with probability one half. The rank, from 0, of the value that bounds the median is k - 1; 0: unbounded.
 static size_t below_median(size_t n, double tail)
 {
 	double chance = 1, sum = 0; // probability of exactly, and at most, `below`

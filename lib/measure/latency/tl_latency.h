@@ -71,7 +71,7 @@ struct tl_latency_level {
 	uint64_t beyond;       // samples of a higher rank than ns
 	bool few;	       // beyond is less than TL_LATENCY_FEW
 	bool late;	       // the measuring side was late enough to explain it
-	// Of the samples: interval that holds the quantile with 95 % confidence, each alone; TL_LATENCY_UNBOUNDED:
+	// Interval of the samples that holds the quantile with 95 % confidence, each alone; TL_LATENCY_UNBOUNDED:
 	// there is no bound, or the order of the samples is unknown, or they are too few, or the run is not settled.
 	uint64_t low_ns, high_ns;
 	double effective; // equivalent number of independent samples; 0: unknown

@@ -30,7 +30,7 @@ enum {
 // GRE flags (RFC 2890, section 2; RFC 1701 for routing).
 enum { GRE_CHECKSUM = 0x8000, GRE_ROUTING = 0x4000, GRE_KEY = 0x2000, GRE_SEQUENCE = 0x1000, GRE_VERSION = 0x0007 };
 
-// What the walk has not read yet.
+// Bytes of the frame not read yet.
 struct cursor {
 	const uint8_t *at;
 	uint32_t left;	     // up to the end of the innermost header around it

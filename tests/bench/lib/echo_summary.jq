@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What echo.sh says of each scenario, out of one object per run: name, round, lost, valid, invalid, rtt_ns. Only runs that the
-# client called valid have figures, and ratios only rounds in which the kernel's run was valid, too; null: there is none.
+# Summarize each scenario of echo.sh from one object per run: name, round, lost, valid, invalid, rtt_ns. Figures come from runs
+# that the client reported as valid, ratios from rounds whose kernel run was valid too; null: no such run.
 
 def median: sort | if length == 0 then null else (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2 end;
 def good: map(select(.valid and .rtt_ns.p50 != null));

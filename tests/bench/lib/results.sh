@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
-# What capture.sh's scenarios measure with: the host's facts, one line of JSON per scenario and round, and the report made
-# of them.
+# Functions of capture.sh's scenarios: facts of the host, one line of JSON per scenario and round, and the report.
 
 # result NAME REFERENCE PPS BPS REF_PPS REF_BPS LOST [EXTRA]: EXTRA is a JSON object of further fields.
 result() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2034
-# What a test of the program on the modelled 82599 needs beside tests/lib/func.sh, which it sources: cards, frames on
+# Functions of the tests on the modelled 82599, in addition to tests/lib/func.sh, which it sources: cards, frames on
 # their wire, and the program with the model preloaded. Sourced by tests/ixgbe/*_test.sh.
 
 source "$(dirname "${BASH_SOURCE[0]}")/../../lib/func.sh"

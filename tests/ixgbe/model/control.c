@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests ask of the model while the program runs: one message of a UNIX seqpacket socket, IXGBE_MODEL, is a line
-// "VERB CARD [WORD]..." and what follows its end, a frame; the answer is "ok [WORD]..." or "error: ...".
+// Requests of tests to the running model: a message on a UNIX seqpacket socket, IXGBE_MODEL, is a line
+// "VERB CARD [WORD]...", followed by the bytes of a frame, if any; the answer is "ok [WORD]..." or "error: ...".
 //
 //   inject CARD N      the frame that follows arrives N times in a row
 //   take CARD          the oldest frame that was sent and not yet taken, as what follows; "ok 0": none

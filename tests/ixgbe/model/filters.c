@@ -52,7 +52,7 @@ static bool matches(const struct card *card, unsigned i, const struct frame *fra
 	       ((ignored & 16) != 0 || ((rule & 3) != 3 && ip[9] == protocols[rule & 3]));
 }
 
-// Of those that match the one of the highest priority decides, of equals the first.
+// Route a frame by the matching filter of the highest priority, the first one among equals.
 static bool by_tuple(const struct card *card, const struct frame *frame, const struct headers *h, struct route *route)
 {
 	uint32_t best = 0;

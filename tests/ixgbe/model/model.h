@@ -25,8 +25,8 @@ enum mac { MAC_82599, MAC_X540, MAC_X550 };
 
 struct card;
 
-// What reading and writing do at `count` offsets from `first` on, `stride` bytes apart. NULL: the register keeps what
-// was written to it.
+// Effect of reads and writes at `count` offsets from `first` on, `stride` bytes apart. NULL: the register keeps the
+// written value.
 struct row {
 	uint32_t first, count, stride;
 	uint32_t (*read)(struct card *card, uint32_t offset);
@@ -45,8 +45,7 @@ struct frames {
 	uint64_t bytes, n;
 };
 
-// What the parser (7.1.6 and 7.1.11 of the datasheet) finds in a frame. Offsets are from its first byte, 0: there is
-// none.
+// Headers that the parser (7.1.6 and 7.1.11 of the datasheet) finds in a frame. Offsets are from its first byte; 0: none.
 struct headers {
 	uint16_t ethertype; // behind the VLAN tags
 	uint16_t vlan;	    // of the outer tag
@@ -151,7 +150,7 @@ static inline void set(struct card *card, uint32_t offset, uint32_t value)
 	card->reg[offset / 4] = value;
 }
 
-// Where the registers of a receive queue begin: 64 of them at 0x1000, the others at 0xD000.
+// Address of a receive queue's register: queues 0 to 63 at 0x1000, the others at 0xD000.
 static inline uint32_t rx_reg(unsigned queue, uint32_t name)
 {
 	return (queue < 64 ? 0x1000u : 0xC000u) + 0x40 * queue + name;

@@ -16,7 +16,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// How long the hardware takes to add TIMINCA once, in tenths of ns. 82599: IP periods of a clock that follows the link;
+// Period in which the hardware adds TIMINCA once, in tenths of ns. 82599: IP periods of a clock that follows the link;
 // X540: the same clock, each period; X550 counts ns by itself.
 static uint64_t period_tenths(const struct card *card, uint32_t timinca)
 {
