@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Coverage of a comparison's intervals: of pairs of equal series, independent, autocorrelated and bursty, 95 % must cover
-// the difference, which is 0; runs that are too short must be refused.
-// All random numbers come from seeds.
+// Coverage of a comparison's intervals: of pairs of equal series, independent, autocorrelated and bursty, 95 % must
+// cover the difference, which is 0; runs that are too short must be refused. All random numbers come from seeds.
 //
 // With a number as argument it prints the table of docs/latency-reports.md, made of so many pairs.
 

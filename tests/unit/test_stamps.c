@@ -333,8 +333,9 @@ static enum tl_gate_state gate_of(struct tl_port *port, uint64_t closures, uint6
 	return stats.state;
 }
 
-// Clocks of stamps that differ from the clock that the driver reads: UTC (mlx5 with REAL_TIME_CLOCK_ENABLE=1), a PHC (ice from DPDK
-// 25.07 on reads CLOCK_MONOTONIC_RAW), a counter that begins at 0 or stands (ice up to 24.07 before timesync_enable).
+// Clocks of stamps that differ from the clock that the driver reads: UTC (mlx5 with REAL_TIME_CLOCK_ENABLE=1), a PHC
+// (ice from DPDK 25.07 on reads CLOCK_MONOTONIC_RAW), a counter that begins at 0 or stands (ice up to 24.07 before
+// timesync_enable).
 static void stamps_of_another_clock_than_the_one_that_is_read_are_refused_from_the_first_on(void)
 {
 	const uint64_t stamps[] = {kernel_ns(CLOCK_REALTIME), kernel_ns(CLOCK_REALTIME) + 37 * TL_NS_PER_S,

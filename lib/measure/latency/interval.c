@@ -14,7 +14,8 @@ static int by_size(const void *a, const void *b)
 }
 
 // Return the least count k for which at most k of n values are below the median with a probability of more than tail,
-// each being below it with probability one half. The rank, from 0, of the value that bounds the median is k - 1; 0: unbounded.
+// each being below it with probability one half. The rank, from 0, of the value that bounds the median is k - 1; 0:
+// unbounded.
 static size_t below_median(size_t n, double tail)
 {
 	double chance = 1, sum = 0; // probability of exactly, and at most, `below`

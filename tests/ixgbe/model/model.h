@@ -45,7 +45,8 @@ struct frames {
 	uint64_t bytes, n;
 };
 
-// Headers that the parser (7.1.6 and 7.1.11 of the datasheet) finds in a frame. Offsets are from its first byte; 0: none.
+// Headers that the parser (7.1.6 and 7.1.11 of the datasheet) finds in a frame. Offsets are from its first byte; 0:
+// none.
 struct headers {
 	uint16_t ethertype; // behind the VLAN tags
 	uint16_t vlan;	    // of the outer tag
