@@ -230,6 +230,7 @@ checks() {
 	suite check/format 300 tools/check-format.sh
 	suite check/length 60 tools/check-length.sh
 	suite check/mirrors 60 tools/check-mirrors.sh
+	suite check/links 60 tools/check-links.py
 	suite check/mutants 60 tools/mutate.sh --places
 	suite check/layers 120 tools/check-layers.sh build-gcc
 	suite check/hotpath 120 tools/check-hotpath.sh build-gcc
