@@ -111,19 +111,19 @@ static void judge_firmware_of(const struct tl_facts *facts, const struct tl_fact
 
 static const struct tl_check checks[] = {
 	{"dpdk.version", TL_CAN_WARN,
-		"Inline code of the DPDK that Tapline was built with goes with that release's libraries.",
-		"Build Tapline again, with the DPDK that is installed.", .judge = judge_version},
-	{"dpdk.pmds", TL_CAN_WARN | TL_CAN_FAIL, "Without its driver DPDK does not see a card.",
+		"Tapline contains inline code of the DPDK release it was built with, and needs the libraries of that release.",
+		"Rebuild Tapline with the installed DPDK.", .judge = judge_version},
+	{"dpdk.pmds", TL_CAN_WARN | TL_CAN_FAIL, "DPDK does not detect a NIC without its driver.",
 		"Install DPDK's drivers: apt-get install dpdk, or build DPDK with the driver.", .judge = judge_pmds,
 		.judge_port = judge_pmd_of},
 	{"dpdk.ieee1588", TL_CAN_WARN,
-		"ixgbe, igb and i40e stamp PTP frames that come, and what we send only in a DPDK built with RTE_LIBRTE_IEEE1588.",
-		"Build DPDK with -Dc_args=-DRTE_LIBRTE_IEEE1588, where sent frames are to have stamps.",
+		"ixgbe, igb and i40e stamp received PTP frames, and sent frames, only in a DPDK built with RTE_LIBRTE_IEEE1588.",
+		"Build DPDK with -Dc_args=-DRTE_LIBRTE_IEEE1588 if sent frames need stamps.",
 		.judge_port = judge_ieee1588_of},
-	{"dpdk.rdma_core", TL_CAN_WARN | TL_CAN_FAIL, "DPDK drives Mellanox cards through libibverbs and libmlx5.",
+	{"dpdk.rdma_core", TL_CAN_WARN | TL_CAN_FAIL, "DPDK accesses Mellanox NICs through libibverbs and libmlx5.",
 		"apt-get install libibverbs1 ibverbs-providers", .judge_port = judge_rdma_core_of},
-	{"dpdk.firmware", TL_CAN_WARN, "Older firmware of Mellanox cards lacks what DPDK's driver asks for.",
-		"Update it with mlxup, or flint of mstflint.", .judge_port = judge_firmware_of},
+	{"dpdk.firmware", TL_CAN_WARN, "Older firmware of Mellanox NICs lacks features that DPDK's driver requires.",
+		"Update it with mlxup, or with flint of mstflint.", .judge_port = judge_firmware_of},
 };
 
 const struct tl_check_group tl_doctor_dpdk = {checks, TL_ARRAY_LEN(checks)};

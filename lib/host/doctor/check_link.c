@@ -61,19 +61,18 @@ static void judge_fec_of(const struct tl_fact_port *port, struct tl_finding *f)
 }
 
 static const struct tl_check checks[] = {
-	{"link.carrier", TL_CAN_WARN | TL_CAN_FAIL,
-		"Without a carrier nothing arrives, and nothing says so but silence.",
-		"Look after cable, transceiver and the switch's port; ip link set INTERFACE up.",
+	{"link.carrier", TL_CAN_WARN | TL_CAN_FAIL, "Without a carrier no frame arrives, and there is no other error.",
+		"Check cable, transceiver and the switch's port; ip link set INTERFACE up.",
 		.judge_interface = judge_carrier_of},
 	{"link.mtu", TL_CAN_WARN | TL_CAN_FAIL,
-		"Longer frames than the interface takes are dropped; an echo refuses to start.",
-		"ip link set INTERFACE mtu N, or set ports[].mtu to what it is.", .judge_interface = judge_mtu_of},
+		"Frames longer than the interface's MTU are dropped; an echo refuses to start.",
+		"ip link set INTERFACE mtu N, or set ports[].mtu to the interface's.", .judge_interface = judge_mtu_of},
 	{"link.pause", TL_CAN_WARN,
-		"A switch or peer that sends pause frames stops our sending; ours stop theirs and hide loss.",
+		"Pause frames of a switch or peer stop sending; those of this host stop the peer and hide loss.",
 		"ethtool -A INTERFACE rx off tx off", .judge_interface = judge_pause_of},
 	{"link.fec", TL_CAN_WARN,
-		"From 25 Gbit/s on a link without error correction loses frames; both ends must agree.",
-		"ethtool --set-fec INTERFACE encoding auto, as the switch has it.", .judge_interface = judge_fec_of},
+		"At 25 Gbit/s and above a link without error correction loses frames; both ends must use the same.",
+		"ethtool --set-fec INTERFACE encoding auto, or the switch's setting.", .judge_interface = judge_fec_of},
 };
 
 const struct tl_check_group tl_doctor_link = {checks, TL_ARRAY_LEN(checks)};

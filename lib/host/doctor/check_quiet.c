@@ -59,24 +59,23 @@ static void judge_smi(const struct tl_facts *facts, struct tl_finding *f)
 }
 
 static const struct tl_check checks[] = {
-	{"cpu.nmi_watchdog", TL_CAN_WARN,
-		"It interrupts each CPU, cannot be held off, and takes a performance counter.",
+	{"cpu.nmi_watchdog", TL_CAN_WARN, "It interrupts each CPU with an NMI, and occupies a performance counter.",
 		"sysctl -w kernel.nmi_watchdog=0", "set_to /proc/sys/kernel/nmi_watchdog 0", "nmi_watchdog=0",
 		.setting = NUMBER(cpu.nmi_watchdog, 0, 0)},
 	{"cpu.watchdog", TL_CAN_WARN, "The soft lockup detector wakes a kernel thread on each CPU it watches.",
 		"sysctl -w kernel.watchdog=0, or leave the workers out of kernel.watchdog_cpumask.",
 		"set_to /proc/sys/kernel/watchdog 0", "nosoftlockup", judge_watchdog},
 	{"cpu.workqueues", TL_CAN_WARN, "Unbound kernel work may run on every CPU of this mask.",
-		"Take the workers out of the mask in /sys/devices/virtual/workqueue/cpumask; isolcpus=domain does it too.",
+		"Remove the workers from the mask in /sys/devices/virtual/workqueue/cpumask; isolcpus=domain has the same effect.",
 		.judge = judge_workqueues},
-	{"cpu.steal", TL_CAN_WARN, "Steal is time in which the hypervisor ran something else while a CPU was wanted.",
+	{"cpu.steal", TL_CAN_WARN, "Steal is time in which a runnable virtual CPU waited for the hypervisor.",
 		"Pin the virtual CPUs to cores of their own on the host, or use bare metal.",
 		.setting = NUMBER(cpu.steal_ppm, INT64_MIN, STEAL_PPM_MOST, .after = " ppm since boot")},
-	{"cpu.thermal", TL_CAN_WARN, "A CPU that is too hot slows down without a word.",
-		"Look after fans, air flow and power limits.", .judge = judge_thermal},
+	{"cpu.thermal", TL_CAN_WARN, "A CPU that is too hot lowers its clock without a message.",
+		"Check fans, air flow and power limits.", .judge = judge_thermal},
 	{"cpu.smi", TL_CAN_WARN,
-		"A system management interrupt stops all CPUs for up to hundreds of microseconds, and the kernel does not see it.",
-		"Switch off power and USB legacy features in the firmware's setup (the vendor's low latency profile).",
+		"A system management interrupt stops all CPUs for up to hundreds of microseconds, unseen by the kernel.",
+		"Disable power management and USB legacy support in the firmware's setup (the vendor's low latency profile).",
 		.judge = judge_smi},
 };
 

@@ -80,19 +80,18 @@ static void judge_rate_of(const struct tl_fact_disk *disk, struct tl_finding *f)
 }
 
 static const struct tl_check checks[] = {
-	{"storage.directory", TL_CAN_FAIL, "A recording that cannot make its file keeps the program from starting.",
-		"Make the directory, and give it to the user that runs Tapline.", .judge_disk = judge_directory_of},
+	{"storage.directory", TL_CAN_FAIL, "The program does not start if a recording cannot create its file.",
+		"Create the directory, owned by the user that runs Tapline.", .judge_disk = judge_directory_of},
 	{"storage.filesystem", TL_CAN_WARN,
-		"ext4 and xfs take direct writes at full rate and allocate ahead; tmpfs, zfs, nfs and overlays do not.",
-		"Record to ext4 or xfs on a disk of its own.", .judge_disk = judge_filesystem_of},
+		"ext4 and xfs support direct writes at full rate and preallocation; tmpfs, zfs, nfs and overlays do not.",
+		"Record to ext4 or xfs on a separate disk.", .judge_disk = judge_filesystem_of},
 	{"storage.o_direct", TL_CAN_WARN,
-		"Without O_DIRECT writes go through the page cache, which stalls for seconds when it is full.",
-		"Record to a file system that takes O_DIRECT, such as ext4 or xfs.", .judge_disk = judge_o_direct_of},
+		"Without O_DIRECT writes go through the page cache, and stall for seconds when it is full.",
+		"Record to a file system with O_DIRECT, such as ext4 or xfs.", .judge_disk = judge_o_direct_of},
 	{"storage.free", TL_CAN_WARN | TL_CAN_FAIL,
-		"A full disk ends the recording: wanted is room for its ring of files, or a minute at line rate.",
-		"Make room, or set keep_bytes or keep_files.", .judge_disk = judge_free_of},
-	{"storage.rate", TL_CAN_WARN,
-		"A disk slower than the line fills the buffers when the line is full; then frames are dropped.",
+		"A full disk ends the recording: it needs room for its ring of files, or for a minute at line rate.",
+		"Free space, or set keep_bytes or keep_files.", .judge_disk = judge_free_of},
+	{"storage.rate", TL_CAN_WARN, "At line rate a slower disk fills the buffers; then frames are dropped.",
 		"Use a faster disk, filters, snaplen or compression.", .judge_disk = judge_rate_of},
 };
 

@@ -43,21 +43,20 @@ static void judge_daemon(const struct tl_facts *facts, struct tl_finding *f)
 
 static const struct tl_check checks[] = {
 	{"time.clocksource", TL_CAN_WARN,
-		"Where the kernel does not trust the TSC, neither should its stamps be trusted; other sources are slow.",
+		"If the kernel does not trust the TSC, its stamps are unreliable; other clock sources are slow.",
 		"echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource; tsc=reliable on the kernel command "
-		"line, if the kernel is known to be wrong.",
+		"line, if the TSC is known to be reliable.",
 		"set_to /sys/devices/system/clocksource/clocksource0/current_clocksource tsc",
 		.setting = TEXT(time.clocksource, .good = "tsc")},
 	{"time.tsc", TL_CAN_FAIL,
-		"All stamps come from the TSC: one that changes its rate or stops with the CPU makes them wrong.",
-		"Use a CPU of this millennium; in a virtual machine pass the flags through (-cpu host,+invtsc).",
+		"Software stamps come from the TSC: they are wrong if its rate changes or it stops with the CPU.",
+		"Use a CPU with an invariant TSC; in a virtual machine pass the flags through (-cpu host,+invtsc).",
 		.judge = judge_tsc},
-	{"time.synchronized", TL_CAN_WARN,
-		"Recordings of several hosts can be compared no better than their clocks agree.",
+	{"time.synchronized", TL_CAN_WARN, "The error of a comparison between hosts is at least that of their clocks.",
 		"Run chronyd, or ptp4l and phc2sys; wait until chronyc tracking shows it synchronized.",
 		.judge = judge_synchronized},
-	{"time.daemon", TL_CAN_WARN, "A clock that nobody keeps drifts by seconds a week.",
-		"apt-get install chrony, or linuxptp for the precision of hardware.", .judge = judge_daemon},
+	{"time.daemon", TL_CAN_WARN, "A clock without synchronization drifts by seconds per week.",
+		"apt-get install chrony, or linuxptp for hardware precision.", .judge = judge_daemon},
 };
 
 const struct tl_check_group tl_doctor_time = {checks, TL_ARRAY_LEN(checks)};
