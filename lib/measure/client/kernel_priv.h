@@ -43,7 +43,7 @@ ssize_t tl_client_stamping_receive(int fd, void *data, size_t room, struct tl_cl
 // Read the next TX stamp from the error queue.
 bool tl_client_stamping_departed(int fd, struct tl_client_departure *departure);
 
-// ---- nic.c
+// ---- stamping.c: configuration of a NIC
 
 // Interface whose NIC stamps all frames, and its previous configuration.
 struct tl_client_nic {

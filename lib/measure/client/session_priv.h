@@ -11,7 +11,7 @@
 
 #define TL_CLIENT_IN_BYTES (256 << 10)
 
-// ---- figures.c
+// ---- samples.c: distribution
 
 // Distribution, with the precision of its figures.
 struct tl_client_quantity {
@@ -120,7 +120,7 @@ bool tl_client_receive(struct tl_client_session *s);
 // Close the accounting after the traffic.
 void tl_client_traffic_end(struct tl_client_session *s);
 
-// ---- samples.c
+// ---- samples.c: times of a message
 
 // Record an intact first echo of message seq.
 void tl_client_take_sample(

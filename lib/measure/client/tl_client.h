@@ -37,7 +37,6 @@
 
 #include <tl_err.h>
 #include <tl_client_stamp.h>
-#include <tl_client_sweep.h>
 #include <tl_hist.h>
 #include <tl_latency.h>
 #include <tl_options.h>
@@ -46,6 +45,20 @@
 #define TL_CLIENT_MAX_MESSAGES UINT64_C(1000000000)
 #define TL_CLIENT_MAX_BURST 64
 #define TL_CLIENT_MAX_SAMPLES UINT64_C(20000000) // of a report that keeps all samples
+#define TL_CLIENT_POINTS 64			 // of a sweep
+
+enum tl_client_axis { TL_CLIENT_AXIS_NONE, TL_CLIENT_AXIS_PAYLOAD, TL_CLIENT_AXIS_RATE };
+
+// Values to measure at; with axis NONE there is one run, as configured, and n is 1.
+struct tl_client_sweep {
+	enum tl_client_axis axis;
+	size_t n;
+	uint64_t at[TL_CLIENT_POINTS];
+};
+
+// Parse "64", "16,64,256", or "16:1472:5": the last is the number of values at equal distances. Each is in [min, max]
+// and greater than the one before. Fills n and at. Returns 0, -EINVAL, -ERANGE.
+int tl_client_sweep_parse(const char *text, uint64_t min, uint64_t max, struct tl_client_sweep *sweep);
 
 enum tl_client_mode {
 	TL_CLIENT_MULTICAST, // multicast UDP out, TCP back: the peer connects to the client

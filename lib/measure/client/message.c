@@ -1,10 +1,88 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Accounting of a run: the outcome of each message.
+// Messages: generation and verification of their bytes, framing of a stream, and the outcome of each.
 
 #include <tl_client_msg.h>
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <tl_random.h>
+
+// ---- bytes
+
+// Return the key from which a message's words are derived.
+static uint64_t message_key(uint64_t seed, uint64_t seq)
+{
+	return tl_random_mix(seed + tl_random_mix(seq + TL_RANDOM_STEP));
+}
+
+void tl_client_payload_make(uint8_t *payload, size_t len, uint64_t seed, uint64_t seq)
+{
+	uint64_t state = message_key(seed, seq);
+	uint64_t seq_be = htobe64(seq);
+
+	memcpy(payload, &seq_be, TL_CLIENT_SEQ_BYTES);
+	for (size_t at = TL_CLIENT_SEQ_BYTES; at < len; at += sizeof(uint64_t)) {
+		uint64_t word = tl_random_next(&state);
+		memcpy(payload + at, &word, tl_min_u64(sizeof(word), len - at));
+	}
+}
+
+bool tl_client_payload_check(const uint8_t *payload, size_t len, uint64_t seed, uint64_t *seq)
+{
+	uint64_t seq_be;
+
+	memcpy(&seq_be, payload, TL_CLIENT_SEQ_BYTES);
+	*seq = be64toh(seq_be);
+
+	uint64_t state = message_key(seed, *seq);
+	for (size_t at = TL_CLIENT_SEQ_BYTES; at < len; at += sizeof(uint64_t)) {
+		uint64_t word = tl_random_next(&state);
+		if (memcmp(payload + at, &word, tl_min_u64(sizeof(word), len - at)) != 0)
+			return false;
+	}
+	return true;
+}
+
+// ---- frames of a stream
+
+int tl_client_framer_init(struct tl_client_framer *framer, size_t frame_bytes)
+{
+	*framer = (struct tl_client_framer){.partial = malloc(frame_bytes), .frame_bytes = frame_bytes};
+	return framer->partial == NULL ? -ENOMEM : 0;
+}
+
+void tl_client_framer_fini(struct tl_client_framer *framer)
+{
+	free(framer->partial);
+	*framer = (struct tl_client_framer){0};
+}
+
+void tl_client_framer_reset(struct tl_client_framer *framer)
+{
+	framer->have_bytes = 0;
+}
+
+const uint8_t *tl_client_framer_next(struct tl_client_framer *framer, const uint8_t **data, size_t *len)
+{
+	const uint8_t *begin = *data;
+	size_t take = tl_min_u64(framer->frame_bytes - framer->have_bytes, *len);
+
+	*data += take;
+	*len -= take;
+	if (take == framer->frame_bytes)
+		return begin;
+	memcpy(framer->partial + framer->have_bytes, begin, take);
+	framer->have_bytes += take;
+	if (framer->have_bytes < framer->frame_bytes)
+		return NULL;
+	framer->have_bytes = 0;
+	return framer->partial;
+}
+
+// ---- outcome of each message
 
 static size_t bitmap_words(uint64_t bits)
 {
