@@ -143,18 +143,6 @@ commits_counts() {
 	check "nor are 3 % fewer, so that a gain is committed" fails counted 291
 }
 
-# refuses SENTENCE TEXT COMMAND...
-refuses() {
-	local sentence=$1 text=$2 status=0
-	shift 2
-	"$@" >refused.txt 2>&1 || status=$?
-	if ((status == 2)) && grep -qF -- "$text" refused.txt; then
-		ok "$sentence"
-	else
-		not_ok "$sentence" "status $status: $(<refused.txt)"
-	fi
-}
-
 wrong_calls() {
 	refuses "an option that does not exist is refused" "usage: tools/bench.sh" "$bench" --fast
 	refuses "an option without its value is refused" "usage: tools/bench.sh" "$bench" --only

@@ -10,22 +10,10 @@ left_behind() {
 	find "$TMPDIR" -mindepth 1 -name 'tapline-bench-*' | wc -l
 }
 
-# refuses SENTENCE TEXT OPTION...
-refuses() {
-	local sentence=$1 text=$2 status=0
-	shift 2
-	"$TAPLINE" bench "$@" >out.txt 2>err.txt || status=$?
-	if ((status == 2)) && grep -qF -- "$text" err.txt; then
-		ok "$sentence"
-	else
-		not_ok "$sentence" "status $status: $(<err.txt)"
-	fi
-}
-
 wrong_calls() {
-	refuses "without the name of a benchmark it says which there are" "overhead"
-	refuses "too few rounds to bound a difference are refused" "6 to 840" overhead --rounds 5
-	refuses "a rate that is no number is refused" "--rate" overhead --rate fast
+	refuses "without the name of a benchmark it says which there are" "overhead" "$TAPLINE" bench
+	refuses "too few rounds to bound a difference are refused" "6 to 840" "$TAPLINE" bench overhead --rounds 5
+	refuses "a rate that is no number is refused" "--rate" "$TAPLINE" bench overhead --rate fast
 }
 
 # A directory that was cut short would be another one.

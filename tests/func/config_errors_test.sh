@@ -18,8 +18,8 @@ write_good_config() {
 	END
 }
 
-# refuses SENTENCE TEXT...: bad.json is refused by run and by run --check, each TEXT is in the message.
-refuses() {
+# config_refused SENTENCE TEXT...: bad.json is refused by run and by run --check, each TEXT is in the message.
+config_refused() {
 	local sentence=$1 mode status text wrong=()
 	shift
 	for mode in --json --check; do
@@ -38,7 +38,7 @@ refuses() {
 # bad SENTENCE PATH EDIT: the good configuration after the edit, in jq's language.
 bad() {
 	jq "$3" good.json >bad.json
-	refuses "$1" "$2"
+	config_refused "$1" "$2"
 }
 
 func_begin
@@ -84,12 +84,12 @@ bad "PTP stamps from a file" '$.ports[1].ptp_probes_per_s' \
 	'.ports += [{name: "old", device: "pcap:in.pcap", ptp_probes_per_s: 0}]'
 
 sed 's/"device": "lo"/"device": "lo", "device": "lo"/' good.json >bad.json
-refuses "a duplicate key, with its line" device bad.json:3
+config_refused "a duplicate key, with its line" device bad.json:3
 sed '4s/.*/\t"echo": [,/' good.json >bad.json
-refuses "a syntax error, with its line" bad.json:4
+config_refused "a syntax error, with its line" bad.json:4
 : >bad.json
-refuses "an empty file"
+config_refused "an empty file"
 head -c 4096 /dev/urandom >bad.json
-refuses "a file that is no text"
+config_refused "a file that is no text"
 rm bad.json
-refuses "a file that is not there"
+config_refused "a file that is not there"

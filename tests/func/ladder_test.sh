@@ -7,25 +7,13 @@ source "$(dirname "$0")/../lib/func.sh"
 
 ALL_RAN='.rungs | map(select(.refused == null))'
 
-# refuses SENTENCE TEXT OPTION...
-refuses() {
-	local sentence=$1 text=$2 status=0
-	shift 2
-	"$TAPLINE" bench "$@" >out.txt 2>err.txt || status=$?
-	if ((status == 2)) && grep -qF -- "$text" err.txt; then
-		ok "$sentence"
-	else
-		not_ok "$sentence" "status $status: $(<err.txt)"
-	fi
-}
-
 wrong_calls() {
-	refuses "a size that is no frame's is refused" "--sizes" rx --sizes 60,59
-	refuses "an unknown rung is refused" "--rungs" rx --rungs recv,rec
-	refuses "an option of the other benchmark is refused" "bench overhead" rx --rounds 7
-	refuses "and the other way round" "bench rx" overhead --sizes 60
-	refuses "--take is refused without an interface to take from" "--take" rx --take
-	refuses "an interface that does not exist is refused" "nosuch0" rx -i nosuch0
+	refuses "a size that is no frame's is refused" "--sizes" "$TAPLINE" bench rx --sizes 60,59
+	refuses "an unknown rung is refused" "--rungs" "$TAPLINE" bench rx --rungs recv,rec
+	refuses "an option of the other benchmark is refused" "bench overhead" "$TAPLINE" bench rx --rounds 7
+	refuses "and the other way round" "bench rx" "$TAPLINE" bench overhead --sizes 60
+	refuses "--take is refused without an interface to take from" "--take" "$TAPLINE" bench rx --take
+	refuses "an interface that does not exist is refused" "nosuch0" "$TAPLINE" bench rx -i nosuch0
 }
 
 every_rung() {

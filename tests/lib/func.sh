@@ -67,6 +67,18 @@ check_json() {
 	fi
 }
 
+# refuses SENTENCE TEXT COMMAND...: check that a wrong call ends with status 2, has the text in its message, and prints nothing else.
+refuses() {
+	local sentence=$1 text=$2 status=0
+	shift 2
+	"$@" >refused.txt 2>refused.log || status=$?
+	if ((status == 2)) && [[ ! -s refused.txt ]] && grep -qF -- "$text" refused.log; then
+		ok "$sentence"
+	else
+		not_ok "$sentence" "status $status: $(cat refused.txt refused.log)"
+	fi
+}
+
 # is_equal_to_itself REPORT: check that a comparison with itself finds no difference. On a busy host a result may be invalid, and
 # then cannot be compared, or its times too correlated for a verdict.
 is_equal_to_itself() {
