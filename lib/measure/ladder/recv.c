@@ -3,44 +3,23 @@
 // thread enters the kernel, which copies the frame out. A frame costs about a microsecond, most of it in the kernel.
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "ladder_priv.h"
 
 struct lane {
-	int fd;
-	uint64_t drops;
+	struct ladder_lane base;
 	uint8_t frame[2048];
 };
 
-static void close_lane(void *arg)
+static int set_up(void *lane, const struct tl_ladder_cfg *cfg, struct tl_err *err)
 {
-	struct lane *lane = arg;
-
-	if (lane->fd >= 0)
-		close(lane->fd);
-	free(lane);
+	return ladder_buffer(lane, cfg->buffer_bytes, err);
 }
 
 static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
 {
-	struct lane *lane = calloc(1, sizeof(*lane));
-
-	if (lane == NULL)
-		return tl_fail(err, -ENOMEM, "not enough memory");
-	int rc = lane->fd = ladder_socket(err);
-	if (rc >= 0)
-		rc = ladder_buffer(lane->fd, cfg->buffer_bytes, err);
-	if (rc == 0)
-		rc = ladder_bind(lane->fd, rung, cfg, err);
-	if (rc != 0) {
-		close_lane(lane);
-		return rc;
-	}
-	*out = lane;
-	return 0;
+	return ladder_open_lane(rung, cfg, sizeof(struct lane), set_up, out, err);
 }
 
 static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *stop)
@@ -48,7 +27,8 @@ static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *st
 	struct lane *lane = arg;
 
 	while (!atomic_load_explicit(stop, memory_order_relaxed)) {
-		ssize_t bytes = recv(lane->fd, lane->frame, sizeof(lane->frame), MSG_TRUNC); // the length on the wire
+		ssize_t bytes =
+			recv(lane->base.fd, lane->frame, sizeof(lane->frame), MSG_TRUNC); // the length on the wire
 		if (bytes >= 0)
 			tl_ladder_take(sink, lane->frame, (uint32_t)bytes);
 		else if (errno != EAGAIN && errno != EINTR) // EAGAIN: SO_RCVTIMEO has passed
@@ -57,11 +37,4 @@ static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *st
 	return 0;
 }
 
-static uint64_t dropped(void *arg)
-{
-	struct lane *lane = arg;
-
-	return ladder_packet_drops(lane->fd, &lane->drops);
-}
-
-const struct tl_ladder_ops ladder_recv = {open_lane, receive, dropped, close_lane};
+const struct tl_ladder_ops ladder_recv = {open_lane, receive, ladder_dropped, ladder_close_socket};

@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@
 // Offset of the source port's low byte from the network header, where a fanout program's data begins.
 #define SOURCE_PORT_LOW 21
 
-int ladder_socket(struct tl_err *err)
+static int open_socket(struct tl_err *err)
 {
 	int one = 1, fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); // protocol 0: nothing before bind()
 
@@ -25,13 +26,13 @@ int ladder_socket(struct tl_err *err)
 	return fd;
 }
 
-int ladder_buffer(int fd, uint32_t bytes, struct tl_err *err)
+int ladder_buffer(const struct ladder_lane *lane, uint32_t bytes, struct tl_err *err)
 {
 	const struct timeval wait = {.tv_usec = TL_LADDER_WAIT_MS * 1000};
 	int half = (int)(bytes / 2); // the kernel doubles it: socket(7)
 
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &half, sizeof(half)) != 0 ||
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) != 0)
+	if (setsockopt(lane->fd, SOL_SOCKET, SO_RCVBUFFORCE, &half, sizeof(half)) != 0 ||
+		setsockopt(lane->fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) != 0)
 		return tl_fail(err, -errno, "setsockopt(SO_RCVBUFFORCE): %s", strerror(errno));
 	return 0;
 }
@@ -76,7 +77,8 @@ static int join(int fd, const struct tl_ladder_rung *rung, const struct tl_ladde
 	return rc == 0 ? 0 : tl_fail(err, rc, "setsockopt(PACKET_FANOUT_DATA): %s", strerror(-rc));
 }
 
-int ladder_bind(int fd, const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, struct tl_err *err)
+// Begin to receive what arrives at the interface, and join the rung's fanout group.
+static int bind_to(int fd, const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, struct tl_err *err)
 {
 	const struct sockaddr_ll address = {
 		.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)cfg->ifindex};
@@ -84,6 +86,35 @@ int ladder_bind(int fd, const struct tl_ladder_rung *rung, const struct tl_ladde
 	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
 		return tl_fail(err, -errno, "bind(AF_PACKET) to %s: %s", cfg->ifname, strerror(errno));
 	return rung->fanout == TL_LADDER_ALONE ? 0 : join(fd, rung, cfg, err);
+}
+
+int ladder_open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, size_t bytes,
+	int (*set_up)(void *lane, const struct tl_ladder_cfg *cfg, struct tl_err *err), void **out, struct tl_err *err)
+{
+	struct ladder_lane *lane = calloc(1, bytes);
+
+	if (lane == NULL)
+		return tl_fail(err, -ENOMEM, "not enough memory");
+	int rc = lane->fd = open_socket(err);
+	if (rc >= 0)
+		rc = set_up(lane, cfg, err);
+	if (rc == 0)
+		rc = bind_to(lane->fd, rung, cfg, err);
+	if (rc != 0) {
+		rung->ops->close(lane);
+		return rc;
+	}
+	*out = lane;
+	return 0;
+}
+
+void ladder_close_socket(void *arg)
+{
+	struct ladder_lane *lane = arg;
+
+	if (lane->fd >= 0)
+		close(lane->fd);
+	free(lane);
 }
 
 uint64_t ladder_packet_drops(int fd, uint64_t *total)
@@ -94,4 +125,11 @@ uint64_t ladder_packet_drops(int fd, uint64_t *total)
 	if (getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &stats, &bytes) == 0)
 		*total += stats.tp_drops;
 	return *total;
+}
+
+uint64_t ladder_dropped(void *arg)
+{
+	struct ladder_lane *lane = arg;
+
+	return ladder_packet_drops(lane->fd, &lane->drops);
 }

@@ -7,23 +7,13 @@
 #include <linux/sock_diag.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "ladder_priv.h"
 
 struct lane {
-	int fd;
+	struct ladder_lane base;
 	uint8_t payload[2048];
 };
-
-static void close_lane(void *arg)
-{
-	struct lane *lane = arg;
-
-	if (lane->fd >= 0)
-		close(lane->fd);
-	free(lane);
-}
 
 static int open_socket(struct lane *lane, struct tl_err *err)
 {
@@ -31,8 +21,8 @@ static int open_socket(struct lane *lane, struct tl_err *err)
 		.sin_port = htons(TL_LADDER_UDP_PORT),
 		.sin_addr.s_addr = htonl(TL_LADDER_RX_IP)};
 
-	lane->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (lane->fd < 0 || bind(lane->fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+	lane->base.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (lane->base.fd < 0 || bind(lane->base.fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
 		return tl_fail(err, -errno, "UDP socket: %s", strerror(errno));
 	return 0;
 }
@@ -45,9 +35,9 @@ static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_c
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	int rc = open_socket(lane, err);
 	if (rc == 0)
-		rc = ladder_buffer(lane->fd, cfg->buffer_bytes, err);
+		rc = ladder_buffer(&lane->base, cfg->buffer_bytes, err);
 	if (rc != 0) {
-		close_lane(lane);
+		ladder_close_socket(lane);
 		return rc;
 	}
 	*out = lane;
@@ -59,7 +49,7 @@ static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *st
 	struct lane *lane = arg;
 
 	while (!atomic_load_explicit(stop, memory_order_relaxed)) {
-		ssize_t bytes = recv(lane->fd, lane->payload, sizeof(lane->payload), 0);
+		ssize_t bytes = recv(lane->base.fd, lane->payload, sizeof(lane->payload), 0);
 		if (bytes >= 0)
 			tl_ladder_take_payload(
 				sink, lane->payload, (uint32_t)bytes, (uint32_t)bytes + TL_LADDER_HEADERS);
@@ -75,7 +65,7 @@ static uint64_t dropped(void *arg)
 	uint32_t info[SK_MEMINFO_VARS] = {0};
 	socklen_t bytes = sizeof(info);
 
-	return getsockopt(lane->fd, SOL_SOCKET, SO_MEMINFO, info, &bytes) == 0 ? info[SK_MEMINFO_DROPS] : 0;
+	return getsockopt(lane->base.fd, SOL_SOCKET, SO_MEMINFO, info, &bytes) == 0 ? info[SK_MEMINFO_DROPS] : 0;
 }
 
-const struct tl_ladder_ops ladder_udp = {open_lane, receive, dropped, close_lane};
+const struct tl_ladder_ops ladder_udp = {open_lane, receive, dropped, ladder_close_socket};

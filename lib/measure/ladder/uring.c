@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <liburing.h>
 
@@ -17,10 +16,9 @@
 #define ENTRIES 8
 
 struct lane {
-	struct io_uring ring; // first: io_uring_queue_exit() if has_ring
+	struct ladder_lane base;
+	struct io_uring ring; // io_uring_queue_exit() if has_ring
 	bool has_ring;
-	int fd;
-	uint64_t drops;
 	struct msghdr message; // lengths of name and control data: none
 	struct io_uring_buf_ring *returned;
 	uint8_t *buffers;
@@ -32,11 +30,9 @@ static void close_lane(void *arg)
 
 	if (lane->has_ring)
 		io_uring_queue_exit(&lane->ring);
-	if (lane->fd >= 0)
-		close(lane->fd);
 	free(lane->returned);
 	free(lane->buffers);
-	free(lane);
+	ladder_close_socket(lane);
 }
 
 static void give(struct lane *lane, uint16_t id, int at)
@@ -68,32 +64,23 @@ static int create_ring(struct lane *lane, struct tl_err *err)
 	return 0;
 }
 
+static int set_up(void *lane, const struct tl_ladder_cfg *cfg, struct tl_err *err)
+{
+	int rc = create_ring(lane, err);
+
+	return rc == 0 ? ladder_buffer(lane, cfg->buffer_bytes, err) : rc;
+}
+
 static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
 {
-	struct lane *lane = calloc(1, sizeof(*lane));
-
-	if (lane == NULL)
-		return tl_fail(err, -ENOMEM, "not enough memory");
-	int rc = lane->fd = ladder_socket(err);
-	if (rc >= 0)
-		rc = create_ring(lane, err);
-	if (rc == 0)
-		rc = ladder_buffer(lane->fd, cfg->buffer_bytes, err);
-	if (rc == 0)
-		rc = ladder_bind(lane->fd, rung, cfg, err);
-	if (rc != 0) {
-		close_lane(lane);
-		return rc;
-	}
-	*out = lane;
-	return 0;
+	return ladder_open_lane(rung, cfg, sizeof(struct lane), set_up, out, err);
 }
 
 static int arm(struct lane *lane)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&lane->ring);
 
-	io_uring_prep_recvmsg_multishot(sqe, lane->fd, &lane->message, MSG_TRUNC);
+	io_uring_prep_recvmsg_multishot(sqe, lane->base.fd, &lane->message, MSG_TRUNC);
 	sqe->flags |= IOSQE_BUFFER_SELECT;
 	sqe->buf_group = 0;
 	int rc = io_uring_submit(&lane->ring);
@@ -152,11 +139,4 @@ static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *st
 	return rc;
 }
 
-static uint64_t dropped(void *arg)
-{
-	struct lane *lane = arg;
-
-	return ladder_packet_drops(lane->fd, &lane->drops);
-}
-
-const struct tl_ladder_ops ladder_uring = {open_lane, receive, dropped, close_lane};
+const struct tl_ladder_ops ladder_uring = {open_lane, receive, ladder_dropped, close_lane};
