@@ -315,13 +315,13 @@ static void wrong_use_names_the_option_and_what_it_accepts(void)
 		{"--kernel --rate 0", "--rate 0: give a whole number from 1 to 10000000"},
 		{"--kernel --rate 1e3", "--rate 1e3: give a whole number"},
 		{"--kernel --seconds 0", "--seconds 0: give seconds from 0.001 to 1000000"},
-		{"--kernel --payload 7", "--payload 7: give a whole number from 8 to 65536"},
-		{"--kernel --payload 65537", "--payload 65537: give a whole number from 8 to 65536"},
+		{"--kernel --payload 7", "--payload 7: give a whole number from 8 to 1048576"},
+		{"--kernel --payload 1048577", "--payload 1048577: give a whole number from 8 to 1048576"},
 		{"--kernel --udp-echo 192.0.2.1:7 --payload 1473", "from 8 to 1472 over UDP"},
 		{"--kernel --udp-echo 192.0.2.1:7 --rate 1 --seconds 0.5", "is 0 messages"},
 		{"--kernel --udp-echo 192.0.2.1:7 --rate 1000000 --seconds 1001", "from 1 to 1000000000"},
 		{"--kernel --payload 64,16",
-			"--payload 64,16: give a whole number from 8 to 65536, up to 64 of them rising"},
+			"--payload 64,16: give a whole number from 8 to 1048576, up to 64 of them rising"},
 		{"--kernel --payload 16:8:3", "FROM:TO:COUNT"},
 		{"--kernel --udp-echo 192.0.2.1:7 --payload 16,1473",
 			"--payload 1473: give a whole number from 8 to 1472"},
@@ -436,7 +436,7 @@ static void json_has_exactly_the_documented_keys(void)
 		"best", "net_of_null_ns", "stamps", "cold", "sender_late_ns", "poll_gap_ns", "stolen_ns",
 		"clock_step_ns", "rate_pps", "asked_pps", "payload_bytes", "clock", "timestamps", "transport", "valid",
 		"invalid", "burst", "burst_last_rtt_ns", "burst_last_wire_rtt_ns", "rtt_quantiles",
-		"wire_rtt_quantiles", "max_loss", "loss_window_ns"};
+		"wire_rtt_quantiles", "max_loss", "elapsed_ns", "loss_window_ns"};
 	static const char *const parts[] = {"min", "p50", "p90", "p99", "p999", "max", "mean"};
 	const struct tl_client_result result = {
 		.sources = sources, .sent = 2, .lost = 1, .received = 1, .first_rtt_ns = 9};
@@ -472,6 +472,7 @@ struct echo_server {
 	struct tl_client_endpoint at;
 	pthread_t thread;
 	size_t hang_up_after; // bytes echoed until the first connection is closed; 0: never
+	uint64_t messages;    // of the run; 0: 200
 	bool bad_byte;	      // change one
 	bool slow;	      // begin late, with a small window: the socket of the client fills up
 };
@@ -548,7 +549,7 @@ static struct tl_client_result run_against_tcp(struct echo_server server, uint64
 	struct tl_client_cfg cfg = loopback_cfg(TL_CLIENT_TCP, server.at);
 	cfg.payload_bytes = payload_bytes;
 	cfg.rate_pps = rate_pps;
-	cfg.duration_ns = 200 * TL_NS_PER_S / rate_pps;
+	cfg.duration_ns = (server.messages != 0 ? server.messages : 200) * TL_NS_PER_S / rate_pps;
 	cfg.linger_ns = server.slow ? 20 * TL_NS_PER_S : cfg.linger_ns;
 	CU_ASSERT_EQUAL(tl_client_run(&cfg, &(struct tl_client_hooks){0}, &result, &err), 0);
 	shutdown(server.fd, SHUT_RDWR);
@@ -701,6 +702,16 @@ static void large_messages_pass_a_full_socket_whole(void)
 	CU_ASSERT_EQUAL(tl_client_check_result(&result, NULL), 0);
 }
 
+static void a_message_larger_than_a_read_is_whole(void)
+{
+	struct tl_client_result result = run_against_tcp((struct echo_server){.messages = 2}, 1048576, 10);
+
+	CU_ASSERT_EQUAL(result.sent, 2);
+	CU_ASSERT_EQUAL(result.received, 2);
+	CU_ASSERT_EQUAL(result.corrupt, 0);
+	CU_ASSERT_TRUE(result.elapsed_ns >= 100 * TL_NS_PER_MS); // the second is due then
+}
+
 static void echoes_that_come_together_share_no_stamp(void)
 {
 	struct tl_client_result result = run_against_tcp((struct echo_server){.slow = true}, 24, 1000);
@@ -836,6 +847,7 @@ int main(void)
 		{"a TCP run receives all it sent", tcp_run_receives_all_it_sent},
 		{"messages of a burst are due and leave together", messages_of_a_burst_are_due_and_leave_together},
 		{"large messages pass a full socket whole", large_messages_pass_a_full_socket_whole},
+		{"a message larger than a read is whole", a_message_larger_than_a_read_is_whole},
 		{"echoes that come together share no stamp", echoes_that_come_together_share_no_stamp},
 		{"a broken connection is made again", broken_connection_is_made_again},
 		{"a changed byte is one corrupt echo", changed_byte_is_one_corrupt_echo},

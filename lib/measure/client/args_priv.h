@@ -8,7 +8,7 @@
 #define MIN_PAYLOAD_BYTES 8
 #define MAX_UDP_PAYLOAD_BYTES 1472
 #define MAX_UDP6_PAYLOAD_BYTES 1452
-#define MAX_TCP_PAYLOAD_BYTES 65536
+#define MAX_TCP_PAYLOAD_BYTES 1048576
 #define LEAD_US 100
 #define LEAD_US_TEXT "100"
 #define MAX_LEAD_US 5000 // half of the time from the start to the first message

@@ -258,6 +258,7 @@ static int add_times(json_t *json, const struct tl_client_result *result)
 		{"stamps", stamps_json(result)},
 		{"cold", cold_json(result)},
 		{"max_loss", json_real(result->max_loss)},
+		{"elapsed_ns", json_integer((json_int_t)result->elapsed_ns)},
 		{"loss_window_ns", number_or_null(result->loss_window_ns, result->loss_window_ns != 0)},
 		{"sender_late_ns", tl_report_hist_json(&result->sender_late)},
 		{"poll_gap_ns", tl_report_hist_json(&result->poll_gap)},

@@ -107,7 +107,7 @@ struct tl_client_cfg {
 	uint64_t rate_pps;
 	uint64_t burst; // messages due at the same time, at most TL_CLIENT_MAX_BURST; 0 and 1: no bursts
 	uint64_t duration_ns;
-	uint64_t payload_bytes; // at least 8; at most the size of a datagram, 64 KiB over TCP
+	uint64_t payload_bytes; // at least 8; at most the size of a datagram, 1 MiB over TCP
 	uint64_t connect_timeout_ns;
 	uint64_t linger_ns; // time to wait for echoes after the last send
 	uint64_t spin_ns;   // polling without sleep, before and after each send
