@@ -111,11 +111,6 @@ interrupted() {
 	check_equal "$1 leaves nothing behind" "$(left_behind)" "0 0 0"
 }
 
-# members NAMESPACE: count the processes in a namespace, by its inode.
-members() {
-	find /proc -maxdepth 3 -path '/proc/[0-9]*/ns/net' -lname "$1" 2>/dev/null | wc -l
-}
-
 private_interrupted() {
 	local namespace own
 	own=$(readlink /proc/self/ns/net)

@@ -189,6 +189,11 @@ in_peer() {
 	ip netns exec "$PEER_NS" "$@"
 }
 
+# members NAMESPACE: count the processes in a network namespace, given as readlink /proc/PID/ns/net prints it.
+members() {
+	find /proc -maxdepth 3 -path '/proc/[0-9]*/ns/net' -lname "${1//[\[\]]/?}" 2>/dev/null | wc -l
+}
+
 # peer_start COMMAND...: start a peer in the background; peer_pid is its process.
 peer_start() {
 	ip netns exec "$PEER_NS" "$@" <&0 &
