@@ -7,6 +7,7 @@
 // Threads: main. Memory: the caller's; end() removes the namespaces and the directory.
 
 #include <limits.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@ struct tl_err;
 struct tl_bench_rig {
 	char app_ns[32], peer_ns[32];
 	char dir[64];	     // "" before creation
+	char socket[80];     // of the appliance
 	char self[PATH_MAX]; // path of this program
 	const atomic_bool *stop;
 };
@@ -40,6 +42,21 @@ void tl_bench_rig_end(struct tl_bench_rig *rig);
 // Start argv (NULL-terminated) in the namespace. Return 0, or -errno with a message in *err.
 int tl_bench_spawn(const struct tl_bench_rig *rig, const char *ns, const char *name, const char *const argv[],
 	struct tl_bench_process *out, struct tl_err *err);
+
+// Call main(ctx) in a process of its own in the namespace, which is killed when this one ends. main() returns 0, or
+// -errno with a message, which becomes the process's last line on stderr. Return as spawn() does.
+int tl_bench_fork(const struct tl_bench_rig *rig, const char *ns, const char *name,
+	int (*main)(void *ctx, struct tl_err *err), void *ctx, struct tl_bench_process *out, struct tl_err *err);
+
+// Start the appliance with this configuration and a control socket, and wait until it answers. config is taken over;
+// NULL: out of memory. Return 0, or -errno with a message in *err.
+int tl_bench_appliance(struct tl_bench_rig *rig, json_t *config, struct tl_bench_process *out, struct tl_err *err);
+
+// Query the appliance's status; NULL: no answer.
+json_t *tl_bench_status(const struct tl_bench_rig *rig);
+
+// Run ip(8). Return 0, or -errno with a message in *err.
+int tl_bench_ip(const struct tl_bench_rig *rig, const char *const argv[], struct tl_err *err);
 
 // Wait for the process to exit. Return 0 for exit status 0; -EINTR when *stop was set, -ETIMEDOUT; else -EIO with its
 // last line on stderr.
@@ -59,6 +76,9 @@ bool tl_bench_said(const struct tl_bench_rig *rig, const char *name, const char 
 
 // Return the JSON in NAME.out; NULL with a message in *err if there is none.
 json_t *tl_bench_output(const struct tl_bench_rig *rig, const char *name, struct tl_err *err);
+
+// Return the CPU at a place of the set, modulo its size.
+unsigned tl_bench_cpu(const cpu_set_t *cpus, unsigned place);
 
 // Tell whether a program of this name is in $PATH.
 bool tl_bench_has(const char *program);

@@ -10,9 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <tl_ctl.h>
 #include <tl_err.h>
-#include <tl_json.h>
 
 #define CLIENT_EXTRA_MS 60000 // added to the sending time
 
@@ -21,61 +19,20 @@
 static json_t *configuration(const struct tl_bench *bench, const struct tl_bench_variant *variant)
 {
 	const char *dir = bench->rig.dir;
-	char path[PATH_MAX], socket[PATH_MAX];
+	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/tapline.pcapng", dir);
-	snprintf(socket, sizeof(socket), "%s/control.sock", dir);
-	json_t *config = json_pack(
-		"{s:{s:b, s:i}, s:[{s:s, s:s, s:s, s:s}], s:[{s:s, s:{s:s, s:i}, s:{s:s}, s:i, s:b}], s:{s:s}}", "eal",
-		"huge", 0, "memory_mb", 256, "ports", "name", "lan", "device", TL_BENCH_APP_IF, "ip",
-		TL_BENCH_APP_IP "/24", "idle", sysconf(_SC_NPROCESSORS_ONLN) > 1 ? "poll" : "adaptive", "echo", "port",
-		"lan", "receive", "group", "239.1.1.1", "udp_port", 5001, "send", "tcp_connect",
-		TL_BENCH_PEER_IP ":6000", "reconnect_max_ms", 100, "stages", variant->stages, "control", "socket",
-		socket);
+	json_t *config =
+		json_pack("{s:{s:b, s:i}, s:[{s:s, s:s, s:s, s:s}], s:[{s:s, s:{s:s, s:i}, s:{s:s}, s:i, s:b}]}", "eal",
+			"huge", 0, "memory_mb", 256, "ports", "name", "lan", "device", TL_BENCH_APP_IF, "ip",
+			TL_BENCH_APP_IP "/24", "idle", sysconf(_SC_NPROCESSORS_ONLN) > 1 ? "poll" : "adaptive", "echo",
+			"port", "lan", "receive", "group", "239.1.1.1", "udp_port", 5001, "send", "tcp_connect",
+			TL_BENCH_PEER_IP ":6000", "reconnect_max_ms", 100, "stages", variant->stages);
 	if (config != NULL && variant->records)
 		json_object_set_new(config, "capture",
 			json_pack("[{s:s, s:s, s:s, s:b}]", "port", "lan", "path", path, "buffer_bytes", "16M", "index",
 				variant->indexes));
 	return config;
-}
-
-// Query the status; NULL: no answer.
-static json_t *status_of(const struct tl_bench *bench)
-{
-	char socket[PATH_MAX], *answer;
-
-	snprintf(socket, sizeof(socket), "%s/control.sock", bench->rig.dir);
-	if (tl_ctl_ask(socket, "status", &answer, NULL) != 0)
-		return NULL;
-	json_t *status = json_loads(answer, 0, NULL);
-	free(answer);
-	return status;
-}
-
-static bool appliance_answers(void *ctx)
-{
-	json_t *status = status_of(ctx);
-
-	json_decref(status);
-	return status != NULL;
-}
-
-static int start_appliance(struct tl_bench *bench, const struct tl_bench_variant *variant, struct tl_bench_process *out,
-	struct tl_err *err)
-{
-	char path[PATH_MAX];
-	json_t *config = configuration(bench, variant);
-
-	snprintf(path, sizeof(path), "%s/config.json", bench->rig.dir);
-	int rc = tl_json_check(config);
-	if (rc == 0 && json_dump_file(config, path, 0) != 0)
-		rc = -EIO;
-	json_decref(config);
-	if (rc != 0)
-		return tl_fail(err, rc, "cannot write %s", path);
-	const char *const argv[] = {bench->rig.self, "run", path, "--json", NULL};
-	rc = tl_bench_spawn(&bench->rig, bench->rig.app_ns, "appliance", argv, out, err);
-	return rc != 0 ? rc : tl_bench_wait_for(&bench->rig, out, appliance_answers, bench, err);
 }
 
 struct readiness {
@@ -184,7 +141,7 @@ static bool has_settled(void *ctx)
 	struct settling *settling = ctx;
 
 	json_decref(settling->status);
-	settling->status = status_of(settling->bench);
+	settling->status = tl_bench_status(&settling->bench->rig);
 	const json_t *echo = json_object_get(settling->status, "echo");
 	json_int_t before = settling->seen;
 	settling->seen = json_integer_value(json_object_get(json_object_get(echo, "residence_ns"), "count"));
@@ -252,7 +209,7 @@ static int run_apart(
 	const struct tl_bench_variant *variant = bench->variants[index];
 	struct tl_bench_process appliance = {.pid = 0}, tool = {.pid = 0};
 
-	int rc = start_appliance(bench, variant, &appliance, err);
+	int rc = tl_bench_appliance(&bench->rig, configuration(bench, variant), &appliance, err);
 	if (rc == 0 && variant->tool != NULL)
 		rc = start_tool(bench, variant, &tool, err);
 	if (rc == 0)

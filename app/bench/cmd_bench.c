@@ -14,23 +14,30 @@
 #include <tl_units.h>
 
 #include "app.h"
+#include "bench_echo.h"
+#include "bench_ladders.h"
 #include "bench_rx.h"
 #include "bench_show.h"
 #include "manifest.h"
-#include "rx_show.h"
 
 static const struct tl_option options[] = {
 	{"seconds", 0, "S",
 		"length of each run: of overhead (default 1, at least 0.1), and of each run of bursts; of rx (default 0.25, at "
-		"least 0.01); at most 3600",
+		"least 0.01), and of echo (default 1, at least 0.01); at most 3600",
 		's'},
 	{"json", 0, NULL,
 		"the results as one JSON object; of overhead: order, residence, wire_round_trip, back_to_back, round_trip, outside, "
-		"wire_to_poll and why that is missing; of rx: host, rungs",
+		"wire_to_poll and why that is missing; of rx and echo: host, rungs",
 		'j'},
 	{"html", 0, "FILE", "a page: the four tables of overhead, or a bar per rung and size", 'f',
 		.choices = TL_CHOICES_FILE},
 	TL_OPTION_HELP,
+	{.help = "Of rx and echo:"},
+	{"sizes", 0, "N,...",
+		"up to 8: of rx bytes of the sender's frames without FCS, 60 to 1514 (default 60,512,1514); of echo bytes of a "
+		"message, 8 to 1048576 (default 16,1000000)",
+		'z'},
+	{"rungs", 0, "NAME,...", "only these ways of receiving or echoing", 'g'},
 	{.help = "Of overhead:"},
 	{"rounds", 0, "N",
 		"how often each is run, 6 to 840 (default: the least that is balanced and bounds every difference, 10 to 14)",
@@ -41,19 +48,17 @@ static const struct tl_option options[] = {
 	{"interface", 'i', "IFACE",
 		"receive what arrives here, and send nothing (default: a sender on a private veth pair)", 'i',
 		.choices = TL_CHOICES_INTERFACE},
-	{"sizes", 0, "N,...", "bytes of the sender's frames without FCS, up to 8 of 60 to 1514 (default 60,512,1514)",
-		'z'},
-	{"rungs", 0, "NAME,...", "only these ways of receiving", 'g'},
 	{"take", 0, NULL, "with -i: AF_XDP rungs may take the frames from the kernel, each for a moment", 't'},
 };
 
-static const char overhead_only[] = "nrp", rx_only[] = "izgt";
+static const char overhead_only[] = "nrp", rx_only[] = "it", of_ladders[] = "zg";
 
 const struct tl_command tl_bench_command = {
 	.name = "bench",
-	.summary = "measure what a recording and what receiving costs on this host",
+	.summary = "measure what a recording, receiving and echoing cost on this host",
 	.usage = "bench overhead [options]\n"
-		 "bench rx [options]",
+		 "bench rx [options]\n"
+		 "bench echo [options]",
 	.about =
 		"overhead: what does a recording cost an echo? Runs the appliance between two network namespaces of its own,\n"
 		"multicast in and TCP out, again and again: without a recording, with one, with an index, with the stamps of the\n"
@@ -65,8 +70,11 @@ const struct tl_command tl_bench_command = {
 		"rx: what does receiving a frame cost? Runs each way of receiving that Linux and DPDK have, and a capture to null,\n"
 		"on the same frames: highest rate without loss, CPU time, wake-ups and latency, and why a way differs from the one\n"
 		"before. What the kernel or the driver refuses has the reason in its row.\n\n"
-		"Needs root and iproute2, overhead ethtool as well. The host should do nothing else meanwhile.",
-	.words = "overhead rx",
+		"echo: what does echoing cost? Runs each way of returning bytes that the kernel's sockets have, and the appliance,\n"
+		"between two network namespaces of its own, UDP in and TCP out, and TCP both ways: round trips of small messages,\n"
+		"throughput, and what was lost or wrong, all with the same client, and why a way differs from another.\n\n"
+		"Needs root and iproute2, overhead and echo ethtool as well. The host should do nothing else meanwhile.",
+	.words = "overhead rx echo",
 	TL_OPTIONS(options),
 };
 
@@ -80,9 +88,13 @@ static void ask_to_stop(int signal_number)
 struct options {
 	struct tl_bench_overhead_cfg cfg;
 	struct tl_bench_rx_cfg rx;
-	double seconds; // 0: the benchmark's default
+	struct tl_bench_echo_cfg echo;
+	double seconds;	   // 0: the benchmark's default
+	const char *sizes; // NULL: the benchmark's default
+	const char *rungs; // NULL: all
 	const char *html;
-	bool json, is_rx;
+	bool json;
+	const char *benchmark;
 	char seen[16]; // ids of the options that belong to one benchmark
 };
 
@@ -116,21 +128,18 @@ static const char *set_overhead(struct options *o, int option, const char *text)
 	}
 }
 
-static const char *set_rx(struct options *o, int option, const char *text)
+static const char *set_ladder(struct options *o, int option, const char *text)
 {
-	int chars;
-
 	switch (option) {
 	case 'i':
 		o->rx.ifname = text;
 		return strlen(text) < IF_NAMESIZE ? NULL : "--interface: no interface has such a long name";
 	case 'z':
-		return tl_bench_rx_sizes(text, &o->rx) == 0
-			       ? NULL
-			       : "--sizes is up to 8 whole numbers from 60 to 1514, such as 60,512,1514";
+		o->sizes = text;
+		return NULL;
 	case 'g':
-		o->rx.rungs = text;
-		return tl_bench_rx_unknown_rung(text, &chars) == NULL ? NULL : "--rungs has a name that is no rung";
+		o->rungs = text;
+		return NULL;
 	default:
 		o->rx.take = true;
 		return NULL;
@@ -153,27 +162,52 @@ static const char *set(struct options *o, int option, const char *text)
 	}
 	if (seen + 1 < sizeof(o->seen) && strchr(o->seen, option) == NULL)
 		o->seen[seen] = (char)option;
-	return strchr(rx_only, option) != NULL ? set_rx(o, option, text) : set_overhead(o, option, text);
+	return strchr(overhead_only, option) == NULL ? set_ladder(o, option, text) : set_overhead(o, option, text);
+}
+
+static const char *choose_overhead(struct options *o)
+{
+	if (strpbrk(o->seen, of_ladders) != NULL || strpbrk(o->seen, rx_only) != NULL)
+		return "--interface and --take are options of `bench rx`, --sizes and --rungs of `bench rx` and `bench echo`";
+	o->cfg.seconds = o->seconds != 0 ? o->seconds : 1;
+	return o->cfg.seconds < 0.1 ? "--seconds of `bench overhead` is a number from 0.1 to 3600" : NULL;
+}
+
+static const char *choose_rx(struct options *o)
+{
+	o->rx.seconds = o->seconds != 0 ? o->seconds : 0.25;
+	o->rx.rungs = o->rungs;
+	if (tl_bench_sizes(o->sizes != NULL ? o->sizes : "60,512,1514", TL_LADDER_SIZE_MIN, TL_LADDER_SIZE_MAX,
+		    o->rx.sizes, &o->rx.n_sizes) != 0)
+		return "--sizes is up to 8 whole numbers from 60 to 1514, such as 60,512,1514";
+	if (o->rungs != NULL && !tl_bench_rx_known(o->rungs))
+		return "--rungs has a name that is no rung";
+	return o->rx.take && o->rx.ifname == NULL ? "--take needs --interface" : NULL;
+}
+
+static const char *choose_echo(struct options *o)
+{
+	if (strpbrk(o->seen, rx_only) != NULL)
+		return "--interface and --take are options of `bench rx`";
+	o->echo.seconds = o->seconds != 0 ? o->seconds : 1;
+	o->echo.rungs = o->rungs;
+	if (tl_bench_sizes(o->sizes != NULL ? o->sizes : "16,1000000", TL_BENCH_ECHO_SIZE_MIN, TL_BENCH_ECHO_SIZE_MAX,
+		    o->echo.sizes, &o->echo.n_sizes) != 0)
+		return "--sizes is up to 8 whole numbers from 8 to 1048576, such as 16,1000000";
+	return o->rungs != NULL && !tl_bench_echo_known(o->rungs) ? "--rungs has a name that is no rung" : NULL;
 }
 
 // Return NULL, or an error text: which benchmark, and do the options belong to it?
 static const char *choose(struct options *o, int words, char **word)
 {
-	bool rx = words == 1 && strcmp(word[0], "rx") == 0;
-
-	if (!rx && (words != 1 || strcmp(word[0], "overhead") != 0))
-		return "which benchmark? there are two: overhead, rx";
-	if (strpbrk(o->seen, rx ? overhead_only : rx_only) != NULL)
-		return rx ? "--rounds, --rate and --payload are options of `bench overhead`"
-			  : "--interface, --sizes, --rungs and --take are options of `bench rx`";
-	if (!rx && o->seconds != 0 && o->seconds < 0.1)
-		return "--seconds of `bench overhead` is a number from 0.1 to 3600";
-	if (o->rx.take && o->rx.ifname == NULL)
-		return "--take needs --interface";
-	o->is_rx = rx;
-	o->cfg.seconds = o->seconds != 0 ? o->seconds : 1;
-	o->rx.seconds = o->seconds != 0 ? o->seconds : 0.25;
-	return NULL;
+	o->benchmark = words == 1 ? word[0] : "";
+	if (strcmp(o->benchmark, "overhead") == 0)
+		return choose_overhead(o);
+	if (strcmp(o->benchmark, "rx") != 0 && strcmp(o->benchmark, "echo") != 0)
+		return "which benchmark? there are three: overhead, rx, echo";
+	if (strpbrk(o->seen, overhead_only) != NULL)
+		return "--rounds, --rate and --payload are options of `bench overhead`";
+	return strcmp(o->benchmark, "rx") == 0 ? choose_rx(o) : choose_echo(o);
 }
 
 // Return -1 to continue, else the exit status of the program.
@@ -237,55 +271,26 @@ static bool create_views(struct tl_bench_result *result)
 	return true;
 }
 
-static int print_rx(const struct tl_bench_rx_result *result, bool as_json, const json_t *manifest, const json_t *report)
+static int bench_overhead(const struct options *o, json_t *manifest)
 {
-	if (as_json)
-		return tl_latency_json_print(report, stdout);
-	int rc = tl_bench_rx_print(result, stdout);
-	return rc == 0 ? tl_manifest_print(manifest, stdout) : rc;
-}
+	struct tl_bench_result result = {.variants = 0};
+	int status = TL_EXIT_FAILED;
 
-static int show_rx(const struct options *o, const struct tl_bench_rx_result *result, const json_t *manifest)
-{
-	json_t *report = tl_bench_rx_json(result);
-	struct tl_err err;
-
-	tl_manifest_put(manifest, TL_SCHEMA_BENCH_RX, report);
-	int rc = print_rx(result, o->json, manifest, report);
-	if (o->html != NULL && (rc = tl_bench_rx_html(result, report, o->html, &err)) != 0)
-		tl_error("%s", err.text);
-	json_decref(report);
-	return rc == 0 && !result->interrupted ? TL_EXIT_OK : TL_EXIT_FAILED;
-}
-
-static int bench_rx(const struct options *o, json_t *manifest)
-{
-	const struct tl_latency_files files = {.html = o->html};
-	struct tl_bench_rx_result result = {.n_rows = 0};
-	struct tl_err err;
-
-	if (manifest == NULL) {
+	if (manifest != NULL && create_views(&result))
+		status = bench(o, &result, manifest);
+	else
 		tl_error("not enough memory");
-		return TL_EXIT_FAILED;
-	}
-	if (tl_latency_files_check(&files, &err) != 0) {
-		tl_error("%s", err.text);
-		return TL_EXIT_USAGE;
-	}
-	int rc = tl_bench_rx(&o->rx, &result, &err);
-	if (rc != 0)
-		tl_error("%s", err.text);
-	int status = rc == 0 ? show_rx(o, &result, manifest) : rc == -ENODEV ? TL_EXIT_USAGE : TL_EXIT_FAILED;
-	tl_bench_rx_free(&result);
+	for (enum tl_bench_view view = 0; view < TL_BENCH_VIEWS; view++)
+		tl_latency_destroy(result.views[view]);
 	return status;
 }
 
 int tl_cmd_bench(int argc, char **argv)
 {
 	const struct sigaction action = {.sa_handler = ask_to_stop};
-	struct options o = {.cfg = {.seconds = 1, .rate_pps = 10000, .payload_bytes = 16, .stop = &stop},
-		.rx = {.sizes = {60, 512, 1514}, .n_sizes = 3, .stop = &stop}};
-	struct tl_bench_result result = {.variants = 0};
+	struct options o = {.cfg = {.rate_pps = 10000, .payload_bytes = 16, .stop = &stop},
+		.rx = {.stop = &stop},
+		.echo = {.stop = &stop}};
 	int status = parse(argc, argv, &o);
 
 	if (status >= 0)
@@ -293,16 +298,13 @@ int tl_cmd_bench(int argc, char **argv)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	json_t *manifest = tl_manifest_create("");
-	if (o.is_rx) {
-		status = bench_rx(&o, manifest);
-	} else if (manifest != NULL && create_views(&result)) {
-		status = bench(&o, &result, manifest);
-	} else {
-		tl_error("not enough memory");
-		status = TL_EXIT_FAILED;
-	}
-	for (enum tl_bench_view view = 0; view < TL_BENCH_VIEWS; view++)
-		tl_latency_destroy(result.views[view]);
+	const struct tl_bench_output output = {o.json, o.html, manifest};
+	if (strcmp(o.benchmark, "rx") == 0)
+		status = tl_bench_rx_main(&o.rx, &output);
+	else if (strcmp(o.benchmark, "echo") == 0)
+		status = tl_bench_echo_main(&o.echo, &output);
+	else
+		status = bench_overhead(&o, manifest);
 	json_decref(manifest);
 	return status;
 }

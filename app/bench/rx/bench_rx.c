@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include <tl_log.h>
-#include <tl_units.h>
 
+#include "bench_rig.h"
 #include "rx_priv.h"
 
 unsigned tl_bench_rx_rungs(const struct tl_ladder_rung *out[], unsigned max)
@@ -24,56 +24,15 @@ unsigned tl_bench_rx_rungs(const struct tl_ladder_rung *out[], unsigned max)
 	return n + 1;
 }
 
-int tl_bench_rx_sizes(const char *text, struct tl_bench_rx_cfg *cfg)
-{
-	char one[16];
-	uint64_t bytes;
-
-	cfg->n_sizes = 0;
-	for (;; text++) {
-		size_t chars = strcspn(text, ",");
-		if (chars >= sizeof(one) || cfg->n_sizes == TL_BENCH_RX_SIZES_MAX)
-			return -EINVAL;
-		snprintf(one, sizeof(one), "%.*s", (int)chars, text);
-		int rc = tl_parse_u64(one, TL_LADDER_SIZE_MIN, TL_LADDER_SIZE_MAX, &bytes);
-		if (rc != 0)
-			return rc;
-		cfg->sizes[cfg->n_sizes++] = (uint32_t)bytes;
-		text += chars;
-		if (*text == '\0')
-			return 0;
-	}
-}
-
-// Tell whether a list has the name; an absent list has all.
-static bool lists(const char *names, const char *name, size_t chars)
-{
-	for (; names != NULL && *names != '\0'; names += *names == ',') {
-		size_t n = strcspn(names, ",");
-		if (n == chars && strncmp(names, name, n) == 0)
-			return true;
-		names += n;
-	}
-	return names == NULL;
-}
-
-const char *tl_bench_rx_unknown_rung(const char *names, int *chars)
+bool tl_bench_rx_known(const char *names)
 {
 	const struct tl_ladder_rung *rungs[TL_BENCH_RX_RUNGS_MAX];
+	const char *known[TL_BENCH_RX_RUNGS_MAX];
 	unsigned n = tl_bench_rx_rungs(rungs, TL_BENCH_RX_RUNGS_MAX);
 
-	for (;; names++) {
-		bool known = false;
-		*chars = (int)strcspn(names, ",");
-		for (unsigned i = 0; i < n; i++)
-			known |= strlen(rungs[i]->name) == (size_t)*chars &&
-				 strncmp(names, rungs[i]->name, (size_t)*chars) == 0;
-		if (!known)
-			return names;
-		names += *chars;
-		if (*names == '\0')
-			return NULL;
-	}
+	for (unsigned i = 0; i < n; i++)
+		known[i] = rungs[i]->name;
+	return tl_bench_known(names, known, n);
 }
 
 static int run_rung(const struct tl_bench_rx_cfg *cfg, const struct rx_net *net, const cpu_set_t *cpus,
@@ -100,7 +59,7 @@ static int run_rungs(const struct tl_bench_rx_cfg *cfg, const struct rx_net *net
 	int rc = 0;
 
 	for (unsigned i = 0; i < n && rc == 0; i++)
-		if (lists(cfg->rungs, rungs[i]->name, strlen(rungs[i]->name)))
+		if (tl_bench_lists(cfg->rungs, rungs[i]->name))
 			rc = run_rung(cfg, net, cpus, rungs[i], result);
 	return rc;
 }
@@ -111,7 +70,7 @@ static void pin_sender(const cpu_set_t *cpus)
 	cpu_set_t first;
 
 	CPU_ZERO(&first);
-	CPU_SET(rx_cpu(cpus, 0), &first);
+	CPU_SET(tl_bench_cpu(cpus, 0), &first);
 	(void)sched_setaffinity(0, sizeof(first), &first);
 }
 
@@ -120,7 +79,7 @@ int tl_bench_rx(const struct tl_bench_rx_cfg *cfg, struct tl_bench_rx_result *re
 	struct rx_net net;
 	cpu_set_t cpus;
 
-	result->rows = calloc(TL_BENCH_RX_RUNGS_MAX * TL_BENCH_RX_SIZES_MAX, sizeof(result->rows[0]));
+	result->rows = calloc(TL_BENCH_RX_RUNGS_MAX * TL_BENCH_SIZES_MAX, sizeof(result->rows[0]));
 	if (result->rows == NULL || sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	int rc = rx_net_begin(&net, cfg->ifname, err);

@@ -15,7 +15,8 @@
 
 #include <tl_ladder.h>
 
-#define TL_BENCH_RX_SIZES_MAX 8
+#include "bench_list.h"
+
 #define TL_BENCH_RX_RUNS 3	 // at the highest rate
 #define TL_BENCH_RX_SPREAD 0.10	 // of those runs; beyond it a row is noisy
 #define TL_BENCH_RX_UNKNOWN (-1) // a figure that this host or rung cannot give
@@ -23,7 +24,7 @@
 struct tl_bench_rx_cfg {
 	const char *ifname; // NULL: a private veth pair
 	double seconds;	    // length of a run
-	uint32_t sizes[TL_BENCH_RX_SIZES_MAX], n_sizes;
+	uint32_t sizes[TL_BENCH_SIZES_MAX], n_sizes;
 	const char *rungs; // names, separated by commas; NULL: all
 	bool take;	   // with ifname: rungs may take frames from the kernel
 	const atomic_bool *stop;
@@ -72,11 +73,8 @@ struct tl_bench_rx_result {
 unsigned tl_bench_rx_rungs(const struct tl_ladder_rung *out[], unsigned max);
 #define TL_BENCH_RX_RUNGS_MAX 32
 
-// Parse "60,512". Return 0, -EINVAL or -ERANGE.
-int tl_bench_rx_sizes(const char *text, struct tl_bench_rx_cfg *cfg);
-
-// Return the first name in a list that is no rung, or NULL. The name has chars characters.
-const char *tl_bench_rx_unknown_rung(const char *names, int *chars);
+// Tell whether every name of a list is a rung.
+bool tl_bench_rx_known(const char *names);
 
 // Run the benchmark. Return 0, also if it was interrupted; or -errno with a message in *err.
 int tl_bench_rx(const struct tl_bench_rx_cfg *cfg, struct tl_bench_rx_result *result, struct tl_err *err);

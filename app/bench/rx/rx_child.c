@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench_rig.h"
 #include "rx_priv.h"
 
 #define OPEN_MS 30000
@@ -32,16 +33,6 @@ struct work {
 	bool runs;
 };
 
-unsigned rx_cpu(const cpu_set_t *cpus, unsigned place)
-{
-	unsigned n = (unsigned)CPU_COUNT(cpus), cpu = 0;
-
-	for (place %= n == 0 ? 1 : n; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, cpus) && place-- == 0)
-			return cpu;
-	return 0;
-}
-
 // ---- the child
 
 // Lanes begin at the last CPU: the sender has the first.
@@ -49,7 +40,7 @@ static unsigned lane_cpu(const struct rx_child_cfg *cfg, unsigned lane)
 {
 	unsigned n = (unsigned)CPU_COUNT(cfg->cpus);
 
-	return rx_cpu(cfg->cpus, n - 1 - lane % n);
+	return tl_bench_cpu(cfg->cpus, n - 1 - lane % n);
 }
 
 static void *lane_main(void *arg)

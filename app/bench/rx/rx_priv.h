@@ -77,7 +77,6 @@ struct rx_child_cfg {
 int rx_child_start(const struct rx_child_cfg *cfg, struct rx_child *out, struct tl_err *err);
 int rx_child_ask(const struct rx_child *child, const atomic_bool *stop, struct rx_snapshot *out);
 void rx_child_stop(struct rx_child *child);
-unsigned rx_cpu(const cpu_set_t *cpus, unsigned place); // CPU at a place of the set, modulo its size
 
 // ---- rx_child_cpu.c: what the kernel counts
 
