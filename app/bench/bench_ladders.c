@@ -11,6 +11,7 @@
 
 #include "app.h"
 #include "bench_echo.h"
+#include "bench_qualify.h"
 #include "bench_rx.h"
 #include "echo_show.h"
 #include "manifest.h"
@@ -36,7 +37,7 @@ static int check(const struct tl_bench_output *output)
 static int failed(int rc, const struct tl_err *err)
 {
 	tl_error("%s", err->text);
-	return rc == -ENODEV ? TL_EXIT_USAGE : TL_EXIT_FAILED;
+	return rc == -ENODEV || rc == -EINVAL ? TL_EXIT_USAGE : TL_EXIT_FAILED;
 }
 
 // ---- rx
@@ -99,4 +100,31 @@ int tl_bench_echo_main(const struct tl_bench_echo_cfg *cfg, const struct tl_benc
 	status = rc == 0 ? show_echo(&result, output) : failed(rc, &err);
 	tl_bench_echo_free(&result);
 	return status;
+}
+
+// ---- qualify
+
+static int show_qualify(
+	const struct tl_qualify_cfg *cfg, const struct tl_qualify_result *result, const struct tl_bench_output *output)
+{
+	json_t *report = output->json ? tl_qualify_json(cfg, result) : NULL;
+
+	tl_manifest_put(output->manifest, TL_SCHEMA_BENCH_QUALIFY, report);
+	int rc = output->json ? tl_latency_json_print(report, stdout) : tl_qualify_print(cfg, result, stdout);
+	if (rc == 0 && !output->json)
+		rc = tl_manifest_print(output->manifest, stdout);
+	json_decref(report);
+	return rc == 0 && !result->interrupted ? TL_EXIT_OK : TL_EXIT_FAILED;
+}
+
+int tl_qualify_main(const struct tl_qualify_cfg *cfg, const struct tl_bench_output *output)
+{
+	struct tl_qualify_result result;
+	struct tl_err err;
+	int status = check(output);
+
+	if (status >= 0)
+		return status;
+	int rc = tl_qualify(cfg, &result, &err);
+	return rc == 0 ? show_qualify(cfg, &result, output) : failed(rc, &err);
 }

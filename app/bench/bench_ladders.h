@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// bench_ladders: `bench rx` and `bench echo`, from the configuration to the exit status.
+// bench_ladders: `bench rx`, `bench echo` and `bench qualify`, from the configuration to the exit status.
 // Threads: main.
 
 #include <stdbool.h>
@@ -10,6 +10,7 @@
 
 struct tl_bench_rx_cfg;
 struct tl_bench_echo_cfg;
+struct tl_qualify_cfg;
 
 // What is asked for.
 struct tl_bench_output {
@@ -21,3 +22,4 @@ struct tl_bench_output {
 // Run, and show the result. Return the exit status.
 int tl_bench_rx_main(const struct tl_bench_rx_cfg *cfg, const struct tl_bench_output *output);
 int tl_bench_echo_main(const struct tl_bench_echo_cfg *cfg, const struct tl_bench_output *output);
+int tl_qualify_main(const struct tl_qualify_cfg *cfg, const struct tl_bench_output *output); // no page

@@ -11,14 +11,19 @@
 #include <tl_err.h>
 #include <tl_log.h>
 #include <tl_options.h>
+#include <tl_rates.h>
 #include <tl_units.h>
 
 #include "app.h"
 #include "bench_echo.h"
 #include "bench_ladders.h"
+#include "bench_qualify.h"
 #include "bench_rx.h"
 #include "bench_show.h"
 #include "manifest.h"
+
+#define DISK_BYTES (UINT64_C(4) << 30)
+#define DISK_BYTES_MIN (UINT64_C(64) << 20)
 
 static const struct tl_option options[] = {
 	{"seconds", 0, "S",
@@ -49,16 +54,20 @@ static const struct tl_option options[] = {
 		"receive what arrives here, and send nothing (default: a sender on a private veth pair)", 'i',
 		.choices = TL_CHOICES_INTERFACE},
 	{"take", 0, NULL, "with -i: AF_XDP rungs may take the frames from the kernel, each for a moment", 't'},
+	{.help = "Of qualify:"},
+	{"config", 'c', "CONFIG", "the configuration to qualify; required", 'c', .choices = TL_CHOICES_FILE},
+	{"disk", 0, "SIZE", "most that the recordings may occupy together during the runs (default 4G)", 'd'},
 };
 
-static const char overhead_only[] = "nrp", rx_only[] = "it", of_ladders[] = "zg";
+static const char overhead_only[] = "nrp", rx_only[] = "it", qualify_only[] = "cd", of_ladders[] = "zg";
 
 const struct tl_command tl_bench_command = {
 	.name = "bench",
 	.summary = "measure what a recording, receiving and echoing cost on this host",
 	.usage = "bench overhead [options]\n"
 		 "bench rx [options]\n"
-		 "bench echo [options]",
+		 "bench echo [options]\n"
+		 "bench qualify -c CONFIG [options]",
 	.about =
 		"overhead: what does a recording cost an echo? Runs the appliance between two network namespaces of its own,\n"
 		"multicast in and TCP out, again and again: without a recording, with one, with an index, with the stamps of the\n"
@@ -73,8 +82,13 @@ const struct tl_command tl_bench_command = {
 		"echo: what does echoing cost? Runs each way of returning bytes that the kernel's sockets have, and the appliance,\n"
 		"between two network namespaces of its own, UDP in and TCP out, and TCP both ways: round trips of small messages,\n"
 		"throughput, and what was lost or wrong, all with the same client, and why a way differs from another.\n\n"
-		"Needs root and iproute2, overhead and echo ethtool as well. The host should do nothing else meanwhile.",
-	.words = "overhead rx echo",
+		"qualify: can this host hold a configuration? Runs its ports on frames in memory, without recordings, then with slabs\n"
+		"that are discarded, with the filters, with the disk, and as configured. Shows the rate of each stage, the one that\n"
+		"limits, the longest write stall and the time that the buffers cover. Writes to a ring of files of at most --disk\n"
+		"beside the recordings, and removes it. Give --seconds a time in which more than twice the cache of the disk is\n"
+		"written: only then is the rate that of a full cache.\n\n"
+		"Needs root and iproute2, all but rx ethtool as well. The host should do nothing else meanwhile.",
+	.words = "overhead rx echo qualify",
 	TL_OPTIONS(options),
 };
 
@@ -89,6 +103,7 @@ struct options {
 	struct tl_bench_overhead_cfg cfg;
 	struct tl_bench_rx_cfg rx;
 	struct tl_bench_echo_cfg echo;
+	struct tl_qualify_cfg qualify;
 	double seconds;	   // 0: the benchmark's default
 	const char *sizes; // NULL: the benchmark's default
 	const char *rungs; // NULL: all
@@ -128,7 +143,7 @@ static const char *set_overhead(struct options *o, int option, const char *text)
 	}
 }
 
-static const char *set_ladder(struct options *o, int option, const char *text)
+static const char *set_other(struct options *o, int option, const char *text)
 {
 	switch (option) {
 	case 'i':
@@ -140,6 +155,14 @@ static const char *set_ladder(struct options *o, int option, const char *text)
 	case 'g':
 		o->rungs = text;
 		return NULL;
+	case 'c':
+		o->qualify.config = text;
+		return NULL;
+	case 'd':
+		return tl_parse_size(text, &o->qualify.disk_bytes, &(struct tl_err){0}) == 0 &&
+				       o->qualify.disk_bytes >= DISK_BYTES_MIN
+			       ? NULL
+			       : "--disk is a size of at least 64M, such as 4G";
 	default:
 		o->rx.take = true;
 		return NULL;
@@ -162,13 +185,13 @@ static const char *set(struct options *o, int option, const char *text)
 	}
 	if (seen + 1 < sizeof(o->seen) && strchr(o->seen, option) == NULL)
 		o->seen[seen] = (char)option;
-	return strchr(overhead_only, option) == NULL ? set_ladder(o, option, text) : set_overhead(o, option, text);
+	return strchr(overhead_only, option) == NULL ? set_other(o, option, text) : set_overhead(o, option, text);
 }
 
 static const char *choose_overhead(struct options *o)
 {
 	if (strpbrk(o->seen, of_ladders) != NULL || strpbrk(o->seen, rx_only) != NULL)
-		return "--interface and --take are options of `bench rx`, --sizes and --rungs of `bench rx` and `bench echo`";
+		return "--interface and --take are options of `bench rx`, --sizes and --rungs of the others";
 	o->cfg.seconds = o->seconds != 0 ? o->seconds : 1;
 	return o->cfg.seconds < 0.1 ? "--seconds of `bench overhead` is a number from 0.1 to 3600" : NULL;
 }
@@ -197,17 +220,37 @@ static const char *choose_echo(struct options *o)
 	return o->rungs != NULL && !tl_bench_echo_known(o->rungs) ? "--rungs has a name that is no rung" : NULL;
 }
 
+static const char *choose_qualify(struct options *o)
+{
+	if (strpbrk(o->seen, rx_only) != NULL || o->rungs != NULL)
+		return "--interface, --take and --rungs are not options of `bench qualify`";
+	if (o->html != NULL)
+		return "`bench qualify` has no page: give --json";
+	if (o->qualify.config == NULL)
+		return "`bench qualify` needs a configuration: give -c CONFIG";
+	o->qualify.seconds = o->seconds != 0 ? o->seconds : 5;
+	return tl_bench_sizes(o->sizes != NULL ? o->sizes : "60,508,1514", TL_LADDER_SIZE_MIN, TL_LADDER_SIZE_MAX,
+		       o->qualify.sizes, &o->qualify.n_sizes) == 0
+		       ? NULL
+		       : "--sizes is up to 8 whole numbers from 60 to 1514, such as 60,508,1514";
+}
+
 // Return NULL, or an error text: which benchmark, and do the options belong to it?
 static const char *choose(struct options *o, int words, char **word)
 {
 	o->benchmark = words == 1 ? word[0] : "";
+	if (strcmp(o->benchmark, "qualify") != 0 && strpbrk(o->seen, qualify_only) != NULL)
+		return "--config and --disk are options of `bench qualify`";
 	if (strcmp(o->benchmark, "overhead") == 0)
 		return choose_overhead(o);
-	if (strcmp(o->benchmark, "rx") != 0 && strcmp(o->benchmark, "echo") != 0)
-		return "which benchmark? there are three: overhead, rx, echo";
 	if (strpbrk(o->seen, overhead_only) != NULL)
 		return "--rounds, --rate and --payload are options of `bench overhead`";
-	return strcmp(o->benchmark, "rx") == 0 ? choose_rx(o) : choose_echo(o);
+	if (strcmp(o->benchmark, "rx") == 0)
+		return choose_rx(o);
+	if (strcmp(o->benchmark, "echo") == 0)
+		return choose_echo(o);
+	return strcmp(o->benchmark, "qualify") == 0 ? choose_qualify(o)
+						    : "which benchmark? there are four: overhead, rx, echo, qualify";
 }
 
 // Return -1 to continue, else the exit status of the program.
@@ -290,7 +333,8 @@ int tl_cmd_bench(int argc, char **argv)
 	const struct sigaction action = {.sa_handler = ask_to_stop};
 	struct options o = {.cfg = {.rate_pps = 10000, .payload_bytes = 16, .stop = &stop},
 		.rx = {.stop = &stop},
-		.echo = {.stop = &stop}};
+		.echo = {.stop = &stop},
+		.qualify = {.disk_bytes = DISK_BYTES, .stop = &stop}};
 	int status = parse(argc, argv, &o);
 
 	if (status >= 0)
@@ -303,6 +347,8 @@ int tl_cmd_bench(int argc, char **argv)
 		status = tl_bench_rx_main(&o.rx, &output);
 	else if (strcmp(o.benchmark, "echo") == 0)
 		status = tl_bench_echo_main(&o.echo, &output);
+	else if (strcmp(o.benchmark, "qualify") == 0)
+		status = tl_qualify_main(&o.qualify, &output);
 	else
 		status = bench_overhead(&o, manifest);
 	json_decref(manifest);

@@ -22,6 +22,7 @@
 #define TL_SCHEMA_BENCH_OVERHEAD "tapline:bench-overhead:1"
 #define TL_SCHEMA_BENCH_RX "tapline:bench-rx:1"
 #define TL_SCHEMA_BENCH_ECHO "tapline:bench-echo:1"
+#define TL_SCHEMA_BENCH_QUALIFY "tapline:bench-qualify:1"
 #define TL_SCHEMA_REPLAY "tapline:replay:1"
 #define TL_SCHEMA_METER "tapline:meter:1"
 #define TL_SCHEMA_MANIFEST "tapline:manifest:1"

@@ -9,6 +9,7 @@
 
 #include <bench_costs.h>
 #include <bench_order.h>
+#include <bench_qualify.h>
 
 // ---- order
 
@@ -212,6 +213,69 @@ static void variant_without_means_is_compared_with_nothing(void)
 	free(whole);
 }
 
+// ---- qualify
+
+static struct tl_qualify_row stage(enum tl_qualify_stage stage, double pps)
+{
+	return (struct tl_qualify_row){.stage = stage, .size_bytes = 60, .pps = pps, .skipped = pps == 0};
+}
+
+static void the_limit_is_the_stage_that_costs_most(void)
+{
+	const struct tl_qualify_row rows[] = {stage(TL_QUALIFY_SOURCE, 60e6), stage(TL_QUALIFY_RINGS, 40e6),
+		stage(TL_QUALIFY_PARSER, 0), stage(TL_QUALIFY_DISK, 10e6), stage(TL_QUALIFY_WHOLE, 9.5e6)};
+	struct tl_qualify_verdict v = tl_qualify_judge(rows, 5);
+
+	CU_ASSERT_EQUAL(v.limit, TL_QUALIFY_DISK);
+	CU_ASSERT_EQUAL(v.next, TL_QUALIFY_RINGS);
+	CU_ASSERT_DOUBLE_EQUAL(v.pps, 9.5e6, 1);
+	CU_ASSERT_DOUBLE_EQUAL(v.bits_per_s, 9.5e6 * 84 * 8, 1); // with preamble, FCS and gap
+}
+
+static void a_stage_that_costs_less_than_a_tenth_is_no_limit(void)
+{
+	const struct tl_qualify_row rows[] = {
+		stage(TL_QUALIFY_SOURCE, 10e6), stage(TL_QUALIFY_RINGS, 9.1e6), stage(TL_QUALIFY_DISK, 9.3e6)};
+	struct tl_qualify_verdict v = tl_qualify_judge(rows, 3);
+
+	CU_ASSERT_EQUAL(v.limit, -1);
+	CU_ASSERT_EQUAL(v.next, -1);
+}
+
+// Return the first recording of a stage's configuration.
+static const json_t *recording_of(json_t *config)
+{
+	return json_array_get(json_object_get(config, "capture"), 0);
+}
+
+static void each_stage_adds_its_keys_to_a_recording(void)
+{
+	static const char *const dirs[] = {"/data/q"};
+	json_t *config = json_loads("{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"ip\": \"192.0.2.1/24\", "
+				    "\"rx_queues\": 2}], \"echo\": [], \"capture\": [{\"port\": \"a\", \"path\": "
+				    "\"/data/x.pcapng\", \"filter\": \"udp\", \"digest\": \"crc32c\", \"fsync\": "
+				    "\"close\", \"rotate_seconds\": 60}]}",
+		0, NULL);
+	static const char *const keys[] = {"direction", "filter", "fsync", "digest", "rotate_bytes", "keep_bytes"};
+	static const char has[TL_QUALIFY_STAGES][7] = {"100000", "000000", "010000", "011011", "011111"};
+
+	for (enum tl_qualify_stage at = 0; at < TL_QUALIFY_STAGES; at++) {
+		json_t *made = tl_qualify_config(config, at, "f.pcap", dirs, UINT64_C(64) << 20);
+		for (size_t k = 0; k < TL_ARRAY_LEN(keys); k++)
+			CU_ASSERT_EQUAL(json_object_get(recording_of(made), keys[k]) != NULL, has[at][k] == '1');
+		CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(recording_of(made), "path")),
+			at < TL_QUALIFY_DISK ? "null:" : "/data/q/recording.pcapng");
+		CU_ASSERT_EQUAL(json_is_true(json_object_get(recording_of(made), "index")), at == TL_QUALIFY_WHOLE);
+		CU_ASSERT_PTR_NULL(json_object_get(made, "echo"));
+		const json_t *port = json_array_get(json_object_get(made, "ports"), 0);
+		CU_ASSERT_PTR_NULL(json_object_get(port, "ip"));
+		CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(port, "device")),
+			"vdev:net_pcap0,rx_pcap=f.pcap,rx_pcap=f.pcap,infinite_rx=1");
+		json_decref(made);
+	}
+	json_decref(config);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -224,6 +288,9 @@ int main(void)
 		{"a round that measured nothing is in no figure", round_that_measured_nothing_is_in_no_figure},
 		{"means are subtracted round by round", means_are_subtracted_round_by_round},
 		{"a variant without means is compared with nothing", variant_without_means_is_compared_with_nothing},
+		{"the limit is the stage that costs most", the_limit_is_the_stage_that_costs_most},
+		{"a stage that costs less than a tenth is no limit", a_stage_that_costs_less_than_a_tenth_is_no_limit},
+		{"each stage adds its keys to a recording", each_stage_adds_its_keys_to_a_recording},
 	};
 
 	return tl_test_main("bench", tests, sizeof(tests) / sizeof(tests[0]));

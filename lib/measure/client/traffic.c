@@ -157,7 +157,8 @@ static void take_stream(struct tl_client_session *s, const uint8_t *data, size_t
 		s->part_ns = tl_max_u64(s->part_ns, whole.stamp_ns);
 }
 
-// Return the size of the next read, at most TL_CLIENT_IN_BYTES. A read has one stamp: with stamps it must not extend beyond the end of an echo.
+// Return the size of the next read, at most TL_CLIENT_IN_BYTES. A read has one stamp: with stamps it must not extend
+// beyond the end of an echo.
 static size_t read_room(const struct tl_client_session *s)
 {
 	if (s->cfg->mode == TL_CLIENT_UDP || !stamps(s))

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// bench_qualify: can this host hold a configuration? Run it on a source in memory, first without recording, then with
+// one component after another as configured, and compare the rates: the component whose addition costs most is the
+// limit.
+//
+// Threads: main. Memory: fixed. The runs are child processes of this program; the recordings go to a private directory
+// beside the configured ones, as a ring of bounded size, and are removed.
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+struct tl_err;
+
+#define TL_QUALIFY_SIZES_MAX 8
+
+// Stages, each with the components of those before it.
+enum tl_qualify_stage {
+	TL_QUALIFY_SOURCE, // lcores poll, and record nothing
+	TL_QUALIFY_RINGS,  // a stamp and a copy into a slab per frame; slabs are discarded
+	TL_QUALIFY_PARSER, // filter, snaplen, cut-off, inner
+	TL_QUALIFY_DISK,   // the writer and the file system
+	TL_QUALIFY_WHOLE,  // index, digest, compression, order, format
+	TL_QUALIFY_STAGES,
+};
+
+struct tl_qualify_cfg {
+	const char *config;		      // path
+	double seconds;			      // of each run, 0.1 .. 3600
+	uint64_t disk_bytes;		      // most that the recordings may occupy together
+	uint32_t sizes[TL_QUALIFY_SIZES_MAX]; // frame bytes without FCS
+	uint32_t n_sizes;
+	const atomic_bool *stop;
+};
+
+struct tl_qualify_row {
+	enum tl_qualify_stage stage;
+	uint32_t size_bytes;
+	bool skipped;	    // the configuration has no component of this stage
+	double pps;	    // frames polled (SOURCE) or handled without loss by the recorder, after the warm-up
+	double written_bps; // bytes per second confirmed by the disk; DISK and WHOLE only
+	uint64_t written_bytes, dropped_pkts;
+	uint64_t stall_ns;  // longest time without a confirmed write while frames waited
+	uint64_t buffer_ns; // a stall of this length at this rate fills the buffers; 0: not written
+	double slowdown;    // rate of the last quarter of the run over that of the second
+};
+
+// Verdict of a size: the rate of the last stage, and the stages that cost most and second most.
+struct tl_qualify_verdict {
+	uint32_t size_bytes;
+	double pps, bits_per_s; // on the wire, with preamble, FCS and gap
+	int limit, next;	// enum tl_qualify_stage; -1: none costs more than a tenth
+};
+
+struct tl_qualify_result {
+	struct tl_qualify_row rows[TL_QUALIFY_SIZES_MAX * TL_QUALIFY_STAGES];
+	unsigned n_rows;
+	struct tl_qualify_verdict verdicts[TL_QUALIFY_SIZES_MAX];
+	unsigned n_verdicts;
+	uint32_t lcores; // that receive
+	bool interrupted;
+};
+
+const char *tl_qualify_stage_name(enum tl_qualify_stage stage);
+
+// Return 0; -EINVAL with a message about the configuration; else -errno with a message. Interrupted: 0, with the rows
+// so far.
+int tl_qualify(const struct tl_qualify_cfg *cfg, struct tl_qualify_result *result, struct tl_err *err);
+
+// Derive the verdict of a size from its rows. Pure.
+struct tl_qualify_verdict tl_qualify_judge(const struct tl_qualify_row rows[], unsigned n);
+
+// Return the configuration of a stage (caller owns it), or NULL: out of memory. frames: a pcap file; dirs: of each
+// recording's files, NULL: discard them; ring_bytes: bound of each recording.
+json_t *tl_qualify_config(const json_t *config, enum tl_qualify_stage stage, const char *frames,
+	const char *const dirs[], uint64_t ring_bytes);
+
+int tl_qualify_print(const struct tl_qualify_cfg *cfg, const struct tl_qualify_result *result, FILE *out); // 0 or -EIO
+
+// Return a new object; NULL: out of memory.
+json_t *tl_qualify_json(const struct tl_qualify_cfg *cfg, const struct tl_qualify_result *result);

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Run each stage with each size, and measure the rates.
+
+#include "bench_qualify.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tl_base.h>
+#include <tl_config.h>
+#include <tl_err.h>
+#include <tl_log.h>
+
+#include "bench_rig.h"
+#include "qualify_priv.h"
+
+#define LOOK_MS 10
+#define DIR_CHARS 4096
+
+// Sums over ports and recordings at a time.
+struct sample {
+	uint64_t ns;
+	uint64_t polled_pkts, handled_pkts, dropped_pkts, written_bytes;
+};
+
+// Trial: everything that the runs share.
+struct trial {
+	const struct tl_qualify_cfg *cfg;
+	json_t *config;
+	struct tl_bench_rig rig;
+	struct tl_bench_process process;
+	char frames[128];
+	char *dirs[TL_CONFIG_CAPTURES_MAX]; // NULL: discarded
+	uint64_t ring_bytes, buffer_bytes;  // of each recording; of all
+};
+
+// ---- directories of the recordings
+
+static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *at)
+{
+	(void)stat, (void)type, (void)at;
+	return remove(path);
+}
+
+static void empty_dirs(const struct trial *t, bool with_dirs)
+{
+	for (size_t i = 0; i < TL_ARRAY_LEN(t->dirs); i++)
+		if (t->dirs[i] != NULL) {
+			(void)nftw(t->dirs[i], remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+			if (!with_dirs)
+				(void)mkdir(t->dirs[i], 0700);
+		}
+}
+
+// Create a directory beside the recording: the path up to its first conversion of strftime.
+static int make_dir(const char *path, char **out, struct tl_err *err)
+{
+	char dir[DIR_CHARS];
+
+	if (strcmp(path, "-") == 0 || strcmp(path, "null:") == 0)
+		return 0;
+	snprintf(dir, sizeof(dir) - 32, "%.*s", (int)strcspn(path, "%"), path);
+	char *slash = strrchr(dir, '/');
+	snprintf(slash != NULL ? slash : dir, 32, "%stapline-qualify-XXXXXX", slash != NULL ? "/" : "");
+	if (mkdtemp(dir) == NULL)
+		return tl_fail(err, -errno, "%.300s: cannot create a directory: %s", dir, strerror(errno));
+	*out = strdup(dir);
+	return *out == NULL ? tl_fail(err, -ENOMEM, "not enough memory") : 0;
+}
+
+// Bound a recording: an equal part of the limit, and of half of the free space of its file system.
+static uint64_t ring_bytes(const struct trial *t, const char *dir, uint64_t recordings)
+{
+	struct statvfs fs;
+	uint64_t bytes = t->cfg->disk_bytes / recordings;
+
+	if (statvfs(dir, &fs) == 0)
+		bytes = tl_min_u64(bytes, (uint64_t)fs.f_bavail * fs.f_frsize / 2 / recordings);
+	return bytes;
+}
+
+static int make_dirs(struct trial *t, const struct tl_config *config, struct tl_err *err)
+{
+	int rc = 0;
+
+	t->ring_bytes = UINT64_MAX;
+	for (uint32_t i = 0; i < config->n_captures && rc == 0; i++) {
+		const struct tl_config_capture *capture = &config->captures[i];
+		rc = make_dir(capture->path, &t->dirs[i], err);
+		t->buffer_bytes += capture->buffer_bytes * config->ports[capture->port].rx_queues;
+		if (rc == 0 && t->dirs[i] != NULL)
+			t->ring_bytes = tl_min_u64(t->ring_bytes, ring_bytes(t, t->dirs[i], config->n_captures));
+	}
+	return rc;
+}
+
+// ---- samples
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t number(const json_t *object, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+static bool take_sample(const struct trial *t, struct sample *out)
+{
+	json_t *status = tl_bench_status(&t->rig);
+	const json_t *one;
+	size_t i;
+
+	if (status == NULL)
+		return false;
+	*out = (struct sample){.ns = now_ns()};
+	json_array_foreach (json_object_get(status, "ports"), i, one)
+		out->polled_pkts += number(one, "rx_pkts");
+	json_array_foreach (json_object_get(status, "captures"), i, one) {
+		uint64_t dropped = number(one, "drop_ring_pkts") + number(one, "drop_disk_pkts");
+		out->handled_pkts += number(one, "offered_pkts") - dropped;
+		out->dropped_pkts += dropped;
+		out->written_bytes += number(one, "written_bytes");
+	}
+	json_decref(status);
+	return true;
+}
+
+static double rate(uint64_t from, uint64_t to, uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns <= from_ns ? 0 : (double)(to - from) * 1e9 / (double)(to_ns - from_ns);
+}
+
+static uint64_t count_of(const struct tl_qualify_row *row, const struct sample *sample)
+{
+	return row->stage == TL_QUALIFY_SOURCE ? sample->polled_pkts : sample->handled_pkts;
+}
+
+// Fill the row from a sample at each quarter of the run: the first quarter is the warm-up.
+static void fill_row(struct tl_qualify_row *row, const struct sample q[5], uint64_t buffer_bytes)
+{
+	double early = rate(count_of(row, &q[1]), count_of(row, &q[2]), q[1].ns, q[2].ns);
+	double late = rate(count_of(row, &q[3]), count_of(row, &q[4]), q[3].ns, q[4].ns);
+
+	row->pps = rate(count_of(row, &q[1]), count_of(row, &q[4]), q[1].ns, q[4].ns);
+	row->written_bps = rate(q[1].written_bytes, q[4].written_bytes, q[1].ns, q[4].ns);
+	row->written_bytes = q[4].written_bytes;
+	row->dropped_pkts = q[4].dropped_pkts;
+	row->slowdown = early > 0 ? late / early : 0;
+	row->buffer_ns = row->written_bps > 0 ? (uint64_t)((double)buffer_bytes * 1e9 / row->written_bps) : 0;
+}
+
+// Watch a run to its end. Return 0, or -EINTR.
+static int watch(const struct trial *t, struct tl_qualify_row *row)
+{
+	struct sample q[5], now;
+	unsigned n = 0;
+	uint64_t begin_ns = now_ns(), moved_ns = begin_ns, written = 0;
+
+	while (n < TL_ARRAY_LEN(q)) {
+		if (atomic_load_explicit(t->cfg->stop, memory_order_relaxed))
+			return -EINTR;
+		if (!take_sample(t, &now) && !take_sample(t, &now)) // once more: it answers one client at a time
+			return -EPIPE;
+		if (now.written_bytes != written) {
+			written = now.written_bytes;
+			moved_ns = now.ns;
+		}
+		if (row->stage >= TL_QUALIFY_DISK && n > 0)
+			row->stall_ns = tl_max_u64(row->stall_ns, now.ns - moved_ns);
+		if ((double)(now.ns - begin_ns) >= t->cfg->seconds * 1e9 * n / 4)
+			q[n++] = now;
+		(void)poll(NULL, 0, LOOK_MS);
+	}
+	fill_row(row, q, t->buffer_bytes);
+	return 0;
+}
+
+// ---- runs
+
+// Tell whether the stage has the same configuration as the one before, with other words: nothing to measure.
+static bool is_empty(const struct trial *t, enum tl_qualify_stage stage)
+{
+	const char *const *dirs = (const char *const *)t->dirs;
+
+	if (stage == TL_QUALIFY_SOURCE || stage == TL_QUALIFY_RINGS)
+		return false;
+	json_t *this = tl_qualify_config(t->config, stage, "", dirs, t->ring_bytes);
+	json_t *before = tl_qualify_config(t->config, stage - 1, "", dirs, t->ring_bytes);
+	bool empty = json_equal(this, before) == 1;
+	json_decref(this);
+	json_decref(before);
+	return empty;
+}
+
+static int run_stage(struct trial *t, struct tl_qualify_row *row, struct tl_err *err)
+{
+	json_t *config =
+		tl_qualify_config(t->config, row->stage, t->frames, (const char *const *)t->dirs, t->ring_bytes);
+	int rc = tl_bench_appliance(&t->rig, config, &t->process, err);
+
+	if (rc == 0 && (rc = watch(t, row)) == -EPIPE)
+		(void)tl_fail(err, rc, "%u bytes, %s: the run ended early; run the configuration by hand",
+			row->size_bytes, tl_qualify_stage_name(row->stage));
+	(void)tl_bench_stop(&t->rig, &t->process, SIGTERM, NULL);
+	empty_dirs(t, false);
+	return rc;
+}
+
+static int run_size(struct trial *t, uint32_t size, struct tl_qualify_result *result, struct tl_err *err)
+{
+	unsigned first = result->n_rows;
+	int rc = qualify_write_frames(t->frames, size, err);
+
+	for (enum tl_qualify_stage stage = 0; stage < TL_QUALIFY_STAGES && rc == 0; stage++) {
+		struct tl_qualify_row row = {.stage = stage, .size_bytes = size, .skipped = is_empty(t, stage)};
+		if (!row.skipped) {
+			tl_info("%u bytes, %s: %g s", size, tl_qualify_stage_name(stage), t->cfg->seconds);
+			rc = run_stage(t, &row, err);
+		}
+		if (rc == 0)
+			result->rows[result->n_rows++] = row;
+	}
+	if (rc == 0)
+		result->verdicts[result->n_verdicts++] = tl_qualify_judge(&result->rows[first], result->n_rows - first);
+	return rc;
+}
+
+static int run_sizes(struct trial *t, struct tl_qualify_result *result, struct tl_err *err)
+{
+	int rc = tl_bench_rig_begin(&t->rig, t->cfg->stop, err);
+
+	snprintf(t->frames, sizeof(t->frames), "%s/frames.pcap", t->rig.dir);
+	for (unsigned i = 0; i < t->cfg->n_sizes && rc == 0; i++)
+		rc = run_size(t, t->cfg->sizes[i], result, err);
+	tl_bench_rig_end(&t->rig);
+	result->interrupted = rc == -EINTR;
+	return result->interrupted ? 0 : rc;
+}
+
+int tl_qualify(const struct tl_qualify_cfg *cfg, struct tl_qualify_result *result, struct tl_err *err)
+{
+	struct trial t = {.cfg = cfg};
+	struct tl_config *config;
+	int rc = tl_config_load(cfg->config, &config, err);
+
+	*result = (struct tl_qualify_result){.n_rows = 0};
+	if (rc != 0)
+		return -EINVAL;
+	if (config->n_captures == 0)
+		rc = tl_fail(err, -EINVAL, "%s: no recording to qualify: give $.capture", cfg->config);
+	for (uint32_t i = 0; i < config->n_ports; i++)
+		result->lcores += config->ports[i].rx_queues;
+	if (rc == 0 && (t.config = json_load_file(cfg->config, 0, NULL)) == NULL)
+		rc = tl_fail(err, -ENOMEM, "not enough memory");
+	if (rc == 0)
+		rc = make_dirs(&t, config, err);
+	if (rc == 0)
+		rc = run_sizes(&t, result, err);
+	empty_dirs(&t, true);
+	for (size_t i = 0; i < TL_ARRAY_LEN(t.dirs); i++)
+		free(t.dirs[i]);
+	json_decref(t.config);
+	tl_config_free(config);
+	return rc;
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text and JSON of `bench qualify`.
+
+#include "bench_qualify.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include <tl_base.h>
+#include <tl_json.h>
+#include <tl_units.h>
+
+#define SHOWN_LCORES 8
+#define SLOWS 0.8 // of the rate, late against early in a run
+
+static const struct {
+	const char *name, *meaning;
+} stages[] = {
+	[TL_QUALIFY_SOURCE] = {"source", "lcores poll frames in memory and record nothing"},
+	[TL_QUALIFY_RINGS] = {"rings", "a stamp, and a copy as pcapng into a slab, per frame"},
+	[TL_QUALIFY_PARSER] = {"parser", "filter, snaplen and cut-off as configured"},
+	[TL_QUALIFY_DISK] = {"disk", "slabs are written to a ring of files"},
+	[TL_QUALIFY_WHOLE] = {"whole", "index, digest, compression, order and format as configured"},
+};
+
+const char *tl_qualify_stage_name(enum tl_qualify_stage stage)
+{
+	return stages[stage].name;
+}
+
+// Return the row of a stage, or NULL: not measured.
+static const struct tl_qualify_row *find(
+	const struct tl_qualify_result *result, uint32_t size, enum tl_qualify_stage stage)
+{
+	for (unsigned i = 0; i < result->n_rows; i++)
+		if (result->rows[i].size_bytes == size && result->rows[i].stage == stage && !result->rows[i].skipped)
+			return &result->rows[i];
+	return NULL;
+}
+
+// Return the last row of a size.
+static const struct tl_qualify_row *last_of(const struct tl_qualify_result *result, uint32_t size)
+{
+	const struct tl_qualify_row *last = NULL;
+
+	for (enum tl_qualify_stage stage = 0; stage < TL_QUALIFY_STAGES; stage++) {
+		const struct tl_qualify_row *row = find(result, size, stage);
+		last = row != NULL ? row : last;
+	}
+	return last;
+}
+
+// Return the rate at which the lcores fill slabs that nobody writes.
+static double cpu_pps(const struct tl_qualify_result *result, uint32_t size)
+{
+	const struct tl_qualify_row *row = find(result, size, TL_QUALIFY_PARSER);
+
+	row = row != NULL ? row : find(result, size, TL_QUALIFY_RINGS);
+	return row != NULL ? row->pps : 0;
+}
+
+// ---- text
+
+static void print_row(const struct tl_qualify_row *row, double before, FILE *out)
+{
+	fprintf(out, "%8u  %-8s", row->size_bytes, tl_qualify_stage_name(row->stage));
+	if (row->skipped) {
+		fputs("  nothing of it is configured\n", out);
+		return;
+	}
+	fprintf(out, " %9.3f", row->pps / 1e6);
+	if (before > 0)
+		fprintf(out, " %7.2f", row->pps / before);
+	else
+		fprintf(out, " %7s", "");
+	if (row->stage >= TL_QUALIFY_DISK)
+		fprintf(out, " %9.0f %9.1f %9.1f", row->written_bps / 1e6, (double)row->stall_ns / 1e6,
+			(double)row->buffer_ns / 1e6);
+	fputc('\n', out);
+}
+
+static void print_table(const struct tl_qualify_result *result, FILE *out)
+{
+	double before = 0;
+
+	fprintf(out, "%8s  %-8s %9s %7s %9s %9s %9s\n", "bytes", "stage", "Mpps", "share", "MB/s", "stall ms",
+		"cover ms");
+	for (unsigned i = 0; i < result->n_rows; i++) {
+		const struct tl_qualify_row *row = &result->rows[i];
+		print_row(row, row->stage == TL_QUALIFY_SOURCE ? 0 : before, out);
+		if (!row->skipped)
+			before = row->pps;
+	}
+	fputc('\n', out);
+	for (enum tl_qualify_stage stage = 0; stage < TL_QUALIFY_STAGES; stage++)
+		fprintf(out, "%-8s %s\n", stages[stage].name, stages[stage].meaning);
+	fputs("share    of the rate of the stage before; stall: longest time without a confirmed write; cover: the stall that\n"
+	      "         the buffers outlast at this rate\n\n",
+		out);
+}
+
+static void print_disk(const struct tl_qualify_row *row, double cpu, uint32_t lcores, FILE *out)
+{
+	if (row->written_bps <= 0)
+		return;
+	fprintf(out, "  the longest write stall, %.1f ms, %s within the %.1f ms that the buffers cover\n",
+		(double)row->stall_ns / 1e6, row->stall_ns <= row->buffer_ns ? "is" : "is not",
+		(double)row->buffer_ns / 1e6);
+	if (row->slowdown < SLOWS)
+		fprintf(out,
+			"  the rate fell to %.0f %% during the run: measure longer (--seconds), the disk is not in a steady state\n",
+			row->slowdown * 100);
+	if (row->pps > 0 && cpu > 0)
+		fprintf(out,
+			"  %d lcores with a core each would fill slabs at %.3f Mpps, and need %.1f GB/s of the disk\n",
+			SHOWN_LCORES, cpu / lcores * SHOWN_LCORES / 1e6,
+			row->written_bps / row->pps * cpu / lcores * SHOWN_LCORES / 1e9);
+}
+
+static void print_verdict(const struct tl_qualify_cfg *cfg, const struct tl_qualify_result *result,
+	const struct tl_qualify_verdict *v, FILE *out)
+{
+	fprintf(out, "%u bytes: sustains %.3f Mpps, %.2f Gbit/s on the wire, for %g s with %u lcore%s; ", v->size_bytes,
+		v->pps / 1e6, v->bits_per_s / 1e9, cfg->seconds, result->lcores, result->lcores == 1 ? "" : "s");
+	if (v->limit < 0)
+		fputs("limit: the source, as no component costs a tenth", out);
+	else
+		fprintf(out, "limit: %s", stages[v->limit].name);
+	if (v->next >= 0)
+		fprintf(out, "; next limit: %s", stages[v->next].name);
+	fputc('\n', out);
+	const struct tl_qualify_row *last = last_of(result, v->size_bytes);
+	print_disk(last, cpu_pps(result, v->size_bytes), result->lcores, out);
+}
+
+int tl_qualify_print(const struct tl_qualify_cfg *cfg, const struct tl_qualify_result *result, FILE *out)
+{
+	print_table(result, out);
+	for (unsigned i = 0; i < result->n_verdicts; i++)
+		print_verdict(cfg, result, &result->verdicts[i], out);
+	if (result->interrupted)
+		fputs("interrupted: sizes without a verdict were not finished\n", out);
+	return fflush(out) == 0 && ferror(out) == 0 ? 0 : -EIO;
+}
+
+// ---- JSON
+
+static json_t *row_json(const struct tl_qualify_row *row)
+{
+	if (row->skipped)
+		return json_pack("{s:i, s:s, s:b}", "size_bytes", (int)row->size_bytes, "stage",
+			tl_qualify_stage_name(row->stage), "skipped", 1);
+	bool writes = row->stage >= TL_QUALIFY_DISK;
+	return json_pack("{s:i, s:s, s:b, s:f, s:I, s:I, s:o, s:o, s:o, s:f}", //
+		"size_bytes", (int)row->size_bytes,			       //
+		"stage", tl_qualify_stage_name(row->stage),		       //
+		"skipped", 0,						       //
+		"pps", round(row->pps),					       //
+		"written_bytes", (json_int_t)row->written_bytes,	       //
+		"dropped_pkts", (json_int_t)row->dropped_pkts,		       //
+		"written_bytes_per_s", writes ? json_real(round(row->written_bps)) : json_null(), "stall_ns",
+		writes ? json_integer((json_int_t)row->stall_ns) : json_null(), "buffer_ns",
+		writes ? json_integer((json_int_t)row->buffer_ns) : json_null(), "slowdown", row->slowdown);
+}
+
+static json_t *stage_or_null(int stage)
+{
+	return stage < 0 ? json_null() : json_string(stages[stage].name);
+}
+
+json_t *tl_qualify_json(const struct tl_qualify_cfg *cfg, const struct tl_qualify_result *result)
+{
+	json_t *rows = json_array(), *verdicts = json_array();
+
+	for (unsigned i = 0; i < result->n_rows; i++)
+		json_array_append_new(rows, row_json(&result->rows[i]));
+	for (unsigned i = 0; i < result->n_verdicts; i++) {
+		const struct tl_qualify_verdict *v = &result->verdicts[i];
+		json_array_append_new(
+			verdicts, json_pack("{s:i, s:f, s:f, s:o, s:o}", "size_bytes", (int)v->size_bytes, "pps",
+					  round(v->pps), "bits_per_s", round(v->bits_per_s), "limit",
+					  stage_or_null(v->limit), "next", stage_or_null(v->next)));
+	}
+	return json_pack("{s:s, s:f, s:i, s:b, s:o, s:o}", "config", cfg->config, "seconds", cfg->seconds, "lcores",
+		(int)result->lcores, "interrupted", result->interrupted, "rows", rows, "verdicts", verdicts);
+}
