@@ -81,9 +81,10 @@ static int run(int in, int out, bool busy)
 
 	s.room = malloc(RELAY_ROOM_BYTES);
 	int rc = s.epoll < 0 ? -errno : s.room == NULL ? -ENOMEM : 0;
-	if (rc == 0 && (fcntl(in, F_SETFL, O_NONBLOCK) != 0 || fcntl(out, F_SETFL, O_NONBLOCK) != 0 ||
-			       (busy && setsockopt(in, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof(us)) != 0)))
+	if (rc == 0 && (fcntl(in, F_SETFL, O_NONBLOCK) != 0 || fcntl(out, F_SETFL, O_NONBLOCK) != 0))
 		rc = -errno;
+	if (busy) // drivers without it, as veth: the loop alone spins
+		(void)setsockopt(in, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof(us));
 	if (rc == 0)
 		rc = watch(&s, EPOLL_CTL_ADD);
 	if (rc == 0)
