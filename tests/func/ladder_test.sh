@@ -37,6 +37,7 @@ every_rung() {
 		"$ALL_RAN"' | all(.lost_pkts == (.lost_by | .counter_pkts + .interface_pkts + .elsewhere_pkts))'
 	check_json "a cost that differs between runs is called noisy" all.json \
 		"$ALL_RAN"' | all(.noisy == (.spread > 0.1))'
+	check_json "the wake-ups of each rung are known" all.json "$ALL_RAN"' | all(.wakeups_per_s != null)'
 	check "the page has a bar for each rung" grep -q 'ring-v3-ebpf.*class="b"' page.html
 }
 

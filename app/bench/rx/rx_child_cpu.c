@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // CPU time, wake-ups and hardware counters of a rung, and the softirq time of the host.
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "rx_priv.h"
@@ -71,27 +72,62 @@ uint64_t rx_tick_ns(void)
 	return TL_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
+// Open a file of a thread; NULL: it has ended.
+static FILE *open_of_task(pid_t pid, const char *tid, const char *name)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/%s", pid, tid, name);
+	return fopen(path, "re");
+}
+
+static void add_cpu(pid_t pid, const char *tid, struct rx_snapshot *out)
+{
+	uint64_t cpu_ns = 0, user = 0, system = 0;
+	FILE *exact = open_of_task(pid, tid, "schedstat"), *ticks = open_of_task(pid, tid, "stat");
+
+	if (exact != NULL && fscanf(exact, "%" SCNu64, &cpu_ns) == 1)
+		out->cpu_ns += cpu_ns;
+	// Fields 14 and 15, in ticks, after a name without blanks: proc(5).
+	if (ticks != NULL && fscanf(ticks, "%*d %*s %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
+				     &user, &system) == 2) {
+		out->user_ns += user * rx_tick_ns();
+		out->system_ns += system * rx_tick_ns();
+	}
+	if (exact != NULL)
+		fclose(exact);
+	if (ticks != NULL)
+		fclose(ticks);
+}
+
+static void add_wakeups(pid_t pid, const char *tid, struct rx_snapshot *out)
+{
+	char line[128];
+	int64_t n;
+	FILE *file = open_of_task(pid, tid, "status");
+
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		if (sscanf(line, "voluntary_ctxt_switches: %" SCNd64, &n) == 1)
+			out->wakeups += n;
+	if (file != NULL)
+		fclose(file);
+}
+
 void rx_usage_of(pid_t pid, struct rx_snapshot *out)
 {
 	char path[48];
-	uint64_t user = 0, system = 0;
-	clockid_t clock;
-	struct timespec used = {0};
+	const struct dirent *entry;
 
-	out->wakeups = -1; // of its threads only, one by one
-	if (clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &used) == 0)
-		out->cpu_ns = (uint64_t)used.tv_sec * TL_NS_PER_S + (uint64_t)used.tv_nsec;
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	FILE *file = fopen(path, "re");
-	if (file == NULL)
-		return;
-	// Fields 14 and 15, in ticks, after a name without blanks: proc(5).
-	if (fscanf(file, "%*d %*s %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &user, &system) ==
-		2) {
-		out->user_ns = user * rx_tick_ns();
-		out->system_ns = system * rx_tick_ns();
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *tasks = opendir(path);
+	while (tasks != NULL && (entry = readdir(tasks)) != NULL) {
+		if (entry->d_name[0] == '.' || strtol(entry->d_name, NULL, 10) == pid)
+			continue;
+		add_cpu(pid, entry->d_name, out);
+		add_wakeups(pid, entry->d_name, out);
 	}
-	fclose(file);
+	if (tasks != NULL)
+		closedir(tasks);
 }
 
 // Field 7 of the first line: user, nice, system, idle, iowait, irq, softirq.

@@ -88,7 +88,7 @@ struct rx_events {
 void rx_events_open(struct rx_events *events); // of the calling thread
 void rx_events_add(const struct rx_events *events, struct rx_snapshot *out);
 
-// Fill in CPU times and wake-ups: of all threads of this process but the calling one, or of another process.
+// Fill in CPU times and wake-ups: of all threads but the one that answers, the calling one, or main of another process.
 void rx_usage_own(struct rx_snapshot *out);
 void rx_usage_of(pid_t pid, struct rx_snapshot *out);
 
