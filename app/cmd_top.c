@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <tl_ctl.h>
 #include <tl_err.h>
@@ -18,6 +16,7 @@
 #include <tl_units.h>
 
 #include "app.h"
+#include "screen.h"
 
 struct options {
 	const char *socket;
@@ -82,27 +81,6 @@ static json_t *ask(const char *socket, struct tl_err *err)
 	return status;
 }
 
-static bool in_place(void)
-{
-	const char *term = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
-}
-
-// Write a page. Return false if the write failed.
-static bool show(const char *page)
-{
-	struct winsize size;
-
-	if (in_place()) {
-		bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 && size.ws_row != 0;
-		tl_top_show(stdout, page, known ? size.ws_col : 80, known ? size.ws_row : 24);
-	} else {
-		printf("%s\n", page);
-	}
-	return fflush(stdout) == 0;
-}
-
 static bool show_status(const json_t *before, const json_t *now, const struct tl_err *err)
 {
 	char *page = NULL;
@@ -116,7 +94,7 @@ static bool show_status(const json_t *before, const json_t *now, const struct tl
 	else
 		fprintf(out, "%s; waiting\n", err->text);
 	fclose(out);
-	bool shown = show(page);
+	bool shown = tl_screen_show(page);
 	free(page);
 	return shown;
 }

@@ -2,6 +2,7 @@
 // Gather NUMA facts of the configuration's ports: the node of each NIC, and the CPUs that receive its interrupts.
 
 #include "doctor_facts.h"
+#include "doctor_irqs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,78 +26,23 @@ void tl_gather_address(const struct tl_tree *tree, const struct tl_port_spec *sp
 	}
 }
 
-struct look {
-	const struct tl_tree *tree;
-	const char *interrupts; // text of /proc/interrupts; NULL: unknown
-	struct tl_fact_cpus *cpus;
-};
-
-// Add the CPUs that have received an interrupt: "           CPU0       CPU2", then " 41:   12   0  …".
-static void add_counted(const struct look *look, unsigned irq)
-{
-	const char *line = look->interrupts, *head = look->interrupts;
-	unsigned number;
-
-	while (line != NULL && !(sscanf(line, " %u:", &number) == 1 && number == irq)) {
-		line = strchr(line, '\n');
-		line += line != NULL;
-	}
-	if (line == NULL)
-		return;
-	line = strchr(line, ':') + 1;
-	for (;;) {
-		unsigned cpu;
-		char *end;
-		while (*head == ' ' || *head == '\t')
-			head++;
-		if (sscanf(head, "CPU%u", &cpu) != 1)
-			return;
-		head += strcspn(head, " \t\n");
-		unsigned long long count = strtoull(line, &end, 10);
-		if (end == line)
-			return;
-		line = end;
-		if (count != 0)
-			tl_cpus_add(look->cpus, cpu);
-	}
-}
-
 // Add the CPUs an interrupt is routed to; if the kernel does not report them, those that have received it.
-static void look_irq(void *ctx, const char *name)
+static void look_irq(void *ctx, const struct tl_irq *irq)
 {
-	const struct look *look = ctx;
-	struct tl_fact_num irq = tl_fact_parse(name, 10);
+	const struct tl_fact_cpus *cpus = irq->effective.known ? &irq->effective : &irq->counted;
 
-	if (!irq.known || irq.value <= 0 || irq.value > INT32_MAX)
-		return;
-	struct tl_fact_cpus routed = tl_tree_cpus(look->tree, "/proc/irq/%.32s/effective_affinity_list", name);
 	for (uint32_t cpu = 0; cpu < TL_FACT_CPUS_MAX; cpu++)
-		if (tl_cpus_has(&routed, cpu))
-			tl_cpus_add(look->cpus, cpu);
-	if (!routed.known)
-		add_counted(look, (unsigned)irq.value);
-}
-
-static void look_card(struct look *look, const char *address)
-{
-	char path[TL_TREE_PATH_MAX];
-
-	snprintf(path, sizeof(path), CARD "/msi_irqs", address);
-	if (tl_tree_each(look->tree, path, look_irq, look) == 0)
-		return;
-	struct tl_fact_text line = tl_tree_line(look->tree, CARD "/irq", address);
-	if (line.known)
-		look_irq(look, line.text);
+		if (tl_cpus_has(cpus, cpu))
+			tl_cpus_add(ctx, cpu);
 }
 
 void tl_gather_places(const struct tl_tree *tree, const struct tl_config *config, struct tl_facts *facts)
 {
 	char *interrupts = tl_tree_text(tree, "/proc/interrupts");
-	struct look look = {.tree = tree, .interrupts = interrupts, .cpus = &facts->wanted.irq_cpus};
 
 	for (uint32_t p = 0; p < config->n_ports; p++) {
 		struct tl_port_spec spec;
-		char address[TL_ADDRESS_CHARS];
+		char address[TL_ADDRESS_CHARS], path[TL_TREE_PATH_MAX];
 		if (tl_port_spec_parse(config->ports[p].device, &spec, NULL) != 0)
 			continue;
 		tl_gather_address(tree, &spec, address, sizeof(address));
@@ -104,7 +50,8 @@ void tl_gather_places(const struct tl_tree *tree, const struct tl_config *config
 			continue;
 		facts->wanted.port_vendors[p] = tl_tree_hex(tree, CARD "/vendor", address);
 		facts->wanted.port_nodes[p] = tl_tree_num(tree, CARD "/numa_node", address);
-		look_card(&look, address);
+		snprintf(path, sizeof(path), CARD, address);
+		tl_irqs_each(tree, path, interrupts, look_irq, &facts->wanted.irq_cpus);
 	}
 	free(interrupts);
 }

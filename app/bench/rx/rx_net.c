@@ -7,13 +7,14 @@
 #include <inttypes.h>
 #include <linux/ethtool.h>
 #include <linux/if_packet.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <tl_iface.h>
 
 #include "rx_priv.h"
 
@@ -132,7 +133,6 @@ uint64_t rx_net_drops(const struct rx_net *net)
 void rx_net_driver(const struct rx_net *net, char *text, size_t size)
 {
 	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
-	struct ifreq req = {.ifr_data = (void *)&info};
 
-	snprintf(text, size, "%s", request(net->ifname, SIOCETHTOOL, &req) == 0 ? info.driver : "unknown");
+	snprintf(text, size, "%s", tl_iface_ethtool(net->ifname, &info) == 0 ? info.driver : "unknown");
 }

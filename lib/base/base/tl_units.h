@@ -88,3 +88,6 @@ char *tl_format_bytes(uint64_t bytes, char *buf, size_t size);
 
 // Format as "1.234 us", "17 ns", "2.500 s"; return buf.
 char *tl_format_ns(uint64_t ns, char *buf, size_t size);
+
+// Format to three digits, with k, M, G or T for powers of 1000: "950", "14.9k", "1.25M"; return buf. value: at least 0.
+char *tl_format_scaled(double value, char *buf, size_t size);

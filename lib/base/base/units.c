@@ -281,6 +281,22 @@ char *tl_format_bytes(uint64_t bytes, char *buf, size_t size)
 	return buf;
 }
 
+char *tl_format_scaled(double value, char *buf, size_t size)
+{
+	static const char units[] = " kMGT";
+	unsigned unit = 0;
+
+	while (value >= 999.5 && unit + 2 < sizeof(units)) {
+		value /= 1000;
+		unit++;
+	}
+	if (unit == 0)
+		snprintf(buf, size, "%.0f", value);
+	else
+		snprintf(buf, size, "%.*f%c", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, units[unit]);
+	return buf;
+}
+
 char *tl_format_ns(uint64_t ns, char *buf, size_t size)
 {
 	static const struct {

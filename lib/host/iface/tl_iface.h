@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// iface: uses of a kernel interface that forbid its removal: the default route, and the login of this process.
+// iface: kernel interfaces: requests to their drivers, and the uses that forbid their removal: the default route, and
+// the login of this process.
 //
 // Threads: any. Memory: none is kept.
 
@@ -13,3 +14,7 @@ bool tl_iface_has_default_route(const char *root, const char *iface);
 // True if the interface has the local address of this process's login: the third word of SSH_CONNECTION, its own or
 // that of an ancestor (sudo removes it).
 bool tl_iface_carries_login(const char *iface);
+
+// Send an ethtool request (linux/ethtool.h, a struct that begins with its command) to the interface's driver. The
+// answer replaces it. Return 0 or -errno: -ENODEV, -EOPNOTSUPP, -EPERM.
+int tl_iface_ethtool(const char *iface, void *request);

@@ -38,23 +38,6 @@ static const char *name_of(const json_t *row, const char *key, char cell[CELL])
 	return cell;
 }
 
-// "950", "14.9k", "1.25M"
-static const char *scaled(double value, char cell[CELL])
-{
-	static const char units[] = " kMGT";
-	unsigned unit = 0;
-
-	while (value >= 999.5 && unit + 2 < sizeof(units)) {
-		value /= 1000;
-		unit++;
-	}
-	if (unit == 0)
-		snprintf(cell, CELL, "%.0f", value);
-	else
-		snprintf(cell, CELL, "%.*f%c", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, units[unit]);
-	return cell;
-}
-
 // Sum the counters, whose names are separated by spaces. False: one is missing.
 static bool sum_of(const json_t *row, const char *keys, json_int_t *out)
 {
@@ -78,14 +61,14 @@ static const char *rate(const struct pair *pair, const char *keys, double factor
 	if (pair->seconds <= 0 || !sum_of(pair->before, keys, &before) || !sum_of(pair->now, keys, &now) ||
 		now < before)
 		return "-";
-	return scaled((double)(now - before) * factor / pair->seconds, cell);
+	return tl_format_scaled((double)(now - before) * factor / pair->seconds, cell, CELL);
 }
 
 static const char *total(const json_t *row, const char *keys, char cell[CELL])
 {
 	json_int_t now;
 
-	return sum_of(row, keys, &now) ? scaled((double)now, cell) : "-";
+	return sum_of(row, keys, &now) ? tl_format_scaled((double)now, cell, CELL) : "-";
 }
 
 static void print_port(FILE *out, const struct pair *pair)
