@@ -30,6 +30,7 @@
 	X(unbind)                                                                                                      \
 	X(status)                                                                                                      \
 	X(top)                                                                                                         \
+	X(pps)                                                                                                         \
 	X(control)
 
 #define TL_DECLARE_COMMAND(name)                                                                                       \

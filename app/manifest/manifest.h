@@ -25,6 +25,7 @@
 #define TL_SCHEMA_BENCH_QUALIFY "tapline:bench-qualify:1"
 #define TL_SCHEMA_REPLAY "tapline:replay:1"
 #define TL_SCHEMA_METER "tapline:meter:1"
+#define TL_SCHEMA_PPS "tapline:pps:1"
 #define TL_SCHEMA_MANIFEST "tapline:manifest:1"
 
 // Create a manifest with version, process arguments and host facts. root: "" is the running host. Return NULL if out of

@@ -2,11 +2,11 @@
 // Manifests of a host that the test makes up, of files that it writes.
 
 #include "tl_test.h"
+#include "tl_test_tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <manifest.h>
@@ -22,20 +22,9 @@ static char *in_dir(const char *name)
 	return path;
 }
 
-// Makes the directories above it, too.
 static void put_bytes(const char *name, const char *bytes, size_t n)
 {
-	char *path = in_dir(name);
-
-	for (char *slash = path + sizeof(dir); (slash = strchr(slash, '/')) != NULL; slash++) {
-		*slash = '\0';
-		mkdir(path, 0755);
-		*slash = '/';
-	}
-	FILE *file = fopen(path, "w");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-	CU_ASSERT_EQUAL(fwrite(bytes, 1, n, file), n);
-	fclose(file);
+	tl_test_put_bytes(dir, name, bytes, n);
 }
 
 static void put(const char *name, const char *text)

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# tapline pps: counts of a bounded sender on a veth pair with two queues, ports of an appliance, interfaces that come and go.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# pps OPTION...: in the appliance's namespace.
+pps() {
+	in_app timeout 60 "$TAPLINE" pps "$@" </dev/null
+}
+
+# status_of COMMAND...
+status_of() {
+	local status=0
+	"$@" >/dev/null 2>&1 </dev/null || status=$?
+	echo "$status"
+}
+
+# Two queues each way, and NAPI, which counts per queue: veth has it with GRO.
+make_veth() {
+	netns_create "$APP_NS"
+	netns_create "$PEER_NS"
+	ip -netns "$APP_NS" link add "$APP_IF" numrxqueues 2 numtxqueues 2 type veth \
+		peer name "$PEER_IF" numrxqueues 2 numtxqueues 2 netns "$PEER_NS"
+	netns_link_up "$PEER_NS" "$PEER_IF"
+	netns_link_up "$APP_NS" "$APP_IF"
+	in_app ethtool -K "$APP_IF" gro on
+}
+
+# pps_start OPTION...: count until pps_stop, which leaves the report in pps.json.
+pps_start() {
+	: >pps.log
+	ip netns exec "$APP_NS" "$TAPLINE" pps "$@" --json --interval 3600 >pps.json 2>pps.log </dev/null &
+	pps_pid=$!
+	wait_for 60 grep -q 'counting for' pps.log || func_die "pps did not start: $(<pps.log)"
+}
+
+pps_stop() {
+	PPS_STATUS=0
+	stop_process "$pps_pid" INT 60 || PPS_STATUS=$?
+}
+
+# send_frames N: send N frames of 100 bytes to the appliance's end, of flows enough for both queues.
+send_frames() {
+	in_peer python3 -c '
+import socket, struct, sys
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind((sys.argv[1], 0))
+for i in range(int(sys.argv[2])):
+    ip = struct.pack("!BBHHHBBHBBBBBBBB", 0x45, 0, 86, i & 0xffff, 0, 64, 17, 0, 192, 0, 2, 1, 192, 0, 2, 2)
+    udp = struct.pack("!HHHH", 1024 + i % 97, 9, 66, 0)
+    out.send(b"\2\0\0\0\0\1\2\0\0\0\0\2\x08\0" + ip + udp + bytes(58))
+' "$PEER_IF" "$1"
+}
+
+# received packets|bytes: of the appliance's end, by the kernel.
+received() {
+	in_app cat "/sys/class/net/$APP_IF/statistics/rx_$1"
+}
+
+has_received() {
+	(($(received packets) >= $1))
+}
+
+func_begin
+make_veth
+check_equal "an interface that is not there is a wrong call" "$(status_of in_app "$TAPLINE" pps nope0 --once)" 2
+pps nope0 --once 2>err.txt || true
+check "and the message names it, and where a bound NIC would be" grep -q 'no interface nope0 .*no such port of an appliance' err.txt
+check_equal "an interval of nothing is misuse" "$(status_of "$TAPLINE" pps --interval 0)" 2
+check_equal "so are pages of JSON" "$(status_of "$TAPLINE" pps --json -n 2)" 2
+check_equal "an appliance that is asked for and does not answer is a failure" \
+	"$(status_of in_app "$TAPLINE" pps --socket none.sock --once)" 1
+
+pps_start "$APP_IF"
+before=$(received packets)
+bytes=$(received bytes)
+send_frames 5000
+wait_for 60 has_received $((before + 5000)) || func_die "the frames did not arrive"
+bytes=$(($(received bytes) - bytes)) # veth counts them without the Ethernet header, if NAPI takes them
+pps_stop
+check_equal "SIGINT ends the interval, and the report is printed" "$PPS_STATUS" 0
+check_json "the count over the interval is what was sent" pps.json \
+	".interfaces | length == 1 and (.[0] | .state == \"ok\" and .rx_pkts == 5000 and .rx_bytes == $bytes)"
+check_json "rates are counts over the interval" pps.json \
+	'.interval_ns as $ns | .interfaces[0] | (.rx_pps * $ns / 1e9 - 5000 | fabs) < 0.001 and
+		(.rx_bps * $ns / 1e9 - .rx_bytes * 8 | fabs) < 1'
+check_json "queues have what was sent between them, and each some" pps.json \
+	".interfaces[0].queues | length == 2 and ([.[].rx_pkts] | add == 5000 and min > 0) and ([.[].rx_bytes] | add == $bytes)"
+check_json "imbalance is the busiest queue over the mean" pps.json \
+	'.interfaces[0] | ([.queues[].rx_pkts] | max) / 2500 - .imbalance | fabs < 1e-9'
+check_json "softirqs of the CPUs that are online are in it" pps.json \
+	"(.softnet | length) == $(nproc --all) and ([.softnet[].processed_pkts] | add >= 5000)"
+
+pps --once --interval 0.1 >page.txt
+check_equal "without names all interfaces are shown, except lo" "$(sed -n '2p' page.txt | cut -d ' ' -f 1)" "$APP_IF"
+check_equal "one page is one" "$(grep -c '^interface' page.txt)" 1
+check "it has the queues" grep -q '^  queue 1 ' page.txt
+check_equal "pages are plain where there is no terminal" "$(grep -c $'\033' page.txt || true)" 0
+ip -netns "$APP_NS" link add quiet0 type ifb
+pps quiet0 --once --interval 0.1 >page.txt
+check "an interface that is down is shown if it is named" grep -q '^quiet0 ' page.txt
+
+pps_start quiet0
+ip -netns "$APP_NS" link delete quiet0
+pps_stop
+check_equal "an interface that goes fails a single page" "$PPS_STATUS" 1
+check_json "and is gone, without counts" pps.json '.interfaces[0] | .state == "gone" and .rx_pkts == null and .queues == []'
+ip -netns "$APP_NS" link add quiet0 type ifb
+pps_start quiet0
+ip -netns "$APP_NS" link delete quiet0
+ip -netns "$APP_NS" link add quiet0 type ifb
+pps_stop
+check_json "one that was made again is new" pps.json '.interfaces[0] | .state == "new" and .rx_pkts == null'
+ip -netns "$APP_NS" link delete quiet0
+cp "$TAPLINE" tapline
+chmod 755 "$DIR"
+check "nobody may look, too" in_app timeout 60 setpriv --reuid 65534 --regid 65534 --clear-groups ./tapline pps "$APP_IF" --once --interval 0.1
+
+app_config config.json '"capture": [{"port": "lan", "path": "out.pcapng"}]'
+app_start config.json
+pps_start lan --socket control.sock
+send_frames 1000
+wait_for 60 status_is '.ports[0].rx_pkts >= 1000' || true
+pps_stop
+check_json "a port of an appliance has the counts of its process" pps.json \
+	'.interfaces[0] | .name == "lan" and .source == "appliance" and .rx_pkts == 1000 and ([.queues[].rx_pkts] | add == 1000)'
+pps --socket control.sock --once --interval 0.1 --json >pps.json
+check_json "one on a kernel interface is not shown twice" pps.json "[.interfaces[].name] == [\"$APP_IF\"]"
+app_stop INT
