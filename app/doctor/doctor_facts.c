@@ -81,6 +81,7 @@ void tl_doctor_gather(const struct tl_tree *tree, const struct tl_config *config
 	tl_gather_processes(tree, out);
 	tl_gather_quiet(tree, out);
 	tl_gather_ports(tree, config, out);
+	tl_gather_receive(tree, out);
 	tl_gather_time(tree, out);
 	tl_gather_disks(tree, config, measure, out);
 	tl_gather_dpdk(tree, out);

@@ -28,6 +28,7 @@ void tl_gather_irqs(const struct tl_tree *tree, struct tl_facts *facts);
 void tl_gather_processes(const struct tl_tree *tree, struct tl_facts *facts);
 void tl_gather_quiet(const struct tl_tree *tree, struct tl_facts *facts);
 void tl_gather_ports(const struct tl_tree *tree, const struct tl_config *config, struct tl_facts *facts);
+void tl_gather_receive(const struct tl_tree *tree, struct tl_facts *facts);
 void tl_gather_time(const struct tl_tree *tree, struct tl_facts *facts);
 void tl_gather_disks(const struct tl_tree *tree, const struct tl_config *config, bool measure, struct tl_facts *facts);
 void tl_gather_dpdk(const struct tl_tree *tree, struct tl_facts *facts);

@@ -361,9 +361,10 @@ make_tools() {
 	chmod +x tools/*
 }
 
+# run_script [undo]
 run_script() {
 	sed "s#\(/proc\|/sys\|/dev\)/\(sys\|irq\|devices\|kernel\|hugepages\)#$DIR/host&#g" fix.sh >fix-here.sh
-	PATH=$PWD/tools:$PATH sh fix-here.sh
+	PATH=$PWD/tools:$PATH TL_UNDO=$PWD/undo.sh sh fix-here.sh "$@"
 }
 
 files_of_host() {
@@ -390,6 +391,7 @@ try_script() {
 	doctor_of --fix-script >fix.sh
 	check_equal "of a good host the script does nothing" "$(grep -cv '^#\|^$\|^set -eu$' fix.sh)" 0
 	break_much
+	files_of_host | grep -v 'rtemap_1\|irq/40/effective' >broken
 	doctor_of --fix-script >fix.sh || true
 	check "shellcheck has nothing to say of the script" shellcheck fix.sh
 	check_equal "it reboots nothing" "$(grep -v '^#' fix.sh | grep -c reboot)" 0
@@ -405,6 +407,62 @@ try_script() {
 	files_of_host >before
 	check "it runs again" run_script
 	check_equal "and then changes nothing" "$(files_of_host)" "$(<before)"
+	check "it can be undone" run_script undo
+	check_equal "and then each file is what it was" "$(files_of_host | grep -v 'rtemap_1\|irq/40/effective')" "$(<broken)"
+	check "a service that it stopped is started" grep -q '^systemctl enable --now irqbalance' called
+	check "undone twice is undone once" run_script undo
+}
+
+# ---- the kernel's receive path: four queues of ens1, whose interrupts are on a worker, another node, and twice on CPU 0
+
+make_receive() {
+	local n=50 cpu
+	make_host
+	{
+		echo "           CPU0       CPU1       CPU2       CPU3       CPU4       CPU5       CPU6       CPU7"
+		for cpu in 2 5 0 0; do
+			echo " $n: 0 0 0 0 0 0 0 0 PCI-MSI 1-edge mlx5_comp$((n - 50))@pci:0000:5e:00.0"
+			put $MLX5/msi_irqs/$n msix >&2
+			put proc/irq/$n/smp_affinity_list $cpu >&2
+			put proc/irq/$n/effective_affinity_list $cpu >&2
+			n=$((n + 1))
+		done
+	} >interrupts
+	cp interrupts host/proc/interrupts
+	put $MLX5/net/ens1/queues/rx-0/rps_cpus 00
+	put $MLX5/net/ens1/queues/rx-1/rps_cpus 00
+	put $MLX5/net/ens1/queues/tx-0/xps_cpus 0f
+	put $MLX5/net/ens1/queues/tx-1/xps_cpus f0
+}
+
+# receive_of ID: what the check reads on the made-up host.
+receive_of() {
+	timeout 60 "$TAPLINE" doctor --root host -c kernel.json --json >receive.json || true
+	jq -r --arg id "receive.$1" '.checks[] | select(.id == $id) | "\(.verdict) \(.read)"' receive.json
+}
+
+try_receive() {
+	local irq
+	make_receive
+	check_equal "interrupts in wrong places are counted" "$(receive_of irqs)" \
+		"warn ens1: of 4 interrupts 1 on workers, 1 not on the card's node, 0 too many on their core"
+	check_equal "RPS that is off is ok" "$(receive_of rps)" "ok ens1: off"
+	check_equal "XPS with each CPU is ok" "$(receive_of xps)" "ok ens1: each CPU has a queue"
+	put $MLX5/net/ens1/queues/rx-1/rps_cpus 05
+	check_equal "RPS to a worker is told" "$(receive_of rps)" "warn ens1: goes to workers: CPUs 2"
+	put $MLX5/net/ens1/queues/tx-1/xps_cpus 70
+	check_equal "XPS that lacks a CPU is told" "$(receive_of xps)" "warn ens1: CPUs 7 have no queue"
+	timeout 60 "$TAPLINE" doctor --root host -c kernel.json --fix-script >fix.sh || true
+	check "shellcheck has nothing to say of its script" shellcheck fix.sh
+	check "it runs" run_script
+	check_equal "each interrupt has a core of the card's node without a worker" \
+		"$(cat host/proc/irq/5[0-3]/smp_affinity_list | tr '\n' ' ')" "0 1 3 0 "
+	for irq in 50 51 52 53; do
+		cp host/proc/irq/$irq/smp_affinity_list host/proc/irq/$irq/effective_affinity_list
+	done
+	check_equal "and the check is content" "$(receive_of irqs)" "ok ens1: 4 interrupts, spread over the cores of the card's node"
+	check "undo runs" run_script undo
+	check_equal "and puts them back" "$(cat host/proc/irq/5[0-3]/smp_affinity_list | tr '\n' ' ')" "2 5 0 0 "
 }
 
 # ---- this machine
@@ -435,6 +493,7 @@ cat >live.json <<J
 {"eal": {"huge": false}, "ports": [{"name": "a", "device": "lo"}], "capture": [{"port": "a", "path": "$DIR/a.pcapng"}]}
 J
 echo '{"ports": [{"name": "a", "device": "nope0"}]}' >gone.json
+echo '{"eal": {"memory_mb": 1024}, "ports": [{"name": "a", "device": "ens1", "lcores": [2]}]}' >kernel.json
 
 [[ $driver_dir == */pmds-* ]] || func_die "DPDK's drivers are not where they could be told from: $driver_dir"
 make_host
@@ -474,6 +533,7 @@ check_equal "the page of doctor has each check, its reason and its fix" \
 
 try_nonsense
 try_script
+try_receive
 try_live
 
 "$TAPLINE" doctor -c gone.json --json >report.json || true

@@ -70,6 +70,7 @@ def put_cards():
     put(CARD_DIR + MLX5 + "/net/ens1/mtu", "1500")
     put(CARD_DIR + MLX5 + "/net/ens1/carrier", "1")
     put(CARD_DIR + MLX5 + "/net/ens1/speed", "25000")
+    os.symlink("../../../" + MLX5, os.path.join(root, CARD_DIR + MLX5 + "/net/ens1/device"))  # as sysfs writes it
     link("sys/class/net/ens1", CARD_DIR + MLX5 + "/net/ens1")
     put("sys/module/vfio/parameters/enable_unsafe_noiommu_mode", "N")
     put("sys/kernel/security/lockdown", "[none] integrity confidentiality")

@@ -2,6 +2,7 @@
 // doctor: each check tells a good host from one where a single thing is wrong.
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <tl_doctor.h>
@@ -83,6 +84,8 @@ static void make_good_cpu(struct tl_facts *facts)
 		.throttled = num(0),
 		.hottest_mc = num(50000),
 		.smis_per_hour = num(0)};
+	for (uint16_t cpu = 0; cpu < 8; cpu++)
+		facts->cpu.core_of[cpu] = cpu % 4;
 }
 
 static struct tl_fact_port good_port(const char *name, int64_t vendor, int64_t device, const char *driver)
@@ -130,6 +133,14 @@ static void make_good_ports(struct tl_facts *facts)
 	facts->ports[1].speed_mbps = num(25000);
 	facts->ports[1].pause = num(0);
 	facts->ports[1].fec = num(1);
+	facts->ports[1].queue_irqs = num(2);
+	facts->ports[1].irqs[0] = (struct tl_fact_irq){50, num(0)};
+	facts->ports[1].irqs[1] = (struct tl_fact_irq){51, num(1)};
+	facts->ports[1].rps.known = true;
+	facts->ports[1].xps = tl_cpus_parse_list("0-7");
+	facts->ports[1].ring_rx = facts->ports[1].ring_rx_max = num(8192);
+	facts->ports[1].adaptive = num(0);
+	facts->ports[1].rx_usecs = num(8);
 	facts->bus = (struct tl_fact_bus){
 		.vfio_module = num(1), .iommu_groups = num(40), .noiommu = num(0), .lockdown = text("none")};
 }
@@ -237,6 +248,8 @@ struct sick {
 	unsigned others; // checks that another verdict changes of, too
 };
 
+#define KERNEL BOOL(ports[1].pci, false) // of the second port the kernel has the queues
+
 // clang-format off
 static const struct sick sicks[] = {
 	{"memory.hugepages", FAIL, {NUM(memory.huge_free_mb, 1023)}},
@@ -256,7 +269,7 @@ static const struct sick sicks[] = {
 	{"memory.memlock", FAIL, {NUM(memory.memlock_bytes, 8 * MIB)}},
 	{"memory.memlock", OK, {NUM(memory.memlock_bytes, 8 * MIB), NUM(memory.may_lock, 1)}},
 	{"memory.memlock", OK, {NUM(memory.memlock_bytes, 2 * GIB)}},
-	{"memory.memlock", WARN, {NUM(memory.memlock_bytes, 8 * MIB), U64(n_ports, 0)}, 4},
+	{"memory.memlock", WARN, {NUM(memory.memlock_bytes, 8 * MIB), U64(n_ports, 0)}, 6},
 	{"memory.memlock", UNKNOWN, {GONE(memory.memlock_bytes)}},
 	{"memory.cgroup", FAIL, {NUM(memory.cgroup_bytes, 64 * MIB)}},
 	{"memory.cgroup", OK, {NUM(memory.cgroup_bytes, 256 * MIB)}},
@@ -344,6 +357,27 @@ static const struct sick sicks[] = {
 	{"link.pause", WARN, {NUM(ports[1].pause, 1)}},
 	{"link.fec", WARN, {NUM(ports[1].fec, 0)}},
 	{"link.fec", OK, {NUM(ports[1].fec, 0), NUM(ports[1].speed_mbps, 10000)}},
+	{"receive.irqs", OK, {KERNEL}},
+	{"receive.irqs", WARN, {KERNEL, NUM(ports[1].irqs[1].cpu, 2)}},
+	{"receive.irqs", WARN, {KERNEL, NUM(ports[1].irqs[1].cpu, 4)}},
+	{"receive.irqs", WARN, {KERNEL, NUM(ports[1].irqs[1].cpu, 0)}},
+	{"receive.irqs", OK, {NUM(ports[1].irqs[1].cpu, 2)}},
+	{"receive.irqs", UNKNOWN, {KERNEL, GONE(ports[1].irqs[0].cpu)}},
+	{"receive.irqs", UNKNOWN, {KERNEL, NUM(ports[1].queue_irqs, 0)}},
+	{"receive.rps", OK, {KERNEL, CPUS(ports[1].rps, "1")}},
+	{"receive.rps", WARN, {KERNEL, CPUS(ports[1].rps, "1-2")}},
+	{"receive.rps", WARN, {KERNEL, CPUS(ports[1].rps, "1,5")}},
+	{"receive.rps", UNKNOWN, {KERNEL, GONE(ports[1].rps)}},
+	{"receive.xps", OK, {KERNEL, CPUS(ports[1].xps, "")}},
+	{"receive.xps", WARN, {KERNEL, CPUS(ports[1].xps, "0-6")}},
+	{"receive.xps", UNKNOWN, {KERNEL, GONE(ports[1].xps)}},
+	{"receive.rings", WARN, {KERNEL, NUM(ports[1].ring_rx, 8191)}},
+	{"receive.rings", OK, {NUM(ports[1].ring_rx, 8191)}},
+	{"receive.rings", UNKNOWN, {KERNEL, GONE(ports[1].ring_rx)}},
+	{"receive.moderation", WARN, {KERNEL, NUM(ports[1].adaptive, 1)}},
+	{"receive.moderation", WARN, {KERNEL, NUM(ports[1].rx_usecs, 11)}},
+	{"receive.moderation", OK, {KERNEL, NUM(ports[1].rx_usecs, 10)}},
+	{"receive.moderation", UNKNOWN, {KERNEL, GONE(ports[1].rx_usecs)}},
 	{"time.clocksource", WARN, {TEXT(time.clocksource, "hpet")}},
 	{"time.tsc", FAIL, {NUM(time.nonstop_tsc, 0)}},
 	{"time.tsc", FAIL, {NUM(time.constant_tsc, 0)}},
@@ -573,6 +607,84 @@ static void findings_are_one_line_of_ascii(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(report.findings[find("storage.filesystem")].read, "..."));
 }
 
+// The second port with n interrupts, all on CPU 0.
+static struct tl_facts facts_of_kernel_port(int64_t n)
+{
+	struct tl_facts facts = good_facts();
+	struct tl_fact_port *port = &facts.ports[1];
+
+	port->pci = false;
+	port->queue_irqs = num(n);
+	for (uint32_t i = 0; i < n; i++)
+		port->irqs[i] = (struct tl_fact_irq){50 + i, num(0)};
+	return facts;
+}
+
+static void place(struct tl_facts *facts, const int64_t *cpus)
+{
+	for (uint32_t i = 0; i < facts->ports[1].queue_irqs.value; i++)
+		facts->ports[1].irqs[i].cpu = num(cpus[i]);
+}
+
+// Return the script's calls for interrupts; the caller frees.
+static char *irq_steps(const struct tl_facts *facts)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+	tl_doctor_judge(facts, &report);
+	report.checks[find("receive.irqs")]->print_steps(facts, out);
+	fclose(out);
+	return text;
+}
+
+static void interrupts_go_to_cores_of_the_node_without_workers(void)
+{
+	struct tl_facts facts = facts_of_kernel_port(3);
+	char *steps = irq_steps(&facts);
+
+	CU_ASSERT_STRING_EQUAL(steps, "set_to /proc/irq/50/smp_affinity_list 0\n"
+				      "set_to /proc/irq/51/smp_affinity_list 1\n"
+				      "set_to /proc/irq/52/smp_affinity_list 0\n");
+	free(steps);
+	place(&facts, (const int64_t[]){0, 1, 0}); // three on two cores
+	tl_doctor_judge(&facts, &report);
+	CU_ASSERT_EQUAL(report.findings[find("receive.irqs")].verdict, OK);
+	place(&facts, (const int64_t[]){1, 1, 1});
+	tl_doctor_judge(&facts, &report);
+	CU_ASSERT_PTR_NOT_NULL(strstr(report.findings[find("receive.irqs")].read, "1 too many on their core"));
+	place(&facts, (const int64_t[]){0, 1, 0});
+	steps = irq_steps(&facts);
+	CU_ASSERT_STRING_EQUAL(steps, "");
+	free(steps);
+	facts.nodes[0].cpus = tl_cpus_parse_list("4-7"); // the second threads of the cores, 6 and 7 beside workers
+	facts.nodes[1].cpus = tl_cpus_parse_list("0-3");
+	steps = irq_steps(&facts);
+	CU_ASSERT_STRING_EQUAL(steps, "set_to /proc/irq/50/smp_affinity_list 4\n"
+				      "set_to /proc/irq/51/smp_affinity_list 5\n"
+				      "set_to /proc/irq/52/smp_affinity_list 4\n");
+	free(steps);
+	facts.nodes[0].cpus = tl_cpus_parse_list("2-3,6-7");
+	steps = irq_steps(&facts);
+	CU_ASSERT_STRING_EQUAL(steps, "# ens1: no core of its node is without a worker\n");
+	free(steps);
+}
+
+static void interrupts_of_two_cards_go_to_different_cores(void)
+{
+	struct tl_facts facts = facts_of_kernel_port(1);
+
+	facts.ports[0] = facts.ports[1];
+	facts.ports[0].irqs[0] = (struct tl_fact_irq){40, num(7)};
+	facts.ports[1].irqs[0] = (struct tl_fact_irq){50, num(7)};
+	char *steps = irq_steps(&facts);
+	CU_ASSERT_STRING_EQUAL(steps, "set_to /proc/irq/40/smp_affinity_list 0\n"
+				      "set_to /proc/irq/50/smp_affinity_list 1\n");
+	free(steps);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -588,6 +700,9 @@ int main(void)
 		{"masks of CPUs are read", masks_of_cpus_are_read},
 		{"a list that does not fit is cut, and shows it", long_lists_are_cut},
 		{"words in braces become what the facts say", facts_are_put_into_texts},
+		{"interrupts go to cores of the card's node without workers",
+			interrupts_go_to_cores_of_the_node_without_workers},
+		{"interrupts of two cards go to different cores", interrupts_of_two_cards_go_to_different_cores},
 		{"whatever a path holds, a finding is one line of ASCII", findings_are_one_line_of_ascii},
 	};
 

@@ -164,12 +164,18 @@ static const struct tl_check checks[] = {
 	{"cpu.irqs", TL_CAN_WARN, "An interrupt stops a worker for 2 to 20 us.",
 		"Write {others} to /proc/irq/N/smp_affinity_list of each of them.",
 		"for file in /proc/irq/*/smp_affinity_list; do\n"
+		"\tkeep \"$file\"\n"
 		"\techo {others} 2>/dev/null >\"$file\" || true # some cannot be moved\n"
 		"done",
 		"irqaffinity={others}", judge_irqs},
 	{"cpu.irqbalance", TL_CAN_WARN, "irqbalance moves interrupts back to the workers' CPUs.",
 		"systemctl disable --now irqbalance, or ban the workers in /etc/default/irqbalance.",
-		"systemctl disable --now irqbalance || echo \"irqbalance goes on\" >&2", .judge = judge_irqbalance},
+		"if systemctl disable --now irqbalance; then\n"
+		"\techo \"systemctl enable --now irqbalance\" >>\"$undo\"\n"
+		"else\n"
+		"\techo \"irqbalance goes on\" >&2\n"
+		"fi",
+		.judge = judge_irqbalance},
 	{"cpu.governor", TL_CAN_WARN,
 		"A power-saving governor lowers the clock, and needs up to a millisecond to raise it.",
 		"Write performance to /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor.",

@@ -11,7 +11,7 @@
 #define GENERAL_MB 2048 // default without a configured size
 
 static const struct tl_check_group *const groups[] = {&tl_doctor_memory, &tl_doctor_cpu, &tl_doctor_quiet,
-	&tl_doctor_pci, &tl_doctor_link, &tl_doctor_time, &tl_doctor_storage, &tl_doctor_dpdk};
+	&tl_doctor_pci, &tl_doctor_link, &tl_doctor_receive, &tl_doctor_time, &tl_doctor_storage, &tl_doctor_dpdk};
 
 const char *tl_verdict_name(enum tl_verdict verdict)
 {

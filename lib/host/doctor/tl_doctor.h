@@ -50,6 +50,8 @@ struct tl_check {
 	void (*judge_interface)(const struct tl_fact_port *port, struct tl_finding *finding);
 	void (*judge_disk)(const struct tl_fact_disk *disk, struct tl_finding *finding);
 	const struct tl_check_setting *setting; // NULL: the judges decide
+	// Prints more of the script, calls of set_to FILE VALUE. NULL: none.
+	void (*print_steps)(const struct tl_facts *facts, FILE *out);
 };
 
 struct tl_doctor_report {
@@ -75,5 +77,6 @@ struct json_t *tl_doctor_json(const struct tl_doctor_report *report, const struc
 
 void tl_doctor_print(const struct tl_doctor_report *report, const struct tl_facts *facts, bool colours, FILE *out);
 
-// Print a shell script that corrects warnings and failures, as far as possible without a reboot.
+// Print a shell script that corrects warnings and failures, as far as possible without a reboot. Called with the word
+// "undo" it puts the files back that it wrote, and starts again the services that it stopped.
 void tl_doctor_print_script(const struct tl_doctor_report *report, const struct tl_facts *facts, FILE *out);

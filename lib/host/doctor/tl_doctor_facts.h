@@ -14,6 +14,7 @@
 #define TL_FACT_NODES_MAX 8
 #define TL_FACT_PORTS_MAX 16
 #define TL_FACT_DISKS_MAX 16
+#define TL_FACT_IRQS_MAX 128
 #define TL_FACT_NO_LIMIT INT64_MAX
 
 struct tl_fact_num {
@@ -80,6 +81,13 @@ struct tl_fact_cpu {
 	struct tl_fact_text stray_task_list;
 	struct tl_fact_num steal_ppm, throttled, hottest_mc; // thousandths of a degree
 	struct tl_fact_num smis_per_hour;
+	uint16_t core_of[TL_FACT_CPUS_MAX]; // of each online CPU: the first CPU of its core, itself if that is unknown
+};
+
+// Interrupt of a receive queue.
+struct tl_fact_irq {
+	uint32_t number;
+	struct tl_fact_num cpu; // that it is routed to; unknown: not reported, or several
 };
 
 struct tl_fact_port {
@@ -107,6 +115,12 @@ struct tl_fact_port {
 	struct tl_fact_text firmware;
 	struct tl_fact_num pmd_present;
 	struct tl_fact_num bar0; // mappable by this process
+	// Receive path of the kernel's driver.
+	struct tl_fact_num queue_irqs; // number of irqs
+	struct tl_fact_irq irqs[TL_FACT_IRQS_MAX];
+	struct tl_fact_cpus rps, xps;		 // CPUs in the masks of its receive and of its transmit queues
+	struct tl_fact_num ring_rx, ring_rx_max; // descriptors
+	struct tl_fact_num adaptive, rx_usecs;	 // interrupt moderation
 };
 
 struct tl_fact_bus {
