@@ -139,7 +139,7 @@ static int turn_page(const struct options *o, const struct tl_tree *tree, struct
 
 	*shown = false;
 	if (pps_look(tree, &o->want, &now, &err) != 0 || pps_since(before, &now, &diff) != 0)
-		tl_error("%s", err.text);
+		tl_error("%s", err.text[0] != '\0' ? err.text : "not enough memory");
 	else
 		*shown = show(o, &diff) == 0;
 	for (size_t i = 0; i < diff.n; i++)

@@ -75,7 +75,10 @@ static int compare_irqs(const void *a, const void *b)
 void pps_read_irqs(const struct tl_tree *tree, const char *interrupts, struct pps_iface *iface)
 {
 	char device[TL_TREE_PATH_MAX];
+	struct tl_fact_num index = tl_tree_num(tree, "/sys/class/net/%s/ifindex", iface->name);
 
+	if (index.known && index.value != iface->index) // /sys may show another network namespace (nsenter -n)
+		return;
 	tl_irqs_device(tree, iface->name, device, sizeof(device));
 	tl_irqs_each(tree, device, interrupts, take_irq, iface);
 	qsort(iface->irqs, iface->n_irqs, sizeof(iface->irqs[0]), compare_irqs);

@@ -90,8 +90,10 @@ int pps_since(const struct pps_sample *before, const struct pps_sample *now, str
 	*out = *now;
 	out->time_ns = now->time_ns - before->time_ns;
 	out->ifaces = calloc(now->n + 1, sizeof(*out->ifaces));
-	if (out->ifaces == NULL)
+	if (out->ifaces == NULL) {
+		out->n = 0;
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < now->n; i++) {
 		out->ifaces[i] = now->ifaces[i];
 		iface_since(pps_find_iface(before, now->ifaces[i].name), &out->ifaces[i]);

@@ -301,6 +301,14 @@ static void interrupts_have_their_cpus_and_queues(void)
 	CU_ASSERT_EQUAL(eth1.irqs[0].queue, -1);
 	pps_read_irqs(&tree, interrupts, &none);
 	CU_ASSERT_EQUAL(none.n_irqs, 0);
+	put("sys/class/net/eth0/ifindex", "7\n");
+	eth0.n_irqs = 0;
+	eth0.index = 6;
+	pps_read_irqs(&tree, interrupts, &eth0); // of another network namespace
+	CU_ASSERT_EQUAL(eth0.n_irqs, 0);
+	eth0.index = 7;
+	pps_read_irqs(&tree, interrupts, &eth0);
+	CU_ASSERT_EQUAL(eth0.n_irqs, 3);
 }
 
 static void a_virtio_nic_has_the_interrupts_of_its_parent(void)

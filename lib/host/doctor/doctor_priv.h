@@ -12,8 +12,8 @@ struct tl_check_group {
 	size_t n;
 };
 
-extern const struct tl_check_group tl_doctor_memory, tl_doctor_cpu, tl_doctor_quiet, tl_doctor_pci, tl_doctor_link, tl_doctor_receive,
-	tl_doctor_time, tl_doctor_storage, tl_doctor_dpdk;
+extern const struct tl_check_group tl_doctor_memory, tl_doctor_cpu, tl_doctor_quiet, tl_doctor_pci, tl_doctor_link,
+	tl_doctor_receive, tl_doctor_time, tl_doctor_storage, tl_doctor_dpdk;
 
 // Add the observation of one object; the finding has the most urgent verdict of all objects.
 void tl_found(struct tl_finding *finding, enum tl_verdict verdict, const char *fmt, ...) TL_PRINTF(3, 4);
