@@ -31,6 +31,20 @@ static const struct tl_option options[] = {
 	{"max-late", 0, "TIME", "fail if a frame was handed to the driver later than this after it was due", 'M'},
 	{"mtu", 0, "BYTES", "of a PCI or virtual device, 576 to 9600 (default 1500); an interface has its own", 'm'},
 	{"lcore", 0, "CPU", "send from this CPU (default: an isolated one, or another than the first)", 'c'},
+	{.help = "Edits of the frames sent"},
+	{"map", 0, "FROM=TO",
+		"replace a prefix of IP addresses: 10.0.0.0/8=192.168.0.0/16; may be repeated, the first that matches "
+		"applies",
+		'P'},
+	{"map-port", 0, "FROM=TO", "replace ports: 80=8080, 5000-5099=6000; may be repeated", 'p'},
+	{"per-loop", 0, "RANGE+N",
+		"add N per loop to addresses or ports: 10.1.0.0/16+1, 40000-49999+100; may be repeated", '+'},
+	{"src-mac", 0, "MAC", "source address of all frames", 'A'},
+	{"dst-mac", 0, "MAC", "destination address of all frames", 'D'},
+	{"vlan", 0, "EDIT", "add:ID, set:ID (of tagged frames), or strip: the outermost VLAN tag", 'v'},
+	{"ttl", 0, "N", "TTL or hop limit of all packets, 1 to 255", 'T'},
+	{"dscp", 0, "N", "DSCP of all packets, 0 to 63", 'd'},
+	{.help = "Other options"},
 	{"take", 0, NULL, "allow xdp: on the interface of the default route or of the login", 't'},
 	{"json", 0, NULL, "the results as one JSON object", 'j'},
 	TL_OPTION_HELP,
@@ -99,6 +113,44 @@ static const char *set_start(struct tl_replay_args *a, const char *value)
 	return a->start_ns > a->now_ns ? NULL : "--start-at is past";
 }
 
+static const char *set_number(const char *value, uint64_t min, uint64_t max, int *out, const char *wrong)
+{
+	uint64_t number;
+
+	if (tl_parse_u64(value, min, max, &number) != 0)
+		return wrong;
+	*out = (int)number;
+	return NULL;
+}
+
+// Set an edit. Return NULL, or an error text.
+static const char *set_edit(struct tl_replay_args *a, int id, const char *value)
+{
+	static const char no_mac[] = "no MAC address such as 02:00:00:00:00:01";
+	struct tl_edit *e = &a->edit;
+
+	switch (id) {
+	case 'P':
+		return tl_edit_add_map(e, value, &a->wrong) == 0 ? NULL : a->wrong.text;
+	case 'p':
+		return tl_edit_add_ports(e, value, &a->wrong) == 0 ? NULL : a->wrong.text;
+	case '+':
+		return tl_edit_add_step(e, value, &a->wrong) == 0 ? NULL : a->wrong.text;
+	case 'v':
+		return tl_edit_set_vlan(e, value, &a->wrong) == 0 ? NULL : a->wrong.text;
+	case 'A':
+		e->set_src_mac = true;
+		return tl_parse_mac(value, e->src_mac) == 0 ? NULL : no_mac;
+	case 'D':
+		e->set_dst_mac = true;
+		return tl_parse_mac(value, e->dst_mac) == 0 ? NULL : no_mac;
+	case 'T':
+		return set_number(value, 1, 255, &e->ttl, "--ttl takes 1 to 255");
+	default:
+		return set_number(value, 0, 63, &e->dscp, "--dscp takes 0 to 63");
+	}
+}
+
 // Return NULL, or an error text.
 static const char *set(void *ctx, int id, const char *value)
 {
@@ -127,12 +179,17 @@ static const char *set(void *ctx, int id, const char *value)
 		return tl_parse_u64(value, 576, 9600, &a->mtu) == 0 ? NULL : "--mtu takes 576 to 9600";
 	case 'c':
 		return tl_parse_u64(value, 0, 1023, &a->lcore) == 0 ? NULL : "--lcore takes a CPU from 0 to 1023";
-	default:
-		a->take |= id == 't';
-		a->json |= id == 'j';
-		if (id == 'L')
-			a->pacing.pace = TL_REPLAY_LINE;
+	case 't':
+		a->take = true;
 		return NULL;
+	case 'j':
+		a->json = true;
+		return NULL;
+	case 'L':
+		a->pacing.pace = TL_REPLAY_LINE;
+		return NULL;
+	default:
+		return set_edit(a, id, value);
 	}
 }
 
@@ -166,6 +223,8 @@ static const char *check(const struct tl_replay_args *a)
 		return "--max-gap is of recorded times: it goes without --rate and --line-rate";
 	if (line && a->max_late_ns != UINT64_MAX)
 		return "--max-late needs due times: with --line-rate there are none";
+	if (a->edit.n_steps != 0 && a->loops == 1)
+		return "--per-loop needs --loops: the first loop is sent without increments";
 	return NULL;
 }
 
@@ -180,6 +239,7 @@ int tl_cmd_replay(int argc, char **argv)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	a.now_ns = (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
+	tl_edit_init(&a.edit);
 	int status = tl_set_options(&tl_replay_command, argc, argv, set, &a);
 	if (status >= 0)
 		return status;

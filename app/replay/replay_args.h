@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tl_edit.h>
+#include <tl_err.h>
 #include <tl_replay.h>
 
 #define TL_REPLAY_ANY_LCORE UINT64_MAX
@@ -20,7 +22,9 @@ struct tl_replay_args {
 	char filter[4096]; // "": no filter
 	const char *device;
 	struct tl_replay_pacing pacing;
-	const char *rate; // NULL: no --rate; a share needs the line rate of the port
+	struct tl_edit edit;
+	struct tl_err wrong; // text of the last error
+	const char *rate;    // NULL: no --rate; a share needs the line rate of the port
 	uint64_t loops;
 	uint64_t start_ns;    // ns since 1970; 0: at once
 	uint64_t max_late_ns; // UINT64_MAX: no limit

@@ -152,6 +152,7 @@ static int make_replay(struct tl_replay_session *s, struct tl_err *err)
 	if (rc != 0)
 		return rc;
 	s->cfg.filter = s->filter;
+	s->cfg.edit = &s->args->edit;
 	s->cfg.txq = tl_port_txq(s->port, 0);
 	s->cfg.clock = s->clock;
 	s->cfg.socket_id = tl_port_config(s->port)->socket_id;

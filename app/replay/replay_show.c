@@ -131,6 +131,8 @@ json_t *tl_replay_json(const struct tl_replay_results *results)
 	json_object_set_new(json, "stopped", json_boolean(results->stopped));
 	put_ledger(results, json);
 	put_time(results, json);
+	json_object_set_new(json, "edit_malformed_pkts", number(s->edit_malformed_pkts));
+	json_object_set_new(json, "edit_unsummed_pkts", number(s->edit_unsummed_pkts));
 	json_object_set_new(json, "backward_pkts", number(s->backward_pkts));
 	json_object_set_new(json, "rebased_files", number(s->rebased_files));
 	json_object_set_new(json, "shortened_gaps", number(s->shortened_gaps));
@@ -181,7 +183,10 @@ static void print_lateness(const struct tl_replay_results *r, FILE *out)
 static void print_notes(const struct tl_replay_results *r, FILE *out)
 {
 	const struct tl_replay_stats *s = &r->stats;
-	const struct tl_counter notes[] = {{"frames read after they were due", s->reader_late_pkts},
+	const struct tl_counter notes[] = {
+		{"frames sent with unedited addresses: malformed headers", s->edit_malformed_pkts},
+		{"edited frames whose L4 checksum is beyond their end", s->edit_unsummed_pkts},
+		{"frames read after they were due", s->reader_late_pkts},
 		{"frames recorded before the one before them", s->backward_pkts},
 		{"files that begin before the end of the one before", s->rebased_files},
 		{"gaps shortened", s->shortened_gaps}, {"steps of the clock", s->clock_steps}};

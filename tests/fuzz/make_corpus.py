@@ -390,6 +390,7 @@ def latency():
 
 def seeds():
     yield from (("wire/" + name, frame) for name, frame in FRAMES.items())
+    yield from (("edit/" + name, b"\x0f" + frame) for name, frame in FRAMES.items())
     yield from (("wire/link_" + name, frame) for name, frame in linked())
     yield from (("encap/" + name, frame) for name, frame in make_tunnels.frames() if not name.endswith(("4_over_4", "6_over_6")) and
                 ("_in_" not in name or name.startswith("gtp_extension")))

@@ -277,6 +277,39 @@ static void each_record_ends_in_one_counter(void)
 	CU_ASSERT_EQUAL(port.n, 0);
 }
 
+static void tag_last_frame(uint32_t bytes)
+{
+	memcpy(image + image_bytes - bytes + 2 * TL_ETHER_ADDR_LEN, "\x81\0\0\1\x88\xb5", 6);
+}
+
+static void the_edited_length_decides_whether_a_frame_is_long(void)
+{
+	struct tl_edit edit;
+	const char *path;
+
+	begin_pcap();
+	add_pcap(0, 1, LIMIT, LIMIT);
+	add_pcap(1, 2, LIMIT + 4, LIMIT + 4);
+	tag_last_frame(LIMIT + 4);
+	add_pcap(2, 3, LIMIT + 5, LIMIT + 5);
+	tag_last_frame(LIMIT + 5);
+	path = save_as("tags.pcap");
+	struct tl_replay_cfg cfg = cfg_of(&path, 1);
+	tl_edit_init(&edit);
+	cfg.edit = &edit;
+	CU_ASSERT_EQUAL(tl_edit_set_vlan(&edit, "add:1", &err), 0);
+	play(&cfg, false);
+	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 1);
+	CU_ASSERT_EQUAL(stats.sent_bytes, LIMIT + 4);
+	cfg = cfg_of(&path, 1);
+	cfg.edit = &edit;
+	CU_ASSERT_EQUAL(tl_edit_set_vlan(&edit, "strip", &err), 0);
+	play(&cfg, false);
+	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 2);
+	CU_ASSERT_EQUAL(stats.sent_bytes, 2 * LIMIT);
+	CU_ASSERT_EQUAL(stats.ledger.skipped_long_pkts, 1);
+}
+
 // The reader needs minutes for the rest of the file; the frame must not wait for it.
 static void a_rare_frame_does_not_wait_for_others(void)
 {
@@ -673,6 +706,8 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"files and loops are sent in order, every frame once", files_and_loops_are_sent_in_order},
 		{"each record ends in exactly one counter", each_record_ends_in_one_counter},
+		{"the edited length decides whether a frame is too long",
+			the_edited_length_decides_whether_a_frame_is_long},
 		{"a frame gets to the lcore though nothing to be sent follows it",
 			a_rare_frame_does_not_wait_for_others},
 		{"times that go backward are counted, and sent in the order of the file",

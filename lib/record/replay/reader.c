@@ -59,6 +59,21 @@ static struct rte_mbuf *get_mbuf(struct replay_reader *r)
 	return m;
 }
 
+// Copy the frame with the edits of the run; return its length.
+static uint32_t copy_frame(struct replay_reader *r, const struct tl_pcap_frame *frame, uint8_t *out)
+{
+	uint32_t bytes = frame->cap_bytes;
+
+	if (!r->edits) {
+		memcpy(out, frame->data, bytes);
+		return bytes;
+	}
+	enum tl_edit_result result = tl_edit_copy(&r->edit, frame->data, bytes, out, &bytes);
+	tl_count(&r->edit_malformed_pkts, result == TL_EDIT_MALFORMED);
+	tl_count(&r->edit_unsummed_pkts, result == TL_EDIT_UNSUMMED);
+	return bytes;
+}
+
 static void put(struct replay_reader *r, const struct tl_pcap_frame *frame)
 {
 	struct rte_mbuf *m = get_mbuf(r);
@@ -67,11 +82,10 @@ static void put(struct replay_reader *r, const struct tl_pcap_frame *frame)
 		tl_count(&r->ledger.unsent_pkts, 1);
 		return;
 	}
-	memcpy(rte_pktmbuf_mtod(m, uint8_t *), frame->data, frame->cap_bytes);
-	m->data_len = (uint16_t)frame->cap_bytes;
-	m->pkt_len = frame->cap_bytes;
+	m->pkt_len = copy_frame(r, frame, rte_pktmbuf_mtod(m, uint8_t *));
+	m->data_len = (uint16_t)m->pkt_len;
 	((struct replay_tag *)rte_mbuf_to_priv(m))->due_ns =
-		tl_replay_schedule_next(&r->schedule, frame->ts_ns, frame->cap_bytes);
+		tl_replay_schedule_next(&r->schedule, frame->ts_ns, m->pkt_len);
 	r->batch[r->n_batch++] = m;
 	if (r->n_batch == REPLAY_BATCH)
 		put_batch(r);
@@ -79,9 +93,22 @@ static void put(struct replay_reader *r, const struct tl_pcap_frame *frame)
 
 // ---- frame selection
 
-static bool is_tagged(const struct tl_pcap_frame *frame)
+// Return the frame's type field as it will be sent: behind a tag that is stripped, or of one that is added.
+static uint16_t sent_type(const struct tl_pcap_frame *frame, uint32_t sent_bytes)
 {
-	return ((const struct tl_ether_hdr *)frame->data)->type_be == tl_be16(TL_ETHERTYPE_VLAN);
+	uint32_t at = offsetof(struct tl_ether_hdr, type_be) + (sent_bytes < frame->cap_bytes ? TL_VLAN_LEN : 0);
+
+	return sent_bytes > frame->cap_bytes ? TL_ETHERTYPE_VLAN
+					     : (uint16_t)(frame->data[at] << 8 | frame->data[at + 1]);
+}
+
+static bool is_long(const struct replay_reader *r, const struct tl_pcap_frame *frame)
+{
+	uint32_t bytes = r->edits ? tl_edit_copied_bytes(&r->edit, frame->data, frame->cap_bytes) : frame->cap_bytes;
+
+	if (TL_LIKELY(bytes <= r->cfg->frame_limit))
+		return false;
+	return bytes > r->cfg->frame_limit + TL_VLAN_LEN || sent_type(frame, bytes) != TL_ETHERTYPE_VLAN;
 }
 
 // Return the counter for a frame that is not to be sent; NULL: it is to be sent.
@@ -98,7 +125,7 @@ static uint64_t *refusal(struct replay_reader *r, const struct tl_pcap_frame *fr
 		return &ledger->skipped_truncated_pkts;
 	if (frame->cap_bytes < TL_ETHER_LEN)
 		return &ledger->skipped_short_pkts;
-	if (frame->cap_bytes > r->cfg->frame_limit + (is_tagged(frame) ? TL_VLAN_LEN : 0))
+	if (is_long(r, frame))
 		return &ledger->skipped_long_pkts;
 	return NULL;
 }
@@ -162,6 +189,7 @@ void *replay_reader_main(void *reader)
 
 	tl_guard_thread(TL_GUARD_FILES, "tl-replay");
 	while (r->loops_read < r->cfg->loops && !is_stopped(r)) {
+		tl_edit_set_loop(&r->edit, r->loops_read);
 		read_loop(r);
 		tl_count(&r->loops_read, !is_stopped(r));
 	}

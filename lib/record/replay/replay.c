@@ -99,6 +99,9 @@ static void fill(struct tl_replay *r)
 	r->reader.pool = r->pool;
 	r->reader.stop = &r->stop;
 	tl_replay_schedule_init(&r->reader.schedule, &r->cfg.pacing);
+	r->reader.edits = r->cfg.edit != NULL && tl_edit_is_set(r->cfg.edit);
+	if (r->reader.edits)
+		r->reader.edit = *r->cfg.edit;
 	r->sender.ring = r->ring;
 	r->sender.txq = r->cfg.txq;
 	r->sender.stop = &r->stop;
@@ -290,6 +293,8 @@ void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *ou
 		.late_pkts = tl_count_read(&s->late_pkts),
 		.reader_late_pkts = tl_count_read(&s->reader_late_pkts),
 		.reader_late_times = tl_count_read(&s->reader_late_times),
+		.edit_malformed_pkts = tl_count_read(&r->edit_malformed_pkts),
+		.edit_unsummed_pkts = tl_count_read(&r->edit_unsummed_pkts),
 		.backward_pkts = tl_count_read(&r->schedule.backward_pkts),
 		.rebased_files = tl_count_read(&r->schedule.rebased_files),
 		.shortened_gaps = tl_count_read(&r->schedule.shortened_gaps),

@@ -53,6 +53,9 @@ struct replay_reader {
 	pthread_t thread;
 	bool started;
 	struct tl_replay_schedule schedule;
+	struct tl_edit edit; // of the current loop
+	bool edits;
+	uint64_t edit_malformed_pkts, edit_unsummed_pkts;
 	struct replay_damages damages;
 	struct rte_mbuf *batch[REPLAY_BATCH];
 	unsigned n_batch;

@@ -18,6 +18,7 @@
 
 #include <tl_base.h>
 #include <tl_clock.h>
+#include <tl_edit.h>
 #include <tl_err.h>
 #include <tl_hist.h>
 #include <tl_port.h>
@@ -32,6 +33,7 @@ struct tl_replay_cfg {
 	uint64_t loops; // number of passes over all files, at least 1
 	struct tl_replay_pacing pacing;
 	const struct tl_filter *filter; // frames to send; NULL: all. Borrowed until destroy
+	const struct tl_edit *edit;	// made in the frames sent, after the filter; NULL: none. Copied by create
 	struct tl_txq *txq;		// borrowed until destroy; with no other user
 	struct tl_clock *clock;		// borrowed until destroy; disciplined only by tl_replay_discipline()
 	uint32_t frame_limit;		// longest frame of the port: tl_port_frame_limit()
@@ -70,10 +72,12 @@ struct tl_replay_damage {
 
 struct tl_replay_stats {
 	struct tl_replay_ledger ledger;
-	uint64_t sent_bytes;	    // without FCS
-	uint64_t late_pkts;	    // part of sent_pkts: handed to the driver more than cfg.late_ns after due time
-	uint64_t reader_late_pkts;  // part of sent_pkts: read after their due time
-	uint64_t reader_late_times; // number of times the lcore waited for the reader
+	uint64_t sent_bytes;	      // without FCS
+	uint64_t late_pkts;	      // part of sent_pkts: handed to the driver more than cfg.late_ns after due time
+	uint64_t reader_late_pkts;    // part of sent_pkts: read after their due time
+	uint64_t reader_late_times;   // number of times the lcore waited for the reader
+	uint64_t edit_malformed_pkts; // sent with their addresses: see enum tl_edit_result
+	uint64_t edit_unsummed_pkts;  // sent with an L4 checksum that could not be updated
 	uint64_t backward_pkts, rebased_files, shortened_gaps; // see tl_replay_schedule.h
 	uint64_t loops_read, files_read;		       // files: sum over all loops
 	uint64_t damages;				       // files that ended damaged, sum over all loops

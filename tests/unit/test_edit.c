@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Edits of frames built here, each in a heap block of its exact size so that the sanitizer sees every byte too many.
+// Sums are computed anew for the judgement: the edit only updates them.
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <tl_edit.h>
+#include <tl_err.h>
+#include <tl_test.h>
+
+#define FRAME_MAX 256
+
+static struct tl_edit edit;
+static struct tl_err err;
+
+// ---- frames
+
+static uint8_t frame[FRAME_MAX], got[FRAME_MAX + TL_EDIT_GROWTH];
+static uint32_t bytes, got_bytes;
+
+static void put(const void *data, uint32_t len)
+{
+	memcpy(frame + bytes, data, len);
+	bytes += len;
+}
+
+static void put16(uint16_t value)
+{
+	value = tl_be16(value);
+	put(&value, 2);
+}
+
+static void begin(uint16_t type)
+{
+	bytes = 0;
+	put("\x02\0\0\0\0\x0b\x02\0\0\0\0\x0a", 12);
+	put16(type);
+}
+
+static void ipv4(const char *src, const char *dst, uint8_t proto, uint16_t payload, uint16_t frag)
+{
+	uint32_t ends[2];
+
+	CU_ASSERT_EQUAL_FATAL(tl_parse_ipv4(src, &ends[0]) | tl_parse_ipv4(dst, &ends[1]), 0);
+	struct tl_ipv4_hdr ip = {.version_ihl = 0x45,
+		.tos = 0x03,
+		.total_len_be = tl_be16(TL_IPV4_LEN + payload),
+		.frag_be = tl_be16(frag),
+		.ttl = 64,
+		.proto = proto,
+		.src_be = ends[0],
+		.dst_be = ends[1]};
+	tl_wire_ipv4_finish(&ip);
+	put(&ip, sizeof(ip));
+}
+
+static void ipv6(const char *src, const char *dst, uint8_t next, uint16_t payload)
+{
+	struct tl_ipv6_hdr ip = {.version_be = tl_be32(6u << 28 | 0x12345),
+		.payload_len_be = tl_be16(payload),
+		.next = next,
+		.hop_limit = 64};
+
+	CU_ASSERT_EQUAL_FATAL(tl_parse_ipv6(src, &ip.src) | tl_parse_ipv6(dst, &ip.dst), 0);
+	put(&ip, sizeof(ip));
+}
+
+static void udp(uint16_t src, uint16_t dst, uint16_t payload)
+{
+	put16(src);
+	put16(dst);
+	put16(TL_UDP_LEN + payload);
+	put16(0);
+	for (uint16_t i = 0; i < payload; i++)
+		put(&(uint8_t){(uint8_t)i}, 1);
+}
+
+static uint16_t load16(const uint8_t *at)
+{
+	uint16_t value;
+
+	memcpy(&value, at, 2);
+	return value;
+}
+
+static uint32_t load32(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, 4);
+	return value;
+}
+
+// Sum of an L4 header and payload with its pseudo-header, 0: right.
+static uint16_t l4_sum(const uint8_t *ip, const uint8_t *l4, uint8_t proto, uint32_t len)
+{
+	uint32_t sum;
+
+	if (ip[0] >> 4 == 4)
+		sum = tl_cksum_pseudo(load32(ip + 12), load32(ip + 16), proto, (uint16_t)len);
+	else
+		sum = tl_cksum_pseudo6((const void *)(ip + 8), (const void *)(ip + 24), proto, len);
+	return tl_cksum_finish(tl_cksum_add(sum, l4, len));
+}
+
+static void sign(uint32_t ip_at, uint32_t l4_at, uint8_t proto, uint32_t sum_at, uint32_t len)
+{
+	uint16_t sum = l4_sum(frame + ip_at, frame + l4_at, proto, len);
+
+	memcpy(frame + l4_at + sum_at, &sum, 2);
+}
+
+static enum tl_edit_result run(void)
+{
+	uint8_t *in = malloc(bytes), *out = malloc(bytes + TL_EDIT_GROWTH);
+
+	memcpy(in, frame, bytes);
+	enum tl_edit_result result = tl_edit_copy(&edit, in, bytes, out, &got_bytes);
+	CU_ASSERT_EQUAL(got_bytes, tl_edit_copied_bytes(&edit, in, bytes));
+	CU_ASSERT_EQUAL(memcmp(in, frame, bytes), 0);
+	memcpy(got, out, got_bytes);
+	free(in);
+	free(out);
+	return result;
+}
+
+static void begin_maps(void)
+{
+	tl_edit_init(&edit);
+	CU_ASSERT_EQUAL_FATAL(tl_edit_add_map(&edit, "10.1.0.0/16=192.0.2.0/24", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_edit_add_map(&edit, "10.0.0.0/8=172.16.0.0/12", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_edit_add_map(&edit, "2001:db8::/32=fd00:1::/33", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_edit_add_ports(&edit, "5000-5099=6000", &err), 0);
+}
+
+static void expect_ipv4(const uint8_t *ip, const char *src, const char *dst)
+{
+	char text[2][TL_IPV4_TEXT];
+
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv4(load32(ip + 12), text[0]), src);
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv4(load32(ip + 16), text[1]), dst);
+	CU_ASSERT_EQUAL(tl_cksum_finish(tl_cksum_add(0, ip, TL_IPV4_LEN)), 0);
+}
+
+static void expect_ipv6(const uint8_t *ip, const char *src, const char *dst)
+{
+	char text[2][TL_IPV6_TEXT];
+
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv6((const void *)(ip + 8), text[0]), src);
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv6((const void *)(ip + 24), text[1]), dst);
+}
+
+// ---- addresses and ports
+
+static void the_first_map_that_matches_replaces_the_prefix(void)
+{
+	begin_maps();
+	begin(TL_ETHERTYPE_IPV4);
+	ipv4("10.1.2.3", "10.15.2.3", TL_IPPROTO_UDP, 12, 0);
+	udp(5099, 5100, 4);
+	sign(14, 34, TL_IPPROTO_UDP, 6, 12);
+	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+	expect_ipv4(got + 14, "192.0.2.3", "172.31.2.3");
+	CU_ASSERT_EQUAL(load16(got + 34), tl_be16(6099));
+	CU_ASSERT_EQUAL(load16(got + 36), tl_be16(5100));
+	CU_ASSERT_EQUAL(l4_sum(got + 14, got + 34, TL_IPPROTO_UDP, 12), 0);
+	CU_ASSERT_EQUAL(memcmp(got + 42, frame + 42, 4), 0);
+}
+
+static void a_wrong_sum_stays_as_wrong_and_none_stays_none(void)
+{
+	begin_maps();
+	begin(TL_ETHERTYPE_IPV4);
+	ipv4("10.1.2.3", "10.15.2.3", TL_IPPROTO_UDP, 12, 0);
+	udp(5099, 5100, 4);
+	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+	CU_ASSERT_EQUAL(load16(got + 40), 0);
+	sign(14, 34, TL_IPPROTO_UDP, 6, 12);
+	frame[40] ^= 0x12;
+	uint16_t wrong = l4_sum(frame + 14, frame + 34, TL_IPPROTO_UDP, 12);
+	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+	CU_ASSERT_EQUAL(l4_sum(got + 14, got + 34, TL_IPPROTO_UDP, 12), wrong);
+}
+
+// RFC 768: a computed sum of 0 is sent as all ones.
+static void a_udp_sum_never_becomes_none(void)
+{
+	tl_edit_init(&edit);
+	for (uint32_t to = 0; to < 0x10000; to++) {
+		begin(TL_ETHERTYPE_IPV4);
+		ipv4("10.1.2.3", "10.15.2.3", TL_IPPROTO_UDP, 12, 0);
+		udp(1, 2, 4);
+		sign(14, 34, TL_IPPROTO_UDP, 6, 12);
+		edit.n_ports = 1;
+		edit.ports[0] = (struct tl_edit_ports){.first = 1, .last = 1, .to = (uint16_t)to};
+		(void)run();
+		if (load16(got + 40) == 0 || l4_sum(got + 14, got + 34, TL_IPPROTO_UDP, 12) != 0)
+			CU_FAIL_FATAL("a wrong sum");
+	}
+}
+
+static void of_fragments_the_first_has_ports_and_the_sum(void)
+{
+	begin_maps();
+	begin(TL_ETHERTYPE_IPV4);
+	ipv4("10.1.2.3", "10.15.2.3", TL_IPPROTO_UDP, 16, 0);
+	udp(5000, 5100, 8);
+	sign(14, 34, TL_IPPROTO_UDP, 6, 16);
+	run();
+	uint16_t whole_sum = load16(got + 40);
+	struct tl_ipv4_hdr *ip = (void *)(frame + 14);
+	ip->frag_be = tl_be16(0x2000);
+	ip->cksum_be = 0;
+	tl_wire_ipv4_finish(ip);
+	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+	expect_ipv4(got + 14, "192.0.2.3", "172.31.2.3");
+	CU_ASSERT_EQUAL(load16(got + 34), tl_be16(6000));
+	CU_ASSERT_EQUAL(load16(got + 40), whole_sum);
+	ip->frag_be = tl_be16(0x0001);
+	ip->cksum_be = 0;
+	tl_wire_ipv4_finish(ip);
+	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+	expect_ipv4(got + 14, "192.0.2.3", "172.31.2.3");
+	CU_ASSERT_EQUAL(memcmp(got + 34, frame + 34, 16), 0);
+}
+
+static void a_sum_beyond_the_end_is_reported(void)
+{
+	begin_maps();
+	begin(TL_ETHERTYPE_IPV4);
+	ipv4("10.1.2.3", "10.15.2.3", TL_IPPROTO_TCP, 20, 0);
+	udp(5000, 5100, 8); // 16 bytes: the sum of TCP would follow
+	CU_ASSERT_EQUAL(run(), TL_EDIT_UNSUMMED);
+	expect_ipv4(got + 14, "192.0.2.3", "172.31.2.3");
+	put16(0);
+	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+}
+
+static void extension_headers_are_skipped(void)
+{
+	static const uint8_t hop[8] = {TL_IP6_ROUTING}, fragment[8] = {TL_IPPROTO_UDP, 0, 0, 1};
+	uint8_t routing[24] = {TL_IP6_FRAGMENT, 2, 3, 0};
+
+	begin_maps();
+	for (unsigned left = 0; left < 2; left++) {
+		begin(TL_ETHERTYPE_IPV6);
+		ipv6("2001:db8:8000::1", "2001:db8::2", TL_IP6_HOP_BY_HOP, 52);
+		put(hop, sizeof(hop));
+		routing[3] = (uint8_t)left;
+		put(routing, sizeof(routing));
+		put(fragment, sizeof(fragment));
+		udp(5000, 53, 4);
+		uint32_t at = 14 + 40 + 40;
+		sign(14, at, TL_IPPROTO_UDP, 6, 12);
+		CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+		expect_ipv6(got + 14, "fd00:1::1", "fd00:1::2");
+		CU_ASSERT_EQUAL(load16(got + at), tl_be16(6000));
+		// With segments left the sum covers another destination, which stays.
+		CU_ASSERT_EQUAL(l4_sum(got + 14, got + at, TL_IPPROTO_UDP, 12) == 0, left == 0);
+		memcpy(got + 14 + 24, frame + 14 + 24, 16);
+		CU_ASSERT_EQUAL(l4_sum(got + 14, got + at, TL_IPPROTO_UDP, 12) == 0, left == 1);
+	}
+}
+
+static void a_later_ipv6_fragment_has_no_ports(void)
+{
+	static const uint8_t fragment[8] = {TL_IPPROTO_UDP, 0, 0, 8};
+
+	begin_maps();
+	begin(TL_ETHERTYPE_IPV6);
+	ipv6("2001:db8::1", "2001:db8::2", TL_IP6_FRAGMENT, 20);
+	put(fragment, sizeof(fragment));
+	udp(5000, 5001, 4);
+	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+	expect_ipv6(got + 14, "fd00:1::1", "fd00:1::2");
+	CU_ASSERT_EQUAL(memcmp(got + 62, frame + 62, 12), 0);
+}
+
+// ---- other places of addresses
+
+static void an_icmp_error_quotes_the_edited_packet(void)
+{
+	begin_maps();
+	begin(TL_ETHERTYPE_IPV4);
+	ipv4("10.2.0.1", "10.1.2.3", TL_IPPROTO_ICMP, 8 + 20 + 12, 0);
+	put("\x05\x01\0\0\x0a\x01\x02\x09", 8); // a redirect to 10.1.2.9
+	ipv4("10.1.2.3", "10.15.2.3", TL_IPPROTO_UDP, 12, 0);
+	udp(5001, 53, 4);
+	sign(42, 62, TL_IPPROTO_UDP, 6, 12);
+	uint16_t sum = tl_cksum_finish(tl_cksum_add(0, frame + 34, 40));
+	memcpy(frame + 36, &sum, 2);
+	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+	expect_ipv4(got + 14, "172.18.0.1", "192.0.2.3");
+	expect_ipv4(got + 42, "192.0.2.3", "172.31.2.3");
+	CU_ASSERT_EQUAL(memcmp(got + 38, "\xc0\0\x02\x09", 4), 0);
+	CU_ASSERT_EQUAL(load16(got + 62), tl_be16(6001));
+	CU_ASSERT_EQUAL(l4_sum(got + 42, got + 62, TL_IPPROTO_UDP, 12), 0);
+	CU_ASSERT_EQUAL(tl_cksum_finish(tl_cksum_add(0, got + 34, 40)), 0);
+	frame[34] = 8; // an echo request with the same payload
+	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+	CU_ASSERT_EQUAL(memcmp(got + 34, frame + 34, 40), 0);
+}
+
+static void icmpv6_errors_and_neighbour_discovery_are_edited(void)
+{
+	begin_maps();
+	begin(TL_ETHERTYPE_IPV6);
+	ipv6("2001:db8::9", "2001:db8::1", TL_IPPROTO_ICMP6, 8 + 40 + 12);
+	put("\x02\0\0\0\0\0\x05\0", 8);
+	ipv6("2001:db8::1", "2001:db8::2", TL_IPPROTO_UDP, 12);
+	udp(5000, 53, 4);
+	sign(62, 102, TL_IPPROTO_UDP, 6, 12);
+	sign(14, 54, TL_IPPROTO_ICMP6, 2, 60);
+	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+	expect_ipv6(got + 62, "fd00:1::1", "fd00:1::2");
+	CU_ASSERT_EQUAL(l4_sum(got + 62, got + 102, TL_IPPROTO_UDP, 12), 0);
+	CU_ASSERT_EQUAL(l4_sum(got + 14, got + 54, TL_IPPROTO_ICMP6, 60), 0);
+	begin(TL_ETHERTYPE_IPV6);
+	ipv6("fe80::1", "ff02::1", TL_IPPROTO_ICMP6, 24);
+	put("\x88\0\0\0\0\0\0\0\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x07", 24);
+	sign(14, 54, TL_IPPROTO_ICMP6, 2, 24);
+	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+	CU_ASSERT_EQUAL(memcmp(got + 62, "\xfd\0\0\1\0", 5), 0);
+	CU_ASSERT_EQUAL(l4_sum(got + 14, got + 54, TL_IPPROTO_ICMP6, 24), 0);
+}
+
+static void addresses_in_arp_are_edited(void)
+{
+	begin_maps();
+	begin(TL_ETHERTYPE_ARP);
+	put("\0\1\x08\0\6\4\0\1\x02\0\0\0\0\x0a\x0a\1\2\3\0\0\0\0\0\0\x0a\x0f\2\3", 28);
+	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+	CU_ASSERT_EQUAL(memcmp(got + 28, "\xc0\0\2\3\0\0\0\0\0\0\xac\x1f\2\3", 14), 0);
+	bytes--;
+	CU_ASSERT_EQUAL(run(), TL_EDIT_MALFORMED);
+}
+
+static void each_header_is_read_only_if_it_is_whole(void)
+{
+	begin_maps();
+	begin(TL_ETHERTYPE_IPV4);
+	ipv4("10.2.0.1", "10.1.2.3", TL_IPPROTO_ICMP, 8 + 20 + 12, 0);
+	put("\x03\x01\0\0\0\0\0\0", 8);
+	ipv4("10.1.2.3", "10.15.2.3", TL_IPPROTO_UDP, 12, 0);
+	udp(5001, 53, 4);
+	for (; bytes > TL_ETHER_LEN; bytes--)
+		CU_ASSERT_EQUAL(run() == TL_EDIT_MALFORMED, bytes < 34);
+	begin(TL_ETHERTYPE_IPV4);
+	ipv4("10.2.0.1", "10.1.2.3", TL_IPPROTO_UDP, 0, 0);
+	frame[14] = 0x46; // options that are not there
+	CU_ASSERT_EQUAL(run(), TL_EDIT_MALFORMED);
+}
+
+// ---- VLAN, MAC, TTL, DSCP
+
+static void a_tag_is_added_rewritten_and_stripped(void)
+{
+	begin_maps();
+	begin(TL_ETHERTYPE_IPV4);
+	ipv4("10.1.2.3", "10.15.2.3", TL_IPPROTO_TCP, 0, 0);
+	CU_ASSERT_EQUAL(tl_edit_set_vlan(&edit, "set:7", &err), 0);
+	run();
+	CU_ASSERT_EQUAL(got_bytes, 34);
+	CU_ASSERT_EQUAL(tl_edit_set_vlan(&edit, "add:100", &err), 0);
+	run();
+	CU_ASSERT_EQUAL(got_bytes, 38);
+	CU_ASSERT_EQUAL(memcmp(got, frame, 12), 0);
+	CU_ASSERT_EQUAL(memcmp(got + 12, "\x81\0\0\x64\x08\0", 6), 0);
+	expect_ipv4(got + 18, "192.0.2.3", "172.31.2.3");
+	memcpy(frame, got, bytes = got_bytes);
+	frame[14] = 0xb0; // priority 5, drop eligible
+	CU_ASSERT_EQUAL(tl_edit_set_vlan(&edit, "set:4094", &err), 0);
+	run();
+	CU_ASSERT_EQUAL(memcmp(got + 12, "\x81\0\xbf\xfe\x08\0", 6), 0);
+	CU_ASSERT_EQUAL(tl_edit_set_vlan(&edit, "strip", &err), 0);
+	run();
+	CU_ASSERT_EQUAL(got_bytes, 34);
+	CU_ASSERT_EQUAL(load16(got + 12), tl_be16(TL_ETHERTYPE_IPV4));
+	bytes = 17; // half a tag
+	run();
+	CU_ASSERT_EQUAL(got_bytes, 17);
+}
+
+static void ttl_dscp_and_mac_addresses_are_set(void)
+{
+	tl_edit_init(&edit);
+	CU_ASSERT_FALSE(tl_edit_is_set(&edit));
+	edit.ttl = 255;
+	edit.dscp = 46;
+	edit.set_src_mac = edit.set_dst_mac = true;
+	CU_ASSERT_EQUAL(
+		tl_parse_mac("02:00:00:00:01:01", edit.src_mac) | tl_parse_mac("02:00:00:00:01:02", edit.dst_mac), 0);
+	CU_ASSERT_TRUE(tl_edit_is_set(&edit));
+	begin(TL_ETHERTYPE_IPV4);
+	ipv4("10.1.2.3", "10.15.2.3", TL_IPPROTO_UDP, 12, 0);
+	udp(5099, 5100, 4);
+	run();
+	CU_ASSERT_EQUAL(memcmp(got, "\x02\0\0\0\1\2\x02\0\0\0\1\1", 12), 0);
+	CU_ASSERT_EQUAL(got[15], 46 << 2 | 3);
+	CU_ASSERT_EQUAL(got[22], 255);
+	expect_ipv4(got + 14, "10.1.2.3", "10.15.2.3");
+	begin(TL_ETHERTYPE_IPV6);
+	ipv6("2001:db8::1", "2001:db8::2", TL_IP6_NO_NEXT, 0);
+	run();
+	CU_ASSERT_EQUAL(memcmp(got + 14, "\x6b\x81\x23\x45", 4), 0);
+	CU_ASSERT_EQUAL(got[21], 255);
+}
+
+// ---- increments
+
+static void an_increment_wraps_within_its_range(void)
+{
+	begin_maps();
+	CU_ASSERT_EQUAL(tl_edit_add_step(&edit, "192.0.2.0/24+100", &err), 0);
+	CU_ASSERT_EQUAL(tl_edit_add_step(&edit, "5100-5109+7", &err), 0);
+	begin(TL_ETHERTYPE_IPV4);
+	ipv4("10.1.2.3", "10.15.2.3", TL_IPPROTO_UDP, 12, 0);
+	udp(5109, 5100, 4);
+	sign(14, 34, TL_IPPROTO_UDP, 6, 12);
+	tl_edit_set_loop(&edit, 3);
+	run();
+	expect_ipv4(got + 14, "192.0.2.47", "172.31.2.3"); // 3 + 300 - 256
+	CU_ASSERT_EQUAL(load16(got + 34), tl_be16(5100));  // 9 + 21 - 30
+	CU_ASSERT_EQUAL(load16(got + 36), tl_be16(5101));
+	CU_ASSERT_EQUAL(l4_sum(got + 14, got + 34, TL_IPPROTO_UDP, 12), 0);
+	tl_edit_set_loop(&edit, 0);
+	run();
+	expect_ipv4(got + 14, "192.0.2.3", "172.31.2.3");
+}
+
+// ---- texts
+
+static void refuses(int (*add)(struct tl_edit *, const char *, struct tl_err *), const char *text, const char *cause)
+{
+	err.text[0] = '\0';
+	CU_ASSERT_EQUAL(add(&edit, text, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cause));
+}
+
+static void wrong_texts_are_refused_with_their_cause(void)
+{
+	tl_edit_init(&edit);
+	refuses(tl_edit_add_map, "10.0.0.0/8", "no map such as");
+	refuses(tl_edit_add_map, "10.0.0.0/8=", "no map such as");
+	refuses(tl_edit_add_map, "10.0.0.0=10.1.0.0/16", "10.0.0.0: no prefix");
+	refuses(tl_edit_add_map, "10.0.0.0/33=10.1.0.0/16", "10.0.0.0/33: no prefix");
+	refuses(tl_edit_add_map, "10.0.0.0/8=10.1.0.0/8", "10.1.0.0/8: the address has bits beyond the prefix");
+	refuses(tl_edit_add_map, "10.0.0.0/8=2001:db8::/32", "one prefix is IPv4");
+	CU_ASSERT_EQUAL(tl_edit_add_map(&edit, "10.0.0.0/8=11.0.0.0/8", &err), 0);
+	refuses(tl_edit_add_map, "10.1.0.0/16=12.1.0.0/16", "an earlier map covers");
+	for (unsigned i = 1; i < TL_EDIT_MAPS_MAX; i++)
+		edit.maps[edit.n_maps++] =
+			(struct tl_edit_map){.from = {.six = true, .mask = ~(tl_edit_addr)0, .bits = 128}};
+	refuses(tl_edit_add_map, "12.1.0.0/16=12.2.0.0/16", "64 maps already");
+	refuses(tl_edit_add_ports, "80", "no map such as");
+	refuses(tl_edit_add_ports, "80=x", "no map such as");
+	refuses(tl_edit_add_ports, "90-80=1", "90-80: no port or ports");
+	refuses(tl_edit_add_ports, "65536=1", "no port or ports");
+	refuses(tl_edit_add_ports, "1-2=65535", "beyond 65535");
+	CU_ASSERT_EQUAL(tl_edit_add_ports(&edit, "1-10=65526", &err), 0);
+	refuses(tl_edit_add_ports, "10=1", "an earlier map covers");
+	refuses(tl_edit_add_step, "10.0.0.0/8", "no increment such as");
+	refuses(tl_edit_add_step, "10.0.0.0/8+0", "no increment such as");
+	refuses(tl_edit_add_step, "10.0.0.1/8+1", "bits beyond");
+	refuses(tl_edit_set_vlan, "add:4095", "no VLAN edit");
+	refuses(tl_edit_set_vlan, "drop", "no VLAN edit");
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"the first map that matches replaces the prefix", the_first_map_that_matches_replaces_the_prefix},
+		{"a wrong sum stays as wrong as it was, and none stays none",
+			a_wrong_sum_stays_as_wrong_and_none_stays_none},
+		{"a UDP sum is updated for every change, and never becomes none", a_udp_sum_never_becomes_none},
+		{"of IPv4 fragments only the first has ports and the sum",
+			of_fragments_the_first_has_ports_and_the_sum},
+		{"an L4 sum beyond the end of the frame is reported", a_sum_beyond_the_end_is_reported},
+		{"IPv6 extension headers are skipped, with the destination of the sum in mind",
+			extension_headers_are_skipped},
+		{"a later IPv6 fragment has no ports", a_later_ipv6_fragment_has_no_ports},
+		{"an ICMP error quotes the edited packet", an_icmp_error_quotes_the_edited_packet},
+		{"ICMPv6 errors and neighbour discovery are edited", icmpv6_errors_and_neighbour_discovery_are_edited},
+		{"addresses in ARP are edited", addresses_in_arp_are_edited},
+		{"a header is read only if it is whole", each_header_is_read_only_if_it_is_whole},
+		{"a VLAN tag is added, rewritten and stripped", a_tag_is_added_rewritten_and_stripped},
+		{"TTL, DSCP and MAC addresses are set", ttl_dscp_and_mac_addresses_are_set},
+		{"an increment wraps within its range", an_increment_wraps_within_its_range},
+		{"wrong texts are refused with their cause", wrong_texts_are_refused_with_their_cause},
+	};
+
+	return tl_test_main("edit", tests, TL_ARRAY_LEN(tests));
+}
