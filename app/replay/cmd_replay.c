@@ -30,6 +30,9 @@ static const struct tl_option options[] = {
 	{"start-at", 0, "TIME", "send the first frame then", 'S'},
 	{"max-late", 0, "TIME", "fail if a frame was handed to the driver later than this after it was due", 'M'},
 	{"mtu", 0, "BYTES", "of a PCI or virtual device, 576 to 9600 (default 1500); an interface has its own", 'm'},
+	{"mtu-action", 0, "ACTION",
+		"of frames above the MTU: drop (default), cut, or fragment (IPv4 without DF, others are dropped)", 'a',
+		.choices = "drop cut fragment"},
 	{"lcore", 0, "CPU", "send from this CPU (default: an isolated one, or another than the first)", 'c'},
 	{.help = "Edits of the frames sent"},
 	{"map", 0, "FROM=TO",
@@ -113,6 +116,20 @@ static const char *set_start(struct tl_replay_args *a, const char *value)
 	return a->start_ns > a->now_ns ? NULL : "--start-at is past";
 }
 
+static const char *set_mtu_action(struct tl_replay_args *a, const char *value)
+{
+	static const char *const names[] = {
+		[TL_REPLAY_MTU_DROP] = "drop", [TL_REPLAY_MTU_CUT] = "cut", [TL_REPLAY_MTU_FRAGMENT] = "fragment"};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(names); i++) {
+		if (strcmp(value, names[i]) != 0)
+			continue;
+		a->mtu_action = (enum tl_replay_mtu)i;
+		return NULL;
+	}
+	return "--mtu-action takes drop, cut or fragment";
+}
+
 static const char *set_number(const char *value, uint64_t min, uint64_t max, int *out, const char *wrong)
 {
 	uint64_t number;
@@ -179,6 +196,8 @@ static const char *set(void *ctx, int id, const char *value)
 		return tl_parse_u64(value, 576, 9600, &a->mtu) == 0 ? NULL : "--mtu takes 576 to 9600";
 	case 'c':
 		return tl_parse_u64(value, 0, 1023, &a->lcore) == 0 ? NULL : "--lcore takes a CPU from 0 to 1023";
+	case 'a':
+		return set_mtu_action(a, value);
 	case 't':
 		a->take = true;
 		return NULL;

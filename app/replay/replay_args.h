@@ -23,6 +23,7 @@ struct tl_replay_args {
 	const char *device;
 	struct tl_replay_pacing pacing;
 	struct tl_edit edit;
+	enum tl_replay_mtu mtu_action;
 	struct tl_err wrong; // text of the last error
 	const char *rate;    // NULL: no --rate; a share needs the line rate of the port
 	uint64_t loops;

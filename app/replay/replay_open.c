@@ -92,6 +92,7 @@ static void plan_replay(struct tl_replay_session *s, uint32_t frame_limit)
 		.n_paths = args->n_paths,
 		.loops = args->loops,
 		.pacing = args->pacing,
+		.mtu_action = args->mtu_action,
 		.frame_limit = frame_limit,
 		.ahead_pkts = frames_ahead(frame_limit),
 		.held_pkts = tl_port_tx_descriptors(&s->port_cfg),

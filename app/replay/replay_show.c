@@ -131,6 +131,8 @@ json_t *tl_replay_json(const struct tl_replay_results *results)
 	json_object_set_new(json, "stopped", json_boolean(results->stopped));
 	put_ledger(results, json);
 	put_time(results, json);
+	json_object_set_new(json, "cut_pkts", number(s->cut_pkts));
+	json_object_set_new(json, "fragmented_pkts", number(s->fragmented_pkts));
 	json_object_set_new(json, "edit_malformed_pkts", number(s->edit_malformed_pkts));
 	json_object_set_new(json, "edit_unsummed_pkts", number(s->edit_unsummed_pkts));
 	json_object_set_new(json, "backward_pkts", number(s->backward_pkts));
@@ -151,11 +153,11 @@ static void print_ledger(const struct tl_replay_results *r, FILE *out)
 
 	tl_replay_ledger_rows(&r->stats.ledger, rows);
 	for (size_t i = 0; i < TL_REPLAY_COUNTERS; i++)
-		if (rows[i].value != 0 || i < 2)
+		if (rows[i].value != 0 || i == 0 || i == TL_REPLAY_WHOLES)
 			fprintf(out, "%s%-22s %12" PRIu64 "\n",
-				i == 0	 ? ""
-				: i == 1 ? "= "
-					 : "+ ",
+				i == 0			? ""
+				: i == TL_REPLAY_WHOLES ? "= "
+							: "+ ",
 				rows[i].name, rows[i].value);
 	fprintf(out, "the ledger %s\n", tl_replay_ledger_ok(&r->stats.ledger) ? "adds up" : "DOES NOT ADD UP");
 	if (r->hw_known)
@@ -183,7 +185,8 @@ static void print_lateness(const struct tl_replay_results *r, FILE *out)
 static void print_notes(const struct tl_replay_results *r, FILE *out)
 {
 	const struct tl_replay_stats *s = &r->stats;
-	const struct tl_counter notes[] = {
+	const struct tl_counter notes[] = {{"frames cut to the MTU", s->cut_pkts},
+		{"frames fragmented", s->fragmented_pkts},
 		{"frames sent with unedited addresses: malformed headers", s->edit_malformed_pkts},
 		{"edited frames whose L4 checksum is beyond their end", s->edit_unsummed_pkts},
 		{"frames read after they were due", s->reader_late_pkts},

@@ -49,6 +49,24 @@ loops_increment() {
 		"192.0.2.1 4000,192.0.2.0 4004,192.0.2.1 4008,"
 }
 
+long_frames_are_made_to_fit() {
+	local identity='.ledger_ok and .read_pkts + .added_pkts == .sent_pkts + .skipped_long_pkts'
+	"$LIB/make_pcap.py" long.pcap 400
+	replay long.pcap fits.pcap --mtu 576 --mtu-action fragment
+	check_json "fragments are in the identity" replay.json \
+		"$identity and .fragmented_pkts > 200 and .added_pkts > .fragmented_pkts and .skipped_long_pkts == 0"
+	check_equal "fragments are put together to the payloads that were sent" "$(payloads fits.pcap)" "$(payloads long.pcap)"
+	replay long.pcap cut.pcap --mtu 576 --mtu-action cut
+	check_json "cut frames are counted" replay.json "$identity and .cut_pkts > 200 and .sent_pkts == 400"
+	check_equal "no frame is longer than the port's MTU" \
+		"$(tshark -n -r cut.pcap -Y 'frame.len > 590 or ip.len > 576 or udp.length > 556 or ip.checksum.status == 0' -o ip.check_checksum:TRUE 2>/dev/null)" ""
+}
+
+# payloads FILE: of UDP and TCP, reassembled from fragments.
+payloads() {
+	tshark -n -r "$1" -T fields -e udp.payload -e tcp.payload -Y 'udp or tcp' 2>/dev/null | md5sum
+}
+
 # refused CAUSE ARG...: nothing is sent.
 refused() {
 	local cause=$1
@@ -64,6 +82,8 @@ func_begin
 maps_reach_every_place
 tags_are_edited
 loops_increment
+long_frames_are_made_to_fit
+refused "--mtu-action takes drop, cut or fragment" --mtu-action trim
 refused "10.0.0.1/8: the address has bits beyond the prefix" --map 10.0.0.1/8=11.0.0.0/8
 refused "an earlier map covers all its addresses" --map 10.0.0.0/8=11.0.0.0/8 --map 10.1.0.0/16=12.0.0.0/16
 refused "no map such as 80=8080" --map-port 80

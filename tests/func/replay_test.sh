@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 LIB=$(dirname "$PEER_PY")
-IDENTITY='.ledger_ok and .read_pkts == .sent_pkts + .filtered_pkts + .skipped_linktype_pkts + .skipped_truncated_pkts +
+IDENTITY='.ledger_ok and .read_pkts + .added_pkts == .sent_pkts + .filtered_pkts + .skipped_linktype_pkts + .skipped_truncated_pkts +
 	.skipped_short_pkts + .skipped_long_pkts + .skipped_damaged_pkts + .unsent_pkts + .refused_pkts'
 STATUS=0
 

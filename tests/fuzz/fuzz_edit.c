@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes may be a frame to edit: an edit that swaps two prefixes and two ports, made twice, restores the frame, a
-// checksum that was right stays right and a wrong one wrong; a tag that was added can be stripped. The first byte
-// chooses the other edits.
+// Any bytes may be a frame to edit, cut or fragment: an edit that swaps two prefixes and two ports, made twice,
+// restores the frame, a checksum that was right stays right and a wrong one wrong; a tag that was added can be
+// stripped; fragments fit, and make up the payload. The first byte chooses the other edits.
 
 #include <stdlib.h>
 
 #include <tl_edit.h>
+#include <tl_fit.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -115,6 +116,44 @@ static void check_others(uint8_t choice, const uint8_t *frame, uint32_t len)
 	free(copy(&edit, frame, len, &out_len));
 }
 
+#define FIT_LIMIT 128
+
+static void check_fragments(const uint8_t *frame, uint32_t len)
+{
+	struct tl_fit fit;
+	uint8_t *out = malloc(FIT_LIMIT), *at = NULL;
+	uint32_t n, sum = 0;
+
+	require(out != NULL);
+	bool fits = tl_fit_begin(&fit, frame, len, FIT_LIMIT);
+	uint32_t left = fits ? fit.left : 0;
+	const uint8_t *data = fits ? fit.data : NULL;
+	while (fits && (n = tl_fit_next(&fit, out)) != 0) {
+		at = out + fit.l2_bytes;
+		uint32_t hdr = (at[0] & 0x0fu) * 4;
+		require(n <= FIT_LIMIT && fit.l2_bytes + hdr < n && n - fit.l2_bytes - hdr <= left - sum);
+		require(memcmp(at + hdr, data + sum, n - fit.l2_bytes - hdr) == 0);
+		sum += n - fit.l2_bytes - hdr;
+	}
+	require(sum == left);
+	free(out);
+}
+
+static void check_cut(const uint8_t *frame, uint32_t len)
+{
+	struct tl_pkt before, after;
+	uint8_t *out = malloc(len);
+
+	require(out != NULL);
+	memcpy(out, frame, len);
+	tl_fit_cut(out, len, FIT_LIMIT);
+	tl_wire_parse(frame, len, &before);
+	tl_wire_parse(out, FIT_LIMIT, &after);
+	if ((after.kind == TL_PKT_UDP || after.kind == TL_PKT_TCP) && before.kind == after.kind)
+		require(tl_wire_l4_cksum_ok(frame, &before) == tl_wire_l4_cksum_ok(out, &after));
+	free(out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 1 + TL_ETHER_LEN || size > FRAME_MAX)
@@ -126,6 +165,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_swap(frame, len);
 	check_tag(frame, len);
 	check_others(data[0], frame, len);
+	check_fragments(frame, len);
+	if (len > FIT_LIMIT)
+		check_cut(frame, len);
 	free(frame);
 	return 0;
 }

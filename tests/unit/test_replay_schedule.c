@@ -222,17 +222,19 @@ static void each_counter_is_a_part_of_what_was_read(void)
 
 	CU_ASSERT_EQUAL_FATAL(sizeof(ledger), TL_REPLAY_COUNTERS * sizeof(uint64_t));
 	CU_ASSERT_TRUE(tl_replay_ledger_ok(&ledger));
-	for (size_t i = 1; i < TL_REPLAY_COUNTERS; i++) {
+	for (size_t i = TL_REPLAY_WHOLES; i < TL_REPLAY_COUNTERS; i++) {
 		counters[i] += i;
 		CU_ASSERT_FALSE(tl_replay_ledger_ok(&ledger));
-		ledger.read_pkts += i;
+		*(i % 2 == 0 ? &ledger.read_pkts : &ledger.added_pkts) += i;
 		CU_ASSERT_TRUE(tl_replay_ledger_ok(&ledger));
 	}
 	tl_replay_ledger_rows(&ledger, rows);
 	CU_ASSERT_STRING_EQUAL(rows[0].name, "read_pkts");
-	CU_ASSERT_EQUAL(rows[0].value, 45);
-	CU_ASSERT_STRING_EQUAL(rows[9].name, "refused_pkts");
-	CU_ASSERT_EQUAL(rows[9].value, 9);
+	CU_ASSERT_EQUAL(rows[0].value, 2 + 4 + 6 + 8 + 10);
+	CU_ASSERT_STRING_EQUAL(rows[1].name, "added_pkts");
+	CU_ASSERT_EQUAL(rows[1].value, 3 + 5 + 7 + 9);
+	CU_ASSERT_STRING_EQUAL(rows[10].name, "refused_pkts");
+	CU_ASSERT_EQUAL(rows[10].value, 10);
 }
 
 int main(void)

@@ -1,69 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Edits of a frame in its copy: every header is checked against the captured bytes before it is read.
 
-#include <tl_edit.h>
+#include "edit_priv.h"
 
-#include <string.h>
-
-#define TAGS_MAX 4
-#define ETHERTYPE_QINQ_OLD 0x9100
-#define EXTENSIONS_MAX 8
-#define IPV4_FRAG_OFFSET 0x1fff
-#define IP6_FRAG_OFFSET 0xfff8
-#define ROUTING_LEFT 3
-#define PROTO_DCCP 33
-#define PROTO_AH 51
-#define PROTO_UDPLITE 136
 #define ICMP_REDIRECT 5
 #define ICMP6_ERROR_MAX 127 // RFC 4443, section 2.1
 #define ND_SOLICITATION 135
 #define ND_ADVERTISEMENT 136
 #define ND_REDIRECT 137
-
-static inline uint16_t load16(const uint8_t *p)
-{
-	uint16_t word;
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
-
-static inline uint16_t load_be16(const uint8_t *p)
-{
-	return tl_be16(load16(p));
-}
-
-// ---- changes, and checksums that cover them
-
-// Replace an even number of bytes. Add ~m + m' of each word to the change of the checksums that cover them (RFC 1624).
-static void replace(uint8_t *at, const void *bytes, uint32_t len, uint64_t *change)
-{
-	const uint8_t *from = bytes;
-
-	for (uint32_t i = 0; i < len; i += 2)
-		*change += (uint64_t)(uint16_t)~load16(at + i) + load16(from + i);
-	memcpy(at, from, len);
-}
-
-// True if the change is not zero in one's complement arithmetic.
-static inline bool is_change(uint64_t change)
-{
-	uint16_t complement = tl_cksum_fold(change);
-
-	return complement != 0 && complement != 0xffff;
-}
-
-// Update a checksum field. With a zero that means none (UDP, RFC 768) that stays, and none results.
-static void update(uint8_t *field, uint64_t change, bool zero_is_none)
-{
-	uint16_t sum = load16(field);
-
-	if (!is_change(change) || (zero_is_none && sum == 0))
-		return;
-	sum = tl_cksum_fold(tl_cksum_add64((uint16_t)~sum, change));
-	if (zero_is_none && sum == 0)
-		sum = 0xffff;
-	memcpy(field, &sum, sizeof(sum));
-}
 
 // ---- addresses and ports
 
@@ -122,7 +66,7 @@ static void edit_addr4(const struct tl_edit *e, uint8_t *at, uint64_t *change)
 	memcpy(&addr_be, at, sizeof(addr_be));
 	uint32_t edited_be = tl_be32((uint32_t)edited_addr(e, false, tl_be32(addr_be)));
 	if (edited_be != addr_be)
-		replace(at, &edited_be, sizeof(edited_be), change);
+		edit_replace(at, &edited_be, sizeof(edited_be), change);
 }
 
 static void edit_addr6(const struct tl_edit *e, uint8_t *at, uint64_t *change)
@@ -136,56 +80,20 @@ static void edit_addr6(const struct tl_edit *e, uint8_t *at, uint64_t *change)
 		return;
 	half_be[0] = __builtin_bswap64((uint64_t)(edited >> 64));
 	half_be[1] = __builtin_bswap64((uint64_t)edited);
-	replace(at, half_be, sizeof(half_be), change);
+	edit_replace(at, half_be, sizeof(half_be), change);
 }
 
 static void edit_port(const struct tl_edit *e, uint8_t *at, uint64_t *change)
 {
-	uint16_t port = load_be16(at), edited = edited_port(e, port), edited_be = tl_be16(edited);
+	uint16_t port = edit_load_be16(at), edited = edited_port(e, port), edited_be = tl_be16(edited);
 
 	if (edited != port)
-		replace(at, &edited_be, sizeof(edited_be), change);
+		edit_replace(at, &edited_be, sizeof(edited_be), change);
 }
 
 // ---- L4
 
-// Bytes of a packet from a header on, bounded by its IP length and the end of the frame.
-struct span {
-	uint8_t *at;
-	uint32_t len;
-};
-
-static inline struct span skipped(struct span s, uint32_t n)
-{
-	return (struct span){s.at + n, s.len - n};
-}
-
-static enum tl_edit_result edit_packet(const struct tl_edit *e, bool six, struct span packet, bool quoted);
-
-// L4 header of a protocol: offset of the checksum, whether it covers the addresses, and whether 0 means none.
-struct l4 {
-	uint8_t sum_at;
-	bool known, ports, pseudo, zero_is_none, icmp;
-};
-
-static struct l4 l4_of(uint8_t proto, bool six)
-{
-	switch (proto) {
-	case TL_IPPROTO_TCP:
-		return (struct l4){.known = true, .sum_at = 16, .ports = true, .pseudo = true};
-	case TL_IPPROTO_UDP:
-		return (struct l4){.known = true, .sum_at = 6, .ports = true, .pseudo = true, .zero_is_none = true};
-	case PROTO_DCCP:
-	case PROTO_UDPLITE:
-		return (struct l4){.known = true, .sum_at = 6, .ports = true, .pseudo = true};
-	case TL_IPPROTO_ICMP:
-		return (struct l4){.known = !six, .sum_at = 2, .icmp = true};
-	case TL_IPPROTO_ICMP6:
-		return (struct l4){.known = six, .sum_at = 2, .icmp = true, .pseudo = true};
-	default:
-		return (struct l4){0};
-	}
-}
+static enum tl_edit_result edit_packet(const struct tl_edit *e, bool six, struct edit_span packet, bool quoted);
 
 static bool is_icmp_error(uint8_t type, bool six)
 {
@@ -195,7 +103,7 @@ static bool is_icmp_error(uint8_t type, bool six)
 
 // Edit the packet quoted by an error. The quote contains checksums of its own, which change too: add the difference of
 // its sums.
-static void edit_quote(const struct tl_edit *e, bool six, struct span quote, uint64_t *change)
+static void edit_quote(const struct tl_edit *e, bool six, struct edit_span quote, uint64_t *change)
 {
 	uint32_t before = tl_cksum_add(0, quote.at, quote.len);
 
@@ -205,12 +113,12 @@ static void edit_quote(const struct tl_edit *e, bool six, struct span quote, uin
 		*change += (uint64_t)(uint16_t)~before + after;
 }
 
-static void edit_icmp(const struct tl_edit *e, bool six, struct span l4, uint64_t *change)
+static void edit_icmp(const struct tl_edit *e, bool six, struct edit_span l4, uint64_t *change)
 {
 	uint8_t type = l4.at[0];
 
 	if (is_icmp_error(type, six)) {
-		edit_quote(e, six, skipped(l4, TL_ICMP_LEN), change);
+		edit_quote(e, six, edit_skipped(l4, TL_ICMP_LEN), change);
 		if (!six && type == ICMP_REDIRECT)
 			edit_addr4(e, l4.at + 4, change);
 	} else if (six && type >= ND_SOLICITATION && type <= ND_REDIRECT) {
@@ -223,9 +131,9 @@ static void edit_icmp(const struct tl_edit *e, bool six, struct span l4, uint64_
 
 // Edit what follows the IP header, unless it is a later fragment. pseudo: change of the addresses.
 static enum tl_edit_result edit_l4(
-	const struct tl_edit *e, bool six, uint8_t proto, struct span at, uint64_t pseudo, bool quoted)
+	const struct tl_edit *e, bool six, uint8_t proto, struct edit_span at, uint64_t pseudo, bool quoted)
 {
-	const struct l4 l4 = l4_of(proto, six);
+	const struct edit_l4 l4 = edit_l4_of(proto, six);
 	uint64_t change = l4.pseudo ? pseudo : 0;
 
 	if (!l4.known)
@@ -237,8 +145,8 @@ static enum tl_edit_result edit_l4(
 	if (l4.icmp && !quoted && at.len >= TL_ICMP_LEN)
 		edit_icmp(e, six, at, &change);
 	if (at.len >= l4.sum_at + 2u)
-		update(at.at + l4.sum_at, change, l4.zero_is_none);
-	else if (is_change(change))
+		edit_update(at.at + l4.sum_at, change, l4.zero_is_none);
+	else if (edit_is_change(change))
 		return TL_EDIT_UNSUMMED;
 	return TL_EDIT_DONE;
 }
@@ -251,17 +159,17 @@ static void edit_ipv4_fields(const struct tl_edit *e, uint8_t *ip, uint64_t *cha
 
 	if (e->dscp != TL_EDIT_KEEP) {
 		word[1] = (uint8_t)((unsigned)e->dscp << TL_DSCP_SHIFT | (word[1] & 3u));
-		replace(ip, word, sizeof(word), change);
+		edit_replace(ip, word, sizeof(word), change);
 	}
 	if (e->ttl != TL_EDIT_KEEP) {
 		uint8_t *at = ip + offsetof(struct tl_ipv4_hdr, ttl);
 		word[0] = (uint8_t)e->ttl;
 		word[1] = at[1];
-		replace(at, word, sizeof(word), change);
+		edit_replace(at, word, sizeof(word), change);
 	}
 }
 
-static enum tl_edit_result edit_ipv4(const struct tl_edit *e, struct span packet, bool quoted)
+static enum tl_edit_result edit_ipv4(const struct tl_edit *e, struct edit_span packet, bool quoted)
 {
 	uint8_t *ip = packet.at;
 	uint64_t addrs = 0, header = 0;
@@ -269,7 +177,7 @@ static enum tl_edit_result edit_ipv4(const struct tl_edit *e, struct span packet
 	if (packet.len < TL_IPV4_LEN || ip[0] >> 4 != 4)
 		return TL_EDIT_MALFORMED;
 	uint32_t hdr_len = (ip[0] & 0x0fu) * 4;
-	uint32_t total_len = load_be16(ip + offsetof(struct tl_ipv4_hdr, total_len_be));
+	uint32_t total_len = edit_load_be16(ip + offsetof(struct tl_ipv4_hdr, total_len_be));
 	if (quoted) // in quotes of some hosts the length is not the original one
 		total_len = packet.len;
 	if (hdr_len < TL_IPV4_LEN || hdr_len > packet.len || total_len < hdr_len)
@@ -278,17 +186,17 @@ static enum tl_edit_result edit_ipv4(const struct tl_edit *e, struct span packet
 	edit_addr4(e, ip + offsetof(struct tl_ipv4_hdr, dst_be), &addrs);
 	if (!quoted)
 		edit_ipv4_fields(e, ip, &header);
-	update(ip + offsetof(struct tl_ipv4_hdr, cksum_be), addrs + header, false);
-	if ((load_be16(ip + offsetof(struct tl_ipv4_hdr, frag_be)) & IPV4_FRAG_OFFSET) != 0)
+	edit_update(ip + offsetof(struct tl_ipv4_hdr, cksum_be), addrs + header, false);
+	if ((edit_load_be16(ip + offsetof(struct tl_ipv4_hdr, frag_be)) & EDIT_IPV4_FRAG_OFFSET) != 0)
 		return TL_EDIT_DONE;
 	packet.len = total_len < packet.len ? total_len : packet.len;
-	return edit_l4(e, false, ip[offsetof(struct tl_ipv4_hdr, proto)], skipped(packet, hdr_len), addrs, quoted);
+	return edit_l4(e, false, ip[offsetof(struct tl_ipv4_hdr, proto)], edit_skipped(packet, hdr_len), addrs, quoted);
 }
 
 static void edit_ipv6_fields(const struct tl_edit *e, uint8_t *ip)
 {
 	if (e->dscp != TL_EDIT_KEEP) {
-		uint16_t word = load_be16(ip) & 0xf03fu;
+		uint16_t word = edit_load_be16(ip) & 0xf03fu;
 		word = tl_be16((uint16_t)(word | (unsigned)e->dscp << 6));
 		memcpy(ip, &word, sizeof(word));
 	}
@@ -296,65 +204,32 @@ static void edit_ipv6_fields(const struct tl_edit *e, uint8_t *ip)
 		ip[offsetof(struct tl_ipv6_hdr, hop_limit)] = (uint8_t)e->ttl;
 }
 
-// Position in the chain of extension headers (RFC 8200, section 4).
-struct chain {
-	struct span at;
-	uint8_t next;
-	bool routed; // segments left: the final destination is in the routing header
-	bool later;  // a fragment other than the first
-};
-
-static inline bool is_extension(uint8_t proto)
-{
-	return proto == TL_IP6_HOP_BY_HOP || proto == TL_IP6_ROUTING || proto == TL_IP6_FRAGMENT ||
-	       proto == TL_IP6_DEST_OPTIONS || proto == PROTO_AH;
-}
-
-// Skip one extension header. False: truncated.
-static bool skip_extension(struct chain *c)
-{
-	if (c->at.len < 8)
-		return false;
-	const uint8_t *header = c->at.at;
-	uint32_t len = c->next == TL_IP6_FRAGMENT ? 8
-		       : c->next == PROTO_AH	  ? (header[1] + 2u) * 4
-						  : (header[1] + 1u) * 8;
-	if (len > c->at.len)
-		return false;
-	c->routed |= c->next == TL_IP6_ROUTING && header[ROUTING_LEFT] != 0;
-	c->later |= c->next == TL_IP6_FRAGMENT && (load_be16(header + 2) & IP6_FRAG_OFFSET) != 0;
-	c->next = header[0];
-	c->at = skipped(c->at, len);
-	return true;
-}
-
-static enum tl_edit_result edit_ipv6(const struct tl_edit *e, struct span packet, bool quoted)
+static enum tl_edit_result edit_ipv6(const struct tl_edit *e, struct edit_span packet, bool quoted)
 {
 	uint8_t *ip = packet.at;
 	uint64_t src = 0, dst = 0;
 
 	if (packet.len < TL_IPV6_LEN || ip[0] >> 4 != 6)
 		return TL_EDIT_MALFORMED;
-	uint32_t payload_len = load_be16(ip + offsetof(struct tl_ipv6_hdr, payload_len_be));
+	uint32_t payload_len = edit_load_be16(ip + offsetof(struct tl_ipv6_hdr, payload_len_be));
 	edit_addr6(e, ip + offsetof(struct tl_ipv6_hdr, src), &src);
 	edit_addr6(e, ip + offsetof(struct tl_ipv6_hdr, dst), &dst);
 	if (!quoted)
 		edit_ipv6_fields(e, ip);
-	struct chain c = {.at = skipped(packet, TL_IPV6_LEN), .next = ip[offsetof(struct tl_ipv6_hdr, next)]};
+	struct edit_chain c = {.at = edit_skipped(packet, TL_IPV6_LEN), .next = ip[offsetof(struct tl_ipv6_hdr, next)]};
 	if (payload_len != 0 && payload_len < c.at.len) // 0: a jumbogram (RFC 2675)
 		c.at.len = payload_len;
-	for (unsigned i = 0; is_extension(c.next) && !c.later; i++)
-		if (i == EXTENSIONS_MAX || !skip_extension(&c))
-			return src + dst != 0 ? TL_EDIT_UNSUMMED : TL_EDIT_DONE;
+	if (!edit_walk(&c))
+		return src + dst != 0 ? TL_EDIT_UNSUMMED : TL_EDIT_DONE;
 	return c.later ? TL_EDIT_DONE : edit_l4(e, true, c.next, c.at, src + (c.routed ? 0 : dst), quoted);
 }
 
-static enum tl_edit_result edit_packet(const struct tl_edit *e, bool six, struct span packet, bool quoted)
+static enum tl_edit_result edit_packet(const struct tl_edit *e, bool six, struct edit_span packet, bool quoted)
 {
 	return six ? edit_ipv6(e, packet, quoted) : edit_ipv4(e, packet, quoted);
 }
 
-static enum tl_edit_result edit_arp(const struct tl_edit *e, struct span packet)
+static enum tl_edit_result edit_arp(const struct tl_edit *e, struct edit_span packet)
 {
 	static const uint8_t ipv4_over_ethernet[] = {0, 1, 8, 0, TL_ETHER_ADDR_LEN, 4};
 	uint64_t unused = 0;
@@ -370,14 +245,9 @@ static enum tl_edit_result edit_arp(const struct tl_edit *e, struct span packet)
 
 // ---- L2
 
-static inline bool is_tag(uint16_t type)
-{
-	return type == TL_ETHERTYPE_VLAN || type == TL_ETHERTYPE_QINQ || type == ETHERTYPE_QINQ_OLD;
-}
-
 static inline bool is_tagged(const uint8_t *frame, uint32_t len)
 {
-	return len >= TL_ETHER_LEN + TL_VLAN_LEN && is_tag(load_be16(frame + 2 * TL_ETHER_ADDR_LEN));
+	return len >= TL_ETHER_LEN + TL_VLAN_LEN && edit_is_tag(edit_load_be16(frame + 2 * TL_ETHER_ADDR_LEN));
 }
 
 uint32_t tl_edit_copied_bytes(const struct tl_edit *edit, const uint8_t *frame, uint32_t len)
@@ -403,7 +273,7 @@ static uint32_t copy_l2(const struct tl_edit *e, const uint8_t *frame, uint32_t 
 	memcpy(out, frame, addrs);
 	memcpy(out + to, frame + from, len - from);
 	if (e->vlan == TL_EDIT_VLAN_SET && is_tagged(frame, len)) {
-		tag_be[1] |= tl_be16(load_be16(frame + TL_ETHER_LEN) & (uint16_t)~TL_VLAN_ID);
+		tag_be[1] |= tl_be16(edit_load_be16(frame + TL_ETHER_LEN) & (uint16_t)~TL_VLAN_ID);
 		memcpy(out + TL_ETHER_LEN, &tag_be[1], sizeof(tag_be[1]));
 	}
 	if (e->set_dst_mac)
@@ -416,15 +286,11 @@ static uint32_t copy_l2(const struct tl_edit *e, const uint8_t *frame, uint32_t 
 enum tl_edit_result tl_edit_copy(
 	const struct tl_edit *edit, const uint8_t *frame, uint32_t len, uint8_t *out, uint32_t *out_len)
 {
+	struct edit_span at;
 	uint32_t bytes = copy_l2(edit, frame, len, out);
 
 	*out_len = bytes;
-	struct span at = {out + TL_ETHER_LEN, bytes - TL_ETHER_LEN};
-	uint16_t type = load_be16(at.at - 2);
-	for (unsigned i = 0; i < TAGS_MAX && is_tag(type) && at.len >= TL_VLAN_LEN; i++) {
-		type = load_be16(at.at + 2);
-		at = skipped(at, TL_VLAN_LEN);
-	}
+	uint16_t type = edit_network(out, bytes, &at);
 	switch (type) {
 	case TL_ETHERTYPE_IPV4:
 		return edit_ipv4(edit, at, false);

@@ -11,7 +11,8 @@ static const struct {
 	{                                                                                                              \
 #field, offsetof(struct tl_replay_ledger, field)                                                       \
 	}
-	ROW(read_pkts), // sum of the others
+	ROW(read_pkts),
+	ROW(added_pkts),
 	ROW(sent_pkts),
 	ROW(filtered_pkts),
 	ROW(skipped_linktype_pkts),
@@ -34,10 +35,10 @@ void tl_replay_ledger_rows(const struct tl_replay_ledger *ledger, struct tl_coun
 bool tl_replay_ledger_ok(const struct tl_replay_ledger *ledger)
 {
 	struct tl_counter rows[TL_REPLAY_COUNTERS];
-	uint64_t sum = 0;
+	uint64_t whole = 0, sum = 0;
 
 	tl_replay_ledger_rows(ledger, rows);
-	for (size_t i = 1; i < TL_REPLAY_COUNTERS; i++)
-		sum += rows[i].value;
-	return sum == rows[0].value;
+	for (size_t i = 0; i < TL_REPLAY_COUNTERS; i++)
+		*(i < TL_REPLAY_WHOLES ? &whole : &sum) += rows[i].value;
+	return sum == whole;
 }

@@ -59,8 +59,7 @@ static struct rte_mbuf *get_mbuf(struct replay_reader *r)
 	return m;
 }
 
-// Copy the frame with the edits of the run; return its length.
-static uint32_t copy_frame(struct replay_reader *r, const struct tl_pcap_frame *frame, uint8_t *out)
+uint32_t replay_copy(struct replay_reader *r, const struct tl_pcap_frame *frame, uint8_t *out)
 {
 	uint32_t bytes = frame->cap_bytes;
 
@@ -74,7 +73,28 @@ static uint32_t copy_frame(struct replay_reader *r, const struct tl_pcap_frame *
 	return bytes;
 }
 
+// Append a filled mbuf to the batch.
+static void queue(struct replay_reader *r, struct rte_mbuf *m, uint64_t ts_ns, uint32_t bytes)
+{
+	m->pkt_len = bytes;
+	m->data_len = (uint16_t)bytes;
+	((struct replay_tag *)rte_mbuf_to_priv(m))->due_ns = tl_replay_schedule_next(&r->schedule, ts_ns, bytes);
+	r->batch[r->n_batch++] = m;
+	if (r->n_batch == REPLAY_BATCH)
+		put_batch(r);
+}
+
 static void put(struct replay_reader *r, const struct tl_pcap_frame *frame)
+{
+	struct rte_mbuf *m = get_mbuf(r);
+
+	if (m == NULL)
+		tl_count(&r->ledger.unsent_pkts, 1);
+	else
+		queue(r, m, frame->ts_ns, replay_copy(r, frame, rte_pktmbuf_mtod(m, uint8_t *)));
+}
+
+void replay_put(struct replay_reader *r, uint64_t ts_ns, const uint8_t *data, uint32_t bytes)
 {
 	struct rte_mbuf *m = get_mbuf(r);
 
@@ -82,13 +102,8 @@ static void put(struct replay_reader *r, const struct tl_pcap_frame *frame)
 		tl_count(&r->ledger.unsent_pkts, 1);
 		return;
 	}
-	m->pkt_len = copy_frame(r, frame, rte_pktmbuf_mtod(m, uint8_t *));
-	m->data_len = (uint16_t)m->pkt_len;
-	((struct replay_tag *)rte_mbuf_to_priv(m))->due_ns =
-		tl_replay_schedule_next(&r->schedule, frame->ts_ns, m->pkt_len);
-	r->batch[r->n_batch++] = m;
-	if (r->n_batch == REPLAY_BATCH)
-		put_batch(r);
+	memcpy(rte_pktmbuf_mtod(m, uint8_t *), data, bytes);
+	queue(r, m, ts_ns, bytes);
 }
 
 // ---- frame selection
@@ -106,9 +121,7 @@ static bool is_long(const struct replay_reader *r, const struct tl_pcap_frame *f
 {
 	uint32_t bytes = r->edits ? tl_edit_copied_bytes(&r->edit, frame->data, frame->cap_bytes) : frame->cap_bytes;
 
-	if (TL_LIKELY(bytes <= r->cfg->frame_limit))
-		return false;
-	return bytes > r->cfg->frame_limit + TL_VLAN_LEN || sent_type(frame, bytes) != TL_ETHERTYPE_VLAN;
+	return TL_UNLIKELY(bytes > r->cfg->frame_limit) && bytes > replay_limit(r, sent_type(frame, bytes));
 }
 
 // Return the counter for a frame that is not to be sent; NULL: it is to be sent.
@@ -123,11 +136,7 @@ static uint64_t *refusal(struct replay_reader *r, const struct tl_pcap_frame *fr
 		return &ledger->filtered_pkts;
 	if (frame->cap_bytes < frame->wire_bytes)
 		return &ledger->skipped_truncated_pkts;
-	if (frame->cap_bytes < TL_ETHER_LEN)
-		return &ledger->skipped_short_pkts;
-	if (is_long(r, frame))
-		return &ledger->skipped_long_pkts;
-	return NULL;
+	return frame->cap_bytes < TL_ETHER_LEN ? &ledger->skipped_short_pkts : NULL;
 }
 
 static void take(struct replay_reader *r, const struct tl_pcap_frame *frame)
@@ -136,8 +145,10 @@ static void take(struct replay_reader *r, const struct tl_pcap_frame *frame)
 
 	if (refused != NULL)
 		tl_count(refused, 1);
-	else
+	else if (!is_long(r, frame))
 		put(r, frame);
+	else if (!replay_fit(r, frame))
+		tl_count(&r->ledger.skipped_long_pkts, 1);
 	tl_count(&r->ledger.read_pkts, 1);
 	// Submit a partial batch when the ring is empty: the filter may select one frame in a million.
 	if (r->n_batch != 0 && r->ledger.read_pkts % LOOK_EVERY == 0 && rte_ring_empty(r->ring))

@@ -87,6 +87,10 @@ static int make_account(struct tl_replay *r, struct tl_err *err)
 		r->lateness = malloc(sizeof(*r->lateness));
 	if (r->reader.damages.list == NULL || (r->lateness == NULL && r->cfg.pacing.pace != TL_REPLAY_LINE))
 		return tl_fail(err, -ENOMEM, "not enough memory");
+	if (r->cfg.mtu_action != TL_REPLAY_MTU_DROP)
+		r->reader.scratch = malloc(2 * REPLAY_SCRATCH);
+	if (r->cfg.mtu_action != TL_REPLAY_MTU_DROP && r->reader.scratch == NULL)
+		return tl_fail(err, -ENOMEM, "not enough memory");
 	if (r->lateness != NULL)
 		tl_hist_init(r->lateness);
 	return 0;
@@ -139,6 +143,7 @@ void tl_replay_destroy(struct tl_replay *replay)
 	rte_ring_free(replay->ring);
 	rte_mempool_free(replay->pool);
 	free(replay->reader.damages.list);
+	free(replay->reader.scratch);
 	free(replay->lateness);
 	free(replay);
 }
@@ -282,6 +287,7 @@ static void sample_ledger(const struct tl_replay *r, struct tl_replay_ledger *ou
 		.skipped_long_pkts = tl_count_read(&read->skipped_long_pkts),
 		.skipped_damaged_pkts = tl_count_read(&read->skipped_damaged_pkts)};
 	out->read_pkts = tl_count_read(&read->read_pkts);
+	out->added_pkts = tl_count_read(&read->added_pkts);
 }
 
 void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *out)
@@ -293,6 +299,8 @@ void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *ou
 		.late_pkts = tl_count_read(&s->late_pkts),
 		.reader_late_pkts = tl_count_read(&s->reader_late_pkts),
 		.reader_late_times = tl_count_read(&s->reader_late_times),
+		.cut_pkts = tl_count_read(&r->cut_pkts),
+		.fragmented_pkts = tl_count_read(&r->fragmented_pkts),
 		.edit_malformed_pkts = tl_count_read(&r->edit_malformed_pkts),
 		.edit_unsummed_pkts = tl_count_read(&r->edit_unsummed_pkts),
 		.backward_pkts = tl_count_read(&r->schedule.backward_pkts),

@@ -5,6 +5,7 @@
 //
 //   replay.c    set-up, anchor, ledger, end
 //   reader.c    the reader thread: files to frames in the ring
+//   fit.c       frames above the MTU
 //   damage.c    list of the files that ended damaged
 //   schedule.c  due times
 //   pacing.c    speeds and rates as text
@@ -18,6 +19,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include <tl_pcapfile.h>
 #include <tl_replay.h>
 
 #define REPLAY_BATCH 32 // frames per enqueue of the reader
@@ -55,7 +57,8 @@ struct replay_reader {
 	struct tl_replay_schedule schedule;
 	struct tl_edit edit; // of the current loop
 	bool edits;
-	uint64_t edit_malformed_pkts, edit_unsummed_pkts;
+	uint8_t *scratch; // a frame above the MTU, then a fragment: REPLAY_SCRATCH each; NULL: they are dropped
+	uint64_t cut_pkts, fragmented_pkts, edit_malformed_pkts, edit_unsummed_pkts;
 	struct replay_damages damages;
 	struct rte_mbuf *batch[REPLAY_BATCH];
 	unsigned n_batch;
@@ -64,6 +67,23 @@ struct replay_reader {
 	atomic_bool ready;    // the ring is full, or everything is read
 	atomic_bool read_all; // the ring gets no more frames
 };
+
+// Put a frame into the ring: the bytes at data, due by its recorded time. Without an mbuf, as the run was stopped, the
+// frame counts as unsent.
+void replay_put(struct replay_reader *r, uint64_t ts_ns, const uint8_t *data, uint32_t bytes);
+
+// Copy the frame with the edits of the run; return its length.
+uint32_t replay_copy(struct replay_reader *r, const struct tl_pcap_frame *frame, uint8_t *out);
+
+// ---- fit.c
+
+#define REPLAY_SCRATCH (65536 + 64) // the longest frame that is cut or fragmented, with edits
+
+// Longest frame that the port sends of this type: with an 802.1Q tag, 4 bytes more.
+uint32_t replay_limit(const struct replay_reader *r, uint16_t type);
+
+// Send a frame above the MTU, cut or fragmented. False: it is dropped.
+bool replay_fit(struct replay_reader *r, const struct tl_pcap_frame *frame);
 
 // Thread function for pthread_create(); the argument is a struct replay_reader.
 void *replay_reader_main(void *reader);

@@ -27,6 +27,13 @@
 struct tl_filter;
 struct tl_replay; // opaque
 
+// Action for frames longer than the port sends.
+enum tl_replay_mtu {
+	TL_REPLAY_MTU_DROP,
+	TL_REPLAY_MTU_CUT,	// cut the end, and correct lengths and checksums: tl_fit_cut()
+	TL_REPLAY_MTU_FRAGMENT, // fragment IPv4 packets without DF; drop others
+};
+
 struct tl_replay_cfg {
 	const char *const *paths; // n_paths files, played one after the other; borrowed until destroy
 	size_t n_paths;
@@ -34,31 +41,34 @@ struct tl_replay_cfg {
 	struct tl_replay_pacing pacing;
 	const struct tl_filter *filter; // frames to send; NULL: all. Borrowed until destroy
 	const struct tl_edit *edit;	// made in the frames sent, after the filter; NULL: none. Copied by create
-	struct tl_txq *txq;		// borrowed until destroy; with no other user
-	struct tl_clock *clock;		// borrowed until destroy; disciplined only by tl_replay_discipline()
-	uint32_t frame_limit;		// longest frame of the port: tl_port_frame_limit()
-	uint32_t ahead_pkts;		// frames decoded ahead: a power of two, at least 64
-	uint32_t held_pkts;		// limit of frames held by the port: its descriptors
-	int socket_id;			// NUMA node of mbufs and ring
-	uint64_t late_ns;		// threshold of late_pkts
+	enum tl_replay_mtu mtu_action;
+	struct tl_txq *txq;	// borrowed until destroy; with no other user
+	struct tl_clock *clock; // borrowed until destroy; disciplined only by tl_replay_discipline()
+	uint32_t frame_limit;	// longest frame of the port: tl_port_frame_limit()
+	uint32_t ahead_pkts;	// frames decoded ahead: a power of two, at least 64
+	uint32_t held_pkts;	// limit of frames held by the port: its descriptors
+	int socket_id;		// NUMA node of mbufs and ring
+	uint64_t late_ns;	// threshold of late_pkts
 };
 
-// Outcomes of the records of all files, counted again in each loop. read_pkts is the sum of the others.
+// Outcomes of the records of all files, counted again in each loop. read_pkts + added_pkts is the sum of the others.
 struct tl_replay_ledger {
 	uint64_t read_pkts;		 // records found in the files
+	uint64_t added_pkts;		 // fragments of a frame beyond its first
 	uint64_t sent_pkts;		 // accepted by the port
 	uint64_t filtered_pkts;		 // rejected by the filter
 	uint64_t skipped_linktype_pkts;	 // not an Ethernet frame
 	uint64_t skipped_truncated_pkts; // recorded in part (snaplen)
 	uint64_t skipped_short_pkts;	 // shorter than an Ethernet header
-	uint64_t skipped_long_pkts;	 // longer than the port's MTU allows
+	uint64_t skipped_long_pkts;	 // longer than the port's MTU allows, and neither cut nor fragmented
 	uint64_t skipped_damaged_pkts;	 // unreadable: the first such record of a file, which ends there
 	uint64_t unsent_pkts;		 // read but not offered when the run was stopped
 	uint64_t refused_pkts;		 // offered to the port, which did not accept them before the run was stopped
 };
 
 // Counters in the order above, with their names ("read_pkts").
-#define TL_REPLAY_COUNTERS 10
+#define TL_REPLAY_COUNTERS 11
+#define TL_REPLAY_WHOLES 2 // the first ones: their sum is that of the others
 void tl_replay_ledger_rows(const struct tl_replay_ledger *ledger, struct tl_counter rows[TL_REPLAY_COUNTERS]);
 bool tl_replay_ledger_ok(const struct tl_replay_ledger *ledger);
 
@@ -76,6 +86,8 @@ struct tl_replay_stats {
 	uint64_t late_pkts;	      // part of sent_pkts: handed to the driver more than cfg.late_ns after due time
 	uint64_t reader_late_pkts;    // part of sent_pkts: read after their due time
 	uint64_t reader_late_times;   // number of times the lcore waited for the reader
+	uint64_t cut_pkts;	      // frames cut to the MTU, also if not sent in the end
+	uint64_t fragmented_pkts;     // frames of which each became several
 	uint64_t edit_malformed_pkts; // sent with their addresses: see enum tl_edit_result
 	uint64_t edit_unsummed_pkts;  // sent with an L4 checksum that could not be updated
 	uint64_t backward_pkts, rebased_files, shortened_gaps; // see tl_replay_schedule.h

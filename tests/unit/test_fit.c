@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Frames above the MTU: cut ones are judged by sums computed anew, fragments by putting them together again.
+
+#include <stdlib.h>
+
+#include <tl_fit.h>
+#include <tl_test.h>
+#include <tl_wire.h>
+
+#define FRAME_MAX 66000
+#define LIMIT 590
+
+static uint8_t frame[FRAME_MAX], whole[FRAME_MAX];
+static uint32_t bytes;
+
+// A UDP datagram over IPv4 with some options, behind tags, with right checksums.
+static void make(uint32_t tags, const char *options, uint32_t option_bytes, uint16_t payload, uint16_t frag)
+{
+	uint32_t hdr = TL_IPV4_LEN + option_bytes;
+	uint16_t l4 = TL_UDP_LEN + payload;
+
+	memset(frame, 0x5a, TL_ETHER_LEN);
+	for (uint32_t i = 0; i < tags; i++)
+		memcpy(frame + 12 + 4 * i, "\x81\0\0\7", 4);
+	memcpy(frame + 12 + 4 * tags, "\x08\0", 2);
+	uint8_t *ip = frame + TL_ETHER_LEN + 4 * tags;
+	*(struct tl_ipv4_hdr *)ip = (struct tl_ipv4_hdr){.version_ihl = (uint8_t)(0x40 | hdr / 4),
+		.total_len_be = tl_be16((uint16_t)(hdr + l4)),
+		.id_be = 7,
+		.frag_be = tl_be16(frag),
+		.ttl = 64,
+		.proto = TL_IPPROTO_UDP,
+		.src_be = 0x0100000a,
+		.dst_be = 0x0200000a};
+	memcpy(ip + TL_IPV4_LEN, options, option_bytes);
+	((struct tl_ipv4_hdr *)ip)->cksum_be = tl_cksum_finish(tl_cksum_add(0, ip, hdr));
+	struct tl_udp_hdr *udp = (void *)(ip + hdr);
+	*udp = (struct tl_udp_hdr){.src_port_be = 1, .dst_port_be = 2, .len_be = tl_be16(l4)};
+	for (uint32_t i = 0; i < payload; i++)
+		ip[hdr + TL_UDP_LEN + i] = (uint8_t)(i * 7 + i / 256);
+	uint32_t sum = tl_cksum_pseudo(0x0100000a, 0x0200000a, TL_IPPROTO_UDP, l4);
+	udp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, udp, l4));
+	bytes = (uint32_t)(ip - frame) + hdr + l4;
+}
+
+static uint32_t be16(const uint8_t *at)
+{
+	return (uint32_t)(at[0] << 8 | at[1]);
+}
+
+// ---- cut
+
+static void expect_cut(uint32_t limit, bool right)
+{
+	struct tl_pkt pkt;
+
+	tl_fit_cut(frame, bytes, limit);
+	tl_wire_parse(frame, limit, &pkt);
+	CU_ASSERT_EQUAL(pkt.kind, TL_PKT_UDP);
+	CU_ASSERT_EQUAL(pkt.payload_off + (uint32_t)pkt.payload_len, limit);
+	CU_ASSERT_EQUAL(tl_wire_l4_cksum_ok(frame, &pkt), right);
+}
+
+static void a_cut_packet_has_right_lengths_and_sums(void)
+{
+	for (uint32_t limit = LIMIT; limit < LIMIT + 8; limit++) {
+		make(limit % 3, "\x94\4\0\0", limit % 2 * 4, 1401, 0x4000);
+		expect_cut(limit, true);
+	}
+	make(0, "", 0, 1401, 0);
+	frame[40] ^= 4; // the checksum
+	expect_cut(LIMIT, false);
+	make(0, "", 0, 1401, 0);
+	memset(frame + 40, 0, 2); // none
+	expect_cut(LIMIT, true);
+	CU_ASSERT_EQUAL(be16(frame + 40), 0);
+}
+
+static void the_sum_of_a_cut_fragment_stays(void)
+{
+	make(0, "", 0, 1401, 0x2000);
+	memcpy(whole, frame, bytes);
+	tl_fit_cut(frame, bytes, LIMIT);
+	CU_ASSERT_EQUAL(be16(frame + 16), LIMIT - TL_ETHER_LEN);
+	CU_ASSERT_EQUAL(tl_cksum_finish(tl_cksum_add(0, frame + 14, TL_IPV4_LEN)), 0);
+	CU_ASSERT_EQUAL(memcmp(frame + 34, whole + 34, LIMIT - 34), 0);
+}
+
+static void a_cut_ipv6_packet_has_right_lengths_and_sums(void)
+{
+	static const uint8_t options[8] = {TL_IPPROTO_UDP, 0, 1, 4};
+	uint8_t *ip = frame + TL_ETHER_LEN, *l4 = ip + TL_IPV6_LEN + sizeof(options);
+	struct tl_pkt pkt;
+
+	make(0, "", 0, 1400, 0);
+	memmove(l4, ip + TL_IPV4_LEN, 1408);
+	memcpy(frame + 12, "\x86\xdd", 2);
+	memset(ip, 0, TL_IPV6_LEN);
+	memcpy(ip, "\x60\0\0\0\x05\x88\x3c\x40", 8); // destination options first
+	memcpy(ip + TL_IPV6_LEN, options, sizeof(options));
+	memset(l4 + 6, 0, 2);
+	const struct tl_ip6 *ends = (const void *)(ip + 8);
+	uint16_t sum =
+		tl_cksum_finish(tl_cksum_add(tl_cksum_pseudo6(&ends[0], &ends[1], TL_IPPROTO_UDP, 1408), l4, 1408));
+	memcpy(l4 + 6, &sum, 2);
+	bytes = TL_ETHER_LEN + TL_IPV6_LEN + 8 + 1408;
+	tl_fit_cut(frame, bytes, LIMIT + 1);
+	tl_wire_parse(frame, LIMIT + 1, &pkt);
+	CU_ASSERT_EQUAL(pkt.ip6_kind, TL_PKT_UDP);
+	CU_ASSERT_EQUAL(pkt.payload_off + (uint32_t)pkt.payload_len, LIMIT + 1);
+	CU_ASSERT_TRUE(tl_wire_l4_cksum_ok(frame, &pkt));
+}
+
+// ---- fragments
+
+// Fragment the frame and check each fragment; put the payload together in whole. Return the number of fragments.
+static unsigned fragment(
+	uint32_t limit, uint32_t l2, uint32_t first_hdr, uint32_t later_hdr, uint32_t offset, bool more)
+{
+	struct tl_fit fit;
+	uint8_t *out = malloc(limit);
+	uint32_t len, at = 0;
+	unsigned n = 0;
+
+	CU_ASSERT_TRUE_FATAL(tl_fit_begin(&fit, frame, bytes, limit));
+	while ((len = tl_fit_next(&fit, out)) != 0) {
+		const uint8_t *ip = out + l2;
+		uint32_t hdr = (ip[0] & 15u) * 4, total = be16(ip + 2), frag = be16(ip + 6);
+		CU_ASSERT_TRUE(len <= limit && memcmp(out, frame, l2) == 0);
+		CU_ASSERT_EQUAL(hdr, n == 0 ? first_hdr : later_hdr);
+		CU_ASSERT_EQUAL(l2 + total, len);
+		CU_ASSERT_EQUAL((frag & 0x1fff) * 8, at + offset);
+		CU_ASSERT_EQUAL(tl_cksum_finish(tl_cksum_add(0, ip, hdr)), 0);
+		memcpy(whole + at, ip + hdr, total - hdr);
+		at += total - hdr;
+		CU_ASSERT_EQUAL((frag & 0x2000) != 0, more || at < bytes - l2 - first_hdr);
+		n++;
+	}
+	CU_ASSERT_EQUAL(at, bytes - l2 - first_hdr);
+	CU_ASSERT_EQUAL(memcmp(whole, frame + l2 + first_hdr, at), 0);
+	free(out);
+	return n;
+}
+
+static void fragments_make_up_the_packet(void)
+{
+	make(0, "", 0, 1473, 0);
+	CU_ASSERT_EQUAL(fragment(1514, 14, 20, 20, 0, false), 2);
+	make(1, "", 0, 60000, 0);
+	CU_ASSERT_EQUAL(fragment(1518, 18, 20, 20, 0, false), 41); // 60008 / 1480
+	make(0, "", 0, 1400, 0);
+	CU_ASSERT_EQUAL(fragment(128, 14, 20, 20, 0, false), 16); // 1408 / 88
+}
+
+static void only_options_that_are_to_be_copied_are(void)
+{
+	make(0, "\x44\4\5\0\x94\4\0\0\1\x07\3\4", 12, 1400, 0); // time stamp, Router Alert, a NOP, record route
+	fragment(LIMIT, 14, 32, 24, 0, false);
+	make(0, "\x94\0\0\0", 4, 1400, 0); // malformed
+	fragment(LIMIT, 14, 24, 20, 0, false);
+}
+
+static void a_fragment_is_fragmented_further(void)
+{
+	make(0, "", 0, 1400, 0x2000 | 100);
+	CU_ASSERT_EQUAL(fragment(LIMIT, 14, 20, 20, 800, true), 3);
+	make(0, "", 0, 1400, 100);
+	CU_ASSERT_EQUAL(fragment(LIMIT, 14, 20, 20, 800, false), 3);
+}
+
+static void what_no_router_fragments_is_refused(void)
+{
+	struct tl_fit fit;
+
+	make(0, "", 0, 1400, 0x4000);
+	CU_ASSERT_FALSE(tl_fit_begin(&fit, frame, bytes, LIMIT)); // DF
+	make(0, "", 0, 1400, 0x1fff);
+	CU_ASSERT_FALSE(tl_fit_begin(&fit, frame, bytes, LIMIT)); // beyond 64 KiB
+	make(0, "", 0, 1400, 0);
+	CU_ASSERT_FALSE(tl_fit_begin(&fit, frame, bytes - 1, LIMIT)); // truncated
+	frame[13] = 1;
+	CU_ASSERT_FALSE(tl_fit_begin(&fit, frame, bytes, LIMIT));
+	frame[12] = 0x86;
+	frame[13] = 0xdd;
+	CU_ASSERT_FALSE(tl_fit_begin(&fit, frame, bytes, LIMIT));
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a cut packet has right lengths and sums, a wrong one stays wrong",
+			a_cut_packet_has_right_lengths_and_sums},
+		{"the sum of a fragment that is cut stays", the_sum_of_a_cut_fragment_stays},
+		{"a cut IPv6 packet has right lengths and sums", a_cut_ipv6_packet_has_right_lengths_and_sums},
+		{"the fragments of a packet make it up again", fragments_make_up_the_packet},
+		{"later fragments have only the options that are to be copied", only_options_that_are_to_be_copied_are},
+		{"a fragment is fragmented further", a_fragment_is_fragmented_further},
+		{"a packet that no router fragments is refused", what_no_router_fragments_is_refused},
+	};
+
+	return tl_test_main("fit", tests, TL_ARRAY_LEN(tests));
+}
