@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
+#include <tl_replay_playlist.h>
 #include <tl_units.h>
 
 #define MTU_DEFAULT 1500
@@ -26,6 +26,7 @@ static const struct tl_option options[] = {
 		'r'},
 	{"line-rate", 0, NULL, "not at the recorded times, but as fast as the port takes them", 'L'},
 	{"loops", 0, "N", "number of times to play the files (default 1)", 'l'},
+	{"merge", 0, NULL, "play all files at once, in the order of their frames' times", 'G'},
 	{"max-gap", 0, "TIME", "shorten longer gaps between recorded times to this", 'g'},
 	{"start-at", 0, "TIME", "send the first frame then", 'S'},
 	{"max-late", 0, "TIME", "fail if a frame was handed to the driver later than this after it was due", 'M'},
@@ -58,7 +59,8 @@ const struct tl_command tl_replay_command = {
 	.summary = "send recorded frames again, at their recorded times",
 	.usage = "replay FILE... -i PORT [options] [FILTER]",
 	.about =
-		"Sends the frames of recordings, or other pcapng and pcap files, one file after the other. Each frame has a due time\n"
+		"Sends the frames of recordings, or other pcapng and pcap files, one file after the other. FILE may be a directory, a\n"
+		"quoted pattern, or @LIST, a text file of names: their files are played in the order of time. Each frame has a due time\n"
 		"that is computed from the first frame's, and is handed to the driver as soon as possible after that, never before.\n"
 		"FILTER, in tcpdump's syntax, chooses frames; it begins with the first word that names no file.\n"
 		"\n"
@@ -204,6 +206,9 @@ static const char *set(void *ctx, int id, const char *value)
 	case 'j':
 		a->json = true;
 		return NULL;
+	case 'G':
+		a->merge = true;
+		return NULL;
 	case 'L':
 		a->pacing.pace = TL_REPLAY_LINE;
 		return NULL;
@@ -215,13 +220,12 @@ static const char *set(void *ctx, int id, const char *value)
 // Split the words into file names and the filter. Return NULL, or an error text.
 static const char *set_words(struct tl_replay_args *a, int n, char **words)
 {
-	struct stat status;
 	size_t used = 0;
 
-	a->paths = (const char *const *)words;
-	while ((int)a->n_paths < n && stat(words[a->n_paths], &status) == 0)
-		a->n_paths++;
-	for (int i = (int)a->n_paths; i < n && used < sizeof(a->filter); i++)
+	a->words = words;
+	while ((int)a->n_words < n && tl_replay_playlist_is_word(words[a->n_words]))
+		a->n_words++;
+	for (int i = (int)a->n_words; i < n && used < sizeof(a->filter); i++)
 		used += (size_t)snprintf(
 			a->filter + used, sizeof(a->filter) - used, "%s%s", used != 0 ? " " : "", words[i]);
 	return used >= sizeof(a->filter) ? "the filter is too long" : NULL;
@@ -232,7 +236,7 @@ static const char *check(const struct tl_replay_args *a)
 {
 	bool line = a->pacing.pace == TL_REPLAY_LINE;
 
-	if (a->n_paths == 0)
+	if (a->n_words == 0)
 		return "which recordings? name files that exist";
 	if (a->device == NULL)
 		return "where to? give -i PORT";

@@ -17,8 +17,9 @@
 #define TL_REPLAY_LATE_NS TL_NS_PER_MS // default of --max-late
 
 struct tl_replay_args {
-	const char *const *paths;
-	size_t n_paths;
+	char **words; // of tl_replay_playlist.h
+	size_t n_words;
+	bool merge;
 	char filter[4096]; // "": no filter
 	const char *device;
 	struct tl_replay_pacing pacing;

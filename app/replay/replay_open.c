@@ -88,8 +88,9 @@ static void plan_replay(struct tl_replay_session *s, uint32_t frame_limit)
 {
 	const struct tl_replay_args *args = s->args;
 
-	s->cfg = (struct tl_replay_cfg){.paths = args->paths,
-		.n_paths = args->n_paths,
+	s->cfg = (struct tl_replay_cfg){.paths = (const char *const *)s->files.paths,
+		.n_paths = s->files.n,
+		.first_ns = args->merge ? s->files.first_ns : NULL,
 		.loops = args->loops,
 		.pacing = args->pacing,
 		.mtu_action = args->mtu_action,
@@ -160,12 +161,23 @@ static int make_replay(struct tl_replay_session *s, struct tl_err *err)
 	return tl_replay_create(&s->cfg, &s->replay, err);
 }
 
+static int list_files(struct tl_replay_session *s, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->args->n_words && rc == 0; i++)
+		rc = tl_replay_playlist_add(&s->files, s->args->words[i], err);
+	if (rc == 0 && s->args->merge && tl_replay_playlist_sort(&s->files) != 0)
+		return tl_fail(err, -ENOMEM, "not enough memory");
+	return rc;
+}
+
 int tl_replay_open(struct tl_replay_session *s, struct tl_err *err)
 {
 	s->manifest = tl_manifest_create(""); // before EAL narrows this process's affinity mask
 	if (s->manifest == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
-	int rc = tl_replay_check_files(s->args->paths, s->args->n_paths, err);
+	int rc = list_files(s, err);
 	if (rc == 0 && s->args->filter[0] != '\0')
 		rc = tl_filter_check(s->args->filter, err);
 	if (rc == 0)
@@ -191,4 +203,5 @@ void tl_replay_close(struct tl_replay_session *s)
 	tl_port_close(s->port);
 	tl_clock_destroy(s->clock);
 	tl_eal_fini(s->eal);
+	tl_replay_playlist_free(&s->files);
 }

@@ -221,8 +221,8 @@ static int show_json(const struct tl_replay_session *s)
 {
 	json_t *json = tl_replay_json(&s->results);
 
-	for (size_t i = 0; i < s->args->n_paths; i++)
-		tl_manifest_add_input(s->manifest, s->args->paths[i]);
+	for (size_t i = 0; i < s->files.n; i++)
+		tl_manifest_add_input(s->manifest, s->files.paths[i]);
 	tl_manifest_put(s->manifest, TL_SCHEMA_REPLAY, json);
 	return tl_results_json(json, stdout);
 }

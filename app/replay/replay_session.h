@@ -14,6 +14,7 @@
 #include <tl_err.h>
 #include <tl_filter.h>
 #include <tl_port.h>
+#include <tl_replay_playlist.h>
 
 #include "replay_args.h"
 #include "replay_show.h"
@@ -22,6 +23,7 @@
 
 struct tl_replay_session {
 	const struct tl_replay_args *args;
+	struct tl_replay_playlist files;
 	struct tl_eal *eal;
 	struct tl_clock *clock;
 	struct tl_port *port;

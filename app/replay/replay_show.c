@@ -131,6 +131,8 @@ json_t *tl_replay_json(const struct tl_replay_results *results)
 	json_object_set_new(json, "stopped", json_boolean(results->stopped));
 	put_ledger(results, json);
 	put_time(results, json);
+	json_object_set_new(json, "merged", json_boolean(args->merge));
+	json_object_set_new(json, "waited_files", number(s->waited_files));
 	json_object_set_new(json, "cut_pkts", number(s->cut_pkts));
 	json_object_set_new(json, "fragmented_pkts", number(s->fragmented_pkts));
 	json_object_set_new(json, "edit_malformed_pkts", number(s->edit_malformed_pkts));
@@ -185,8 +187,8 @@ static void print_lateness(const struct tl_replay_results *r, FILE *out)
 static void print_notes(const struct tl_replay_results *r, FILE *out)
 {
 	const struct tl_replay_stats *s = &r->stats;
-	const struct tl_counter notes[] = {{"frames cut to the MTU", s->cut_pkts},
-		{"frames fragmented", s->fragmented_pkts},
+	const struct tl_counter notes[] = {{"files merged late, as 64 were open", s->waited_files},
+		{"frames cut to the MTU", s->cut_pkts}, {"frames fragmented", s->fragmented_pkts},
 		{"frames sent with unedited addresses: malformed headers", s->edit_malformed_pkts},
 		{"edited frames whose L4 checksum is beyond their end", s->edit_unsummed_pkts},
 		{"frames read after they were due", s->reader_late_pkts},

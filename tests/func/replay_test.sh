@@ -81,6 +81,31 @@ forms_are_read() {
 	check_json "as fast as it goes there is no lateness" replay.json '.lateness_ns == null and .late_pkts == null'
 }
 
+# Files of one recording whose frames alternate.
+alternate() {
+	python3 -c 'import struct
+data, at, parts = open("a.pcap", "rb").read(), 24, [bytearray(), bytearray(), bytearray()]
+for part in parts:
+    part += data[:24]
+for i in range(400):
+    size = 16 + struct.unpack_from("<I", data, at + 8)[0]
+    parts[i % 3] += data[at:at + size]
+    at += size
+for i, part in enumerate(parts):
+    open(f"ring/part{2 - i}.pcap", "wb").write(part)'
+}
+
+playlists_are_played() {
+	mkdir ring
+	alternate
+	comes_whole "a directory of files merged by time" a.pcap 400 ring --merge --speed 10
+	check_json "merged: nothing was moved" replay.json \
+		'.merged and .files_read == 3 and .backward_pkts == 0 and .rebased_files == 0 and .waited_files == 0'
+	printf '%s\n' second.pcap first.pcap >list
+	comes_whole "a list of files is played in the order of time" a.pcap 400 @list --speed 10
+	comes_whole "files of a quoted pattern are played in the order of time" a.pcap 400 '*[dt].pcap' --speed 10
+}
+
 split_in_two() {
 	local bytes
 	bytes=$(python3 -c 'import struct
@@ -194,6 +219,8 @@ refused() {
 
 wrong_calls() {
 	refused "no file" -i vdev:net_null0
+	refused "a list that is not there" @nosuch -i vdev:net_null0
+	refused "a directory without captures" /proc/self/net/stat -i vdev:net_null0
 	refused "no port" a.pcap
 	refused "a file as a port" a.pcap -i pcap:a.pcap
 	refused "a file that is no capture" /bin/true -i vdev:net_null0
@@ -209,6 +236,7 @@ net_begin
 "$LIB/make_pcap.py" a.pcap 400
 times_are_kept 0.5
 forms_are_read
+playlists_are_played
 goes_through_xdp
 names_what_it_leaves_out
 damage_fails

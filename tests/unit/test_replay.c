@@ -14,6 +14,7 @@
 #include <tl_clock.h>
 #include <tl_extract_source.h>
 #include <tl_filter.h>
+#include <tl_replay_playlist.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
 #include <tl_wire.h>
@@ -349,6 +350,130 @@ static void backward_times_are_sent_in_file_order(void)
 	CU_ASSERT_EQUAL(stats.backward_pkts, 1);
 }
 
+// ---- several files
+
+static const char *save_numbers(const char *name, uint32_t first, uint32_t step, uint32_t n)
+{
+	begin_pcap();
+	for (uint32_t i = 0; i < n; i++)
+		add_pcap(first + i * step, TL_NS_PER_S + first + i * step, FRAME_BYTES, FRAME_BYTES);
+	return save_as(name);
+}
+
+static void play_merged(const char *const *paths, const uint64_t *first_ns, size_t n, uint64_t loops)
+{
+	struct tl_replay_cfg cfg = cfg_of(paths, n);
+
+	cfg.first_ns = first_ns;
+	cfg.loops = loops;
+	play(&cfg, false);
+}
+
+static void merged_files_are_sent_in_the_order_of_time(void)
+{
+	static const uint64_t first_ns[] = {TL_NS_PER_S, TL_NS_PER_S + 1, TL_NS_PER_S + 2, TL_NS_PER_S + 900};
+	const char *paths[4];
+
+	for (uint32_t i = 0; i < 3; i++)
+		paths[i] = save_numbers((const char *[]){"m0", "m1", "m2"}[i], i, 3, 300);
+	paths[3] = save_numbers("m3", 900, 1, 10);
+	play_merged(paths, first_ns, 4, 2);
+	CU_ASSERT_EQUAL(port.n, 2 * 910);
+	for (unsigned i = 0; i < port.n; i++)
+		CU_ASSERT_EQUAL(port.numbers[i], i % 910);
+	CU_ASSERT_EQUAL(stats.files_read, 8);
+	CU_ASSERT_EQUAL(stats.backward_pkts + stats.waited_files, 0);
+}
+
+static void a_damaged_file_does_not_stop_the_merge(void)
+{
+	static const uint64_t first_ns[] = {0, TL_NS_PER_S, TL_NS_PER_S + 1};
+	const char *paths[3] = {"/nonexistent/x", save_numbers("even", 0, 2, 10), NULL};
+
+	save_numbers("odd", 1, 2, 10);
+	image_bytes -= 1;
+	paths[2] = save_as("odd");
+	play_merged(paths, first_ns, 3, 1);
+	expect_numbers(0, 19);
+	CU_ASSERT_EQUAL(stats.ledger.skipped_damaged_pkts, 2);
+	CU_ASSERT_EQUAL_FATAL(n_damages, 2);
+	CU_ASSERT_STRING_EQUAL(damages[1].path, paths[2]);
+}
+
+static void of_many_files_at_one_time_some_wait(void)
+{
+	static char names[100][64];
+	static const char *paths[100];
+	static uint64_t first_ns[100];
+
+	for (uint32_t i = 0; i < 100; i++) {
+		snprintf(names[i], sizeof(names[i]), "many%u", i);
+		snprintf(names[i], sizeof(names[i]), "%s", save_numbers(names[i], i, 100, 2));
+		paths[i] = names[i];
+		first_ns[i] = TL_NS_PER_S + i;
+	}
+	play_merged(paths, first_ns, 100, 1);
+	CU_ASSERT_EQUAL(port.n, 200);
+	CU_ASSERT_EQUAL(stats.waited_files, 100 - TL_REPLAY_MERGE_MAX);
+	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 200);
+}
+
+static void expect_list(const struct tl_replay_playlist *list, const char *const *names, size_t n)
+{
+	CU_ASSERT_EQUAL_FATAL(list->n, n);
+	for (size_t i = 0; i < n; i++)
+		CU_ASSERT_STRING_EQUAL(strrchr(list->paths[i], '/') + 1, names[i]);
+}
+
+static void the_files_of_a_word_are_in_the_order_of_their_times(void)
+{
+	static const char *const by_time[] = {"p3", "p1", "p2"}, *const all[] = {"p2", "p3", "p1", "p2"};
+	struct tl_replay_playlist list = {0};
+	char pattern[96], names[96];
+
+	const char *last = save_numbers("p2", 30, 1, 1);
+	save_numbers("p1", 20, 1, 1);
+	save_numbers("p3", 10, 1, 1);
+	snprintf(pattern, sizeof(pattern), "%s/p?", dir);
+	CU_ASSERT_TRUE(tl_replay_playlist_is_word(pattern));
+	CU_ASSERT_EQUAL(tl_replay_playlist_add(&list, last, &err), 0);
+	CU_ASSERT_EQUAL(tl_replay_playlist_add(&list, pattern, &err), 0);
+	expect_list(&list, all, 4);
+	CU_ASSERT_EQUAL(list.first_ns[1], TL_NS_PER_S + 10);
+	CU_ASSERT_EQUAL(tl_replay_playlist_sort(&list), 0);
+	CU_ASSERT_EQUAL(list.first_ns[0], TL_NS_PER_S + 10);
+	tl_replay_playlist_free(&list);
+	image_bytes = (size_t)snprintf((char *)image, sizeof(image), "%s/p1\n\n%s/p3\n%s/p2", dir, dir, dir);
+	snprintf(names, sizeof(names), "@%s", save_as("list"));
+	CU_ASSERT_EQUAL(tl_replay_playlist_add(&list, names, &err), 0);
+	expect_list(&list, by_time, 3);
+	tl_replay_playlist_free(&list);
+}
+
+static void wrong_words_are_named(void)
+{
+	struct tl_replay_playlist list = {0};
+	char name[96];
+
+	CU_ASSERT_FALSE(tl_replay_playlist_is_word("tcp[13]"));
+	CU_ASSERT_EQUAL(tl_replay_playlist_add(&list, "/nonexistent/a", &err), -ENOENT);
+	CU_ASSERT_EQUAL(tl_replay_playlist_add(&list, "@/nonexistent/list", &err), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "@/nonexistent/list"));
+	image_bytes = (size_t)snprintf((char *)image, sizeof(image), "\n/nonexistent/a\n");
+	snprintf(name, sizeof(name), "@%s", save_as("list"));
+	CU_ASSERT_EQUAL(tl_replay_playlist_add(&list, name, &err), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "list, line 2: /nonexistent/a"));
+	snprintf(name, sizeof(name), "%s/ring", dir);
+	CU_ASSERT_EQUAL(mkdir(name, 0700), 0);
+	CU_ASSERT_EQUAL(tl_replay_playlist_add(&list, name, &err), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "no capture file"));
+	save_numbers("ring/b", 20, 1, 1);
+	save_numbers("ring/a", 30, 1, 1);
+	CU_ASSERT_EQUAL(tl_replay_playlist_add(&list, name, &err), 0);
+	expect_list(&list, (const char *const[]){"b", "a"}, 2);
+	tl_replay_playlist_free(&list);
+}
+
 // ---- damage
 
 static void a_cut_file_is_sent_up_to_the_cut(void)
@@ -406,8 +531,6 @@ static void a_file_removed_before_its_loop_is_counted(void)
 	play(&cfg, false);
 	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 1);
 	CU_ASSERT_EQUAL(stats.ledger.skipped_damaged_pkts, 1);
-	CU_ASSERT_EQUAL(tl_replay_check_files(paths, 2, &err), -ENOENT);
-	CU_ASSERT_EQUAL(tl_replay_check_files(paths, 1, &err), 0);
 }
 
 // ---- windows
@@ -712,6 +835,13 @@ int main(void)
 			a_rare_frame_does_not_wait_for_others},
 		{"times that go backward are counted, and sent in the order of the file",
 			backward_times_are_sent_in_file_order},
+		{"merged files are sent in the order of time, each loop anew",
+			merged_files_are_sent_in_the_order_of_time},
+		{"a damaged file does not stop the merge of the others", a_damaged_file_does_not_stop_the_merge},
+		{"of many files at one time those beyond the limit wait", of_many_files_at_one_time_some_wait},
+		{"the files of a word are in the order of their first times",
+			the_files_of_a_word_are_in_the_order_of_their_times},
+		{"a word that names no capture file is refused by name", wrong_words_are_named},
 		{"a file that was cut is sent up to the cut, whose offset is named", a_cut_file_is_sent_up_to_the_cut},
 		{"what lies behind a damaged record is sent where its end is known",
 			what_lies_behind_a_damaged_record_is_sent},

@@ -2,6 +2,7 @@
 // Input files: those named, and those in a directory that look like recordings, sorted by name.
 
 #include "extract_priv.h"
+#include <tl_extract_source.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -123,6 +124,23 @@ static int add_directory(struct extract_files *files, const char *path, struct t
 	closedir(dir);
 	if (files->n > first)
 		qsort(files->file + first, files->n - first, sizeof(*files->file), by_name);
+	return rc;
+}
+
+int tl_extract_directory(const char *path, char ***out, size_t *out_n, struct tl_err *err)
+{
+	struct extract_files files = {0};
+
+	int rc = add_directory(&files, path, err);
+	*out = calloc(files.n + 1u, sizeof(**out));
+	*out_n = 0;
+	if (rc == 0 && *out == NULL)
+		rc = tl_fail(err, -ENOMEM, "%.300s: %s", path, strerror(ENOMEM));
+	for (uint32_t i = 0; rc == 0 && i < files.n; i++) {
+		(*out)[(*out_n)++] = files.file[i].path;
+		files.file[i].path = NULL;
+	}
+	extract_files_free(&files);
 	return rc;
 }
 

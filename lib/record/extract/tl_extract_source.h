@@ -28,6 +28,10 @@ struct tl_extract_source {
 	uint64_t wrong_at; // offset of an error
 };
 
+// List the capture files in a directory, in the order of their names, without hidden ones. Return 0, or -errno with a
+// message. The caller frees the paths and the list.
+int tl_extract_directory(const char *path, char ***out, size_t *out_n, struct tl_err *err);
+
 // Open a file, whose path is borrowed until close, and read its header. Return 0, or -errno with a message.
 int tl_extract_source_open(struct tl_extract_source *source, const char *path, struct tl_err *err);
 // Read the next record. Return 1 with *out, valid until the next call; 0 at the end of the file; or -errno with a

@@ -16,7 +16,7 @@
 #define WAIT_NS (100 * TL_NS_PER_US)
 #define LOOK_EVERY 16 // records between two checks for an empty ring, whose cache line belongs to the lcore
 
-static bool is_stopped(const struct replay_reader *r)
+bool replay_is_stopped(const struct replay_reader *r)
 {
 	return atomic_load_explicit(r->stop, memory_order_relaxed);
 }
@@ -37,7 +37,7 @@ static void put_batch(struct replay_reader *r)
 {
 	unsigned put = 0;
 
-	while (put < r->n_batch && !is_stopped(r)) {
+	while (put < r->n_batch && !replay_is_stopped(r)) {
 		put += rte_ring_sp_enqueue_burst(r->ring, (void *const *)&r->batch[put], r->n_batch - put, NULL);
 		if (put < r->n_batch)
 			wait_for_room(r);
@@ -52,7 +52,7 @@ static struct rte_mbuf *get_mbuf(struct replay_reader *r)
 {
 	struct rte_mbuf *m;
 
-	while ((m = rte_pktmbuf_alloc(r->pool)) == NULL && !is_stopped(r)) {
+	while ((m = rte_pktmbuf_alloc(r->pool)) == NULL && !replay_is_stopped(r)) {
 		put_batch(r);
 		wait_for_room(r);
 	}
@@ -139,7 +139,7 @@ static uint64_t *refusal(struct replay_reader *r, const struct tl_pcap_frame *fr
 	return frame->cap_bytes < TL_ETHER_LEN ? &ledger->skipped_short_pkts : NULL;
 }
 
-static void take(struct replay_reader *r, const struct tl_pcap_frame *frame)
+void replay_take(struct replay_reader *r, const struct tl_pcap_frame *frame)
 {
 	uint64_t *refused = refusal(r, frame);
 
@@ -157,7 +157,7 @@ static void take(struct replay_reader *r, const struct tl_pcap_frame *frame)
 
 // ---- files
 
-static void note_damage(struct replay_reader *r, const char *path, uint64_t offset, const struct tl_err *err)
+void replay_note_damage(struct replay_reader *r, const char *path, uint64_t offset, const struct tl_err *err)
 {
 	tl_count(&r->ledger.skipped_damaged_pkts, 1);
 	tl_count(&r->ledger.read_pkts, 1);
@@ -172,25 +172,25 @@ static void read_file(struct replay_reader *r, const char *path)
 	int rc;
 
 	if (tl_extract_source_open(&source, path, &err) != 0) {
-		note_damage(r, path, 0, &err);
+		replay_note_damage(r, path, 0, &err);
 		return;
 	}
 	do {
-		while (!is_stopped(r) && (rc = tl_extract_source_next(&source, &frame, &err)) == 1)
-			take(r, &frame);
-		if (is_stopped(r) || rc == 0)
+		while (!replay_is_stopped(r) && (rc = tl_extract_source_next(&source, &frame, &err)) == 1)
+			replay_take(r, &frame);
+		if (replay_is_stopped(r) || rc == 0)
 			break;
-		note_damage(r, path, source.wrong_at, &err);
+		replay_note_damage(r, path, source.wrong_at, &err);
 	} while (tl_extract_source_skip(&source));
 	tl_extract_source_close(&source);
 }
 
 static void read_loop(struct replay_reader *r)
 {
-	for (size_t i = 0; i < r->cfg->n_paths && !is_stopped(r); i++) {
+	for (size_t i = 0; i < r->cfg->n_paths && !replay_is_stopped(r); i++) {
 		tl_replay_schedule_file(&r->schedule, i == 0 && r->loops_read != 0);
 		read_file(r, r->cfg->paths[i]);
-		tl_count(&r->files_read, !is_stopped(r));
+		tl_count(&r->files_read, !replay_is_stopped(r));
 	}
 }
 
@@ -199,10 +199,15 @@ void *replay_reader_main(void *reader)
 	struct replay_reader *r = reader;
 
 	tl_guard_thread(TL_GUARD_FILES, "tl-replay");
-	while (r->loops_read < r->cfg->loops && !is_stopped(r)) {
+	while (r->loops_read < r->cfg->loops && !replay_is_stopped(r)) {
 		tl_edit_set_loop(&r->edit, r->loops_read);
-		read_loop(r);
-		tl_count(&r->loops_read, !is_stopped(r));
+		if (r->merge != NULL) {
+			tl_replay_schedule_file(&r->schedule, r->loops_read != 0);
+			replay_merge_loop(r);
+		} else {
+			read_loop(r);
+		}
+		tl_count(&r->loops_read, !replay_is_stopped(r));
 	}
 	put_batch(r);
 	atomic_store_explicit(&r->read_all, true, memory_order_release);

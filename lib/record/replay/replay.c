@@ -12,7 +12,6 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
-#include <tl_extract_source.h>
 #include <tl_guard.h>
 #include <tl_wire.h>
 
@@ -41,19 +40,6 @@ struct tl_replay {
 };
 
 // ---- set-up
-
-int tl_replay_check_files(const char *const *paths, size_t n_paths, struct tl_err *err)
-{
-	struct tl_extract_source source;
-
-	for (size_t i = 0; i < n_paths; i++) {
-		int rc = tl_extract_source_open(&source, paths[i], err);
-		if (rc != 0)
-			return rc;
-		tl_extract_source_close(&source);
-	}
-	return 0;
-}
 
 static uint32_t room_bytes(const struct tl_replay_cfg *cfg)
 {
@@ -89,7 +75,10 @@ static int make_account(struct tl_replay *r, struct tl_err *err)
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	if (r->cfg.mtu_action != TL_REPLAY_MTU_DROP)
 		r->reader.scratch = malloc(2 * REPLAY_SCRATCH);
-	if (r->cfg.mtu_action != TL_REPLAY_MTU_DROP && r->reader.scratch == NULL)
+	if (r->cfg.first_ns != NULL)
+		r->reader.merge = replay_merge_create();
+	if ((r->cfg.mtu_action != TL_REPLAY_MTU_DROP && r->reader.scratch == NULL) ||
+		(r->cfg.first_ns != NULL && r->reader.merge == NULL))
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	if (r->lateness != NULL)
 		tl_hist_init(r->lateness);
@@ -144,6 +133,7 @@ void tl_replay_destroy(struct tl_replay *replay)
 	rte_mempool_free(replay->pool);
 	free(replay->reader.damages.list);
 	free(replay->reader.scratch);
+	free(replay->reader.merge);
 	free(replay->lateness);
 	free(replay);
 }
@@ -299,6 +289,7 @@ void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *ou
 		.late_pkts = tl_count_read(&s->late_pkts),
 		.reader_late_pkts = tl_count_read(&s->reader_late_pkts),
 		.reader_late_times = tl_count_read(&s->reader_late_times),
+		.waited_files = tl_count_read(&r->waited_files),
 		.cut_pkts = tl_count_read(&r->cut_pkts),
 		.fragmented_pkts = tl_count_read(&r->fragmented_pkts),
 		.edit_malformed_pkts = tl_count_read(&r->edit_malformed_pkts),

@@ -6,6 +6,8 @@
 //   replay.c    set-up, anchor, ledger, end
 //   reader.c    the reader thread: files to frames in the ring
 //   fit.c       frames above the MTU
+//   merge.c     files merged by time
+//   playlist.c  files from the words of a call
 //   damage.c    list of the files that ended damaged
 //   schedule.c  due times
 //   pacing.c    speeds and rates as text
@@ -58,6 +60,8 @@ struct replay_reader {
 	struct tl_edit edit; // of the current loop
 	bool edits;
 	uint8_t *scratch; // a frame above the MTU, then a fragment: REPLAY_SCRATCH each; NULL: they are dropped
+	struct replay_merge *merge; // NULL: one file after the other
+	uint64_t waited_files;
 	uint64_t cut_pkts, fragmented_pkts, edit_malformed_pkts, edit_unsummed_pkts;
 	struct replay_damages damages;
 	struct rte_mbuf *batch[REPLAY_BATCH];
@@ -72,8 +76,21 @@ struct replay_reader {
 // frame counts as unsent.
 void replay_put(struct replay_reader *r, uint64_t ts_ns, const uint8_t *data, uint32_t bytes);
 
+bool replay_is_stopped(const struct replay_reader *r);
+
+// Take a record: count it, or put its frame into the ring.
+void replay_take(struct replay_reader *r, const struct tl_pcap_frame *frame);
+void replay_note_damage(struct replay_reader *r, const char *path, uint64_t offset, const struct tl_err *err);
+
 // Copy the frame with the edits of the run; return its length.
 uint32_t replay_copy(struct replay_reader *r, const struct tl_pcap_frame *frame, uint8_t *out);
+
+// ---- merge.c
+
+struct replay_merge *replay_merge_create(void); // NULL: no memory; free() it
+
+// Read all files once, merged.
+void replay_merge_loop(struct replay_reader *r);
 
 // ---- fit.c
 

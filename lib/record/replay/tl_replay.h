@@ -37,6 +37,9 @@ enum tl_replay_mtu {
 struct tl_replay_cfg {
 	const char *const *paths; // n_paths files, played one after the other; borrowed until destroy
 	size_t n_paths;
+	// Merge the frames of all files by time instead; first_ns has the time of each file's first frame, in ascending
+	// order. Borrowed until destroy; NULL: do not merge.
+	const uint64_t *first_ns;
 	uint64_t loops; // number of passes over all files, at least 1
 	struct tl_replay_pacing pacing;
 	const struct tl_filter *filter; // frames to send; NULL: all. Borrowed until destroy
@@ -50,6 +53,8 @@ struct tl_replay_cfg {
 	int socket_id;		// NUMA node of mbufs and ring
 	uint64_t late_ns;	// threshold of late_pkts
 };
+
+#define TL_REPLAY_MERGE_MAX 64 // files open at a time
 
 // Outcomes of the records of all files, counted again in each loop. read_pkts + added_pkts is the sum of the others.
 struct tl_replay_ledger {
@@ -91,16 +96,14 @@ struct tl_replay_stats {
 	uint64_t edit_malformed_pkts; // sent with their addresses: see enum tl_edit_result
 	uint64_t edit_unsummed_pkts;  // sent with an L4 checksum that could not be updated
 	uint64_t backward_pkts, rebased_files, shortened_gaps; // see tl_replay_schedule.h
-	uint64_t loops_read, files_read;		       // files: sum over all loops
-	uint64_t damages;				       // files that ended damaged, sum over all loops
-	uint64_t elapsed_ns;				       // from the anchor to the hand-over of the last frame
+	uint64_t waited_files; // merged late: TL_REPLAY_MERGE_MAX files were open at the time of their first frame
+	uint64_t loops_read, files_read; // files: sum over all loops
+	uint64_t damages;		 // files that ended damaged, sum over all loops
+	uint64_t elapsed_ns;		 // from the anchor to the hand-over of the last frame
 	int64_t drift_ns;	 // the run's time minus CLOCK_MONOTONIC, from the anchor on; valid after finish()
 	uint64_t drift_bound_ns; // error bound of drift_ns
 	uint64_t clock_steps;	 // steps of CLOCK_REALTIME, excluded from the run's time
 };
-
-// Open each file once, to detect unreadable ones before anything is sent. Return 0, or -errno with a message.
-int tl_replay_check_files(const char *const *paths, size_t n_paths, struct tl_err *err);
 
 // Create a replay. Return 0, or -errno with a message: -ENOMEM.
 int tl_replay_create(const struct tl_replay_cfg *cfg, struct tl_replay **out, struct tl_err *err);
