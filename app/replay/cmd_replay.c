@@ -25,6 +25,8 @@ static const struct tl_option options[] = {
 		"rate",
 		'r'},
 	{"line-rate", 0, NULL, "not at the recorded times, but as fast as the port takes them", 'L'},
+	{"burst", 0, "N:TIME", "not at the recorded times, but N frames at once, and the next N after this time", 'b'},
+	{"one-by-one", 0, NULL, "a frame for each line of standard input (Enter), up to its end", 'o'},
 	{"loops", 0, "N", "number of times to play the files (default 1)", 'l'},
 	{"merge", 0, NULL, "play all files at once, in the order of their frames' times", 'G'},
 	{"max-gap", 0, "TIME", "shorten longer gaps between recorded times to this", 'g'},
@@ -105,10 +107,28 @@ static const char *set_rate(struct tl_replay_args *a, const char *value)
 {
 	struct tl_replay_pacing ignored = {0};
 
+	a->paces++;
 	a->rate = value; // parsed again once the line rate is known
 	return tl_replay_parse_rate(value, TL_NS_PER_S, &ignored) == 0
 		       ? NULL
 		       : "no rate such as 1000pps, 2.5Mpps, 100Mbps or 40%";
+}
+
+static const char *set_burst(struct tl_replay_args *a, const char *value)
+{
+	const char *colon = strchr(value, ':');
+	char number[24];
+
+	a->paces++;
+	a->pacing.pace = TL_REPLAY_BURSTS;
+	if (colon != NULL && (size_t)(colon - value) < sizeof(number)) {
+		memcpy(number, value, (size_t)(colon - value));
+		number[colon - value] = '\0';
+		if (tl_parse_u64(number, 1, UINT32_MAX, &a->pacing.burst_pkts) == 0 &&
+			tl_replay_parse_ns(colon + 1, &a->pacing.burst_gap_ns) == 0)
+			return NULL;
+	}
+	return "no burst such as 32:1ms";
 }
 
 static const char *set_start(struct tl_replay_args *a, const char *value)
@@ -181,7 +201,7 @@ static const char *set(void *ctx, int id, const char *value)
 		a->device = value;
 		return NULL;
 	case 's':
-		a->has_speed = true;
+		a->paces++;
 		return tl_replay_parse_speed(value, &a->pacing.speed) == 0 ? NULL : "--speed takes 0.01 to 100";
 	case 'r':
 		return set_rate(a, value);
@@ -210,8 +230,13 @@ static const char *set(void *ctx, int id, const char *value)
 		a->merge = true;
 		return NULL;
 	case 'L':
+	case 'o':
+		a->paces++;
+		a->one_by_one = id == 'o';
 		a->pacing.pace = TL_REPLAY_LINE;
 		return NULL;
+	case 'b':
+		return set_burst(a, value);
 	default:
 		return set_edit(a, id, value);
 	}
@@ -240,12 +265,12 @@ static const char *check(const struct tl_replay_args *a)
 		return "which recordings? name files that exist";
 	if (a->device == NULL)
 		return "where to? give -i PORT";
-	if (a->has_speed + (a->rate != NULL) + line > 1)
-		return "--speed, --rate and --line-rate exclude each other";
-	if ((a->rate != NULL || line) && a->pacing.max_gap_ns != UINT64_MAX)
-		return "--max-gap is of recorded times: it goes without --rate and --line-rate";
+	if (a->paces > 1)
+		return "--speed, --rate, --burst, --line-rate and --one-by-one exclude each other";
+	if ((a->rate != NULL || a->pacing.pace != TL_REPLAY_RECORDED) && a->pacing.max_gap_ns != UINT64_MAX)
+		return "--max-gap is of recorded times: it goes without --rate, --burst, --line-rate and --one-by-one";
 	if (line && a->max_late_ns != UINT64_MAX)
-		return "--max-late needs due times: with --line-rate there are none";
+		return "--max-late needs due times: with --line-rate and --one-by-one there are none";
 	if (a->edit.n_steps != 0 && a->loops == 1)
 		return "--per-loop needs --loops: the first loop is sent without increments";
 	return NULL;

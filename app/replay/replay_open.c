@@ -94,6 +94,7 @@ static void plan_replay(struct tl_replay_session *s, uint32_t frame_limit)
 		.loops = args->loops,
 		.pacing = args->pacing,
 		.mtu_action = args->mtu_action,
+		.gated = args->one_by_one,
 		.frame_limit = frame_limit,
 		.ahead_pkts = frames_ahead(frame_limit),
 		.held_pkts = tl_port_tx_descriptors(&s->port_cfg),

@@ -7,8 +7,10 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <poll.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_launch.h>
 #include <rte_lcore.h>
@@ -63,6 +65,8 @@ static uint64_t now_ns(const struct tl_replay_session *s)
 // State of the checks by main while the lcore sends.
 struct watch {
 	uint64_t next_look_ns, moved_ns, sent_pkts;
+	uint64_t allowed_pkts; // one by one: lines of standard input
+	bool input_ended;
 };
 
 // Once a second: check clock and link, print progress.
@@ -120,6 +124,39 @@ static void check_port(struct tl_replay_session *s, struct watch *w)
 	}
 }
 
+// Wait for a tick, or for a line of standard input, which permits a frame.
+static void await_step(struct tl_replay_session *s, struct watch *w)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	char text[256];
+	uint64_t lines = 0;
+
+	if (!s->args->one_by_one || w->input_ended) {
+		sleep_a_tick();
+		return;
+	}
+	if (poll(&input, 1, TICK_NS / TL_NS_PER_MS) <= 0)
+		return;
+	ssize_t n = read(STDIN_FILENO, text, sizeof(text));
+	w->input_ended = n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN);
+	for (ssize_t i = 0; i < n; i++)
+		lines += text[i] == '\n';
+	w->allowed_pkts += lines;
+	tl_replay_allow(s->replay, lines);
+}
+
+// End the run when all permitted frames are sent and standard input has ended.
+static void check_input(struct tl_replay_session *s, const struct watch *w)
+{
+	struct tl_replay_stats stats;
+
+	if (!w->input_ended)
+		return;
+	tl_replay_sample(s->replay, &stats);
+	if (stats.ledger.sent_pkts >= w->allowed_pkts)
+		tl_replay_stop(s->replay);
+}
+
 static void watch_run(struct tl_replay_session *s)
 {
 	struct watch w = {.next_look_ns = now_ns(s) + TL_NS_PER_S, .moved_ns = now_ns(s)};
@@ -133,7 +170,8 @@ static void watch_run(struct tl_replay_session *s)
 		else if (!s->failed)
 			check_port(s, &w);
 		ending |= s->failed || is_stopped();
-		sleep_a_tick();
+		check_input(s, &w);
+		await_step(s, &w);
 	}
 	s->results.stopped = ending;
 }
@@ -185,6 +223,7 @@ static int run(struct tl_replay_session *s, struct tl_err *err)
 	s->results.stopped |= is_stopped();
 	tl_replay_finish(s->replay);
 	tl_replay_sample(s->replay, &s->results.stats);
+	s->results.stopped |= s->results.stats.ledger.unsent_pkts != 0; // standard input ended before the frames
 	await_wire(s);
 	return rc;
 }

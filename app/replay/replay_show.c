@@ -77,15 +77,19 @@ static json_t *pacing_json(const struct tl_replay_results *r)
 	static const char *const names[] = {[TL_REPLAY_RECORDED] = "recorded",
 		[TL_REPLAY_PPS] = "pps",
 		[TL_REPLAY_BPS] = "bps",
+		[TL_REPLAY_BURSTS] = "bursts",
 		[TL_REPLAY_LINE] = "line-rate"};
 	const struct tl_replay_pacing *p = r->pacing;
 	bool recorded = p->pace == TL_REPLAY_RECORDED, rated = p->pace == TL_REPLAY_PPS || p->pace == TL_REPLAY_BPS;
 
-	return json_pack("{s:s, s:o, s:o, s:o, s:o}", "pace", names[p->pace], "speed",
+	bool bursts = p->pace == TL_REPLAY_BURSTS;
+
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "pace", names[p->pace], "speed",
 		recorded ? json_real((double)p->speed / (double)TL_REPLAY_MILLION) : json_null(), "rate",
 		rated ? json_real((double)p->rate / (double)TL_REPLAY_MILLION) : json_null(), "max_gap_ns",
 		recorded && p->max_gap_ns != UINT64_MAX ? number(p->max_gap_ns) : json_null(), "loops",
-		number(r->args->loops));
+		number(r->args->loops), "burst_pkts", bursts ? number(p->burst_pkts) : json_null(), "burst_gap_ns",
+		bursts ? number(p->burst_gap_ns) : json_null(), "one_by_one", r->args->one_by_one);
 }
 
 static void put_ledger(const struct tl_replay_results *r, json_t *json)

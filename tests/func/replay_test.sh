@@ -103,7 +103,7 @@ playlists_are_played() {
 		'.merged and .files_read == 3 and .backward_pkts == 0 and .rebased_files == 0 and .waited_files == 0'
 	printf '%s\n' second.pcap first.pcap >list
 	comes_whole "a list of files is played in the order of time" a.pcap 400 @list --speed 10
-	comes_whole "files of a quoted pattern are played in the order of time" a.pcap 400 '*[dt].pcap' --speed 10
+	comes_whole "files of a quoted pattern are played in the order of time" a.pcap 400 '[fs][ei][cr]*.pcap' --speed 10
 }
 
 split_in_two() {
@@ -209,6 +209,17 @@ a_lost_interface_ends_it() {
 	check_json "and the ledger holds" replay.json "$IDENTITY and .stopped and .unsent_pkts > 0"
 }
 
+enter_sends_a_frame() {
+	STATUS=0
+	printf '\n\n\n' | in_app timeout 60 "$TAPLINE" replay a.pcap -i vdev:net_null0 --one-by-one --json >replay.json 2>replay.log || STATUS=$?
+	check_equal "one by one: the end of the input ends the run with status 0" "$STATUS" 0
+	check_json "one by one: as many frames as lines are sent" replay.json \
+		"$IDENTITY and .sent_pkts == 3 and .unsent_pkts > 0 and .stopped and .pacing.one_by_one"
+	replay a.pcap -i vdev:net_null0 --burst 100:30ms
+	check_json "bursts: it took what they take" replay.json \
+		"$IDENTITY and .sent_pkts == 400 and .elapsed_ns >= 3 * 30000000 and .pacing.burst_pkts == 100"
+}
+
 # refused SENTENCE ARG...
 refused() {
 	local sentence=$1
@@ -226,6 +237,8 @@ wrong_calls() {
 	refused "a file that is no capture" /bin/true -i vdev:net_null0
 	refused "a filter that does not compile" a.pcap -i vdev:net_null0 no such thing
 	refused "speed and rate" a.pcap -i vdev:net_null0 --speed 2 --rate 5pps
+	refused "a burst without time" a.pcap -i vdev:net_null0 --burst 5
+	refused "bursts at line rate" a.pcap -i vdev:net_null0 --burst 5:1ms --line-rate
 	refused "a start in the past" a.pcap -i vdev:net_null0 --start-at @1000000000
 	refused "an MTU of an interface" a.pcap -i "$APP_IF" --mtu 9000
 	refused "an interface that is not there" a.pcap -i nosuch0
@@ -241,6 +254,7 @@ goes_through_xdp
 names_what_it_leaves_out
 damage_fails
 lateness_can_fail
+enter_sends_a_frame
 wrong_calls
 a_signal_ends_it
 a_lost_interface_ends_it

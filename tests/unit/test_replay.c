@@ -149,6 +149,8 @@ static void port_flush(struct tl_txq *q)
 	q->n = 0;
 	if (port.stop_after != 0 && port.n >= port.stop_after && port.stop_replay != NULL)
 		tl_replay_stop(port.stop_replay);
+	if (port.stop_after != 0 && port.n >= port.stop_after && port.stop != NULL)
+		atomic_store(port.stop, true);
 }
 
 // ---- a whole replay
@@ -743,6 +745,24 @@ static void a_frame_is_late_beyond_the_limit_only(void)
 	end_rig();
 }
 
+static void a_gated_run_sends_only_as_many_as_permitted(void)
+{
+	begin_rig(0);
+	for (unsigned i = 0; i < 10; i++)
+		queue(0);
+	rig.s.gated = true;
+	atomic_store(&rig.s.allowed_pkts, 4);
+	port.stop_after = 4;
+	port.stop = &rig.stop;
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(rig.s.sent_pkts, 4);
+	atomic_store(&rig.stop, false);
+	atomic_store(&rig.s.allowed_pkts, 11);
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(rig.s.sent_pkts, 10);
+	end_rig();
+}
+
 static void *run_sender(void *arg)
 {
 	(void)arg;
@@ -857,6 +877,7 @@ int main(void)
 		{"lateness is from due to the call that took the frame",
 			lateness_is_from_due_to_the_call_that_took_the_frame},
 		{"a frame is late beyond the limit only", a_frame_is_late_beyond_the_limit_only},
+		{"a gated run sends only as many frames as are permitted", a_gated_run_sends_only_as_many_as_permitted},
 		{"a reader that is late is counted", a_late_reader_is_counted},
 		{"a reader that is ahead is never counted as late", a_reader_ahead_is_never_late},
 		{"a step of the clock moves no due time", a_step_of_the_clock_moves_no_due_time},

@@ -212,6 +212,15 @@ static void rates_have_a_unit(void)
 	CU_ASSERT_EQUAL(tl_replay_parse_rate("40%", 0, &pacing), -ENODATA);
 }
 
+static void bursts_are_due_at_once_and_apart(void)
+{
+	const struct tl_replay_pacing pacing = {.pace = TL_REPLAY_BURSTS, .burst_pkts = 3, .burst_gap_ns = 1000};
+
+	tl_replay_schedule_init(&schedule, &pacing);
+	for (uint64_t i = 0; i < 30; i++)
+		CU_ASSERT_EQUAL(tl_replay_schedule_next(&schedule, i * TL_NS_PER_S, 60), i / 3 * 1000);
+}
+
 // ---- the ledger
 
 static void each_counter_is_a_part_of_what_was_read(void)
@@ -261,6 +270,7 @@ int main(void)
 		{"speeds are decimals from a hundredth to a hundred",
 			speeds_are_decimals_from_a_hundredth_to_a_hundred},
 		{"rates have a unit", rates_have_a_unit},
+		{"the frames of a burst are due at once, bursts apart", bursts_are_due_at_once_and_apart},
 		{"each counter of the ledger is a part of what was read", each_counter_is_a_part_of_what_was_read},
 	};
 

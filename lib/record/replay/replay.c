@@ -102,6 +102,7 @@ static void fill(struct tl_replay *r)
 	r->sender.time = &r->time;
 	r->sender.late_ns = r->cfg.late_ns;
 	r->sender.lateness = r->lateness;
+	r->sender.gated = r->cfg.gated;
 	r->steps_before = r->cfg.clock->steps;
 	tl_clock_swap_store(&r->time, r->cfg.clock->wall.line);
 }
@@ -169,6 +170,11 @@ int tl_replay_send(void *replay)
 	tl_guard_thread(TL_GUARD_LCORE, NULL);
 	replay_send(&r->sender);
 	return 0;
+}
+
+void tl_replay_allow(struct tl_replay *replay, uint64_t n)
+{
+	atomic_fetch_add_explicit(&replay->sender.allowed_pkts, n, memory_order_relaxed);
 }
 
 void tl_replay_stop(struct tl_replay *replay)

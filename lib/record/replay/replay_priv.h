@@ -115,6 +115,8 @@ struct replay_sender {
 	uint64_t anchor_ns;		  // in the run's time
 	uint64_t late_ns;
 	struct tl_hist *lateness; // NULL: not recorded
+	bool gated;
+	atomic_uint_fast64_t allowed_pkts; // sum of all permits
 	// Frames taken from the ring; next[at..n) are to be sent.
 	struct rte_mbuf *next[TL_BURST];
 	uint16_t at, n;

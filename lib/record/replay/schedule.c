@@ -69,6 +69,9 @@ uint64_t tl_replay_schedule_next(struct tl_replay_schedule *schedule, uint64_t t
 	case TL_REPLAY_BPS:
 		due_ns = after(s->wire_bits, s->pacing.rate);
 		break;
+	case TL_REPLAY_BURSTS:
+		due_ns = (unsigned __int128)(s->frames / s->pacing.burst_pkts) * s->pacing.burst_gap_ns;
+		break;
 	case TL_REPLAY_LINE:
 		break;
 	}

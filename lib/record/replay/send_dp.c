@@ -56,17 +56,29 @@ static bool refill(struct replay_sender *s)
 	return true;
 }
 
+// Reduce the due frames to those permitted.
+static uint16_t permitted(const struct replay_sender *s, uint16_t due)
+{
+	uint64_t left = atomic_load_explicit(&s->allowed_pkts, memory_order_relaxed) - s->sent_pkts;
+
+	return (uint16_t)(left < due ? left : due);
+}
+
 // Wait until the next frame is due. Return the number of due frames, 0: the run was stopped.
 static uint16_t wait_until_due(const struct replay_sender *s)
 {
 	uint16_t due;
 
-	while ((due = count_due(s, run_ns(s, rte_rdtsc()))) == 0) {
+	for (;;) {
+		due = count_due(s, run_ns(s, rte_rdtsc()));
+		if (TL_UNLIKELY(s->gated))
+			due = permitted(s, due);
+		if (due != 0)
+			return due;
 		if (is_stopped(s))
 			return 0;
 		rte_pause();
 	}
-	return due;
 }
 
 // Count n frames accepted by the port, and their lateness.

@@ -45,6 +45,7 @@ struct tl_replay_cfg {
 	const struct tl_filter *filter; // frames to send; NULL: all. Borrowed until destroy
 	const struct tl_edit *edit;	// made in the frames sent, after the filter; NULL: none. Copied by create
 	enum tl_replay_mtu mtu_action;
+	bool gated;		// send only as many frames as tl_replay_allow() permits
 	struct tl_txq *txq;	// borrowed until destroy; with no other user
 	struct tl_clock *clock; // borrowed until destroy; disciplined only by tl_replay_discipline()
 	uint32_t frame_limit;	// longest frame of the port: tl_port_frame_limit()
@@ -126,6 +127,9 @@ int tl_replay_send(void *replay);
 // Discipline the clock, and the run's time with it, about once a second. A step of CLOCK_REALTIME affects only the
 // clock.
 void tl_replay_discipline(struct tl_replay *replay);
+
+// Permit n more frames, with cfg.gated. Any thread.
+void tl_replay_allow(struct tl_replay *replay, uint64_t n);
 
 // Request the end of reader and lcore. Any thread; async-signal-safe.
 void tl_replay_stop(struct tl_replay *replay);

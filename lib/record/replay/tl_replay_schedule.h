@@ -17,6 +17,7 @@ enum tl_replay_pace {
 	TL_REPLAY_RECORDED, // at the recorded times, faster or slower
 	TL_REPLAY_PPS,	    // constant rate in frames per second
 	TL_REPLAY_BPS,	    // constant rate in bits per second on the wire
+	TL_REPLAY_BURSTS,   // a number of frames at once, again and again
 	TL_REPLAY_LINE,	    // as fast as the port accepts: every frame is due at once
 };
 
@@ -30,9 +31,11 @@ enum tl_replay_pace {
 
 struct tl_replay_pacing {
 	enum tl_replay_pace pace;
-	uint64_t speed;	     // for RECORDED, in 10^-6: 1000000 is as recorded; TL_REPLAY_SPEED_MIN .. _MAX
-	uint64_t rate;	     // for PPS and BPS, in 10^-6 frames or bits per second; not 0
-	uint64_t max_gap_ns; // for RECORDED: limit for gaps in the recorded times; UINT64_MAX: none
+	uint64_t speed;	       // for RECORDED, in 10^-6: 1000000 is as recorded; TL_REPLAY_SPEED_MIN .. _MAX
+	uint64_t rate;	       // for PPS and BPS, in 10^-6 frames or bits per second; not 0
+	uint64_t burst_pkts;   // for BURSTS; not 0
+	uint64_t burst_gap_ns; // for BURSTS: from the first frame of a burst to that of the next
+	uint64_t max_gap_ns;   // for RECORDED: limit for gaps in the recorded times; UINT64_MAX: none
 };
 
 struct tl_replay_schedule {
