@@ -11,6 +11,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define FRAME_MAX 4096
+#define FIT_MIN 14u // less than the headers of most packets
 
 static void require(bool holds)
 {
@@ -116,22 +117,20 @@ static void check_others(uint8_t choice, const uint8_t *frame, uint32_t len)
 	free(copy(&edit, frame, len, &out_len));
 }
 
-#define FIT_LIMIT 128
-
-static void check_fragments(const uint8_t *frame, uint32_t len)
+static void check_fragments(const uint8_t *frame, uint32_t len, uint32_t limit)
 {
 	struct tl_fit fit;
-	uint8_t *out = malloc(FIT_LIMIT), *at = NULL;
+	uint8_t *out = malloc(limit), *at = NULL;
 	uint32_t n, sum = 0;
 
 	require(out != NULL);
-	bool fits = tl_fit_begin(&fit, frame, len, FIT_LIMIT);
+	bool fits = tl_fit_begin(&fit, frame, len, limit);
 	uint32_t left = fits ? fit.left : 0;
 	const uint8_t *data = fits ? fit.data : NULL;
 	while (fits && (n = tl_fit_next(&fit, out)) != 0) {
 		at = out + fit.l2_bytes;
 		uint32_t hdr = (at[0] & 0x0fu) * 4;
-		require(n <= FIT_LIMIT && fit.l2_bytes + hdr < n && n - fit.l2_bytes - hdr <= left - sum);
+		require(n <= limit && fit.l2_bytes + hdr < n && n - fit.l2_bytes - hdr <= left - sum);
 		require(memcmp(at + hdr, data + sum, n - fit.l2_bytes - hdr) == 0);
 		sum += n - fit.l2_bytes - hdr;
 	}
@@ -139,16 +138,16 @@ static void check_fragments(const uint8_t *frame, uint32_t len)
 	free(out);
 }
 
-static void check_cut(const uint8_t *frame, uint32_t len)
+static void check_cut(const uint8_t *frame, uint32_t len, uint32_t limit)
 {
 	struct tl_pkt before, after;
 	uint8_t *out = malloc(len);
 
 	require(out != NULL);
 	memcpy(out, frame, len);
-	tl_fit_cut(out, len, FIT_LIMIT);
+	tl_fit_cut(out, len, limit);
 	tl_wire_parse(frame, len, &before);
-	tl_wire_parse(out, FIT_LIMIT, &after);
+	tl_wire_parse(out, limit, &after);
 	if ((after.kind == TL_PKT_UDP || after.kind == TL_PKT_TCP) && before.kind == after.kind)
 		require(tl_wire_l4_cksum_ok(frame, &before) == tl_wire_l4_cksum_ok(out, &after));
 	free(out);
@@ -165,9 +164,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_swap(frame, len);
 	check_tag(frame, len);
 	check_others(data[0], frame, len);
-	check_fragments(frame, len);
-	if (len > FIT_LIMIT)
-		check_cut(frame, len);
+	check_fragments(frame, len, FIT_MIN + data[0]);
+	if (len > FIT_MIN + data[0])
+		check_cut(frame, len, FIT_MIN + data[0]);
 	free(frame);
 	return 0;
 }

@@ -178,6 +178,8 @@ static void what_no_router_fragments_is_refused(void)
 	CU_ASSERT_FALSE(tl_fit_begin(&fit, frame, bytes, LIMIT)); // beyond 64 KiB
 	make(0, "", 0, 1400, 0);
 	CU_ASSERT_FALSE(tl_fit_begin(&fit, frame, bytes - 1, LIMIT)); // truncated
+	CU_ASSERT_FALSE(tl_fit_begin(&fit, frame, bytes, 14 + 20 + 7));
+	CU_ASSERT_TRUE(tl_fit_begin(&fit, frame, bytes, 14 + 20 + 8));
 	frame[13] = 1;
 	CU_ASSERT_FALSE(tl_fit_begin(&fit, frame, bytes, LIMIT));
 	frame[12] = 0x86;

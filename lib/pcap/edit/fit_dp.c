@@ -9,6 +9,7 @@
 #define OPTION_NOP 1
 #define OPTION_COPIED 0x80
 #define PACKET_MAX 65535
+#define FRAGMENT_MIN 8 // unit of fragment offsets
 
 // ---- cut
 
@@ -80,7 +81,7 @@ void tl_fit_cut(uint8_t *frame, uint32_t len, uint32_t limit)
 {
 	struct edit_span at;
 	uint16_t type = edit_network(frame, len, &at);
-	uint32_t left = limit - (uint32_t)(at.at - frame);
+	uint32_t l2_bytes = (uint32_t)(at.at - frame), left = limit > l2_bytes ? limit - l2_bytes : 0;
 
 	if (type == TL_ETHERTYPE_IPV4)
 		cut_ipv4(at, left);
@@ -127,6 +128,8 @@ bool tl_fit_begin(struct tl_fit *fit, const uint8_t *frame, uint32_t len, uint32
 		.hdr_bytes = (at.at[0] & 0x0fu) * 4,
 		.offset = fragment & EDIT_IPV4_FRAG_OFFSET,
 		.more = (fragment & EDIT_IPV4_MORE_FRAGMENTS) != 0};
+	if (limit < fit->l2_bytes + fit->hdr_bytes + FRAGMENT_MIN)
+		return false;
 	fit->mtu = limit - fit->l2_bytes;
 	if (fit->hdr_bytes < TL_IPV4_LEN || total_len <= fit->hdr_bytes || total_len > at.len ||
 		(fragment & EDIT_IPV4_DONT_FRAGMENT) != 0 || fit->offset * 8u + total_len > PACKET_MAX)

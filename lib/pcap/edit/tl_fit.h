@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// HOT. Cut a frame to limit bytes, at least 64, in place; it is longer. The lengths of an IP packet and of its UDP
+// HOT. Cut a frame to limit bytes in place; it is longer. The lengths of an IP packet and of its UDP
 // datagram become those of the rest, as with `tcpreplay-edit --mtu-trunc`; unless the packet is a fragment, the L4
 // checksum becomes that of the rest.
 void tl_fit_cut(uint8_t *frame, uint32_t len, uint32_t limit);
@@ -24,8 +24,9 @@ struct tl_fit {
 	uint32_t later_bytes;
 };
 
-// HOT. Begin to fragment a frame into frames of at most limit bytes, at least 128, as a router does (RFC 791, section
-// 3.2). False: it is no IPv4 packet, truncated, malformed, or must not be fragmented (DF).
+// HOT. Begin to fragment a frame into frames of at most limit bytes as a router does (RFC 791, section 3.2). False: it
+// is no IPv4 packet, truncated, malformed, must not be fragmented (DF), or the limit has no room for its headers and 8
+// bytes.
 bool tl_fit_begin(struct tl_fit *fit, const uint8_t *frame, uint32_t len, uint32_t limit);
 
 // HOT. Write the next fragment to out, of limit bytes; return its length, 0: there are no more.

@@ -88,14 +88,15 @@ struct tl_replay_damage {
 
 struct tl_replay_stats {
 	struct tl_replay_ledger ledger;
-	uint64_t sent_bytes;	      // without FCS
-	uint64_t late_pkts;	      // part of sent_pkts: handed to the driver more than cfg.late_ns after due time
-	uint64_t reader_late_pkts;    // part of sent_pkts: read after their due time
-	uint64_t reader_late_times;   // number of times the lcore waited for the reader
-	uint64_t cut_pkts;	      // frames cut to the MTU, also if not sent in the end
-	uint64_t fragmented_pkts;     // frames of which each became several
-	uint64_t edit_malformed_pkts; // sent with their addresses: see enum tl_edit_result
-	uint64_t edit_unsummed_pkts;  // sent with an L4 checksum that could not be updated
+	uint64_t sent_bytes;	    // without FCS
+	uint64_t late_pkts;	    // part of sent_pkts: handed to the driver more than cfg.late_ns after due time
+	uint64_t reader_late_pkts;  // part of sent_pkts: read after their due time
+	uint64_t reader_late_times; // number of times the lcore waited for the reader
+	// Counted when a frame is read, also if it is not sent in the end.
+	uint64_t cut_pkts;				       // frames cut to the MTU
+	uint64_t fragmented_pkts;			       // frames of which each became several
+	uint64_t edit_malformed_pkts;			       // sent with their addresses: see enum tl_edit_result
+	uint64_t edit_unsummed_pkts;			       // sent with an L4 checksum that could not be updated
 	uint64_t backward_pkts, rebased_files, shortened_gaps; // see tl_replay_schedule.h
 	uint64_t waited_files; // merged late: TL_REPLAY_MERGE_MAX files were open at the time of their first frame
 	uint64_t loops_read, files_read; // files: sum over all loops
