@@ -130,7 +130,8 @@ static bool an_echo_has_lost_its_port(const struct tl_appliance *a)
 
 static uint64_t port_drops(const struct tl_report_port *port)
 {
-	return port->drop_nic_pkts + port->drop_nombuf_pkts + port->drop_error_pkts;
+#define PLUS(name) +port->name
+	return 0 TL_PORT_DROPS(PLUS);
 }
 
 // Pass the port drop counts to the recordings' interface statistics.

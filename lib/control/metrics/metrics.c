@@ -48,29 +48,26 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 	out->n_queues = cfg->rx_queues;
 	for (uint16_t q = 0; q < cfg->rx_queues; q++) {
 		const struct tl_rxq_stats *rx = &tl_port_rxq(port, q)->stats;
+#define ADD_RX(name) out->name += tl_count_read(&rx->name);
+		TL_RXQ_COUNTERS(ADD_RX)
 		struct tl_report_port_queue *row = &out->queues[q];
 		row->rx_pkts = tl_count_read(&rx->rx_pkts);
 		row->rx_bytes = tl_count_read(&rx->rx_bytes);
 		out->rx_pkts += row->rx_pkts;
 		out->rx_bytes += row->rx_bytes;
-		out->altered_pkts += tl_count_read(&rx->altered_pkts);
-		out->unstamped_pkts += tl_count_read(&rx->unstamped_pkts);
 	}
 	for (uint16_t q = 0; q < cfg->tx_queues; q++) {
 		const struct tl_txq *tx = tl_port_txq(port, q);
-		out->tx_pkts += tl_count_read(&tx->tx_pkts);
-		out->tx_bytes += tl_count_read(&tx->tx_bytes);
-		out->drop_tx_pkts += tl_count_read(&tx->drop_tx_pkts);
-		out->delayed_tx_pkts += tl_count_read(&tx->delayed_tx_pkts);
+#define ADD_TX(name) out->name += tl_count_read(&tx->name);
+		TL_TXQ_COUNTERS(ADD_TX)
 	}
 	read_stamps(port, &out->stamps);
 	tl_port_link(port, &link);
 	out->link = (struct tl_report_link){.known = link.known, .up = link.up, .downs = link.downs};
 	tl_port_sample(port, &stats);
 	out->hw_seen_pkts = stats.hw_seen_pkts;
-	out->drop_nic_pkts = stats.drop_nic_pkts;
-	out->drop_nombuf_pkts = stats.drop_nombuf_pkts;
-	out->drop_error_pkts = stats.drop_error_pkts;
+#define COPY_DROP(name) out->name = stats.name;
+	TL_PORT_DROPS(COPY_DROP)
 	out->verified = stats.verified;
 	out->drops_unknown = stats.drops_unknown;
 	out->has_mac = stats.has_mac;
@@ -252,18 +249,11 @@ static void read_echo(struct tl_metrics_echo *echo, struct tl_hist *scratch, str
 	out->mode = echo->mode;
 	out->queue = echo->queue;
 	out->state = tl_echo_state(echo->host, echo->index);
-	out->received_msgs = s.received_msgs;
-	out->received_bytes = s.received_bytes;
-	out->echoed_msgs = s.echoed_msgs;
-	out->echoed_bytes = s.echoed_bytes;
-	out->refused_msgs = s.refused_msgs;
-	out->drop_no_conn_msgs = s.drop_no_conn_msgs;
-	out->drop_full_msgs = s.drop_full_msgs;
-	out->drop_tx_msgs = s.drop_tx_msgs;
-	out->lost_unacked_msgs = s.lost_unacked_msgs;
-	out->connects = s.connects;
-	out->disconnects = s.disconnects;
-	out->connections = s.connections;
+#define COPY_MSGS(name) out->name = s.name;
+	COPY_MSGS(received_msgs)
+	COPY_MSGS(lost_unacked_msgs)
+	TL_ECHO_PARTS(COPY_MSGS)
+	TL_ECHO_COUNTERS(COPY_MSGS)
 	if (scratch == NULL)
 		return;
 	tl_echo_residence(echo->host, echo->index, scratch);

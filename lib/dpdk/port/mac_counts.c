@@ -127,9 +127,8 @@ bool tl_port_read_mac_counts(const struct tl_port *port, struct tl_port_mac_coun
 void tl_port_subtract(struct tl_port_stats *stats, const struct tl_port_stats *before)
 {
 	stats->hw_seen_pkts -= tl_port_drops(before);
-	stats->drop_nic_pkts -= before->drop_nic_pkts;
-	stats->drop_nombuf_pkts -= before->drop_nombuf_pkts;
-	stats->drop_error_pkts -= before->drop_error_pkts;
+#define SUBTRACT(name) stats->name -= before->name;
+	TL_PORT_DROPS(SUBTRACT)
 	for (unsigned i = 0; i < TL_PORT_QUEUES_MAX; i++)
 		stats->queue_drop_nic_pkts[i] -= before->queue_drop_nic_pkts[i];
 }

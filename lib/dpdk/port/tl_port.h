@@ -15,6 +15,7 @@
 #include <tl_base.h>
 #include <tl_clock.h>
 #include <tl_clock_track.h>
+#include <tl_ledger.h>
 #include <tl_wire.h>
 
 #include <rte_mbuf.h>
@@ -108,8 +109,7 @@ uint64_t tl_port_memory_bytes(const struct tl_port_cfg *cfg, bool mlx5);
 // Written by the queue's lcore only.
 struct tl_rxq_stats {
 	uint64_t rx_pkts, rx_bytes;
-	uint64_t altered_pkts;	 // different from the wire: see tl_port_stats
-	uint64_t unstamped_pkts; // without a stamp of the queue's source
+	TL_RXQ_COUNTERS(TL_COUNTER_FIELD)
 };
 
 // Gate for a NIC's stamps. On trial and shut every stamp is compared with the poll that received its frame; open, the
@@ -172,8 +172,7 @@ struct tl_txq {
 	uint16_t (*send)(struct tl_txq *q, struct rte_mbuf **pkts, uint16_t n);
 	// Last flush that sent a frame: start and return of its tx_burst call.
 	uint64_t begin_tsc, end_tsc;
-	uint64_t tx_pkts, tx_bytes, drop_tx_pkts;
-	uint64_t delayed_tx_pkts; // frames that the port did not accept at once; then sent, or also in drop_tx_pkts
+	TL_TXQ_COUNTERS(TL_COUNTER_FIELD)
 	// Sent frames for the recording: if on_sent is set, each frame gets a reference before it is sent; on_sent then
 	// receives the accepted ones, after they were sent, and borrows them.
 	void (*on_sent)(void *ctx, struct tl_burst *sent);
@@ -226,7 +225,8 @@ void tl_txq_drop_waiting(struct tl_txq *q);
 // The port's own account. hw_seen is from the kernel's socket, the MAC or the file reader; without such a source
 // verified is false and hw_seen is rx_pkts plus the drops.
 struct tl_port_stats {
-	uint64_t hw_seen_pkts, drop_nic_pkts, drop_nombuf_pkts, drop_error_pkts;
+	uint64_t hw_seen_pkts;
+	TL_PORT_DROPS(TL_COUNTER_FIELD)
 	bool verified;
 	bool drops_unknown;	// neither driver nor kernel counts frames that found no room: 0 says nothing
 	bool has_mac;		// the driver counts frames seen by the MAC, and the port is promiscuous
@@ -238,7 +238,8 @@ struct tl_port_stats {
 // Return the frames that the port saw but did not deliver.
 static inline uint64_t tl_port_drops(const struct tl_port_stats *stats)
 {
-	return stats->drop_nic_pkts + stats->drop_nombuf_pkts + stats->drop_error_pkts;
+#define TL_PORT_DROP(name) +stats->name
+	return 0 TL_PORT_DROPS(TL_PORT_DROP);
 }
 
 // Check that a port of this kind can have the requested timestamps. Returns 0, or -EINVAL and the available ones.

@@ -237,19 +237,12 @@ void tl_echo_sample(const struct tl_echo_host *host, uint32_t index, struct tl_e
 {
 	const struct tl_echo_stats *s = &host->echoes[index].stats;
 
+#define READ(name) out->name = tl_count_read(&s->name);
 	// Outcomes before inputs: a sample at run time never shows more outcomes than messages.
-	out->lost_unacked_msgs = tl_count_read(&s->lost_unacked_msgs); // first: subtracted from echoed
-	out->echoed_msgs = tl_count_read(&s->echoed_msgs);
-	out->echoed_bytes = tl_count_read(&s->echoed_bytes);
-	out->refused_msgs = tl_count_read(&s->refused_msgs);
-	out->drop_no_conn_msgs = tl_count_read(&s->drop_no_conn_msgs);
-	out->drop_full_msgs = tl_count_read(&s->drop_full_msgs);
-	out->drop_tx_msgs = tl_count_read(&s->drop_tx_msgs);
-	out->received_msgs = tl_count_read(&s->received_msgs);
-	out->received_bytes = tl_count_read(&s->received_bytes);
-	out->connects = tl_count_read(&s->connects);
-	out->disconnects = tl_count_read(&s->disconnects);
-	out->connections = tl_count_read(&s->connections);
+	READ(lost_unacked_msgs) // first: subtracted from echoed
+	TL_ECHO_PARTS(READ)
+	READ(received_msgs)
+	TL_ECHO_COUNTERS(READ)
 }
 
 const char *tl_echo_state(const struct tl_echo_host *host, uint32_t index)

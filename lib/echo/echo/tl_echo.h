@@ -14,6 +14,7 @@
 #include <tl_base.h>
 #include <tl_hist.h>
 #include <tl_lcore.h>
+#include <tl_ledger.h>
 #include <tl_net.h>
 #include <tl_steer.h>
 #include <tl_tail.h>
@@ -62,14 +63,10 @@ struct tl_echo_cfg {
 // a run of in-order bytes as it arrived. echoed: accepted by the stack; messages not acknowledged when the connection
 // ends become lost_unacked.
 struct tl_echo_stats {
-	uint64_t received_msgs, received_bytes;
-	uint64_t echoed_msgs, echoed_bytes;
-	uint64_t refused_msgs;	    // UDP: from a port that would cause a loop
-	uint64_t drop_no_conn_msgs; // no connection
-	uint64_t drop_full_msgs;    // no room in the send buffer
-	uint64_t drop_tx_msgs;	    // no mbuf, too long for the MTU, or no route
+	uint64_t received_msgs;
+	TL_ECHO_COUNTERS(TL_COUNTER_FIELD)
+	TL_ECHO_PARTS(TL_COUNTER_FIELD)
 	uint64_t lost_unacked_msgs; // not acknowledged in full before the connection ended
-	uint64_t connects, disconnects, connections;
 };
 
 struct tl_echo_host_cfg {

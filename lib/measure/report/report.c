@@ -7,21 +7,11 @@
 
 #define COUNTER(row, field, part) .name = #field, .offset = offsetof(struct row, field), .role = TL_REPORT_##part
 
-static const struct tl_report_counter port_counters[] = {
-	{COUNTER(tl_report_port, hw_seen_pkts, WHOLE)},
-	{COUNTER(tl_report_port, rx_pkts, PART)},
-	{COUNTER(tl_report_port, drop_nic_pkts, PART)},
-	{COUNTER(tl_report_port, drop_nombuf_pkts, PART)},
-	{COUNTER(tl_report_port, drop_error_pkts, PART)},
-	{COUNTER(tl_report_port, rx_bytes, ASIDE)},
-	{COUNTER(tl_report_port, tx_pkts, ASIDE)},
-	{COUNTER(tl_report_port, tx_bytes, ASIDE)},
-	{COUNTER(tl_report_port, drop_tx_pkts, ASIDE)},
-	{COUNTER(tl_report_port, delayed_tx_pkts, ASIDE)},
-	{COUNTER(tl_report_port, altered_pkts, ASIDE)},
-	{COUNTER(tl_report_port, unstamped_pkts, ASIDE)},
-	{COUNTER(tl_report_port, mbufs_in_use, ASIDE)},
-};
+#define PORT_PART(name) {COUNTER(tl_report_port, name, PART)},
+#define PORT_ASIDE(name) {COUNTER(tl_report_port, name, ASIDE)},
+static const struct tl_report_counter port_counters[] = {{COUNTER(tl_report_port, hw_seen_pkts, WHOLE)},
+	PORT_PART(rx_pkts) TL_PORT_DROPS(PORT_PART) PORT_ASIDE(rx_bytes) TL_TXQ_COUNTERS(PORT_ASIDE)
+		TL_RXQ_COUNTERS(PORT_ASIDE) PORT_ASIDE(mbufs_in_use)};
 const struct tl_report_table tl_report_port_table = {port_counters, TL_ARRAY_LEN(port_counters)};
 
 static const struct tl_report_counter handoff_counters[] = {
@@ -55,32 +45,15 @@ static const struct tl_report_counter reply_counters[] = {
 };
 const struct tl_report_table tl_report_reply_table = {reply_counters, TL_ARRAY_LEN(reply_counters)};
 
+#define FLOW_PART(name) {COUNTER(tl_report_flow, name, PART)},
 static const struct tl_report_counter flow_counters[] = {
-	{COUNTER(tl_report_flow, offered_pkts, WHOLE)},
-	{COUNTER(tl_report_flow, written_pkts, PART)},
-	{COUNTER(tl_report_flow, filtered_pkts, PART)},
-	{COUNTER(tl_report_flow, expired_pkts, PART)},
-	{COUNTER(tl_report_flow, paused_pkts, PART)},
-	{COUNTER(tl_report_flow, cut_pkts, PART)},
-	{COUNTER(tl_report_flow, drop_ring_pkts, PART)},
-	{COUNTER(tl_report_flow, drop_disk_pkts, PART)},
-};
+	{COUNTER(tl_report_flow, offered_pkts, WHOLE)}, TL_CAPTURE_PARTS(FLOW_PART)};
 const struct tl_report_table tl_report_flow_table = {flow_counters, TL_ARRAY_LEN(flow_counters)};
 
-static const struct tl_report_counter echo_counters[] = {
-	{COUNTER(tl_report_echo, received_msgs, WHOLE)},
-	{COUNTER(tl_report_echo, echoed_msgs, PART)},
-	{COUNTER(tl_report_echo, refused_msgs, PART)},
-	{COUNTER(tl_report_echo, drop_no_conn_msgs, PART)},
-	{COUNTER(tl_report_echo, drop_full_msgs, PART)},
-	{COUNTER(tl_report_echo, drop_tx_msgs, PART)},
-	{COUNTER(tl_report_echo, lost_unacked_msgs, PART)},
-	{COUNTER(tl_report_echo, received_bytes, ASIDE)},
-	{COUNTER(tl_report_echo, echoed_bytes, ASIDE)},
-	{COUNTER(tl_report_echo, connects, ASIDE)},
-	{COUNTER(tl_report_echo, disconnects, ASIDE)},
-	{COUNTER(tl_report_echo, connections, ASIDE)},
-};
+#define ECHO_PART(name) {COUNTER(tl_report_echo, name, PART)},
+#define ECHO_ASIDE(name) {COUNTER(tl_report_echo, name, ASIDE)},
+static const struct tl_report_counter echo_counters[] = {{COUNTER(tl_report_echo, received_msgs, WHOLE)},
+	TL_ECHO_PARTS(ECHO_PART) ECHO_PART(lost_unacked_msgs) TL_ECHO_COUNTERS(ECHO_ASIDE)};
 const struct tl_report_table tl_report_echo_table = {echo_counters, TL_ARRAY_LEN(echo_counters)};
 
 // The unit is not part of these names: it is in the JSON key "residence_ns".

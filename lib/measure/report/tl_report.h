@@ -2,7 +2,8 @@
 #pragma once
 
 // report: formats snapshots of counters as the tables and the JSON for users, and checks the identities of the loss
-// ledger. Pure: structs in, text or JSON out. Every counter is named once, in the tables of report.c.
+// ledger. Pure: structs in, text or JSON out. Every counter is named once: in tl_ledger.h, or in the tables of
+// report.c.
 //
 // Threads: any. Memory: the caller's; json_t results are owned by the caller (json_decref).
 
@@ -14,6 +15,7 @@
 
 #include <tl_base.h>
 #include <tl_hist.h>
+#include <tl_ledger.h>
 #include <tl_pcapfile.h>
 
 struct tl_report_stages;
@@ -98,25 +100,19 @@ struct tl_report_link {
 	uint64_t downs; // losses of the link that were noticed
 };
 
-// Port row: hw_seen = rx + drop_nic + drop_nombuf + drop_error.
+// Port row.
 struct tl_report_port {
 	char name[TL_REPORT_NAME];
 	char device[TL_REPORT_NAME];
 	uint64_t hw_seen_pkts; // counted by the kernel, the MAC or the file reader, independently
 	uint64_t rx_pkts;      // sum of the return values of rx_burst
 	uint64_t rx_bytes;
-	uint64_t drop_nic_pkts;
-	uint64_t drop_nombuf_pkts;
-	uint64_t drop_error_pkts;
-	uint64_t tx_pkts;
-	uint64_t tx_bytes;
-	uint64_t drop_tx_pkts;	  // passed to tx_burst and rejected
-	uint64_t delayed_tx_pkts; // not accepted at once: sent later, or in drop_tx_pkts
-	uint64_t altered_pkts;	  // received, but different from the wire: merged or cut by the kernel
-	uint64_t unstamped_pkts;  // received without a stamp of the port's source: their time is the TSC's
-	uint64_t mbufs_in_use;	  // of the port's pool: equal to its start value at the end, otherwise there is a leak
-	bool verified;		  // hw_seen has a source independent of rx_pkts
-	bool drops_unknown;	  // nobody counts frames that found no room in a queue: drop_nic_pkts 0 says nothing
+	TL_PORT_DROPS(TL_COUNTER_FIELD)
+	TL_TXQ_COUNTERS(TL_COUNTER_FIELD)
+	TL_RXQ_COUNTERS(TL_COUNTER_FIELD)
+	uint64_t mbufs_in_use; // of the port's pool: equal to its start value at the end, otherwise there is a leak
+	bool verified;	       // hw_seen has a source independent of rx_pkts
+	bool drops_unknown;    // nobody counts frames that found no room in a queue: drop_nic_pkts 0 says nothing
 	bool has_mac;
 	uint64_t mac_seen_pkts; // MAC count, from the driver: expected hw_seen, equal to it if verified
 	bool drops_by_queue;	// the queues of drop_nic_pkts are known
@@ -128,16 +124,10 @@ struct tl_report_port {
 	struct tl_report_port_queue queues[TL_REPORT_QUEUES];
 };
 
-// One direction of a recording: offered = written + filtered + expired + paused + cut + drop_ring + drop_disk.
+// One direction of a recording.
 struct tl_report_flow {
 	uint64_t offered_pkts;
-	uint64_t written_pkts;
-	uint64_t filtered_pkts;
-	uint64_t expired_pkts; // offered after the recording's end, or held until no trigger could save them
-	uint64_t paused_pkts;  // offered while it was paused
-	uint64_t cut_pkts;     // offered after its frame limit, or the cut-off of its flow, was reached
-	uint64_t drop_ring_pkts;
-	uint64_t drop_disk_pkts;
+	TL_CAPTURE_PARTS(TL_COUNTER_FIELD)
 };
 
 // Share of one receive queue in a recording. The identity holds for each direction of each queue.
@@ -188,23 +178,21 @@ struct tl_report_capture {
 	const char *filter_engine; // borrowed: engine of the filter, or NULL without one
 };
 
-// Messages of an echo: received = echoed + refused + drop_no_conn + drop_full + drop_tx + lost_unacked.
+// Messages of an echo.
 struct tl_report_echo {
 	char name[TL_REPORT_NAME];
 	const char *mode;  // "mcast_to_tcp", "tcp", "udp"
 	const char *state; // "connected", "connecting", "listening", ...
 	uint32_t queue;	   // RX queue of its port whose lcore owns it
-	uint64_t received_msgs, received_bytes;
-	uint64_t echoed_msgs, echoed_bytes;
-	uint64_t refused_msgs;
-	uint64_t drop_no_conn_msgs, drop_full_msgs, drop_tx_msgs, lost_unacked_msgs;
-	uint64_t connects, disconnects, connections; // connections: open now
-	struct tl_hist_summary residence;	     // from return of rx_burst to just before tx_burst
-	struct tl_hist_summary tx_call;		     // duration of the tx_burst call
-	const struct tl_report_stages *stages;	     // borrowed; NULL: no stage stamps (tl_report_stages.h)
+	uint64_t received_msgs;
+	TL_ECHO_PARTS(TL_COUNTER_FIELD)
+	uint64_t lost_unacked_msgs;
+	TL_ECHO_COUNTERS(TL_COUNTER_FIELD)
+	struct tl_hist_summary residence;      // from return of rx_burst to just before tx_burst
+	struct tl_hist_summary tx_call;	       // duration of the tx_burst call
+	const struct tl_report_stages *stages; // borrowed; NULL: no stage stamps (tl_report_stages.h)
 };
 
-// Everything at one moment.
 // Restrictions of the process that are in force.
 struct tl_report_process {
 	char user[32];
@@ -214,6 +202,7 @@ struct tl_report_process {
 	int landlock; // version of the kernel's; 0: not available
 };
 
+// Everything at one moment.
 struct tl_snapshot {
 	struct tl_report_process process;
 	uint64_t uptime_ns;

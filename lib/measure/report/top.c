@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <tl_base.h>
+#include <tl_ledger.h>
 #include <tl_units.h>
 
 #define CELL 24 // largest size of a number or a name, with its NUL
@@ -14,6 +15,8 @@
 #define HOME "\033[H" // ECMA-48: cursor position, erase in line, erase in page
 #define CLEAR_LINE "\033[K"
 #define CLEAR_REST "\033[J"
+
+#define NAME(name) #name " "
 
 // Two rows of one object, and the time between them.
 struct pair {
@@ -73,7 +76,7 @@ static const char *total(const json_t *row, const char *keys, char cell[CELL])
 
 static void print_port(FILE *out, const struct pair *pair)
 {
-	static const char drops[] = "drop_nic_pkts drop_nombuf_pkts drop_error_pkts drop_handoff_pkts";
+	static const char drops[] = TL_PORT_DROPS(NAME) "drop_handoff_pkts";
 	char name[CELL], c[7][CELL];
 
 	fprintf(out, "%-14s %9s %9s %9s %9s %9s %9s %9s\n", name_of(pair->now, "name", name),
@@ -126,7 +129,7 @@ static const char *residence(const json_t *echo, const char *mark, char cell[CEL
 
 static void print_echo(FILE *out, const struct pair *pair)
 {
-	static const char drops[] = "drop_no_conn_msgs drop_full_msgs drop_tx_msgs lost_unacked_msgs";
+	static const char drops[] = TL_ECHO_DROPS(NAME) "lost_unacked_msgs";
 	char name[CELL], c[4][CELL], p50[CELL], p99[CELL], state[CELL];
 
 	fprintf(out, "%-14s %9s %9s %9s %9s %11s %11s  %s\n", name_of(pair->now, "name", name),

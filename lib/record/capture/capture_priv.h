@@ -14,7 +14,7 @@
 // Written by the RX lcore. Frames offered and in none of the others are in a slab or at the writer.
 struct tl_tap_flow {
 	uint64_t offered_pkts;
-	TL_TAP_PARTS(TL_CAPTURE_COUNTER)
+	TL_TAP_PARTS(TL_COUNTER_FIELD)
 };
 
 struct tl_tap {

@@ -13,6 +13,7 @@
 
 #include <tl_base.h>
 #include <tl_lcore.h>
+#include <tl_ledger.h>
 #include <tl_pcapfile.h>
 #include <tl_port.h>
 #include <tl_recode.h>
@@ -68,16 +69,11 @@ struct tl_capture_cfg {
 
 #define TL_CAPTURE_QUEUES_MAX 16
 
-// Counters whose sum is offered_pkts once stopped; before that the difference is in the slabs. The lcore counts the
-// first five, the writer the others and more of expired_pkts.
-#define TL_TAP_PARTS(X) X(filtered_pkts) X(expired_pkts) X(paused_pkts) X(cut_pkts) X(drop_ring_pkts)
-#define TL_CAPTURE_PARTS(X) TL_TAP_PARTS(X) X(drop_disk_pkts) X(written_pkts)
-#define TL_CAPTURE_COUNTER(name) uint64_t name;
-
-// Counters of one direction of a queue, or of all queues.
+// Counters of one direction of a queue, or of all queues. Until the end offered_pkts exceeds the sum of its parts by
+// the frames in the slabs.
 struct tl_capture_flow {
 	uint64_t offered_pkts;
-	TL_CAPTURE_PARTS(TL_CAPTURE_COUNTER)
+	TL_CAPTURE_PARTS(TL_COUNTER_FIELD)
 };
 
 struct tl_capture_queue {

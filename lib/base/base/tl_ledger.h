@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Counters of ports, recordings and echoes, each once. The module that counts, the snapshot and the report have their
+// fields, sums and rows from these lists: X(name) for each counter, in the order of the report.
+//
+// A name ends in its unit. Counters named drop_* or lost_* are losses. One thread writes a counter, see tl_count().
+
+#define TL_COUNTER_FIELD(name) uint64_t name;
+
+// Port: hw_seen_pkts = rx_pkts + drops. The drops are the account of the device, its driver or the kernel.
+#define TL_PORT_DROPS(X)                                                                                               \
+	X(drop_nic_pkts)    /* no room in a queue */                                                                   \
+	X(drop_nombuf_pkts) /* no mbuf */                                                                              \
+	X(drop_error_pkts)  /* damaged */
+
+// Each receive queue of a port, beside rx_pkts and rx_bytes.
+#define TL_RXQ_COUNTERS(X)                                                                                             \
+	X(altered_pkts)	  /* different from the wire: merged or cut by the kernel */                                   \
+	X(unstamped_pkts) /* without a stamp of the port's source: their time is that of the poll */
+
+// Each send queue of a port.
+#define TL_TXQ_COUNTERS(X)                                                                                             \
+	X(tx_pkts)                                                                                                     \
+	X(tx_bytes)                                                                                                    \
+	X(drop_tx_pkts)	   /* not accepted by the port, with the queue full or at the end */                           \
+	X(delayed_tx_pkts) /* not accepted at once; then sent, or also in drop_tx_pkts */
+
+// One direction of a queue of a recording: offered_pkts = written_pkts + parts + drop_disk_pkts. The lcore counts the
+// parts, the writer the others and more of expired_pkts.
+#define TL_TAP_PARTS(X)                                                                                                \
+	X(filtered_pkts)                                                                                               \
+	X(expired_pkts) /* offered after the recording's end, or held until no trigger could save them */              \
+	X(paused_pkts)	/* offered while it was paused */                                                              \
+	X(cut_pkts)	/* offered after its frame limit, or the cut-off of its flow, was reached */                   \
+	X(drop_ring_pkts)
+#define TL_CAPTURE_PARTS(X) X(written_pkts) TL_TAP_PARTS(X) X(drop_disk_pkts)
+
+// Echo: received_msgs = parts + lost_unacked_msgs. Messages whose connection ended before they were acknowledged in
+// full move from echoed_msgs to lost_unacked_msgs.
+#define TL_ECHO_DROPS(X)                                                                                               \
+	X(drop_no_conn_msgs) /* no connection */                                                                       \
+	X(drop_full_msgs)    /* no room in the send buffer */                                                          \
+	X(drop_tx_msgs)	     /* no mbuf, too long for the MTU, or no route */
+#define TL_ECHO_PARTS(X)                                                                                               \
+	X(echoed_msgs)                                                                                                 \
+	X(refused_msgs) /* UDP: from a port that would cause a loop */                                                 \
+	TL_ECHO_DROPS(X)
+#define TL_ECHO_COUNTERS(X)                                                                                            \
+	X(received_bytes)                                                                                              \
+	X(echoed_bytes)                                                                                                \
+	X(connects)                                                                                                    \
+	X(disconnects)                                                                                                 \
+	X(connections) /* open now */
