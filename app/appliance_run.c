@@ -56,7 +56,7 @@ static void await_links(const struct tl_appliance *a)
 	uint64_t deadline_ns = now_ns(a) + LINK_NS;
 
 	for (uint32_t i = 0; i < a->config->n_ports; i++) {
-		bool nic = a->plan.specs[i].kind == TL_PORT_PCI;
+		bool nic = tl_port_traits(&a->plan.specs[i])->nic;
 		if (nic && a->plan.has_echo[i] && !tl_port_await_link(a->ports[i], left_ns(a, deadline_ns)))
 			tl_warn("port %s: %s has no link: check the cable and the other side; receiving starts when the link is up",
 				a->config->ports[i].name, a->config->ports[i].device);

@@ -34,7 +34,7 @@ static struct rates rates_of(const struct tl_port_spec *spec)
 {
 	uint64_t bps = tl_port_expected_bps(spec);
 
-	if (spec->kind == TL_PORT_FILE) // a file is read at full speed
+	if (!tl_port_traits(spec)->sends) // a file is read at full speed
 		return (struct rates){0};
 	if (bps != 0)
 		return (struct rates){.known = true, .n = 1, .bps = {bps}};

@@ -92,7 +92,7 @@ static int start_eal(struct tl_app_client_port *p, const struct tl_client_port *
 		.memory_mb = MEMORY_MB,
 		.main_lcore = any ? tl_plan_first_cpu() : (uint32_t)wanted->lcore,
 		.pci = &pci,
-		.n_pci = spec->kind == TL_PORT_PCI};
+		.n_pci = tl_port_traits(spec)->nic};
 	cpu_set_t cpu;
 
 	int rc = tl_eal_init(&cfg, &p->eal, err);
@@ -114,7 +114,7 @@ static int start_port(struct tl_app_client_port *p, struct tl_port_cfg *cfg, str
 		rc = tl_port_start(p->port, err);
 	if (rc != 0)
 		return rc;
-	uint64_t wait_ns = cfg->spec.kind == TL_PORT_PCI ? NIC_LINK_NS : LINK_NS;
+	uint64_t wait_ns = tl_port_traits(&cfg->spec)->nic ? NIC_LINK_NS : LINK_NS;
 	if (!tl_port_await_link(p->port, wait_ns))
 		return tl_fail(err, -ENETDOWN, "--port %s has no link: is the cable in, and the other side up?",
 			cfg->spec.text);
@@ -172,7 +172,7 @@ int tl_app_client_port_open(const struct tl_client_port *wanted, struct tl_clien
 		.socket_id = SOCKET_ID_ANY};
 
 	int rc = tl_port_spec_parse(wanted->device, &port.spec, err);
-	if (rc == 0 && port.spec.kind == TL_PORT_FILE)
+	if (rc == 0 && !tl_port_traits(&port.spec)->sends)
 		rc = tl_fail(err, -EINVAL, "--port %s: a file cannot be sent to", wanted->device);
 	if (rc == 0)
 		rc = tl_port_check_stamps(&port, err);

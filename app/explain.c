@@ -8,21 +8,9 @@
 
 static const char *way_of(const struct tl_plan *plan, uint32_t port)
 {
-	switch (plan->specs[port].kind) {
-	case TL_PORT_PCI:
-		return "DPDK's driver of the NIC";
-	case TL_PORT_KERNEL:
-		return plan->has_echo[port] ? "AF_PACKET (TPACKET_V2), a frame at a time: the port has an echo (xdp: "
-					      "would take the interface from the kernel, and is never chosen by itself)"
-					    : "AF_PACKET (TPACKET_V3), a block at a time: the port only records";
-	case TL_PORT_XDP:
-		return "AF_XDP";
-	case TL_PORT_FILE:
-		return "a file";
-	case TL_PORT_VDEV:
-		break;
-	}
-	return "a virtual device of DPDK";
+	const struct tl_port_traits *traits = tl_port_traits(&plan->specs[port]);
+
+	return plan->has_echo[port] && traits->way_sending != NULL ? traits->way_sending : traits->way;
 }
 
 static json_t *queues_json(const struct tl_config *config, const struct tl_plan *plan, uint32_t port)

@@ -54,7 +54,7 @@ static void list_dirs(const struct tl_appliance *a, struct dirs *dirs)
 static bool has_xdp(const struct tl_appliance *a)
 {
 	for (uint32_t i = 0; i < a->config->n_ports; i++)
-		if (a->plan.specs[i].kind == TL_PORT_XDP)
+		if (tl_port_traits(&a->plan.specs[i])->bpf)
 			return true;
 	return false;
 }

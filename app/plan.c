@@ -17,11 +17,6 @@
 #include "doctor_facts.h"
 #include "hugepages.h"
 
-static bool is_software(const struct tl_port_spec *spec)
-{
-	return spec->kind == TL_PORT_KERNEL || spec->kind == TL_PORT_XDP || spec->kind == TL_PORT_FILE;
-}
-
 static int plan_ports(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
 {
 	for (uint32_t i = 0; i < config->n_ports; i++) {
@@ -31,9 +26,9 @@ static int plan_ports(const struct tl_config *config, struct tl_plan *plan, stru
 
 		if (rc != 0)
 			return tl_fail_at(err, rc, "%s: $.ports[%u].device", config->file, i);
-		if (spec->kind == TL_PORT_PCI)
+		if (tl_port_traits(spec)->nic)
 			plan->pci[plan->n_pci++] = spec->text;
-		if (port->ptp && is_software(spec))
+		if (port->ptp && !tl_port_is_drivers(spec))
 			return tl_fail(err, -ENOTSUP,
 				"%s: $.ports[%u].%s: a NIC that DPDK drives stamps replies and PTP frames, %s does not: "
 				"give a PCI address as \"device\", or remove the key",
@@ -201,7 +196,8 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 	if (rc == 0)
 		rc = plan_places(config, out, err);
 	for (uint32_t p = 0; p < config->n_ports && rc == 0; p++)
-		out->idle[p] = tl_place_idle(config, &out->place, p, is_software(&out->specs[p]), out->has_echo[p]);
+		out->idle[p] =
+			tl_place_idle(config, &out->place, p, !tl_port_is_drivers(&out->specs[p]), out->has_echo[p]);
 	if (rc == 0)
 		warn_of_places(config, out);
 	return rc;

@@ -17,11 +17,11 @@ void tl_gather_address(const struct tl_tree *tree, const struct tl_port_spec *sp
 	struct tl_port_spec card;
 
 	buf[0] = '\0';
-	if (spec->kind == TL_PORT_PCI) {
+	if (tl_port_traits(spec)->nic) {
 		snprintf(buf, size, "%s", spec->arg);
-	} else if (spec->kind == TL_PORT_KERNEL || spec->kind == TL_PORT_XDP) {
+	} else if (tl_port_traits(spec)->interface) {
 		struct tl_fact_text device = tl_tree_link(tree, "/sys/class/net/%s/device", spec->arg);
-		if (tl_port_spec_parse(device.text, &card, NULL) == 0 && card.kind == TL_PORT_PCI)
+		if (tl_port_spec_parse(device.text, &card, NULL) == 0 && tl_port_traits(&card)->nic)
 			snprintf(buf, size, "%s", card.arg);
 	}
 }

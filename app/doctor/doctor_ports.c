@@ -185,7 +185,7 @@ static bool is_address(const char *name)
 {
 	struct tl_port_spec spec;
 
-	return tl_port_spec_parse(name, &spec, NULL) == 0 && spec.kind == TL_PORT_PCI;
+	return tl_port_spec_parse(name, &spec, NULL) == 0 && tl_port_traits(&spec)->nic;
 }
 
 static bool has_echo(const struct tl_config *config, uint32_t port)
@@ -203,11 +203,13 @@ static void add_configured(
 	char address[TL_ADDRESS_CHARS];
 	struct tl_port_spec spec;
 
-	if (tl_port_spec_parse(from->device, &spec, NULL) != 0 || spec.kind == TL_PORT_FILE ||
-		spec.kind == TL_PORT_VDEV)
+	if (tl_port_spec_parse(from->device, &spec, NULL) != 0)
+		return;
+	const struct tl_port_traits *traits = tl_port_traits(&spec);
+	if (!traits->nic && !traits->interface)
 		return;
 	struct tl_fact_port *port = &facts->ports[facts->n_ports++];
-	*port = (struct tl_fact_port){.configured = true, .pci = spec.kind == TL_PORT_PCI, .wanted_mtu = from->mtu};
+	*port = (struct tl_fact_port){.configured = true, .pci = traits->nic, .wanted_mtu = from->mtu};
 	snprintf(port->name, sizeof(port->name), "%.63s", spec.arg);
 	port->sends = has_echo(config, index);
 	port->lcores = facts->wanted.port_lcores[index];

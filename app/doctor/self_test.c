@@ -62,11 +62,6 @@ struct session {
 
 // ---- set-up
 
-static bool sends_nowhere(const struct tl_port_spec *spec)
-{
-	return spec->kind == TL_PORT_FILE;
-}
-
 static int plan_port(struct session *s, unsigned i, struct tl_err *err)
 {
 	static const char *const names[] = {"first", "second"};
@@ -84,9 +79,9 @@ static int plan_port(struct session *s, unsigned i, struct tl_err *err)
 		.timestamps = TL_TS_AUTO,
 		.socket_id = SOCKET_ID_ANY};
 	int rc = tl_port_spec_parse(s->wanted->devices[i], &cfg->spec, err);
-	if (rc == 0 && sends_nowhere(&cfg->spec))
+	if (rc == 0 && !tl_port_traits(&cfg->spec)->sends)
 		rc = tl_fail(err, -EINVAL, "--self-test %s: a file cannot be sent to", s->wanted->devices[i]);
-	if (rc == 0 && (cfg->spec.kind == TL_PORT_KERNEL || cfg->spec.kind == TL_PORT_XDP))
+	if (rc == 0 && tl_port_traits(&cfg->spec)->interface)
 		cfg->rx_queues = 1; // the kernel's spreading is not a NIC's
 	return rc == 0 ? tl_port_check(cfg, err) : rc;
 }
@@ -97,7 +92,7 @@ static int start_eal(struct session *s, struct tl_err *err)
 	unsigned n_pci = 0;
 
 	for (unsigned i = 0; i < s->wanted->n; i++)
-		if (s->cfg[i].spec.kind == TL_PORT_PCI)
+		if (tl_port_traits(&s->cfg[i].spec)->nic)
 			pci[n_pci++] = s->cfg[i].spec.text;
 	s->huge = tl_hugepages_suffice(MEMORY_MB);
 	const struct tl_eal_cfg cfg = {

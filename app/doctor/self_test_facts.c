@@ -99,7 +99,7 @@ json_t *tl_self_test_port(const struct tl_tree *tree, struct tl_port *port)
 
 	if (json == NULL)
 		return NULL;
-	json_object_set_new(json, "pci", spec->kind == TL_PORT_PCI ? pci_json(tree, spec->arg) : json_null());
+	json_object_set_new(json, "pci", tl_port_traits(spec)->nic ? pci_json(tree, spec->arg) : json_null());
 	add_family(port, json);
 	return json;
 }

@@ -38,8 +38,8 @@ static int plan_port(struct tl_replay_session *s, struct tl_err *err)
 	int rc = tl_port_spec_parse(args->device, &cfg->spec, err);
 	if (rc != 0)
 		return rc;
-	bool interface = cfg->spec.kind == TL_PORT_KERNEL || cfg->spec.kind == TL_PORT_XDP;
-	if (cfg->spec.kind == TL_PORT_FILE)
+	bool interface = tl_port_traits(&cfg->spec)->interface;
+	if (!tl_port_traits(&cfg->spec)->sends)
 		return tl_fail(err, -EINVAL,
 			"-i %s: a file cannot be sent to: vdev:net_pcap0,tx_pcap=FILE writes one (at times of its own)",
 			args->device);
@@ -111,7 +111,7 @@ static int start_eal(struct tl_replay_session *s, struct tl_err *err)
 		.lcores = &s->lcore,
 		.n_lcores = 1,
 		.pci = &pci,
-		.n_pci = s->port_cfg.spec.kind == TL_PORT_PCI};
+		.n_pci = tl_port_traits(&s->port_cfg.spec)->nic};
 
 	int rc = tl_eal_init(&cfg, &s->eal, err);
 	if (rc != 0)

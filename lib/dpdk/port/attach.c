@@ -15,7 +15,7 @@ static void virtual_device(struct tl_port *port, char *args, size_t size)
 {
 	const struct tl_port_cfg *cfg = &port->cfg;
 
-	if (cfg->spec.kind == TL_PORT_XDP) {
+	if (tl_port_is_kernels(port)) {
 		snprintf(port->dev_name, sizeof(port->dev_name), "net_af_xdp_%s", port->name);
 		snprintf(args, size, "iface=%s,queue_count=%u", cfg->spec.arg, cfg->rx_queues);
 	} else { // "net_ring0,arg=…": driver name, then arguments
@@ -53,7 +53,7 @@ int tl_port_attach(struct tl_port *port, struct tl_err *err)
 
 	if (rc != 0)
 		return rc;
-	if (port->cfg.spec.kind != TL_PORT_PCI)
+	if (!tl_port_is_nic(port))
 		return probe_virtual(port, err);
 	return rte_eth_dev_get_port_by_name(port->cfg.spec.arg, &port->port_id) == 0 ? 0
 										     : tl_port_refuse_absent(port, err);

@@ -49,7 +49,7 @@ static uint16_t device_mtu(const struct tl_port *port, const struct rte_eth_dev_
 {
 	bool shared = strncmp(info->driver_name, "mlx", 3) == 0;
 
-	if (port->cfg.spec.kind != TL_PORT_PCI || port->cfg.tx_queues != 0 || shared)
+	if (!tl_port_is_nic(port) || port->cfg.tx_queues != 0 || shared)
 		return port->cfg.mtu;
 	uint32_t most = RTE_MIN(frame_room(port) - TL_PORT_FRAME_OVERHEAD, (uint32_t)info->max_mtu);
 	return (uint16_t)RTE_MAX(most, (uint32_t)port->cfg.mtu);
@@ -217,7 +217,7 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 	port->drops_unknown = tl_port_drops_are_unknown(port, info.driver_name);
 	snprintf(port->multicast, sizeof(port->multicast), "none");
 	fill_queues(port);
-	if (port->cfg.spec.kind != TL_PORT_PCI) // starting a NIC restarts its link
+	if (!tl_port_is_nic(port)) // starting a NIC restarts its link
 		tl_port_look_at_link(port);
 	return 0;
 }

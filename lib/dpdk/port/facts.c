@@ -13,7 +13,7 @@ bool tl_port_family_facts(const struct tl_port *port, struct tl_family_facts *ou
 {
 	struct rte_eth_dev_info info;
 
-	if (port->cfg.spec.kind != TL_PORT_PCI || rte_eth_dev_info_get(port->port_id, &info) != 0)
+	if (!tl_port_is_nic(port) || rte_eth_dev_info_get(port->port_id, &info) != 0)
 		return false;
 	*out = (struct tl_family_facts){.rx_queues_max = info.max_rx_queues,
 		.ring_min = info.rx_desc_lim.nb_min,

@@ -107,7 +107,7 @@ int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err)
 		return tl_fail(err, -EINVAL,
 			"port %s: mtu %u is more than the %d of interface %s: `ip link set %s mtu %u`", cfg->name,
 			cfg->mtu, ifr.ifr_mtu, iface, iface, cfg->mtu);
-	if (cfg->spec.kind == TL_PORT_XDP && !cfg->take &&
+	if (tl_port_traits(&cfg->spec)->bpf && !cfg->take &&
 		(tl_iface_has_default_route("", iface) || tl_iface_carries_login(iface)))
 		return tl_fail(err, -EPERM,
 			"port %s: xdp:%s would take the interface of the default route or of your login away from the kernel: "
@@ -120,10 +120,8 @@ int tl_kernel_socket_domain(const struct tl_port_spec *spec)
 {
 	const char *driver = spec->arg + strcspn(spec->arg, "_"); // "net_af_packet0,…", of old "eth_af_packet0,…"
 
-	if (spec->kind == TL_PORT_XDP)
-		return AF_XDP;
-	if (spec->kind != TL_PORT_VDEV)
-		return AF_UNSPEC;
+	if (!tl_port_traits(spec)->devargs)
+		return tl_port_traits(spec)->bpf ? AF_XDP : AF_UNSPEC;
 	return strncmp(driver, "_af_packet", 10) == 0 ? AF_PACKET
 	       : strncmp(driver, "_af_xdp", 7) == 0   ? AF_XDP
 						      : AF_UNSPEC;

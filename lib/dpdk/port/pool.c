@@ -19,7 +19,7 @@
 
 static bool only_records(const struct tl_port_cfg *cfg)
 {
-	return cfg->spec.kind == TL_PORT_PCI && cfg->tx_queues == 0;
+	return tl_port_traits(&cfg->spec)->nic && cfg->tx_queues == 0;
 }
 
 uint16_t tl_port_rx_descriptors(const struct tl_port_cfg *cfg, bool mlx5)
@@ -56,7 +56,7 @@ uint64_t tl_port_memory_bytes(const struct tl_port_cfg *cfg, bool mlx5)
 	uint32_t tx = tl_port_tx_descriptors(cfg);
 	uint32_t room = tl_port_nic_room(cfg->mtu) + RTE_PKTMBUF_HEADROOM;
 
-	if (cfg->spec.kind == TL_PORT_KERNEL || cfg->spec.kind == TL_PORT_FILE) // have their own rings
+	if (!tl_port_traits(&cfg->spec)->dpdk) // has its own rings
 		rx = tx = TL_BURST;
 	uint64_t mbuf_bytes = rte_mempool_calc_obj_size((uint32_t)sizeof(struct rte_mbuf) + room, 0, NULL);
 	return count_mbufs(cfg, rx, tx) * mbuf_bytes + (uint64_t)cfg->rx_queues * (rx + tx) * DESCRIPTOR_BYTES;

@@ -14,19 +14,10 @@
 
 int tl_port_check(const struct tl_port_cfg *cfg, struct tl_err *err)
 {
-	bool kernel = cfg->spec.kind == TL_PORT_KERNEL || cfg->spec.kind == TL_PORT_XDP;
+	const struct tl_port_traits *traits = tl_port_traits(&cfg->spec);
 	int rc = tl_port_check_stamps(cfg, err);
 
-	if (rc == 0 && cfg->spec.kind == TL_PORT_FILE)
-		rc = tl_file_check(cfg, err);
-	return rc == 0 && kernel ? tl_kernel_check(cfg, err) : rc;
-}
-
-static const struct tl_port_ops *ops_of(const struct tl_port_cfg *cfg)
-{
-	if (cfg->spec.kind == TL_PORT_FILE)
-		return &tl_port_file_ops;
-	return cfg->spec.kind == TL_PORT_KERNEL ? &tl_port_packet_ops : &tl_port_eth_ops;
+	return rc == 0 && traits->check != NULL ? traits->check(cfg, err) : rc;
 }
 
 int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_err *err)
@@ -39,7 +30,7 @@ int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_
 	port->cfg = *cfg;
 	snprintf(port->name, sizeof(port->name), "%s", cfg->name);
 	port->cfg.name = port->name;
-	port->ops = ops_of(cfg);
+	port->ops = tl_port_traits(&cfg->spec)->ops;
 	tl_port_open_presence(port);
 	int rc = port->ops->open(port, err);
 	if (rc != 0) {

@@ -172,9 +172,14 @@ struct tl_port {
 	struct tl_burst sent[TL_PORT_QUEUES_MAX];
 };
 
+static inline bool tl_port_is_nic(const struct tl_port *port)
+{
+	return tl_port_traits(&port->cfg.spec)->nic;
+}
+
 static inline bool tl_port_is_kernels(const struct tl_port *port)
 {
-	return port->cfg.spec.kind == TL_PORT_KERNEL || port->cfg.spec.kind == TL_PORT_XDP;
+	return tl_port_traits(&port->cfg.spec)->interface;
 }
 
 // presence.c: open the files read by tl_port_torn_out(), from the port's opening to its end.

@@ -17,7 +17,7 @@ void tl_port_open_presence(struct tl_port *port)
 	char path[320];
 
 	port->events.config_fd = -1;
-	if (port->cfg.spec.kind != TL_PORT_PCI)
+	if (!tl_port_is_nic(port))
 		return;
 	snprintf(path, sizeof(path), "%s/%s/config", tl_port_sysfs_devices(), port->cfg.spec.arg);
 	port->events.config_fd = open(path, O_RDONLY | O_CLOEXEC);

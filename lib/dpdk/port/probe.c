@@ -107,9 +107,5 @@ void tl_port_print_probe(const struct tl_port *port)
 	if (port->ops == &tl_port_packet_ops)
 		print_packet(port);
 	print_stamps(port);
-	fprintf(stderr, "    drop counters   %s\n",
-		port->ops == &tl_port_file_ops		? "none needed: a file loses nothing"
-		: port->cfg.spec.kind == TL_PORT_KERNEL ? "the kernel's, from its socket"
-		: port->cfg.spec.kind == TL_PORT_XDP	? "the kernel's, of this socket; frames seen are not counted"
-							: "the driver's");
+	fprintf(stderr, "    drop counters   %s\n", tl_port_traits(&port->cfg.spec)->drops);
 }

@@ -46,7 +46,7 @@ bool tl_port_sent(const struct tl_port *port, uint64_t *out_pkts)
 		return read_interface(port->cfg.spec.arg, out_pkts);
 	if (port->socket_domain == AF_PACKET)
 		return read_named_interface(port, out_pkts);
-	if (port->cfg.spec.kind == TL_PORT_FILE || tl_port_removed(port, NULL) ||
+	if (!tl_port_traits(&port->cfg.spec)->dpdk || tl_port_removed(port, NULL) ||
 		rte_eth_stats_get(port->port_id, &stats) != 0)
 		return false;
 	*out_pkts = stats.opackets;

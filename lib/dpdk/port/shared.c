@@ -17,7 +17,7 @@ void tl_port_note_shared(struct tl_port *port)
 	struct tl_port_shared *shared = &port->shared;
 	char net[320], path[640];
 
-	if (port->cfg.spec.kind != TL_PORT_PCI)
+	if (!tl_port_is_nic(port))
 		return;
 	snprintf(net, sizeof(net), "%s/%s/net", tl_port_sysfs_devices(), port->cfg.spec.arg);
 	DIR *names = opendir(net);

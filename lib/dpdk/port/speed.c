@@ -22,16 +22,16 @@ static uint64_t read_speed(const char *path)
 
 uint64_t tl_port_expected_bps(const struct tl_port_spec *spec)
 {
-	bool pci = spec->kind == TL_PORT_PCI;
+	const struct tl_port_traits *traits = tl_port_traits(spec);
 	char pattern[320];
 	uint64_t bps = 0;
 	glob_t found;
 
-	if (spec->kind == TL_PORT_FILE || spec->kind == TL_PORT_VDEV)
+	if (!traits->nic && !traits->interface)
 		return 0;
 	// A PCI device has interfaces while a kernel driver is bound to it.
-	snprintf(pattern, sizeof(pattern), pci ? "/sys/bus/pci/devices/%s/net/*/speed" : "/sys/class/net/%s/speed",
-		spec->arg);
+	snprintf(pattern, sizeof(pattern),
+		traits->nic ? "/sys/bus/pci/devices/%s/net/*/speed" : "/sys/class/net/%s/speed", spec->arg);
 	if (glob(pattern, 0, NULL, &found) != 0)
 		return 0;
 	for (size_t i = 0; i < found.gl_pathc; i++)

@@ -18,7 +18,6 @@
 #include <rte_mbuf_dyn.h>
 #include <rte_time.h>
 
-#define BIT(source) (1u << (source))
 #define HOST_READINGS 3
 #define TICK_OFF 0.001 // relative deviation allowed between a tick and whole ns
 
@@ -61,29 +60,19 @@ static bool reads_files(const char *devargs)
 	return reads;
 }
 
-// Return the sources possible for this kind of port, as far as known without its device: at most one beside the TSC.
+// Return the possible sources. Files that DPDK's driver for libpcap reads have stamps, and its interfaces have none.
 static unsigned sources_of(const struct tl_port_cfg *cfg)
 {
-	switch (cfg->spec.kind) {
-	case TL_PORT_FILE:
-		return BIT(TL_TS_FILE);
-	case TL_PORT_KERNEL:
-		return cfg->tx_queues == 0 ? BIT(TL_TS_KERNEL) : BIT(TL_TS_TSC) | BIT(TL_TS_KERNEL);
-	case TL_PORT_XDP:
-		return BIT(TL_TS_TSC);
-	case TL_PORT_VDEV:
-		if (is_libpcap(cfg->spec.arg))
-			return BIT(TL_TS_TSC) | (reads_files(cfg->spec.arg) ? BIT(TL_TS_FILE) : 0);
-		return BIT(TL_TS_TSC) | BIT(TL_TS_NIC_RX);
-	case TL_PORT_PCI:
-		return BIT(TL_TS_TSC) | BIT(TL_TS_NIC_RX);
-	}
-	return 0;
+	const struct tl_port_traits *traits = tl_port_traits(&cfg->spec);
+
+	if (traits->devargs && is_libpcap(cfg->spec.arg))
+		return TL_TS_BIT(TL_TS_TSC) | (reads_files(cfg->spec.arg) ? TL_TS_BIT(TL_TS_FILE) : 0);
+	return traits->sources | (cfg->tx_queues != 0 ? traits->sources_sending : 0);
 }
 
 static enum tl_ts_source best_of(const struct tl_port_cfg *cfg)
 {
-	unsigned others = sources_of(cfg) & ~BIT(TL_TS_TSC);
+	unsigned others = sources_of(cfg) & ~TL_TS_BIT(TL_TS_TSC);
 
 	return others != 0 ? (enum tl_ts_source)__builtin_ctz(others) : TL_TS_TSC;
 }
@@ -93,7 +82,7 @@ static int refuse(const struct tl_port_cfg *cfg, unsigned sources, struct tl_err
 	char list[64] = "";
 
 	for (unsigned s = TL_TS_TSC; s <= TL_TS_FILE; s++)
-		if ((sources & BIT(s)) != 0)
+		if ((sources & TL_TS_BIT(s)) != 0)
 			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s\"%s\"",
 				list[0] != '\0' ? ", " : "", tl_ts_source_name(s));
 	return tl_fail(err, -EINVAL,
@@ -105,7 +94,8 @@ int tl_port_check_stamps(const struct tl_port_cfg *cfg, struct tl_err *err)
 {
 	unsigned sources = sources_of(cfg);
 
-	return cfg->timestamps == TL_TS_AUTO || (sources & BIT(cfg->timestamps)) != 0 ? 0 : refuse(cfg, sources, err);
+	return cfg->timestamps == TL_TS_AUTO || (sources & TL_TS_BIT(cfg->timestamps)) != 0 ? 0
+											    : refuse(cfg, sources, err);
 }
 
 // ---- NIC clock
@@ -197,7 +187,7 @@ int tl_port_choose_stamps(struct tl_port *port, bool offered, struct tl_err *err
 		offered = true;
 	}
 	if (!offered || best == TL_TS_TSC)
-		return wanted == TL_TS_AUTO || wanted == TL_TS_TSC ? 0 : refuse(&port->cfg, BIT(TL_TS_TSC), err);
+		return wanted == TL_TS_AUTO || wanted == TL_TS_TSC ? 0 : refuse(&port->cfg, TL_TS_BIT(TL_TS_TSC), err);
 	if (wanted == TL_TS_TSC)
 		return 0;
 	if (best == TL_TS_NIC_RX && follow_clock(port) != 0 && wanted == TL_TS_AUTO)

@@ -24,6 +24,8 @@
 struct tl_err;
 struct tl_family_facts;
 struct tl_port;
+struct tl_port_cfg;
+struct tl_port_ops;
 
 #define TL_BURST 64
 #define TL_PORT_QUEUES_MAX 16
@@ -64,6 +66,34 @@ struct tl_port_spec {
 	char text[256]; // as given
 	char arg[240];	// PCI address (without DPDK's arguments of the device), interface name, file name or devargs
 };
+
+#define TL_TS_BIT(source) (1u << (source))
+
+// Capabilities of a kind of port; the rows are in spec.c.
+struct tl_port_traits {
+	const char *prefix;	  // of PORT; NULL: none
+	bool nic;		  // spec.arg is the address of a PCI device
+	bool interface;		  // spec.arg is the name of a kernel interface
+	bool devargs;		  // spec.arg is the name of a virtual device of DPDK and its arguments
+	bool dpdk;		  // frames pass through a DPDK driver, which holds mbufs
+	bool sends;		  // frames can be sent
+	bool shows_sent;	  // received frames include those that the host sends
+	bool bpf;		  // AF_XDP: a BPF program takes the frames from the kernel
+	unsigned sources;	  // of stamps, TL_TS_BIT() of each, as far as known without the device
+	unsigned sources_sending; // more of them, of a port that also sends
+	const char *way;	  // of receiving, for users
+	const char *way_sending;  // the same of a port that also sends; NULL: no other
+	const char *drops;	  // source of drop counts, for users
+	int (*check)(const struct tl_port_cfg *cfg, struct tl_err *err); // see tl_port_check(); NULL: nothing to check
+	const struct tl_port_ops *ops;
+};
+const struct tl_port_traits *tl_port_traits(const struct tl_port_spec *spec);
+
+// True for a device that only a DPDK driver sees, not the kernel: it can stamp frames itself.
+static inline bool tl_port_is_drivers(const struct tl_port_spec *spec)
+{
+	return tl_port_traits(spec)->dpdk && !tl_port_traits(spec)->interface;
+}
 
 // Parse the PORT grammar (see docs/ports.md). Checks the form only. Returns 0 or -EINVAL.
 int tl_port_spec_parse(const char *text, struct tl_port_spec *out, struct tl_err *err);

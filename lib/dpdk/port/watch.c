@@ -91,7 +91,7 @@ void tl_port_look_at_link(struct tl_port *port)
 	struct tl_port_link *link = &port->events.link;
 	bool up;
 
-	if (port->cfg.spec.kind == TL_PORT_PCI && !tl_port_link_due(&port->events, now_ns()))
+	if (tl_port_is_nic(port) && !tl_port_link_due(&port->events, now_ns()))
 		return;
 	if (!tl_port_is_kernels(port) || atomic_load(&port->events.speed_bps) == 0)
 		link->known = ask_device(port, &up);

@@ -16,9 +16,7 @@ static uint16_t port_id(void *ctx)
 
 static bool has_driver(void *ctx)
 {
-	enum tl_port_kind kind = tl_port_config(ctx)->spec.kind;
-
-	return kind == TL_PORT_PCI || kind == TL_PORT_VDEV; // else no DPDK driver, or one on a kernel socket
+	return tl_port_is_drivers(&tl_port_config(ctx)->spec);
 }
 
 static int to_ns(int rc, const struct timespec *time, uint64_t *ns)

@@ -69,7 +69,7 @@ static void run(struct tl_selftest *t, struct rate *r)
 // True for a network card: the rate that a virtual device reports is of no wire.
 static bool is_card(const struct tl_port *port)
 {
-	return tl_port_config(port)->spec.kind == TL_PORT_PCI;
+	return tl_port_traits(&tl_port_config(port)->spec)->nic;
 }
 
 static void conclude(struct tl_selftest *t, const struct rate *r, uint64_t drops, struct tl_selftest_check *check)

@@ -134,7 +134,7 @@ static void set_up_taps(struct tl_capture *c)
 		tap->snaplen = c->cfg.snaplen == 0 ? UINT32_MAX : c->cfg.snaplen;
 		tap->max_age_ns = c->cfg.order_window_ns != 0 ? c->cfg.order_window_ns / 4 : SLAB_MAX_AGE_NS;
 		memcpy(tap->dir, c->cfg.dir, sizeof(tap->dir));
-		set_flags(tap, port->spec.kind == TL_PORT_KERNEL || port->tx_queues != 0);
+		set_flags(tap, tl_port_traits(&port->spec)->shows_sent || port->tx_queues != 0);
 	}
 	tl_capture_number_interfaces(c);
 }

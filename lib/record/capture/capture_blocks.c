@@ -15,10 +15,15 @@ static bool sends(const struct tl_capture *c)
 	return tl_port_config(c->cfg.port)->tx_queues != 0;
 }
 
+static bool shows_sent(const struct tl_capture *c)
+{
+	return tl_port_traits(&tl_port_config(c->cfg.port)->spec)->shows_sent;
+}
+
 // True if received bursts of the queue are recorded; on a kernel interface these include sent frames.
 static bool takes(const struct tl_capture *c, const struct tl_tap *tap)
 {
-	return tap->dir[TL_DIR_RX] || tl_port_config(c->cfg.port)->spec.kind == TL_PORT_KERNEL;
+	return tap->dir[TL_DIR_RX] || shows_sent(c);
 }
 
 static enum tl_ts_source source_of(const struct tl_capture *c, uint16_t queue)
@@ -62,7 +67,7 @@ static const char *frames_of(const struct tl_capture *c, uint16_t queue, bool se
 		return tx && sends(c) ? "sent, or received without a stamp" : "without a stamp";
 	if (second)
 		return "sent";
-	tx = tx && (is_shared(tap) || tl_port_config(c->cfg.port)->spec.kind == TL_PORT_KERNEL);
+	tx = tx && (is_shared(tap) || shows_sent(c));
 	return tap->dir[TL_DIR_RX] && tx ? "received and sent" : tx ? "sent" : "received";
 }
 
