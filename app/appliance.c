@@ -58,7 +58,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.ptp = cfg->ptp,
 		.take = cfg->take,
 		.rx_only = !wants_sent(a->config, port),
-		.timestamps = a->plan.timestamps[port],
+		.timestamps = cfg->timestamps,
 		.tx_checksums = cfg->tx_checksums == TL_CONFIG_CHECKSUMS_AUTO && !wants_sent(a->config, port),
 		.clock = a->clock,
 		.socket_id = a->plan.place.nodes[port]};
@@ -105,12 +105,8 @@ static int make_syncs(struct tl_appliance *a, struct tl_err *err)
 
 static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 {
-	static const enum tl_echo_kind kinds[] = {[TL_ECHO_MCAST_TO_TCP] = TL_ECHO_KIND_MCAST_TO_TCP,
-		[TL_ECHO_TCP] = TL_ECHO_KIND_TCP,
-		[TL_ECHO_UDP] = TL_ECHO_KIND_UDP};
-
 	return (struct tl_echo_cfg){.name = e->name,
-		.kind = kinds[e->mode],
+		.kind = e->mode,
 		.group_be = e->group_be,
 		.n_groups = e->n_groups,
 		.source_be = e->source_be,
@@ -122,7 +118,7 @@ static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 		.connect_port_be = e->connect_port_be,
 		.listen_port_be = e->listen_port_be,
 		.send_buffer_bytes = e->send_buffer_bytes,
-		.on_full = e->on_full == TL_WINDOW_FULL_RESET ? TL_ECHO_FULL_RESET : TL_ECHO_FULL_DROP,
+		.on_full = e->on_full,
 		.warm = e->warm,
 		.without_cwnd = e->congestion == TL_CONFIG_CONGESTION_NONE,
 		.user_timeout_ms = e->user_timeout_seconds * 1000,
@@ -159,7 +155,7 @@ static uint32_t udp_ports(const struct tl_config *config, uint16_t *out_be)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < config->n_echoes; i++)
-		if (config->echoes[i].mode == TL_ECHO_UDP)
+		if (config->echoes[i].mode == TL_ECHO_KIND_UDP)
 			out_be[n++] = config->echoes[i].listen_port_be;
 	return n;
 }
@@ -237,10 +233,6 @@ static int make_hosts(struct tl_appliance *a, struct tl_err *err)
 	return rc;
 }
 
-static const enum tl_writer_sync syncs[] = {[TL_CONFIG_FSYNC_AUTO] = TL_WRITER_SYNC_AUTO,
-	[TL_CONFIG_FSYNC_NEVER] = TL_WRITER_SYNC_NEVER,
-	[TL_CONFIG_FSYNC_CLOSE] = TL_WRITER_SYNC_CLOSE};
-
 static struct tl_writer_policy file_policy(const struct tl_config_capture *c)
 {
 	return (struct tl_writer_policy){.rotate_bytes = c->rotate_bytes,
@@ -249,8 +241,8 @@ static struct tl_writer_policy file_policy(const struct tl_config_capture *c)
 		.keep_files = c->keep_files,
 		.keep_bytes = c->keep_bytes,
 		.min_free_bytes = c->min_free_bytes,
-		.on_full = c->on_full == TL_CONFIG_FULL_RECYCLE ? TL_WRITER_FULL_RECYCLE : TL_WRITER_FULL_PAUSE,
-		.sync = syncs[c->fsync]};
+		.on_full = c->on_full,
+		.sync = c->fsync};
 }
 
 static struct tl_capture_trigger_cfg trigger_cfg(const struct tl_config_capture *c)
@@ -278,15 +270,6 @@ static int join_alarm(struct tl_appliance *a, uint32_t capture, struct tl_err *e
 	return rc;
 }
 
-static enum tl_digest_kind digest_of(const struct tl_config_capture *cfg)
-{
-	static const enum tl_digest_kind kinds[] = {[TL_CONFIG_DIGEST_NONE] = TL_DIGEST_NONE,
-		[TL_CONFIG_DIGEST_CRC32C] = TL_DIGEST_CRC32C,
-		[TL_CONFIG_DIGEST_SHA256] = TL_DIGEST_SHA256};
-
-	return kinds[cfg->digest];
-}
-
 static enum tl_recode_form form_of(const struct tl_config_capture *cfg)
 {
 	if (cfg->compress == TL_CONFIG_COMPRESS_ZSTD)
@@ -305,9 +288,9 @@ struct tl_capture_cfg tl_appliance_capture_cfg(const struct tl_config_capture *c
 		.policy = file_policy(cfg),
 		.trigger = trigger_cfg(cfg),
 		.index = cfg->index,
-		.digest = digest_of(cfg),
+		.digest = cfg->digest,
 		.buffer_bytes = cfg->buffer_bytes,
-		.io = cfg->io == TL_CONFIG_IO_PWRITE ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
+		.io = cfg->io,
 		.order_window_ns = sorted ? cfg->order_window_ms * TL_NS_PER_MS : 0,
 		.form = form_of(cfg),
 		.compress_level = (int)cfg->compress_level,
@@ -408,8 +391,7 @@ static int watch_all_outliers(struct tl_appliance *a, struct tl_err *err)
 
 static void list_metrics(struct tl_appliance *a)
 {
-	static const char *const modes[] = {
-		[TL_ECHO_MCAST_TO_TCP] = "mcast_to_tcp", [TL_ECHO_TCP] = "tcp", [TL_ECHO_UDP] = "udp"};
+	static const char *const modes[] = {TL_ECHO_KINDS(TL_CHOICE_WORD)};
 	struct tl_metrics *m = &a->metrics;
 
 	*m = (struct tl_metrics){.clock = a->clock,

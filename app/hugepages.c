@@ -42,9 +42,9 @@ static uint64_t recording_bytes(const struct tl_config *config, const struct tl_
 
 static uint64_t echo_bytes(const struct tl_config_echo *echo)
 {
-	if (echo->mode == TL_ECHO_UDP)
+	if (echo->mode == TL_ECHO_KIND_UDP)
 		return 0;
-	if (echo->mode == TL_ECHO_MCAST_TO_TCP)
+	if (echo->mode == TL_ECHO_KIND_MCAST_TO_TCP)
 		return echo->send_buffer_bytes;
 	return (uint64_t)echo->max_connections * CONNECTION_BYTES +
 	       tl_min_u64(echo->send_buffers, echo->max_connections) * echo->send_buffer_bytes;

@@ -41,7 +41,7 @@ static int plan_ports(const struct tl_config *config, struct tl_plan *plan, stru
 
 static bool same_group(const struct tl_config_echo *a, const struct tl_config_echo *b)
 {
-	return a->port == b->port && a->mode == TL_ECHO_MCAST_TO_TCP && b->mode == a->mode &&
+	return a->port == b->port && a->mode == TL_ECHO_KIND_MCAST_TO_TCP && b->mode == a->mode &&
 	       tl_config_share_a_group(a, b);
 }
 
@@ -73,20 +73,13 @@ static void plan_echoes(const struct tl_config *config, struct tl_plan *plan)
 }
 
 // Check that each kind of port supports the configured stamp source; device limits show later.
-static int plan_timestamps(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
+static int plan_timestamps(const struct tl_config *config, const struct tl_plan *plan, struct tl_err *err)
 {
-	static const enum tl_ts_source sources[] = {[TL_CONFIG_TIMESTAMPS_AUTO] = TL_TS_AUTO,
-		[TL_CONFIG_TIMESTAMPS_TSC] = TL_TS_TSC,
-		[TL_CONFIG_TIMESTAMPS_NIC_RX] = TL_TS_NIC_RX,
-		[TL_CONFIG_TIMESTAMPS_KERNEL] = TL_TS_KERNEL,
-		[TL_CONFIG_TIMESTAMPS_FILE] = TL_TS_FILE};
-
 	for (uint32_t i = 0; i < config->n_ports; i++) {
-		plan->timestamps[i] = sources[config->ports[i].timestamps];
 		int rc = tl_port_check_stamps(&(struct tl_port_cfg){.name = config->ports[i].name,
 						      .spec = plan->specs[i],
 						      .tx_queues = plan->has_echo[i] ? 1 : 0,
-						      .timestamps = plan->timestamps[i]},
+						      .timestamps = config->ports[i].timestamps},
 			err);
 		if (rc != 0)
 			return tl_fail_at(err, rc, "%s: $.ports[%u].timestamps", config->file, i);

@@ -18,7 +18,6 @@ struct tl_plan {
 	struct tl_port_spec specs[TL_CONFIG_PORTS_MAX];
 	struct tl_place_idle idle[TL_CONFIG_PORTS_MAX];
 	bool has_echo[TL_CONFIG_PORTS_MAX];
-	enum tl_ts_source timestamps[TL_CONFIG_PORTS_MAX];
 	uint16_t echo_queues[TL_CONFIG_ECHOES_MAX]; // RX queue whose lcore owns each echo
 	const char *pci[TL_CONFIG_PORTS_MAX];	    // borrowed from specs
 	uint32_t n_pci;

@@ -177,14 +177,14 @@ static void captures_find_their_port_and_read_sizes(void)
 	CU_ASSERT_EQUAL(plain->direction, TL_CONFIG_BOTH);
 	CU_ASSERT_EQUAL(plain->rotate_bytes, 0);
 	CU_ASSERT_EQUAL(plain->buffer_bytes, 64u << 20);
-	CU_ASSERT_EQUAL(plain->io, TL_CONFIG_IO_URING);
+	CU_ASSERT_EQUAL(plain->io, TL_WRITER_IO_URING);
 	CU_ASSERT_EQUAL(full->port, 0);
 	CU_ASSERT_STRING_EQUAL(full->filter, "udp");
 	CU_ASSERT_EQUAL(full->snaplen, 14);
 	CU_ASSERT_EQUAL(full->direction, TL_CONFIG_TX);
 	CU_ASSERT_EQUAL(full->rotate_bytes, 4u << 20);
 	CU_ASSERT_EQUAL(full->buffer_bytes, UINT64_C(64) << 30);
-	CU_ASSERT_EQUAL(full->io, TL_CONFIG_IO_PWRITE);
+	CU_ASSERT_EQUAL(full->io, TL_WRITER_IO_PWRITE);
 	CU_ASSERT_EQUAL(full->count, 0);
 	tl_config_free(config);
 }
@@ -202,15 +202,15 @@ static void captures_read_their_ring(void)
 	CU_ASSERT_EQUAL(plain->keep_files, 0);
 	CU_ASSERT_EQUAL(plain->keep_bytes, 0);
 	CU_ASSERT_EQUAL(plain->min_free_bytes, 0);
-	CU_ASSERT_EQUAL(plain->on_full, TL_CONFIG_FULL_PAUSE);
-	CU_ASSERT_EQUAL(plain->fsync, TL_CONFIG_FSYNC_AUTO);
+	CU_ASSERT_EQUAL(plain->on_full, TL_WRITER_FULL_PAUSE);
+	CU_ASSERT_EQUAL(plain->fsync, TL_WRITER_SYNC_AUTO);
 	CU_ASSERT_EQUAL(ring->rotate_seconds, 3600);
 	CU_ASSERT_EQUAL(ring->rotate_packets, 7);
 	CU_ASSERT_EQUAL(ring->keep_files, 24);
 	CU_ASSERT_EQUAL(ring->keep_bytes, 8u << 20);
 	CU_ASSERT_EQUAL(ring->min_free_bytes, UINT64_C(10) << 30);
-	CU_ASSERT_EQUAL(ring->on_full, TL_CONFIG_FULL_RECYCLE);
-	CU_ASSERT_EQUAL(ring->fsync, TL_CONFIG_FSYNC_CLOSE);
+	CU_ASSERT_EQUAL(ring->on_full, TL_WRITER_FULL_RECYCLE);
+	CU_ASSERT_EQUAL(ring->fsync, TL_WRITER_SYNC_CLOSE);
 	tl_config_free(config);
 }
 
@@ -414,7 +414,7 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	const struct tl_config_echo *mcast = &config->echoes[0], *tcp = &config->echoes[1], *udp = &config->echoes[2];
 
 	CU_ASSERT_EQUAL(config->n_echoes, 3);
-	CU_ASSERT_EQUAL(mcast->mode, TL_ECHO_MCAST_TO_TCP);
+	CU_ASSERT_EQUAL(mcast->mode, TL_ECHO_KIND_MCAST_TO_TCP);
 	CU_ASSERT_STRING_EQUAL(mcast->name, "echo0");
 	CU_ASSERT_EQUAL(mcast->group_be, htonl(0xef010203));
 	CU_ASSERT_EQUAL(mcast->n_groups, 1);
@@ -424,7 +424,7 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(mcast->connect_ip_be, htonl(0xc0000209));
 	CU_ASSERT_EQUAL(mcast->connect_port_be, htons(5000));
 	CU_ASSERT_EQUAL(mcast->send_buffer_bytes, 4096);
-	CU_ASSERT_EQUAL(mcast->on_full, TL_WINDOW_FULL_RESET);
+	CU_ASSERT_EQUAL(mcast->on_full, TL_ECHO_FULL_RESET);
 	CU_ASSERT_EQUAL(mcast->congestion, TL_CONFIG_CONGESTION_NONE);
 	CU_ASSERT_EQUAL(mcast->user_timeout_seconds, 3600);
 	CU_ASSERT(mcast->user_timeout_option);
@@ -433,11 +433,11 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(mcast->reconnect_min_ms, 20);
 	CU_ASSERT_EQUAL(mcast->reconnect_max_ms, 20);
 	CU_ASSERT_FALSE(mcast->warm);
-	CU_ASSERT_EQUAL(tcp->mode, TL_ECHO_TCP);
+	CU_ASSERT_EQUAL(tcp->mode, TL_ECHO_KIND_TCP);
 	CU_ASSERT_STRING_EQUAL(tcp->name, "t");
 	CU_ASSERT_EQUAL(tcp->listen_port_be, htons(7));
 	CU_ASSERT_EQUAL(tcp->send_buffer_bytes, 65536);
-	CU_ASSERT_EQUAL(tcp->on_full, TL_WINDOW_FULL_DROP);
+	CU_ASSERT_EQUAL(tcp->on_full, TL_ECHO_FULL_DROP);
 	CU_ASSERT_EQUAL(tcp->congestion, TL_CONFIG_CONGESTION_NEWRENO);
 	CU_ASSERT_EQUAL(tcp->user_timeout_seconds, 20);
 	CU_ASSERT(!tcp->user_timeout_option);
@@ -446,7 +446,7 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(tcp->max_connections, 1);
 	CU_ASSERT_EQUAL(tcp->send_buffers, 4096);
 	CU_ASSERT_EQUAL(tcp->queue, TL_CONFIG_QUEUE_AUTO);
-	CU_ASSERT_EQUAL(udp->mode, TL_ECHO_UDP);
+	CU_ASSERT_EQUAL(udp->mode, TL_ECHO_KIND_UDP);
 	CU_ASSERT_STRING_EQUAL(udp->name, "echo2");
 	CU_ASSERT_EQUAL(udp->listen_port_be, htons(65535));
 	CU_ASSERT_EQUAL(udp->max_connections, 1024);

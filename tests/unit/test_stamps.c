@@ -122,7 +122,13 @@ static uint16_t receive(struct tl_port *port, struct tl_burst *b)
 
 static void every_source_has_its_name(void)
 {
-	static const char *const names[] = {"auto", "tsc", "nic-rx", "nic-ptp", "nic-tx", "kernel", "file"};
+	static const char *const names[] = {[TL_TS_AUTO] = "auto",
+		[TL_TS_TSC] = "tsc",
+		[TL_TS_NIC_RX] = "nic-rx",
+		[TL_TS_NIC_PTP] = "nic-ptp",
+		[TL_TS_NIC_TX] = "nic-tx",
+		[TL_TS_KERNEL] = "kernel",
+		[TL_TS_FILE] = "file"};
 
 	for (unsigned i = 0; i < TL_ARRAY_LEN(names); i++)
 		CU_ASSERT_STRING_EQUAL(tl_ts_source_name((enum tl_ts_source)i), names[i]);

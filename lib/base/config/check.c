@@ -225,7 +225,7 @@ static int check_echo_peer(struct tl_config_reader *r, const struct tl_config *c
 	const struct tl_config_port *port = &config->ports[echo->port];
 	char peer[TL_IPV4_TEXT];
 
-	if (echo->mode != TL_ECHO_MCAST_TO_TCP)
+	if (echo->mode != TL_ECHO_KIND_MCAST_TO_TCP)
 		return 0;
 	point_at(r, "echo", index, "receive");
 	tl_config_enter(r, "group");
@@ -258,15 +258,16 @@ static bool receive_the_same(const struct tl_config_echo *a, const struct tl_con
 {
 	if (a->port != b->port || a->mode != b->mode)
 		return false;
-	if (a->mode == TL_ECHO_MCAST_TO_TCP)
+	if (a->mode == TL_ECHO_KIND_MCAST_TO_TCP)
 		return tl_config_share_a_group(a, b) && a->udp_port_be == b->udp_port_be;
 	return a->listen_port_be == b->listen_port_be;
 }
 
 static int check_echo_input(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
 {
-	static const char *const keys[] = {
-		[TL_ECHO_MCAST_TO_TCP] = "receive", [TL_ECHO_TCP] = "tcp_listen", [TL_ECHO_UDP] = "udp_listen"};
+	static const char *const keys[] = {[TL_ECHO_KIND_MCAST_TO_TCP] = "receive",
+		[TL_ECHO_KIND_TCP] = "tcp_listen",
+		[TL_ECHO_KIND_UDP] = "udp_listen"};
 	const struct tl_config_echo *echo = &config->echoes[index];
 
 	for (uint32_t i = 0; i < index; i++) {
@@ -293,7 +294,7 @@ static int check_echo_queue(struct tl_config_reader *r, const struct tl_config *
 			r, "the port \"%s\" has %u RX queues, counted from 0", port->name, port->rx_queues);
 	for (uint32_t i = 0; i < index; i++) {
 		const struct tl_config_echo *other = &config->echoes[i];
-		if (other->port == echo->port && echo->mode == TL_ECHO_MCAST_TO_TCP && other->mode == echo->mode &&
+		if (other->port == echo->port && echo->mode == TL_ECHO_KIND_MCAST_TO_TCP && other->mode == echo->mode &&
 			tl_config_share_a_group(other, echo) && other->queue != TL_CONFIG_QUEUE_AUTO &&
 			other->queue != echo->queue)
 			return tl_config_refuse(r,

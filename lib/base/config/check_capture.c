@@ -29,7 +29,7 @@ static const char *limit_key(const struct tl_config_capture *capture)
 		return "keep_bytes";
 	if (capture->min_free_bytes != 0)
 		return "min_free_bytes";
-	return capture->on_full == TL_CONFIG_FULL_RECYCLE ? "on_full" : NULL;
+	return capture->on_full == TL_WRITER_FULL_RECYCLE ? "on_full" : NULL;
 }
 
 static int check_store(struct tl_config_reader *r, const struct tl_config_capture *capture)
@@ -98,7 +98,7 @@ static int check_form(struct tl_config_reader *r, const struct tl_config_capture
 	if (json_object_get(value, "index") != NULL && capture->index && !is_pcapng(capture))
 		return tl_config_refuse_key(r, "index", "only pcapng, not compressed, is indexed while it is recorded");
 	bool is_file = strcmp(capture->path, "-") != 0 && strcmp(capture->path, "null:") != 0;
-	if (capture->digest != TL_CONFIG_DIGEST_NONE && (!is_pcapng(capture) || !is_file))
+	if (capture->digest != TL_DIGEST_NONE && (!is_pcapng(capture) || !is_file))
 		return tl_config_refuse_key(r, "digest", "only files of pcapng, not compressed, have digests");
 	return 0;
 }

@@ -17,6 +17,12 @@
 	.offset = offsetof(struct section, member), .width = sizeof(((struct section *)NULL)->member)
 // A key with the name of its field.
 #define KEY(section, member, reader) #member, reader, FIELD(section, member)
+// A key whose value is one of a list's words (tl_choices.h).
+#define CHOICE(section, member, list)                                                                                  \
+	KEY(section, member, tl_config_choice), .choices = (const char *const[])                                       \
+	{                                                                                                              \
+		list(TL_CHOICE_WORD) NULL                                                                              \
+	}
 #define KEYS(table) .keys = (table), .n_keys = TL_ARRAY_LEN(table)
 
 #define SCOPE_LINK 2 // of an IPv6 group (RFC 4291, section 2.7): smallest scope that leaves a host
@@ -254,31 +260,31 @@ static int read_power_of_two(
 // Modes of an echo, by the keys that are present.
 static const struct {
 	const char *keys[2];
-	enum tl_config_echo_mode mode;
+	enum tl_echo_kind mode;
 } echo_modes[] = {
-	{{"receive", "send"}, TL_ECHO_MCAST_TO_TCP},
-	{{"tcp_listen"}, TL_ECHO_TCP},
-	{{"udp_listen"}, TL_ECHO_UDP},
+	{{"receive", "send"}, TL_ECHO_KIND_MCAST_TO_TCP},
+	{{"tcp_listen"}, TL_ECHO_KIND_TCP},
+	{{"udp_listen"}, TL_ECHO_KIND_UDP},
 };
 
 // Keys without effect in some modes: there they are refused rather than silently ignored.
 static const struct {
 	const char *key;
-	unsigned modes; // bit mask, by enum tl_config_echo_mode
+	unsigned modes; // bit mask, by enum tl_echo_kind
 	const char *only;
 } echo_limits[] = {
-	{"max_connections", 1u << TL_ECHO_TCP, "\"tcp_listen\""},
-	{"send_buffers", 1u << TL_ECHO_TCP, "\"tcp_listen\""},
-	{"send_buffer_bytes", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
-	{"on_full", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
-	{"warm", 1u << TL_ECHO_MCAST_TO_TCP, "\"receive\""},
-	{"user_timeout_seconds", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
-	{"user_timeout_option", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
-	{"keepalive_seconds", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
-	{"rto_min_us", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
-	{"reconnect_min_ms", 1u << TL_ECHO_MCAST_TO_TCP, "\"receive\""},
-	{"reconnect_max_ms", 1u << TL_ECHO_MCAST_TO_TCP, "\"receive\""},
-	{"congestion", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
+	{"max_connections", 1u << TL_ECHO_KIND_TCP, "\"tcp_listen\""},
+	{"send_buffers", 1u << TL_ECHO_KIND_TCP, "\"tcp_listen\""},
+	{"send_buffer_bytes", 1u << TL_ECHO_KIND_TCP | 1u << TL_ECHO_KIND_MCAST_TO_TCP, "TCP"},
+	{"on_full", 1u << TL_ECHO_KIND_TCP | 1u << TL_ECHO_KIND_MCAST_TO_TCP, "TCP"},
+	{"warm", 1u << TL_ECHO_KIND_MCAST_TO_TCP, "\"receive\""},
+	{"user_timeout_seconds", 1u << TL_ECHO_KIND_TCP | 1u << TL_ECHO_KIND_MCAST_TO_TCP, "TCP"},
+	{"user_timeout_option", 1u << TL_ECHO_KIND_TCP | 1u << TL_ECHO_KIND_MCAST_TO_TCP, "TCP"},
+	{"keepalive_seconds", 1u << TL_ECHO_KIND_TCP | 1u << TL_ECHO_KIND_MCAST_TO_TCP, "TCP"},
+	{"rto_min_us", 1u << TL_ECHO_KIND_TCP | 1u << TL_ECHO_KIND_MCAST_TO_TCP, "TCP"},
+	{"reconnect_min_ms", 1u << TL_ECHO_KIND_MCAST_TO_TCP, "\"receive\""},
+	{"reconnect_max_ms", 1u << TL_ECHO_KIND_MCAST_TO_TCP, "\"receive\""},
+	{"congestion", 1u << TL_ECHO_KIND_TCP | 1u << TL_ECHO_KIND_MCAST_TO_TCP, "TCP"},
 };
 
 static int check_echo(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
@@ -315,36 +321,6 @@ static int check_echo(struct tl_config_reader *r, const struct tl_config_key *ke
 	return 0;
 }
 
-static const char *const idles[] = {
-	[TL_IDLE_AUTO] = "auto", [TL_IDLE_POLL] = "poll", [TL_IDLE_ADAPTIVE] = "adaptive", NULL};
-static const char *const fragments[] = {
-	[TL_CONFIG_FRAGMENTS_REASSEMBLE] = "reassemble", [TL_CONFIG_FRAGMENTS_COUNT] = "count", NULL};
-static const char *const directions[] = {[TL_CONFIG_BOTH] = "both", [TL_CONFIG_RX] = "rx", [TL_CONFIG_TX] = "tx", NULL};
-static const char *const modes[] = {
-	[TL_CONFIG_MODE_CONTINUOUS] = "continuous", [TL_CONFIG_MODE_TRIGGER] = "trigger", NULL};
-static const char *const ios[] = {[TL_CONFIG_IO_URING] = "io_uring", [TL_CONFIG_IO_PWRITE] = "pwrite", NULL};
-static const char *const disk_fulls[] = {[TL_CONFIG_FULL_PAUSE] = "pause", [TL_CONFIG_FULL_RECYCLE] = "recycle", NULL};
-static const char *const orders[] = {[TL_CONFIG_ORDER_ARRIVAL] = "arrival", [TL_CONFIG_ORDER_TIME] = "time", NULL};
-static const char *const formats[] = {[TL_CONFIG_PCAPNG] = "pcapng", [TL_CONFIG_PCAP_NS] = "pcap-ns", NULL};
-static const char *const compressions[] = {
-	[TL_CONFIG_COMPRESS_NONE] = "none", [TL_CONFIG_COMPRESS_ZSTD] = "zstd", NULL};
-static const char *const fsyncs[] = {
-	[TL_CONFIG_FSYNC_AUTO] = "auto", [TL_CONFIG_FSYNC_NEVER] = "never", [TL_CONFIG_FSYNC_CLOSE] = "close", NULL};
-static const char *const digests[] = {[TL_CONFIG_DIGEST_NONE] = "none",
-	[TL_CONFIG_DIGEST_CRC32C] = "crc32c",
-	[TL_CONFIG_DIGEST_SHA256] = "sha256",
-	NULL};
-static const char *const on_fulls[] = {[TL_WINDOW_FULL_DROP] = "drop", [TL_WINDOW_FULL_RESET] = "reset", NULL};
-static const char *const congestions[] = {
-	[TL_CONFIG_CONGESTION_NEWRENO] = "newreno", [TL_CONFIG_CONGESTION_NONE] = "none", NULL};
-
-static const char *const timestamps[] = {[TL_CONFIG_TIMESTAMPS_AUTO] = "auto",
-	[TL_CONFIG_TIMESTAMPS_TSC] = "tsc",
-	[TL_CONFIG_TIMESTAMPS_NIC_RX] = "nic-rx",
-	[TL_CONFIG_TIMESTAMPS_KERNEL] = "kernel",
-	[TL_CONFIG_TIMESTAMPS_FILE] = "file",
-	NULL};
-
 static const struct tl_config_key eal_keys[] = {
 	{KEY(tl_config_eal, huge, tl_config_bool), .fallback = "true"},
 	{KEY(tl_config_eal, memory_mb, tl_config_number), .min = 64, .max = 65536, .fallback = "512"},
@@ -352,8 +328,6 @@ static const struct tl_config_key eal_keys[] = {
 };
 static const struct tl_config_table eal_table = {KEYS(eal_keys), .bytes = sizeof(struct tl_config_eal)};
 
-static const char *const tx_checksums[] = {
-	[TL_CONFIG_CHECKSUMS_AUTO] = "auto", [TL_CONFIG_CHECKSUMS_SOFTWARE] = "software", NULL};
 static const struct tl_config_key neighbour_keys[] = {
 	{"ip", tl_config_neighbour_ip, FIELD(tl_config_neighbour, ip_be), .required = true},
 	{KEY(tl_config_neighbour, mac, tl_config_mac), .required = true},
@@ -378,25 +352,23 @@ static const struct tl_config_key port_keys[] = {
 	{KEY(tl_config_port, mtu, tl_config_number), .min = 576, .max = 9600, .fallback = "1500"},
 	{KEY(tl_config_port, ttl, tl_config_number), .min = 1, .max = 255, .fallback = "64"},
 	{KEY(tl_config_port, dscp, tl_config_number), .max = 63, .fallback = "0"},
-	{KEY(tl_config_port, ip_fragments, tl_config_choice), .choices = fragments, .fallback = "\"reassemble\""},
+	{CHOICE(tl_config_port, ip_fragments, TL_CONFIG_FRAGMENTS), .fallback = "\"reassemble\""},
 	{KEY(tl_config_port, neighbour_entries, tl_config_number), .min = 128, .max = 65536, .fallback = "1024"},
 	{KEY(tl_config_port, neighbours, tl_config_array), .table = &neighbour_table, .max = TL_CONFIG_NEIGHBOURS_MAX,
 		.count_offset = offsetof(struct tl_config_port, n_neighbours)},
 	{KEY(tl_config_port, ptp_probes_per_s, read_probes), .max = TL_CONFIG_PROBES_MAX},
 	{KEY(tl_config_port, reply_stamps_per_s, read_probes), .max = TL_CONFIG_PROBES_MAX},
-	{KEY(tl_config_port, tx_checksums, tl_config_choice), .choices = tx_checksums, .fallback = "\"auto\""},
+	{CHOICE(tl_config_port, tx_checksums, TL_CONFIG_CHECKSUMS), .fallback = "\"auto\""},
 	{KEY(tl_config_port, promisc, tl_config_bool), .fallback = "true"},
 	{KEY(tl_config_port, take, tl_config_bool), .fallback = "false"},
-	{KEY(tl_config_port, timestamps, tl_config_choice), .choices = timestamps, .fallback = "\"auto\""},
-	{KEY(tl_config_port, idle, tl_config_choice), .choices = idles, .fallback = "\"auto\""},
+	{CHOICE(tl_config_port, timestamps, TL_TS_SOURCES), .fallback = "\"auto\""},
+	{CHOICE(tl_config_port, idle, TL_IDLES), .fallback = "\"auto\""},
 };
 static const struct tl_config_table port_table = {
 	KEYS(port_keys), .bytes = sizeof(struct tl_config_port), .check = tl_config_check_neighbours};
 
-static const char *const stores[] = {[TL_CONFIG_STORE_MEMORY] = "memory", [TL_CONFIG_STORE_FILES] = "files", NULL};
-
 static const struct tl_config_key trigger_keys[] = {
-	{KEY(tl_config_trigger, store, tl_config_choice), .choices = stores, .fallback = "\"memory\""},
+	{CHOICE(tl_config_trigger, store, TL_CONFIG_STORES), .fallback = "\"memory\""},
 	{KEY(tl_config_trigger, pre_seconds, tl_config_number), .max = 86400, .fallback = "10"},
 	{KEY(tl_config_trigger, pre_bytes, tl_config_size), .min = 64 * KIB, .max = 64 * GIB, .or_zero = true,
 		.fallback = "0"},
@@ -412,7 +384,7 @@ static const struct tl_config_key capture_keys[] = {
 	{"port", tl_config_text, FIELD(tl_config_capture, port_name), .max = 4095, .required = true},
 	{KEY(tl_config_capture, filter, tl_config_text), .max = 4095},
 	{KEY(tl_config_capture, snaplen, tl_config_number), .min = 14, .max = 262144, .or_zero = true, .fallback = "0"},
-	{KEY(tl_config_capture, direction, tl_config_choice), .choices = directions, .fallback = "\"both\""},
+	{CHOICE(tl_config_capture, direction, TL_CONFIG_DIRECTIONS), .fallback = "\"both\""},
 	{KEY(tl_config_capture, path, tl_config_text), .max = 4095, .required = true},
 	{KEY(tl_config_capture, rotate_bytes, tl_config_size), .min = 4 * MIB, .max = 16 * TIB, .or_zero = true,
 		.fallback = "0"},
@@ -425,23 +397,23 @@ static const struct tl_config_key capture_keys[] = {
 	{KEY(tl_config_capture, keep_bytes, tl_config_size), .min = 8 * MIB, .max = 1024 * TIB, .or_zero = true,
 		.fallback = "0"},
 	{KEY(tl_config_capture, min_free_bytes, tl_config_size), .max = 1024 * TIB, .fallback = "0"},
-	{KEY(tl_config_capture, on_full, tl_config_choice), .choices = disk_fulls, .fallback = "\"pause\""},
-	{KEY(tl_config_capture, fsync, tl_config_choice), .choices = fsyncs, .fallback = "\"auto\""},
+	{CHOICE(tl_config_capture, on_full, TL_WRITER_FULLS), .fallback = "\"pause\""},
+	{CHOICE(tl_config_capture, fsync, TL_WRITER_SYNCS), .fallback = "\"auto\""},
 	{KEY(tl_config_capture, index, tl_config_bool)},
 	{KEY(tl_config_capture, buffer_bytes, tl_config_size), .min = 4 * MIB, .max = 64 * GIB, .fallback = "\"64M\""},
-	{KEY(tl_config_capture, io, tl_config_choice), .choices = ios, .fallback = "\"io_uring\""},
+	{CHOICE(tl_config_capture, io, TL_WRITER_IOS), .fallback = "\"io_uring\""},
 	{KEY(tl_config_capture, cutoff_bytes, tl_config_size), .min = KIB, .max = GIB, .or_zero = true,
 		.fallback = "0"},
 	{KEY(tl_config_capture, cutoff_flows, read_power_of_two), .min = KIB, .max = 64 * MIB, .fallback = "\"1M\""},
 	{KEY(tl_config_capture, inner, tl_config_bool), .fallback = "false"},
-	{KEY(tl_config_capture, order, tl_config_choice), .choices = orders, .fallback = "\"arrival\""},
+	{CHOICE(tl_config_capture, order, TL_CONFIG_ORDERS), .fallback = "\"arrival\""},
 	{KEY(tl_config_capture, order_window_ms, tl_config_number), .min = 1, .max = 1000, .fallback = "100"},
-	{KEY(tl_config_capture, format, tl_config_choice), .choices = formats, .fallback = "\"pcapng\""},
-	{KEY(tl_config_capture, compress, tl_config_choice), .choices = compressions, .fallback = "\"none\""},
+	{CHOICE(tl_config_capture, format, TL_CONFIG_FORMATS), .fallback = "\"pcapng\""},
+	{CHOICE(tl_config_capture, compress, TL_CONFIG_COMPRESSIONS), .fallback = "\"none\""},
 	{KEY(tl_config_capture, compress_level, tl_config_number), .min = 1, .max = 19, .fallback = "1"},
 	{KEY(tl_config_capture, compress_threads, tl_config_number), .min = 1, .max = 16, .fallback = "1"},
-	{KEY(tl_config_capture, digest, tl_config_choice), .choices = digests, .fallback = "\"none\""},
-	{KEY(tl_config_capture, mode, tl_config_choice), .choices = modes, .fallback = "\"continuous\""},
+	{CHOICE(tl_config_capture, digest, TL_DIGESTS), .fallback = "\"none\""},
+	{CHOICE(tl_config_capture, mode, TL_CONFIG_MODES), .fallback = "\"continuous\""},
 	{KEY(tl_config_capture, trigger, tl_config_object), .table = &trigger_table, .fallback = "{}"},
 };
 static const struct tl_config_table capture_table = {
@@ -477,8 +449,8 @@ static const struct tl_config_key echo_keys[] = {
 	{"udp_listen", read_l4_port, FIELD(tl_config_echo, listen_port_be), .min = 1, .max = UINT16_MAX},
 	{KEY(tl_config_echo, send_buffer_bytes, read_power_of_two), .min = 4 * KIB, .max = 16 * MIB,
 		.fallback = "\"64K\""},
-	{KEY(tl_config_echo, on_full, tl_config_choice), .choices = on_fulls, .fallback = "\"drop\""},
-	{KEY(tl_config_echo, congestion, tl_config_choice), .choices = congestions, .fallback = "\"newreno\""},
+	{CHOICE(tl_config_echo, on_full, TL_ECHO_FULLS), .fallback = "\"drop\""},
+	{CHOICE(tl_config_echo, congestion, TL_CONFIG_CONGESTIONS), .fallback = "\"newreno\""},
 	{KEY(tl_config_echo, warm, tl_config_bool), .fallback = "true"},
 	{KEY(tl_config_echo, user_timeout_seconds, tl_config_number), .min = 1, .max = 3600, .fallback = "20"},
 	{KEY(tl_config_echo, user_timeout_option, tl_config_bool), .fallback = "false"},
@@ -512,11 +484,9 @@ static const struct tl_config_key control_keys[] = {
 };
 static const struct tl_config_table control_table = {KEYS(control_keys), .bytes = sizeof(struct tl_config_control)};
 
-static const char *const sandboxes[] = {[TL_CONFIG_SANDBOX_ON] = "on", [TL_CONFIG_SANDBOX_OFF] = "off", NULL};
-
 static const struct tl_config_key process_keys[] = {
 	{KEY(tl_config_process, user, tl_config_text), .max = 31},
-	{KEY(tl_config_process, sandbox, tl_config_choice), .choices = sandboxes, .fallback = "\"on\""},
+	{CHOICE(tl_config_process, sandbox, TL_CONFIG_SANDBOXES), .fallback = "\"on\""},
 };
 static const struct tl_config_table process_table = {KEYS(process_keys), .bytes = sizeof(struct tl_config_process)};
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <tl_base.h>
+#include <tl_choices.h>
 #include <tl_units.h>
 
 struct tl_err;
@@ -29,29 +30,29 @@ struct json_t;
 #define TL_CONFIG_LCORE_AUTO UINT32_MAX
 #define TL_CONFIG_QUEUE_AUTO UINT32_MAX
 
-enum tl_idle { TL_IDLE_AUTO, TL_IDLE_POLL, TL_IDLE_ADAPTIVE };
-enum tl_config_timestamps {
-	TL_CONFIG_TIMESTAMPS_AUTO,
-	TL_CONFIG_TIMESTAMPS_TSC,
-	TL_CONFIG_TIMESTAMPS_NIC_RX,
-	TL_CONFIG_TIMESTAMPS_KERNEL,
-	TL_CONFIG_TIMESTAMPS_FILE,
-};
-enum tl_config_fragments { TL_CONFIG_FRAGMENTS_REASSEMBLE, TL_CONFIG_FRAGMENTS_COUNT };
-enum tl_config_checksums { TL_CONFIG_CHECKSUMS_AUTO, TL_CONFIG_CHECKSUMS_SOFTWARE };
-enum tl_config_direction { TL_CONFIG_BOTH, TL_CONFIG_RX, TL_CONFIG_TX };
-enum tl_config_store { TL_CONFIG_STORE_MEMORY, TL_CONFIG_STORE_FILES };
-enum tl_config_mode { TL_CONFIG_MODE_CONTINUOUS, TL_CONFIG_MODE_TRIGGER };
-enum tl_config_io { TL_CONFIG_IO_URING, TL_CONFIG_IO_PWRITE };
-enum tl_config_disk_full { TL_CONFIG_FULL_PAUSE, TL_CONFIG_FULL_RECYCLE };
-enum tl_config_order { TL_CONFIG_ORDER_ARRIVAL, TL_CONFIG_ORDER_TIME };
-enum tl_config_format { TL_CONFIG_PCAPNG, TL_CONFIG_PCAP_NS };
-enum tl_config_digest { TL_CONFIG_DIGEST_NONE, TL_CONFIG_DIGEST_CRC32C, TL_CONFIG_DIGEST_SHA256 };
-enum tl_config_compress { TL_CONFIG_COMPRESS_NONE, TL_CONFIG_COMPRESS_ZSTD };
-enum tl_config_fsync { TL_CONFIG_FSYNC_AUTO, TL_CONFIG_FSYNC_NEVER, TL_CONFIG_FSYNC_CLOSE };
-enum tl_config_echo_mode { TL_ECHO_MCAST_TO_TCP, TL_ECHO_TCP, TL_ECHO_UDP };
-enum tl_config_window_full { TL_WINDOW_FULL_DROP, TL_WINDOW_FULL_RESET };
-enum tl_config_congestion { TL_CONFIG_CONGESTION_NEWRENO, TL_CONFIG_CONGESTION_NONE };
+// Choices: see tl_choices.h.
+#define TL_IDLES(X) X(TL_IDLE_AUTO, "auto") X(TL_IDLE_POLL, "poll") X(TL_IDLE_ADAPTIVE, "adaptive")
+enum tl_idle { TL_IDLES(TL_CHOICE_VALUE) };
+#define TL_CONFIG_FRAGMENTS(X) X(TL_CONFIG_FRAGMENTS_REASSEMBLE, "reassemble") X(TL_CONFIG_FRAGMENTS_COUNT, "count")
+enum tl_config_fragments { TL_CONFIG_FRAGMENTS(TL_CHOICE_VALUE) };
+#define TL_CONFIG_CHECKSUMS(X) X(TL_CONFIG_CHECKSUMS_AUTO, "auto") X(TL_CONFIG_CHECKSUMS_SOFTWARE, "software")
+enum tl_config_checksums { TL_CONFIG_CHECKSUMS(TL_CHOICE_VALUE) };
+#define TL_CONFIG_DIRECTIONS(X) X(TL_CONFIG_BOTH, "both") X(TL_CONFIG_RX, "rx") X(TL_CONFIG_TX, "tx")
+enum tl_config_direction { TL_CONFIG_DIRECTIONS(TL_CHOICE_VALUE) };
+#define TL_CONFIG_STORES(X) X(TL_CONFIG_STORE_MEMORY, "memory") X(TL_CONFIG_STORE_FILES, "files")
+enum tl_config_store { TL_CONFIG_STORES(TL_CHOICE_VALUE) };
+#define TL_CONFIG_MODES(X) X(TL_CONFIG_MODE_CONTINUOUS, "continuous") X(TL_CONFIG_MODE_TRIGGER, "trigger")
+enum tl_config_mode { TL_CONFIG_MODES(TL_CHOICE_VALUE) };
+#define TL_CONFIG_ORDERS(X) X(TL_CONFIG_ORDER_ARRIVAL, "arrival") X(TL_CONFIG_ORDER_TIME, "time")
+enum tl_config_order { TL_CONFIG_ORDERS(TL_CHOICE_VALUE) };
+#define TL_CONFIG_FORMATS(X) X(TL_CONFIG_PCAPNG, "pcapng") X(TL_CONFIG_PCAP_NS, "pcap-ns")
+enum tl_config_format { TL_CONFIG_FORMATS(TL_CHOICE_VALUE) };
+#define TL_CONFIG_COMPRESSIONS(X) X(TL_CONFIG_COMPRESS_NONE, "none") X(TL_CONFIG_COMPRESS_ZSTD, "zstd")
+enum tl_config_compress { TL_CONFIG_COMPRESSIONS(TL_CHOICE_VALUE) };
+#define TL_CONFIG_CONGESTIONS(X) X(TL_CONFIG_CONGESTION_NEWRENO, "newreno") X(TL_CONFIG_CONGESTION_NONE, "none")
+enum tl_config_congestion { TL_CONFIG_CONGESTIONS(TL_CHOICE_VALUE) };
+#define TL_CONFIG_SANDBOXES(X) X(TL_CONFIG_SANDBOX_ON, "on") X(TL_CONFIG_SANDBOX_OFF, "off")
+enum tl_config_sandbox { TL_CONFIG_SANDBOXES(TL_CHOICE_VALUE) };
 
 struct tl_config_eal {
 	bool huge;	     // "huge", default true
@@ -94,7 +95,7 @@ struct tl_config_port {
 	enum tl_config_checksums tx_checksums; // "tx_checksums": "auto" (default), "software"
 	bool promisc;			       // "promisc", default true
 	bool take;			       // "take", default false: allow AF_XDP on the interface of the login
-	enum tl_config_timestamps timestamps;  // "timestamps": "auto" (default), "tsc", "nic-rx", "kernel", "file"
+	enum tl_ts_source timestamps;	       // "timestamps": "auto" (default), "tsc", "nic-rx", "kernel", "file"
 	enum tl_idle idle;		       // "idle": "auto" (default), "poll", "adaptive"
 };
 
@@ -115,25 +116,25 @@ struct tl_config_capture {
 	char *filter;			    // "filter", tcpdump syntax, or NULL
 	uint32_t snaplen;		    // "snaplen", 0 (everything, default) or 14..262144 bytes
 	enum tl_config_direction direction; // "direction": "both" (default), "rx", "tx"
-	char *path;		 // "path", required: file name with strftime conversions, "-" (stdout), "null:"
-	uint64_t rotate_bytes;	 // "rotate_bytes", 0 (never, default) or 4 MiB .. 16 TiB; integer or "64M"
-	uint64_t rotate_seconds; // "rotate_seconds", 0 (never, default) or 1 .. 31536000
-	uint64_t rotate_packets; // "rotate_packets", 0 (never, default) or 1 .. 2^53
-	uint32_t keep_files;	 // "keep_files", 0 (all, default) or 2 .. 1000000
-	uint64_t keep_bytes;	 // "keep_bytes", 0 (all, default) or 8 MiB .. 1024 TiB
-	uint64_t min_free_bytes; // "min_free_bytes", 0 (default) .. 1024 TiB
-	enum tl_config_disk_full on_full; // "on_full": "pause" (default), "recycle"
-	enum tl_config_fsync fsync;	  // "fsync": "auto" (default), "never", "close"
-	bool index;			  // "index", default true where there are several files
+	char *path;		      // "path", required: file name with strftime conversions, "-" (stdout), "null:"
+	uint64_t rotate_bytes;	      // "rotate_bytes", 0 (never, default) or 4 MiB .. 16 TiB; integer or "64M"
+	uint64_t rotate_seconds;      // "rotate_seconds", 0 (never, default) or 1 .. 31536000
+	uint64_t rotate_packets;      // "rotate_packets", 0 (never, default) or 1 .. 2^53
+	uint32_t keep_files;	      // "keep_files", 0 (all, default) or 2 .. 1000000
+	uint64_t keep_bytes;	      // "keep_bytes", 0 (all, default) or 8 MiB .. 1024 TiB
+	uint64_t min_free_bytes;      // "min_free_bytes", 0 (default) .. 1024 TiB
+	enum tl_writer_full on_full;  // "on_full": "pause" (default), "recycle"
+	enum tl_writer_sync fsync;    // "fsync": "auto" (default), "never", "close"
+	bool index;		      // "index", default true where there are several files
 	uint64_t buffer_bytes;	      // "buffer_bytes", 4 MiB .. 64 GiB, default 64 MiB, per RX queue; integer or "64M"
-	enum tl_config_io io;	      // "io": "io_uring" (default), "pwrite"
+	enum tl_writer_io io;	      // "io": "io_uring" (default), "pwrite"
 	enum tl_config_order order;   // "order": "arrival" (default), "time"
 	uint32_t order_window_ms;     // "order_window_ms", 1..1000, default 100
 	enum tl_config_format format; // "format": "pcapng" (default), "pcap-ns"
 	enum tl_config_compress compress; // "compress": "none" (default), "zstd"
 	uint32_t compress_level;	  // "compress_level", 1..19, default 1
 	uint32_t compress_threads;	  // "compress_threads", 1..16, default 1
-	enum tl_config_digest digest;	  // "digest": "none" (default), "crc32c", "sha256"
+	enum tl_digest_kind digest;	  // "digest": "none" (default), "crc32c", "sha256"
 	uint32_t cutoff_bytes;		  // "cutoff_bytes", 0 (off, default) or 1 KiB .. 1 GiB; integer or "64K"
 	uint32_t cutoff_flows;	  // "cutoff_flows", a power of two, 1024 .. 64 Mi, default 1 Mi; integer or "1M"
 	bool inner;		  // "inner", default false; filter is then "inner(...)" of what the key says
@@ -154,7 +155,7 @@ struct tl_config_echo {
 	uint32_t port;	 // index into ports[]; that port must have an address of each family that the echo uses
 	// "queue", below the port's rx_queues: its lcore owns the echo; default "auto": TL_CONFIG_QUEUE_AUTO
 	uint32_t queue;
-	enum tl_config_echo_mode mode;
+	enum tl_echo_kind mode;
 	// mode MCAST_TO_TCP: "receive": {"group", "udp_port", "source"?}, "send": {"tcp_connect": "A:P"}
 	uint32_t group_be;
 	uint32_t n_groups;	       // "groups" from group_be on, 1..16000, default 1; IPv4
@@ -167,8 +168,8 @@ struct tl_config_echo {
 	// mode TCP: "tcp_listen": port; mode UDP: "udp_listen": port
 	uint16_t listen_port_be;
 	uint32_t send_buffer_bytes; // "send_buffer_bytes", 4 KiB .. 16 MiB, a power of two, default 64 KiB (TCP modes)
-	enum tl_config_window_full on_full;   // "on_full": "drop" (default), "reset" (TCP modes)
-	bool warm;			      // "warm", default true (mode MCAST_TO_TCP)
+	enum tl_echo_full on_full;  // "on_full": "drop" (default), "reset" (TCP modes)
+	bool warm;		    // "warm", default true (mode MCAST_TO_TCP)
 	uint32_t user_timeout_seconds;	      // "user_timeout_seconds", 1..3600, default 20 (TCP modes)
 	bool user_timeout_option;	      // "user_timeout_option", default false (TCP modes)
 	uint32_t keepalive_seconds;	      // "keepalive_seconds", 0 (never) or 1..86400, default 30 (TCP modes)
@@ -187,8 +188,6 @@ struct tl_config_control {
 	char *socket;	 // "socket", path of the UNIX socket, default NULL: none
 	char *operators; // "operators", group whose members may pause, resume, rotate and trigger, default NULL: none
 };
-
-enum tl_config_sandbox { TL_CONFIG_SANDBOX_ON, TL_CONFIG_SANDBOX_OFF };
 
 struct tl_config_process {
 	char *user;			// "user", to run as once the ports are open; default NULL: the initial user

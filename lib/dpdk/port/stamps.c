@@ -23,13 +23,8 @@
 
 const char *tl_ts_source_name(enum tl_ts_source source)
 {
-	static const char *const names[] = {[TL_TS_AUTO] = "auto",
-		[TL_TS_TSC] = "tsc",
-		[TL_TS_NIC_RX] = "nic-rx",
-		[TL_TS_NIC_PTP] = "nic-ptp",
-		[TL_TS_NIC_TX] = "nic-tx",
-		[TL_TS_KERNEL] = "kernel",
-		[TL_TS_FILE] = "file"};
+	static const char *const names[] = {
+		TL_TS_SOURCES(TL_CHOICE_WORD)[TL_TS_NIC_PTP] = "nic-ptp", [TL_TS_NIC_TX] = "nic-tx"};
 
 	return names[source];
 }

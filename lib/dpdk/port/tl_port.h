@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include <tl_base.h>
+#include <tl_choices.h>
 #include <tl_clock.h>
 #include <tl_clock_track.h>
 #include <tl_ledger.h>
@@ -46,16 +47,6 @@ struct tl_burst {
 	struct tl_pkt pkt[TL_BURST];   // parsed; valid only where the lcore parses
 };
 
-// Source of a timestamp. Sources are never mixed silently: a frame without its stamp is marked and counted.
-enum tl_ts_source {
-	TL_TS_AUTO, // only as a request: the best source of the port
-	TL_TS_TSC,
-	TL_TS_NIC_RX,  // by the NIC, each frame
-	TL_TS_NIC_PTP, // by the NIC, PTP frames only
-	TL_TS_NIC_TX,  // by the NIC, a sent frame
-	TL_TS_KERNEL,
-	TL_TS_FILE,
-};
 const char *tl_ts_source_name(enum tl_ts_source source); // "tsc", "nic-rx", "nic-ptp", "nic-tx", "kernel", "file"
 
 enum tl_port_kind { TL_PORT_PCI, TL_PORT_KERNEL, TL_PORT_XDP, TL_PORT_FILE, TL_PORT_VDEV };

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <tl_base.h>
+#include <tl_choices.h>
 #include <tl_hist.h>
 #include <tl_lcore.h>
 #include <tl_ledger.h>
@@ -22,14 +23,6 @@
 
 struct tl_err;
 struct tl_echo_host;
-
-enum tl_echo_kind { TL_ECHO_KIND_MCAST_TO_TCP, TL_ECHO_KIND_TCP, TL_ECHO_KIND_UDP };
-
-// Action for a message that does not fit into the TCP send buffer.
-enum tl_echo_full {
-	TL_ECHO_FULL_DROP,  // drop the message, counted in drop_full_msgs
-	TL_ECHO_FULL_RESET, // the same, and reset the connection: the peer does not read
-};
 
 struct tl_echo_cfg {
 	const char *name; // borrowed for life

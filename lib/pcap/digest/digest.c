@@ -24,8 +24,7 @@ void tl_digest_prepare(void)
 
 const char *tl_digest_name(enum tl_digest_kind kind)
 {
-	static const char *const names[TL_DIGEST_KINDS] = {
-		[TL_DIGEST_NONE] = "none", [TL_DIGEST_CRC32C] = "crc32c", [TL_DIGEST_SHA256] = "sha256"};
+	static const char *const names[] = {TL_DIGESTS(TL_CHOICE_WORD)};
 
 	return names[kind];
 }

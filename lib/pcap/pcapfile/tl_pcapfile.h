@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include <tl_base.h>
+#include <tl_choices.h>
 
 #define TL_PCAPNG_SHB 0x0A0D0D0Au
 #define TL_PCAPNG_SHB_BYTES_MIN 28u
@@ -34,9 +35,6 @@
 #define TL_PCAPNG_LINKTYPE_ETHERNET 1
 #define TL_PCAPNG_INBOUND 1u // bits 0-1 of epb_flags
 #define TL_PCAPNG_OUTBOUND 2u
-
-// Kind of the check in a HEAD: our own sum, or the beginning of a digest (tl_digest.h).
-enum tl_digest_kind { TL_DIGEST_NONE, TL_DIGEST_CRC32C, TL_DIGEST_SHA256, TL_DIGEST_KINDS };
 
 enum tl_dir { TL_DIR_RX, TL_DIR_TX, TL_DIRS };
 

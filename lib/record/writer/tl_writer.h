@@ -22,6 +22,7 @@
 #include <time.h>
 
 #include <tl_base.h>
+#include <tl_choices.h>
 #include <tl_pcapfile.h>
 #include <tl_slab.h>
 
@@ -30,13 +31,6 @@ struct tl_writer;
 
 // Path of a recording that is discarded slab by slab, without a system call: for measuring the stages before it.
 #define TL_WRITER_NULL "null:"
-
-enum tl_writer_io { TL_WRITER_IO_URING, TL_WRITER_IO_PWRITE };
-
-// Policy for a full disk: wait for space and count the loss, or remove the oldest file and continue.
-enum tl_writer_full { TL_WRITER_FULL_PAUSE, TL_WRITER_FULL_RECYCLE };
-// Auto: at close if files of the ring are reused, else never.
-enum tl_writer_sync { TL_WRITER_SYNC_AUTO, TL_WRITER_SYNC_NEVER, TL_WRITER_SYNC_CLOSE };
 
 // Conditions for a new file, and limits for removing old ones. 0: never. Limits require a rotation condition.
 struct tl_writer_policy {
