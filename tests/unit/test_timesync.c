@@ -340,8 +340,8 @@ static void a_received_ptp_frame_tells_the_way_from_the_wire(void)
 	receive(&service, RTE_MBUF_F_RX_RSS_HASH, tsc);
 	tl_timesync_work(sync);
 	CU_ASSERT_EQUAL(nic.received, NONE); // free for the next
-	CU_ASSERT_EQUAL(stats_of(sync).ptp_received, 1);
-	CU_ASSERT_EQUAL(stats_of(sync).ptp_stamped, 1);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_received_pkts, 1);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_stamped_pkts, 1);
 	check_delays(sync, tl_timesync_wire_to_poll(sync), 1);
 	tl_timesync_destroy(sync);
 }
@@ -356,17 +356,17 @@ static void received_frames_without_a_stamp_of_their_own_are_counted(void)
 	receive(&service, PTP_FLAGS, tsc);
 	receive(&service, RTE_MBUF_F_RX_IEEE1588_PTP, tsc); // the register is full
 	receive(&service, PTP_FLAGS, tsc);		    // main has not read yet
-	CU_ASSERT_EQUAL(stats_of(sync).ptp_busy, 2);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_busy_pkts, 2);
 	tl_timesync_work(sync);
 	receive(&service, PTP_FLAGS, tsc); // and the register is empty
 	tl_timesync_work(sync);
-	CU_ASSERT_EQUAL(stats_of(sync).ptp_lost, 1);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_lost_pkts, 1);
 	nic.received = nic_ns(tsc) - 10 * TL_NS_PER_S; // another one's
 	receive(&service, PTP_FLAGS, tsc);
 	tl_timesync_work(sync);
-	CU_ASSERT_EQUAL(stats_of(sync).ptp_lost, 2);
-	CU_ASSERT_EQUAL(stats_of(sync).ptp_stamped, 1);
-	CU_ASSERT_EQUAL(stats_of(sync).ptp_received, 5);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_lost_pkts, 2);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_stamped_pkts, 1);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_received_pkts, 5);
 	check_delays(sync, tl_timesync_wire_to_poll(sync), 1);
 	tl_timesync_destroy(sync);
 }
@@ -418,8 +418,8 @@ static void a_frame_that_was_just_taken_keeps_its_stamp(void)
 	receive(&service, PTP_FLAGS, tsc);
 	tl_timesync_sample(sync); // before main has looked
 	tl_timesync_work(sync);
-	CU_ASSERT_EQUAL(stats_of(sync).ptp_lost, 0);
-	CU_ASSERT_EQUAL(stats_of(sync).ptp_stamped, 1);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_lost_pkts, 0);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_stamped_pkts, 1);
 	tl_timesync_destroy(sync);
 }
 

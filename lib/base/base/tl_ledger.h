@@ -26,6 +26,21 @@
 	X(drop_tx_pkts)	   /* not accepted by the port, with the queue full or at the end */                           \
 	X(delayed_tx_pkts) /* not accepted at once; then sent, or also in drop_tx_pkts */
 
+// PTP frames of a port. Sent to obtain their departure time: probes_sent = parts; and probes_refused, not sent.
+// Received: ptp_received_pkts = parts. Replies marked for a stamp of the NIC, once the outcome is known: replies_marked
+// = parts.
+#define TL_PROBE_PARTS(X)                                                                                              \
+	X(probes_stamped)                                                                                              \
+	X(probes_lost) /* not stamped in time */
+#define TL_PTP_PARTS(X)                                                                                                \
+	X(ptp_stamped_pkts)                                                                                            \
+	X(ptp_busy_pkts) /* the NIC still held the stamp of another one */                                             \
+	X(ptp_lost_pkts) /* reported as stamped by the NIC, but without a stamp */
+#define TL_REPLY_PARTS(X)                                                                                              \
+	X(replies_timed)   /* with a latency */                                                                        \
+	X(replies_untimed) /* stamped, but the trigger was not, or with an implausible stamp */                        \
+	X(replies_lost)	   /* not stamped in time, or not sent as expected */
+
 // One direction of a queue of a recording: offered_pkts = written_pkts + parts + drop_disk_pkts. The lcore counts the
 // parts, the writer the others and more of expired_pkts.
 #define TL_TAP_PARTS(X)                                                                                                \

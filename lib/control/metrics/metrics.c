@@ -101,27 +101,19 @@ static void read_sync(const struct tl_timesync *sync, struct tl_report_ptp *out)
 	struct tl_timesync_replies replies;
 
 	tl_timesync_read(sync, &s);
+#define COPY(name) .name = s.name,
 	*out = (struct tl_report_ptp){.on = true,
 		.stamps_sent = !s.unstamped,
 		.bound_ns = s.bound_ns,
 		.clock_steps = s.clock_steps,
-		.probes = {.probes_sent = s.probes_sent,
-			.probes_stamped = s.probes_stamped,
-			.probes_lost = s.probes_lost,
-			.probes_refused = s.probes_refused},
-		.received = {.ptp_received_pkts = s.ptp_received,
-			.ptp_stamped_pkts = s.ptp_stamped,
-			.ptp_busy_pkts = s.ptp_busy,
-			.ptp_lost_pkts = s.ptp_lost}};
+		.probes = {COPY(probes_sent) TL_PROBE_PARTS(COPY) COPY(probes_refused)},
+		.received = {COPY(ptp_received_pkts) TL_PTP_PARTS(COPY)},
+		.replies = {COPY(replies_marked) TL_REPLY_PARTS(COPY)}};
 	tl_hist_summarize(tl_timesync_tx_to_wire(sync), &out->tx_to_wire);
 	tl_hist_summarize(tl_timesync_wire_to_poll(sync), &out->wire_to_poll);
 	if (!tl_timesync_replies(sync, &replies))
 		return;
 	out->trigger_source = tl_ts_source_name(replies.trigger_source);
-	out->replies = (struct tl_report_replies){.replies_marked = s.replies_marked,
-		.replies_timed = s.replies_timed,
-		.replies_untimed = s.replies_untimed,
-		.replies_lost = s.replies_lost};
 	tl_hist_summarize(replies.latency, &out->reply);
 	tl_hist_summarize(replies.tx_to_wire, &out->reply_tx_to_wire);
 }
@@ -142,8 +134,8 @@ static uint32_t read_net(const struct tl_echo_host *const *hosts, uint32_t n_hos
 
 static struct tl_report_flow flow_row(const struct tl_capture_flow *f)
 {
-#define COPY(name) .name = f->name,
-	return (struct tl_report_flow){COPY(offered_pkts) TL_CAPTURE_PARTS(COPY)};
+#define COPY_FLOW(name) .name = f->name,
+	return (struct tl_report_flow){COPY_FLOW(offered_pkts) TL_CAPTURE_PARTS(COPY_FLOW)};
 }
 
 static void read_capture_queues(const struct tl_capture_stats *stats, struct tl_report_capture *out)

@@ -46,7 +46,7 @@ struct tl_latency *tl_probe_latency(const struct tl_timesync *sync, const char *
 	tl_hist_copy(&report->latency, sent);
 	report->matched = report->latency.count;
 	report->unmatched_triggers = stats.probes_lost;
-	report->unstamped = stats.ptp_busy + stats.ptp_lost;
+	report->unstamped = stats.ptp_busy_pkts + stats.ptp_lost_pkts;
 	tl_latency_add_fact(report, "time", "from the call of tx_burst to the wire, of a probe now and then");
 	tl_latency_add_fact(report, "wire_to_poll", "of received PTP frames, source nic-ptp");
 	note_silence(report, &stats);

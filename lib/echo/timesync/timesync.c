@@ -143,8 +143,8 @@ void tl_timesync_read(const struct tl_timesync *sync, struct tl_timesync_stats *
 	*out = sync->stats;
 	out->probes_sent = tl_count_read(&sync->probes_sent);
 	out->probes_refused = tl_count_read(&sync->probes_refused);
-	out->ptp_received = tl_count_read(&sync->ptp_received);
-	out->ptp_busy = tl_count_read(&sync->ptp_busy);
+	out->ptp_received_pkts = tl_count_read(&sync->ptp_received_pkts);
+	out->ptp_busy_pkts = tl_count_read(&sync->ptp_busy_pkts);
 	if (sync->track != NULL)
 		tl_clock_track_stats(sync->track, &track);
 	out->bound_ns = track.bound_ns;

@@ -57,9 +57,9 @@ static void take(struct tl_timesync *sync, const struct tl_burst *b, const struc
 {
 	bool stamped = (m->ol_flags & RTE_MBUF_F_RX_IEEE1588_TMST) != 0;
 
-	tl_count(&sync->ptp_received, 1);
+	tl_count(&sync->ptp_received_pkts, 1);
 	if (!stamped || atomic_load_explicit(&sync->taken_state, memory_order_acquire) != TL_TIMESYNC_WANTED) {
-		tl_count(&sync->ptp_busy, 1);
+		tl_count(&sync->ptp_busy_pkts, 1);
 		return;
 	}
 	sync->taken_tsc = b->tsc;

@@ -41,7 +41,7 @@ struct tl_timesync {
 	struct rte_mempool *pool;
 	uint8_t frame[TL_TIMESYNC_FRAME_BYTES];
 	uint16_t sequence;
-	uint64_t probes_sent, probes_refused, ptp_received, ptp_busy;
+	uint64_t probes_sent, probes_refused, ptp_received_pkts, ptp_busy_pkts;
 	// Owned by main.
 	struct tl_timesync_cfg cfg;
 	char name[32];

@@ -141,17 +141,17 @@ static void read_taken(struct tl_timesync *sync)
 	sync->last_latch = sync->latch;
 	if (sync->cfg.ops->read_received(sync->cfg.ops_ctx, sync->latch, &stamp_ns) != 0 ||
 		stamp_ns == sync->last_received_ns) {
-		stats->ptp_lost++;
+		stats->ptp_lost_pkts++;
 		return;
 	}
 	int64_t span_ns = tl_timesync_host_ns(sync, sync->taken_tsc) - tl_timesync_wire_ns(sync, stamp_ns);
 	sync->last_received_ns = stamp_ns;
 	if (!tl_timesync_is_plausible(span_ns, tl_clock_track_bound_ns(sync->track))) {
-		stats->ptp_lost++;
+		stats->ptp_lost_pkts++;
 		return;
 	}
 	tl_timesync_record(&sync->wire_to_poll, span_ns);
-	stats->ptp_stamped++;
+	stats->ptp_stamped_pkts++;
 }
 
 // Read the register to empty it: until then the NIC stamps no other frame.
@@ -173,7 +173,7 @@ void tl_timesync_work(struct tl_timesync *sync)
 // it reached the lcore, and would occupy the register permanently.
 static void free_latch(struct tl_timesync *sync)
 {
-	uint64_t stamp_ns, taken = sync->stats.ptp_stamped + sync->stats.ptp_lost;
+	uint64_t stamp_ns, taken = sync->stats.ptp_stamped_pkts + sync->stats.ptp_lost_pkts;
 	bool is_silent = taken == sync->taken_before &&
 			 atomic_load_explicit(&sync->taken_state, memory_order_acquire) == TL_TIMESYNC_WANTED;
 

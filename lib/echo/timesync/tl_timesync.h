@@ -18,6 +18,7 @@
 
 #include <tl_clock.h>
 #include <tl_hist.h>
+#include <tl_ledger.h>
 #include <tl_port.h>
 #include <tl_tx_stamp.h>
 
@@ -73,20 +74,16 @@ void tl_timesync_sample(struct tl_timesync *sync);
 void tl_timesync_end(struct tl_timesync *sync);
 void tl_timesync_destroy(struct tl_timesync *sync);
 
-// Identities: sent = stamped + lost and received = stamped + busy + lost, except one of each in flight; marked = timed
-// + untimed + lost.
+// Identities: see tl_ledger.h; one probe and one received frame may be in flight.
 struct tl_timesync_stats {
-	uint64_t probes_sent, probes_stamped;
-	uint64_t probes_lost;	 // sent, but not stamped in time
+	uint64_t probes_sent;
+	TL_PROBE_PARTS(TL_COUNTER_FIELD)
 	uint64_t probes_refused; // not sent: refused by the NIC, or no mbuf
-	uint64_t ptp_received, ptp_stamped;
-	uint64_t ptp_busy;	  // not stamped: the register was occupied by an earlier stamp
-	uint64_t ptp_lost;	  // reported as stamped by the NIC, but without a stamp
-	uint64_t replies_marked;  // marked for stamping by the NIC; counted when the outcome is known
-	uint64_t replies_timed;	  // with a latency
-	uint64_t replies_untimed; // stamped, but the trigger was not, or with an implausible stamp
-	uint64_t replies_lost;	  // not stamped in time, or not sent as expected
-	uint64_t bound_ns;	  // current bound of a stamp against the TSC
+	uint64_t ptp_received_pkts;
+	TL_PTP_PARTS(TL_COUNTER_FIELD)
+	uint64_t replies_marked;
+	TL_REPLY_PARTS(TL_COUNTER_FIELD)
+	uint64_t bound_ns; // current bound of a stamp against the TSC
 	uint64_t clock_steps;
 	bool unstamped; // many frames were sent and none was ever stamped: this DPDK does not request stamps
 };

@@ -5,56 +5,50 @@
 
 #include <string.h>
 
-#define COUNTER(row, field, part) .name = #field, .offset = offsetof(struct row, field), .role = TL_REPORT_##part
+// A counter of the table's ROW, by its part in the identity.
+#define COUNTER(field, part) {.name = #field, .offset = offsetof(ROW, field), .role = TL_REPORT_##part},
+#define WHOLE(field) COUNTER(field, WHOLE)
+#define PART(field) COUNTER(field, PART)
+#define ASIDE(field) COUNTER(field, ASIDE)
 
-#define PORT_PART(name) {COUNTER(tl_report_port, name, PART)},
-#define PORT_ASIDE(name) {COUNTER(tl_report_port, name, ASIDE)},
-static const struct tl_report_counter port_counters[] = {{COUNTER(tl_report_port, hw_seen_pkts, WHOLE)},
-	PORT_PART(rx_pkts) TL_PORT_DROPS(PORT_PART) PORT_ASIDE(rx_bytes) TL_TXQ_COUNTERS(PORT_ASIDE)
-		TL_RXQ_COUNTERS(PORT_ASIDE) PORT_ASIDE(mbufs_in_use)};
+#define ROW struct tl_report_port
+static const struct tl_report_counter port_counters[] = {WHOLE(hw_seen_pkts) PART(rx_pkts) TL_PORT_DROPS(PART)
+		ASIDE(rx_bytes) TL_TXQ_COUNTERS(ASIDE) TL_RXQ_COUNTERS(ASIDE) ASIDE(mbufs_in_use)};
 const struct tl_report_table tl_report_port_table = {port_counters, TL_ARRAY_LEN(port_counters)};
+#undef ROW
 
+#define ROW struct tl_report_handoff
 static const struct tl_report_counter handoff_counters[] = {
-	{COUNTER(tl_report_handoff, handoff_pkts, WHOLE)},
-	{COUNTER(tl_report_handoff, handoff_taken_pkts, PART)},
-	{COUNTER(tl_report_handoff, drop_handoff_pkts, PART)},
-};
+	WHOLE(handoff_pkts) PART(handoff_taken_pkts) PART(drop_handoff_pkts)};
 const struct tl_report_table tl_report_handoff_table = {handoff_counters, TL_ARRAY_LEN(handoff_counters)};
+#undef ROW
 
+#define ROW struct tl_report_probes
 static const struct tl_report_counter probe_counters[] = {
-	{COUNTER(tl_report_probes, probes_sent, WHOLE)},
-	{COUNTER(tl_report_probes, probes_stamped, PART)},
-	{COUNTER(tl_report_probes, probes_lost, PART)},
-	{COUNTER(tl_report_probes, probes_refused, ASIDE)},
-};
+	WHOLE(probes_sent) TL_PROBE_PARTS(PART) ASIDE(probes_refused)};
 const struct tl_report_table tl_report_probe_table = {probe_counters, TL_ARRAY_LEN(probe_counters)};
+#undef ROW
 
-static const struct tl_report_counter ptp_counters[] = {
-	{COUNTER(tl_report_ptp_received, ptp_received_pkts, WHOLE)},
-	{COUNTER(tl_report_ptp_received, ptp_stamped_pkts, PART)},
-	{COUNTER(tl_report_ptp_received, ptp_busy_pkts, PART)},
-	{COUNTER(tl_report_ptp_received, ptp_lost_pkts, PART)},
-};
+#define ROW struct tl_report_ptp_received
+static const struct tl_report_counter ptp_counters[] = {WHOLE(ptp_received_pkts) TL_PTP_PARTS(PART)};
 const struct tl_report_table tl_report_ptp_table = {ptp_counters, TL_ARRAY_LEN(ptp_counters)};
+#undef ROW
 
-static const struct tl_report_counter reply_counters[] = {
-	{COUNTER(tl_report_replies, replies_marked, WHOLE)},
-	{COUNTER(tl_report_replies, replies_timed, PART)},
-	{COUNTER(tl_report_replies, replies_untimed, PART)},
-	{COUNTER(tl_report_replies, replies_lost, PART)},
-};
+#define ROW struct tl_report_replies
+static const struct tl_report_counter reply_counters[] = {WHOLE(replies_marked) TL_REPLY_PARTS(PART)};
 const struct tl_report_table tl_report_reply_table = {reply_counters, TL_ARRAY_LEN(reply_counters)};
+#undef ROW
 
-#define FLOW_PART(name) {COUNTER(tl_report_flow, name, PART)},
-static const struct tl_report_counter flow_counters[] = {
-	{COUNTER(tl_report_flow, offered_pkts, WHOLE)}, TL_CAPTURE_PARTS(FLOW_PART)};
+#define ROW struct tl_report_flow
+static const struct tl_report_counter flow_counters[] = {WHOLE(offered_pkts) TL_CAPTURE_PARTS(PART)};
 const struct tl_report_table tl_report_flow_table = {flow_counters, TL_ARRAY_LEN(flow_counters)};
+#undef ROW
 
-#define ECHO_PART(name) {COUNTER(tl_report_echo, name, PART)},
-#define ECHO_ASIDE(name) {COUNTER(tl_report_echo, name, ASIDE)},
-static const struct tl_report_counter echo_counters[] = {{COUNTER(tl_report_echo, received_msgs, WHOLE)},
-	TL_ECHO_PARTS(ECHO_PART) ECHO_PART(lost_unacked_msgs) TL_ECHO_COUNTERS(ECHO_ASIDE)};
+#define ROW struct tl_report_echo
+static const struct tl_report_counter echo_counters[] = {
+	WHOLE(received_msgs) TL_ECHO_PARTS(PART) PART(lost_unacked_msgs) TL_ECHO_COUNTERS(ASIDE)};
 const struct tl_report_table tl_report_echo_table = {echo_counters, TL_ARRAY_LEN(echo_counters)};
+#undef ROW
 
 // The unit is not part of these names: it is in the JSON key "residence_ns".
 static const struct tl_report_counter hist_marks[] = {

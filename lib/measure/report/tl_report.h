@@ -43,25 +43,20 @@ struct tl_report_handoff {
 	uint64_t drop_handoff_pkts; // the owner did not keep up
 };
 
-// PTP frames sent by a port to obtain their departure time: sent = stamped + lost.
 struct tl_report_probes {
-	uint64_t probes_sent, probes_stamped;
-	uint64_t probes_lost;	 // without a stamp
-	uint64_t probes_refused; // not sent
+	uint64_t probes_sent;
+	TL_PROBE_PARTS(TL_COUNTER_FIELD)
+	uint64_t probes_refused;
 };
 
-// PTP frames received by a port: received = stamped + busy + lost.
 struct tl_report_ptp_received {
-	uint64_t ptp_received_pkts, ptp_stamped_pkts;
-	uint64_t ptp_busy_pkts; // the NIC still held the stamp of another one
-	uint64_t ptp_lost_pkts; // without a stamp
+	uint64_t ptp_received_pkts;
+	TL_PTP_PARTS(TL_COUNTER_FIELD)
 };
 
-// Replies marked for a stamp of the NIC: marked = timed + untimed + lost.
 struct tl_report_replies {
-	uint64_t replies_marked, replies_timed;
-	uint64_t replies_untimed; // their triggers lack a stamp
-	uint64_t replies_lost;	  // without a stamp
+	uint64_t replies_marked;
+	TL_REPLY_PARTS(TL_COUNTER_FIELD)
 };
 
 struct tl_report_ptp {
