@@ -164,17 +164,9 @@ static int parse(int argc, char **argv, struct options *o)
 
 // ---- results
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static void show_progress(void *ctx, const struct tl_extract_stats *stats)
 {
-	uint64_t *next_ns = ctx, now_ns = monotonic_ns();
+	uint64_t *next_ns = ctx, now_ns = tl_mono_ns();
 	char read[32], total[32];
 
 	if (now_ns < *next_ns)
@@ -238,7 +230,7 @@ int tl_cmd_extract(int argc, char **argv)
 {
 	struct options o = {.cfg = {.to_ns = UINT64_MAX, .progress = show_progress}};
 	struct tl_extract_stats stats;
-	uint64_t next_progress_ns = monotonic_ns() + PROGRESS_NS;
+	uint64_t next_progress_ns = tl_mono_ns() + PROGRESS_NS;
 	struct timespec now;
 	struct tl_err err;
 

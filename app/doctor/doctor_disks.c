@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <tl_units.h>
+
 #define MEASURE_BYTES (UINT64_C(512) << 20)
 #define MEASURE_NS (2 * TL_NS_PER_S)
 #define WRITE_BYTES (UINT64_C(4) << 20)
@@ -161,27 +163,19 @@ static void read_free(const struct tl_tree *tree, struct tl_fact_disk *disk)
 	close(fd);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static void write_for_a_while(int fd, const void *block, struct tl_fact_num *bytes_per_s)
 {
-	uint64_t begin_ns = now_ns(), ns = 0, bytes = 0;
+	uint64_t begin_ns = tl_mono_ns(), ns = 0, bytes = 0;
 
 	while (bytes < MEASURE_BYTES && ns < MEASURE_NS) {
 		if (pwrite(fd, block, WRITE_BYTES, (off_t)bytes) != (ssize_t)WRITE_BYTES)
 			return;
 		bytes += WRITE_BYTES;
-		ns = now_ns() - begin_ns;
+		ns = tl_mono_ns() - begin_ns;
 	}
 	if (fdatasync(fd) != 0)
 		return;
-	ns = tl_max_u64(now_ns() - begin_ns, 1);
+	ns = tl_max_u64(tl_mono_ns() - begin_ns, 1);
 	*bytes_per_s = tl_fact_is((int64_t)((double)bytes / (double)ns * (double)TL_NS_PER_S));
 }
 

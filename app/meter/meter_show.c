@@ -16,14 +16,9 @@
 static const char *const colour_names[] = {
 	[TL_METER_GREEN] = "green", [TL_METER_YELLOW] = "yellow", [TL_METER_RED] = "red"};
 
-static json_t *number(uint64_t value)
-{
-	return json_integer((json_int_t)tl_min_u64(value, INT64_MAX));
-}
-
 static json_t *number_or_null(uint64_t value, bool known)
 {
-	return known ? number(value) : json_null();
+	return known ? tl_json_number(value) : json_null();
 }
 
 // ---- JSON
@@ -34,11 +29,11 @@ static void put_colours(json_t *json, const struct tl_meter_setting *s)
 
 	for (int i = 0; i < TL_METER_COLOURS; i++) {
 		snprintf(key, sizeof(key), "%s_pkts", colour_names[i]);
-		json_object_set_new(json, key, number(s->pkts[i]));
+		json_object_set_new(json, key, tl_json_number(s->pkts[i]));
 	}
 	for (int i = 0; i < TL_METER_COLOURS; i++) {
 		snprintf(key, sizeof(key), "%s_bytes", colour_names[i]);
-		json_object_set_new(json, key, number(s->bytes[i]));
+		json_object_set_new(json, key, tl_json_number(s->bytes[i]));
 	}
 }
 
@@ -52,8 +47,8 @@ static void put_contract(json_t *json, const struct tl_meter_setting *s)
 	bool two_rates = s->cfg.kind == TL_METER_TRTCM;
 
 	json_object_set_new(json, "kind", json_string(kind_of(s)));
-	json_object_set_new(json, "cir_bps", number(s->cfg.cir));
-	json_object_set_new(json, "cbs_bytes", number(s->cfg.cbs));
+	json_object_set_new(json, "cir_bps", tl_json_number(s->cfg.cir));
+	json_object_set_new(json, "cbs_bytes", tl_json_number(s->cfg.cbs));
 	json_object_set_new(json, "ebs_bytes", number_or_null(s->cfg.ebs, !two_rates && !s->shape));
 	json_object_set_new(json, "pir_bps", number_or_null(s->cfg.pir, two_rates));
 	json_object_set_new(json, "pbs_bytes", number_or_null(s->cfg.pbs, two_rates));
@@ -67,9 +62,10 @@ static json_t *delay_json(const struct tl_hist *hist)
 	if (hist == NULL || hist->count == 0)
 		return json_null();
 	tl_hist_summarize(hist, &s);
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}", "min", number(s.min_ns), "p50", number(s.p50_ns),
-		"p90", number(s.p90_ns), "p99", number(s.p99_ns), "p999", number(s.p999_ns), "max", number(s.max_ns),
-		"mean", s.mean_ns, "count", number(s.count));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}", "min", tl_json_number(s.min_ns), "p50",
+		tl_json_number(s.p50_ns), "p90", tl_json_number(s.p90_ns), "p99", tl_json_number(s.p99_ns), "p999",
+		tl_json_number(s.p999_ns), "max", tl_json_number(s.max_ns), "mean", s.mean_ns, "count",
+		tl_json_number(s.count));
 }
 
 static void put_queue(json_t *json, const struct tl_meter_setting *s)
@@ -90,7 +86,7 @@ static json_t *series_json(const struct tl_meter_setting *s, size_t bins)
 	for (size_t i = 0; i < bins; i++) {
 		const struct tl_meter_bin *b = &s->bin[i];
 		for (int c = 0; c < TL_METER_COLOURS; c++)
-			json_array_append_new(colour[c], number(b->bytes[c]));
+			json_array_append_new(colour[c], tl_json_number(b->bytes[c]));
 		json_array_append_new(tokens, number_or_null(b->tokens_min_bytes, b->pkts != 0));
 		json_array_append_new(level, number_or_null(b->level_max_bytes, b->pkts != 0));
 		json_array_append_new(queue, number_or_null(b->queue_max_bytes, s->shape && b->pkts != 0));
@@ -112,8 +108,8 @@ static json_t *setting_json(const struct tl_meter_results *r, const struct tl_me
 
 	put_contract(json, s);
 	put_colours(json, s);
-	json_object_set_new(json, "burst_needed_bytes", number(tl_envelope_burst(&s->envelope)));
-	json_object_set_new(json, "tokens_min_bytes", number(s->tokens_min_bytes));
+	json_object_set_new(json, "burst_needed_bytes", tl_json_number(tl_envelope_burst(&s->envelope)));
+	json_object_set_new(json, "tokens_min_bytes", tl_json_number(s->tokens_min_bytes));
 	put_queue(json, s);
 	json_object_set_new(json, "series", series_json(s, bins_of(r)));
 	return json;
@@ -124,15 +120,15 @@ json_t *tl_meter_json(const struct tl_meter_results *results)
 	const struct tl_meter_results *r = results;
 	json_t *json = json_object(), *settings = json_array();
 
-	json_object_set_new(json, "pkts", number(r->pkts));
-	json_object_set_new(json, "bytes", number(r->bytes));
+	json_object_set_new(json, "pkts", tl_json_number(r->pkts));
+	json_object_set_new(json, "bytes", tl_json_number(r->bytes));
 	put_colours(json, &r->setting[0]);
-	json_object_set_new(json, "overhead_bytes", number(r->args->overhead_bytes));
+	json_object_set_new(json, "overhead_bytes", tl_json_number(r->args->overhead_bytes));
 	json_object_set_new(json, "first_ns", number_or_null(r->first_ns, r->pkts != 0));
 	json_object_set_new(json, "last_ns", number_or_null(r->last_ns, r->pkts != 0));
-	json_object_set_new(json, "backward_pkts", number(r->backward_pkts));
-	json_object_set_new(json, "damages", number(r->damages));
-	json_object_set_new(json, "bin_ns", number(r->bin_ns));
+	json_object_set_new(json, "backward_pkts", tl_json_number(r->backward_pkts));
+	json_object_set_new(json, "damages", tl_json_number(r->damages));
+	json_object_set_new(json, "bin_ns", tl_json_number(r->bin_ns));
 	for (size_t i = 0; i < r->n_settings; i++)
 		json_array_append_new(settings, setting_json(r, &r->setting[i]));
 	json_object_set_new(json, "settings", settings);

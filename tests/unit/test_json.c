@@ -119,6 +119,21 @@ static void text_of_any_bytes_is_a_string(void)
 	json_decref(mended);
 }
 
+static void a_number_beyond_signed_ones_is_the_largest_of_them(void)
+{
+	json_t *small = tl_json_number(7), *large = tl_json_number(UINT64_MAX);
+
+	CU_ASSERT_EQUAL(json_integer_value(small), 7);
+	CU_ASSERT_EQUAL(json_integer_value(large), INT64_MAX);
+	json_decref(small);
+	json_decref(large);
+}
+
+static void a_missing_text_is_null(void)
+{
+	CU_ASSERT_TRUE(json_is_null(tl_json_string(NULL)));
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -129,6 +144,9 @@ int main(void)
 		{"what failed in another thread is not of this value",
 			what_failed_in_another_thread_is_not_of_this_value},
 		{"text of any bytes is a string", text_of_any_bytes_is_a_string},
+		{"a number beyond signed ones is the largest of them",
+			a_number_beyond_signed_ones_is_the_largest_of_them},
+		{"a missing text is null", a_missing_text_is_null},
 	};
 
 	tl_json_init();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parsing of points in time.
+// Points in time: the clock, and parsing.
 
 #include <tl_units.h>
 
@@ -10,6 +10,14 @@
 #include <time.h>
 
 #define FRACTION_DIGITS 9
+
+uint64_t tl_mono_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
+}
 
 // Parse ".123456789" with 0 to 9 digits, or nothing. Return the rest of the text, or NULL.
 static const char *read_fraction(const char *text, uint64_t *out_ns)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// base: attributes, constants, and counters with one writer and many readers.
+// base: attributes, constants, counters with one writer and many readers, and numbers at any address.
 //
 // Threads: a counter has one writing thread; any thread may read it. Memory: none.
 
@@ -51,4 +51,24 @@ static inline uint64_t tl_max_u64(uint64_t a, uint64_t b)
 static inline uint64_t tl_align_up(uint64_t n, uint64_t align)
 {
 	return (n + align - 1) & ~(align - 1);
+}
+
+// Return the distance of n from 0: of INT64_MIN, too.
+static inline uint64_t tl_magnitude(int64_t n)
+{
+	return n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+}
+
+// Load a number in the byte order of the host, or of the network, from any address.
+static inline uint32_t tl_load_u32(const uint8_t *p)
+{
+	uint32_t word;
+
+	__builtin_memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+static inline uint16_t tl_load_be16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
 }

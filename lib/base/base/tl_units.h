@@ -33,6 +33,9 @@ int tl_parse_seconds(const char *text, uint64_t *out_ns);
 // -EINVAL.
 int tl_parse_time(const char *text, uint64_t now_ns, uint64_t *out_ns);
 
+// Return CLOCK_MONOTONIC in ns.
+uint64_t tl_mono_ns(void);
+
 // Parse "192.0.2.1" to network byte order. Return 0 or -EINVAL.
 int tl_parse_ipv4(const char *text, uint32_t *out_be);
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_base.h>
+
 static _Thread_local unsigned failures; // since the last check: jansson's allocator has no context
 
 static void *allocate(size_t bytes)
@@ -43,6 +45,8 @@ char *tl_json_text(const json_t *value, size_t flags)
 
 json_t *tl_json_string(const char *text)
 {
+	if (text == NULL)
+		return json_null();
 	json_t *exact = json_string(text);
 	size_t n = strlen(text);
 	char *shown = exact == NULL ? allocate(n + 1) : NULL;
@@ -54,6 +58,11 @@ json_t *tl_json_string(const char *text)
 	json_t *string = json_stringn(shown, n);
 	free(shown);
 	return string;
+}
+
+json_t *tl_json_number(uint64_t value)
+{
+	return json_integer((json_int_t)tl_min_u64(value, INT64_MAX));
 }
 
 // Inside of <script> only '<' could end the JSON, or open an element that ends elsewhere; JSON has it in strings only.

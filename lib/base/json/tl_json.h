@@ -6,6 +6,7 @@
 //
 // Threads: any; each counts its own failures. Memory: none is kept.
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include <jansson.h>
@@ -18,8 +19,11 @@ void tl_json_init(void);
 int tl_json_check(const json_t *value);
 
 // Create a string from foreign text, which may be any bytes: if it is not UTF-8, '?' replaces each byte that is not
-// ASCII. NULL without memory.
+// ASCII. The null of JSON, if text is NULL. NULL without memory.
 json_t *tl_json_string(const char *text);
+
+// Create an integer, at most INT64_MAX: most readers have signed ones.
+json_t *tl_json_number(uint64_t value);
 
 // Convert the value to text (malloc'd, the caller frees), with jansson's flags; NULL: it is incomplete, or out of
 // memory.

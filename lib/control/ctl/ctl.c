@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <tl_err.h>
@@ -55,19 +54,11 @@ int tl_ctl_fd(const struct tl_ctl *ctl)
 	return ctl->fd;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / TL_NS_PER_MS;
-}
-
 // Wait for the client. False: timeout.
 static bool wait_for(int fd, short events, uint64_t deadline_ms)
 {
 	struct pollfd poll_fd = {.fd = fd, .events = events};
-	uint64_t now = now_ms();
+	uint64_t now = tl_mono_ns() / TL_NS_PER_MS;
 
 	return now < deadline_ms && poll(&poll_fd, 1, (int)(deadline_ms - now)) == 1;
 }
@@ -144,7 +135,7 @@ void tl_ctl_serve_client(const struct tl_ctl *ctl, int fd)
 {
 	char line[TL_CTL_COMMAND_MAX];
 	struct tl_ctl_request request;
-	uint64_t deadline_ms = now_ms() + ctl->client_ms;
+	uint64_t deadline_ms = tl_mono_ns() / TL_NS_PER_MS + ctl->client_ms;
 
 	if (!read_command(fd, line, sizeof(line), deadline_ms) || !make_request(ctl, fd, line, &request))
 		return;

@@ -17,14 +17,9 @@ void tl_clock_swap_store(struct tl_clock_swap *swap, struct tl_clock_line line)
 	__atomic_store_n(&swap->sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
-static uint64_t magnitude(int64_t n)
-{
-	return n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
-}
-
 bool tl_clock_is_step(int64_t error_ns)
 {
-	return magnitude(error_ns) > TL_CLOCK_STEP_NS;
+	return tl_magnitude(error_ns) > TL_CLOCK_STEP_NS;
 }
 
 struct tl_clock_line tl_clock_bend(
@@ -44,7 +39,7 @@ struct tl_clock_line tl_clock_bend(
 
 uint64_t tl_clock_left_ns(int64_t error_ns, uint64_t age_ns, uint64_t over_ns)
 {
-	uint64_t left_ns = magnitude(error_ns);
+	uint64_t left_ns = tl_magnitude(error_ns);
 
 	if (tl_clock_is_step(error_ns) || age_ns <= over_ns)
 		return tl_clock_is_step(error_ns) ? 0 : left_ns;

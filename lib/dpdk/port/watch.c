@@ -6,13 +6,13 @@
 #include "port_priv.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
 #include <tl_log.h>
+#include <tl_units.h>
 
 #define ASK_NS TL_NS_PER_S // between two queries of a NIC
 #define AWAIT_PAUSE_US 10000
@@ -55,14 +55,6 @@ bool tl_port_removed(const struct tl_port *port, struct tl_err *err)
 
 // ---- link
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 // While the link is down ixgbe's driver restarts its setup at each query, which keeps optics of several speeds from
 // ever linking up (ixgbe_dev_link_update_share() of DPDK 22.11.11, ixgbe_ethdev.c:4361).
 bool tl_port_link_due(struct tl_port_events *events, uint64_t now_ns)
@@ -91,7 +83,7 @@ void tl_port_look_at_link(struct tl_port *port)
 	struct tl_port_link *link = &port->events.link;
 	bool up;
 
-	if (tl_port_is_nic(port) && !tl_port_link_due(&port->events, now_ns()))
+	if (tl_port_is_nic(port) && !tl_port_link_due(&port->events, tl_mono_ns()))
 		return;
 	if (!tl_port_is_kernels(port) || atomic_load(&port->events.speed_bps) == 0)
 		link->known = ask_device(port, &up);
@@ -108,13 +100,13 @@ uint64_t tl_port_speed_bps(const struct tl_port *port)
 
 bool tl_port_await_link(struct tl_port *port, uint64_t timeout_ns)
 {
-	uint64_t deadline_ns = now_ns() + timeout_ns;
+	uint64_t deadline_ns = tl_mono_ns() + timeout_ns;
 
 	for (;;) {
 		tl_port_look_at_link(port);
 		if (!port->events.link.known || port->events.link.up)
 			return true;
-		if (now_ns() >= deadline_ns)
+		if (tl_mono_ns() >= deadline_ns)
 			return false;
 		rte_delay_us_sleep(AWAIT_PAUSE_US);
 	}

@@ -11,11 +11,6 @@
 #include <tl_text.h>
 #include <tl_units.h>
 
-static uint64_t magnitude(int64_t n)
-{
-	return n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
-}
-
 // Merge points: the one with the largest offset represents all, with their largest bound.
 static struct tl_latency_clock_point worst_of(const struct tl_latency_clock_point *points, size_t n)
 {
@@ -27,7 +22,7 @@ static struct tl_latency_clock_point worst_of(const struct tl_latency_clock_poin
 		next.stepped |= out.stepped;
 		out.bound_ns = next.bound_ns;
 		out.stepped = next.stepped;
-		if (magnitude(next.offset_ns) > magnitude(out.offset_ns))
+		if (tl_magnitude(next.offset_ns) > tl_magnitude(out.offset_ns))
 			out = next;
 	}
 	return out;
@@ -63,7 +58,7 @@ int tl_latency_add_clock(struct tl_latency *report, const char *file, const char
 	for (size_t i = 0; i < n; i++) {
 		out->steps += points[i].stepped;
 		out->bound_max_ns = tl_max_u64(out->bound_max_ns, points[i].bound_ns);
-		out->offset_max_ns = tl_max_u64(out->offset_max_ns, magnitude(points[i].offset_ns));
+		out->offset_max_ns = tl_max_u64(out->offset_max_ns, tl_magnitude(points[i].offset_ns));
 	}
 	for (size_t i = 0; i < out->n_points; i++)
 		out->points[i] = worst_of(&points[i * each], tl_min_u64(each, n - i * each));

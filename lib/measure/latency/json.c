@@ -42,15 +42,9 @@ static void put(json_t *object, const char *key, json_t *value)
 	json_object_set_new(object, key, value);
 }
 
-// JSON's integers are signed in most readers.
-static json_t *number(uint64_t value)
-{
-	return json_integer((json_int_t)tl_min_u64(value, INT64_MAX));
-}
-
 static json_t *number_or_null(uint64_t value)
 {
-	return value == UINT64_MAX ? json_null() : number(value);
+	return value == UINT64_MAX ? json_null() : tl_json_number(value);
 }
 
 static json_t *hist_summary_json(const struct tl_hist *hist)
@@ -59,8 +53,8 @@ static json_t *hist_summary_json(const struct tl_hist *hist)
 
 	tl_hist_summarize(hist, &summary);
 	json_t *object = tl_report_hist_json(&summary);
-	put(object, "sum", number(hist->sum_ns));
-	put(object, "overflow", number(hist->overflow));
+	put(object, "sum", tl_json_number(hist->sum_ns));
+	put(object, "overflow", tl_json_number(hist->overflow));
 	return object;
 }
 
@@ -68,8 +62,8 @@ static json_t *latency_json(const struct tl_latency *report, const struct tl_his
 {
 	json_t *object = tl_report_hist_json(summary);
 
-	put(object, "sum", number(report->latency.sum_ns));
-	put(object, "overflow", number(report->latency.overflow));
+	put(object, "sum", tl_json_number(report->latency.sum_ns));
+	put(object, "overflow", tl_json_number(report->latency.overflow));
 	put(object, "exact", json_boolean(exact));
 	return object;
 }
@@ -79,9 +73,10 @@ static json_t *level_json(const struct tl_latency_level *level)
 {
 	bool never = level->with_loss_ns == TL_LATENCY_NEVER, none = level->samples == 0;
 
-	return json_pack("{s:o, s:o, s:b, s:I, s:b, s:b, s:o, s:o, s:o}", "ns", none ? json_null() : number(level->ns),
-		"with_loss_ns", never || none ? json_null() : number(level->with_loss_ns), "above_window", never,
-		"beyond", (json_int_t)level->beyond, "few", level->few, "late", level->late, "low_ns",
+	return json_pack("{s:o, s:o, s:b, s:I, s:b, s:b, s:o, s:o, s:o}", "ns",
+		none ? json_null() : tl_json_number(level->ns), "with_loss_ns",
+		never || none ? json_null() : tl_json_number(level->with_loss_ns), "above_window", never, "beyond",
+		(json_int_t)level->beyond, "few", level->few, "late", level->late, "low_ns",
 		number_or_null(level->low_ns), "high_ns", number_or_null(level->high_ns), "effective",
 		level->effective > 0 ? json_real(level->effective) : json_null());
 }
@@ -106,10 +101,10 @@ static json_t *quantiles_json(const struct tl_latency *report)
 // Add the trigger side of the identity, with the names of losses.
 static void put_loss(json_t *object, const struct tl_latency *report)
 {
-	put(object, "triggers", number(report->matched + report->unmatched_triggers));
-	put(object, "answered", number(report->matched));
-	put(object, "unanswered", number(report->unmatched_triggers));
-	put(object, "window_ns", report->window_ns != 0 ? number(report->window_ns) : json_null());
+	put(object, "triggers", tl_json_number(report->matched + report->unmatched_triggers));
+	put(object, "answered", tl_json_number(report->matched));
+	put(object, "unanswered", tl_json_number(report->unmatched_triggers));
+	put(object, "window_ns", report->window_ns != 0 ? tl_json_number(report->window_ns) : json_null());
 	put(object, "max_loss", report->max_loss < 0 ? json_null() : json_real(report->max_loss));
 }
 
@@ -122,8 +117,8 @@ static json_t *buckets_json(const struct tl_hist *hist)
 		if (hist->bucket[i] == 0)
 			continue;
 		json_t *pair = json_array();
-		json_array_append_new(pair, number(tl_hist_upper_ns(i)));
-		json_array_append_new(pair, number(hist->bucket[i]));
+		json_array_append_new(pair, tl_json_number(tl_hist_upper_ns(i)));
+		json_array_append_new(pair, tl_json_number(hist->bucket[i]));
 		json_array_append_new(buckets, pair);
 	}
 	return buckets;
@@ -149,7 +144,7 @@ static json_t *points_json(const struct tl_latency *report)
 
 	for (size_t i = 0; i < report->n_points; i++) {
 		json_t *point = json_object();
-		put(point, tl_latency_axis_keys[report->points[i].axis], number(report->points[i].at));
+		put(point, tl_latency_axis_keys[report->points[i].axis], tl_json_number(report->points[i].at));
 		put(point, "latency_ns", tl_report_hist_json(&report->points[i].latency));
 		json_array_append_new(points, point);
 	}
@@ -202,9 +197,9 @@ static json_t *outliers_json(const struct tl_latency *report)
 	for (size_t i = 0; i < report->n_outliers; i++) {
 		const struct tl_latency_outlier *outlier = &report->outliers[i];
 		json_t *row = json_object();
-		put(row, "time_ns", number(outlier->sample.time_ns));
-		put(row, "latency_ns", number(outlier->sample.latency_ns));
-		put(row, "packet_id", number(outlier->sample.packet_id));
+		put(row, "time_ns", tl_json_number(outlier->sample.time_ns));
+		put(row, "latency_ns", tl_json_number(outlier->sample.latency_ns));
+		put(row, "packet_id", tl_json_number(outlier->sample.packet_id));
 		put(row, "poll_gap_ns", number_or_null(outlier->poll_gap_ns));
 		put(row, "interrupts", number_or_null(outlier->interrupts));
 		put(row, "steal_ns", number_or_null(outlier->steal_ns));
@@ -222,8 +217,8 @@ static void put_source(json_t *object, const char *side, const struct tl_latency
 		const char *name;
 		json_t *value;
 	} keys[] = {{"source", tl_json_string(source->name)},
-		{"unit_ns", source->unit_ns != 0 ? number(source->unit_ns) : json_null()},
-		{"bound_ns", source->has_bound ? number(source->bound_ns) : json_null()},
+		{"unit_ns", source->unit_ns != 0 ? tl_json_number(source->unit_ns) : json_null()},
+		{"bound_ns", source->has_bound ? tl_json_number(source->bound_ns) : json_null()},
 		{"bound_clock", has_clock ? tl_json_string(source->clock) : json_null()}};
 	char key[32];
 
@@ -276,13 +271,13 @@ json_t *tl_latency_json(const struct tl_latency *report)
 	put(object, "name", tl_json_string(report->name));
 	put_sources(object, report);
 	for (size_t i = 0; i < tl_latency_n_counters; i++)
-		put(object, tl_latency_counters[i].key, number(tl_latency_counter_read(report, i)));
+		put(object, tl_latency_counters[i].key, tl_json_number(tl_latency_counter_read(report, i)));
 	put_loss(object, report);
 	put(object, "latency_ns", latency_json(report, &summary, exact));
 	put(object, "quantiles", quantiles_json(report));
 	put(object, "doubtful", doubtful_json(report));
 	for (size_t i = 0; i < report->cold_count; i++)
-		json_array_append_new(cold, number(report->cold_ns[i]));
+		json_array_append_new(cold, tl_json_number(report->cold_ns[i]));
 	put(object, "cold_ns", cold);
 	put_texts(object, report);
 	put(object, "clocks", tl_latency_clocks_json(report));
@@ -290,7 +285,7 @@ json_t *tl_latency_json(const struct tl_latency *report)
 	put(object, "sweep", points_json(report));
 	put(object, "payload_fit", fit_json(report));
 	put(object, "costs", costs_json(report));
-	put(object, "costs_family", number(report->costs_family));
+	put(object, "costs_family", tl_json_number(report->costs_family));
 	put(object, "outliers", outliers_json(report));
 	put(object, "series", tl_latency_series_json(report, summary.p50_ns));
 	put(object, "histogram", buckets_json(&report->latency));

@@ -3,8 +3,7 @@
 
 #include "report_priv.h"
 
-#include <string.h>
-
+#include <tl_json.h>
 #include <tl_report_stages.h>
 
 static void put(json_t *object, const char *key, json_t *value)
@@ -12,31 +11,10 @@ static void put(json_t *object, const char *key, json_t *value)
 	json_object_set_new(object, key, value);
 }
 
-// JSON's integers are signed in most readers.
-static json_t *number(uint64_t value)
-{
-	return json_integer((json_int_t)tl_min_u64(value, INT64_MAX));
-}
-
-// Return a string: a path may be any bytes, but JSON is UTF-8. Invalid names get '?' instead of being dropped.
-static json_t *string(const char *text)
-{
-	if (text == NULL)
-		return json_null();
-	json_t *exact = json_string(text);
-	if (exact != NULL)
-		return exact;
-	char shown[4096];
-	size_t n = tl_min_u64(strlen(text), sizeof(shown));
-	for (size_t i = 0; i < n; i++)
-		shown[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
-	return json_stringn(shown, n);
-}
-
 static void put_counters(json_t *object, const struct tl_report_table *table, const void *row)
 {
 	for (size_t i = 0; i < table->n; i++)
-		put(object, table->counters[i].name, number(tl_report_value(&table->counters[i], row)));
+		put(object, table->counters[i].name, tl_json_number(tl_report_value(&table->counters[i], row)));
 }
 
 // Return the poll gap of its lcore: null if it is not watched.
@@ -45,7 +23,7 @@ static json_t *poll_gap_json(const struct tl_report_port_queue *queue)
 	if (queue->poll_gap_above_ns == 0)
 		return json_null();
 	json_t *object = tl_report_hist_json(&queue->poll_gap);
-	put(object, "above", number(queue->poll_gap_above_ns));
+	put(object, "above", tl_json_number(queue->poll_gap_above_ns));
 	return object;
 }
 
@@ -56,11 +34,11 @@ static json_t *port_queues_json(const struct tl_report_port *port)
 	for (uint32_t q = 0; q < port->n_queues; q++) {
 		const struct tl_report_port_queue *queue = &port->queues[q];
 		json_t *row = json_object();
-		put(row, "queue", number(q));
-		put(row, "rx_pkts", number(queue->rx_pkts));
-		put(row, "rx_bytes", number(queue->rx_bytes));
-		put(row, "handoff_pkts", number(queue->handoff_pkts));
-		put(row, "drop_nic_pkts", port->drops_by_queue ? number(queue->drop_nic_pkts) : json_null());
+		put(row, "queue", tl_json_number(q));
+		put(row, "rx_pkts", tl_json_number(queue->rx_pkts));
+		put(row, "rx_bytes", tl_json_number(queue->rx_bytes));
+		put(row, "handoff_pkts", tl_json_number(queue->handoff_pkts));
+		put(row, "drop_nic_pkts", port->drops_by_queue ? tl_json_number(queue->drop_nic_pkts) : json_null());
 		put(row, "poll_gap_ns", poll_gap_json(queue));
 		json_array_append_new(queues, row);
 	}
@@ -71,7 +49,7 @@ static json_t *stage_json(const struct tl_hist_summary *summary, const char *sou
 {
 	json_t *object = tl_report_hist_json(summary);
 
-	put(object, "source", string(source));
+	put(object, "source", tl_json_string(source));
 	return object;
 }
 
@@ -82,7 +60,7 @@ static json_t *replies_json(const struct tl_report_ptp *ptp)
 		return json_null();
 	json_t *object = json_object();
 	put_counters(object, &tl_report_reply_table, &ptp->replies);
-	put(object, "trigger_source", string(ptp->trigger_source));
+	put(object, "trigger_source", tl_json_string(ptp->trigger_source));
 	put(object, "latency_ns", stage_json(&ptp->reply, "nic-tx"));
 	put(object, "tx_to_wire_ns", stage_json(&ptp->reply_tx_to_wire, "nic-tx"));
 	return object;
@@ -96,8 +74,8 @@ static json_t *ptp_json(const struct tl_report_ptp *ptp)
 	put_counters(object, &tl_report_probe_table, &ptp->probes);
 	put_counters(object, &tl_report_ptp_table, &ptp->received);
 	put(object, "stamps_sent", json_boolean(ptp->stamps_sent));
-	put(object, "bound_ns", number(ptp->bound_ns));
-	put(object, "clock_steps", number(ptp->clock_steps));
+	put(object, "bound_ns", tl_json_number(ptp->bound_ns));
+	put(object, "clock_steps", tl_json_number(ptp->clock_steps));
 	put(object, "tx_to_wire_ns", stage_json(&ptp->tx_to_wire, "nic-tx"));
 	put(object, "wire_to_poll_ns", stage_json(&ptp->wire_to_poll, "nic-ptp"));
 	put(object, "replies", replies_json(ptp));
@@ -110,12 +88,12 @@ static json_t *nic_clock_json(const struct tl_report_stamps *stamps)
 	if (stamps->nic_clock == NULL)
 		return json_null();
 	json_t *object = json_object();
-	put(object, "timescale", string(stamps->nic_clock));
+	put(object, "timescale", tl_json_string(stamps->nic_clock));
 	put(object, "offset_ns", json_integer(stamps->nic_offset_ns));
 	put(object, "rate_hz", json_real(stamps->nic_rate_hz));
-	put(object, "steps", number(stamps->nic_steps));
-	put(object, "set_aside", number(stamps->nic_set_aside));
-	put(object, "failed_reads", number(stamps->nic_failed_reads));
+	put(object, "steps", tl_json_number(stamps->nic_steps));
+	put(object, "set_aside", tl_json_number(stamps->nic_set_aside));
+	put(object, "failed_reads", tl_json_number(stamps->nic_failed_reads));
 	return object;
 }
 
@@ -124,9 +102,9 @@ static json_t *gate_json(const struct tl_report_stamps *stamps)
 	if (stamps->gate == NULL)
 		return json_null();
 	json_t *object = json_object();
-	put(object, "state", string(stamps->gate));
-	put(object, "closures", number(stamps->gate_closures));
-	put(object, "refused_pkts", number(stamps->refused_pkts));
+	put(object, "state", tl_json_string(stamps->gate));
+	put(object, "closures", tl_json_number(stamps->gate_closures));
+	put(object, "refused_pkts", tl_json_number(stamps->refused_pkts));
 	return object;
 }
 
@@ -134,10 +112,10 @@ static json_t *stamps_json(const struct tl_report_stamps *stamps)
 {
 	json_t *object = json_object();
 
-	put(object, "source", string(stamps->source));
-	put(object, "unit_ns", stamps->unit_ns != 0 ? number(stamps->unit_ns) : json_null());
-	put(object, "bound_ns", stamps->bounded ? number(stamps->bound_ns) : json_null());
-	put(object, "bound_clock", stamps->bounded ? string("REALTIME") : json_null());
+	put(object, "source", tl_json_string(stamps->source));
+	put(object, "unit_ns", stamps->unit_ns != 0 ? tl_json_number(stamps->unit_ns) : json_null());
+	put(object, "bound_ns", stamps->bounded ? tl_json_number(stamps->bound_ns) : json_null());
+	put(object, "bound_clock", stamps->bounded ? tl_json_string("REALTIME") : json_null());
 	put(object, "nic_clock", nic_clock_json(stamps));
 	put(object, "gate", gate_json(stamps));
 	return object;
@@ -148,9 +126,9 @@ static json_t *clock_json(const struct tl_snapshot *snap)
 {
 	json_t *object = json_object();
 
-	put(object, "timescale", string("REALTIME"));
+	put(object, "timescale", tl_json_string("REALTIME"));
 	put(object, "tai_offset_s", snap->tai_offset_s != 0 ? json_integer(snap->tai_offset_s) : json_null());
-	put(object, "steps", number(snap->wall_steps));
+	put(object, "steps", tl_json_number(snap->wall_steps));
 	return object;
 }
 
@@ -158,19 +136,19 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 {
 	json_t *object = json_object();
 
-	put(object, "name", string(port->name));
-	put(object, "device", string(port->device));
+	put(object, "name", tl_json_string(port->name));
+	put(object, "device", tl_json_string(port->device));
 	put_counters(object, &tl_report_port_table, port);
 	put_counters(object, &tl_report_handoff_table, &port->handoff);
 	put(object, "unaccounted_pkts", json_integer(tl_report_unaccounted(&tl_report_port_table, port)));
-	put(object, "link", port->link.known ? string(port->link.up ? "up" : "down") : json_null());
-	put(object, "link_downs", number(port->link.downs));
+	put(object, "link", port->link.known ? tl_json_string(port->link.up ? "up" : "down") : json_null());
+	put(object, "link_downs", tl_json_number(port->link.downs));
 	put(object, "timestamps", stamps_json(&port->stamps));
 	put(object, "queues", port_queues_json(port));
 	put(object, "ptp", ptp_json(&port->ptp));
 	put(object, "verified", json_boolean(port->verified));
 	put(object, "drops_known", json_boolean(!port->drops_unknown));
-	put(object, "mac_seen_pkts", port->has_mac ? number(port->mac_seen_pkts) : json_null());
+	put(object, "mac_seen_pkts", port->has_mac ? tl_json_number(port->mac_seen_pkts) : json_null());
 	put(object, "ledger_ok", json_boolean(tl_report_port_ok(port, final)));
 	return object;
 }
@@ -187,8 +165,8 @@ static json_t *trigger_json(const struct tl_report_capture *capture)
 	if (capture->last_trigger == NULL)
 		return json_null();
 	json_t *object = json_object();
-	put(object, "reason", string(capture->last_trigger));
-	put(object, "time", string(capture->last_trigger_time));
+	put(object, "reason", tl_json_string(capture->last_trigger));
+	put(object, "time", tl_json_string(capture->last_trigger_time));
 	return object;
 }
 
@@ -209,8 +187,8 @@ static json_t *capture_queues_json(const struct tl_report_capture *capture)
 
 	for (uint32_t q = 0; q < capture->n_queues; q++) {
 		json_t *row = json_object();
-		put(row, "queue", number(q));
-		put(row, "slabs_used", number(capture->queues[q].slabs_used));
+		put(row, "queue", tl_json_number(q));
+		put(row, "slabs_used", tl_json_number(capture->queues[q].slabs_used));
 		put_directions(row, capture->queues[q].flow);
 		json_array_append_new(queues, row);
 	}
@@ -226,10 +204,10 @@ static json_t *capture_stamps_json(const struct tl_report_capture *capture)
 		const struct tl_report_capture_stamps *stamps = &capture->stamps[i];
 		bool known = stamps->bound_max_ns != UINT64_MAX;
 		json_t *row = json_object();
-		put(row, "source", string(stamps->source));
-		put(row, "unit_ns", stamps->unit_ns != 0 ? number(stamps->unit_ns) : json_null());
-		put(row, "bound_max_ns", known ? number(stamps->bound_max_ns) : json_null());
-		put(row, "bound_clock", known ? string("REALTIME") : json_null());
+		put(row, "source", tl_json_string(stamps->source));
+		put(row, "unit_ns", stamps->unit_ns != 0 ? tl_json_number(stamps->unit_ns) : json_null());
+		put(row, "bound_max_ns", known ? tl_json_number(stamps->bound_max_ns) : json_null());
+		put(row, "bound_clock", known ? tl_json_string("REALTIME") : json_null());
 		json_array_append_new(rows, row);
 	}
 	return rows;
@@ -241,8 +219,8 @@ static json_t *steps_json(const struct tl_report_capture *capture)
 
 	for (uint32_t i = 0; i < tl_min_u64(capture->n_steps, TL_REPORT_STEPS); i++) {
 		json_t *row = json_object();
-		put(row, "clock", string(capture->step[i].clock));
-		put(row, "time_ns", number(capture->step[i].time_ns));
+		put(row, "clock", tl_json_string(capture->step[i].clock));
+		put(row, "time_ns", tl_json_number(capture->step[i].time_ns));
 		put(row, "offset_ns", json_integer(capture->step[i].offset_ns));
 		json_array_append_new(rows, row);
 	}
@@ -254,31 +232,31 @@ static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 	json_t *object = json_object(), *files = json_array();
 	struct tl_report_flow total = tl_report_total(capture);
 
-	put(object, "port", string(capture->port));
-	put(object, "state", string(capture->state));
+	put(object, "port", tl_json_string(capture->port));
+	put(object, "state", tl_json_string(capture->state));
 	put_flow(object, &total);
-	put(object, "in_flight_pkts", number(capture->in_flight_pkts));
-	put(object, "written_bytes", number(capture->written_bytes));
-	put(object, "flows", number(capture->flows));
-	put(object, "flows_evicted", number(capture->flows_evicted));
-	put(object, "late_pkts", number(capture->late_pkts));
-	put(object, "recycled_files", number(capture->recycled_files));
-	put(object, "recycled_bytes", number(capture->recycled_bytes));
-	put(object, "triggers", number(capture->triggers));
+	put(object, "in_flight_pkts", tl_json_number(capture->in_flight_pkts));
+	put(object, "written_bytes", tl_json_number(capture->written_bytes));
+	put(object, "flows", tl_json_number(capture->flows));
+	put(object, "flows_evicted", tl_json_number(capture->flows_evicted));
+	put(object, "late_pkts", tl_json_number(capture->late_pkts));
+	put(object, "recycled_files", tl_json_number(capture->recycled_files));
+	put(object, "recycled_bytes", tl_json_number(capture->recycled_bytes));
+	put(object, "triggers", tl_json_number(capture->triggers));
 	put(object, "last_trigger", trigger_json(capture));
 	put(object, "disk_free_bytes",
-		capture->disk_free_bytes != UINT64_MAX ? number(capture->disk_free_bytes) : json_null());
-	put(object, "slabs", number(capture->slabs));
+		capture->disk_free_bytes != UINT64_MAX ? tl_json_number(capture->disk_free_bytes) : json_null());
+	put(object, "slabs", tl_json_number(capture->slabs));
 	put_directions(object, capture->flow);
 	put(object, "queues", capture_queues_json(capture));
 	put(object, "stamps", capture_stamps_json(capture));
-	put(object, "clock_steps", number(capture->n_steps));
+	put(object, "clock_steps", tl_json_number(capture->n_steps));
 	put(object, "clock_step_list", steps_json(capture));
 	for (uint32_t i = 0; i < capture->n_files; i++)
-		json_array_append_new(files, string(capture->files[i]));
+		json_array_append_new(files, tl_json_string(capture->files[i]));
 	put(object, "files", files);
-	put(object, "filter_engine", string(capture->filter_engine));
-	put(object, "error", string(capture->error));
+	put(object, "filter_engine", tl_json_string(capture->filter_engine));
+	put(object, "error", tl_json_string(capture->error));
 	put(object, "ledger_ok", json_boolean(tl_report_capture_ok(capture, final)));
 	return object;
 }
@@ -292,10 +270,10 @@ json_t *tl_report_hist_json(const struct tl_hist_summary *summary)
 
 	for (size_t i = 0; i < table->n; i++) {
 		uint64_t value = tl_report_value(&table->counters[i], summary);
-		put(object, table->counters[i].name, measured ? number(value) : json_null());
+		put(object, table->counters[i].name, measured ? tl_json_number(value) : json_null());
 	}
 	put(object, "mean", measured ? json_real(summary->mean_ns) : json_null());
-	put(object, "count", number(summary->count));
+	put(object, "count", tl_json_number(summary->count));
 	return object;
 }
 
@@ -303,10 +281,10 @@ static json_t *echo_json(const struct tl_report_echo *echo, bool final)
 {
 	json_t *object = json_object();
 
-	put(object, "name", string(echo->name));
-	put(object, "mode", string(echo->mode));
-	put(object, "queue", number(echo->queue));
-	put(object, "state", string(echo->state));
+	put(object, "name", tl_json_string(echo->name));
+	put(object, "mode", tl_json_string(echo->mode));
+	put(object, "queue", tl_json_number(echo->queue));
+	put(object, "state", tl_json_string(echo->state));
 	put_counters(object, &tl_report_echo_table, echo);
 	put(object, "unaccounted_msgs", json_integer(tl_report_unaccounted(&tl_report_echo_table, echo)));
 	put(object, "residence_ns", stage_json(&echo->residence, "tsc"));
@@ -320,9 +298,9 @@ static json_t *net_json(const struct tl_snapshot *snap, uint32_t port)
 {
 	json_t *object = json_object();
 
-	put(object, "port", string(snap->ports[port].name));
+	put(object, "port", tl_json_string(snap->ports[port].name));
 	for (uint32_t i = 0; i < snap->n_net[port]; i++)
-		put(object, snap->net[port][i].name, number(snap->net[port][i].value));
+		put(object, snap->net[port][i].name, tl_json_number(snap->net[port][i].value));
 	return object;
 }
 
@@ -354,7 +332,7 @@ json_t *tl_report_json(const struct tl_snapshot *snap)
 		json_array_append_new(captures, capture_json(&snap->captures[i], snap->final));
 	for (uint32_t i = 0; i < snap->n_echoes; i++)
 		json_array_append_new(echoes, echo_json(&snap->echoes[i], snap->final));
-	put(object, "uptime_ns", number(snap->uptime_ns));
+	put(object, "uptime_ns", tl_json_number(snap->uptime_ns));
 	put(object, "clock", clock_json(snap));
 	put(object, "final", json_boolean(snap->final));
 	put(object, "process", process_json(&snap->process));

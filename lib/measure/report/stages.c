@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <tl_json.h>
 #include <tl_report_stages.h>
 #include <tl_units.h>
 
@@ -17,10 +18,10 @@ static void put(json_t *object, const char *key, json_t *value)
 	json_object_set_new(object, key, value);
 }
 
-// Return a number, or null if unknown. JSON's integers are signed in most readers.
+// Return a number, or null if unknown.
 static json_t *known(uint64_t value)
 {
-	return value == TL_TAIL_UNKNOWN ? json_null() : json_integer((json_int_t)tl_min_u64(value, INT64_MAX));
+	return value == TL_TAIL_UNKNOWN ? json_null() : tl_json_number(value);
 }
 
 static json_t *burst_json(const struct tl_tail_burst *burst)

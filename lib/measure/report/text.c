@@ -43,11 +43,6 @@ static const char *percent(uint64_t part, uint64_t whole, char buf[GROUPED])
 	return buf;
 }
 
-static uint64_t magnitude(int64_t difference)
-{
-	return difference < 0 ? 0 - (uint64_t)difference : (uint64_t)difference;
-}
-
 static void print_line(FILE *out, const char *sign, const char *name, const uint64_t *values, unsigned columns)
 {
 	char number[GROUPED];
@@ -87,7 +82,7 @@ static void print_mac(FILE *out, const struct tl_report_port *port, bool final)
 	if (port->has_mac && !port->verified && final && more != 0)
 		fprintf(out,
 			"  UNEXPLAINED: the driver reports %s frames seen by the MAC, %s %s than are accounted for\n",
-			grouped(port->mac_seen_pkts, of), grouped(magnitude(more), n), more > 0 ? "more" : "less");
+			grouped(port->mac_seen_pkts, of), grouped(tl_magnitude(more), n), more > 0 ? "more" : "less");
 }
 
 static const char *loss_of(const struct tl_snapshot *snap)
@@ -102,7 +97,7 @@ static void print_port_verdict(FILE *out, const struct tl_report_port *port, boo
 	int64_t unaccounted = tl_report_unaccounted(&tl_report_port_table, port);
 	char n[GROUPED];
 
-	grouped(magnitude(unaccounted), n);
+	grouped(tl_magnitude(unaccounted), n);
 	if (!port->verified)
 		fprintf(out,
 			"  unverified: this port has no counter of its own; losses that it does not report are not visible here\n");
@@ -129,7 +124,7 @@ static void print_handoff(FILE *out, const struct tl_report_handoff *handoff, bo
 		return;
 	print_counters(out, &tl_report_handoff_table, rows, 1);
 	if (unaccounted < 0 || (unaccounted > 0 && final))
-		fprintf(out, "  BROKEN: %s frames were %s between lcores\n", grouped(magnitude(unaccounted), n),
+		fprintf(out, "  BROKEN: %s frames were %s between lcores\n", grouped(tl_magnitude(unaccounted), n),
 			unaccounted > 0 ? "lost unseen" : "taken twice");
 	if (handoff->drop_handoff_pkts != 0)
 		fprintf(out, "  LOST: %s frames that came to another lcore than their echo's, which did not keep up\n",
@@ -265,7 +260,7 @@ static void print_flow_verdict(FILE *out, const char *direction, const struct tl
 	int64_t unaccounted = tl_report_unaccounted(&tl_report_flow_table, flow);
 	char n[GROUPED];
 
-	grouped(magnitude(unaccounted), n);
+	grouped(tl_magnitude(unaccounted), n);
 	if (unaccounted < 0)
 		fprintf(out, "  BROKEN (%s): %s frames more are accounted for than were offered\n", direction, n);
 	else if (unaccounted > 0 && final)
@@ -329,7 +324,8 @@ static void print_queue_flow(FILE *out, uint32_t queue, const char *direction, c
 	}
 	int64_t unaccounted = tl_report_unaccounted(table, flow);
 	if (unaccounted != 0)
-		fprintf(out, " (%s %s)", unaccounted > 0 ? "missing" : "too many:", grouped(magnitude(unaccounted), n));
+		fprintf(out, " (%s %s)",
+			unaccounted > 0 ? "missing" : "too many:", grouped(tl_magnitude(unaccounted), n));
 	fputc('\n', out);
 }
 
@@ -360,7 +356,7 @@ static void print_capture_clocks(FILE *out, const struct tl_report_capture *capt
 	for (uint32_t i = 0; i < tl_min_u64(capture->n_steps, TL_REPORT_STEPS); i++) {
 		const struct tl_report_step *step = &capture->step[i];
 		fprintf(out, "  CLOCK STEP: %s by %s%s ns, seen at %" PRIu64 ".%09" PRIu64 "\n", step->clock,
-			step->offset_ns < 0 ? "-" : "+", grouped(magnitude(step->offset_ns), n),
+			step->offset_ns < 0 ? "-" : "+", grouped(tl_magnitude(step->offset_ns), n),
 			step->time_ns / TL_NS_PER_S, step->time_ns % TL_NS_PER_S);
 	}
 	if (capture->n_steps > TL_REPORT_STEPS)
@@ -413,7 +409,7 @@ static void print_echo_verdict(FILE *out, const struct tl_report_echo *echo, boo
 	int64_t unaccounted = tl_report_unaccounted(&tl_report_echo_table, echo);
 	char n[GROUPED];
 
-	grouped(magnitude(unaccounted), n);
+	grouped(tl_magnitude(unaccounted), n);
 	if (unaccounted < 0)
 		fprintf(out, "  BROKEN: %s messages more are accounted for than were received\n", n);
 	else if (unaccounted > 0 && final)

@@ -43,11 +43,6 @@ enum {
 	IP_UDP_LITE = 136
 };
 
-static inline uint16_t read_be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
 static inline uint32_t read_be32(const uint8_t *p)
 {
 	uint32_t value;
@@ -73,8 +68,8 @@ static void find_ports(uint8_t proto, const uint8_t *l4, uint32_t len, struct tl
 
 	if (!ports || len < PORTS_BYTES)
 		return;
-	out->port[0] = read_be16(l4);
-	out->port[1] = read_be16(l4 + 2);
+	out->port[0] = tl_load_be16(l4);
+	out->port[1] = tl_load_be16(l4 + 2);
 	out->has_ports = true;
 }
 
@@ -86,7 +81,7 @@ static void find_v4(const uint8_t *ip, uint32_t len, struct tl_index_keys *out)
 	out->addr[1] = read_v4(ip + 16);
 	out->has_addrs = true;
 	uint32_t header = (ip[0] & 0xfu) * 4;
-	bool first = (read_be16(ip + 6) & IPV4_OFFSET_MASK) == 0;
+	bool first = (tl_load_be16(ip + 6) & IPV4_OFFSET_MASK) == 0;
 	if (first && header >= IPV4_BYTES && header <= len)
 		find_ports(ip[9], ip + header, len - header, out);
 }
@@ -101,7 +96,7 @@ static uint32_t extension_bytes(uint8_t next, const uint8_t *header)
 	case IP_DESTINATION:
 		return (header[1] + 1u) * 8;
 	case IP_FRAGMENT:
-		return (read_be16(header + 2) & IPV6_OFFSET_MASK) == 0 ? IPV6_FRAGMENT_BYTES : 0;
+		return (tl_load_be16(header + 2) & IPV6_OFFSET_MASK) == 0 ? IPV6_FRAGMENT_BYTES : 0;
 	case IP_AH:
 		return (header[1] + 2u) * 4;
 	default:
@@ -132,7 +127,7 @@ static void find_v6(const uint8_t *ip, uint32_t len, struct tl_index_keys *out)
 
 static void find_arp(const uint8_t *arp, uint32_t len, struct tl_index_keys *out)
 {
-	if (len < ARP_BYTES || read_be16(arp + 2) != TYPE_IPV4 || arp[4] != 6 || arp[5] != 4)
+	if (len < ARP_BYTES || tl_load_be16(arp + 2) != TYPE_IPV4 || arp[4] != 6 || arp[5] != 4)
 		return;
 	out->addr[0] = read_v4(arp + 14);
 	out->addr[1] = read_v4(arp + 24);
@@ -169,9 +164,9 @@ void tl_index_keys(const uint8_t *frame, uint32_t cap_bytes, struct tl_index_key
 	out->has_ports = false;
 	if (cap_bytes < ETHER_BYTES)
 		return;
-	uint16_t type = read_be16(frame + 12);
+	uint16_t type = tl_load_be16(frame + 12);
 	for (int tag = 0; tag < TAGS_MAX && TL_UNLIKELY(is_tag(type)) && cap_bytes - at >= TAG_BYTES; tag++) {
-		type = read_be16(frame + at + 2);
+		type = tl_load_be16(frame + at + 2);
 		at += TAG_BYTES;
 	}
 	find_keys(type, frame + at, cap_bytes - at, out);

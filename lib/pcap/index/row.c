@@ -152,18 +152,10 @@ static void add_frame(struct tl_index_builder *builder, const uint8_t *frame, ui
 		add_inner(builder, frame, cap_bytes);
 }
 
-static uint32_t word_at(const uint8_t *p)
-{
-	uint32_t word;
-
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
-
 static void add_record(struct tl_index_builder *builder, const uint8_t *epb, uint32_t bytes, struct tl_index_row *row)
 {
-	uint64_t ts_ns = (uint64_t)word_at(epb + 12) << 32 | word_at(epb + 16);
-	uint32_t cap_bytes = word_at(epb + 20);
+	uint64_t ts_ns = (uint64_t)tl_load_u32(epb + 12) << 32 | tl_load_u32(epb + 16);
+	uint32_t cap_bytes = tl_load_u32(epb + 20);
 
 	row->first_ns = tl_min_u64(row->first_ns, ts_ns);
 	row->last_ns = tl_max_u64(row->last_ns, ts_ns);
@@ -178,10 +170,10 @@ static int add_records(
 	for (uint32_t at = TL_PCAPNG_HEAD_BYTES, bytes; at < used_bytes; at += bytes) {
 		if (used_bytes - at < BLOCK_BYTES_MIN)
 			return -EINVAL;
-		bytes = word_at(slab + at + 4);
+		bytes = tl_load_u32(slab + at + 4);
 		if (bytes < BLOCK_BYTES_MIN || bytes % 4 != 0 || bytes > used_bytes - at)
 			return -EINVAL;
-		if (word_at(slab + at) == TL_PCAPNG_EPB && bytes >= EPB_BYTES_MIN)
+		if (tl_load_u32(slab + at) == TL_PCAPNG_EPB && bytes >= EPB_BYTES_MIN)
 			add_record(builder, slab + at, bytes, row);
 	}
 	return 0;

@@ -8,25 +8,17 @@
 #define OPTIONS_AT 24 // type, length, byte order, version, section length
 #define SHB_USERAPPL 4
 
-static uint32_t word_at(const uint8_t *p)
-{
-	uint32_t word;
-
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
-
 int tl_pcapng_get_application(const void *buf, uint32_t size, const char **out_text, uint32_t *out_len)
 {
 	const uint8_t *block = buf;
 
-	if (size < OPTIONS_AT || word_at(block) != TL_PCAPNG_SHB || word_at(block + 8) != TL_PCAPNG_BYTE_ORDER)
+	if (size < OPTIONS_AT || tl_load_u32(block) != TL_PCAPNG_SHB || tl_load_u32(block + 8) != TL_PCAPNG_BYTE_ORDER)
 		return -EINVAL;
-	uint32_t total = word_at(block + 4);
+	uint32_t total = tl_load_u32(block + 4);
 	if (total < OPTIONS_AT + 4 || total > size)
 		return -EINVAL;
 	for (uint32_t at = OPTIONS_AT; at + 4 <= total - 4;) {
-		uint32_t option = word_at(block + at); // the code, and above it the length
+		uint32_t option = tl_load_u32(block + at); // the code, and above it the length
 		uint32_t len = option >> 16;
 		if (option == 0 || len > total - 4 - at - 4)
 			break;

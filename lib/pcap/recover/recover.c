@@ -34,14 +34,6 @@ const uint8_t *recover_view(struct scan *scan, uint64_t offset, uint32_t len, ui
 
 // ---- owner of the file
 
-static uint32_t first_word(const uint8_t *p)
-{
-	uint32_t word;
-
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
-
 static bool is_classic_pcap(uint32_t magic)
 {
 	return magic == 0xa1b2c3d4u || magic == 0xd4c3b2a1u || magic == 0xa1b23c4du || magic == 0x4d3cb2a1u;
@@ -71,14 +63,14 @@ static int check_owner(struct scan *scan)
 	scan->pcap = tl_pcap_is_ours(head, len);
 	if (scan->pcap)
 		return 0;
-	if (len >= 4 && is_classic_pcap(first_word(head)))
+	if (len >= 4 && is_classic_pcap(tl_load_u32(head)))
 		return tl_fail(scan->err, -EMEDIUMTYPE, "is a pcap file, not a recording of tapline: " NOT_OURS);
-	if (len >= 4 && (is_zstd(first_word(head)) || recover_has_packed_slab(head, len)))
+	if (len >= 4 && (is_zstd(tl_load_u32(head)) || recover_has_packed_slab(head, len)))
 		return recover_check_packed(scan);
 	rc = tl_pcapng_get_application(head, len, &application, &text_len);
 	scan->owned = rc == 0 && recover_is_application(application, text_len);
-	bool swapped = len >= 12 && first_word(head) == TL_PCAPNG_SHB &&
-		       first_word(head + 8) == __builtin_bswap32(TL_PCAPNG_BYTE_ORDER);
+	bool swapped = len >= 12 && tl_load_u32(head) == TL_PCAPNG_SHB &&
+		       tl_load_u32(head + 8) == __builtin_bswap32(TL_PCAPNG_BYTE_ORDER);
 	if (!scan->owned && (rc != -EINVAL || swapped))
 		return tl_fail(scan->err, -EMEDIUMTYPE, "was written by another program than tapline: " NOT_OURS);
 	return 0;

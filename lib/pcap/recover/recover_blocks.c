@@ -11,37 +11,29 @@
 #define NAME_RESOLUTION 4u
 #define LOCAL_USE 0x80000000u
 
-static uint32_t word_at(const uint8_t *p)
-{
-	uint32_t word;
-
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
-
 uint32_t recover_block_bytes(const uint8_t *p, uint64_t left)
 {
 	if (left < TL_PCAPNG_PAD_MIN)
 		return 0;
-	uint32_t total = word_at(p + 4);
+	uint32_t total = tl_load_u32(p + 4);
 	if (total < TL_PCAPNG_PAD_MIN || total % 4 != 0 || total > left)
 		return 0;
-	return word_at(p + total - 4) == total ? total : 0;
+	return tl_load_u32(p + total - 4) == total ? total : 0;
 }
 
 // ---- slabs
 
 static bool is_whole_record(const struct scan *scan, const uint8_t *block, uint32_t total)
 {
-	return total >= EPB_BYTES_MIN && word_at(block + 8) < scan->limit && word_at(block + 20) <= FRAME_BYTES_MAX &&
-	       word_at(block + 20) <= total - EPB_BYTES_MIN;
+	return total >= EPB_BYTES_MIN && tl_load_u32(block + 8) < scan->limit &&
+	       tl_load_u32(block + 20) <= FRAME_BYTES_MAX && tl_load_u32(block + 20) <= total - EPB_BYTES_MIN;
 }
 
 static void count_record(struct scan *scan, const uint8_t *block)
 {
-	uint32_t number = word_at(block + 8);
+	uint32_t number = tl_load_u32(block + 8);
 	struct interface *interface = &scan->interface[number];
-	uint64_t ts_ns = (uint64_t)word_at(block + 12) << 32 | word_at(block + 16);
+	uint64_t ts_ns = (uint64_t)tl_load_u32(block + 12) << 32 | tl_load_u32(block + 16);
 
 	interface->first_ns = interface->records == 0 ? ts_ns : tl_min_u64(interface->first_ns, ts_ns);
 	interface->last_ns = tl_max_u64(interface->last_ns, ts_ns);
@@ -59,9 +51,9 @@ static bool is_whole_slab(
 	for (; at < head->used_bytes; at += total) {
 		const uint8_t *block = slab + at;
 		total = recover_block_bytes(block, head->used_bytes - at);
-		if (total == 0 || word_at(block) == TL_PCAPNG_SHB || word_at(block) == TL_PCAPNG_HEAD)
+		if (total == 0 || tl_load_u32(block) == TL_PCAPNG_SHB || tl_load_u32(block) == TL_PCAPNG_HEAD)
 			return false;
-		if (word_at(block) != TL_PCAPNG_EPB)
+		if (tl_load_u32(block) != TL_PCAPNG_EPB)
 			continue;
 		if (!is_whole_record(scan, block, total))
 			return false;
@@ -69,12 +61,12 @@ static bool is_whole_slab(
 	}
 	uint32_t pad = tl_pcapng_pad_bytes(at, TL_PCAPNG_ALIGN);
 	return records == head->records && tl_digest_is_right(head, slab, offset) &&
-	       (pad == 0 || (word_at(slab + at) == TL_PCAPNG_PAD && recover_block_bytes(slab + at, pad) == pad));
+	       (pad == 0 || (tl_load_u32(slab + at) == TL_PCAPNG_PAD && recover_block_bytes(slab + at, pad) == pad));
 }
 
 bool recover_is_statistics(const struct scan *scan, const uint8_t *block, uint32_t total)
 {
-	return word_at(block) == TL_PCAPNG_ISB && total >= ISB_BYTES_MIN && word_at(block + 8) < scan->limit;
+	return tl_load_u32(block) == TL_PCAPNG_ISB && total >= ISB_BYTES_MIN && tl_load_u32(block + 8) < scan->limit;
 }
 
 static void take_statistics(struct scan *scan, uint32_t number, uint64_t offset)
@@ -92,11 +84,11 @@ static int count_slab(struct scan *scan, const uint8_t *slab, const struct tl_pc
 	uint32_t total;
 
 	for (uint32_t at = TL_PCAPNG_HEAD_BYTES; at < head->used_bytes; at += total) {
-		total = word_at(slab + at + 4);
-		if (word_at(slab + at) == TL_PCAPNG_EPB)
+		total = tl_load_u32(slab + at + 4);
+		if (tl_load_u32(slab + at) == TL_PCAPNG_EPB)
 			count_record(scan, slab + at);
 		else if (recover_is_statistics(scan, slab + at, total))
-			take_statistics(scan, word_at(slab + at + 8), end - 1);
+			take_statistics(scan, tl_load_u32(slab + at + 8), end - 1);
 	}
 	scan->trail_at = 0; // whole up to a boundary
 	scan->file = head->file;
@@ -186,7 +178,7 @@ void recover_settle_lost(struct scan *scan)
 
 static bool take_section(struct scan *scan, const uint8_t *block, uint32_t total, uint64_t offset)
 {
-	if (total < TL_PCAPNG_SHB_BYTES_MIN || word_at(block + 8) != TL_PCAPNG_BYTE_ORDER)
+	if (total < TL_PCAPNG_SHB_BYTES_MIN || tl_load_u32(block + 8) != TL_PCAPNG_BYTE_ORDER)
 		return false;
 	recover_settle_lost(scan);
 	scan->sections++;
@@ -201,10 +193,10 @@ static bool take_section(struct scan *scan, const uint8_t *block, uint32_t total
 static bool take_interface(struct scan *scan, const uint8_t *block, uint32_t total)
 {
 	if (total < IDB_BYTES_MIN || scan->described == INTERFACES_MAX || scan->records_end > scan->section_at ||
-		(word_at(block + 8) & UINT16_MAX) != TL_PCAPNG_LINKTYPE_ETHERNET)
+		(tl_load_u32(block + 8) & UINT16_MAX) != TL_PCAPNG_LINKTYPE_ETHERNET)
 		return false;
 	if (scan->described == 0)
-		scan->snaplen = word_at(block + 12);
+		scan->snaplen = tl_load_u32(block + 12);
 	scan->limit = ++scan->described;
 	return true;
 }
@@ -239,7 +231,7 @@ static bool is_by_us(const uint8_t *section, uint32_t total)
 // Take a block by its type. Records outside slabs occur in recordings from a pipe.
 bool recover_take_by_type(struct scan *scan, const uint8_t *block, uint32_t total, uint64_t offset)
 {
-	uint32_t type = word_at(block);
+	uint32_t type = tl_load_u32(block);
 
 	if (type == TL_PCAPNG_SHB)
 		return (!may_be_foreign(scan, offset) || is_by_us(block, total)) &&
@@ -252,7 +244,7 @@ bool recover_take_by_type(struct scan *scan, const uint8_t *block, uint32_t tota
 	case TL_PCAPNG_ISB:
 		if (!recover_is_statistics(scan, block, total))
 			return false;
-		take_statistics(scan, word_at(block + 8), offset);
+		take_statistics(scan, tl_load_u32(block + 8), offset);
 		return true;
 	case TL_PCAPNG_EPB:
 		if (!is_whole_record(scan, block, total))
@@ -276,7 +268,7 @@ static int64_t view_block(struct scan *scan, uint64_t offset, const uint8_t **ou
 	const uint8_t *block = recover_view(scan, offset, TL_PCAPNG_PAD_MIN, &len, &rc);
 	if (block == NULL || len < TL_PCAPNG_PAD_MIN)
 		return rc;
-	uint32_t total = word_at(block + 4);
+	uint32_t total = tl_load_u32(block + 4);
 	if (total > PAD_BYTES_MAX) // bounds the cost: the window would be read again for each
 		return 0;
 	block = recover_view(scan, offset, total, &len, &rc);
@@ -292,7 +284,7 @@ static int64_t take_block(struct scan *scan, uint64_t offset)
 	if (total <= 0 || !recover_take_by_type(scan, block, (uint32_t)total, offset))
 		return total < 0 ? total : 0;
 	bool whole = (offset + (uint64_t)total) % TL_PCAPNG_ALIGN == 0; // whole up to a boundary
-	if (whole || (word_at(block) != TL_PCAPNG_ISB && word_at(block) != TL_PCAPNG_PAD))
+	if (whole || (tl_load_u32(block) != TL_PCAPNG_ISB && tl_load_u32(block) != TL_PCAPNG_PAD))
 		scan->trail_at = 0;
 	return total;
 }
@@ -307,7 +299,7 @@ static int64_t see_statistics(struct scan *scan, uint64_t offset)
 	while ((total = view_block(scan, at, &block)) > 0) {
 		if (recover_is_statistics(scan, block, (uint32_t)total))
 			any = true;
-		else if (word_at(block) != TL_PCAPNG_PAD)
+		else if (tl_load_u32(block) != TL_PCAPNG_PAD)
 			return 0;
 		at += (uint64_t)total;
 		if (at % TL_PCAPNG_ALIGN == 0)

@@ -6,14 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-static uint32_t word_at(const uint8_t *p)
-{
-	uint32_t word;
-
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
-
 int verify_read(struct check *check, uint64_t offset, uint32_t bytes)
 {
 	int rc = check->io->read(check->io->ctx, check->buffer, bytes, offset);
@@ -84,13 +76,13 @@ int verify_opening(struct check *check, struct unit *out)
 	if (rc != 0)
 		return rc;
 	for (; size - at >= TL_PCAPNG_HEAD_BYTES; at += total) {
-		total = word_at(check->buffer + at + 4);
-		if (word_at(check->buffer + at) == TL_PCAPNG_HEAD || total < TL_PCAPNG_PAD_MIN || total % 4 != 0 ||
+		total = tl_load_u32(check->buffer + at + 4);
+		if (tl_load_u32(check->buffer + at) == TL_PCAPNG_HEAD || total < TL_PCAPNG_PAD_MIN || total % 4 != 0 ||
 			total > size - at)
 			break;
 	}
 	if (at == 0 || tl_pcapng_get_head(check->buffer + at, size - at, &out->head) != 0 ||
-		word_at(check->buffer) != TL_PCAPNG_SHB)
+		tl_load_u32(check->buffer) != TL_PCAPNG_SHB)
 		return 0;
 	out->head_at = at;
 	out->used_bytes = at + TL_PCAPNG_HEAD_BYTES;
@@ -102,7 +94,7 @@ bool verify_find_chain(const struct check *check, const struct unit *unit, struc
 	if (unit->head.records != 0)
 		return false;
 	for (uint32_t at = TL_PCAPNG_HEAD_BYTES, total; unit->used_bytes - at >= TL_PCAPNG_PAD_MIN; at += total) {
-		total = word_at(check->buffer + at + 4);
+		total = tl_load_u32(check->buffer + at + 4);
 		if (total < TL_PCAPNG_PAD_MIN || total > unit->used_bytes - at)
 			return false;
 		if (tl_digest_chain_get(check->buffer + at, total, out) == 0)

@@ -38,11 +38,6 @@ struct cursor {
 	uint32_t network_id; // of the last tunnel
 };
 
-static inline uint16_t read_be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
 static inline uint32_t read_be24(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
@@ -96,7 +91,7 @@ static uint16_t peel_mpls(struct cursor *c)
 	}
 	if (!bottom)
 		return 0;
-	bool control_word = c->left >= CONTROL_WORD_LEN && read_be16(c->at) == 0;
+	bool control_word = c->left >= CONTROL_WORD_LEN && tl_load_be16(c->at) == 0;
 	if (control_word)
 		skip(c, CONTROL_WORD_LEN);
 	return control_word ? TYPE_ETHERNET : type_of_version(c);
@@ -126,7 +121,7 @@ static uint16_t peel_gre(struct cursor *c)
 {
 	if (c->left < 4)
 		return 0;
-	uint16_t flags = read_be16(c->at), type = read_be16(c->at + 2);
+	uint16_t flags = tl_load_be16(c->at), type = tl_load_be16(c->at + 2);
 	uint32_t key_at = (flags & GRE_CHECKSUM) != 0 ? 8 : 4;
 	uint32_t bytes = key_at + ((flags & GRE_KEY) != 0 ? 4 : 0) + ((flags & GRE_SEQUENCE) != 0 ? 4 : 0);
 	if ((flags & (GRE_ROUTING | GRE_VERSION)) != 0 || bytes > c->left)
@@ -153,7 +148,7 @@ static uint16_t peel_geneve(struct cursor *c)
 {
 	if (c->left < 8 || c->at[0] >> 6 != 0 || (c->at[1] & 0x80) != 0)
 		return 0;
-	uint16_t type = read_be16(c->at + 2);
+	uint16_t type = tl_load_be16(c->at + 2);
 	c->network_id = read_be24(c->at + 4);
 	return skip(c, 8 + (c->at[0] & 0x3fu) * 4) ? type : 0;
 }
@@ -183,8 +178,8 @@ static uint16_t peel_udp(struct cursor *c)
 {
 	if (c->left < TL_UDP_LEN)
 		return 0;
-	uint16_t port = read_be16(c->at + offsetof(struct tl_udp_hdr, dst_port_be));
-	uint16_t udp_len = read_be16(c->at + offsetof(struct tl_udp_hdr, len_be));
+	uint16_t port = tl_load_be16(c->at + offsetof(struct tl_udp_hdr, dst_port_be));
+	uint16_t udp_len = tl_load_be16(c->at + offsetof(struct tl_udp_hdr, len_be));
 	if (udp_len < TL_UDP_LEN)
 		return 0;
 	end_at(c, udp_len);
@@ -236,7 +231,7 @@ static uint16_t peel_ipv4(struct cursor *c)
 // RFC 8200, sections 3 and 4.
 static uint16_t peel_ipv6(struct cursor *c)
 {
-	uint32_t payload_len = read_be16(c->at + offsetof(struct tl_ipv6_hdr, payload_len_be));
+	uint32_t payload_len = tl_load_be16(c->at + offsetof(struct tl_ipv6_hdr, payload_len_be));
 	uint8_t next = c->at[offsetof(struct tl_ipv6_hdr, next)];
 
 	skip(c, TL_IPV6_LEN);
@@ -269,11 +264,11 @@ static uint16_t peel(struct cursor *c, uint16_t type)
 static void enter_ethernet(struct cursor *c, struct tl_encap *out)
 {
 	out->ethernet = true;
-	out->ethertype = read_be16(c->at + offsetof(struct tl_ether_hdr, type_be));
+	out->ethertype = tl_load_be16(c->at + offsetof(struct tl_ether_hdr, type_be));
 	out->tags = 0;
 	skip(c, TL_ETHER_LEN);
 	while (is_tag(out->ethertype) && out->tags < TL_ENCAP_TAGS_MAX && c->left >= TL_VLAN_LEN) {
-		out->ethertype = read_be16(c->at + 2);
+		out->ethertype = tl_load_be16(c->at + 2);
 		out->tags++;
 		skip(c, TL_VLAN_LEN);
 	}

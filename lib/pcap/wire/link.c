@@ -51,11 +51,6 @@ const char *tl_link_names(void)
 	return "ETHERNET (1), NULL (0), LOOP (108), RAW (101), IPV4 (228), IPV6 (229), LINUX_SLL (113), LINUX_SLL2 (276)";
 }
 
-static uint16_t read_be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
 static uint16_t type_of_family(uint32_t family)
 {
 	switch (family) {
@@ -129,15 +124,15 @@ static void read_header(enum tl_link link, const uint8_t *frame, uint32_t len, s
 		out->ethertype = TL_ETHERTYPE_IPV6;
 		break;
 	case TL_LINK_SLL: // packet type, ARPHRD_ type, length of the address, 8 bytes of it, protocol
-		out->ethertype = read_be16(frame + 14);
-		read_packet_type(read_be16(frame), out);
+		out->ethertype = tl_load_be16(frame + 14);
+		read_packet_type(tl_load_be16(frame), out);
 		break;
 	case TL_LINK_SLL2: // protocol, reserved, interface index, ARPHRD_ type, packet type, ...
-		out->ethertype = read_be16(frame);
+		out->ethertype = tl_load_be16(frame);
 		read_packet_type(frame[10], out);
 		break;
 	case TL_LINK_ETHERNET:
-		out->ethertype = read_be16(frame + 12);
+		out->ethertype = tl_load_be16(frame + 12);
 		break;
 	default:
 		out->ethertype = type_of_raw(frame, len);
@@ -156,8 +151,8 @@ bool tl_link_parse(enum tl_link link, const uint8_t *frame, uint32_t len, struct
 		if (len - out->network_off < TL_VLAN_LEN)
 			return false;
 		if (tag == 0)
-			out->vlan_tci = read_be16(frame + out->network_off);
-		out->ethertype = read_be16(frame + out->network_off + 2);
+			out->vlan_tci = tl_load_be16(frame + out->network_off);
+		out->ethertype = tl_load_be16(frame + out->network_off + 2);
 		out->network_off += TL_VLAN_LEN;
 	}
 	return true;

@@ -12,11 +12,6 @@
 
 #define ROUTING_LEFT 3 // offset of "segments left"
 
-static inline uint16_t read_be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
 // Walk the options of an extension header of len bytes (section 4.2). TL_PKT_IP6: continue.
 static enum tl_pkt_kind walk_options(const uint8_t *header, uint16_t len, struct tl_pkt *out)
 {
@@ -93,7 +88,7 @@ enum tl_pkt_kind tl_wire_parse_ipv6(const uint8_t *frame, uint32_t len, struct t
 	out->ip6_kind = TL_PKT_BAD;
 	if (room < TL_IPV6_LEN || ip[0] >> 4 != 6)
 		return TL_PKT_IP6;
-	uint16_t payload_len = read_be16(ip + offsetof(struct tl_ipv6_hdr, payload_len_be));
+	uint16_t payload_len = tl_load_be16(ip + offsetof(struct tl_ipv6_hdr, payload_len_be));
 	if (payload_len > room - TL_IPV6_LEN)
 		return TL_PKT_IP6;
 	struct l4_span l4 = {.data = ip + TL_IPV6_LEN, .off = out->l3_off + TL_IPV6_LEN, .len = payload_len};

@@ -7,11 +7,6 @@
 #define IPV4_MORE_FRAGMENTS 0x2000
 #define IPV4_FRAG_OFFSET 0x1fff
 
-static inline uint16_t read_be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
 enum tl_pkt_kind tl_wire_parse_udp(struct l4_span l4, struct tl_pkt *out)
 {
 	const struct tl_udp_hdr *udp = (const void *)l4.data;
@@ -154,8 +149,8 @@ static bool skip_vlan_tags(const uint8_t *frame, uint32_t len, struct tl_pkt *ou
 		if (len - off < TL_VLAN_LEN)
 			return false;
 		if (tag == 0)
-			out->vlan_tci = read_be16(frame + off);
-		*type = read_be16(frame + off + 2);
+			out->vlan_tci = tl_load_be16(frame + off);
+		*type = tl_load_be16(frame + off + 2);
 		off += TL_VLAN_LEN;
 	}
 	out->l2_len = (uint8_t)off;
@@ -182,7 +177,7 @@ static __attribute__((noinline)) void parse_any(const uint8_t *frame, uint32_t l
 	*out = (struct tl_pkt){.kind = TL_PKT_BAD};
 	if (len < TL_ETHER_LEN)
 		return;
-	uint16_t type = read_be16(frame + offsetof(struct tl_ether_hdr, type_be));
+	uint16_t type = tl_load_be16(frame + offsetof(struct tl_ether_hdr, type_be));
 	if (!skip_vlan_tags(frame, len, out, &type))
 		return;
 	out->kind = parse_network(type, frame, len, out);

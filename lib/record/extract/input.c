@@ -10,15 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <tl_units.h>
+
 #define PAGE 4096u
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 void extract_pace(struct extract *extract, uint64_t bytes)
 {
@@ -29,7 +23,7 @@ void extract_pace(struct extract *extract, uint64_t bytes)
 		cfg->progress(cfg->ctx, extract->stats);
 	if (cfg->rate_bytes == 0)
 		return;
-	uint64_t now = now_ns(); // unused time does not accumulate
+	uint64_t now = tl_mono_ns(); // unused time does not accumulate
 	uint64_t cost_ns = (uint64_t)((unsigned __int128)bytes * TL_NS_PER_S / cfg->rate_bytes);
 	extract->free_ns = tl_max_u64(extract->free_ns, now) + cost_ns;
 	uint64_t wait_ns = extract->free_ns - now;

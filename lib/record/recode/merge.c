@@ -13,14 +13,6 @@
 
 #define SEAL_AGE_NS (TL_NS_PER_S / 2) // age limit of the slab being filled
 
-static uint32_t word_at(const uint8_t *block, uint32_t offset)
-{
-	uint32_t word;
-
-	memcpy(&word, block + offset, sizeof(word));
-	return word;
-}
-
 static const uint8_t *record_of(const struct tl_merge_source *source)
 {
 	return source->slab->data + source->at;
@@ -30,7 +22,7 @@ static uint64_t time_of(const struct tl_merge_source *source)
 {
 	const uint8_t *epb = record_of(source);
 
-	return (uint64_t)word_at(epb, 12) << 32 | word_at(epb, 16);
+	return (uint64_t)tl_load_u32(epb + 12) << 32 | tl_load_u32(epb + 16);
 }
 
 // A slab with both directions has epb_flags as first option of each record.
@@ -42,8 +34,8 @@ static enum tl_dir direction_of(const struct tl_merge_source *source)
 		return TL_DIR_RX;
 	if (source->slab->records[TL_DIR_RX] == 0)
 		return TL_DIR_TX;
-	uint32_t padded = (word_at(epb, 20) + 3u) & ~3u;
-	return word_at(epb, 28 + padded + 4) == TL_PCAPNG_OUTBOUND ? TL_DIR_TX : TL_DIR_RX;
+	uint32_t padded = (tl_load_u32(epb + 20) + 3u) & ~3u;
+	return tl_load_u32(epb + 28 + padded + 4) == TL_PCAPNG_OUTBOUND ? TL_DIR_TX : TL_DIR_RX;
 }
 
 // Take a slab for each source without one. Return true if every source has one.
@@ -112,7 +104,7 @@ static void *reserve(struct tl_merge *m, uint32_t len_bytes)
 // Move one record. Return false after the last of its slab.
 static bool move(struct tl_merge *m, struct tl_merge_source *source)
 {
-	uint32_t index = (uint32_t)(source - m->sources), len = word_at(record_of(source), 4);
+	uint32_t index = (uint32_t)(source - m->sources), len = tl_load_u32(record_of(source) + 4);
 	enum tl_dir dir = direction_of(source);
 	uint64_t ts_ns = time_of(source);
 
