@@ -60,6 +60,7 @@ struct tl_config_key {
 	const char *const *choices; // for a choice: one word per enum value, then NULL
 	const struct tl_config_table *table; // for an object, or the elements of an array
 	size_t count_offset;		     // for an array: offset of its length
+	unsigned modes;			     // of an echo that use the key, bits by enum tl_echo_kind; 0: all
 };
 
 // Keys of one kind of object.

@@ -267,25 +267,17 @@ static const struct {
 	{{"udp_listen"}, TL_ECHO_KIND_UDP},
 };
 
-// Keys without effect in some modes: there they are refused rather than silently ignored.
-static const struct {
-	const char *key;
-	unsigned modes; // bit mask, by enum tl_echo_kind
-	const char *only;
-} echo_limits[] = {
-	{"max_connections", 1u << TL_ECHO_KIND_TCP, "\"tcp_listen\""},
-	{"send_buffers", 1u << TL_ECHO_KIND_TCP, "\"tcp_listen\""},
-	{"send_buffer_bytes", 1u << TL_ECHO_KIND_TCP | 1u << TL_ECHO_KIND_MCAST_TO_TCP, "TCP"},
-	{"on_full", 1u << TL_ECHO_KIND_TCP | 1u << TL_ECHO_KIND_MCAST_TO_TCP, "TCP"},
-	{"warm", 1u << TL_ECHO_KIND_MCAST_TO_TCP, "\"receive\""},
-	{"user_timeout_seconds", 1u << TL_ECHO_KIND_TCP | 1u << TL_ECHO_KIND_MCAST_TO_TCP, "TCP"},
-	{"user_timeout_option", 1u << TL_ECHO_KIND_TCP | 1u << TL_ECHO_KIND_MCAST_TO_TCP, "TCP"},
-	{"keepalive_seconds", 1u << TL_ECHO_KIND_TCP | 1u << TL_ECHO_KIND_MCAST_TO_TCP, "TCP"},
-	{"rto_min_us", 1u << TL_ECHO_KIND_TCP | 1u << TL_ECHO_KIND_MCAST_TO_TCP, "TCP"},
-	{"reconnect_min_ms", 1u << TL_ECHO_KIND_MCAST_TO_TCP, "\"receive\""},
-	{"reconnect_max_ms", 1u << TL_ECHO_KIND_MCAST_TO_TCP, "\"receive\""},
-	{"congestion", 1u << TL_ECHO_KIND_TCP | 1u << TL_ECHO_KIND_MCAST_TO_TCP, "TCP"},
-};
+// Modes of an echo to which a key applies: in the others it is refused rather than silently ignored.
+#define LISTENS (1u << TL_ECHO_KIND_TCP)
+#define SENDS (1u << TL_ECHO_KIND_MCAST_TO_TCP)
+#define IN_TCP (LISTENS | SENDS)
+
+static const char *name_of_modes(unsigned modes)
+{
+	return modes == LISTENS ? "\"tcp_listen\"" : modes == SENDS ? "\"receive\"" : "TCP";
+}
+
+static const struct tl_config_table echo_table;
 
 static int check_echo(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
@@ -308,11 +300,12 @@ static int check_echo(struct tl_config_reader *r, const struct tl_config_key *ke
 			"an echo has exactly one of \"receive\" with \"send\", \"tcp_listen\", "
 			"\"udp_listen\"; here are %u",
 			modes);
-	for (size_t i = 0; i < TL_ARRAY_LEN(echo_limits); i++) {
-		if (json_object_get(value, echo_limits[i].key) == NULL || echo_limits[i].modes & 1u << echo->mode)
+	for (size_t i = 0; i < echo_table.n_keys; i++) {
+		const struct tl_config_key *row = &echo_table.keys[i];
+		if (row->modes == 0 || row->modes & 1u << echo->mode || json_object_get(value, row->name) == NULL)
 			continue;
 		return tl_config_refuse_key(
-			r, echo_limits[i].key, "applies only to an echo that uses %s", echo_limits[i].only);
+			r, row->name, "applies only to an echo that uses %s", name_of_modes(row->modes));
 	}
 	if (echo->reconnect_min_ms > echo->reconnect_max_ms)
 		return tl_config_refuse_key(r, "reconnect_min_ms",
@@ -448,18 +441,24 @@ static const struct tl_config_key echo_keys[] = {
 	{"tcp_listen", read_l4_port, FIELD(tl_config_echo, listen_port_be), .min = 1, .max = UINT16_MAX},
 	{"udp_listen", read_l4_port, FIELD(tl_config_echo, listen_port_be), .min = 1, .max = UINT16_MAX},
 	{KEY(tl_config_echo, send_buffer_bytes, read_power_of_two), .min = 4 * KIB, .max = 16 * MIB,
-		.fallback = "\"64K\""},
-	{CHOICE(tl_config_echo, on_full, TL_ECHO_FULLS), .fallback = "\"drop\""},
-	{CHOICE(tl_config_echo, congestion, TL_CONFIG_CONGESTIONS), .fallback = "\"newreno\""},
-	{KEY(tl_config_echo, warm, tl_config_bool), .fallback = "true"},
-	{KEY(tl_config_echo, user_timeout_seconds, tl_config_number), .min = 1, .max = 3600, .fallback = "20"},
-	{KEY(tl_config_echo, user_timeout_option, tl_config_bool), .fallback = "false"},
-	{KEY(tl_config_echo, keepalive_seconds, tl_config_number), .max = 86400, .fallback = "30"},
-	{KEY(tl_config_echo, rto_min_us, tl_config_number), .min = 1000, .max = 60000000, .fallback = "200000"},
-	{KEY(tl_config_echo, reconnect_min_ms, tl_config_number), .min = 1, .max = 3600000, .fallback = "100"},
-	{KEY(tl_config_echo, reconnect_max_ms, tl_config_number), .min = 1, .max = 3600000, .fallback = "5000"},
-	{KEY(tl_config_echo, max_connections, tl_config_number), .min = 1, .max = MIB, .fallback = "1024"},
-	{KEY(tl_config_echo, send_buffers, tl_config_number), .min = 1, .max = MIB, .fallback = "4096"},
+		.fallback = "\"64K\"", .modes = IN_TCP},
+	{CHOICE(tl_config_echo, on_full, TL_ECHO_FULLS), .fallback = "\"drop\"", .modes = IN_TCP},
+	{CHOICE(tl_config_echo, congestion, TL_CONFIG_CONGESTIONS), .fallback = "\"newreno\"", .modes = IN_TCP},
+	{KEY(tl_config_echo, warm, tl_config_bool), .fallback = "true", .modes = SENDS},
+	{KEY(tl_config_echo, user_timeout_seconds, tl_config_number), .min = 1, .max = 3600, .fallback = "20",
+		.modes = IN_TCP},
+	{KEY(tl_config_echo, user_timeout_option, tl_config_bool), .fallback = "false", .modes = IN_TCP},
+	{KEY(tl_config_echo, keepalive_seconds, tl_config_number), .max = 86400, .fallback = "30", .modes = IN_TCP},
+	{KEY(tl_config_echo, rto_min_us, tl_config_number), .min = 1000, .max = 60000000, .fallback = "200000",
+		.modes = IN_TCP},
+	{KEY(tl_config_echo, reconnect_min_ms, tl_config_number), .min = 1, .max = 3600000, .fallback = "100",
+		.modes = SENDS},
+	{KEY(tl_config_echo, reconnect_max_ms, tl_config_number), .min = 1, .max = 3600000, .fallback = "5000",
+		.modes = SENDS},
+	{KEY(tl_config_echo, max_connections, tl_config_number), .min = 1, .max = MIB, .fallback = "1024",
+		.modes = LISTENS},
+	{KEY(tl_config_echo, send_buffers, tl_config_number), .min = 1, .max = MIB, .fallback = "4096",
+		.modes = LISTENS},
 	{KEY(tl_config_echo, stages, tl_config_bool), .fallback = "false"},
 	{KEY(tl_config_echo, outliers, tl_config_object), .table = &outliers_table},
 	{KEY(tl_config_echo, samples, tl_config_number), .min = 1, .max = 16 * MIB, .or_zero = true, .fallback = "0"},
