@@ -24,9 +24,17 @@
 #define OFFSET_MAX 65535
 #define REPLY_BYTES_MAX (1u << 20)
 
+struct options {
+	struct tl_latency_cfg cfg;
+	const char *name;
+	bool json;
+};
+
 static const struct tl_option options[] = {
-	{"trigger", 0, "FILTER", "the frames that ask: UDP datagrams or TCP segments", 't'},
-	{"reply", 0, "FILTER", "the frames that answer: UDP datagrams or TCP streams", 'r'},
+	{"trigger", 0, "FILTER", "the frames that ask: UDP datagrams or TCP segments",
+		TL_INTO(TEXT, struct options, cfg.trigger)},
+	{"reply", 0, "FILTER", "the frames that answer: UDP datagrams or TCP streams",
+		TL_INTO(TEXT, struct options, cfg.reply)},
 	{"match", 0, "HOW",
 		"how a reply is known: payload (default): the trigger's payload stands in the reply; sequence:OFFSET[,OFFSET]:LEN: a number of LEN "
 		"bytes stands in both, so far behind their beginnings (the second OFFSET is the reply's); position: the stream of "
@@ -39,17 +47,20 @@ static const struct tl_option options[] = {
 		"the result is invalid when more of the triggers have no reply: a share such as 0.01 or 1% (default " TL_LATENCY_MAX_LOSS_TEXT
 		")",
 		'l'},
-	{"unique", 0, NULL, "a payload that comes again within the window is a copy, not another trigger", 'u'},
-	{"name", 0, "TEXT", "name of the experiment, for the report", 'n'},
-	{"json", 0, NULL, "the results as one JSON object", 'j'},
-	{"csv", 0, "FILE", "every pair with its packets, stamps, interfaces and flags", 'c',
-		.choices = TL_CHOICES_FILE},
-	{"html", 0, "FILE", "the report as a page that opens in any browser", 'H', .choices = TL_CHOICES_FILE},
-	{"hgrm", 0, "FILE", "percentiles, in HdrHistogram's format", 'g', .choices = TL_CHOICES_FILE},
+	{"unique", 0, NULL, "a payload that comes again within the window is a copy, not another trigger",
+		TL_INTO(FLAG, struct options, cfg.match.unique)},
+	{"name", 0, "TEXT", "name of the experiment, for the report", TL_INTO(TEXT, struct options, name)},
+	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct options, json)},
+	{"csv", 0, "FILE", "every pair with its packets, stamps, interfaces and flags", .choices = TL_CHOICES_FILE,
+		TL_INTO(TEXT, struct options, cfg.pairs)},
+	{"html", 0, "FILE", "the report as a page that opens in any browser", .choices = TL_CHOICES_FILE,
+		TL_INTO(TEXT, struct options, cfg.saved.html)},
+	{"hgrm", 0, "FILE", "percentiles, in HdrHistogram's format", .choices = TL_CHOICES_FILE,
+		TL_INTO(TEXT, struct options, cfg.saved.hgrm)},
 	{"write", 'w', "LINKED",
 		"a pcapng copy in which the frames of a pair have the same packet id, and a comment; - is stdout, and "
 		"results go to stderr then",
-		'w', .choices = TL_CHOICES_FILE},
+		.choices = TL_CHOICES_FILE, TL_INTO(TEXT, struct options, cfg.linked)},
 	{"above", 0, "TIME", "with -w: comments only for pairs that are further apart", 'a'},
 	TL_OPTION_HELP,
 	{.help = "Of two reports, what --json printed or pages of --html: are the latencies of B larger than those of A?"},
@@ -75,12 +86,6 @@ const struct tl_command tl_latency_command = {
 		"triggers, and FILE2 the replies. Filters are in tcpdump's syntax.",
 	.words = TL_CHOICES_FILE,
 	TL_OPTIONS(options),
-};
-
-struct options {
-	struct tl_latency_cfg cfg;
-	const char *name;
-	bool json;
 };
 
 // ---- options
@@ -153,18 +158,11 @@ static const char *set_reply_bytes(struct tl_match_cfg *cfg, const char *value)
 	return NULL;
 }
 
-// Return NULL, or an error text.
+// Set what a row does not store. Return NULL, or an error text.
 static const char *set(void *ctx, int id, const char *value)
 {
 	static const char no_time[] = "no time such as 1s, 500ms, 20us or 900ns";
 	struct options *o = ctx;
-	const char **texts[] = {['t'] = &o->cfg.trigger,
-		['r'] = &o->cfg.reply,
-		['n'] = &o->name,
-		['c'] = &o->cfg.pairs,
-		['H'] = &o->cfg.saved.html,
-		['g'] = &o->cfg.saved.hgrm,
-		['w'] = &o->cfg.linked};
 
 	switch (id) {
 	case 'm':
@@ -179,24 +177,12 @@ static const char *set(void *ctx, int id, const char *value)
 			       : "--max-loss takes a share, from 0 to 1 or from 0% to 100%";
 	case 'a':
 		return parse_time(value, &o->cfg.above_ns) == 0 ? NULL : no_time;
-	case 'u':
-		o->cfg.match.unique = true;
-		return NULL;
 	case TL_LATENCY_COMPARE_ID: // abbreviated, and not seen by tl_latency_is_compare()
 	case TL_LATENCY_THRESHOLD_ID:
 	case TL_LATENCY_FORCE_ID:
 		return "write --compare, in full, to compare two reports";
-	case TL_LATENCY_SELFTEST_ID:
-	case TL_LATENCY_SEEDS_ID:
-	case TL_LATENCY_SEED_ID:
-	case TL_LATENCY_KEEP_ID:
-		return "write --self-test, in full, to test what this command measures";
-	case 'j':
-		o->json = true;
-		return NULL;
 	default:
-		*texts[id] = value;
-		return NULL;
+		return "write --self-test, in full, to test what this command measures";
 	}
 }
 
