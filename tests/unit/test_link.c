@@ -152,12 +152,13 @@ static void a_link_type_is_known_by_its_number(void)
 {
 	static const uint32_t numbers[TL_LINKS] = {1, 0, 108, 101, 228, 229, 113, 276};
 
-	for (enum tl_link link = 0; link < TL_LINKS; link++) {
+	for (enum tl_link link = 0; link < TL_LINKS; link++)
 		CU_ASSERT_EQUAL(tl_link_of(numbers[link]), link);
-		CU_ASSERT_PTR_NOT_NULL(strstr(tl_link_names(), tl_link_name(link)));
-	}
 	CU_ASSERT_EQUAL(tl_link_of(127), TL_LINKS);
 	CU_ASSERT_EQUAL(tl_link_of(UINT32_MAX), TL_LINKS);
+	CU_ASSERT_STRING_EQUAL(tl_link_names(),
+		"ETHERNET (1), NULL (0), LOOP (108), RAW (101), IPV4 (228), IPV6 (229), LINUX_SLL (113), "
+		"LINUX_SLL2 (276)");
 }
 
 int main(void)

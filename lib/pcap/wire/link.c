@@ -16,39 +16,38 @@
 // Address families as written by BSD, macOS and Linux.
 enum { FAMILY_INET = 2, FAMILY_INET6_LINUX = 10, FAMILY_INET6_BSD = 24, FAMILY_INET6_FREE = 28, FAMILY_INET6_MAC = 30 };
 
-static const struct {
-	uint16_t number;
-	const char *name;
-} links[] = {
-	[TL_LINK_ETHERNET] = {1, "ETHERNET"},
-	[TL_LINK_NULL] = {0, "NULL"},
-	[TL_LINK_LOOP] = {108, "LOOP"},
-	[TL_LINK_RAW] = {101, "RAW"},
-	[TL_LINK_IPV4] = {228, "IPV4"},
-	[TL_LINK_IPV6] = {229, "IPV6"},
-	[TL_LINK_SLL] = {113, "LINUX_SLL"},
-	[TL_LINK_SLL2] = {276, "LINUX_SLL2"},
-};
+// Link types in the order of enum tl_link: number and name.
+#define LINKS(X)                                                                                                       \
+	X(1, "ETHERNET")                                                                                               \
+	X(0, "NULL")                                                                                                   \
+	X(108, "LOOP")                                                                                                 \
+	X(101, "RAW")                                                                                                  \
+	X(228, "IPV4")                                                                                                 \
+	X(229, "IPV6")                                                                                                 \
+	X(113, "LINUX_SLL")                                                                                            \
+	X(276, "LINUX_SLL2")
 
-_Static_assert(TL_ARRAY_LEN(links) == TL_LINKS, "every link type has its number");
+#define NUMBER(number, name) number,
+#define LISTED(number, name) ", " name " (" #number ")"
+
+static const uint16_t numbers[] = {LINKS(NUMBER)};
+
+_Static_assert(TL_ARRAY_LEN(numbers) == TL_LINKS, "every link type has its number");
 
 enum tl_link tl_link_of(uint32_t number)
 {
 	enum tl_link link = 0;
 
-	while (link < TL_LINKS && links[link].number != number)
+	while (link < TL_LINKS && numbers[link] != number)
 		link++;
 	return link;
 }
 
-const char *tl_link_name(enum tl_link link)
-{
-	return links[link].name;
-}
-
 const char *tl_link_names(void)
 {
-	return "ETHERNET (1), NULL (0), LOOP (108), RAW (101), IPV4 (228), IPV6 (229), LINUX_SLL (113), LINUX_SLL2 (276)";
+	static const char list[] = LINKS(LISTED);
+
+	return list + strlen(", ");
 }
 
 static uint16_t type_of_family(uint32_t family)

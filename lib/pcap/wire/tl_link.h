@@ -34,9 +34,6 @@ struct tl_link_hdr {
 // Link type of a LINKTYPE_ number; TL_LINKS: unsupported.
 enum tl_link tl_link_of(uint32_t number);
 
-// Name, such as "LINUX_SLL2". Static.
-const char *tl_link_name(enum tl_link link);
-
 // All names with their numbers, for messages: "ETHERNET (1), NULL (0), ...". Static.
 const char *tl_link_names(void);
 
