@@ -67,7 +67,7 @@ static void what_differs_is_said(void)
 		{{.rx_queues_max = 128, .ring_min = 32, .ring_max = 4096, .reta_size = 128}, NULL},
 		{{.rx_queues_max = 8, .ring_min = 32, .ring_max = 4096, .reta_size = 512}, NULL},
 		{{.rx_queues_max = 129, .ring_min = 32, .ring_max = 4096, .reta_size = 128}, "129 RX queues"},
-		{{.rx_queues_max = 128, .ring_min = 32, .ring_max = 8192, .reta_size = 128}, "rings of 32 to 8192"},
+		{{.rx_queues_max = 128, .ring_min = 32, .ring_max = 8193, .reta_size = 128}, "rings of 32 to 8193"},
 		{{.rx_queues_max = 128, .ring_min = 16, .ring_max = 4096, .reta_size = 128}, "rings of 16 to 4096"},
 		{{.rx_queues_max = 128, .ring_min = 32, .ring_max = 4096, .reta_size = 64}, "an RSS table of 64"},
 		{{.rx_queues_max = 128, .ring_min = 32, .ring_max = 4096, .reta_size = 128, .rx_timestamps = true},
@@ -85,6 +85,51 @@ static void what_differs_is_said(void)
 	}
 	family.n_reta_sizes = 0;
 	CU_ASSERT_EQUAL(tl_family_compare(&family, &cases[5].facts, note, &(struct said){0}), 0);
+}
+
+// Limits in the sources of releases: NAME_rxtx.h (NAME_MIN_RING_DESC, NAME_MAX_RING_DESC), of the others
+// NAME_ethdev.c. Where a release changed one, the last before and the first after.
+static void limits_of_every_release_of_a_driver_are_documented(void)
+{
+	static const struct {
+		const char *release;
+		struct tl_family_facts facts;
+	} releases[] = {
+		{"22.11.7", {.pmd = "net_ixgbe", .ring_min = 32, .ring_max = 4096, .reta_size = 128}},
+		{"22.11.8", {.pmd = "net_ixgbe", .ring_min = 64, .ring_max = 4096, .reta_size = 128}},
+		{"24.11", {.pmd = "net_ixgbe", .ring_min = 32, .ring_max = 8192, .reta_size = 512}},
+		{"24.11.2", {.pmd = "net_ixgbe", .ring_min = 64, .ring_max = 8192, .reta_size = 512}},
+		{"24.11", {.pmd = "net_ixgbe_vf", .ring_min = 32, .ring_max = 8192, .reta_size = 64}},
+		{"24.03", {.pmd = "net_i40e", .ring_min = 64, .ring_max = 4096, .reta_size = 512}},
+		{"24.07", {.pmd = "net_i40e", .ring_min = 64, .ring_max = 8160, .reta_size = 512}},
+		{"24.07",
+			{.pmd = "net_ice", .ring_min = 64, .ring_max = 4096, .reta_size = 512, .rx_timestamps = true}},
+		{"24.11",
+			{.pmd = "net_ice", .ring_min = 64, .ring_max = 8160, .reta_size = 512, .rx_timestamps = true}},
+		{"25.07",
+			{.pmd = "net_ice", .ring_min = 64, .ring_max = 8096, .reta_size = 512, .rx_timestamps = true}},
+		{"26.03",
+			{.pmd = "net_iavf", .ring_min = 64, .ring_max = 4096, .reta_size = 64, .rx_timestamps = true}},
+		{"26.07",
+			{.pmd = "net_iavf", .ring_min = 64, .ring_max = 8160, .reta_size = 64, .rx_timestamps = true}},
+		{"26.07", {.pmd = "net_e1000_igb", .ring_min = 32, .ring_max = 4096, .reta_size = 128}},
+		{"26.07",
+			{.pmd = "net_bnxt", .ring_min = 16, .ring_max = 8192, .reta_size = 128, .rx_timestamps = true}},
+		{"26.07", {.pmd = "net_virtio", .ring_min = 32, .ring_max = 65535, .reta_size = 128}},
+		{"26.07", {.pmd = "net_vmxnet3", .ring_min = 128, .ring_max = 4096, .reta_size = 4}},
+		{"25.03", {.pmd = "net_ena", .ring_min = 128, .ring_max = 32768, .reta_size = 256}},
+		{"24.11", {.pmd = "net_gve", .ring_min = 512, .ring_max = 4096, .reta_size = 128}},
+	};
+	struct tl_family family;
+	struct tl_err err;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(releases); i++) {
+		struct said said = {0};
+		CU_ASSERT_EQUAL_FATAL(tl_family_find(DRIVERS_CONFIG, releases[i].facts.pmd, &family, &err), 0);
+		CU_ASSERT_EQUAL(tl_family_compare(&family, &releases[i].facts, note, &said), 0);
+		if (said.n != 0)
+			printf("%s of DPDK %s: %s\n", family.pmd, releases[i].release, said.last);
+	}
 }
 
 static void a_wrong_file_is_named(void)
@@ -127,6 +172,8 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"every family is found by its driver", every_family_is_found},
 		{"what a port has that its family has not is said", what_differs_is_said},
+		{"limits of every release of a driver are documented",
+			limits_of_every_release_of_a_driver_are_documented},
 		{"a file that is wrong is named, with what is wrong", a_wrong_file_is_named},
 	};
 
