@@ -47,6 +47,12 @@ void tl_gather_slot(const struct tl_tree *tree, const char *address, struct tl_f
 // Read the facts available only from the driver of a kernel interface, by ioctl.
 void tl_gather_ethtool(struct tl_fact_port *port);
 
+// Read what a virtual function is of whom, and whether that trusts it: the host's links and rtnetlink(7).
+void tl_gather_trust(const struct tl_tree *tree, struct tl_fact_port *port);
+
+// Return the trust of virtual function vf in an answer to RTM_GETLINK with RTEXT_FILTER_VF; aligned to 4 bytes.
+struct tl_fact_num tl_vf_trust(void *answer, size_t bytes, uint32_t vf);
+
 // Lines of /proc/cpuinfo, for tl_line_after().
 #define TL_CPUINFO_MODEL "model name\t:"
 #define TL_CPUINFO_FLAGS "flags\t\t:"

@@ -138,7 +138,7 @@ static void read_card(const struct tl_tree *tree, const char *address, bool noio
 	if (port->vendor.known) // true if the directory is a device's
 		port->driver = tl_tree_link(tree, CARD "/driver", address);
 	port->firmware = read_firmware(tree, address, &port->rdma);
-	port->virtual_function = tl_fact_is(tl_tree_exists(tree, CARD "/physfn", address));
+	tl_gather_trust(tree, port);
 	port->ddp = tl_fact_is(tl_tree_exists(tree, "/lib/firmware/updates/intel/ice/ddp/ice.pkg") ||
 			       tl_tree_exists(tree, "/lib/firmware/intel/ice/ddp/ice.pkg") ||
 			       tl_tree_exists(tree, "/usr/lib/firmware/intel/ice/ddp/ice.pkg"));

@@ -215,13 +215,28 @@ static bool has_pmd(const struct tl_fact_port *port, const char *pmd)
 // In a guest only the device number indicates it.
 static bool is_virtual(const struct tl_fact_port *port)
 {
-	static const uint32_t ids[] = {0x808610ed, 0x80861515, 0x80861565, 0x808615a8, 0x808615c5, 0x8086154c,
-		0x80861889, 0x15b31014, 0x15b31016, 0x15b31018, 0x15b3101a, 0x15b3101c, 0x15b3101e};
+	static const uint32_t ids[] = {0x808610ca, 0x80861520, 0x808610ed, 0x80861515, 0x80861565, 0x808615a8,
+		0x808615c5, 0x8086154c, 0x808637cd, 0x80861889, 0x15b31014, 0x15b31016, 0x15b31018, 0x15b3101a,
+		0x15b3101c, 0x15b3101e};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(ids); i++)
 		if (port->device.known && (int64_t)ids[i] == (port->vendor.value << 16 | port->device.value))
 			return true;
 	return port->virtual_function.known && port->virtual_function.value;
+}
+
+static void judge_trust(const struct tl_fact_port *port, struct tl_finding *f)
+{
+	if (!port->trusted.known)
+		tl_found(f, TL_VERDICT_WARN,
+			"%s: is a virtual function: without trust it gets frames of its own address alone, and the host of "
+			"the card alone knows whether it is trusted",
+			port->name);
+	else
+		tl_found(f, port->trusted.value ? TL_VERDICT_OK : TL_VERDICT_WARN,
+			"%s: is virtual function %lld of %s, %s", port->name, (long long)port->vf.value,
+			port->parent.text,
+			port->trusted.value ? "trusted" : "not trusted: it gets frames of its own address alone");
 }
 
 // Report unexpected limits of a NIC. Sources: drivers-config/, and of DPDK v22.11:
@@ -237,8 +252,7 @@ static void judge_limits_of(const struct tl_facts *facts, const struct tl_fact_p
 		tl_found(f, TL_VERDICT_WARN, "%s: is bonded as %s: its frames come by the first port of the bond",
 			port->name, port->rdma.text);
 	else if (is_virtual(port))
-		tl_found(f, TL_VERDICT_WARN,
-			"%s: is a virtual function: without trust it gets frames of its own address alone", port->name);
+		judge_trust(port, f);
 	else if (has_pmd(port, "net_ice") && port->ddp.known && !port->ddp.value)
 		tl_found(f, TL_VERDICT_FAIL, "%s: no DDP package ice.pkg", port->name);
 	else if (has_pmd(port, "net_ice"))

@@ -102,6 +102,9 @@ struct tl_fact_port {
 	struct tl_fact_text driver; // "": none
 	struct tl_fact_num group, vfio_access;
 	struct tl_fact_num virtual_function;		   // of another device, which may refuse requests
+	struct tl_fact_num vf;				   // its number there
+	struct tl_fact_text parent;			   // kernel interface of that device
+	struct tl_fact_num trusted;			   // by that device
 	struct tl_fact_text rdma;			   // InfiniBand device; "": none
 	struct tl_fact_num ddp;				   // ice's DDP package is installed
 	struct tl_fact_text group_others;		   // devices of the group without a vfio driver; "": none

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of how the trust of a virtual function is read from rtnetlink(7), by answers as rtnl_fill_vfinfo() of Linux
+// (net/core/rtnetlink.c) lays them out.
+
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_test.h>
+
+#include "doctor_facts.h"
+
+#define ANSWER_BYTES 1024
+#define NOT_TOLD UINT32_MAX
+
+struct answer {
+	_Alignas(NLMSG_ALIGNTO) uint8_t bytes[ANSWER_BYTES];
+	size_t used;
+};
+
+static size_t put(struct answer *to, unsigned short type, const void *data, size_t bytes)
+{
+	size_t at = to->used;
+	struct rtattr head = {.rta_len = (unsigned short)RTA_LENGTH(bytes), .rta_type = type};
+
+	memcpy(to->bytes + at, &head, sizeof(head));
+	memcpy(to->bytes + at + RTA_LENGTH(0), data, bytes);
+	to->used += RTA_SPACE(bytes);
+	return at;
+}
+
+static void close_nest(struct answer *to, size_t at)
+{
+	unsigned short bytes = (unsigned short)(to->used - at);
+
+	memcpy(to->bytes + at, &bytes, sizeof(bytes));
+}
+
+static void set_length(struct answer *to, size_t bytes)
+{
+	struct nlmsghdr head = {.nlmsg_len = (uint32_t)bytes, .nlmsg_type = RTM_NEWLINK};
+
+	memcpy(to->bytes, &head, sizeof(head));
+}
+
+// An interface with n functions that have these settings.
+static struct answer answer_with(const uint32_t *settings, uint32_t n)
+{
+	struct answer to = {.used = NLMSG_LENGTH(sizeof(struct ifinfomsg))};
+	uint8_t mac[36] = {2};
+
+	put(&to, IFLA_IFNAME, "ens1f0", 7);
+	put(&to, IFLA_NUM_VF, &n, sizeof(n));
+	size_t list = put(&to, IFLA_VFINFO_LIST | NLA_F_NESTED, "", 0);
+	for (uint32_t vf = 0; vf < n; vf++) {
+		struct ifla_vf_trust trust = {.vf = vf, .setting = settings[vf]};
+		size_t info = put(&to, IFLA_VF_INFO, "", 0);
+		put(&to, IFLA_VF_MAC, mac, sizeof(mac));
+		put(&to, IFLA_VF_SPOOFCHK, &trust, sizeof(trust)); // of the same form
+		put(&to, IFLA_VF_TRUST, &trust, sizeof(trust));
+		close_nest(&to, info);
+	}
+	close_nest(&to, list);
+	set_length(&to, to.used);
+	return to;
+}
+
+static void each_function_has_the_trust_of_its_own_entry(void)
+{
+	struct answer answer = answer_with((const uint32_t[]){0, 1, 0}, 3);
+
+	for (uint32_t vf = 0; vf < 3; vf++) {
+		struct tl_fact_num trust = tl_vf_trust(answer.bytes, answer.used, vf);
+		CU_ASSERT_TRUE(trust.known);
+		CU_ASSERT_EQUAL(trust.value, vf == 1);
+	}
+	CU_ASSERT_FALSE(tl_vf_trust(answer.bytes, answer.used, 3).known);
+}
+
+static void trust_that_the_driver_does_not_tell_is_unknown(void)
+{
+	struct answer answer = answer_with((const uint32_t[]){NOT_TOLD, 1}, 2);
+	struct answer none = answer_with(NULL, 0);
+
+	CU_ASSERT_FALSE(tl_vf_trust(answer.bytes, answer.used, 0).known);
+	CU_ASSERT_TRUE(tl_vf_trust(answer.bytes, answer.used, 1).known);
+	CU_ASSERT_FALSE(tl_vf_trust(none.bytes, none.used, 0).known);
+	CU_ASSERT_FALSE(tl_vf_trust(none.bytes, 0, 0).known);
+}
+
+static void an_answer_that_ends_early_is_read_no_further(void)
+{
+	struct answer whole = answer_with((const uint32_t[]){1, 1}, 2);
+
+	for (size_t bytes = 0; bytes < whole.used; bytes++) {
+		uint8_t *cut = malloc(bytes + 1); // of exact size, for the sanitizer
+		set_length(&whole, bytes);
+		memcpy(cut, whole.bytes, bytes);
+		CU_ASSERT_FALSE(tl_vf_trust(cut, bytes, 1).known);
+		CU_ASSERT_FALSE(tl_vf_trust(cut, bytes > 0 ? bytes - 1 : 0, 1).known);
+		free(cut);
+	}
+}
+
+static void an_answer_of_another_kind_is_unknown(void)
+{
+	struct answer answer = answer_with((const uint32_t[]){1}, 1);
+	struct nlmsghdr head = {.nlmsg_len = (uint32_t)answer.used, .nlmsg_type = NLMSG_ERROR};
+
+	memcpy(answer.bytes, &head, sizeof(head));
+	CU_ASSERT_FALSE(tl_vf_trust(answer.bytes, answer.used, 0).known);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"each function has the trust of its own entry", each_function_has_the_trust_of_its_own_entry},
+		{"trust that the driver does not tell is unknown", trust_that_the_driver_does_not_tell_is_unknown},
+		{"an answer that ends early is read no further", an_answer_that_ends_early_is_read_no_further},
+		{"an answer of another kind is unknown", an_answer_of_another_kind_is_unknown},
+	};
+
+	return tl_test_main("doctor_vf", tests, TL_ARRAY_LEN(tests));
+}
