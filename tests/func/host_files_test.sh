@@ -7,25 +7,57 @@ source "$(dirname "$0")/../lib/func.sh"
 config=$func_root/drivers-config
 script=$config/hugepages/tapline-hugepages
 
-# exposure UNIT: as systemd judges it, from 0.0 to 10.0, times ten.
+# TL_SYSTEMD_ANALYZE: that of another release.
+analyze=${TL_SYSTEMD_ANALYZE:-systemd-analyze}
+
+# exposure UNIT: as systemd judges it, from 0.0 to 10.0, times ten. Before 250 it judges units that run alone.
 exposure() {
-	systemd-analyze security --offline=yes --no-pager "./$1" | sed -n 's/.*exposure level for .*: \([0-9]*\)\.\([0-9]\) .*/\1\2/p'
+	"$analyze" security --offline=yes --no-pager "./$1" | sed -n 's/.*exposure level for .*: \([0-9]*\)\.\([0-9]\) .*/\1\2/p'
 }
 
 # units: as installed, with programs where the units expect them.
 units() {
 	local unit tenths
 	for unit in tapline@.service tapline-hugepages.service; do
-		if ! command -v systemd-analyze >/dev/null; then
+		if ! command -v "$analyze" >/dev/null; then
 			skip "systemd understands $unit" "there is no systemd-analyze"
 			continue
 		fi
 		sed "s|@BINDIR@/tapline|/bin/true|; s|@LIBEXECDIR@/tapline/tapline-hugepages|/bin/true|; s|@DATADIR@|/usr/share|" \
 			"$config/systemd/$unit.in" >"$unit"
-		check_equal "systemd understands $unit" "$(systemd-analyze verify --man=no "./$unit" 2>&1 | grep -F "${unit%.service}" || true)" ""
+		check_equal "systemd understands $unit" "$(complaints "$unit")" ""
+		"$analyze" --help | grep -q -e --offline || continue
 		tenths=$(exposure "$unit")
 		check "$unit is exposed by 2.0 of 10 at most" test "${tenths:-100}" -le 20
 	done
+}
+
+# complaints UNIT: about the unit and its drop-ins.
+complaints() {
+	"$analyze" verify --man=no "./$1" 2>&1 | grep -F "${1%.service}" || true
+}
+
+# refused UNIT...: what the program's own filter permits and the unit, with its drop-ins, does not.
+refused() {
+	"$analyze" syscall-filter | "$func_root/tests/lib/unit_calls.py" "$func_root/lib/base/guard/seccomp.c" "$@"
+}
+
+# drop_ins: those of ports that need more than the unit allows, as docs/deploy.md says.
+drop_ins() {
+	local name
+	command -v "$analyze" >/dev/null || return 0
+	check_equal "the unit refuses Tapline the calls that read the clock's state, and mincore, alone" \
+		"$(refused tapline@.service)" "adjtimex clock_adjtime mincore"
+	for name in mlx5 xdp; do
+		mkdir -p tapline@.service.d
+		cp "$config/systemd/$name.conf" tapline@.service.d/
+		check_equal "systemd understands the unit with $name.conf" "$(complaints tapline@.service)" ""
+	done
+	check_equal "xdp.conf adds the call that loads a program" \
+		"$(refused --also bpf tapline@.service) $(refused --also bpf tapline@.service tapline@.service.d/xdp.conf)" \
+		"adjtimex bpf clock_adjtime mincore adjtimex clock_adjtime mincore"
+	echo 'NoSuchSetting=yes' >>tapline@.service.d/xdp.conf
+	check "a setting that systemd does not know would be told" grep -q NoSuchSetting <(complaints tapline@.service)
 }
 
 # node N SIZE_KB PAGES
@@ -68,5 +100,6 @@ hugepages() {
 
 func_begin
 units
+drop_ins
 hugepages
 check "the configuration that comes along is one" test "$(grep -cv '^#' "$config/hugepages/hugepages.conf")" = 1

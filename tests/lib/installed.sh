@@ -24,6 +24,8 @@ installed_files() {
 		share/tapline/drivers-config/modprobe.d/tapline.conf
 		share/tapline/drivers-config/modules-load.d/tapline.conf
 		share/tapline/drivers-config/sysctl.d/60-tapline.conf
+		share/tapline/drivers-config/systemd/mlx5.conf
+		share/tapline/drivers-config/systemd/xdp.conf
 		share/tapline/drivers-config/tuned/tuned.conf
 		share/tapline/report.schema.json
 		share/zsh/site-functions/_tapline
