@@ -24,7 +24,10 @@ struct mac_row {
 	const char *errors[NAMES_MAX];
 };
 
-// From the sources of DPDK 22.11.11; xstats have the same names in 24.11.3.
+// From the sources of DPDK 22.11.11; xstats have the same names in 24.11.3, 25.11 and 26.07. These have no row: virtio
+// and vmxnet3, which count delivered frames (drivers/net/virtio/virtio_ethdev.c:106, vmxnet3/vmxnet3_ethdev.c:170), ena
+// (ena/ena_ethdev.c:90), gve (no xstats), virtual functions (iavf/iavf_ethdev.c:158), and bnxt, whose discards of rings
+// and of the port may overlap (bnxt/bnxt_stats.c:22 and :529).
 static const struct mac_row rows[] = {
 	// drivers/net/ixgbe/ixgbe_ethdev.c:3386, ixgbe_dev_stats_get: on the X540 and X550 ierrors contains XEC, frames
 	// with bad checksums of IP or layer 4, which are delivered; imissed is the sum of MPC, without QPRDC.
