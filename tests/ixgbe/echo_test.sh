@@ -42,7 +42,7 @@ MEMORY_MB=512
 for queues in 1 2; do
 	card_config card.json ", \"ip\": \"$APP_IP/24\", \"rx_queues\": $queues" "$ECHOES" "$RECORD"
 	rm -f out.pcapng
-	in_peer socat -u TCP-LISTEN:6000,reuseaddr,bind="$PEER_IP" "CREATE:tcp.$queues" &
+	peer_start socat -u TCP-LISTEN:6000,reuseaddr,bind="$PEER_IP" "CREATE:tcp.$queues"
 	app_start card.json
 	serves_all "with $queues lcores,"
 	check "with $queues lcores, the group's datagrams leave by TCP" from_group 239.1.2.3
