@@ -186,7 +186,7 @@ static void judge_rings_of(const struct tl_fact_port *port, struct tl_finding *f
 	if (!is_received_by_kernel(port, f))
 		return;
 	if (!port->ring_rx.known || !port->ring_rx_max.known)
-		tl_found(f, TL_VERDICT_UNKNOWN, "%s: the driver does not tell", port->interface.text);
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: not reported by the driver", port->interface.text);
 	else
 		tl_found(f, port->ring_rx.value < port->ring_rx_max.value ? TL_VERDICT_WARN : TL_VERDICT_OK,
 			"%s: %" PRIi64 " of %" PRIi64 " descriptors", port->interface.text, port->ring_rx.value,
@@ -198,7 +198,7 @@ static void judge_moderation_of(const struct tl_fact_port *port, struct tl_findi
 	if (!is_received_by_kernel(port, f))
 		return;
 	if (!port->adaptive.known || !port->rx_usecs.known)
-		tl_found(f, TL_VERDICT_UNKNOWN, "%s: the driver does not tell", port->interface.text);
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: not reported by the driver", port->interface.text);
 	else if (port->adaptive.value)
 		tl_found(f, TL_VERDICT_WARN, "%s: adaptive", port->interface.text);
 	else
