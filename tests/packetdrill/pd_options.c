@@ -22,8 +22,10 @@ static int too_late(const struct tl_pd_socket *s)
 static void set_send_buffer(struct tl_pd_socket *s, uint32_t bytes)
 {
 	s->opts.send_buffer_bytes = bytes;
-	if (s->tcp != NULL)
-		s->tcp->send_limit = tl_min_u32(bytes, s->tcp->ring_mask + 1);
+	if (s->tcp == NULL)
+		return;
+	s->tcp->send_limit = tl_min_u32(bytes, s->tcp->ring_mask + 1);
+	tl_tcp_set_recv_window(s->tcp, s->tcp->recv_window);
 }
 
 static void set_keepalive(struct tl_pd_socket *s, uint64_t idle_ns)

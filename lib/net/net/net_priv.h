@@ -267,17 +267,26 @@ bool tl_net_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struc
 // frame with a stripped tag. The payload's sum of a long frame is noted.
 #define TL_NET_SUM_BYTES 64 // up to here the sum is computed in place
 bool tl_net_long_sum_ok(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
+// HOT. True if the frame is short, the device said nothing of it, and its sum is right. False: ask the other.
+static inline bool tl_net_short_sum_ok(
+	const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t proto, uint32_t l4_len)
+{
+	uint64_t sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(proto) + tl_be16((uint16_t)l4_len);
+
+	return l4_len <= TL_NET_SUM_BYTES &&
+	       (m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) == 0 &&
+	       tl_cksum_fold(tl_cksum_add_some(sum, frame + pkt->l4_off, l4_len)) == 0;
+}
 static inline bool tl_net_sum_ok(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame,
 	const struct tl_pkt *pkt, uint8_t proto, uint32_t header_len)
 {
 	uint32_t l4_len = header_len + pkt->payload_len;
-	uint64_t sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(proto) + tl_be16((uint16_t)l4_len);
 
-	if (l4_len > TL_NET_SUM_BYTES ||
-		(m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) != 0)
+	if (TL_LIKELY(tl_net_short_sum_ok(m, frame, pkt, proto, l4_len)))
+		return true;
+	if (l4_len > TL_NET_SUM_BYTES || (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0)
 		return tl_net_long_sum_ok(net, m, frame, pkt);
-	return TL_LIKELY(tl_cksum_fold(tl_cksum_add_few(sum, frame + pkt->l4_off, l4_len)) == 0) ||
-	       tl_net_cksum_ok(m, frame, pkt, pkt->kind); // or there is none
+	return tl_net_cksum_ok(m, frame, pkt, pkt->kind); // the device's word, or there is none
 }
 
 // ---- ip6

@@ -14,6 +14,7 @@
 // byte with sequence number s at s & ring_mask. Our FIN has the sequence number snd_end.
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -105,15 +106,40 @@ struct tl_tcp {
 	struct tl_tcp_key key;
 	struct tl_tcp *hash_next;
 	struct tl_net *net;
+	union {
+		uint64_t conditions; // TL_TCP_CALM: established over IPv4, and none of the conditions below
+		struct {
+			union {
+				uint32_t trouble; // nonzero: at least one loss indication below is set
+				struct {
+					uint8_t n_sacked;
+					uint8_t backoff; // doublings of the RTO
+					bool in_recovery : 1;
+					bool post_loss : 1; // bytes in flight at the last loss are not all acknowledged
+					bool probing : 1;   // tail probe up to probe_end is unanswered
+				};
+			};
+			union {
+				uint16_t unusual; // nonzero: a condition below that needs more than the fast paths do
+				struct {
+					bool fin_queued : 1; // the application closed
+					bool persisting : 1; // zero window, persist timer runs
+					bool dsack_due : 1;  // dsack waits for the next ACK
+					uint8_t ooo_count;
+				};
+			};
+			uint8_t state;
+			bool ack_now : 1; // ACK due at the end of this segment
+			bool is_ip6 : 1;
+		};
+	};
 	uint32_t arp_generation; // generation that ready.frame was built in
 	uint32_t snd_una, snd_nxt, snd_max, snd_end;
 	uint32_t snd_wnd, cwnd;
 	uint32_t rcv_nxt;
-	uint32_t rcv_adv;   // right edge of the advertised window: never moves left
-	uint32_t rcv_acked; // latest acknowledgment number sent
-	uint16_t mss;	    // largest segment we send; estimate for the peer's
-	uint8_t state;
-	bool ack_now;	       // ACK due at the end of this segment
+	uint32_t rcv_adv;      // right edge of the advertised window: never moves left
+	uint32_t rcv_acked;    // latest acknowledgment number sent
+	uint16_t mss;	       // largest segment we send; estimate for the peer's
 	bool stamped;	       // timestamps in our segments: in our SYN, then only if the peer's SYN had them
 	uint32_t stamp_offset; // offset of our timestamp clock
 	uint32_t stamp_recent; // TS.Recent, the timestamp to echo
@@ -124,6 +150,7 @@ struct tl_tcp {
 	uint32_t ring_mask;
 	uint32_t send_limit;	// opts.send_buffer_bytes
 	uint32_t recv_window;	// opts.recv_window_bytes
+	uint32_t window_half;	// half of the largest window that we advertise
 	uint32_t limited_bytes; // extra allowance above cwnd: bytes that have left the network (RFC 3042, 6675)
 	uint8_t snd_scale, rcv_scale;
 	bool follows_room;  // opts.window_follows_room
@@ -133,25 +160,6 @@ struct tl_tcp {
 	uint8_t keepalives; // unanswered probes
 	uint8_t dup_acks;
 	uint8_t sent_first, n_sent;
-	union {
-		uint32_t unusual; // nonzero: at least one condition below that needs more than the fast paths do
-		struct {
-			bool fin_queued; // the application closed
-			bool persisting; // zero window, persist timer runs
-			bool dsack_due;	 // dsack waits for the next ACK
-			uint8_t ooo_count;
-		};
-	};
-	union {
-		uint64_t trouble; // nonzero: at least one loss indication below is set
-		struct {
-			uint8_t n_sacked;
-			uint8_t backoff; // doublings of the RTO
-			bool in_recovery;
-			bool post_loss; // bytes in flight at the last loss are not all acknowledged
-			bool probing;	// tail probe up to probe_end is unanswered
-		};
-	};
 	const struct tl_tcp_ops *ops;
 	void *ctx;
 	uint64_t last_rx_ns, last_tx_ns;
@@ -203,6 +211,10 @@ struct tl_tcp {
 	struct tl_tcp_held *ooo;      // segments by sequence number; NULL: none held
 } TL_CACHE_ALIGNED;
 
+#define TL_TCP_CALM ((uint64_t)TL_TCPS_ESTABLISHED << 48)
+_Static_assert(offsetof(struct tl_tcp, state) == offsetof(struct tl_tcp, conditions) + 6, "place of the state");
+_Static_assert(offsetof(struct tl_tcp, unusual) == offsetof(struct tl_tcp, conditions) + 4, "one word");
+
 // ---- sequence arithmetic (RFC 9293, section 3.4)
 
 static inline bool tl_seq_lt(uint32_t a, uint32_t b)
@@ -218,6 +230,15 @@ static inline bool tl_seq_le(uint32_t a, uint32_t b)
 static inline uint32_t tl_min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
+}
+
+// ---- the largest window
+
+// Set recv_window, after send_limit.
+static inline void tl_tcp_set_recv_window(struct tl_tcp *c, uint32_t bytes)
+{
+	c->recv_window = bytes;
+	c->window_half = (c->follows_room ? tl_min_u32(bytes, c->send_limit) : bytes) / 2;
 }
 
 // ---- predicates

@@ -52,7 +52,7 @@ static void forgo_options(struct tl_tcp *c)
 	c->sack = false;
 	c->offer_scale = false;
 	c->rcv_scale = 0;
-	c->recv_window = tl_min_u32(c->recv_window, UINT16_MAX);
+	tl_tcp_set_recv_window(c, tl_min_u32(c->recv_window, UINT16_MAX));
 }
 
 static void mark_stamp(struct tl_tcp *c)
@@ -111,7 +111,7 @@ void tl_tcp_cookie_open(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 		forgo_options(c);
 	if (!c->offer_scale) {
 		c->rcv_scale = 0;
-		c->recv_window = tl_min_u32(c->recv_window, UINT16_MAX);
+		tl_tcp_set_recv_window(c, tl_min_u32(c->recv_window, UINT16_MAX));
 	}
 	c->rcv_nxt = seg->seq;
 	c->rcv_acked = seg->seq;

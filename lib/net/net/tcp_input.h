@@ -14,7 +14,7 @@
 // ---- tcp_predict_dp.c
 
 // HOT. Process a segment of an established connection without losses that carries the next data, or acknowledges new
-// data, and nothing unusual (RFC 7323, section 5.6). False: nothing was done, but its timestamps may have been read.
+// data, and nothing unusual (RFC 7323, section 5.6). False: nothing was done.
 bool tl_tcp_predicted(struct tl_tcp *c, struct tl_tcp_seg *seg);
 
 // ---- tcp_input_dp.c
@@ -23,6 +23,10 @@ bool tl_tcp_predicted(struct tl_tcp *c, struct tl_tcp_seg *seg);
 void tl_tcp_answer(struct tl_tcp *c, bool made_room);
 
 // ---- steps
+//
+// calm, a constant at each call: snd_nxt, snd_max and snd_end are equal, no field of c->trouble and c->unusual is set.
+// What then has no effect is left out: the ACK of new data ends within snd_una..snd_nxt (so snd_nxt stays, and the
+// bytes were in the ring), nothing is SACKed, and no FIN is unsent.
 
 #define TL_TCP_STEP static inline __attribute__((always_inline)) // into the path of each kind of segment
 
@@ -44,21 +48,6 @@ TL_TCP_STEP void tl_tcp_seg_read(
 	};
 }
 
-// Read timestamps that are the only option, in their usual form (RFC 7323, appendix A). False: they are not.
-TL_TCP_STEP bool tl_tcp_read_usual_stamp(struct tl_tcp_seg *seg)
-{
-	const struct tl_tcp_stamp_option *option = (const struct tl_tcp_stamp_option *)(seg->hdr + 1);
-
-	if (TL_UNLIKELY(seg->hdr->data_off != (TL_TCP_LEN + TL_TCP_STAMP_LEN) << 2 ||
-			option->word_be != tl_be32(TL_TCP_STAMP_WORD)))
-		return false;
-	seg->stamped = true;
-	seg->stamp = tl_be32(option->stamp_be);
-	seg->echo = tl_be32(option->echo_be);
-	seg->more_options = false;
-	return true;
-}
-
 // Store the timestamp of the earliest segment not yet acknowledged, so that the RTT includes delayed ACKs (RFC
 // 7323, section 4.3). seq is the segment's first sequence number before trimming.
 TL_TCP_STEP void tl_tcp_remember_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg, uint32_t seq)
@@ -67,16 +56,16 @@ TL_TCP_STEP void tl_tcp_remember_stamp(struct tl_tcp *c, const struct tl_tcp_seg
 		tl_tcp_stamp_take(c, seg->stamp);
 }
 
-TL_TCP_STEP void tl_tcp_take_window(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+TL_TCP_STEP void tl_tcp_take_window(struct tl_tcp *c, uint32_t window, uint32_t seq)
 {
-	c->snd_wnd = seg->window;
-	c->snd_wl1 = seg->seq;
+	c->snd_wnd = window;
+	c->snd_wl1 = seq;
 	if (c->max_snd_wnd < c->snd_wnd)
 		c->max_snd_wnd = c->snd_wnd;
 }
 
 // Stop the retransmission timer when all is acknowledged, else restart it (RFC 6298, sections 5.2 and 5.3).
-TL_TCP_STEP void tl_tcp_restart_timers(struct tl_tcp *c, bool retransmit_anew)
+TL_TCP_STEP void tl_tcp_restart_timers(struct tl_tcp *c, bool retransmit_anew, bool calm)
 {
 	bool in_flight = c->snd_nxt != c->snd_una;
 
@@ -84,10 +73,11 @@ TL_TCP_STEP void tl_tcp_restart_timers(struct tl_tcp *c, bool retransmit_anew)
 		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
 	else if (retransmit_anew)
 		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_loss_timeout_ns(c));
-	if (in_flight || tl_tcp_unsent(c)) {
+	if (in_flight || (!calm && tl_tcp_unsent(c))) {
 		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
 	} else {
-		c->persisting = false;
+		if (!calm)
+			c->persisting = false;
 		tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
 		if (!c->own_buffer)
 			tl_tcp_flight_give(c);
@@ -103,19 +93,19 @@ TL_TCP_STEP void tl_tcp_sample_rtt(struct tl_tcp *c, const struct tl_tcp_seg *se
 	if (TL_LIKELY(!first->again))
 		tl_tcp_rtt_sample(c, tl_tcp_since_ns(c, first->at_ns));
 	else if (c->stamped)
-		tl_tcp_stamp_sample(c, seg);
+		tl_tcp_stamp_sample(c, seg->echo);
 }
 
 // Remove acknowledged runs. Without a loss indication the last one updates RACK directly.
-TL_TCP_STEP void tl_tcp_sent_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+TL_TCP_STEP void tl_tcp_sent_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool calm)
 {
 	uint32_t begin = c->snd_una;
 
 	while (c->n_sent > 0 && tl_seq_lt(begin, seg->ack)) {
 		const struct tl_tcp_sent *run = &c->sent[c->sent_first];
 		uint32_t to = tl_seq_lt(seg->ack, run->to) ? seg->ack : run->to;
-		if (TL_UNLIKELY(run->again || c->trouble != 0)) {
-			tl_tcp_rack_acked(c, run, (struct tl_tcp_range){begin, to}, seg);
+		if (TL_UNLIKELY(run->again || (!calm && c->trouble != 0))) {
+			tl_tcp_rack_acked(c, run, (struct tl_tcp_range){begin, to}, seg->echo);
 		} else {
 			c->rack.at_ns = run->at_ns;
 			c->rack.to = to;
@@ -130,20 +120,26 @@ TL_TCP_STEP void tl_tcp_sent_acked(struct tl_tcp *c, const struct tl_tcp_seg *se
 	}
 }
 
-TL_TCP_STEP void tl_tcp_ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
+// Forget the claim of a smaller path MTU once a full segment has arrived.
+TL_TCP_STEP void tl_tcp_mss_proven(struct tl_tcp *c, uint32_t acked)
 {
-	uint32_t acked = seg->ack - c->snd_una;
-
-	seg->made_room = tl_tcp_queued(c) != 0;
-	c->snd_una = seg->ack;
-	if (tl_seq_lt(c->snd_nxt, c->snd_una))
-		c->snd_nxt = c->snd_una;
-	if (TL_UNLIKELY(c->n_sacked > 0))
-		tl_tcp_sack_advance(c);
 	if (acked >= c->mss) {
 		c->mss_proven = true;
 		c->claimed_mss = 0;
 	}
+}
+
+TL_TCP_STEP void tl_tcp_ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg, bool calm)
+{
+	uint32_t acked = seg->ack - c->snd_una;
+
+	seg->made_room = calm || tl_tcp_queued(c) != 0;
+	c->snd_una = seg->ack;
+	if (!calm && tl_seq_lt(c->snd_nxt, c->snd_una))
+		c->snd_nxt = c->snd_una;
+	if (!calm && TL_UNLIKELY(c->n_sacked > 0))
+		tl_tcp_sack_advance(c);
+	tl_tcp_mss_proven(c, acked);
 	bool anew = tl_tcp_cc_acked(c, acked);
-	tl_tcp_restart_timers(c, anew);
+	tl_tcp_restart_timers(c, anew, calm);
 }

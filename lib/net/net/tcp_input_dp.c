@@ -50,7 +50,7 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	tl_tcp_opening_end(c);
 	tl_tcp_keep_hop(c);
 	c->soft_error = false;
-	tl_tcp_take_window(c, seg);
+	tl_tcp_take_window(c, seg->window, seg->seq);
 	tl_tcp_cc_start(c);
 	tl_tcp_keepalive_start(c);
 	tl_tcp_ready_options(c);
@@ -64,9 +64,24 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 
 // ---- timestamps (RFC 7323, section 5.3)
 
+// Read timestamps that are the only option, in their usual form (RFC 7323, appendix A). False: they are not.
+static inline bool read_usual_stamp(struct tl_tcp_seg *seg)
+{
+	const struct tl_tcp_stamp_option *option = (const struct tl_tcp_stamp_option *)(seg->hdr + 1);
+
+	if (TL_UNLIKELY(seg->hdr->data_off != (TL_TCP_LEN + TL_TCP_STAMP_LEN) << 2 ||
+			option->word_be != tl_be32(TL_TCP_STAMP_WORD)))
+		return false;
+	seg->stamped = true;
+	seg->stamp = tl_be32(option->stamp_be);
+	seg->echo = tl_be32(option->echo_be);
+	seg->more_options = false;
+	return true;
+}
+
 static void read_stamp(struct tl_tcp_seg *seg)
 {
-	if (TL_UNLIKELY(!tl_tcp_read_usual_stamp(seg)) && seg->more_options)
+	if (TL_UNLIKELY(!read_usual_stamp(seg)) && seg->more_options)
 		tl_tcp_stamp_find(seg);
 }
 
@@ -340,7 +355,7 @@ static void probe_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool adv
 static void update_window(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool advances)
 {
 	if (advances || (seg->ack == c->snd_una && tl_seq_le(c->snd_wl1, seg->seq)))
-		tl_tcp_take_window(c, seg);
+		tl_tcp_take_window(c, seg->window, seg->seq);
 	if (c->persisting) // the peer may keep its window at zero as long as it answers (RFC 9293, section 3.8.6.1)
 		tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
 }
@@ -386,11 +401,11 @@ static bool input_ack(struct tl_tcp *c, struct tl_tcp_seg *seg, uint32_t seq)
 	bool advances = tl_seq_lt(c->snd_una, seg->ack);
 	if (advances) {
 		tl_tcp_sample_rtt(c, seg);
-		tl_tcp_sent_acked(c, seg);
+		tl_tcp_sent_acked(c, seg, false);
 	}
 	bool sack_news = TL_UNLIKELY(seg->more_options) && tl_tcp_sack_input(c, seg);
 	if (advances) {
-		tl_tcp_ack_advances(c, seg);
+		tl_tcp_ack_advances(c, seg, false);
 	} else if (sack_news || is_dup_ack(c, seg)) {
 		tl_count(&c->net->stats.tcp_dup_acks_rx, 1);
 		if (!c->sack)
@@ -601,7 +616,7 @@ static void input_known(struct tl_tcp *c, struct tl_tcp_seg *seg)
 void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	struct tl_tcp_table *table = net->tcp;
-	struct tl_tcp *c = tl_tcp_find(table, tl_tcp_key(pkt->src_be, pkt->src_port_be, pkt->dst_port_be));
+	struct tl_tcp *c = tl_tcp_find(table, tl_tcp_key_of(pkt));
 	struct tl_tcp_seg seg;
 
 	tl_tcp_settle(net);

@@ -5,7 +5,11 @@
 // see tl_ip6_book.h.
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include <tl_wire.h>
 
 struct tl_tcp_key {
 	uint32_t peer_be;
@@ -21,21 +25,44 @@ static inline struct tl_tcp_key tl_tcp_key(uint32_t peer_be, uint16_t peer_port_
 	return (struct tl_tcp_key){.peer_be = peer_be, .peer_port_be = peer_port_be, .own_port_be = own_port_be};
 }
 
-static inline uint32_t tl_tcp_key_ports(struct tl_tcp_key key)
+// HOT. Key of a received segment: its address and ports are in the order of the key, so one load reads them.
+static inline struct tl_tcp_key tl_tcp_key_of(const struct tl_pkt *pkt)
 {
-	return (uint32_t)key.peer_port_be << 16 | key.own_port_be;
+	struct tl_tcp_key key;
+	_Static_assert(offsetof(struct tl_pkt, src_port_be) == offsetof(struct tl_pkt, src_be) + 4, "order of the key");
+	_Static_assert(offsetof(struct tl_pkt, dst_port_be) == offsetof(struct tl_pkt, src_be) + 6, "order of the key");
+
+	memcpy(&key, &pkt->src_be, sizeof(key));
+	return key;
+}
+
+// The key in memory order, to compare and to hash.
+static inline uint64_t tl_tcp_key_bits(struct tl_tcp_key key)
+{
+	uint64_t bits;
+	_Static_assert(sizeof(bits) == sizeof(key), "no padding");
+
+	memcpy(&bits, &key, sizeof(bits));
+	return bits;
 }
 
 static inline bool tl_tcp_key_equal(struct tl_tcp_key a, struct tl_tcp_key b)
 {
-	return a.peer_be == b.peer_be && tl_tcp_key_ports(a) == tl_tcp_key_ports(b);
+	return tl_tcp_key_bits(a) == tl_tcp_key_bits(b);
 }
 
 // HOT. Pair-multiply-shift (Thorup, "High Speed Hashing for Integers and Strings", 2015): strongly universal, so keys
 // chosen without the seeds collide as rarely as random ones. One multiplication per two words.
 static inline uint32_t tl_tcp_key_hash(const uint64_t seed[TL_TCP_KEY_SEEDS], struct tl_tcp_key key)
 {
-	return (uint32_t)(((seed[0] + tl_tcp_key_ports(key)) * (seed[1] + key.peer_be) + seed[2]) >> 32);
+	uint64_t bits = tl_tcp_key_bits(key);
+
+	return (uint32_t)(((seed[0] + (bits >> 32)) * (seed[1] + (uint32_t)bits) + seed[2]) >> 32);
+}
+
+static inline uint32_t tl_tcp_key_ports(struct tl_tcp_key key)
+{
+	return (uint32_t)key.peer_port_be << 16 | key.own_port_be;
 }
 
 // The key as one word, for tl_tcp_hash().

@@ -83,9 +83,8 @@ static inline void tl_tcp_sent_note(struct tl_tcp *c, uint32_t from, uint32_t to
 	}
 }
 
-// Account for the acknowledgment of a part of a run by seg.
-void tl_tcp_rack_acked(
-	struct tl_tcp *c, const struct tl_tcp_sent *run, struct tl_tcp_range part, const struct tl_tcp_seg *seg);
+// Account for the acknowledgment of a part of a run, by a segment that echoes that timestamp.
+void tl_tcp_rack_acked(struct tl_tcp *c, const struct tl_tcp_sent *run, struct tl_tcp_range part, uint32_t echo);
 // Account for a new SACK block of seg, after its cumulative ACK.
 void tl_tcp_rack_sacked(struct tl_tcp *c, const struct tl_tcp_range *block, const struct tl_tcp_seg *seg);
 // Widen the reordering window after a D-SACK.

@@ -159,6 +159,6 @@ void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn)
 	if (!options.has_scale) { // RFC 7323, section 2.2: only if both offer it
 		c->offer_scale = false;
 		c->rcv_scale = 0;
-		c->recv_window = tl_min_u32(c->recv_window, UINT16_MAX);
+		tl_tcp_set_recv_window(c, tl_min_u32(c->recv_window, UINT16_MAX));
 	}
 }

@@ -109,15 +109,10 @@ static inline uint32_t tl_tcp_window_wanted(const struct tl_tcp *c)
 	return c->follows_room ? tl_min_u32(c->recv_window, tl_tcp_ring_room(c)) : c->recv_window;
 }
 
-static inline uint32_t tl_tcp_window_largest(const struct tl_tcp *c)
-{
-	return c->follows_room ? tl_min_u32(c->recv_window, c->send_limit) : c->recv_window;
-}
-
 // Smallest move of the right edge: silly window avoidance of the receiver (RFC 9293, section 3.8.6.2.2).
 static inline uint32_t tl_tcp_window_step(const struct tl_tcp *c)
 {
-	return tl_min_u32(c->mss, tl_tcp_window_largest(c) / 2);
+	return tl_min_u32(c->mss, c->window_half);
 }
 
 // HOT. True if the window reopened far enough for an update (RFC 9293, section 3.8.6.2.2).
@@ -125,6 +120,6 @@ static inline bool tl_tcp_window_reopened(const struct tl_tcp *c)
 {
 	uint32_t held = c->rcv_adv - c->rcv_nxt;
 
-	return held < tl_tcp_window_largest(c) / 2 && tl_tcp_window_wanted(c) >= held + tl_tcp_window_step(c) &&
+	return held < c->window_half && tl_tcp_window_wanted(c) >= held + tl_tcp_window_step(c) &&
 	       tl_tcp_may_receive(c);
 }

@@ -2,34 +2,46 @@
 // Header prediction (RFC 7323, section 5.6): a received segment that is the expected one takes the steps of the state
 // machine that concern it, and no others. The outcome is that of tcp_input_dp.c.
 
+#include <string.h>
+
+#include <rte_mbuf.h>
+
 #include "tcp_input.h"
 #include "tcp_lend.h"
 #include "tcp_output.h"
 #include "tcp_seg.h"
 #include "tcp_table.h"
 
+#define ANY_FAMILY ((uint64_t)1 << 57) // place of is_ip6 in c->conditions; 0: IPv4 alone
+
 // True if no check of the connection's state depends on the segment: nothing is lost, held, queued or due.
-static inline bool is_calm(const struct tl_tcp *c)
+static inline bool is_calm(const struct tl_tcp *c, uint64_t family)
 {
-	return c->state == TL_TCPS_ESTABLISHED && c->snd_nxt == c->snd_end && c->snd_nxt == c->snd_max &&
-	       c->trouble == 0 && c->unusual == 0;
+	return (c->conditions & ~family) == TL_TCP_CALM && c->snd_nxt == c->snd_end && c->snd_nxt == c->snd_max;
 }
 
-// True for the next data with an ACK in the window, or an ACK of new data. Both are within the window we advertised.
-static inline bool is_next(const struct tl_tcp *c, const struct tl_tcp_seg *seg)
+// True for flags ACK and perhaps PSH with a header of len bytes, its reserved bits 0.
+static inline bool has_head(const struct tl_tcp_hdr *hdr, uint8_t len)
 {
-	uint32_t acked = seg->ack - c->snd_una;
+	uint16_t head;
+	_Static_assert(offsetof(struct tl_tcp_hdr, flags) == offsetof(struct tl_tcp_hdr, data_off) + 1, "one word");
 
-	return (seg->flags & ~TL_TCP_PSH) == TL_TCP_ACK && seg->seq == c->rcv_nxt &&
-	       seg->len <= c->rcv_adv - c->rcv_nxt && acked <= c->snd_max - c->snd_una && (acked | seg->len) != 0;
+	memcpy(&head, &hdr->data_off, sizeof(head));
+	return (head | TL_TCP_PSH << 8) == ((TL_TCP_PSH | TL_TCP_ACK) << 8 | len << 2);
 }
 
-// True if the options are those of the connection, and no older than the last (PAWS).
-static inline bool is_usual(const struct tl_tcp *c, struct tl_tcp_seg *seg)
+static inline const struct tl_tcp_stamp_option *stamp_of(const struct tl_tcp_hdr *hdr)
+{
+	return (const struct tl_tcp_stamp_option *)(hdr + 1);
+}
+
+// True if flags and options are those of the connection, and the timestamp no older than the last (PAWS).
+static inline bool is_usual(const struct tl_tcp *c, const struct tl_tcp_hdr *hdr)
 {
 	if (!c->stamped)
-		return !seg->more_options;
-	return tl_tcp_read_usual_stamp(seg) && tl_seq_le(c->stamp_recent, seg->stamp);
+		return has_head(hdr, TL_TCP_LEN);
+	return has_head(hdr, TL_TCP_LEN + TL_TCP_STAMP_LEN) && stamp_of(hdr)->word_be == tl_be32(TL_TCP_STAMP_WORD) &&
+	       tl_seq_le(c->stamp_recent, tl_be32(stamp_of(hdr)->stamp_be));
 }
 
 // True if data can be answered.
@@ -38,9 +50,22 @@ static inline bool has_room(const struct tl_tcp *c)
 	return !c->follows_room || tl_tcp_has_flight(c);
 }
 
-TL_TCP_STEP bool is_expected(const struct tl_tcp *c, struct tl_tcp_seg *seg)
+// True for the next data with an ACK in the window, or an ACK of new data while no data waits for ours. Both are within
+// the window we advertised.
+static inline bool is_next(const struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
-	return is_calm(c) && is_next(c, seg) && is_usual(c, seg) && (seg->len == 0 || has_room(c));
+	uint32_t acked = seg->ack - c->snd_una;
+
+	if (seg->seq != c->rcv_nxt || acked > c->snd_max - c->snd_una)
+		return false;
+	if (seg->len == 0)
+		return acked != 0 && c->rcv_nxt == c->rcv_acked;
+	return seg->len <= c->rcv_adv - c->rcv_nxt && has_room(c);
+}
+
+TL_TCP_STEP bool is_expected(const struct tl_tcp *c, const struct tl_tcp_seg *seg, uint64_t family)
+{
+	return is_calm(c, family) && is_usual(c, seg->hdr) && is_next(c, seg);
 }
 
 // ---- steps
@@ -50,16 +75,17 @@ TL_TCP_STEP void take_ack(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	seg->window = (uint32_t)tl_be16(seg->hdr->window_be) << c->snd_scale;
 	c->last_rx_ns = c->net->now_ns;
 	c->keepalives = 0;
-	if (c->stamped)
-		tl_tcp_remember_stamp(c, seg, seg->seq);
+	if (c->stamped && tl_seq_le(seg->seq, c->rcv_acked))
+		tl_tcp_stamp_take(c, tl_be32(stamp_of(seg->hdr)->stamp_be));
+	seg->echo = c->stamped ? tl_be32(stamp_of(seg->hdr)->echo_be) : 0;
 	bool advances = seg->ack != c->snd_una;
 	if (advances) {
 		tl_tcp_sample_rtt(c, seg);
-		tl_tcp_sent_acked(c, seg);
-		tl_tcp_ack_advances(c, seg);
+		tl_tcp_sent_acked(c, seg, true);
+		tl_tcp_ack_advances(c, seg, true);
 	}
 	if (advances || tl_seq_le(c->snd_wl1, seg->seq)) // a segment beyond a gap may have set SND.WL1
-		tl_tcp_take_window(c, seg);
+		tl_tcp_take_window(c, seg->window, seg->seq);
 }
 
 static inline void update_window_of_peer(struct tl_tcp *c, bool made_room)
@@ -108,7 +134,7 @@ TL_TCP_STEP void process(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	take_ack(c, seg);
 	if (seg->len != 0) {
 		take_data(c, seg);
-	} else if (TL_LIKELY(!c->ack_now && c->rcv_nxt == c->rcv_acked && c->ops->room == NULL)) {
+	} else if (TL_LIKELY(c->ops->room == NULL)) {
 		update_window_of_peer(c, seg->made_room);
 		tl_tcp_ready_refresh(c);
 	} else {
@@ -116,28 +142,123 @@ TL_TCP_STEP void process(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	}
 }
 
-// ---- entry points
+// ---- an ACK without data
 
-bool tl_tcp_predicted(struct tl_tcp *c, struct tl_tcp_seg *seg)
+// True for the ACK of all that is in flight, if that has one transmission time, on a connection whose cwnd has grown
+// and whose application waits for no room: no timer is set, and nothing is sent.
+static inline bool is_plain_ack(const struct tl_tcp *c, const struct tl_tcp_hdr *hdr)
 {
-	if (!is_expected(c, seg))
+	uint32_t acked = c->snd_max - c->snd_una;
+
+	return is_calm(c, 0) && hdr->ack_be == tl_be32(c->snd_max) && hdr->seq_be == tl_be32(c->rcv_nxt) &&
+	       c->rcv_nxt == c->rcv_acked && acked != 0 && acked <= 2u * c->mss && c->n_sent == 1 &&
+	       !c->sent[c->sent_first].again && c->srtt_ns != 0 && tl_tcp_cc_is_grown(c) && c->ops->room == NULL;
+}
+
+// Add the header of len bytes, a constant.
+TL_TCP_STEP uint64_t add_header(uint64_t sum, const struct tl_tcp_hdr *hdr, uint32_t len)
+{
+	const uint8_t *at = (const uint8_t *)hdr;
+	uint64_t word = 0;
+
+#pragma GCC unroll 4
+	for (uint32_t left = len; left >= sizeof(word); left -= sizeof(word), at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		sum = tl_cksum_add64(sum, word);
+	}
+	if (len % sizeof(word) == 0)
+		return sum;
+	word = 0;
+	memcpy(&word, at, len % sizeof(word));
+	return tl_cksum_add64(sum, word);
+}
+
+// True if the checksum of a segment without data is right. The length of its header is a constant.
+static inline bool is_sum_right(
+	const struct tl_tcp *c, const struct rte_mbuf *m, const struct tl_tcp_hdr *hdr, const struct tl_pkt *pkt)
+{
+	uint64_t sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(TL_IPPROTO_TCP);
+
+	if ((m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) != 0)
 		return false;
-	process(c, seg);
+	if (c->stamped)
+		sum = add_header(sum + tl_be16(TL_TCP_LEN + TL_TCP_STAMP_LEN), hdr, TL_TCP_LEN + TL_TCP_STAMP_LEN);
+	else
+		sum = add_header(sum + tl_be16(TL_TCP_LEN), hdr, TL_TCP_LEN);
+	return tl_cksum_fold(sum) == 0;
+}
+
+// Take the steps of process() for such an ACK. The only run ends at snd_max, and so with the ACK.
+static __attribute__((noinline)) bool take_plain_ack(struct tl_net *net, struct tl_tcp *c, const struct tl_tcp_hdr *hdr)
+{
+	uint64_t now_ns = net->now_ns, at_ns = c->sent[c->sent_first].at_ns;
+	uint64_t rtt_ns = now_ns > at_ns ? now_ns - at_ns : 0;
+	uint32_t ack = c->snd_max;
+
+	tl_count(&net->stats.rx_tcp_pkts, 1);
+	c->rack.at_ns = at_ns;
+	c->rack.to = ack;
+	c->rack.highest = ack;
+	c->rack.rtt_ns = rtt_ns;
+	tl_tcp_rtt_smooth(c, rtt_ns, 0);
+	c->last_rx_ns = now_ns;
+	c->keepalives = 0;
+	c->dup_acks = 0;
+	c->limited_bytes = 0;
+	if (c->stamped)
+		tl_tcp_stamp_take(c, tl_be32(stamp_of(hdr)->stamp_be));
+	c->sent_first = (c->sent_first + 1) & (TL_TCP_SENT_MAX - 1);
+	c->n_sent = 0;
+	tl_tcp_mss_proven(c, ack - c->snd_una);
+	c->snd_una = ack;
+	tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
+	tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
+	if (!c->own_buffer)
+		tl_tcp_flight_give(c);
+	tl_tcp_take_window(c, (uint32_t)tl_be16(hdr->window_be) << c->snd_scale, c->rcv_nxt);
+	update_window_of_peer(c, true);
+	tl_tcp_ready_refresh(c);
 	return true;
 }
 
-bool tl_tcp_take_expected(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+// ---- entry points
+
+bool tl_tcp_predicted(struct tl_tcp *c, struct tl_tcp_seg *read)
 {
-	struct tl_tcp *c = tl_tcp_find(net->tcp, tl_tcp_key(pkt->src_be, pkt->src_port_be, pkt->dst_port_be));
+	struct tl_tcp_seg seg = *read; // in registers
+
+	if (!is_expected(c, &seg, ANY_FAMILY))
+		return false;
+	process(c, &seg);
+	read->made_room = seg.made_room;
+	return true;
+}
+
+static __attribute__((noinline)) bool take_any(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, struct tl_tcp *c)
+{
 	struct tl_tcp_seg seg;
 
-	if (TL_UNLIKELY(c == NULL || tl_ip_is6(pkt->src_be))) // a forged source may equal the number of an IPv6 peer
-		return false;
 	tl_tcp_settle(net);
 	tl_tcp_seg_read(&seg, m, frame, pkt);
-	if (!is_expected(c, &seg) || !tl_net_sum_ok(net, m, frame, pkt, TL_IPPROTO_TCP, pkt->payload_off - pkt->l4_off))
+	if (!is_expected(c, &seg, 0) ||
+		!tl_net_sum_ok(net, m, frame, pkt, TL_IPPROTO_TCP, pkt->payload_off - pkt->l4_off))
 		return false;
 	tl_count(&net->stats.rx_tcp_pkts, 1);
 	process(c, &seg);
 	return true;
+}
+
+// A source that equals the number of an IPv6 peer is forged: its connection is not calm here.
+bool tl_tcp_take_expected(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
+	struct tl_tcp *c = tl_tcp_find(net->tcp, tl_tcp_key_of(pkt));
+
+	if (TL_UNLIKELY(c == NULL))
+		return false;
+	if (pkt->payload_len == 0 && net->n_notes == 0 && is_plain_ack(c, hdr) && is_usual(c, hdr) &&
+		is_sum_right(c, m, hdr, pkt))
+		return take_plain_ack(net, c, hdr);
+	return take_any(net, m, frame, pkt, c);
 }

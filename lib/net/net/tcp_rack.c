@@ -94,21 +94,21 @@ static bool sent_after(uint64_t at_ns, uint32_t to, uint64_t than_ns, uint32_t t
 }
 
 // True if the ACK answers the original transmission, not the retransmission (step 2).
-static bool is_of_original(const struct tl_tcp *c, const struct tl_tcp_sent *run, const struct tl_tcp_seg *seg)
+static bool is_of_original(const struct tl_tcp *c, const struct tl_tcp_sent *run, uint32_t echo)
 {
 	uint32_t sent_stamp = (uint32_t)(run->at_ns >> TL_TCP_STAMP_SHIFT) + c->stamp_offset;
 
 	if (!run->again)
 		return false;
 	return tl_tcp_since_ns(c, run->at_ns) + AHEAD_NS < c->rack.min_rtt_ns ||
-	       (c->stamped && tl_seq_lt(seg->echo, sent_stamp));
+	       (c->stamped && tl_seq_lt(echo, sent_stamp));
 }
 
-static void delivered(struct tl_tcp *c, const struct tl_tcp_sent *run, uint32_t to, const struct tl_tcp_seg *seg)
+static void delivered(struct tl_tcp *c, const struct tl_tcp_sent *run, uint32_t to, uint32_t echo)
 {
 	struct tl_tcp_rack *rack = &c->rack;
 
-	if (is_of_original(c, run, seg))
+	if (is_of_original(c, run, echo))
 		return;
 	if (!run->again && tl_seq_lt(to, rack->highest))
 		rack->reordering = true;
@@ -122,17 +122,16 @@ static void delivered(struct tl_tcp *c, const struct tl_tcp_sent *run, uint32_t 
 }
 
 // Account for the part of a run that was not SACKed before.
-void tl_tcp_rack_acked(
-	struct tl_tcp *c, const struct tl_tcp_sent *run, struct tl_tcp_range part, const struct tl_tcp_seg *seg)
+void tl_tcp_rack_acked(struct tl_tcp *c, const struct tl_tcp_sent *run, struct tl_tcp_range part, uint32_t echo)
 {
 	for (unsigned i = 0; i < c->n_sacked && tl_seq_lt(part.from, part.to); i++) {
 		if (tl_seq_lt(part.from, c->sacked[i].from))
-			delivered(c, run, seq_min(c->sacked[i].from, part.to), seg);
+			delivered(c, run, seq_min(c->sacked[i].from, part.to), echo);
 		if (tl_seq_lt(part.from, c->sacked[i].to))
 			part.from = c->sacked[i].to;
 	}
 	if (tl_seq_lt(part.from, part.to))
-		delivered(c, run, part.to, seg);
+		delivered(c, run, part.to, echo);
 }
 
 void tl_tcp_rack_sacked(struct tl_tcp *c, const struct tl_tcp_range *block, const struct tl_tcp_seg *seg)
@@ -142,7 +141,7 @@ void tl_tcp_rack_sacked(struct tl_tcp *c, const struct tl_tcp_range *block, cons
 	for (unsigned i = 0; i < c->n_sent && tl_seq_lt(begin, block->to); i++) {
 		const struct tl_tcp_sent *run = sent_at(c, i);
 		uint32_t from = tl_seq_lt(begin, block->from) ? block->from : begin;
-		tl_tcp_rack_acked(c, run, (struct tl_tcp_range){from, seq_min(run->to, block->to)}, seg);
+		tl_tcp_rack_acked(c, run, (struct tl_tcp_range){from, seq_min(run->to, block->to)}, seg->echo);
 		begin = run->to;
 	}
 }

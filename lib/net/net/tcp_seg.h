@@ -83,4 +83,4 @@ void tl_tcp_stamp_find(struct tl_tcp_seg *seg);
 bool tl_tcp_stamp_aged(const struct tl_tcp *c);
 
 // Take an RTT sample from TSecr, if it is plausible.
-void tl_tcp_stamp_sample(struct tl_tcp *c, const struct tl_tcp_seg *seg);
+void tl_tcp_stamp_sample(struct tl_tcp *c, uint32_t echo);

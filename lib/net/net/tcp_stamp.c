@@ -30,9 +30,9 @@ bool tl_tcp_stamp_aged(const struct tl_tcp *c)
 }
 
 // Ignore echoes from the future or from before the connection. An echo of the current tick may be a tick old.
-void tl_tcp_stamp_sample(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+void tl_tcp_stamp_sample(struct tl_tcp *c, uint32_t echo)
 {
-	uint32_t ticks = tl_tcp_stamp_now(c) - seg->echo;
+	uint32_t ticks = tl_tcp_stamp_now(c) - echo;
 
 	if (ticks <= TL_TCP_RTO_MAX_NS >> TL_TCP_STAMP_SHIFT)
 		tl_tcp_rtt_sample(c, (uint64_t)(ticks > 0 ? ticks : 1) << TL_TCP_STAMP_SHIFT);

@@ -189,8 +189,8 @@ static void take_opts(struct tl_tcp *c, const struct tl_tcp_opts *opts)
 
 	c->send_limit = opts->send_buffer_bytes != 0 ? tl_min_u32(opts->send_buffer_bytes, cfg->send_buffer_bytes)
 						     : cfg->send_buffer_bytes;
-	c->recv_window = tl_min_u32(window, TL_TCP_MAX_WINDOW);
 	c->follows_room = opts->window_follows_room;
+	tl_tcp_set_recv_window(c, tl_min_u32(window, TL_TCP_MAX_WINDOW));
 	c->own_buffer = opts->own_buffer;
 	c->without_cwnd = opts->without_cwnd;
 	c->rcv_scale = scale_for(c->recv_window);
@@ -224,6 +224,7 @@ static void reset_slot(struct tl_tcp *c, struct tl_tcp_key key)
 	*c = (struct tl_tcp){
 		.key = key,
 		.net = c->net,
+		.is_ip6 = tl_ip_is6(key.peer_be),
 		.ring_mask = c->net->cfg.send_buffer_bytes - 1,
 		.arp_generation = c->net->arp_generation - 1,
 		.mss = tl_tcp_link_mss(c->net, key),

@@ -7,7 +7,6 @@
 #include "tcp_wheel.h"
 
 #define BACKOFF_MAX 16
-#define PROBE_MIN_NS (10 * TL_NS_PER_MS) // below this an ACK may still be delayed by the peer
 #define PROBES_PER_USER_TIMEOUT 4
 #define KEEPALIVE_PROBES 5
 #define KEEPALIVE_INTERVAL_MAX_NS (15 * TL_NS_PER_S)
@@ -31,40 +30,15 @@ static unsigned samples_shift(const struct tl_tcp *c)
 	return shift;
 }
 
-// Exponentially weighted moving average with weight 1/2^shift for the new sample; up rounds up.
-static uint64_t ewma(uint64_t old_ns, uint64_t new_ns, unsigned shift, unsigned up)
-{
-	uint64_t rest = (UINT64_C(1) << shift) - 1;
-
-	return (rest * old_ns + new_ns + up * rest) >> shift;
-}
-
-static inline __attribute__((always_inline)) void smooth(struct tl_tcp *c, uint64_t rtt_ns, unsigned shift)
-{
-	uint64_t error_ns = c->srtt_ns > rtt_ns ? c->srtt_ns - rtt_ns : rtt_ns - c->srtt_ns;
-
-	c->rttvar_ns = ewma(c->rttvar_ns, error_ns, 2 + shift, 0);
-	c->srtt_ns = ewma(c->srtt_ns, rtt_ns, 3 + shift, 1);
-}
-
-// Update SRTT and RTO (section 2). Only here the backoff ends: retransmitted data gives no sample (Karn's algorithm).
 void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns)
 {
-	if (rtt_ns == 0)
-		rtt_ns = 1;
 	if (c->srtt_ns == 0) {
-		c->srtt_ns = rtt_ns;
-		c->rttvar_ns = rtt_ns / 2;
+		c->srtt_ns = tl_max_u64(rtt_ns, 1);
+		c->rttvar_ns = c->srtt_ns / 2;
+		tl_tcp_rtt_use(c, c->srtt_ns);
 	} else {
-		if (TL_LIKELY(c->snd_max - c->snd_una <= 2u * c->mss))
-			smooth(c, rtt_ns, 0); // by constants
-		else
-			smooth(c, rtt_ns, samples_shift(c));
+		tl_tcp_rtt_smooth(c, rtt_ns, samples_shift(c));
 	}
-	c->rack.min_rtt_ns = tl_min_u64(c->rack.min_rtt_ns, rtt_ns);
-	uint64_t margin_ns = tl_max_u64(4 * c->rttvar_ns, UINT64_C(1) << TL_TCP_TICK_SHIFT);
-	c->rto_ns = tl_min_u64(tl_max_u64(c->srtt_ns + margin_ns, c->rto_min_ns), TL_TCP_RTO_MAX_NS);
-	c->pto_ns = c->sack ? tl_min_u64(tl_max_u64(2 * c->srtt_ns, PROBE_MIN_NS), c->rto_ns) : c->rto_ns;
 	c->backoff = 0;
 }
 

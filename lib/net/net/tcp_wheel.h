@@ -43,8 +43,41 @@ void tl_tcp_timers_stop(struct tl_tcp *c);
 // Run the expired timers of c and insert it for the next.
 void tl_tcp_wake(struct tl_tcp *c);
 void tl_tcp_keepalive_start(struct tl_tcp *c);
+// HOT. Update SRTT and RTO (RFC 6298, section 2). Only here the backoff ends: retransmitted data gives no sample
+// (Karn's algorithm).
 void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns);
 uint64_t tl_tcp_rto_ns(const struct tl_tcp *c); // with backoff
+
+#define TL_TCP_PROBE_MIN_NS (10 * TL_NS_PER_MS) // below this an ACK may still be delayed by the peer
+
+// RTO and probe timeout for the SRTT, after a sample.
+static inline void tl_tcp_rtt_use(struct tl_tcp *c, uint64_t rtt_ns)
+{
+	uint64_t margin_ns = tl_max_u64(4 * c->rttvar_ns, UINT64_C(1) << TL_TCP_TICK_SHIFT);
+
+	c->rack.min_rtt_ns = tl_min_u64(c->rack.min_rtt_ns, rtt_ns);
+	c->rto_ns = tl_min_u64(tl_max_u64(c->srtt_ns + margin_ns, c->rto_min_ns), TL_TCP_RTO_MAX_NS);
+	c->pto_ns = c->sack ? tl_min_u64(tl_max_u64(2 * c->srtt_ns, TL_TCP_PROBE_MIN_NS), c->rto_ns) : c->rto_ns;
+}
+
+// Exponentially weighted moving average with weight 1/2^shift for the new sample; up rounds up.
+static inline uint64_t tl_tcp_ewma(uint64_t old_ns, uint64_t new_ns, unsigned shift, unsigned up)
+{
+	uint64_t rest = (UINT64_C(1) << shift) - 1;
+
+	return (rest * old_ns + new_ns + up * rest) >> shift;
+}
+
+// HOT. Update SRTT and RTO by a sample that is not the first, with 1/2^shift of its weight.
+static inline __attribute__((always_inline)) void tl_tcp_rtt_smooth(struct tl_tcp *c, uint64_t rtt_ns, unsigned shift)
+{
+	rtt_ns = tl_max_u64(rtt_ns, 1);
+	uint64_t error_ns = c->srtt_ns > rtt_ns ? c->srtt_ns - rtt_ns : rtt_ns - c->srtt_ns;
+
+	c->rttvar_ns = tl_tcp_ewma(c->rttvar_ns, error_ns, 2 + shift, 0);
+	c->srtt_ns = tl_tcp_ewma(c->srtt_ns, rtt_ns, 3 + shift, 1);
+	tl_tcp_rtt_use(c, rtt_ns);
+}
 
 // HOT. Retransmission or probe timeout: RTO on loss, else PTO (RFC 8985, section 7.2).
 static inline uint64_t tl_tcp_loss_timeout_ns(const struct tl_tcp *c)

@@ -154,12 +154,12 @@ struct tl_pkt {
 	uint16_t l3_off;
 	uint16_t l4_off;
 	uint16_t payload_off; // UDP, TCP, ICMP, IGMP payload after the L4 header (IGMP: == l4_off)
-	uint16_t payload_len; // from the IP length (UDP: its own), without Ethernet padding
-	uint16_t vlan_tci;    // TCI of the outermost tag, host order; 0 if untagged
+	uint32_t src_be;      // IPv4 source; ARP: sender. IPv6: 0, see tl_wire_ip6()
 	uint16_t src_port_be; // UDP, TCP
 	uint16_t dst_port_be;
-	uint32_t src_be; // IPv4 source and destination; ARP: sender and target. IPv6: 0, see tl_wire_ip6()
-	uint32_t dst_be;
+	uint32_t dst_be;      // IPv4 destination; ARP: target
+	uint16_t payload_len; // from the IP length (UDP: its own), without Ethernet padding
+	uint16_t vlan_tci;    // TCI of the outermost tag, host order; 0 if untagged
 	uint8_t tcp_flags;
 	uint8_t ip6_kind; // for TL_PKT_IP6: OTHER, ICMP (ICMPv6), UDP, TCP, FRAG or BAD; offsets as in IPv4
 	bool ip6_alert;	  // Router Alert in a hop-by-hop header (RFC 2711)
@@ -240,6 +240,22 @@ static inline uint64_t tl_cksum_add_few(uint64_t sum, const uint8_t *data, uint3
 	}
 	uint8_t one = (len & 1) != 0 ? *data : 0; // padded with a zero
 	return tl_cksum_add64(sum, (uint64_t)four + two + one);
+}
+
+// HOT. The same for at least 8 bytes. The last few are the upper bytes of the last word.
+static inline uint64_t tl_cksum_add_some(uint64_t sum, const uint8_t *data, uint32_t len)
+{
+	const uint8_t *last = data + len - 8;
+	uint64_t word;
+
+	for (; data <= last; data += 8) {
+		memcpy(&word, data, 8);
+		sum = tl_cksum_add64(sum, word);
+	}
+	if ((len & 7) == 0)
+		return sum;
+	memcpy(&word, last, 8);
+	return tl_cksum_add64(sum, word >> (-len & 7) * 8);
 }
 
 // HOT. Fold and complement such a sum, as tl_cksum_finish() does. A word added to its rotation by half has the sum of
