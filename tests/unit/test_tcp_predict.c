@@ -14,7 +14,7 @@
 enum reply { ECHO_HELD, ECHO, NONE, ROOM, REPLIES };
 
 struct plan {
-	bool stamped, follows_room;
+	bool stamped, follows_room, without_cwnd;
 	enum reply reply;
 	uint32_t seed;
 };
@@ -33,6 +33,7 @@ struct script {
 	struct plan plan;
 	struct host *h;
 	struct app app;
+	struct tl_tcp_ops ops;
 	uint64_t rng;
 	uint8_t flag;	   // in each segment: 0 or ECE
 	uint32_t held_seq; // next segment beyond a gap
@@ -141,7 +142,10 @@ static struct rte_mbuf *draw_segment(struct script *s, uint32_t *seq)
 		s->h->stamp += draw(s, 2);
 	if (draw(s, 8) == 0)
 		s->h->window = draw(s, 4) == 0 ? draw(s, 3000) : WINDOW - draw(s, 2000);
-	return stamped_segment(s, from, draw_ack(s), len, stamp);
+	struct rte_mbuf *m = stamped_segment(s, from, draw_ack(s), len, stamp);
+	if (kind == 3) // corrupt
+		*rte_pktmbuf_mtod_offset(m, uint8_t *, m->data_len - 1) ^= 1;
+	return m;
 }
 
 static void give_burst(struct script *s)
@@ -206,6 +210,7 @@ static void open_script(struct script *s)
 	struct tl_tcp_opts opts = {.window_follows_room = s->plan.follows_room,
 		.send_buffer_bytes = s->plan.seed % 2 == 0 ? 0 : 4096,
 		.recv_window_bytes = s->plan.seed % 3 == 0 ? 3000 : 0,
+		.without_cwnd = s->plan.without_cwnd,
 		.user_timeout_ms = 3600 * 1000};
 
 	flushed = s;
@@ -222,6 +227,12 @@ static void open_script(struct script *s)
 		give_syn(s->h, 0, PEERS, 0);
 	give(s->h, A, PEERS + 1, OURS + 1, 0);
 	CU_ASSERT_EQUAL_FATAL(s->app.opened, 1);
+	s->ops = *s->app.c->ops;
+	if (s->plan.reply != ROOM)
+		s->ops.room = NULL;
+	s->app.c->ops = &s->ops;
+	if (s->plan.seed % 5 == 0)
+		s->app.c->srtt_ns = 0; // as after a SYN cookie
 }
 
 // Run the script; return the steps until the connection ended.
@@ -265,10 +276,11 @@ static void outcomes_are_the_same(void)
 	struct look *fast = calloc(STEPS, sizeof(*fast)), *slow = calloc(STEPS, sizeof(*slow));
 
 	CU_ASSERT_FATAL(fast != NULL && slow != NULL);
-	for (uint32_t i = 0; i < 4u * REPLIES * 3; i++)
+	for (uint32_t i = 0; i < 8u * REPLIES * 2; i++)
 		compare((struct plan){.stamped = i & 1,
 				.follows_room = i >> 1 & 1,
-				.reply = (enum reply)(i >> 2) % REPLIES,
+				.without_cwnd = i >> 2 & 1,
+				.reply = (enum reply)(i >> 3) % REPLIES,
 				.seed = i + 1},
 			fast, slow);
 	free(fast);
