@@ -272,6 +272,24 @@ static void what_is_in_the_way_is_seen(void)
 	app_free(&app);
 }
 
+static void so_is_what_is_in_the_way_of_a_follower(void)
+{
+	static const struct tl_tcp_opts opts = {.window_follows_room = true, .send_buffer_bytes = 100};
+	struct app app = {0};
+	struct host *h = start();
+	const uint8_t data[64] = {0};
+
+	accept_with(h, &app, &opts);
+	CU_ASSERT(send_held(&app, data, 60, true));
+	CU_ASSERT_EQUAL(tl_tcp_send_held(app.c, data, 60), -ENOBUFS); // the buffer holds 40 more
+	CU_ASSERT(send_held(&app, data, 40, true));
+	acknowledge(h, &app, 0);
+	give(h, A, app.c->rcv_nxt + 10, app.c->snd_max, 10); // beyond a gap: the next ACK may report it
+	CU_ASSERT_FALSE(send_held(&app, data, 16, true));
+	stop(h);
+	app_free(&app);
+}
+
 static void notes_are_settled_before_an_ack(void)
 {
 	struct app app = {0};
@@ -397,6 +415,7 @@ int main(void)
 		{"and so do several with nothing settled between them", a_burst_is_the_same},
 		{"a lost segment sent by a ready header is retransmitted from our copy", a_lost_one_goes_again},
 		{"each obstacle disables the ready header", what_is_in_the_way_is_seen},
+		{"and so it does where the window follows the room", so_is_what_is_in_the_way_of_a_follower},
 		{"a cache warm-up changes nothing", practice_changes_nothing},
 		{"a forwarded datagram's payload has the right checksum, if the datagram had one or not",
 			forwarded_datagrams_have_their_checksum},

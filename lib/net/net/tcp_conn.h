@@ -212,6 +212,8 @@ struct tl_tcp {
 } TL_CACHE_ALIGNED;
 
 #define TL_TCP_CALM ((uint64_t)TL_TCPS_ESTABLISHED << 48)
+#define TL_TCP_ACK_NOW ((uint64_t)1 << 56) // places of ack_now and is_ip6 in conditions
+#define TL_TCP_IS_IP6 ((uint64_t)1 << 57)
 _Static_assert(offsetof(struct tl_tcp, state) == offsetof(struct tl_tcp, conditions) + 6, "place of the state");
 _Static_assert(offsetof(struct tl_tcp, unusual) == offsetof(struct tl_tcp, conditions) + 4, "one word");
 

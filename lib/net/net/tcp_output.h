@@ -56,9 +56,6 @@ static inline void tl_tcp_ready_refresh(struct tl_tcp *c)
 // HOT. Slow path of tl_tcp_send_held().
 int tl_tcp_send_slow(struct tl_tcp *c, const uint8_t *data, uint32_t len);
 
-// HOT. The window to advertise in the next header.
-struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t shift);
-
 // HOT. Account for the bytes from seq to snd_nxt, now sent: timers, flight.
 void tl_tcp_account_sent(struct tl_tcp *c, uint32_t seq);
 
@@ -113,6 +110,26 @@ static inline uint32_t tl_tcp_window_wanted(const struct tl_tcp *c)
 static inline uint32_t tl_tcp_window_step(const struct tl_tcp *c)
 {
 	return tl_min_u32(c->mss, c->window_half);
+}
+
+// HOT. The window to advertise in the next header.
+//
+// Round the window up to the scale where that promises no more than there is. Otherwise round down: the peer sees the
+// edge retreat by less than one unit, as RFC 7323 section 2.4 allows; data up to the old edge is accepted, because
+// rcv_adv stays.
+static inline struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t shift)
+{
+	uint32_t held = c->rcv_adv - c->rcv_nxt;
+	uint32_t wanted = tl_tcp_window_wanted(c);
+	uint32_t window = wanted >= held + tl_tcp_window_step(c) ? wanted : held;
+	uint32_t field = window >> shift;
+
+	if (field << shift < held && (!c->follows_room || (field + 1) << shift <= wanted))
+		field++;
+	if (field > UINT16_MAX)
+		field = UINT16_MAX;
+	uint32_t adv = c->rcv_nxt + (field << shift);
+	return (struct tl_tcp_offer){tl_seq_lt(c->rcv_adv, adv) ? adv : c->rcv_adv, (uint16_t)field};
 }
 
 // HOT. True if the window reopened far enough for an update (RFC 9293, section 3.8.6.2.2).

@@ -15,32 +15,6 @@
 
 // ---- the send ring
 
-// Set the bit of the last byte of a message, clear the others.
-static void mark_msg_end(struct tl_tcp *c, uint32_t seq, uint32_t len)
-{
-	uint64_t *ends = tl_tcp_msg_ends(c), clear = UINT64_MAX << (seq & 63);
-	uint32_t at = (seq & c->ring_mask) / 64, last = seq + len - 1;
-
-	for (uint32_t words = ((seq & 63) + len - 1) / 64; words > 0; words--) {
-		ends[at] &= ~clear;
-		clear = UINT64_MAX;
-		at = (at + 1) & c->ring_mask / 64;
-	}
-	clear &= UINT64_MAX >> (63 - (last & 63));
-	ends[at] = (ends[at] & ~clear) | UINT64_C(1) << (last & 63);
-}
-
-void tl_tcp_ring_put(struct tl_tcp *c, uint32_t seq, const uint8_t *data, uint32_t len)
-{
-	uint32_t at = seq & c->ring_mask;
-	uint32_t first = tl_min_u32(len, c->ring_mask + 1 - at);
-
-	memcpy(c->ring + at, data, first);
-	if (TL_UNLIKELY(first != len))
-		memcpy(c->ring, data + first, len - first);
-	mark_msg_end(c, seq, len);
-}
-
 static void ring_get(const struct tl_tcp *c, uint32_t seq, uint8_t *to, uint32_t len)
 {
 	uint32_t at = seq & c->ring_mask;
@@ -61,24 +35,6 @@ uint32_t tl_tcp_unsent_bytes(const struct tl_tcp *c)
 }
 
 // ---- the window we advertise
-
-// Round the window up to the scale where that promises no more than there is. Otherwise round down: the peer sees the
-// edge retreat by less than one unit, as RFC 7323 section 2.4 allows; data up to the old edge is accepted, because
-// rcv_adv stays.
-struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t shift)
-{
-	uint32_t held = c->rcv_adv - c->rcv_nxt;
-	uint32_t wanted = tl_tcp_window_wanted(c);
-	uint32_t window = wanted >= held + tl_tcp_window_step(c) ? wanted : held;
-	uint32_t field = window >> shift;
-
-	if (field << shift < held && (!c->follows_room || (field + 1) << shift <= wanted))
-		field++;
-	if (field > UINT16_MAX)
-		field = UINT16_MAX;
-	uint32_t adv = c->rcv_nxt + (field << shift);
-	return (struct tl_tcp_offer){tl_seq_lt(c->rcv_adv, adv) ? adv : c->rcv_adv, (uint16_t)field};
-}
 
 static uint16_t advertise(struct tl_tcp *c, uint8_t shift)
 {
@@ -233,26 +189,6 @@ bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 }
 
 // ---- the stream
-
-void tl_tcp_account_sent(struct tl_tcp *c, uint32_t seq)
-{
-	if (TL_UNLIKELY(seq != c->snd_max))
-		tl_count(&c->net->stats.tcp_retransmits, 1);
-	tl_tcp_sent_note(c, seq, c->snd_nxt);
-	c->snd_last = seq;
-	if (tl_seq_lt(c->snd_max, c->snd_nxt))
-		c->snd_max = c->snd_nxt;
-	if (TL_UNLIKELY(c->persisting)) { // the window has opened
-		c->persisting = false;
-		c->backoff = 0;
-		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
-	}
-	if (!tl_tcp_timer_is_set(c, TL_TCP_RETRANSMIT))
-		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_loss_timeout_ns(c));
-	if (!tl_tcp_timer_is_set(c, TL_TCP_GIVE_UP))
-		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
-	c->last_tx_ns = c->net->now_ns;
-}
 
 // Send len bytes at snd_nxt, from data or (NULL) from the ring, with FIN or FIN alone.
 static bool send_next(struct tl_tcp *c, const uint8_t *data, uint32_t len, bool fin)

@@ -12,9 +12,8 @@
 #include "tcp_seg.h"
 #include "tcp_table.h"
 
-#define ANY_FAMILY ((uint64_t)1 << 57) // place of is_ip6 in c->conditions; 0: IPv4 alone
-
-// True if no check of the connection's state depends on the segment: nothing is lost, held, queued or due.
+// True if no check of the connection's state depends on the segment: nothing is lost, held, queued or due. family is
+// TL_TCP_IS_IP6, or 0 for IPv4 alone.
 static inline bool is_calm(const struct tl_tcp *c, uint64_t family)
 {
 	return (c->conditions & ~family) == TL_TCP_CALM && c->snd_nxt == c->snd_end && c->snd_nxt == c->snd_max;
@@ -113,19 +112,19 @@ static inline bool is_replied(const struct tl_tcp *c)
 	return c->net->n_notes != 0 && c->net->tcp->note[0].c == c;
 }
 
-TL_TCP_STEP void take_data(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+TL_TCP_STEP void take_data(struct tl_tcp *c, const uint8_t *payload, uint32_t len, bool made_room)
 {
 	struct tl_tcp_table *table = c->net->tcp;
 
-	c->rcv_nxt += seg->len;
+	c->rcv_nxt += len;
 	tl_tcp_enter(table);
 	tl_tcp_ready_refresh(c); // for a reply
 	if (TL_LIKELY(c->ops->data != NULL))
-		c->ops->data(c->ctx, c, seg->payload, seg->len);
-	if (TL_LIKELY(is_replied(c)) && !(seg->made_room && c->ops->room != NULL))
-		update_window_of_peer(c, seg->made_room);
+		c->ops->data(c->ctx, c, payload, len);
+	if (TL_LIKELY(is_replied(c)) && !(made_room && c->ops->room != NULL))
+		update_window_of_peer(c, made_room);
 	else
-		answer(c, seg->made_room);
+		answer(c, made_room);
 	tl_tcp_leave(table);
 }
 
@@ -133,7 +132,7 @@ TL_TCP_STEP void process(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	take_ack(c, seg);
 	if (seg->len != 0) {
-		take_data(c, seg);
+		take_data(c, seg->payload, seg->len, seg->made_room);
 	} else if (TL_LIKELY(c->ops->room == NULL)) {
 		update_window_of_peer(c, seg->made_room);
 		tl_tcp_ready_refresh(c);
@@ -221,13 +220,36 @@ static __attribute__((noinline)) bool take_plain_ack(struct tl_net *net, struct 
 	return true;
 }
 
+// ---- data that acknowledges nothing new
+
+static inline bool is_plain_data(const struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint32_t len)
+{
+	return is_calm(c, 0) && hdr->ack_be == tl_be32(c->snd_una) && hdr->seq_be == tl_be32(c->rcv_nxt) &&
+	       len <= c->rcv_adv - c->rcv_nxt && has_room(c);
+}
+
+// Take the steps of process() for such data.
+static __attribute__((noinline)) bool take_plain_data(
+	struct tl_net *net, struct tl_tcp *c, const struct tl_tcp_hdr *hdr, const uint8_t *payload, uint32_t len)
+{
+	tl_count(&net->stats.rx_tcp_pkts, 1);
+	c->last_rx_ns = net->now_ns;
+	c->keepalives = 0;
+	if (c->stamped && tl_seq_le(c->rcv_nxt, c->rcv_acked))
+		tl_tcp_stamp_take(c, tl_be32(stamp_of(hdr)->stamp_be));
+	if (tl_seq_le(c->snd_wl1, c->rcv_nxt))
+		tl_tcp_take_window(c, (uint32_t)tl_be16(hdr->window_be) << c->snd_scale, c->rcv_nxt);
+	take_data(c, payload, len, false);
+	return true;
+}
+
 // ---- entry points
 
 bool tl_tcp_predicted(struct tl_tcp *c, struct tl_tcp_seg *read)
 {
 	struct tl_tcp_seg seg = *read; // in registers
 
-	if (!is_expected(c, &seg, ANY_FAMILY))
+	if (!is_expected(c, &seg, TL_TCP_IS_IP6))
 		return false;
 	process(c, &seg);
 	read->made_room = seg.made_room;
@@ -239,7 +261,6 @@ static __attribute__((noinline)) bool take_any(
 {
 	struct tl_tcp_seg seg;
 
-	tl_tcp_settle(net);
 	tl_tcp_seg_read(&seg, m, frame, pkt);
 	if (!is_expected(c, &seg, 0) ||
 		!tl_net_sum_ok(net, m, frame, pkt, TL_IPPROTO_TCP, pkt->payload_off - pkt->l4_off))
@@ -249,16 +270,44 @@ static __attribute__((noinline)) bool take_any(
 	return true;
 }
 
+static __attribute__((noinline)) bool settle_and_take(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	tl_tcp_settle(net);
+	return tl_tcp_take_expected(net, m, frame, pkt);
+}
+
+// Each call of the three below is the last in its function, so that no register need be saved.
+
+static __attribute__((noinline)) bool take_bare(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, struct tl_tcp *c)
+{
+	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
+
+	if (is_plain_ack(c, hdr) && is_usual(c, hdr) && is_sum_right(c, m, hdr, pkt))
+		return take_plain_ack(net, c, hdr);
+	return take_any(net, m, frame, pkt, c);
+}
+
+static __attribute__((noinline)) bool take_text(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, struct tl_tcp *c)
+{
+	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
+	uint32_t l4_len = pkt->payload_off - pkt->l4_off + pkt->payload_len;
+
+	if (l4_len <= TL_NET_SUM_BYTES && is_plain_data(c, hdr, pkt->payload_len) && is_usual(c, hdr) &&
+		tl_net_short_sum_ok(m, frame, pkt, TL_IPPROTO_TCP, l4_len))
+		return take_plain_data(net, c, hdr, frame + pkt->payload_off, pkt->payload_len);
+	return take_any(net, m, frame, pkt, c);
+}
+
 // A source that equals the number of an IPv6 peer is forged: its connection is not calm here.
 bool tl_tcp_take_expected(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
 {
-	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
+	if (net->n_notes != 0)
+		return settle_and_take(net, m, frame, pkt);
 	struct tl_tcp *c = tl_tcp_find(net->tcp, tl_tcp_key_of(pkt));
-
 	if (TL_UNLIKELY(c == NULL))
 		return false;
-	if (pkt->payload_len == 0 && net->n_notes == 0 && is_plain_ack(c, hdr) && is_usual(c, hdr) &&
-		is_sum_right(c, m, hdr, pkt))
-		return take_plain_ack(net, c, hdr);
-	return take_any(net, m, frame, pkt, c);
+	return pkt->payload_len == 0 ? take_bare(net, m, frame, pkt, c) : take_text(net, m, frame, pkt, c);
 }

@@ -64,6 +64,24 @@ void tl_tcp_ready_options(struct tl_tcp *c)
 	r->fixed_sum = tl_cksum_add(r->fixed_sum, tcp, TL_TCP_LEN + sizeof(word_be)) + tl_be16(header_len);
 }
 
+// ---- shapes
+
+// Shape of the headers: where the payload begins tells it.
+#define OFF_IP4 (TL_ETHER_LEN + TL_IPV4_LEN + TL_TCP_LEN)
+#define OFF_IP4_STAMPED (OFF_IP4 + TL_TCP_STAMP_LEN)
+#define OFF_IP6 (TL_ETHER_LEN + TL_IPV6_LEN + TL_TCP_LEN)
+_Static_assert(OFF_IP4_STAMPED < OFF_IP6, "with and without timestamps");
+
+static inline uint32_t l4_off_of(uint32_t off)
+{
+	return TL_ETHER_LEN + (off < OFF_IP6 ? TL_IPV4_LEN : TL_IPV6_LEN);
+}
+
+static inline bool is_stamped_at(uint32_t off)
+{
+	return off == OFF_IP4_STAMPED || off > OFF_IP6;
+}
+
 // ---- refresh
 
 // True if nothing is queued, no loss indication is set, and an ACK would carry no SACK blocks.
@@ -82,18 +100,19 @@ static uint32_t window_left(const struct tl_tcp *c)
 }
 
 // Set the fields that stay the same until the next refresh: ACK, window, echoed timestamp.
-static inline __attribute__((always_inline)) void set_fields(struct tl_tcp *c)
+static inline __attribute__((always_inline)) void set_fields(struct tl_tcp *c, uint32_t off)
 {
 	struct tl_tcp_ready *r = &c->ready;
-	struct tl_tcp_hdr *tcp = tcp_of(r);
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(r->frame + l4_off_of(off));
 	struct tl_tcp_offer offer = tl_tcp_offer(c, c->rcv_scale);
-	uint32_t ack_be = tl_be32(c->rcv_nxt), echo_be = c->stamped ? tl_be32(c->stamp_recent) : 0;
+	uint32_t ack_be = tl_be32(c->rcv_nxt), echo_be = is_stamped_at(off) ? tl_be32(c->stamp_recent) : 0;
 	uint16_t window_be = tl_be16(offer.field);
 
 	r->adv = offer.adv;
 	tcp->ack_be = ack_be;
 	tcp->window_be = window_be;
-	stamp_of(r)->echo_be = echo_be;
+	if (is_stamped_at(off))
+		((struct tl_tcp_stamp_option *)(tcp + 1))->echo_be = echo_be;
 	r->l4_sum = (uint64_t)r->fixed_sum + ack_be + window_be + echo_be;
 }
 
@@ -116,7 +135,7 @@ void tl_tcp_ready_refresh_now(struct tl_tcp *c)
 	if (!set_limits(c))
 		return;
 	r->few = tl_min_u32(r->bytes, FEW_BYTES);
-	set_fields(c);
+	set_fields(c, r->payload_off);
 }
 
 // ---- the segment
@@ -167,80 +186,52 @@ static inline void fill_ip4(const struct tl_tcp *c, struct tl_ipv4_hdr *ip, uint
 	ip->cksum_be = tl_cksum_fold32(c->ready.l3_sum + len_be);
 }
 
-// Fill in the fields that differ per segment and add them to the sum of the rest (RFC 1624, section 3, with old values
-// of 0). The zeros behind the header pad short frames.
-static inline __attribute__((always_inline)) void fill(
-	struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data, uint32_t len, bool few)
+// Copy the headers and fill in the lengths. Zeros behind the shortest headers pad the frame.
+static inline __attribute__((always_inline)) void fill_headers(
+	const struct tl_tcp *c, struct rte_mbuf *m, uint8_t *frame, uint32_t off, uint32_t len)
 {
 	const struct tl_tcp_ready *r = &c->ready;
-	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *), *payload = frame + r->payload_off;
-	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(frame + r->l4_off);
-	void *ip = frame + TL_ETHER_LEN;
-	uint32_t frame_len = r->payload_off + len, seq_be = tl_be32(c->snd_nxt);
-	uint64_t sum = r->l4_sum + seq_be + tl_be16((uint16_t)len);
+	uint32_t frame_len = off + len;
+	_Static_assert(OFF_IP4 < TL_ETHER_MIN_FRAME && OFF_IP4_STAMPED >= TL_ETHER_MIN_FRAME,
+		"only the shortest need padding");
 
-	memcpy(frame, r->frame, sizeof(r->frame));
-	if (c->stamped) {
+	memcpy(frame, r->frame, 64);
+	if (off == OFF_IP4_STAMPED)
+		memcpy(frame + 64, r->frame + 64, OFF_IP4_STAMPED - 64);
+	else if (off >= OFF_IP6)
+		memcpy(frame + 64, r->frame + 64, sizeof(r->frame) - 64);
+	if (off >= OFF_IP6)
+		((struct tl_ipv6_hdr *)(frame + TL_ETHER_LEN))->payload_len_be =
+			tl_be16((uint16_t)(frame_len - TL_ETHER_LEN - TL_IPV6_LEN));
+	else
+		fill_ip4(c, (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN), (uint16_t)(frame_len - TL_ETHER_LEN));
+	if (off == OFF_IP4 && frame_len < TL_ETHER_MIN_FRAME)
+		frame_len = TL_ETHER_MIN_FRAME;
+	m->data_len = (uint16_t)frame_len;
+	m->pkt_len = frame_len;
+}
+
+// Fill in the fields that differ per segment and add them to the sum of the rest (RFC 1624, section 3, with old values
+// of 0). off: of the payload, a constant for the most frequent headers.
+static inline __attribute__((always_inline)) void fill(
+	struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data, uint32_t len, uint32_t off, bool few)
+{
+	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(frame + l4_off_of(off));
+	uint32_t seq_be = tl_be32(c->snd_nxt);
+	uint64_t sum = c->ready.l4_sum + seq_be + tl_be16((uint16_t)len);
+
+	fill_headers(c, m, frame, off, len);
+	if (is_stamped_at(off)) {
 		uint32_t stamp_be = tl_be32(tl_tcp_stamp_now(c));
 		((struct tl_tcp_stamp_option *)(tcp + 1))->stamp_be = stamp_be;
 		sum += stamp_be;
 	}
 	tcp->seq_be = seq_be;
-	if (TL_LIKELY(r->l4_off == TL_ETHER_LEN + TL_IPV4_LEN))
-		fill_ip4(c, ip, (uint16_t)(frame_len - TL_ETHER_LEN));
-	else
-		((struct tl_ipv6_hdr *)ip)->payload_len_be = tl_be16((uint16_t)(frame_len - r->l4_off));
-	frame_len = frame_len < TL_ETHER_MIN_FRAME ? TL_ETHER_MIN_FRAME : frame_len;
-	m->data_len = (uint16_t)frame_len;
-	m->pkt_len = frame_len;
-
 	if (few)
-		tcp->cksum_be = tl_cksum_fold(tl_cksum_add64(sum, copy_and_sum(payload, data, len)));
+		tcp->cksum_be = tl_cksum_fold(tl_cksum_add64(sum, copy_and_sum(frame + off, data, len)));
 	else
-		tcp->cksum_be = copy_long(c, m, payload, data, len, sum);
-}
-
-// ---- notes
-
-static void settle(const struct tl_tcp_note *note)
-{
-	struct tl_tcp *c = note->c;
-	struct tl_tcp_ready *r = &c->ready;
-
-	tl_count(&c->net->stats.tcp_segments_tx, 1);
-	c->rcv_adv = r->adv;
-	c->rcv_acked = c->rcv_nxt;
-	c->ack_now = false;
-	tl_tcp_ring_put(c, note->seq, note->data, note->len);
-	if (note->seq == c->snd_una && c->net->now_ns - c->last_tx_ns > c->rto_ns)
-		tl_tcp_cc_idle(c);
-	c->snd_nxt = note->seq + note->len;
-	tl_tcp_account_sent(c, note->seq);
-	r->few = tl_min_u32(r->few, r->snd_edge - c->snd_nxt);
-}
-
-// Settle each note from its own sequence number up to the end of the last. The refresh stays valid, with less room.
-void tl_tcp_settle_notes(struct tl_net *net)
-{
-	const struct tl_tcp_note *note = net->tcp->note;
-	uint32_t n = net->n_notes;
-
-	net->n_notes = 0;
-	for (uint32_t i = 0; i < n; i++)
-		settle(&note[i]);
-}
-
-static __attribute__((noinline)) void settle_and_provide(struct tl_net *net)
-{
-	tl_tcp_settle(net);
-	if (net->spare == NULL && tl_txq_has_room(net->cfg.tx))
-		net->spare = rte_pktmbuf_alloc(net->cfg.pool);
-}
-
-void tl_net_sent(struct tl_net *net)
-{
-	if (net->n_notes != 0 || net->spare == NULL)
-		settle_and_provide(net);
+		tcp->cksum_be = copy_long(c, m, frame + off, data, len, sum);
 }
 
 // True if len bytes may leave by the ready header: a length of 0 wraps to a huge one. The template may be stale.
@@ -256,16 +247,25 @@ static __attribute__((noinline)) int send_slow(struct tl_tcp *c, const uint8_t *
 	return rc == 0 && tl_tcp_unsent_bytes(c) != 0 ? TL_TCP_HELD_BACK : rc;
 }
 
+static __attribute__((noinline)) int push_tagged(struct tl_net *net, struct rte_mbuf *m)
+{
+	tl_net_push(net, m);
+	return TL_TCP_SENT;
+}
+
 // Send. Calls come last, so that no register need be saved for later use.
-static inline __attribute__((always_inline)) void send_ready(
-	struct tl_tcp *c, struct rte_mbuf *m, struct tl_tcp_note note, bool few)
+static inline __attribute__((always_inline)) int send_ready(
+	struct tl_tcp *c, struct rte_mbuf *m, struct tl_tcp_note note, uint32_t off, bool few)
 {
 	struct tl_net *net = c->net;
 
-	fill(c, m, note.data, note.len, few);
+	fill(c, m, note.data, note.len, off, few);
 	c->snd_nxt = note.seq + note.len;
 	c->snd_end = c->snd_nxt;
+	if (TL_UNLIKELY(net->cfg.vlan != 0))
+		return push_tagged(net, m);
 	tl_net_push(net, m);
+	return TL_TCP_SENT;
 }
 
 // Send by the ready header if the segment is not the first of a burst, is long, the window follows the room, or no mbuf
@@ -287,28 +287,107 @@ static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint
 		return send_slow(c, data, len); // counts the failure
 	if (c->follows_room) {			// the room shrinks
 		c->snd_end += len;
-		set_fields(c);
+		set_fields(c, c->ready.payload_off);
 		c->rcv_adv = c->ready.adv; // a later segment must not advertise less
 	}
 	struct tl_tcp_note note = {.c = c, .data = data, .seq = c->snd_nxt, .len = len};
 	net->tcp->note[net->n_notes++] = note;
-	send_ready(c, m, note, len <= FEW_BYTES);
-	return TL_TCP_SENT;
+	return send_ready(c, m, note, c->ready.payload_off, len <= FEW_BYTES);
 }
 
-// Send the first segment after a settle: a spare mbuf is present, there are no notes, and the last refresh is still
-// valid.
-int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
+// Room for a segment whose window follows the room, at least as small as set_limits() finds: after a pause cwnd
+// restarts with two segments or more (RFC 6928). 0 if anything is queued, lost, closed or not settled.
+static inline uint32_t room_to_follow(const struct tl_tcp *c)
+{
+	uint32_t flight = c->snd_nxt - c->snd_una;
+	uint32_t window = tl_min_u32(tl_min_u32(c->snd_wnd, c->cwnd + c->limited_bytes), c->send_limit);
+
+	if ((c->conditions & ~(TL_TCP_ACK_NOW | TL_TCP_IS_IP6)) != TL_TCP_CALM || c->snd_nxt != c->snd_end ||
+		c->snd_nxt != c->snd_max || window <= flight)
+		return 0;
+	return tl_min_u32(window - flight, c->mss);
+}
+
+// Send by the ready header where each segment has another window: it is refreshed for this one alone.
+static inline __attribute__((always_inline)) int send_following(
+	struct tl_tcp *c, const uint8_t *data, uint32_t len, uint32_t off)
 {
 	struct tl_net *net = c->net;
 	struct rte_mbuf *m = net->spare;
 
-	if (TL_UNLIKELY(!is_ready(c, len, c->ready.few) || c->ring == NULL || m == NULL))
+	if (TL_UNLIKELY(len > FEW_BYTES || !c->ready.is_due || !is_ready(c, len, room_to_follow(c)) || m == NULL ||
+			net->n_notes != 0 || !tl_txq_has_room(net->cfg.tx) || !tl_tcp_flight_take(c)))
+		return send_any_ready(c, data, len);
+	if (!c->follows_room) // is_due is not set without it
+		__builtin_unreachable();
+	struct tl_tcp_note note = {.c = c, .data = data, .seq = c->snd_nxt, .len = len};
+	net->spare = NULL;
+	net->tcp->note[0] = note;
+	net->n_notes = 1;
+	c->snd_end += len;
+	set_fields(c, off);
+	c->rcv_adv = c->ready.adv;
+	return send_ready(c, m, note, off, true);
+}
+
+// Send the first segment after a settle: there are no notes, and the last refresh is still valid.
+static inline __attribute__((always_inline)) int send_first(
+	struct tl_tcp *c, const uint8_t *data, uint32_t len, uint32_t off)
+{
+	struct tl_net *net = c->net;
+	struct rte_mbuf *m = net->spare;
+
+	if (TL_UNLIKELY(c->arp_generation != net->arp_generation || c->ring == NULL || m == NULL))
 		return send_any_ready(c, data, len);
 	struct tl_tcp_note note = {.c = c, .data = data, .seq = c->snd_nxt, .len = len};
 	net->spare = NULL;
 	net->tcp->note[0] = note;
 	net->n_notes = 1;
-	send_ready(c, m, note, true);
-	return TL_TCP_SENT;
+	return send_ready(c, m, note, off, true);
+}
+
+// ---- by the shape of the headers
+
+static uint32_t off_ip6(const struct tl_tcp *c)
+{
+	return OFF_IP6 + (c->stamped ? TL_TCP_STAMP_LEN : 0);
+}
+
+static __attribute__((noinline)) int send_first_plain(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	return send_first(c, data, len, OFF_IP4);
+}
+
+static __attribute__((noinline)) int send_first_ip6(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	return send_first(c, data, len, off_ip6(c));
+}
+
+static __attribute__((noinline)) int send_following_plain(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	return send_following(c, data, len, OFF_IP4);
+}
+
+static __attribute__((noinline)) int send_following_stamped(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	return send_following(c, data, len, OFF_IP4_STAMPED);
+}
+
+static __attribute__((noinline)) int send_following_ip6(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	return send_following(c, data, len, off_ip6(c));
+}
+
+int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
+{
+	uint32_t off = c->ready.payload_off;
+	bool is_first = len - 1 < c->ready.few; // a length of 0 wraps to a huge one
+
+	if (TL_LIKELY(is_first && off == OFF_IP4_STAMPED))
+		return send_first(c, data, len, OFF_IP4_STAMPED);
+	if (off == OFF_IP4)
+		return is_first ? send_first_plain(c, data, len) : send_following_plain(c, data, len);
+	if (off == OFF_IP4_STAMPED)
+		return send_following_stamped(c, data, len);
+	return is_first ? send_first_ip6(c, data, len) : send_following_ip6(c, data, len);
 }
