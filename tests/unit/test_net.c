@@ -236,6 +236,43 @@ static void every_port_keeps_its_own_source(void)
 	stop(h);
 }
 
+static void hear_group(void *ctx, const struct tl_udp_datagram *datagram)
+{
+	++*(unsigned *)ctx;
+}
+
+static void ranges_share_their_groups(void)
+{
+	struct host *h = start();
+	unsigned wide = 0, narrow = 0;
+	struct tl_udp *first, *second;
+	struct frame below = udp_frame(PEER, IP(239, 1, 1, 255), 5000, "a"),
+		     low = udp_frame(PEER, IP(239, 1, 2, 0), 5000, "b");
+	struct frame both = udp_frame(PEER, IP(239, 1, 2, 9), 5000, "c"),
+		     high = udp_frame(PEER, IP(239, 1, 2, 10), 5000, "d");
+	struct frame other = udp_frame(IP(192, 0, 2, 3), IP(239, 1, 2, 9), 5000, "e");
+
+	CU_ASSERT_EQUAL_FATAL(
+		tl_udp_open_groups(h->net, IP(239, 1, 2, 0), 10, PEER, PORT(5000), hear_group, &wide, &first), 0);
+	for (unsigned round = 1; round < 3; round++) { // the second without the other port
+		CU_ASSERT_EQUAL_FATAL(
+			tl_udp_open_groups(h->net, IP(239, 1, 2, 9), 2, PEER, PORT(5000), hear_group, &narrow, &second),
+			0);
+		CU_ASSERT_FALSE(counts_as(h, "rx_udp_pkts", &below));
+		CU_ASSERT(counts_as(h, "rx_udp_pkts", &low));
+		CU_ASSERT(counts_as(h, "rx_udp_pkts", &both));
+		CU_ASSERT(counts_as(h, "rx_udp_pkts", &high));
+		CU_ASSERT_FALSE(counts_as(h, "rx_udp_pkts", &other));
+		CU_ASSERT_EQUAL(wide, 3 * round - 1);
+		CU_ASSERT_EQUAL(narrow, 2 * round);
+		tl_udp_close(second);
+		CU_ASSERT(counts_as(h, "rx_udp_pkts", &both));
+		CU_ASSERT_FALSE(counts_as(h, "rx_udp_pkts", &high));
+		CU_ASSERT_EQUAL(wide, 3 * round);
+	}
+	stop(h);
+}
+
 static void closing_ends_delivery(void)
 {
 	struct host *h = start();
@@ -776,6 +813,7 @@ int main(void)
 		{"a group's datagram is delivered from its source only", delivers_group_from_its_source},
 		{"only hosts may send to a group, regardless of earlier senders", only_hosts_send_to_a_group},
 		{"ports on one group keep their own sources", every_port_keeps_its_own_source},
+		{"ports share the groups in which their ranges overlap", ranges_share_their_groups},
 		{"a port may be closed from its own callback", closing_ends_delivery},
 		{"a sent datagram has the right bytes", sends_exact_bytes},
 		{"datagrams and segments have the TTL and DSCP of the port", sends_with_the_ports_ttl_and_dscp},

@@ -202,7 +202,8 @@ static inline bool takes_source(const struct tl_net *net, struct tl_udp *udp, ui
 	return true;
 }
 
-// Fast path for a datagram to a joined group with one bound port. False: nothing was done, the slow path decides.
+// Fast path for a datagram to a joined group with one bound port. That port has joined each of its groups from its
+// source: no filter is asked again. False: nothing was done, the slow path decides.
 static inline bool take_group_datagram(
 	struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
 {

@@ -104,8 +104,9 @@ struct tl_net_stats {
 struct tl_udp {
 	struct tl_net *net;
 	uint32_t group_be, source_be;
-	uint32_t n_groups; // consecutive groups
-	uint16_t port_be;  // 0: slot free
+	uint32_t n_groups;    // consecutive groups
+	uint32_t first_group; // group_be in host order
+	uint16_t port_be;     // 0: slot free
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram);
 	void *ctx;
 	struct tl_udp *next_unique;
@@ -165,7 +166,7 @@ struct tl_net {
 	struct rte_mbuf *spare; // allocated ahead for the next segment; or NULL
 	struct tl_net_summed summed;
 	uint32_t n_udp;	       // slots from here on are free
-	struct tl_udp *unique; // ports bound alone to one group, untagged
+	struct tl_udp *unique; // ports bound alone to their groups, untagged
 	bool tcp_pending;      // connections are pending at the end of the burst
 	struct tl_udp udp[TL_UDP_MAX];
 };
@@ -387,7 +388,9 @@ static inline struct tl_udp *tl_udp_find_unique(const struct tl_net *net, const 
 {
 	struct tl_udp *udp = net->unique;
 
-	while (udp != NULL && (udp->port_be != pkt->dst_port_be || udp->group_be != pkt->dst_be))
+	uint32_t group = tl_be32(pkt->dst_be);
+
+	while (udp != NULL && (udp->port_be != pkt->dst_port_be || group - udp->first_group >= udp->n_groups))
 		udp = udp->next_unique;
 	return udp;
 }

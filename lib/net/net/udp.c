@@ -22,19 +22,21 @@ static struct tl_udp *find_slot(struct tl_net *net, uint32_t group_be, uint32_t 
 	return NULL;
 }
 
-static bool has_group(const struct tl_udp *udp, uint32_t group_be)
+// True if both take datagrams to the same group and port.
+static bool overlap(const struct tl_udp *a, const struct tl_udp *b)
 {
-	return tl_be32(group_be) - tl_be32(udp->group_be) < udp->n_groups;
+	uint32_t distance = tl_be32(b->group_be) - tl_be32(a->group_be);
+
+	return a->port_be == b->port_be && (distance < a->n_groups || -distance < b->n_groups);
 }
 
 static bool is_unique(const struct tl_net *net, const struct tl_udp *udp)
 {
-	unsigned same = 0;
-
-	for (unsigned i = 0; i < TL_UDP_MAX; i++)
-		same += net->udp[i].port_be == udp->port_be && has_group(&net->udp[i], udp->group_be);
-	return same == 1 && udp->port_be != 0 && tl_ipv4_is_mcast(udp->group_be) && udp->n_groups == 1 &&
-	       net->cfg.vlan == 0;
+	for (unsigned i = 0; i < TL_UDP_MAX; i++) {
+		if (&net->udp[i] != udp && overlap(&net->udp[i], udp))
+			return false;
+	}
+	return udp->port_be != 0 && tl_ipv4_is_mcast(udp->group_be) && net->cfg.vlan == 0;
 }
 
 // A port came or went.
@@ -102,6 +104,7 @@ int tl_udp_open_groups(struct tl_net *net, uint32_t group_be, uint32_t n, uint32
 	*udp = (struct tl_udp){
 		.net = net,
 		.group_be = group_be,
+		.first_group = tl_be32(group_be),
 		.n_groups = n,
 		.source_be = source_be,
 		.port_be = port_be,
