@@ -193,32 +193,59 @@ static inline bool is_plain_ipv4(const uint8_t *frame, uint32_t len)
 	       (ip->frag_be & tl_be16(IPV4_MORE_FRAGMENTS | IPV4_FRAG_OFFSET)) == 0;
 }
 
-// Same as parse_any(), with constant offsets.
-static inline void parse_plain_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+// Store the fields of a plain frame, in the order of the struct, so that neighbours become one store.
+static inline void store_plain(
+	struct tl_pkt *out, const uint8_t *frame, uint8_t kind, uint16_t l4_header_len, uint16_t payload_len)
 {
 	const struct tl_ipv4_hdr *ip = (const void *)(frame + TL_ETHER_LEN);
-	uint16_t total_len = tl_be16(ip->total_len_be);
-	struct l4_span l4 = {.data = (const uint8_t *)(ip + 1),
-		.off = TL_ETHER_LEN + TL_IPV4_LEN,
-		.len = (uint16_t)(total_len - TL_IPV4_LEN)};
+	uint32_t src_be = ip->src_be, dst_be = ip->dst_be, ports;
+	_Static_assert(
+		offsetof(struct tl_pkt, dst_port_be) == offsetof(struct tl_pkt, src_port_be) + 2, "as in the header");
 
-	*out = (struct tl_pkt){.kind = TL_PKT_BAD, .l2_len = TL_ETHER_LEN, .l3_off = TL_ETHER_LEN};
-	if (TL_UNLIKELY(total_len < TL_IPV4_LEN || total_len > len - TL_ETHER_LEN))
-		return;
-	if (TL_UNLIKELY(!ipv4_plain_cksum_ok(ip))) {
-		out->kind = TL_PKT_BAD_CKSUM;
-		return;
+	memcpy(&ports, ip + 1, sizeof(ports)); // of UDP and of TCP
+	out->kind = kind;
+	out->l2_len = TL_ETHER_LEN;
+	out->l3_off = TL_ETHER_LEN;
+	out->l4_off = TL_ETHER_LEN + TL_IPV4_LEN;
+	out->payload_off = (uint16_t)(TL_ETHER_LEN + TL_IPV4_LEN + l4_header_len);
+	out->src_be = src_be;
+	memcpy(&out->src_port_be, &ports, sizeof(ports));
+	out->dst_be = dst_be;
+	out->payload_len = payload_len;
+	out->vlan_tci = 0;
+	memset(&out->tcp_flags, 0, sizeof(*out) - offsetof(struct tl_pkt, tcp_flags));
+}
+
+// Parse UDP and TCP without IP options, as parse_any() does. False: nothing was done. len covers the headers of UDP.
+static inline bool parse_plain_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+{
+	const uint32_t least = TL_IPV4_LEN + TL_UDP_LEN;
+	const struct tl_ipv4_hdr *ip = (const void *)(frame + TL_ETHER_LEN);
+	const struct tl_udp_hdr *udp = (const void *)(ip + 1);
+	const struct tl_tcp_hdr *tcp = (const void *)(ip + 1);
+	uint32_t room = tl_be16(ip->total_len_be) - least; // behind that; a shorter packet wraps to a huge one
+
+	if (TL_UNLIKELY(room > len - TL_ETHER_LEN - least || !ipv4_plain_cksum_ok(ip)))
+		return false;
+	if (TL_LIKELY(ip->proto == TL_IPPROTO_UDP)) {
+		uint32_t payload_len = (uint32_t)tl_be16(udp->len_be) - TL_UDP_LEN;
+		if (TL_UNLIKELY(payload_len > room))
+			return false;
+		store_plain(out, frame, TL_PKT_UDP, TL_UDP_LEN, (uint16_t)payload_len);
+		return true;
 	}
-	out->src_be = ip->src_be;
-	out->dst_be = ip->dst_be;
-	out->l4_off = l4.off;
-	out->kind = TL_LIKELY(ip->proto == TL_IPPROTO_UDP) ? tl_wire_parse_udp(l4, out) : parse_l4(ip->proto, l4, out);
+	if (ip->proto != TL_IPPROTO_TCP || room < TL_TCP_LEN - TL_UDP_LEN)
+		return false;
+	uint32_t header_len = (uint32_t)(tcp->data_off >> 4) * 4;
+	if (TL_UNLIKELY(header_len < TL_TCP_LEN || header_len - TL_UDP_LEN > room))
+		return false;
+	store_plain(out, frame, TL_PKT_TCP, (uint16_t)header_len, (uint16_t)(room + TL_UDP_LEN - header_len));
+	out->tcp_flags = tcp->flags;
+	return true;
 }
 
 void tl_wire_parse(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
 {
-	if (TL_LIKELY(is_plain_ipv4(frame, len)))
-		parse_plain_ipv4(frame, len, out);
-	else
+	if (TL_UNLIKELY(!is_plain_ipv4(frame, len) || !parse_plain_ipv4(frame, len, out)))
 		parse_any(frame, len, out);
 }

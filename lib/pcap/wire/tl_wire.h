@@ -248,10 +248,11 @@ static inline uint64_t tl_cksum_add_some(uint64_t sum, const uint8_t *data, uint
 	const uint8_t *last = data + len - 8;
 	uint64_t word;
 
-	for (; data <= last; data += 8) {
+	do {
 		memcpy(&word, data, 8);
 		sum = tl_cksum_add64(sum, word);
-	}
+		data += 8;
+	} while (data <= last);
 	if ((len & 7) == 0)
 		return sum;
 	memcpy(&word, last, 8);
