@@ -28,7 +28,7 @@ static const struct tl_option options[] = {
 	{"burst", 0, "N:TIME", "not at the recorded times, but N frames at once, and the next N after this time", 'b'},
 	{"one-by-one", 0, NULL, "a frame for each line of standard input (Enter), up to its end", 'o'},
 	{"loops", 0, "N", "number of times to play the files (default 1)", 'l'},
-	{"merge", 0, NULL, "play all files at once, in the order of their frames' times", 'G'},
+	{"merge", 0, NULL, "send the frames of all files in the order of their times", 'G'},
 	{"max-gap", 0, "TIME", "shorten longer gaps between recorded times to this", 'g'},
 	{"start-at", 0, "TIME", "send the first frame then", 'S'},
 	{"max-late", 0, "TIME", "fail if a frame was handed to the driver later than this after it was due", 'M'},
