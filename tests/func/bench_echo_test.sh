@@ -32,13 +32,14 @@ every_rung() {
 		.sent > 0 and .lost == 0 and .corrupt + .duplicated + .reordered == 0)'
 	check_json "of datagrams that came too fast, every one is whole and in order, or counted as lost" all.json \
 		"$RAN"' | map(select(.protocol == "udp-tcp").bulk) | length > 4 and all(
-		.received > 0 and .received + .lost == .sent and .corrupt + .duplicated + .reordered == 0)'
+		.received + .lost == .sent and .corrupt + .duplicated + .reordered == 0)'
 	check_json "the throughput is that of the messages which came back" all.json \
-		"$RAN"' | all(.bulk | .msgs_per_s > 0 and (.bytes_per_s / .msgs_per_s - 16 | fabs) < 1e-6)'
+		"$RAN"' | all(.bulk | (.msgs_per_s > 0) == (.received > 0) and
+		(.bytes_per_s - 16 * .msgs_per_s | fabs) <= 1e-6 * .bytes_per_s)'
 	check_json "testpmd is refused, because it has no TCP" all.json \
 		'.rungs | map(select(.name == "testpmd")) | length == 2 and all((.refused | test("no TCP")) and .paced == null and .bulk == null)'
-	check_json "the kernel's relays and the appliance ran" all.json "$RAN"' | map(.name) |
-		contains(["blocking", "epoll", "epoll-busy", "io_uring", "tapline", "tapline-poll"])'
+	check_json "what every kernel has was not refused" all.json '.rungs | map(select(.name |
+		IN("blocking", "epoll", "epoll-busy", "tapline", "tapline-poll"))) | length == 10 and all(.refused == null)'
 	check "the page has a bar for each" grep -q 'tapline-poll.*tcp-tcp.*class="b"' page.html
 }
 
@@ -47,7 +48,7 @@ large_messages() {
 	check_json "messages of 1 MB come back whole over TCP" large.json "$RAN"' | map(select(.protocol == "tcp-tcp")) | length == 4 and
 		all(.message_bytes == 1000000 and .bulk.sent == 4 and .bulk.received == 4 and .bulk.corrupt == 0)'
 	check_json "over UDP they are datagrams of one frame" large.json \
-		"$RAN"' | map(select(.protocol == "udp-tcp")) | length == 4 and all(.message_bytes == 1472 and .bulk.received > 0)'
+		"$RAN"' | map(select(.protocol == "udp-tcp")) | length == 4 and all(.message_bytes == 1472 and .bulk.sent > 4)'
 	check_json "and have no round trip of their own" large.json '.rungs | all(.paced == null)'
 }
 

@@ -12,7 +12,8 @@
 #include "echo_priv.h"
 
 #define CLIENT_EXTRA_MS 60000
-#define LINGER_MIN_S 0.2
+#define LINGER_S 5.0	   // ends with the last echo: nothing should be lost
+#define LINGER_LOSSY_S 0.2 // of bulk over UDP, where it ends late
 #define RATE_MAX_PPS 10000000
 #define BULK_MSGS_MIN 4
 #define WORDS_MAX 32
@@ -23,17 +24,19 @@ struct plan {
 };
 
 // All messages of a bulk run are due almost at once.
-static struct plan make_plan(const struct tl_bench_echo_cfg *cfg, uint32_t message_bytes, bool bulk)
+static struct plan make_plan(const struct tl_bench_echo_cfg *cfg, const struct tl_bench_echo_row *row, bool bulk)
 {
 	struct plan plan;
-	double per_s = tl_min_u64(TL_BENCH_ECHO_BULK_MSGS, (uint64_t)(TL_BENCH_ECHO_BULK_BYTES / message_bytes));
+	bool lossy = bulk && row->protocol == TL_BENCH_ECHO_UDP_TCP;
+	double linger_s = lossy ? LINGER_LOSSY_S : LINGER_S;
+	double per_s = tl_min_u64(TL_BENCH_ECHO_BULK_MSGS, (uint64_t)(TL_BENCH_ECHO_BULK_BYTES / row->message_bytes));
 	uint64_t msgs = tl_max_u64((uint64_t)(per_s * cfg->seconds), BULK_MSGS_MIN);
 	uint64_t rate = bulk ? tl_min_u64(msgs * 1000, RATE_MAX_PPS) : TL_BENCH_ECHO_RATE_PPS;
 
 	snprintf(plan.rate, sizeof(plan.rate), "%" PRIu64, rate);
 	snprintf(plan.seconds, sizeof(plan.seconds), "%.6f", bulk ? (double)msgs / (double)rate : cfg->seconds);
-	snprintf(plan.payload, sizeof(plan.payload), "%" PRIu32, message_bytes);
-	snprintf(plan.linger, sizeof(plan.linger), "%.3f", cfg->seconds > LINGER_MIN_S ? cfg->seconds : LINGER_MIN_S);
+	snprintf(plan.payload, sizeof(plan.payload), "%" PRIu32, row->message_bytes);
+	snprintf(plan.linger, sizeof(plan.linger), "%.3f", cfg->seconds > linger_s ? cfg->seconds : linger_s);
 	return plan;
 }
 
@@ -82,7 +85,7 @@ static int take_report(const json_t *report, struct tl_bench_echo_run *out, stru
 int echo_client(struct echo_rig *rig, const struct tl_bench_echo_row *row, bool bulk, struct tl_bench_echo_run *out,
 	struct tl_err *err)
 {
-	const struct plan plan = make_plan(rig->cfg, row->message_bytes, bulk);
+	const struct plan plan = make_plan(rig->cfg, row, bulk);
 	struct tl_bench_process client;
 	const char *words[WORDS_MAX] = {rig->rig.self, "client", "--kernel"};
 	unsigned n = 3;
