@@ -61,7 +61,10 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.timestamps = cfg->timestamps,
 		.tx_checksums = cfg->tx_checksums == TL_CONFIG_CHECKSUMS_AUTO && !wants_sent(a->config, port),
 		.clock = a->clock,
-		.socket_id = a->plan.place.nodes[port]};
+		.socket_id = a->plan.place.nodes[port],
+		.rss_queues = cfg->rss_queues,
+		.rules = cfg->flow_rules,
+		.rules_plan = &a->plan.rules[port]};
 }
 
 // Check the ports before EAL starts: its start is slow, and configuration errors should appear at once.
@@ -85,6 +88,16 @@ static int open_ports(struct tl_appliance *a, struct tl_err *err)
 		rc = tl_port_open(&cfg, &a->ports[i], err);
 	}
 	return rc;
+}
+
+static int list_rules(struct tl_appliance *a, struct tl_err *err)
+{
+	for (uint32_t i = 0; i < a->config->n_ports; i++) {
+		a->rules[i] = tl_flow_rules_create(&a->config->ports[i], &a->plan.rules[i], a->plan.has_echo[i]);
+		if (a->rules[i] == NULL)
+			return tl_fail(err, -ENOMEM, "out of memory");
+	}
+	return 0;
 }
 
 static int make_syncs(struct tl_appliance *a, struct tl_err *err)
@@ -403,6 +416,8 @@ static void list_metrics(struct tl_appliance *a)
 		m->ports[i] = a->ports[i];
 		m->steers[i] = a->steers[i];
 		m->syncs[i] = a->syncs[i];
+		m->rules[i] = a->rules[i]->row;
+		m->n_rules[i] = a->rules[i]->n;
 		for (uint32_t q = 0; q < a->config->ports[i].rx_queues; q++) {
 			m->hosts[i][q] = a->hosts[a->plan.place.first[i] + q];
 			m->lcores[i][q] = a->lcores[a->plan.place.first[i] + q];
@@ -453,6 +468,8 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 	if (rc == 0)
 		rc = check_ports(a, err);
 	if (rc == 0)
+		rc = list_rules(a, err);
+	if (rc == 0)
 		rc = start_eal(a, err);
 	if (rc == 0)
 		rc = open_ports(a, err);
@@ -498,6 +515,7 @@ void tl_appliance_destroy(struct tl_appliance *a)
 		if (a->ports[i] != NULL && tl_port_torn_out(a->ports[i]))
 			tl_eal_abandon(a->eal);
 		tl_port_close(a->ports[i]);
+		free(a->rules[i]);
 	}
 	tl_clock_destroy(a->clock);
 	tl_eal_fini(a->eal);

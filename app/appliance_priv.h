@@ -18,6 +18,7 @@
 #include <tl_timesync.h>
 
 #include "appliance.h"
+#include "flow_rules.h"
 #include "plan.h"
 
 // control.c. Fill *out with the handled signals: SIGINT and SIGTERM end an appliance, SIGHUP rotates its recordings,
@@ -50,6 +51,7 @@ struct tl_appliance {
 	struct tl_eal *eal;
 	struct tl_clock *clock;
 	struct tl_port *ports[TL_CONFIG_PORTS_MAX];
+	struct tl_flow_rules *rules[TL_CONFIG_PORTS_MAX];
 	struct tl_steer *steers[TL_CONFIG_PORTS_MAX];	 // NULL: one lcore owns all echoes of this port
 	struct tl_echo_host *hosts[TL_PLACE_LCORES_MAX]; // by lcore; NULL: no echo on this lcore's port
 	uint32_t echo_index[TL_CONFIG_ECHOES_MAX];	 // index of a configured echo within its host

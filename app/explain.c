@@ -5,6 +5,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include <tl_report.h>
+
+#include "flow_rules.h"
 
 static const char *way_of(const struct tl_plan *plan, uint32_t port)
 {
@@ -25,15 +30,43 @@ static json_t *queues_json(const struct tl_config *config, const struct tl_plan 
 	return queues;
 }
 
+static struct tl_flow_rules *rules_of(const struct tl_config *config, const struct tl_plan *plan, uint32_t port)
+{
+	return tl_flow_rules_create(&config->ports[port], &plan->rules[port], plan->has_echo[port]);
+}
+
+static json_t *rules_json(const struct tl_config *config, const struct tl_plan *plan, uint32_t port)
+{
+	struct tl_flow_rules *rules = rules_of(config, plan, port);
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; rules != NULL && i < rules->n; i++)
+		json_array_append_new(list, tl_report_rule_json(&rules->row[i]));
+	free(rules);
+	return list;
+}
+
+static void print_rules(const struct tl_config *config, const struct tl_plan *plan, uint32_t port)
+{
+	struct tl_flow_rules *rules = rules_of(config, plan, port);
+
+	for (uint32_t i = 0; rules != NULL && i < rules->n; i++) {
+		printf("  rule %" PRIu32 ": ", i);
+		tl_report_rule_text(stdout, &rules->row[i]);
+	}
+	free(rules);
+}
+
 json_t *tl_explain_json(const struct tl_config *config, const struct tl_plan *plan)
 {
 	json_t *ports = json_array();
 
 	for (uint32_t p = 0; p < config->n_ports; p++)
-		json_array_append_new(ports, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "name", config->ports[p].name,
-						     "device", config->ports[p].device, "receives_by", way_of(plan, p),
-						     "idle", plan->idle[p].adaptive ? "adaptive" : "poll", "idle_why",
-						     plan->idle[p].why, "queues", queues_json(config, plan, p)));
+		json_array_append_new(ports,
+			json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "name", config->ports[p].name, "device",
+				config->ports[p].device, "receives_by", way_of(plan, p), "idle",
+				plan->idle[p].adaptive ? "adaptive" : "poll", "idle_why", plan->idle[p].why, "queues",
+				queues_json(config, plan, p), "flow_rules", rules_json(config, plan, p)));
 	return ports;
 }
 
@@ -50,5 +83,6 @@ void tl_explain_print(const struct tl_config *config, const struct tl_plan *plan
 				printf(" of NUMA node %d", plan->place.cpu_nodes[entry]);
 			putchar('\n');
 		}
+		print_rules(config, plan, p);
 	}
 }

@@ -39,6 +39,25 @@ static int plan_ports(const struct tl_config *config, struct tl_plan *plan, stru
 	return 0;
 }
 
+// Plan the flow rules of each port, by the driver that its device will probably have.
+static int plan_rules(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
+{
+	for (uint32_t i = 0; i < config->n_ports; i++) {
+		const struct tl_config_port *port = &config->ports[i];
+		const struct tl_rules_family *family = NULL;
+		uint32_t at = 0;
+		uint16_t device;
+		char driver[64];
+		if (tl_port_expected_driver(&plan->specs[i], driver, sizeof(driver), &device))
+			family = tl_rules_family(driver, device);
+		int rc = tl_rules_plan(family, port->flow_rules, port->n_flow_rules, &plan->rules[i], &at, err);
+		if (rc != 0)
+			return tl_fail_at(err, rc, "%s:%u: $.ports[%u].flow_rules[%u]", config->file,
+				port->flow_rules[at].line, i, at);
+	}
+	return 0;
+}
+
 static bool same_group(const struct tl_config_echo *a, const struct tl_config_echo *b)
 {
 	return a->port == b->port && a->mode == TL_ECHO_KIND_MCAST_TO_TCP && b->mode == a->mode &&
@@ -176,6 +195,8 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 {
 	*out = (struct tl_plan){0};
 	int rc = plan_ports(config, out, err);
+	if (rc == 0)
+		rc = plan_rules(config, out, err);
 	if (rc == 0)
 		rc = check_filters(config, err);
 	if (rc == 0)

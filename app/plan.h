@@ -11,6 +11,7 @@
 #include <tl_eal.h>
 #include <tl_place.h>
 #include <tl_port.h>
+#include <tl_rules.h>
 
 struct tl_err;
 
@@ -21,6 +22,7 @@ struct tl_plan {
 	uint16_t echo_queues[TL_CONFIG_ECHOES_MAX]; // RX queue whose lcore owns each echo
 	const char *pci[TL_CONFIG_PORTS_MAX];	    // borrowed from specs
 	uint32_t n_pci;
+	struct tl_rules_plan rules[TL_CONFIG_PORTS_MAX];
 	struct tl_place place;		    // RX queue of entry i runs as DPDK's lcore i + 1
 	uint32_t node_mb[TL_EAL_NODES_MAX]; // share of eal.memory_mb by node
 };

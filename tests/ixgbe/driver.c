@@ -17,6 +17,7 @@
 #define QUEUES 4
 #define STARTS 100
 #define FLOWS 32
+#define TUPLES 128
 #define FRAME_BYTES 60
 #define WAIT_MS 2000
 #define BURST 32 // the vector path of the driver gives nothing to those who want less than 4
@@ -202,6 +203,60 @@ static bool an_ethertype_is_steered(void)
 	return good && send_around(frame, NULL) == 0 && rte_flow_destroy(0, flow, &error) == 0;
 }
 
+// The rules' tables (lib/dpdk/rules) rest on these three.
+static bool an_item_alone_matches_every_protocol(void)
+{
+	const struct rte_flow_item_ipv4 ip = {.hdr.dst_addr = RTE_BE32(0x0A000003)};
+	const struct rte_flow_item_ipv4 mask = {.hdr.dst_addr = UINT32_MAX};
+	const struct rte_flow_item pattern[] = {{.type = RTE_FLOW_ITEM_TYPE_IPV4, .spec = &ip, .mask = &mask},
+		{.type = RTE_FLOW_ITEM_TYPE_TCP}, {.type = RTE_FLOW_ITEM_TYPE_END}};
+	struct rte_flow_error error;
+	uint8_t frame[FRAME_BYTES];
+
+	make_packet(frame, 17, 0x0A000001, 0x0A000003, 4000, 5001);
+	uint16_t wanted = (uint16_t)((send_around(frame, NULL) + 1) % QUEUES);
+	struct rte_flow *flow = to_queue(1, pattern, wanted, &error);
+	bool good = flow != NULL && send_around(frame, NULL) == wanted; // UDP
+	return good && rte_flow_destroy(0, flow, &error) == 0;
+}
+
+static bool a_second_mask_is_valid_and_not_created(void)
+{
+	const struct rte_flow_attr attr = {.ingress = 1};
+	const struct rte_flow_item_ipv4 ip = {.hdr.dst_addr = RTE_BE32(0x0A000003)};
+	struct rte_flow_item_ipv4 mask = {.hdr.dst_addr = UINT32_MAX};
+	const struct rte_flow_item pattern[] = {
+		{.type = RTE_FLOW_ITEM_TYPE_IPV4, .spec = &ip, .mask = &mask}, {.type = RTE_FLOW_ITEM_TYPE_END}};
+	const struct rte_flow_action drop[] = {{.type = RTE_FLOW_ACTION_TYPE_DROP}, {.type = RTE_FLOW_ACTION_TYPE_END}};
+	struct rte_flow_error error;
+
+	struct rte_flow *flow = rte_flow_create(0, &attr, pattern, drop, &error);
+	mask.hdr.dst_addr = RTE_BE32(0xFFFFFF00);
+	bool good = flow != NULL && rte_flow_validate(0, &attr, pattern, drop, &error) == 0;
+	good = good && rte_flow_create(0, &attr, pattern, drop, &error) == NULL;
+	return good && rte_flow_destroy(0, flow, &error) == 0;
+}
+
+static bool one_tuple_too_many_is_not_created(void)
+{
+	struct rte_flow_item_ipv4 ip = {.hdr.next_proto_id = 17};
+	const struct rte_flow_item_ipv4 mask = {.hdr = {.dst_addr = UINT32_MAX, .next_proto_id = 0xFF}};
+	const struct rte_flow_item pattern[] = {{.type = RTE_FLOW_ITEM_TYPE_IPV4, .spec = &ip, .mask = &mask},
+		{.type = RTE_FLOW_ITEM_TYPE_UDP}, {.type = RTE_FLOW_ITEM_TYPE_END}};
+	struct rte_flow *flows[TUPLES + 1];
+	struct rte_flow_error error;
+	bool good = true;
+
+	for (uint32_t i = 0; i <= TUPLES; i++) {
+		ip.hdr.dst_addr = rte_cpu_to_be_32(0x0A020000 + i);
+		flows[i] = to_queue(1, pattern, 0, &error);
+		good &= (flows[i] != NULL) == (i < TUPLES);
+	}
+	for (uint32_t i = 0; i < TUPLES; i++)
+		good &= flows[i] != NULL && rte_flow_destroy(0, flows[i], &error) == 0;
+	return good;
+}
+
 // ---- stamps
 
 static int64_t ns_of(const struct timespec *t)
@@ -269,6 +324,10 @@ int main(int argc, char **argv)
 		"with a symmetric key both directions of a connection come to the queue that the hash says");
 	tell(an_ethertype_is_steered(), "frames of an ethertype come to the queue of their rule");
 	tell(a_tuple_is_steered(), "a connection comes to the queue of its rule, and when that is gone to its own");
+	tell(an_item_alone_matches_every_protocol(), "an item TCP without the IP header's protocol steers UDP, too");
+	tell(a_second_mask_is_valid_and_not_created(),
+		"a second mask of the flow director is valid, and then not created");
+	tell(one_tuple_too_many_is_not_created(), "128 rules for connections are created, and no more");
 	tell(the_latch_keeps_the_first_stamp(),
 		"the receive latch keeps the stamp of the first PTP frame until it is read");
 	tell(the_clock_keeps_time(), "the clock of the stamps goes at the rate of time");

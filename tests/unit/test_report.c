@@ -292,6 +292,75 @@ static void every_drop_of_a_port_or_a_recording_is_a_loss(void)
 	free(snap);
 }
 
+static void what_a_rule_drops_is_no_loss(void)
+{
+	struct tl_snapshot *snap = lossless_snapshot();
+	struct tl_report_port *port = &snap->ports[0];
+
+	port->hw_seen_pkts += 9;
+	port->drop_rule_pkts = 9;
+	json_t *json = tl_report_json(snap);
+	CU_ASSERT_TRUE(json_is_true(json_object_get(json, "lossless")));
+	CU_ASSERT_TRUE(json_is_true(json_object_get(json, "ledger_ok")));
+	json_decref(json);
+	port->hw_seen_pkts -= 9;
+	port->drop_rule_pkts = 0;
+	port->rule_drops_unknown = true;
+	json = tl_report_json(snap);
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_object_get(json, "port"), "drop_rule_pkts")));
+	json_decref(json);
+	char *text = text_of(tl_report_ledger_text, snap);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "drop_rule_pkts: not counted by this NIC"));
+	free(text);
+	free(snap);
+}
+
+static void a_flow_rule_says_its_outcome(void)
+{
+	struct tl_snapshot *snap = lossless_snapshot();
+	const struct tl_report_rule rules[] = {{.matches = "dst 10.0.0.1",
+						       .queue = 2,
+						       .by = "filter",
+						       .used = 3,
+						       .most = 8,
+						       .outcome = "installed",
+						       .instead = "RSS",
+						       .counted = true,
+						       .hits_pkts = 12345},
+		{.matches = "src 10.0.0.2",
+			.drops = true,
+			.outcome = "instead",
+			.item = "drop",
+			.why = "none",
+			.instead = "received"},
+		{.matches = "udp",
+			.by = "filter",
+			.used = 4,
+			.most = 8,
+			.outcome = "refused",
+			.why = "driver",
+			.instead = "RSS"}};
+
+	snap->ports[0].rules = rules;
+	snap->ports[0].n_rules = TL_ARRAY_LEN(rules);
+	char *text = text_of(tl_report_ledger_text, snap);
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(text, "rule 0    dst 10.0.0.1 -> queue 2: installed, filter 3 of 8; 12,345 frames\n"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(text, "rule 1    src 10.0.0.2 -> drop: instead, refused for \"drop\": none; received\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "rule 2    udp -> queue 0: refused, filter 4 of 8: driver; RSS\n"));
+	free(text);
+	json_t *json = tl_report_json(snap);
+	const json_t *list = json_object_get(json_object_get(json, "port"), "flow_rules");
+	CU_ASSERT_EQUAL(json_array_size(list), 3);
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_array_get(list, 0), "instead")));
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(json_array_get(list, 0), "hits_pkts")), 12345);
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_array_get(list, 1), "queue")));
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json_array_get(list, 2), "instead")), "RSS");
+	json_decref(json);
+	free(snap);
+}
+
 static void without_a_count_of_drops_nobody_knows_whether_frames_were_lost(void)
 {
 	struct tl_snapshot *snap = lossless_snapshot();
@@ -879,6 +948,8 @@ int main(void)
 		{"queues are printed where there are several", queues_are_printed_where_there_are_several},
 		{"the JSON has a row for each queue", the_json_has_a_row_for_each_queue},
 		{"every drop of a port or a recording is a loss", every_drop_of_a_port_or_a_recording_is_a_loss},
+		{"what a rule drops is no loss", what_a_rule_drops_is_no_loss},
+		{"a flow rule says its outcome", a_flow_rule_says_its_outcome},
 		{"without a count of drops nobody knows whether frames were lost",
 			without_a_count_of_drops_nobody_knows_whether_frames_were_lost},
 		{"the ledger groups and aligns its numbers", the_ledger_groups_and_aligns_its_numbers},

@@ -4,15 +4,19 @@
 // Counters of ports, recordings and echoes, each once. The module that counts, the snapshot and the report have their
 // fields, sums and rows from these lists: X(name) for each counter, in the order of the report.
 //
-// A name ends in its unit. Counters named drop_* or lost_* are losses. One thread writes a counter, see tl_count().
+// A name ends in its unit. Counters named drop_* or lost_* are losses, but for drop_rule_pkts. One thread writes a
+// counter, see tl_count().
 
 #define TL_COUNTER_FIELD(name) uint64_t name;
 
-// Port: hw_seen_pkts = rx_pkts + drops. The drops are the account of the device, its driver or the kernel.
+// Port: hw_seen_pkts = rx_pkts + parts. The drops are the account of the device, its driver or the kernel.
 #define TL_PORT_DROPS(X)                                                                                               \
 	X(drop_nic_pkts)    /* no room in a queue */                                                                   \
 	X(drop_nombuf_pkts) /* no mbuf */                                                                              \
 	X(drop_error_pkts)  /* damaged */
+
+// The same, and frames dropped by the device for a flow rule: wanted, no loss.
+#define TL_PORT_PARTS(X) TL_PORT_DROPS(X) X(drop_rule_pkts)
 
 // Each receive queue of a port, beside rx_pkts and rx_bytes.
 #define TL_RXQ_COUNTERS(X)                                                                                             \

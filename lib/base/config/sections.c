@@ -131,12 +131,12 @@ static int read_descriptors(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	const struct tl_config_port *port = section; // "device" precedes both in the table
-	bool plain = strchr(port->device, ':') == NULL, file = strncmp(port->device, "pcap:", 5) == 0;
+	const char *what;
 
-	if (plain || file || strncmp(port->device, "xdp:", 4) == 0)
+	if (!tl_config_is_nic(port, &what))
 		return tl_config_refuse(r,
 			"only a NIC that DPDK drives, or a \"vdev:\", has descriptors; \"%.64s\" is %s", port->device,
-			file ? "a file" : "a kernel interface");
+			what);
 	return tl_config_number(r, key, value, section);
 }
 
@@ -328,11 +328,36 @@ static const struct tl_config_key neighbour_keys[] = {
 static const struct tl_config_table neighbour_table = {
 	KEYS(neighbour_keys), .bytes = sizeof(struct tl_config_neighbour)};
 
+static const char *const protos[] = {
+	[TL_CONFIG_PROTO_ANY] = "any", [TL_CONFIG_PROTO_TCP] = "tcp", [TL_CONFIG_PROTO_UDP] = "udp", NULL};
+static const struct tl_config_key rule_keys[] = {
+	{"src_ip", tl_config_rule_ip, FIELD(tl_config_rule, src)},
+	{"dst_ip", tl_config_rule_ip, FIELD(tl_config_rule, dst)},
+	{KEY(tl_config_rule, proto, tl_config_choice), .choices = protos, .fallback = "\"any\""},
+	{KEY(tl_config_rule, src_port, tl_config_number), .min = 1, .max = UINT16_MAX},
+	{KEY(tl_config_rule, dst_port, tl_config_number), .min = 1, .max = UINT16_MAX},
+	{KEY(tl_config_rule, queue, tl_config_rule_queue), .max = TL_CONFIG_QUEUES_MAX - 1},
+	{KEY(tl_config_rule, drop, tl_config_rule_drop)},
+};
+static const struct tl_config_table rule_table = {
+	KEYS(rule_keys), .bytes = sizeof(struct tl_config_rule), .check = tl_config_check_rule};
+
+static int check_port_keys(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	int rc = tl_config_check_neighbours(r, key, value, section);
+
+	return rc == 0 ? tl_config_check_rules(r, key, value, section) : rc;
+}
+
 static const struct tl_config_key port_keys[] = {
 	{KEY(tl_config_port, name, tl_config_name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},
 	{KEY(tl_config_port, device, tl_config_text), .max = 239, .required = true},
 	{KEY(tl_config_port, rx_queues, tl_config_number), .min = 1, .max = TL_CONFIG_QUEUES_MAX, .fallback = "1"},
 	{KEY(tl_config_port, lcores, read_lcores), .max = TL_CONFIG_LCORE_MAX, .fallback = "\"auto\""},
+	{KEY(tl_config_port, rss_queues, tl_config_rss_queues), .max = TL_CONFIG_QUEUES_MAX - 1},
+	{KEY(tl_config_port, flow_rules, tl_config_array), .table = &rule_table, .max = TL_CONFIG_RULES_MAX,
+		.count_offset = offsetof(struct tl_config_port, n_flow_rules)},
 	{KEY(tl_config_port, rx_descriptors, read_descriptors), .min = TL_CONFIG_DESCRIPTORS_MIN,
 		.max = TL_CONFIG_DESCRIPTORS_MAX},
 	{KEY(tl_config_port, tx_descriptors, read_descriptors), .min = TL_CONFIG_DESCRIPTORS_MIN,
@@ -358,7 +383,7 @@ static const struct tl_config_key port_keys[] = {
 	{CHOICE(tl_config_port, idle, TL_IDLES), .fallback = "\"auto\""},
 };
 static const struct tl_config_table port_table = {
-	KEYS(port_keys), .bytes = sizeof(struct tl_config_port), .check = tl_config_check_neighbours};
+	KEYS(port_keys), .bytes = sizeof(struct tl_config_port), .check = check_port_keys};
 
 static const struct tl_config_key trigger_keys[] = {
 	{CHOICE(tl_config_trigger, store, TL_CONFIG_STORES), .fallback = "\"memory\""},

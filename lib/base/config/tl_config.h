@@ -25,6 +25,7 @@ struct json_t;
 #define TL_CONFIG_DESCRIPTORS_MIN 64
 #define TL_CONFIG_DESCRIPTORS_MAX 32768
 #define TL_CONFIG_NEIGHBOURS_MAX 64
+#define TL_CONFIG_RULES_MAX 256
 #define TL_CONFIG_CAPTURES_MAX 16
 #define TL_CONFIG_ECHOES_MAX 16
 #define TL_CONFIG_LCORE_AUTO UINT32_MAX
@@ -68,12 +69,35 @@ struct tl_config_neighbour {
 	uint8_t mac[6];	   // "mac"
 };
 
+enum tl_config_proto { TL_CONFIG_PROTO_ANY, TL_CONFIG_PROTO_TCP, TL_CONFIG_PROTO_UDP };
+
+// Addresses that a rule matches.
+struct tl_config_prefix {
+	uint8_t bits;	// leading bits that are compared; 0: any address
+	uint8_t ip[16]; // network byte order, the other bits 0; of IPv4 the first 4 bytes
+};
+
+// "flow_rules" of a port: what the NIC itself is to do with frames. A frame matches if each item that is present does.
+struct tl_config_rule {
+	uint8_t version;	     // 4 or 6: the addresses'; without addresses 4
+	struct tl_config_prefix src; // "src_ip", with or without a prefix length
+	struct tl_config_prefix dst; // "dst_ip", the same
+	enum tl_config_proto proto;  // "proto": "tcp", "udp"; required with ports
+	uint32_t src_port, dst_port; // "src_port", "dst_port", 1..65535; 0 when absent: any
+	uint32_t queue;		     // "queue", below the port's rx_queues; TL_CONFIG_QUEUE_AUTO when absent
+	bool drop;		     // "drop": true; a rule has either this or "queue"
+	uint32_t line;		     // of the file; 0: not of a file
+};
+
 struct tl_config_port {
 	char *name;			       // "name", required, unique, [A-Za-z0-9_-]{1,31}
 	char *device;			       // "device", required: PORT grammar, kept as text here
 	uint32_t rx_queues;		       // "rx_queues", 1..16, default 1
 	uint32_t lcores[TL_CONFIG_QUEUES_MAX]; // "lcores", one per RX queue, each used once in the file and not the
 					       // main lcore; default "auto": TL_CONFIG_LCORE_AUTO each
+	uint32_t rss_queues;   // "rss_queues": bit i: queue i takes frames without a rule; 0 when absent: all do
+	uint32_t n_flow_rules; // "flow_rules", at most 256, default none; no two match the same frame
+	struct tl_config_rule flow_rules[TL_CONFIG_RULES_MAX];
 	uint32_t rx_descriptors; // "rx_descriptors", 64..32768; 0 when absent: by the port's role and driver
 	uint32_t tx_descriptors; // "tx_descriptors", the same
 	uint32_t ip_be, mask_be; // "ip" as "192.0.2.1/24"; 0 when absent: a capture-only port
@@ -224,6 +248,13 @@ int tl_config_load_options(const struct json_t *root, const struct tl_config_opt
 	struct tl_config **out, struct tl_err *err);
 
 void tl_config_free(struct tl_config *config);
+
+// True if a frame may match both rules.
+bool tl_config_rules_overlap(const struct tl_config_rule *a, const struct tl_config_rule *b);
+
+// Format what a rule matches: "dst 239.1.1.1 udp dst port 5001".
+#define TL_CONFIG_RULE_TEXT 160
+const char *tl_config_rule_text(const struct tl_config_rule *rule, char text[TL_CONFIG_RULE_TEXT]);
 
 // True if two echoes that receive multicast have a group in common.
 bool tl_config_share_a_group(const struct tl_config_echo *a, const struct tl_config_echo *b);

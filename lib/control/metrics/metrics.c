@@ -67,7 +67,8 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 	tl_port_sample(port, &stats);
 	out->hw_seen_pkts = stats.hw_seen_pkts;
 #define COPY_DROP(name) out->name = stats.name;
-	TL_PORT_DROPS(COPY_DROP)
+	TL_PORT_PARTS(COPY_DROP)
+	out->rule_drops_unknown = stats.rule_drops_unknown;
 	out->verified = stats.verified;
 	out->drops_unknown = stats.drops_unknown;
 	out->has_mac = stats.has_mac;
@@ -76,6 +77,25 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 	for (uint16_t q = 0; q < cfg->rx_queues; q++)
 		out->queues[q].drop_nic_pkts = stats.queue_drop_nic_pkts[q];
 	out->mbufs_in_use = tl_port_mbufs_in_use(port);
+}
+
+// Write the outcomes and counts of a port's flow rules into their rows.
+static void read_rules(const struct tl_port *port, struct tl_report_rule *rows, uint32_t n, struct tl_report_port *out)
+{
+	const char *refusal = tl_port_rules_refusal(port);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct tl_port_rule state;
+		if (rows[i].by == NULL)
+			continue;
+		tl_port_rule(port, i, &state);
+		rows[i].outcome = state.installed ? "installed" : refusal != NULL ? "refused" : "planned";
+		rows[i].why = refusal;
+		rows[i].counted = state.counted;
+		rows[i].hits_pkts = state.hits_pkts;
+	}
+	out->rules = rows;
+	out->n_rules = n;
 }
 
 // The whole is read last, after its parts.
@@ -285,6 +305,7 @@ void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *o
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		read_port(m->ports[i], &out->ports[i]);
 		read_gaps(m->lcores[i], scratch, &out->ports[i]);
+		read_rules(m->ports[i], m->rules[i], m->n_rules[i], &out->ports[i]);
 		if (m->steers[i] != NULL)
 			read_steer(m->steers[i], &out->ports[i]);
 		if (m->syncs[i] != NULL)

@@ -37,6 +37,8 @@ struct tl_metrics {
 	const struct tl_lcore *lcores[TL_REPORT_PORTS][TL_REPORT_QUEUES];
 	struct tl_capture *captures[TL_REPORT_CAPTURES];
 	const char *capture_ports[TL_REPORT_CAPTURES]; // names
+	struct tl_report_rule *rules[TL_REPORT_PORTS]; // n_rules rows as planned; a snapshot updates and borrows them
+	uint32_t n_rules[TL_REPORT_PORTS];
 	struct tl_metrics_echo echoes[TL_REPORT_ECHOES];
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cause of a PCI device that no DPDK driver took.
+// Driver that a device should have, and the cause that none took a PCI device.
 
 #include "port_priv.h"
 
@@ -33,6 +33,22 @@ static int64_t read_id(const char *address, const char *name)
 	bool read = fgets(text, sizeof(text), file) != NULL;
 	fclose(file);
 	return read ? strtoll(text, NULL, 16) : -1;
+}
+
+bool tl_port_expected_driver(const struct tl_port_spec *spec, char *driver, size_t size, uint16_t *device)
+{
+	*device = 0;
+	if (spec->kind == TL_PORT_VDEV) { // "net_tap0,iface=..."
+		snprintf(driver, size, "%.*s", (int)strcspn(spec->arg, "0123456789,"), spec->arg);
+		return true;
+	}
+	int64_t id = spec->kind == TL_PORT_PCI ? read_id(spec->arg, "device") : -1;
+	const char *pmd = id > 0 ? tl_doctor_pmd(read_id(spec->arg, "vendor"), id) : NULL;
+	if (pmd == NULL)
+		return false;
+	snprintf(driver, size, "%s", pmd);
+	*device = (uint16_t)id;
+	return true;
 }
 
 // Derive "librte-net-ice23" from "net_ice" and "/.../pmds-23.0"; Debian adds a hyphen after a digit:

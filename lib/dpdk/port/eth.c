@@ -265,6 +265,8 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 	if (rc != 0)
 		return tl_fail(err, rc, "port %s: %s did not start (%s)", port->name, device_text(port), strerror(-rc));
 	rc = tl_port_start_stamps(port, err);
+	if (rc == 0)
+		rc = tl_port_spread(port, err);
 	if (rc != 0) {
 		(void)rte_eth_dev_stop(port->port_id);
 		return rc;
@@ -273,6 +275,7 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 		tl_warn("port %s: %s has no promiscuous mode: only frames for its own address are seen", port->name,
 			device_text(port));
 	tl_port_find_queue_counters(port);
+	tl_port_install_rules(port);
 	if (port->socket_domain == AF_PACKET)
 		begin_kernel_account(port);
 	return 0;
@@ -299,6 +302,7 @@ static void read_driver(struct tl_port *port, struct tl_port_stats *out)
 		out->drop_nic_pkts = stats.imissed;
 		out->drop_error_pkts = stats.ierrors;
 		out->drop_nombuf_pkts = stats.rx_nombuf;
+		tl_port_rule_drops(port, out);
 		tl_port_queue_drops(port, out);
 		if (tl_port_read_mac_counts(port, &mac)) {
 			out->drop_nic_pkts += mac.lost;
@@ -401,6 +405,7 @@ static void eth_close(struct tl_port *port)
 		port->pool = NULL;    // still used by the driver
 		return;
 	}
+	tl_port_remove_rules(port);
 	if (port->promisc_set)
 		(void)rte_eth_promiscuous_disable(port->port_id);
 	if (port->port_id != RTE_MAX_ETHPORTS) {

@@ -131,7 +131,7 @@ void tl_port_subtract(struct tl_port_stats *stats, const struct tl_port_stats *b
 {
 	stats->hw_seen_pkts -= tl_port_drops(before);
 #define SUBTRACT(name) stats->name -= before->name;
-	TL_PORT_DROPS(SUBTRACT)
+	TL_PORT_PARTS(SUBTRACT)
 	for (unsigned i = 0; i < TL_PORT_QUEUES_MAX; i++)
 		stats->queue_drop_nic_pkts[i] -= before->queue_drop_nic_pkts[i];
 }

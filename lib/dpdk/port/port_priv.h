@@ -11,6 +11,8 @@
 #include <tl_pcapfile.h>
 #include <tl_port.h>
 
+struct rte_flow;
+
 struct tl_port_ops {
 	int (*open)(struct tl_port *port, struct tl_err *err);
 	int (*start)(struct tl_port *port, struct tl_err *err);
@@ -121,6 +123,15 @@ struct tl_port_account {
 	bool ended;
 };
 
+// Installed flow rules.
+struct tl_port_rules {
+	struct rte_flow **flow; // by rule; an entry is NULL if the rule is not in the NIC. NULL: no rules
+	bool installed;
+	char refusal[192];     // why not; empty: no rule was refused
+	bool counts_drops;     // one counter has all frames dropped by rules
+	uint64_t drop_counter; // identifier among the xstats
+};
+
 // Runtime events of a port.
 struct tl_port_events {
 	atomic_bool removed; // written by DPDK threads
@@ -165,6 +176,7 @@ struct tl_port {
 	struct tl_port_account account;
 	struct tl_port_stats sampled; // last valid sample of a driver
 	struct tl_port_file file;
+	struct tl_port_rules rules;
 	struct tl_port_events events;
 	struct tl_port_shared shared;
 	struct tl_rxq rxq[TL_PORT_QUEUES_MAX];
@@ -200,6 +212,16 @@ void tl_port_subtract(struct tl_port_stats *stats, const struct tl_port_stats *b
 // (in and out) its current ones, rx_pkts the frames polled by then. A frame that arrived after the end may have been
 // polled and then counts as seen; drops after the end count as far as frames seen before the end are missing.
 void tl_port_close_account(const struct tl_port_stats *end, uint64_t rx_pkts, struct tl_port_stats *now);
+
+// rules.c. After the device was started: install all planned rules, or warn and install none.
+void tl_port_install_rules(struct tl_port *port);
+// Before it is stopped.
+void tl_port_remove_rules(struct tl_port *port);
+// Read the frames dropped by rules into out.
+void tl_port_rule_drops(const struct tl_port *port, struct tl_port_stats *out);
+
+// rss.c. After the start: spread frames over the queues of cfg.rss_queues. Returns 0 or -errno with a message.
+int tl_port_spread(struct tl_port *port, struct tl_err *err);
 
 // attach.c: set port_id to the device's.
 int tl_port_attach(struct tl_port *port, struct tl_err *err);

@@ -3,6 +3,9 @@
 
 #include "port_priv.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include <rte_ethdev.h>
 #include <rte_thash.h>
 
@@ -23,6 +26,31 @@ static bool read_reta(uint16_t port_id, uint16_t size, uint16_t *reta)
 	for (uint16_t i = 0; i < size; i++)
 		reta[i] = groups[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE];
 	return true;
+}
+
+int tl_port_spread(struct tl_port *port, struct tl_err *err)
+{
+	struct rte_eth_rss_reta_entry64 groups[TL_PORT_RETA_MAX / RTE_ETH_RETA_GROUP_SIZE] = {0};
+	struct rte_eth_dev_info info;
+	uint32_t queues = port->cfg.rss_queues, left = 0;
+
+	if (queues == 0)
+		return 0;
+	int rc = rte_eth_dev_info_get(port->port_id, &info);
+	if (rc == 0 && (info.reta_size == 0 || info.reta_size > TL_PORT_RETA_MAX))
+		rc = -ENOTSUP;
+	for (uint16_t i = 0; i < info.reta_size && rc == 0; i++) {
+		left = left != 0 ? left : queues;
+		groups[i / RTE_ETH_RETA_GROUP_SIZE].mask = UINT64_MAX;
+		groups[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] = (uint16_t)__builtin_ctz(left);
+		left &= left - 1;
+	}
+	if (rc == 0)
+		rc = rte_eth_dev_rss_reta_update(port->port_id, groups, info.reta_size);
+	if (rc != 0)
+		return tl_fail(err, rc, "port %s: %s does not take a table of queues (%s): leave out \"rss_queues\"",
+			port->name, port->cfg.spec.text, strerror(-rc));
+	return 0;
 }
 
 bool tl_port_rss(const struct tl_port *port, struct tl_port_rss *out)

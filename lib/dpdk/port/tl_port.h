@@ -22,11 +22,13 @@
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
 
+struct tl_config_rule;
 struct tl_err;
 struct tl_family_facts;
 struct tl_port;
 struct tl_port_cfg;
 struct tl_port_ops;
+struct tl_rules_plan;
 
 #define TL_BURST 64
 #define TL_PORT_QUEUES_MAX 16
@@ -116,7 +118,10 @@ struct tl_port_cfg {
 	const struct tl_port_nic *nic; // NULL: the device's; tests supply their own
 	bool tx_checksums; // the device computes those of TCP and UDP, if it can: recorded ones differ from sent ones
 	const struct tl_clock *clock;
-	int socket_id; // NUMA node of rings, packets and recordings; SOCKET_ID_ANY: the device's own
+	int socket_id;	     // NUMA node of rings, packets and recordings; SOCKET_ID_ANY: the device's own
+	uint32_t rss_queues; // bit i: RSS gives frames to queue i; 0: to all queues
+	const struct tl_config_rule *rules;	// flow rules; borrowed until the port is closed
+	const struct tl_rules_plan *rules_plan; // which of them the NIC can have; borrowed likewise; NULL: no rules
 };
 
 // Return the descriptors to request for an RX queue; the device may grant others. A port of a NIC that only records
@@ -247,12 +252,13 @@ void tl_txq_drop_waiting(struct tl_txq *q);
 // verified is false and hw_seen is rx_pkts plus the drops.
 struct tl_port_stats {
 	uint64_t hw_seen_pkts;
-	TL_PORT_DROPS(TL_COUNTER_FIELD)
+	TL_PORT_PARTS(TL_COUNTER_FIELD)
 	bool verified;
-	bool drops_unknown;	// neither driver nor kernel counts frames that found no room: 0 says nothing
-	bool has_mac;		// the driver counts frames seen by the MAC, and the port is promiscuous
-	uint64_t mac_seen_pkts; // that count; not verified: known only from the driver's source
-	bool drops_by_queue;	// kernel or driver report drops per queue, and their sum is drop_nic_pkts
+	bool rule_drops_unknown; // the NIC drops frames for flow rules and does not count them
+	bool drops_unknown;	 // neither driver nor kernel counts frames that found no room: 0 says nothing
+	bool has_mac;		 // the driver counts frames seen by the MAC, and the port is promiscuous
+	uint64_t mac_seen_pkts;	 // that count; not verified: known only from the driver's source
+	bool drops_by_queue;	 // kernel or driver report drops per queue, and their sum is drop_nic_pkts
 	uint64_t queue_drop_nic_pkts[TL_PORT_QUEUES_MAX];
 };
 
@@ -260,7 +266,7 @@ struct tl_port_stats {
 static inline uint64_t tl_port_drops(const struct tl_port_stats *stats)
 {
 #define TL_PORT_DROP(name) +stats->name
-	return 0 TL_PORT_DROPS(TL_PORT_DROP);
+	return 0 TL_PORT_PARTS(TL_PORT_DROP);
 }
 
 // Check that a port of this kind can have the requested timestamps. Returns 0, or -EINVAL and the available ones.
@@ -344,6 +350,20 @@ void tl_port_link(const struct tl_port *port, struct tl_port_link *out);
 // else allmulticast, else promiscuous mode.
 #define TL_PORT_GROUPS_MAX 160
 int tl_port_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n);
+
+// Flow rules of a port, installed by tl_port_start(): all that the plan has, or none. Main only.
+struct tl_port_rule {
+	bool installed;
+	bool counted;	    // the NIC counts the rule's frames
+	uint64_t hits_pkts; // that count
+};
+void tl_port_rule(const struct tl_port *port, uint32_t index, struct tl_port_rule *out);
+// Return the reason that no rule is installed; NULL: they are, or there are none.
+const char *tl_port_rules_refusal(const struct tl_port *port);
+
+// Write the driver that a device will probably have, as tl_doctor_pmd() names it, and its PCI ID, 0 without one. False:
+// unknown. Before DPDK is started.
+bool tl_port_expected_driver(const struct tl_port_spec *spec, char *driver, size_t size, uint16_t *device);
 
 // RSS of a port for TCP over IPv4: key of the Toeplitz hash and table from the hash to a queue.
 #define TL_PORT_RSS_KEY_MAX 64

@@ -132,6 +132,33 @@ static json_t *clock_json(const struct tl_snapshot *snap)
 	return object;
 }
 
+json_t *tl_report_rule_json(const struct tl_report_rule *rule)
+{
+	json_t *object = json_object();
+
+	put(object, "matches", tl_json_string(rule->matches));
+	put(object, "queue", rule->drops ? json_null() : tl_json_number(rule->queue));
+	put(object, "drop", json_boolean(rule->drops));
+	put(object, "outcome", tl_json_string(rule->outcome));
+	put(object, "by", tl_json_string(rule->by));
+	put(object, "filters_used", rule->by != NULL ? tl_json_number(rule->used) : json_null());
+	put(object, "filters", rule->by != NULL ? tl_json_number(rule->most) : json_null());
+	put(object, "refused_item", tl_json_string(rule->item));
+	put(object, "why", tl_json_string(rule->why));
+	put(object, "instead", tl_json_string(tl_report_rule_holds(rule) ? NULL : rule->instead));
+	put(object, "hits_pkts", rule->counted ? tl_json_number(rule->hits_pkts) : json_null());
+	return object;
+}
+
+static json_t *rules_json(const struct tl_report_port *port)
+{
+	json_t *rules = json_array();
+
+	for (uint32_t i = 0; i < port->n_rules; i++)
+		json_array_append_new(rules, tl_report_rule_json(&port->rules[i]));
+	return rules;
+}
+
 static json_t *port_json(const struct tl_report_port *port, bool final)
 {
 	json_t *object = json_object();
@@ -139,12 +166,15 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	put(object, "name", tl_json_string(port->name));
 	put(object, "device", tl_json_string(port->device));
 	put_counters(object, &tl_report_port_table, port);
+	if (port->rule_drops_unknown)
+		put(object, "drop_rule_pkts", json_null());
 	put_counters(object, &tl_report_handoff_table, &port->handoff);
 	put(object, "unaccounted_pkts", json_integer(tl_report_unaccounted(&tl_report_port_table, port)));
 	put(object, "link", port->link.known ? tl_json_string(port->link.up ? "up" : "down") : json_null());
 	put(object, "link_downs", tl_json_number(port->link.downs));
 	put(object, "timestamps", stamps_json(&port->stamps));
 	put(object, "queues", port_queues_json(port));
+	put(object, "flow_rules", rules_json(port));
 	put(object, "ptp", ptp_json(&port->ptp));
 	put(object, "verified", json_boolean(port->verified));
 	put(object, "drops_known", json_boolean(!port->drops_unknown));

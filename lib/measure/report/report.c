@@ -12,7 +12,7 @@
 #define ASIDE(field) COUNTER(field, ASIDE)
 
 #define ROW struct tl_report_port
-static const struct tl_report_counter port_counters[] = {WHOLE(hw_seen_pkts) PART(rx_pkts) TL_PORT_DROPS(PART)
+static const struct tl_report_counter port_counters[] = {WHOLE(hw_seen_pkts) PART(rx_pkts) TL_PORT_PARTS(PART)
 		ASIDE(rx_bytes) TL_TXQ_COUNTERS(ASIDE) TL_RXQ_COUNTERS(ASIDE) ASIDE(mbufs_in_use)};
 const struct tl_report_table tl_report_port_table = {port_counters, TL_ARRAY_LEN(port_counters)};
 #undef ROW
@@ -83,15 +83,20 @@ int64_t tl_report_unaccounted(const struct tl_report_table *table, const void *r
 	return (int64_t)difference;
 }
 
+// A frame that the user told the NIC to drop is not lost.
+static bool is_loss(const char *name)
+{
+	return (strncmp(name, "drop_", 5) == 0 && strcmp(name, "drop_rule_pkts") != 0) ||
+	       strncmp(name, "lost_", 5) == 0;
+}
+
 uint64_t tl_report_drops(const struct tl_report_table *table, const void *row)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < table->n; i++) {
-		const char *name = table->counters[i].name;
-		if (strncmp(name, "drop_", 5) == 0 || strncmp(name, "lost_", 5) == 0)
+	for (size_t i = 0; i < table->n; i++)
+		if (is_loss(table->counters[i].name))
 			sum += tl_report_value(&table->counters[i], row);
-	}
 	return sum;
 }
 
@@ -172,6 +177,11 @@ bool tl_report_ledger_ok(const struct tl_snapshot *snap)
 	for (uint32_t i = 0; i < snap->n_echoes; i++)
 		ok = ok && tl_report_echo_ok(&snap->echoes[i], snap->final);
 	return ok;
+}
+
+bool tl_report_rule_holds(const struct tl_report_rule *rule)
+{
+	return strcmp(rule->outcome, "planned") == 0 || strcmp(rule->outcome, "installed") == 0;
 }
 
 bool tl_report_drops_known(const struct tl_snapshot *snap)

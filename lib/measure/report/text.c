@@ -145,6 +145,38 @@ static void print_port_queues(FILE *out, const struct tl_report_port *port)
 	}
 }
 
+void tl_report_rule_text(FILE *out, const struct tl_report_rule *rule)
+{
+	char n[GROUPED];
+
+	fprintf(out, "%s -> ", rule->matches);
+	if (rule->drops)
+		fprintf(out, "drop: %s", rule->outcome);
+	else
+		fprintf(out, "queue %" PRIu32 ": %s", rule->queue, rule->outcome);
+	if (rule->by != NULL)
+		fprintf(out, ", %s %" PRIu32 " of %" PRIu32, rule->by, rule->used, rule->most);
+	if (rule->item != NULL)
+		fprintf(out, ", refused for \"%s\"", rule->item);
+	if (rule->why != NULL)
+		fprintf(out, ": %s", rule->why);
+	if (!tl_report_rule_holds(rule))
+		fprintf(out, "; %s", rule->instead);
+	if (rule->counted)
+		fprintf(out, "; %s frames", grouped(rule->hits_pkts, n));
+	fputc('\n', out);
+}
+
+static void print_rules(FILE *out, const struct tl_report_port *port)
+{
+	for (uint32_t i = 0; i < port->n_rules; i++) {
+		fprintf(out, "  rule %-3" PRIu32 "  ", i);
+		tl_report_rule_text(out, &port->rules[i]);
+	}
+	if (port->rule_drops_unknown)
+		fprintf(out, "  drop_rule_pkts: not counted by this NIC\n");
+}
+
 static void print_replies(FILE *out, const struct tl_report_ptp *ptp)
 {
 	const void *const rows[MAX_COLUMNS] = {&ptp->replies};
@@ -237,6 +269,7 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 	print_stamps(out, port);
 	print_link(out, &port->link);
 	print_port_queues(out, port);
+	print_rules(out, port);
 	print_poll_gaps(out, port);
 	print_port_verdict(out, port, final);
 	print_mac(out, port, final);

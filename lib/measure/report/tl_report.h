@@ -95,6 +95,21 @@ struct tl_report_link {
 	uint64_t downs; // losses of the link that were noticed
 };
 
+// Flow rule of a port. The texts are static or borrowed.
+struct tl_report_rule {
+	const char *matches; // "dst 239.1.1.1 udp dst port 5001"
+	bool drops;
+	uint32_t queue;	     // if it does not drop
+	const char *by;	     // kind of the NIC's filter: "5-tuple filter"; NULL: the NIC cannot have the rule
+	uint32_t used, most; // filters of the kind in use with this rule, and in the NIC
+	const char *outcome; // "planned", "installed", "refused" by the driver, or "instead": the NIC cannot have it
+	const char *item;    // refused by the plan; NULL: none
+	const char *why;     // reason of the refusal; NULL: none
+	const char *instead; // done where the rule is not in the NIC
+	bool counted;	     // hits_pkts is known
+	uint64_t hits_pkts;
+};
+
 // Port row.
 struct tl_report_port {
 	char name[TL_REPORT_NAME];
@@ -102,12 +117,15 @@ struct tl_report_port {
 	uint64_t hw_seen_pkts; // counted by the kernel, the MAC or the file reader, independently
 	uint64_t rx_pkts;      // sum of the return values of rx_burst
 	uint64_t rx_bytes;
-	TL_PORT_DROPS(TL_COUNTER_FIELD)
+	TL_PORT_PARTS(TL_COUNTER_FIELD)
 	TL_TXQ_COUNTERS(TL_COUNTER_FIELD)
 	TL_RXQ_COUNTERS(TL_COUNTER_FIELD)
-	uint64_t mbufs_in_use; // of the port's pool: equal to its start value at the end, otherwise there is a leak
-	bool verified;	       // hw_seen has a source independent of rx_pkts
-	bool drops_unknown;    // nobody counts frames that found no room in a queue: drop_nic_pkts 0 says nothing
+	uint64_t mbufs_in_use;	 // of the port's pool: equal to its start value at the end, otherwise there is a leak
+	bool verified;		 // hw_seen has a source independent of rx_pkts
+	bool drops_unknown;	 // nobody counts frames that found no room in a queue: drop_nic_pkts 0 says nothing
+	bool rule_drops_unknown; // the NIC does not count what it drops for flow rules: drop_rule_pkts 0 says nothing
+	uint32_t n_rules;
+	const struct tl_report_rule *rules; // borrowed
 	bool has_mac;
 	uint64_t mac_seen_pkts; // MAC count, from the driver: expected hw_seen, equal to it if verified
 	bool drops_by_queue;	// the queues of drop_nic_pkts are known
@@ -234,6 +252,13 @@ json_t *tl_report_hist_json(const struct tl_hist_summary *summary);
 // queues[]. An echo has residence_ns and tx_call_ns, each with "source":"tsc" and "count". unaccounted_pkts is the
 // difference of an identity: negative when counted twice.
 json_t *tl_report_json(const struct tl_snapshot *snap);
+
+// True if the rule is in the NIC, or will be.
+bool tl_report_rule_holds(const struct tl_report_rule *rule);
+// Return the object of a flow rule, as in ports[].flow_rules.
+json_t *tl_report_rule_json(const struct tl_report_rule *rule);
+// Print one line: "dst 239.1.1.1 udp -> queue 0: installed, 5-tuple filter 1 of 128; not counted by this NIC".
+void tl_report_rule_text(FILE *out, const struct tl_report_rule *rule);
 
 // Print the loss ledger and the echoes as text tables.
 void tl_report_ledger_text(FILE *out, const struct tl_snapshot *snap);

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Flow rules of a port, and the queues of all other frames.
+
+#include "config_priv.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tl_units.h>
+
+bool tl_config_is_nic(const struct tl_config_port *port, const char **what)
+{
+	bool file = strncmp(port->device, "pcap:", 5) == 0;
+
+	*what = file ? "a file" : "a kernel interface";
+	return strchr(port->device, ':') != NULL && !file && strncmp(port->device, "xdp:", 4) != 0;
+}
+
+// ---- one rule
+
+// Parse an address with or without a prefix length. Return its version, or 0.
+static uint8_t parse_prefix(const char *text, struct tl_config_prefix *out)
+{
+	struct tl_ip6 ip6 = {{0}};
+	uint32_t ip_be = 0, mask_be = UINT32_MAX;
+
+	out->bits = 128;
+	if (tl_parse_ipv4(text, &ip_be) == 0 || tl_parse_ipv4_prefix(text, &ip_be, &mask_be) == 0) {
+		memcpy(out->ip, &ip_be, sizeof(ip_be));
+		out->bits = (uint8_t)__builtin_popcount(mask_be);
+		return 4;
+	}
+	if (tl_parse_ipv6(text, &ip6) != 0 && tl_parse_ipv6_prefix(text, &ip6, &out->bits) != 0)
+		return 0;
+	memcpy(out->ip, &ip6, sizeof(out->ip));
+	return 6;
+}
+
+static bool bit(const uint8_t *ip, unsigned index)
+{
+	return (ip[index / 8] >> (7 - index % 8) & 1) != 0;
+}
+
+int tl_config_rule_ip(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_rule *rule = section;
+	struct tl_config_prefix *prefix = (struct tl_config_prefix *)(void *)((char *)section + key->offset);
+	const char *text = json_string_value(value);
+	uint8_t version = text != NULL ? parse_prefix(text, prefix) : 0;
+
+	if (version == 0)
+		return tl_config_not(r, value, "an address, or several with a prefix, such as 192.0.2.0/24");
+	for (unsigned i = prefix->bits; i < (version == 4 ? 32u : 128u); i++)
+		if (bit(prefix->ip, i))
+			return tl_config_not(r, value, "a network: bits behind its prefix are set");
+	if (rule->version != 0 && rule->version != version)
+		return tl_config_refuse(r, "\"src_ip\" is of IPv4 and \"dst_ip\" of IPv6, or the other way round");
+	rule->version = version;
+	return 0;
+}
+
+int tl_config_rule_queue(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_rule *rule = section;
+	uint64_t queue = 0;
+	int rc = tl_config_integer(r, key, value, &queue);
+
+	rule->queue = (uint32_t)queue;
+	return rc;
+}
+
+int tl_config_rule_drop(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_rule *rule = section;
+
+	if (!json_is_true(value))
+		return tl_config_not(r, value, "true; a rule that drops nothing is left out");
+	rule->drop = true;
+	return 0;
+}
+
+int tl_config_check_rule(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_rule *rule = section;
+	bool has_queue = json_object_get(value, "queue") != NULL;
+
+	if (rule->src.bits == 0 && rule->dst.bits == 0 && rule->proto == TL_CONFIG_PROTO_ANY)
+		return tl_config_refuse(r,
+			"a rule has at least one of \"src_ip\", \"dst_ip\", \"proto\"; \"rss_queues\" is for all other frames");
+	if (rule->proto == TL_CONFIG_PROTO_ANY && (rule->src_port != 0 || rule->dst_port != 0))
+		return tl_config_refuse_key(r, rule->src_port != 0 ? "src_port" : "dst_port",
+			"a port belongs to a protocol: add \"proto\": \"tcp\" or \"udp\"");
+	if (has_queue == rule->drop)
+		return tl_config_refuse(r, "a rule has either \"queue\" or \"drop\"");
+	if (!has_queue)
+		rule->queue = TL_CONFIG_QUEUE_AUTO;
+	if (rule->version == 0)
+		rule->version = 4;
+	rule->line = r->text != NULL ? tl_config_line(r->text, r->len, &r->path) : 0;
+	return 0;
+}
+
+// ---- all rules of a port
+
+static bool prefixes_overlap(const struct tl_config_prefix *a, const struct tl_config_prefix *b)
+{
+	unsigned bits = a->bits < b->bits ? a->bits : b->bits;
+
+	for (unsigned i = 0; i < bits; i++)
+		if (bit(a->ip, i) != bit(b->ip, i))
+			return false;
+	return true;
+}
+
+static bool values_overlap(uint32_t a, uint32_t b)
+{
+	return a == 0 || b == 0 || a == b;
+}
+
+bool tl_config_rules_overlap(const struct tl_config_rule *a, const struct tl_config_rule *b)
+{
+	return a->version == b->version && prefixes_overlap(&a->src, &b->src) && prefixes_overlap(&a->dst, &b->dst) &&
+	       values_overlap(a->proto, b->proto) && values_overlap(a->src_port, b->src_port) &&
+	       values_overlap(a->dst_port, b->dst_port);
+}
+
+static int check_rule_among(struct tl_config_reader *r, const struct tl_config_port *port, uint32_t index)
+{
+	const struct tl_config_rule *rule = &port->flow_rules[index];
+	char text[TL_CONFIG_RULE_TEXT];
+
+	if (!rule->drop && rule->queue >= port->rx_queues)
+		return tl_config_refuse_key(r, "queue", "the port has %u RX queues, counted from 0", port->rx_queues);
+	for (uint32_t i = 0; i < index; i++)
+		if (tl_config_rules_overlap(rule, &port->flow_rules[i]))
+			return tl_config_refuse(r,
+				"a frame may match entry %u, too (%s): which of both applies depends on the NIC; make them "
+				"exclude each other",
+				i, tl_config_rule_text(&port->flow_rules[i], text));
+	return 0;
+}
+
+int tl_config_check_rules(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	const struct tl_config_port *port = section;
+	const char *what;
+
+	if (port->n_flow_rules != 0 && !tl_config_is_nic(port, &what))
+		return tl_config_refuse_key(r, "flow_rules",
+			"only a NIC that DPDK drives, or a \"vdev:\", has flow rules; \"%.64s\" is %s", port->device,
+			what);
+	for (uint32_t i = 0; i < port->n_flow_rules; i++) {
+		tl_config_enter(r, "flow_rules");
+		tl_config_enter_index(r, i);
+		int rc = check_rule_among(r, port, i);
+		if (rc != 0)
+			return rc;
+		tl_config_leave(r);
+		tl_config_leave(r);
+	}
+	return 0;
+}
+
+int tl_config_rss_queues(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_port *port = section; // "device" and "rx_queues" precede "rss_queues" in the table
+	size_t n = json_array_size(value);
+	const char *what;
+
+	if (!tl_config_is_nic(port, &what))
+		return tl_config_refuse(r,
+			"only a NIC that DPDK drives, or a \"vdev:\", spreads frames by a table; "
+			"\"%.64s\" is %s",
+			port->device, what);
+	if (!json_is_array(value) || n == 0)
+		return tl_config_not(r, value, "an array of queues, such as [1, 2, 3]");
+	for (size_t i = 0; i < n; i++) {
+		uint64_t queue = 0;
+		tl_config_enter_index(r, i);
+		int rc = tl_config_integer(r, key, json_array_get(value, i), &queue);
+		if (rc == 0 && queue >= port->rx_queues)
+			rc = tl_config_refuse(r, "the port has %u RX queues, counted from 0", port->rx_queues);
+		if (rc == 0 && (port->rss_queues >> queue & 1) != 0)
+			rc = tl_config_refuse(r, "queue %u is in the list already", (unsigned)queue);
+		if (rc != 0)
+			return rc;
+		tl_config_leave(r);
+		port->rss_queues |= 1u << queue;
+	}
+	return 0;
+}
+
+// ---- text
+
+static size_t put_prefix(char *text, size_t used, const char *name, uint8_t version, const struct tl_config_prefix *p)
+{
+	char ip[INET6_ADDRSTRLEN] = "";
+	bool whole = p->bits == (version == 4 ? 32 : 128);
+
+	if (p->bits == 0)
+		return used;
+	(void)inet_ntop(version == 4 ? AF_INET : AF_INET6, p->ip, ip, sizeof(ip));
+	used += (size_t)snprintf(text + used, TL_CONFIG_RULE_TEXT - used, "%s%s %s", used != 0 ? " " : "", name, ip);
+	if (!whole)
+		used += (size_t)snprintf(text + used, TL_CONFIG_RULE_TEXT - used, "/%u", p->bits);
+	return used;
+}
+
+static size_t put_port(char *text, size_t used, const char *name, uint32_t port)
+{
+	if (port == 0)
+		return used;
+	return used + (size_t)snprintf(text + used, TL_CONFIG_RULE_TEXT - used, " %s port %u", name, port);
+}
+
+const char *tl_config_rule_text(const struct tl_config_rule *rule, char text[TL_CONFIG_RULE_TEXT])
+{
+	static const char *const protos[] = {
+		[TL_CONFIG_PROTO_ANY] = "", [TL_CONFIG_PROTO_TCP] = "tcp", [TL_CONFIG_PROTO_UDP] = "udp"};
+	size_t used = put_prefix(text, 0, "src", rule->version, &rule->src);
+
+	used = put_prefix(text, used, "dst", rule->version, &rule->dst);
+	if (rule->proto != TL_CONFIG_PROTO_ANY)
+		used += (size_t)snprintf(
+			text + used, TL_CONFIG_RULE_TEXT - used, "%s%s", used != 0 ? " " : "", protos[rule->proto]);
+	used = put_port(text, used, "src", rule->src_port);
+	(void)put_port(text, used, "dst", rule->dst_port);
+	return text;
+}

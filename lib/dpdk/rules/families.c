@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Flow rules that the drivers of DPDK v22.11.11 keep, by their sources below drivers/net.
+
+#include <tl_rules.h>
+
+#include <string.h>
+
+#include <tl_base.h>
+
+// ixgbe/ixgbe_ethdev.c:6524, ixgbe_add_5tuple_filter: 128 filters. ixgbe/ixgbe_flow.c:172, cons_parse_ntuple_filter:
+// IPv4, whole addresses, a queue; the protocol is the IP header's, so {TCP} alone would match every protocol.
+#define IXGBE_TO_QUEUE                                                                                                 \
+	{                                                                                                              \
+		.name = "5-tuple filter", .max = 128, .items = TL_RULES_ITEMS, .proto_in_ip = true                     \
+	}
+
+// igb/igb_flow.c:91, cons_parse_ntuple_filter: as ixgbe's, with a protocol always.
+#define IGB_TO_QUEUE(kind, can_match)                                                                                  \
+	{                                                                                                              \
+		.name = (kind), .max = 8, .items = (can_match), .required = TL_RULES_PROTO, .proto_in_ip = true        \
+	}
+
+// i40e/i40e_flow.c:1882: a mask of an address that is not whole is ignored, silently. i40e_fdir.c:1308: one set of
+// fields per protocol. A rule without a protocol matches neither TCP nor UDP. i40e_ethdev.h:716: 8192 filters.
+#define I40E_FDIR                                                                                                      \
+	{                                                                                                              \
+		.name = "flow director", .max = 8192, .items = TL_RULES_ITEMS, .required = TL_RULES_PROTO,             \
+		.ip6 = true, .shape = TL_RULES_SHAPE_PER_PROTO                                                         \
+	}
+
+// ice/ice_fdir_filter.c:2051: whole addresses; :846, ice_fdir_hw_tbl_conf: one set of fields per protocol; :1570:
+// counters, ice_ethdev.h:372: 32 x 256 of them.
+#define ICE_FDIR                                                                                                       \
+	{                                                                                                              \
+		.name = "flow director", .max = 8192, .items = TL_RULES_ITEMS, .required = TL_RULES_PROTO,             \
+		.ip6 = true, .counts = true, .shape = TL_RULES_SHAPE_PER_PROTO                                         \
+	}
+
+// mlx5/mlx5_flow_dv.c: any bits of addresses and ports; :16885, flow_dv_query_count: counters.
+#define MLX5_FLOW                                                                                                      \
+	{                                                                                                              \
+		.name = "steering table", .max = 65536, .items = TL_RULES_ITEMS, .ip6 = true, .prefixes = true,        \
+		.counts = true                                                                                         \
+	}
+
+// tap/tap_flow.c, tap_flow_items: a flower filter of the kernel; no action COUNT.
+#define TAP_FLOW                                                                                                       \
+	{                                                                                                              \
+		.name = "flower filter", .max = 65536, .items = TL_RULES_ITEMS, .ip6 = true, .prefixes = true          \
+	}
+
+// ixgbe/ixgbe_fdir.c:278: without ports in the mask the protocol is not compared. ixgbe_flow.c:3145: one mask per port,
+// for the life of the device. With dropping rules alone FDIRMATCH counts what they drop.
+#define IXGBE_DROPS(can_match)                                                                                         \
+	.drops = {.name = "flow director",                                                                             \
+		.max = 2046,                                                                                           \
+		.items = (can_match),                                                                                  \
+		.prefixes = true,                                                                                      \
+		.proto_by_ports = true,                                                                                \
+		.shape = TL_RULES_SHAPE_PER_PORT},                                                                     \
+	.drop_counter = "flow_director_matched_filters"
+
+#define ADDRESSES (TL_RULES_SRC_IP | TL_RULES_DST_IP)
+
+#define X540(from, to)                                                                                                 \
+	{                                                                                                              \
+		.driver = "net_ixgbe", .first = (from), .last = (to), .to_queue = IXGBE_TO_QUEUE,                      \
+		IXGBE_DROPS(TL_RULES_ITEMS)                                                                            \
+	}
+#define IGB(from, to, way)                                                                                             \
+	{                                                                                                              \
+		.driver = "net_e1000", .first = (from), .last = (to), .to_queue = way                                  \
+	}
+// igb/igb_flow.c:438: the 82576 alone has 5-tuple filters; :454: others compare protocol and destination port.
+#define IGB5 IGB_TO_QUEUE("5-tuple filter", TL_RULES_ITEMS)
+#define IGB2 IGB_TO_QUEUE("2-tuple filter", TL_RULES_PROTO | TL_RULES_DST_PORT)
+
+static const struct tl_rules_family families[] = {
+	// ixgbe/ixgbe_flow.c:625, MAC_TYPE_FILTER_SUP_EXT: the 82598 has none.
+	{.driver = "net_ixgbe", .first = 0x10b6, .last = 0x10ed},
+	{.driver = "net_ixgbe", .first = 0x10f1, .last = 0x10f4},
+	{.driver = "net_ixgbe", .first = 0x1508, .last = 0x150b},
+	X540(0x1528, 0x1528),
+	X540(0x1560, 0x1563),
+	X540(0x15aa, 0x15e5),
+	// ixgbe/ixgbe_flow.c:2787: the 82599 drops by addresses, not by ports.
+	{.driver = "net_ixgbe", .last = UINT16_MAX, .to_queue = IXGBE_TO_QUEUE, IXGBE_DROPS(ADDRESSES)},
+	IGB(0x10c9, 0x10c9, IGB5),
+	IGB(0x10e6, 0x10e8, IGB5),
+	IGB(0x150d, 0x150d, IGB5),
+	IGB(0x150e, 0x1511, IGB2),
+	IGB(0x1521, 0x1527, IGB2),
+	IGB(0x1533, 0x153b, IGB2),
+	{.driver = "net_i40e", .last = UINT16_MAX, .to_queue = I40E_FDIR, .drops = I40E_FDIR},
+	{.driver = "net_ice", .last = UINT16_MAX, .to_queue = ICE_FDIR, .drops = ICE_FDIR},
+	{.driver = "net_mlx5", .last = UINT16_MAX, .to_queue = MLX5_FLOW, .drops = MLX5_FLOW},
+	{.driver = "net_tap", .last = UINT16_MAX, .to_queue = TAP_FLOW, .drops = TAP_FLOW},
+};
+
+const struct tl_rules_family *tl_rules_family(const char *driver, uint16_t device)
+{
+	for (size_t i = 0; i < TL_ARRAY_LEN(families) && driver != NULL; i++)
+		if (strcmp(families[i].driver, driver) == 0 && device >= families[i].first &&
+			device <= families[i].last)
+			return &families[i];
+	return NULL;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Flow rules from the plan to the driver. This program stands in for librte_ethdev where rules are concerned.
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_flow.h>
+
+#include <tl_rules.h>
+#include <tl_test.h>
+
+#include "port_priv.h"
+
+#define RULES_MAX 8
+
+// What the driver was asked, and what it is to answer.
+static struct {
+	int flushed, validated, created, destroyed;
+	int refuse_valid, refuse_create; // number of the call that is refused; 0: none
+	struct rte_flow_item_ipv4 ip4_mask[RULES_MAX];
+	enum rte_flow_item_type last_item[RULES_MAX];
+	enum rte_flow_action_type actions[RULES_MAX][2];
+	uint16_t queue[RULES_MAX], dst_port_be[RULES_MAX];
+	bool alive[RULES_MAX + 1];
+	uint64_t xstat;
+} driver;
+
+int rte_flow_flush(uint16_t port_id, struct rte_flow_error *error)
+{
+	CU_ASSERT_EQUAL(driver.created, 0);
+	driver.flushed++;
+	return 0;
+}
+
+int rte_flow_validate(uint16_t port_id, const struct rte_flow_attr *attr, const struct rte_flow_item pattern[],
+	const struct rte_flow_action actions[], struct rte_flow_error *error)
+{
+	CU_ASSERT_EQUAL(driver.created, 0);
+	error->message = "not this one";
+	return ++driver.validated == driver.refuse_valid ? -EINVAL : 0;
+}
+
+struct rte_flow *rte_flow_create(uint16_t port_id, const struct rte_flow_attr *attr,
+	const struct rte_flow_item pattern[], const struct rte_flow_action actions[], struct rte_flow_error *error)
+{
+	int n = driver.created;
+
+	CU_ASSERT_TRUE(attr->ingress);
+	CU_ASSERT_EQUAL(pattern[0].type, RTE_FLOW_ITEM_TYPE_ETH);
+	if (n + 1 == driver.refuse_create)
+		return NULL;
+	driver.created++;
+	if (pattern[1].type == RTE_FLOW_ITEM_TYPE_IPV4)
+		driver.ip4_mask[n] = *(const struct rte_flow_item_ipv4 *)pattern[1].mask;
+	driver.last_item[n] = pattern[2].type;
+	if (pattern[2].type == RTE_FLOW_ITEM_TYPE_UDP) {
+		driver.dst_port_be[n] = ((const struct rte_flow_item_udp *)pattern[2].spec)->hdr.dst_port;
+		CU_ASSERT_EQUAL(pattern[3].type, RTE_FLOW_ITEM_TYPE_END);
+	}
+	for (int i = 0; i < 2; i++) {
+		driver.actions[n][i] = actions[i].type;
+		if (actions[i].type == RTE_FLOW_ACTION_TYPE_QUEUE)
+			driver.queue[n] = ((const struct rte_flow_action_queue *)actions[i].conf)->index;
+		if (actions[i].type == RTE_FLOW_ACTION_TYPE_END)
+			break;
+	}
+	driver.alive[n + 1] = true;
+	return (struct rte_flow *)(uintptr_t)(n + 1);
+}
+
+int rte_flow_destroy(uint16_t port_id, struct rte_flow *flow, struct rte_flow_error *error)
+{
+	CU_ASSERT_TRUE(driver.alive[(uintptr_t)flow]);
+	driver.alive[(uintptr_t)flow] = false;
+	driver.destroyed++;
+	return 0;
+}
+
+// Rule n has 100 n hits.
+int rte_flow_query(uint16_t port_id, struct rte_flow *flow, const struct rte_flow_action *action, void *data,
+	struct rte_flow_error *error)
+{
+	CU_ASSERT_EQUAL(action->type, RTE_FLOW_ACTION_TYPE_COUNT);
+	*(struct rte_flow_query_count *)data =
+		(struct rte_flow_query_count){.hits_set = 1, .hits = 100 * (uintptr_t)flow};
+	return 0;
+}
+
+int rte_eth_xstats_get_id_by_name(uint16_t port_id, const char *name, uint64_t *id)
+{
+	*id = 7;
+	return strcmp(name, "flow_director_matched_filters") == 0 ? 0 : -EINVAL;
+}
+
+int rte_eth_xstats_get_by_id(uint16_t port_id, const uint64_t *ids, uint64_t *values, unsigned size)
+{
+	CU_ASSERT_EQUAL(ids[0], 7);
+	values[0] = driver.xstat;
+	return 1;
+}
+
+static struct tl_config_rule to_host(uint8_t host, enum tl_config_proto proto, uint32_t dst_port)
+{
+	return (struct tl_config_rule){.version = 4,
+		.dst = {.bits = 32, .ip = {10, 0, 0, host}},
+		.proto = proto,
+		.dst_port = dst_port,
+		.queue = host};
+}
+
+static struct tl_config_rule drop_host(uint8_t host, enum tl_config_proto proto)
+{
+	struct tl_config_rule rule = to_host(host, proto, 0);
+
+	rule.drop = true;
+	return rule;
+}
+
+static struct tl_port *install(const char *pmd, uint16_t device, const struct tl_config_rule *rules, uint32_t n)
+{
+	struct tl_port *port = aligned_alloc(TL_CACHE_LINE, sizeof(*port));
+	struct tl_rules_plan *plan = calloc(1, sizeof(*plan));
+	uint32_t at;
+
+	memset(port, 0, sizeof(*port));
+	CU_ASSERT_EQUAL(tl_rules_plan(tl_rules_family(pmd, device), rules, n, plan, &at, NULL), 0);
+	port->cfg.rules = rules;
+	port->cfg.rules_plan = plan;
+	tl_port_install_rules(port);
+	return port;
+}
+
+static void forget(struct tl_port *port)
+{
+	tl_port_remove_rules(port);
+	for (int i = 0; i <= RULES_MAX; i++)
+		CU_ASSERT_FALSE(driver.alive[i]);
+	free((void *)port->cfg.rules_plan);
+	free(port);
+	memset(&driver, 0, sizeof(driver));
+}
+
+static void planned_rules_are_installed_and_removed(void)
+{
+	const struct tl_config_rule rules[] = {to_host(1, TL_CONFIG_PROTO_UDP, 5001),
+		{.version = 6, .dst.bits = 128, .proto = TL_CONFIG_PROTO_TCP}, to_host(2, TL_CONFIG_PROTO_ANY, 0),
+		drop_host(3, TL_CONFIG_PROTO_ANY)};
+	struct tl_port *port = install("net_ixgbe", 0x10fb, rules, TL_ARRAY_LEN(rules));
+	struct tl_port_rule state;
+
+	CU_ASSERT_EQUAL(driver.flushed, 1);
+	CU_ASSERT_EQUAL(driver.created, 3); // not that of IPv6
+	CU_ASSERT_EQUAL(driver.queue[0], 1);
+	CU_ASSERT_EQUAL(driver.queue[1], 2);
+	CU_ASSERT_EQUAL(driver.dst_port_be[0], tl_be16(5001));
+	CU_ASSERT_EQUAL(driver.last_item[1], RTE_FLOW_ITEM_TYPE_END);
+	CU_ASSERT_EQUAL(driver.actions[2][0], RTE_FLOW_ACTION_TYPE_DROP);
+	CU_ASSERT_PTR_NULL(tl_port_rules_refusal(port));
+	tl_port_rule(port, 0, &state);
+	CU_ASSERT_TRUE(state.installed && !state.counted);
+	tl_port_rule(port, 1, &state);
+	CU_ASSERT_FALSE(state.installed);
+	tl_port_remove_rules(port);
+	CU_ASSERT_EQUAL(driver.destroyed, 3);
+	tl_port_rule(port, 0, &state);
+	CU_ASSERT_FALSE(state.installed);
+	forget(port);
+}
+
+static void the_protocol_is_where_the_driver_looks_for_it(void)
+{
+	const struct tl_config_rule rules[] = {to_host(1, TL_CONFIG_PROTO_TCP, 0)};
+	struct tl_port *port = install("net_ixgbe", 0x10fb, rules, 1);
+
+	CU_ASSERT_EQUAL(driver.ip4_mask[0].hdr.next_proto_id, 0xff);
+	CU_ASSERT_EQUAL(driver.ip4_mask[0].hdr.dst_addr, UINT32_MAX);
+	CU_ASSERT_EQUAL(driver.ip4_mask[0].hdr.src_addr, 0);
+	CU_ASSERT_EQUAL(driver.last_item[0], RTE_FLOW_ITEM_TYPE_TCP);
+	forget(port);
+	port = install("net_i40e", 0x1572, rules, 1);
+	CU_ASSERT_EQUAL(driver.ip4_mask[0].hdr.next_proto_id, 0);
+	CU_ASSERT_EQUAL(driver.last_item[0], RTE_FLOW_ITEM_TYPE_TCP);
+	forget(port);
+}
+
+static void a_prefix_becomes_a_mask(void)
+{
+	struct tl_config_rule rule = to_host(0, TL_CONFIG_PROTO_ANY, 0);
+
+	rule.dst.bits = 22;
+	struct tl_port *port = install("net_mlx5", 0x1017, &rule, 1);
+	CU_ASSERT_EQUAL(memcmp(&driver.ip4_mask[0].hdr.dst_addr, "\xff\xff\xfc\x00", 4), 0);
+	forget(port);
+}
+
+static void one_refused_rule_leaves_none(void)
+{
+	const struct tl_config_rule rules[] = {to_host(1, TL_CONFIG_PROTO_TCP, 0), to_host(2, TL_CONFIG_PROTO_TCP, 0),
+		to_host(3, TL_CONFIG_PROTO_TCP, 0)};
+	struct tl_port_stats stats = {0};
+	struct tl_port_rule state;
+
+	driver.refuse_valid = 3;
+	struct tl_port *port = install("net_i40e", 0x1572, rules, 3);
+	CU_ASSERT_EQUAL(driver.created, 0);
+	CU_ASSERT_STRING_EQUAL(
+		tl_port_rules_refusal(port), "the driver refuses entry 2 (rte_flow_validate: not this one)");
+	forget(port);
+	driver.refuse_create = 3;
+	port = install("net_i40e", 0x1572, rules, 3);
+	CU_ASSERT_EQUAL(driver.created, 2);
+	CU_ASSERT_EQUAL(driver.destroyed, 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(tl_port_rules_refusal(port), "entry 2 (rte_flow_create"));
+	tl_port_rule(port, 0, &state);
+	CU_ASSERT_FALSE(state.installed);
+	tl_port_rule_drops(port, &stats);
+	CU_ASSERT_FALSE(stats.rule_drops_unknown);
+	forget(port);
+}
+
+static void hits_are_counted_where_the_nic_can(void)
+{
+	const struct tl_config_rule rules[] = {to_host(1, TL_CONFIG_PROTO_TCP, 0), drop_host(2, TL_CONFIG_PROTO_UDP),
+		drop_host(3, TL_CONFIG_PROTO_UDP)};
+	struct tl_port *port = install("net_ice", 0x1592, rules, 3);
+	struct tl_port_stats stats = {0};
+	struct tl_port_rule state;
+
+	CU_ASSERT_EQUAL(driver.actions[0][0], RTE_FLOW_ACTION_TYPE_COUNT);
+	CU_ASSERT_EQUAL(driver.actions[0][1], RTE_FLOW_ACTION_TYPE_QUEUE);
+	tl_port_rule(port, 0, &state);
+	CU_ASSERT_TRUE(state.counted);
+	CU_ASSERT_EQUAL(state.hits_pkts, 100);
+	tl_port_rule_drops(port, &stats);
+	CU_ASSERT_EQUAL(stats.drop_rule_pkts, 200 + 300);
+	CU_ASSERT_FALSE(stats.rule_drops_unknown);
+	forget(port);
+}
+
+static void uncounted_drops_are_unknown(void)
+{
+	const struct tl_config_rule rules[] = {to_host(1, TL_CONFIG_PROTO_TCP, 0), drop_host(2, TL_CONFIG_PROTO_UDP)};
+	struct tl_port_stats stats = {0};
+	struct tl_port_rule state;
+
+	struct tl_port *port = install("net_i40e", 0x1572, rules, 1);
+	tl_port_rule_drops(port, &stats);
+	CU_ASSERT_FALSE(stats.rule_drops_unknown); // no rule drops
+	forget(port);
+	port = install("net_i40e", 0x1572, rules, 2);
+	tl_port_rule_drops(port, &stats);
+	CU_ASSERT_TRUE(stats.rule_drops_unknown);
+	tl_port_rule(port, 1, &state);
+	CU_ASSERT_TRUE(state.installed && !state.counted);
+	forget(port);
+}
+
+static void one_counter_of_all_drops_is_a_rules_only_if_it_is_alone(void)
+{
+	const struct tl_config_rule rules[] = {drop_host(1, TL_CONFIG_PROTO_ANY), drop_host(2, TL_CONFIG_PROTO_ANY)};
+	struct tl_port_stats stats = {0};
+	struct tl_port_rule state;
+
+	struct tl_port *port = install("net_ixgbe", 0x10fb, rules, 1);
+	driver.xstat = 55;
+	tl_port_rule(port, 0, &state);
+	CU_ASSERT_TRUE(state.counted);
+	CU_ASSERT_EQUAL(state.hits_pkts, 55);
+	forget(port);
+	port = install("net_ixgbe", 0x10fb, rules, 2);
+	driver.xstat = 56;
+	tl_port_rule(port, 0, &state);
+	CU_ASSERT_FALSE(state.counted);
+	tl_port_rule_drops(port, &stats);
+	CU_ASSERT_EQUAL(stats.drop_rule_pkts, 56);
+	CU_ASSERT_FALSE(stats.rule_drops_unknown);
+	forget(port);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"planned rules are installed and removed", planned_rules_are_installed_and_removed},
+		{"the protocol is where the driver looks for it", the_protocol_is_where_the_driver_looks_for_it},
+		{"a prefix becomes a mask", a_prefix_becomes_a_mask},
+		{"one refused rule leaves none installed", one_refused_rule_leaves_none},
+		{"hits are counted where the NIC can", hits_are_counted_where_the_nic_can},
+		{"drops that the NIC does not count are unknown", uncounted_drops_are_unknown},
+		{"one counter of all drops is a rule's only if it is alone",
+			one_counter_of_all_drops_is_a_rules_only_if_it_is_alone},
+	};
+
+	return tl_test_main("port_rules", tests, TL_ARRAY_LEN(tests));
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Flow rules: the keys, and the plan for each family of NICs.
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_config.h>
+#include <tl_err.h>
+#include <tl_rules.h>
+#include <tl_test.h>
+
+#define IXGBE_82599 0x10fb
+#define X540T 0x1528
+
+// Load a port with four queues and these keys; ' stands for ".
+static int load(const char *keys, struct tl_config **out, struct tl_err *err)
+{
+	char text[4096];
+
+	snprintf(text, sizeof(text), "{'ports': [{'name': 'a', 'device': '0000:01:00.0', 'rx_queues': 4,\n%s}]}", keys);
+	for (char *p = text; *p != '\0'; p++)
+		*p = *p == '\'' ? '"' : *p;
+	return tl_config_load_text(text, strlen(text), "t.json", out, err);
+}
+
+static struct tl_config *load_rules(const char *rules)
+{
+	struct tl_config *config = NULL;
+	struct tl_err err = {""};
+	char keys[4000];
+
+	snprintf(keys, sizeof(keys), "'flow_rules': [%s]", rules);
+	if (load(keys, &config, &err) != 0)
+		printf("# refused: %s\n", err.text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(config);
+	return config;
+}
+
+// A letter per rule: the first of the way's name in the plan, or '-'; then the items refused.
+static void expect_plan(const char *driver, uint16_t device, const char *rules, const char *wanted)
+{
+	struct tl_rules_plan *plan = calloc(1, sizeof(*plan));
+	struct tl_config *config = load_rules(rules);
+	const struct tl_config_port *port = &config->ports[0];
+	char got[512] = "";
+	size_t used = 0;
+	uint32_t at;
+
+	CU_ASSERT_EQUAL(
+		tl_rules_plan(tl_rules_family(driver, device), port->flow_rules, port->n_flow_rules, plan, &at, NULL),
+		0);
+	for (uint32_t i = 0; i < plan->n; i++)
+		used += (size_t)snprintf(got + used, sizeof(got) - used, "%s%s", i == 0 ? "" : ", ",
+			plan->row[i].way != NULL ? plan->row[i].way->name : plan->row[i].item);
+	if (strcmp(got, wanted) != 0)
+		printf("# %s %04x: %s\n# is:     %s\n# wanted: %s\n", driver, device, rules, got, wanted);
+	CU_ASSERT_STRING_EQUAL(got, wanted);
+	tl_config_free(config);
+	free(plan);
+}
+
+// ---- keys
+
+static void the_items_of_a_rule_are_read(void)
+{
+	struct tl_config *config = load_rules("{'dst_ip': '239.1.1.1', 'proto': 'udp', 'dst_port': 5001, 'queue': 3},\n"
+					      "{'src_ip': '2001:db8::/32', 'drop': true}");
+	const struct tl_config_rule *rule = config->ports[0].flow_rules;
+	char text[TL_CONFIG_RULE_TEXT];
+
+	CU_ASSERT_EQUAL_FATAL(config->ports[0].n_flow_rules, 2);
+	CU_ASSERT_EQUAL(rule[0].version, 4);
+	CU_ASSERT_EQUAL(rule[0].dst.bits, 32);
+	CU_ASSERT_EQUAL(rule[0].src.bits, 0);
+	CU_ASSERT_EQUAL(memcmp(rule[0].dst.ip, "\xef\x01\x01\x01", 4), 0);
+	CU_ASSERT_EQUAL(rule[0].queue, 3);
+	CU_ASSERT_FALSE(rule[0].drop);
+	CU_ASSERT_EQUAL(rule[0].line, 2);
+	CU_ASSERT_EQUAL(rule[1].version, 6);
+	CU_ASSERT_EQUAL(rule[1].src.bits, 32);
+	CU_ASSERT_TRUE(rule[1].drop);
+	CU_ASSERT_EQUAL(rule[1].line, 3);
+	CU_ASSERT_STRING_EQUAL(tl_config_rule_text(&rule[0], text), "dst 239.1.1.1 udp dst port 5001");
+	CU_ASSERT_STRING_EQUAL(tl_config_rule_text(&rule[1], text), "src 2001:db8::/32");
+	tl_config_free(config);
+}
+
+static void the_longest_rule_has_a_text(void)
+{
+	struct tl_config *config =
+		load_rules("{'src_ip': '2001:db8:1111:2222:3333:4444:5555:6666', 'dst_ip': "
+			   "'2001:db8:1111:2222:3333:4444:5555:6660/124', 'proto': 'udp', 'src_port': 65535, "
+			   "'dst_port': 65535, 'queue': 0}");
+	char text[TL_CONFIG_RULE_TEXT];
+
+	CU_ASSERT_STRING_EQUAL(tl_config_rule_text(config->ports[0].flow_rules, text),
+		"src 2001:db8:1111:2222:3333:4444:5555:6666 dst 2001:db8:1111:2222:3333:4444:5555:6660/124 udp src port "
+		"65535 dst port 65535");
+	tl_config_free(config);
+}
+
+static void queues_for_all_other_frames_are_read(void)
+{
+	struct tl_config *config = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(load("'rss_queues': [1, 3]", &config, NULL), 0);
+	CU_ASSERT_EQUAL(config->ports[0].rss_queues, 0xa);
+	tl_config_free(config);
+}
+
+static void a_wrong_rule_is_refused_with_path_and_line(void)
+{
+	static const struct {
+		const char *keys, *sentence;
+	} wrong[] = {
+		{"'flow_rules': [{'colour': 'red', 'queue': 0}]", "2: $.ports[0].flow_rules[0].colour: "},
+		{"'flow_rules': [{'dst_ip': '10.0.0.1', 'queue': 0},\n{'dst_ip': '10.0.0.2', 'queue': 4}]",
+			"3: $.ports[0].flow_rules[1].queue: the port has 4 RX queues, counted from 0"},
+		{"'flow_rules': [{'dst_ip': '10.0.0.1', 'queue': 0},\n{'src_ip': '10.0.0.2', 'drop': true}]",
+			"3: $.ports[0].flow_rules[1]: a frame may match entry 0, too (dst 10.0.0.1): "},
+		{"'flow_rules': [{'queue': 0}]", "2: $.ports[0].flow_rules[0]: a rule has at least one of "},
+		{"'flow_rules': [{'proto': 'tcp'}]", "2: $.ports[0].flow_rules[0]: a rule has either "},
+		{"'flow_rules': [{'proto': 'tcp', 'queue': 0, 'drop': true}]",
+			"2: $.ports[0].flow_rules[0]: a rule has either "},
+		{"'flow_rules': [{'proto': 'tcp', 'drop': false}]", "2: $.ports[0].flow_rules[0].drop: "},
+		{"'flow_rules': [{'dst_ip': '10.0.0.1', 'dst_port': 5, 'queue': 0}]",
+			"2: $.ports[0].flow_rules[0].dst_port: a port belongs to a protocol"},
+		{"'flow_rules': [{'dst_ip': '10.0.0.1/24', 'queue': 0}]",
+			"2: $.ports[0].flow_rules[0].dst_ip: \"10.0.0.1/24\" is not a network"},
+		{"'flow_rules': [{'dst_ip': '10.0.0', 'queue': 0}]",
+			"2: $.ports[0].flow_rules[0].dst_ip: \"10.0.0\" is not an address"},
+		{"'flow_rules': [{'src_ip': '10.0.0.1', 'dst_ip': 'fe80::1', 'queue': 0}]",
+			"2: $.ports[0].flow_rules[0].dst_ip: \"src_ip\" is of IPv4"},
+		{"'rss_queues': [1, 4]", "2: $.ports[0].rss_queues[1]: the port has 4 RX queues"},
+		{"'rss_queues': [1, 1]", "2: $.ports[0].rss_queues[1]: queue 1 is in the list already"},
+		{"'rss_queues': []", "2: $.ports[0].rss_queues: [] is not an array of queues"},
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(wrong); i++) {
+		struct tl_config *config = NULL;
+		struct tl_err err = {""};
+		CU_ASSERT_EQUAL(load(wrong[i].keys, &config, &err), -EINVAL);
+		bool same = strncmp(err.text, "t.json:", 7) == 0 &&
+			    strncmp(err.text + 7, wrong[i].sentence, strlen(wrong[i].sentence)) == 0;
+		if (!same)
+			printf("# refused: %s\n# wanted:  t.json:%s\n", err.text, wrong[i].sentence);
+		CU_ASSERT_TRUE(same);
+	}
+}
+
+static void a_kernel_interface_has_no_rules(void)
+{
+	static const char *const texts[] = {"{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"flow_rules\": "
+					    "[{\"proto\": \"tcp\", \"drop\": true}]}]}",
+		"{\"ports\": [{\"name\": \"a\", \"device\": \"xdp:eth0\", \"rx_queues\": 2, \"rss_queues\": [1]}]}"};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(texts); i++) {
+		struct tl_config *config = NULL;
+		struct tl_err err = {""};
+		CU_ASSERT_EQUAL(tl_config_load_text(texts[i], strlen(texts[i]), "t.json", &config, &err), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "is a kernel interface"));
+	}
+}
+
+static void rules_that_exclude_each_other_are_accepted(void)
+{
+	tl_config_free(load_rules("{'dst_ip': '10.0.0.0/9', 'queue': 0}, {'dst_ip': '10.128.0.0/9', 'queue': 1},"
+				  "{'dst_ip': '11.0.0.1', 'proto': 'tcp', 'queue': 0},"
+				  "{'dst_ip': '11.0.0.1', 'proto': 'udp', 'dst_port': 1, 'queue': 1},"
+				  "{'dst_ip': '11.0.0.1', 'proto': 'udp', 'dst_port': 2, 'queue': 2},"
+				  "{'dst_ip': '11.0.0.2', 'proto': 'udp', 'src_port': 2, 'queue': 2},"
+				  "{'dst_ip': '11.0.0.2', 'proto': 'udp', 'src_port': 3, 'queue': 2},"
+				  "{'dst_ip': 'ff05::1', 'queue': 2}"));
+}
+
+// ---- plans
+
+#define GROUP "{'dst_ip': '239.1.1.1', 'proto': 'udp', 'dst_port': 5001, 'queue': 0}"
+#define ITS_TCP "{'dst_ip': '10.0.0.1', 'proto': 'tcp', 'queue': 0}"
+#define NETWORK "{'dst_ip': '10.1.0.0/16', 'proto': 'tcp', 'queue': 1}"
+#define SIX "{'dst_ip': '2001:db8::1', 'proto': 'tcp', 'queue': 1}"
+#define BARE "{'src_ip': '10.9.9.9', 'dst_ip': '10.9.9.8', 'queue': 1}"
+#define DROP_HOST "{'dst_ip': '192.0.2.7', 'drop': true}"
+#define DROP_PORT "{'dst_ip': '192.0.2.7', 'proto': 'udp', 'dst_port': 9, 'drop': true}"
+#define DROP_UDP "{'dst_ip': '192.0.2.7', 'proto': 'udp', 'drop': true}"
+#define ALL GROUP "," ITS_TCP "," NETWORK "," SIX "," BARE ","
+
+static void each_family_has_its_own_plan(void)
+{
+	expect_plan("net_ixgbe", IXGBE_82599, ALL DROP_HOST,
+		"5-tuple filter, 5-tuple filter, dst_ip, IPv6, 5-tuple filter, flow director");
+	expect_plan("net_e1000", 0x10c9, ALL DROP_HOST, "5-tuple filter, 5-tuple filter, dst_ip, IPv6, proto, drop");
+	expect_plan("net_e1000", 0x1521, ALL DROP_HOST, "dst_ip, dst_ip, dst_ip, IPv6, src_ip, drop");
+	expect_plan("net_e1000", 0x10d3, GROUP, "driver");
+	expect_plan("net_i40e", 0x1572, ALL DROP_PORT,
+		"flow director, flow director, dst_ip, flow director, proto, flow director");
+	expect_plan(
+		"net_ice", 0x1592, ALL DROP_UDP, "flow director, flow director, dst_ip, flow director, proto, mask");
+	expect_plan("net_mlx5", 0x1017, ALL DROP_PORT,
+		"steering table, steering table, steering table, steering table, steering table, steering table");
+	expect_plan("net_virtio", 0x1041, GROUP "," DROP_HOST, "driver, driver");
+	expect_plan(NULL, 0, GROUP, "driver");
+}
+
+static void the_82598_and_the_82575_have_no_filters(void)
+{
+	expect_plan("net_ixgbe", 0x10c6, GROUP "," DROP_HOST, "queue, drop");
+	expect_plan("net_e1000", 0x10a7, GROUP, "driver");
+}
+
+static void the_82599_drops_by_addresses_and_its_successors_by_ports_too(void)
+{
+	expect_plan("net_ixgbe", IXGBE_82599, DROP_PORT, "proto");
+	expect_plan("net_ixgbe", X540T, DROP_PORT, "flow director");
+	expect_plan("net_ixgbe", 0x1563, DROP_PORT, "flow director");
+	expect_plan("net_ixgbe", X540T, DROP_UDP, "proto");
+}
+
+static void one_mask_serves_all_dropping_rules_of_an_ixgbe(void)
+{
+	expect_plan("net_ixgbe", IXGBE_82599,
+		"{'src_ip': '192.0.2.7', 'drop': true}, {'src_ip': '192.0.2.8', 'drop': true},"
+		"{'src_ip': '192.0.3.0/24', 'drop': true}, {'src_ip': '10.0.0.1', 'dst_ip': '10.0.0.2', 'drop': true},"
+		"{'src_ip': '10.0.0.2', 'dst_ip': '10.0.0.2', 'queue': 0}",
+		"flow director, flow director, mask, mask, 5-tuple filter");
+}
+
+static void a_protocol_has_one_mask_on_i40e(void)
+{
+	expect_plan("net_i40e", 0x1572,
+		"{'dst_ip': '10.0.0.1', 'proto': 'udp', 'queue': 0}, {'dst_ip': '10.0.0.2', 'proto': 'udp', 'queue': 0},"
+		"{'dst_ip': '10.0.0.3', 'proto': 'udp', 'dst_port': 5, 'queue': 0},"
+		"{'dst_ip': '10.0.0.3', 'proto': 'tcp', 'dst_port': 5, 'queue': 0},"
+		"{'dst_ip': 'fe80::1', 'proto': 'udp', 'dst_port': 5, 'queue': 0}",
+		"flow director, flow director, mask, flow director, flow director");
+}
+
+static int plan_hosts(const char *driver, uint16_t device, uint32_t n, uint32_t *at, struct tl_err *err)
+{
+	struct tl_config_rule *rules = calloc(n, sizeof(*rules));
+	struct tl_rules_plan *plan = calloc(1, sizeof(*plan));
+
+	for (uint32_t i = 0; i < n; i++)
+		rules[i] = (struct tl_config_rule){.version = 4,
+			.dst = {.bits = 32, .ip = {10, 0, (uint8_t)(i >> 8), (uint8_t)i}},
+			.proto = TL_CONFIG_PROTO_TCP};
+	int rc = tl_rules_plan(tl_rules_family(driver, device), rules, n, plan, at, err);
+	free(plan);
+	free(rules);
+	return rc;
+}
+
+static void one_rule_more_than_the_nic_holds_is_refused(void)
+{
+	struct tl_err err = {""};
+	uint32_t at = 0;
+
+	CU_ASSERT_EQUAL(plan_hosts("net_ixgbe", IXGBE_82599, 128, &at, &err), 0);
+	CU_ASSERT_EQUAL(plan_hosts("net_ixgbe", IXGBE_82599, 129, &at, &err), -ENOSPC);
+	CU_ASSERT_EQUAL(at, 128);
+	CU_ASSERT_STRING_EQUAL(err.text, "one rule more than this NIC holds: 128 of the kind \"5-tuple filter\"");
+	CU_ASSERT_EQUAL(plan_hosts("net_e1000", 0x10c9, 8, &at, &err), 0);
+	CU_ASSERT_EQUAL(plan_hosts("net_e1000", 0x10c9, 9, &at, &err), -ENOSPC);
+	CU_ASSERT_EQUAL(at, 8);
+	CU_ASSERT_EQUAL(plan_hosts("net_mlx5", 0x1017, TL_CONFIG_RULES_MAX, &at, &err), 0);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"the items of a rule are read", the_items_of_a_rule_are_read},
+		{"the longest rule has a text", the_longest_rule_has_a_text},
+		{"queues for all other frames are read", queues_for_all_other_frames_are_read},
+		{"a wrong rule is refused with path and line", a_wrong_rule_is_refused_with_path_and_line},
+		{"a kernel interface has no rules", a_kernel_interface_has_no_rules},
+		{"rules that exclude each other are accepted", rules_that_exclude_each_other_are_accepted},
+		{"each family has its own plan", each_family_has_its_own_plan},
+		{"the 82598 and the 82575 have no filters", the_82598_and_the_82575_have_no_filters},
+		{"the 82599 drops by addresses, its successors by ports, too",
+			the_82599_drops_by_addresses_and_its_successors_by_ports_too},
+		{"one mask serves all dropping rules of an ixgbe", one_mask_serves_all_dropping_rules_of_an_ixgbe},
+		{"a protocol has one mask on i40e", a_protocol_has_one_mask_on_i40e},
+		{"one rule more than the NIC holds is refused", one_rule_more_than_the_nic_holds_is_refused},
+	};
+
+	return tl_test_main("rules", tests, TL_ARRAY_LEN(tests));
+}
