@@ -43,4 +43,6 @@ check_json "every frame that it had no room for is counted once, as its loss" ru
 	.port.hw_seen_pkts == 2000 + $others and .port.drop_nic_pkts == 2000 - $DESCRIPTORS and
 	[.port.queues[].drop_nic_pkts] == [0, 2000 - $DESCRIPTORS] and
 	[.port.queues[].rx_pkts] == [$others, $DESCRIPTORS]"
+check_json "the ring of the held one is seen full, that of the other is not" run.json "[.port.queues[].ring |
+	[.descriptors, .used_max > 900]] == [[1024, false], [1024, true]]"
 check_json "the recording has all that was received" run.json ".captures[0].written_pkts == $DESCRIPTORS + $others"

@@ -298,6 +298,81 @@ static void a_long_time_between_two_polls_is_recorded_and_seen_by_the_burst_afte
 	tl_port_close(port);
 }
 
+// A queue whose polls are 200 us apart and give these numbers of frames.
+struct sized {
+	struct tl_lcore *lcore;
+	struct rte_mempool *pool;
+	unsigned polls;
+};
+
+static const uint16_t sizes[] = {0, 0, 1, 3, 3, 40, TL_BURST, 0};
+
+static uint16_t sized_burst(struct tl_rxq *q, struct tl_burst *b)
+{
+	struct sized *s = q->backend;
+	unsigned i = s->polls++;
+
+	b->mono_ns = TL_NS_PER_S + 200 * TL_NS_PER_US * i;
+	b->n = i < TL_ARRAY_LEN(sizes) ? sizes[i] : 0;
+	if (b->n != 0)
+		CU_ASSERT_EQUAL_FATAL(rte_pktmbuf_alloc_bulk(s->pool, b->pkts, b->n), 0);
+	if (i + 1 == TL_ARRAY_LEN(sizes))
+		tl_lcore_request(s->lcore, TL_LCORE_DRAIN);
+	return b->n;
+}
+
+static void the_time_of_an_lcore_counts_by_the_frames_of_its_turns(void)
+{
+	struct tl_port *port = tl_test_port("vdev:net_ring_l9", 1, test_clock);
+	struct sized s = {.pool = tl_port_pool(port)};
+	struct tl_rxq queue = {.burst = sized_burst, .backend = &s, .wait_fd = -1};
+	struct tl_lcore_cfg cfg = {.rxq = &queue, .clock = test_clock};
+	struct tl_lcore_load load;
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL_FATAL(tl_lcore_create(&cfg, &s.lcore, &err), 0);
+	tl_lcore_loop(s.lcore);
+	tl_lcore_load(s.lcore, &load);
+	// The first turn has none before it.
+	const uint64_t turns[TL_LCORE_SIZES] = {[0] = s.polls - 6, [1] = 1, [2] = 2, [6] = 1, [7] = 1};
+	for (unsigned i = 0; i < TL_LCORE_SIZES; i++)
+		CU_ASSERT_EQUAL(load.turn_ns[i], turns[i] * 200 * TL_NS_PER_US);
+	CU_ASSERT_EQUAL(load.ring_samples, 0); // the device does not tell
+	tl_lcore_destroy(s.lcore);
+	tl_port_close(port);
+}
+
+// A frame ends the sleep after the first poll.
+static uint16_t woken_burst(struct tl_rxq *q, struct tl_burst *b)
+{
+	struct scripted *s = q->backend;
+
+	b->mono_ns = tl_clock_mono_ns(test_clock, rte_rdtsc());
+	b->n = s->polls == 1;
+	if (b->n != 0)
+		CU_ASSERT_EQUAL_FATAL(rte_pktmbuf_alloc_bulk(tl_port_pool(s->port), b->pkts, 1), 0);
+	if (++s->polls == 2)
+		tl_lcore_request(s->lcore, TL_LCORE_DRAIN);
+	return b->n;
+}
+
+static void the_time_of_a_sleep_is_idle(void)
+{
+	struct scripted s = {.port = tl_test_port("vdev:net_ring_l10", 1, test_clock)};
+	struct tl_rxq queue = {.burst = woken_burst, .backend = &s, .gathers = true, .wait_fd = -1};
+	struct tl_lcore_cfg cfg = {.rxq = &queue, .clock = test_clock, .adaptive = true};
+	struct tl_lcore_load load;
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL_FATAL(tl_lcore_create(&cfg, &s.lcore, &err), 0);
+	tl_lcore_loop(s.lcore);
+	tl_lcore_load(s.lcore, &load);
+	CU_ASSERT(load.turn_ns[0] >= TL_NS_PER_MS * 99 / 100);
+	CU_ASSERT_EQUAL(load.turn_ns[1], 0);
+	tl_lcore_destroy(s.lcore);
+	tl_port_close(s.port);
+}
+
 // A queue without frames, a tick of the lcore apart, and a service that takes three turns to close.
 struct closing {
 	struct tl_lcore *lcore;
@@ -377,6 +452,9 @@ int main(void)
 			services_run_in_order_and_each_one_sends_before_the_next},
 		{"a long time between two polls is recorded, and seen by the burst after it",
 			a_long_time_between_two_polls_is_recorded_and_seen_by_the_burst_after_it},
+		{"the time of an lcore counts by the frames of its turns",
+			the_time_of_an_lcore_counts_by_the_frames_of_its_turns},
+		{"the time of a sleep is idle", the_time_of_a_sleep_is_idle},
 		{"an lcore is closed when the last service is, and beats with each tick",
 			an_lcore_is_closed_when_the_last_service_is},
 		{"too many services are refused", too_many_services_are_refused},

@@ -225,6 +225,10 @@ static void one_mask_serves_all_dropping_rules_of_an_ixgbe(void)
 		"{'src_ip': '192.0.3.0/24', 'drop': true}, {'src_ip': '10.0.0.1', 'dst_ip': '10.0.0.2', 'drop': true},"
 		"{'src_ip': '10.0.0.2', 'dst_ip': '10.0.0.2', 'queue': 0}",
 		"flow director, flow director, mask, mask, 5-tuple filter");
+	expect_plan("net_ixgbe", IXGBE_82599,
+		"{'dst_ip': '192.0.2.0/24', 'drop': true}, {'dst_ip': '192.0.3.0/24', 'drop': true},"
+		"{'dst_ip': '192.0.4.0/25', 'drop': true}",
+		"flow director, flow director, mask");
 }
 
 static void a_protocol_has_one_mask_on_i40e(void)

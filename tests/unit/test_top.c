@@ -85,6 +85,23 @@ static void another_run_of_the_appliance_has_no_rates_yet(void)
 	expect(old, PORT("9500000000", "10", "601", "0"), "lan - 9.60k 0 0 - - 0");
 }
 
+#define QUEUE(idle, busy, used)                                                                                        \
+	"{'rx_pkts': 10, 'turn_ns': [" idle ", 100, 0, 0, 0, 0, 50, " busy "], 'ring': {'descriptors': 1024, "         \
+	"'used': " used ", 'used_max': 1000}, 'drop_nic_pkts': null}"
+#define QUEUES(uptime, first, second)                                                                                  \
+	"{'uptime_ns': " uptime ", 'ports': [{'name': 'lan', 'queues': [" first ", " second "]}]}"
+
+static void a_queue_that_falls_behind_is_seen(void)
+{
+	const char *before = QUEUES("1000000000", QUEUE("1000", "0", "0"), QUEUE("1000", "0", "0"));
+
+	const char *now = QUEUES("2000000000", QUEUE("1900", "100", "512"), QUEUE("1000", "0", "0"));
+	expect(before, now, "lan 0 0 10 % 10 % 50 % 98 % -");
+	expect(before, now, "lan 1 0 - - 0 % 98 % -"); // its lcore stands still
+	expect(NULL, now, "lan 0 - - - 50 % 98 % -");
+	expect(before, QUEUES("2000000000", "{'rx_pkts': 11, 'ring': null}", "3"), "lan 0 1 - - - - -");
+}
+
 #define CAPTURE(uptime, written, bytes, ring, disk, used, space)                                                       \
 	"{'uptime_ns': " uptime                                                                                        \
 	", 'ledger_ok': false, 'lossless': true, 'captures': [{'port': 'lan', 'written_pkts': " written                \
@@ -163,6 +180,7 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"rates are per second of the appliance", rates_are_per_second_of_the_appliance},
 		{"another run of the appliance has no rates yet", another_run_of_the_appliance_has_no_rates_yet},
+		{"a queue that falls behind is seen", a_queue_that_falls_behind_is_seen},
 		{"a recording shows its fullest queue and its disk", a_recording_shows_its_fullest_queue_and_its_disk},
 		{"an echo shows its residence", an_echo_shows_its_residence},
 		{"an answer that lacks things shows dashes", an_answer_that_lacks_things_shows_dashes},

@@ -275,6 +275,24 @@ static void read_echo(struct tl_metrics_echo *echo, struct tl_hist *scratch, str
 	read_stages(echo, scratch, out);
 }
 
+static void read_load(const struct tl_lcore *const *lcores, struct tl_port *port, struct tl_report_port *out)
+{
+	_Static_assert(TL_REPORT_SIZES == TL_LCORE_SIZES, "the same sizes");
+	for (uint32_t q = 0; q < out->n_queues; q++) {
+		struct tl_report_port_queue *row = &out->queues[q];
+		struct tl_lcore_load load;
+		if (lcores[q] == NULL)
+			continue;
+		tl_lcore_load(lcores[q], &load);
+		memcpy(row->turn_ns, load.turn_ns, sizeof(row->turn_ns));
+		if (load.ring_samples == 0)
+			continue;
+		row->descriptors = tl_port_rxq(port, (uint16_t)q)->descriptors;
+		row->ring_used = load.ring_used;
+		row->ring_used_max = load.ring_used_max;
+	}
+}
+
 static void read_gaps(const struct tl_lcore *const *lcores, struct tl_hist *scratch, struct tl_report_port *out)
 {
 	for (uint32_t q = 0; q < out->n_queues && scratch != NULL; q++) {
@@ -305,6 +323,7 @@ void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *o
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		read_port(m->ports[i], &out->ports[i]);
 		read_gaps(m->lcores[i], scratch, &out->ports[i]);
+		read_load(m->lcores[i], m->ports[i], &out->ports[i]);
 		read_rules(m->ports[i], m->rules[i], m->n_rules[i], &out->ports[i]);
 		if (m->steers[i] != NULL)
 			read_steer(m->steers[i], &out->ports[i]);

@@ -80,6 +80,27 @@ void tl_lcore_gaps(const struct tl_lcore *l, struct tl_hist *out)
 	tl_hist_copy(out, &l->gaps);
 }
 
+void tl_lcore_load(const struct tl_lcore *l, struct tl_lcore_load *out)
+{
+	for (unsigned i = 0; i < TL_LCORE_SIZES; i++)
+		out->turn_ns[i] = tl_count_read(&l->load.turn_ns[i]);
+	out->ring_used = tl_count_read(&l->load.ring_used);
+	out->ring_used_max = tl_count_read(&l->load.ring_used_max);
+	out->ring_samples = tl_count_read(&l->load.ring_samples);
+}
+
+void tl_lcore_look_at_ring(struct tl_lcore *l)
+{
+	uint32_t used;
+
+	if (!tl_rxq_ring_used(l->cfg.rxq, &used))
+		return;
+	__atomic_store_n(&l->load.ring_used, used, __ATOMIC_RELAXED);
+	if (used > l->load.ring_used_max)
+		__atomic_store_n(&l->load.ring_used_max, used, __ATOMIC_RELAXED);
+	tl_count(&l->load.ring_samples, 1);
+}
+
 int tl_lcore_tid(const struct tl_lcore *l)
 {
 	return atomic_load_explicit(&l->tid, memory_order_relaxed);
@@ -115,6 +136,7 @@ void tl_lcore_destroy(struct tl_lcore *l)
 
 void tl_lcore_idle(struct tl_lcore *l)
 {
+	l->slept = true;
 	bool woken = tl_rxq_wait(l->cfg.rxq, l->polls, l->polls ? IDLE_SLEEP_POLLING_US : IDLE_SLEEP_US);
 
 	tl_patience_note_sleep(&l->patience, woken, tl_clock_mono_ns(l->cfg.clock, rte_rdtsc()));

@@ -6,6 +6,7 @@
 #include <rte_mbuf.h>
 
 #define TICK_NS (100 * TL_NS_PER_US)
+#define RING_TICKS 64	    // between two looks at a ring without a backlog
 #define DRAIN_EMPTY_POLLS 3 // consecutive empty polls, after the port was quiesced
 #define STOP_BURSTS 64	    // minimum bursts, on a port that cannot be quiesced
 
@@ -42,8 +43,22 @@ static void handle_burst(struct tl_lcore *l)
 	rte_pktmbuf_free_bulk(b->pkts, b->n);
 }
 
-static void tick(struct tl_lcore *l, uint64_t mono_ns)
+// Sample the load: n frames in this turn. A large burst may have left more in the ring; some drivers give 32 at most.
+static void sample_load(struct tl_lcore *l, uint64_t mono_ns, uint16_t n)
 {
+	unsigned size = n == 0 || l->slept ? 0 : 32 - (unsigned)__builtin_clz(n);
+
+	size = size < TL_LCORE_SIZES ? size : TL_LCORE_SIZES - 1;
+	if (l->next_tick_ns != 0)
+		tl_count(&l->load.turn_ns[size], mono_ns - (l->next_tick_ns - TICK_NS));
+	l->slept = false;
+	if (n >= TL_BURST / 2 || l->beats % RING_TICKS == 0)
+		tl_lcore_look_at_ring(l);
+}
+
+static __attribute__((noinline)) void tick(struct tl_lcore *l, uint64_t mono_ns, uint16_t n)
+{
+	sample_load(l, mono_ns, n);
 	l->next_tick_ns = mono_ns + TICK_NS;
 	tl_count(&l->beats, 1);
 	for (uint32_t i = 0; i < l->cfg.n_services; i++)
@@ -83,7 +98,7 @@ static uint16_t turn(struct tl_lcore *l)
 	if (l->polls)
 		n += poll_services(l);
 	if (l->burst.mono_ns >= l->next_tick_ns)
-		tick(l, l->burst.mono_ns);
+		tick(l, l->burst.mono_ns, n);
 	if (l->cfg.txq != NULL)
 		tl_txq_record_sent(l->cfg.txq);
 	watch_gap(l);

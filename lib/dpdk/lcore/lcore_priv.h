@@ -17,6 +17,8 @@ struct tl_lcore {
 	struct tl_patience patience;
 	uint64_t next_tick_ns;
 	uint64_t beats; // ticks so far
+	bool slept;	// since the last tick
+	struct tl_lcore_load load;
 	struct tl_burst burst;
 	uint64_t gap_tsc;   // shortest gap between two polls that is recorded
 	_Atomic(int) phase; // enum tl_lcore_phase; written by main
@@ -30,6 +32,9 @@ int tl_lcore_loop(void *lcore);
 
 // COLD. Record a long gap between two polls.
 void tl_lcore_note_gap(struct tl_lcore *lcore, uint64_t tsc);
+
+// COLD. Sample the fill of the queue's ring.
+void tl_lcore_look_at_ring(struct tl_lcore *lcore);
 
 // COLD. Sleep until a frame arrives, at most for a millisecond.
 void tl_lcore_idle(struct tl_lcore *lcore);

@@ -69,6 +69,16 @@ void tl_lcore_request(struct tl_lcore *lcore, enum tl_lcore_phase phase);
 #define TL_LCORE_GAP_NS (10 * TL_NS_PER_US)
 void tl_lcore_gaps(const struct tl_lcore *lcore, struct tl_hist *out);
 
+// Load of an lcore, sampled at each timer run, about every 100 us: the time since the last sample counts for the turn
+// that ran then, and for an empty one if the lcore slept meanwhile. The polls themselves cost nothing more.
+#define TL_LCORE_SIZES 8 // turns with 0, 1, 2..3, 4..7, 8..15, 16..31, 32..63, 64 and more frames
+struct tl_lcore_load {
+	uint64_t turn_ns[TL_LCORE_SIZES];  // by the frames of the turn, those handed over by other lcores included
+	uint64_t ring_samples;		   // of the queue's ring; 0: its fill is unknown
+	uint64_t ring_used, ring_used_max; // descriptors with frames that wait: in the last sample, and at most
+};
+void tl_lcore_load(const struct tl_lcore *lcore, struct tl_lcore_load *out);
+
 // Return the kernel's id of the thread that runs the loop; 0 before it runs.
 int tl_lcore_tid(const struct tl_lcore *lcore);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <rte_ethdev.h>
 #include <rte_malloc.h>
 #include <rte_mempool.h>
 
@@ -127,6 +128,14 @@ bool tl_rxq_wait(const struct tl_rxq *q, bool any_queue, uint32_t timeout_us)
 		if (i != q->queue_id)
 			fds[n++] = (struct pollfd){.fd = q->port->rxq[i].wait_fd, .events = POLLIN};
 	return ppoll(fds, n, &timeout, NULL) > 0; // negative descriptors are ignored
+}
+
+bool tl_rxq_ring_used(const struct tl_rxq *q, uint32_t *used)
+{
+	int n = q->descriptors != 0 ? rte_eth_rx_queue_count(q->port_id, q->queue_id) : -ENOTSUP;
+
+	*used = n > 0 ? (uint32_t)n : 0;
+	return n >= 0;
 }
 
 struct tl_txq *tl_port_txq(struct tl_port *port, uint16_t queue)

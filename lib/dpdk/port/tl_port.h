@@ -436,6 +436,9 @@ void tl_port_print_probe(const struct tl_port *port);
 // Read the facts that a PCI device reports. False for other ports.
 bool tl_port_family_facts(const struct tl_port *port, struct tl_family_facts *out);
 
+// COLD. Read how many descriptors of a NIC's ring hold frames that wait. On the lcore of the queue. False: unknown.
+bool tl_rxq_ring_used(const struct tl_rxq *q, uint32_t *used);
+
 // COLD. Sleep until a frame may be present, or timeout_us passed. An lcore with idle "adaptive" calls it after empty
 // polls. any_queue: a frame of any queue of the port wakes it, as it may be handed over. Returns whether one did.
 bool tl_rxq_wait(const struct tl_rxq *q, bool any_queue, uint32_t timeout_us);

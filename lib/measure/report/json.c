@@ -27,6 +27,28 @@ static json_t *poll_gap_json(const struct tl_report_port_queue *queue)
 	return object;
 }
 
+// Return the time in turns by their frames: 0, 1, 2, 4, ... 64 and more.
+static json_t *turns_json(const struct tl_report_port_queue *queue)
+{
+	json_t *turns = json_array();
+
+	for (unsigned i = 0; i < TL_REPORT_SIZES; i++)
+		json_array_append_new(turns, tl_json_number(queue->turn_ns[i]));
+	return turns;
+}
+
+// Return null if the fill of the ring is unknown.
+static json_t *ring_json(const struct tl_report_port_queue *queue)
+{
+	if (queue->descriptors == 0)
+		return json_null();
+	json_t *object = json_object();
+	put(object, "descriptors", tl_json_number(queue->descriptors));
+	put(object, "used", tl_json_number(queue->ring_used));
+	put(object, "used_max", tl_json_number(queue->ring_used_max));
+	return object;
+}
+
 static json_t *port_queues_json(const struct tl_report_port *port)
 {
 	json_t *queues = json_array();
@@ -40,6 +62,8 @@ static json_t *port_queues_json(const struct tl_report_port *port)
 		put(row, "handoff_pkts", tl_json_number(queue->handoff_pkts));
 		put(row, "drop_nic_pkts", port->drops_by_queue ? tl_json_number(queue->drop_nic_pkts) : json_null());
 		put(row, "poll_gap_ns", poll_gap_json(queue));
+		put(row, "turn_ns", turns_json(queue));
+		put(row, "ring", ring_json(queue));
 		json_array_append_new(queues, row);
 	}
 	return queues;

@@ -131,6 +131,20 @@ static void print_handoff(FILE *out, const struct tl_report_handoff *handoff, bo
 			grouped(handoff->drop_handoff_pkts, n));
 }
 
+// Print the share of the lcore's time with frames, and with at least half a burst of them, and the ring's highest fill.
+static void print_load(FILE *out, const struct tl_report_port_queue *queue)
+{
+	uint64_t all = 0, high = queue->turn_ns[TL_REPORT_SIZES - 2] + queue->turn_ns[TL_REPORT_SIZES - 1];
+
+	for (unsigned i = 0; i < TL_REPORT_SIZES; i++)
+		all += queue->turn_ns[i];
+	if (all != 0)
+		fprintf(out, "  busy %.1f %%  bursts of 32 and more %.1f %%",
+			100.0 * (double)(all - queue->turn_ns[0]) / (double)all, 100.0 * (double)high / (double)all);
+	if (queue->descriptors != 0)
+		fprintf(out, "  ring at most %" PRIu64 " of %" PRIu64, queue->ring_used_max, queue->descriptors);
+}
+
 static void print_port_queues(FILE *out, const struct tl_report_port *port)
 {
 	char pkts[GROUPED], bytes[GROUPED], drops[GROUPED];
@@ -141,6 +155,7 @@ static void print_port_queues(FILE *out, const struct tl_report_port *port)
 			grouped(queue->rx_bytes, bytes));
 		if (port->drops_by_queue)
 			fprintf(out, "  drop_nic_pkts %s", grouped(queue->drop_nic_pkts, drops));
+		print_load(out, queue);
 		fputc('\n', out);
 	}
 }

@@ -26,14 +26,18 @@ struct tl_report_stages;
 #define TL_REPORT_ECHOES 16
 #define TL_REPORT_COUNTERS 128
 #define TL_REPORT_QUEUES 16
+#define TL_REPORT_SIZES 8
 
 // Receive queue of a port. Its drops are part of the port's.
 struct tl_report_port_queue {
 	uint64_t rx_pkts, rx_bytes;
-	uint64_t drop_nic_pkts;		 // if the port has drops_by_queue
-	uint64_t handoff_pkts;		 // received here for another queue's lcore
-	struct tl_hist_summary poll_gap; // of its lcore: gaps between two polls over poll_gap_above_ns
-	uint64_t poll_gap_above_ns;	 // 0: unknown
+	uint64_t drop_nic_pkts;		   // if the port has drops_by_queue
+	uint64_t handoff_pkts;		   // received here for another queue's lcore
+	struct tl_hist_summary poll_gap;   // of its lcore: gaps between two polls over poll_gap_above_ns
+	uint64_t poll_gap_above_ns;	   // 0: unknown
+	uint64_t turn_ns[TL_REPORT_SIZES]; // time of its lcore in turns with 0, 1, 2..3, 4..7, ... 64 and more frames
+	uint64_t descriptors;		   // of its ring; 0: their fill is unknown
+	uint64_t ring_used, ring_used_max; // with frames that wait: in the last sample, and at most
 };
 
 // Frames handed over between the lcores of a port with echoes: handoff = handoff_taken + drop_handoff.

@@ -85,6 +85,67 @@ static void print_port(FILE *out, const struct pair *pair)
 		total(pair->now, drops, c[6]));
 }
 
+// Time of a queue's lcore in turns with at least so many frames, by the index of turn_ns; all is the whole time.
+static double turns_from(const json_t *queue, size_t first, double *all)
+{
+	double sum = 0;
+	const json_t *ns;
+	size_t index;
+
+	*all = 0;
+	json_array_foreach (json_object_get(queue, "turn_ns"), index, ns) {
+		*all += (double)json_integer_value(ns);
+		sum += index >= first ? (double)json_integer_value(ns) : 0;
+	}
+	return sum;
+}
+
+// Format the share of time between the responses in turns with at least so many frames.
+static const char *turn_share(const struct pair *pair, size_t first, char cell[CELL])
+{
+	double all_before, all_now;
+	double share = turns_from(pair->now, first, &all_now) - turns_from(pair->before, first, &all_before);
+
+	if (pair->seconds <= 0 || all_now <= all_before || share < 0)
+		return "-";
+	snprintf(cell, CELL, "%.0f %%", 100 * share / (all_now - all_before));
+	return cell;
+}
+
+// Format the fill of a queue's ring of descriptors, in percent: of the last sample, or the highest.
+static const char *descriptors(const json_t *queue, const char *key, char cell[CELL])
+{
+	const json_t *ring = json_object_get(queue, "ring");
+	double all = json_number_value(json_object_get(ring, "descriptors"));
+
+	if (all <= 0)
+		return "-";
+	snprintf(cell, CELL, "%.0f %%", 100 * json_number_value(json_object_get(ring, key)) / all);
+	return cell;
+}
+
+static void print_queue(FILE *out, const char *port, size_t number, const struct pair *pair)
+{
+	char c[6][CELL];
+
+	fprintf(out, "%-11s %2zu %9s %9s %9s %9s %9s %9s\n", port, number, rate(pair, "rx_pkts", 1, c[0]),
+		turn_share(pair, 1, c[1]), turn_share(pair, 6, c[2]), descriptors(pair->now, "used", c[3]),
+		descriptors(pair->now, "used_max", c[4]), rate(pair, "drop_nic_pkts", 1, c[5]));
+}
+
+static void print_queues(FILE *out, const struct pair *port)
+{
+	const json_t *queues = json_object_get(port->now, "queues"), *before = json_object_get(port->before, "queues");
+	struct pair pair = {.seconds = port->seconds};
+	char name[CELL];
+	size_t index;
+
+	json_array_foreach (queues, index, pair.now) {
+		pair.before = at(before, index);
+		print_queue(out, name_of(port->now, "name", name), index, &pair);
+	}
+}
+
 // Format the fill level of the fullest queue's ring, in percent; a ring that is not empty has at least 1.
 static const char *ring_fill(const json_t *capture, char cell[CELL])
 {
@@ -155,6 +216,7 @@ void tl_top_print(FILE *out, const json_t *before, const json_t *now)
 	} sections[] = {
 		{"ports", "port                rx/s    rxbit/s      tx/s    txbit/s handoff/s     drop/s     drops",
 			print_port},
+		{"ports", "queue               rx/s      busy  bursts32      ring  ring max    drop/s", print_queues},
 		{"captures",
 			"recording      written/s    bytes/s      ring  dropring/s dropdisk/s    drops     files   disk free",
 			print_capture},
