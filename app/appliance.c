@@ -62,6 +62,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.tx_checksums = cfg->tx_checksums == TL_CONFIG_CHECKSUMS_AUTO && !wants_sent(a->config, port),
 		.clock = a->clock,
 		.socket_id = a->plan.place.nodes[port],
+		.rss_symmetric = cfg->rss == TL_CONFIG_RSS_SYMMETRIC,
 		.rss_queues = cfg->rss_queues,
 		.rules = cfg->flow_rules,
 		.rules_plan = &a->plan.rules[port]};

@@ -154,7 +154,8 @@ static void a_kernel_interface_has_no_rules(void)
 {
 	static const char *const texts[] = {"{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"flow_rules\": "
 					    "[{\"proto\": \"tcp\", \"drop\": true}]}]}",
-		"{\"ports\": [{\"name\": \"a\", \"device\": \"xdp:eth0\", \"rx_queues\": 2, \"rss_queues\": [1]}]}"};
+		"{\"ports\": [{\"name\": \"a\", \"device\": \"xdp:eth0\", \"rx_queues\": 2, \"rss_queues\": [1]}]}",
+		"{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"rss\": \"symmetric\"}]}"};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(texts); i++) {
 		struct tl_config *config = NULL;

@@ -99,12 +99,13 @@ tl_config_read tl_config_neighbour_ip;
 tl_config_read tl_config_mac;
 tl_config_read tl_config_check_neighbours;
 
-// rules.c: the keys of a port's flow rules, the check of one, and of all of a port; "rss_queues".
+// rules.c: the keys of a port's flow rules, the check of one, and of all of a port; "rss", "rss_queues".
 tl_config_read tl_config_rule_ip;
 tl_config_read tl_config_rule_queue;
 tl_config_read tl_config_rule_drop;
 tl_config_read tl_config_check_rule;
 tl_config_read tl_config_check_rules;
+tl_config_read tl_config_rss;
 tl_config_read tl_config_rss_queues;
 
 // True if DPDK drives the port's device. If not, *what receives its kind.

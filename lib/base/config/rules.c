@@ -165,6 +165,19 @@ int tl_config_check_rules(
 	return 0;
 }
 
+int tl_config_rss(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	const struct tl_config_port *port = section; // "device" precedes "rss" in the table
+	const char *what;
+	int rc = tl_config_choice(r, key, value, section);
+
+	if (rc == 0 && port->rss == TL_CONFIG_RSS_SYMMETRIC && !tl_config_is_nic(port, &what))
+		return tl_config_refuse(r,
+			"only a NIC that DPDK drives, or a \"vdev:\", takes a key of RSS; \"%.64s\" is %s",
+			port->device, what);
+	return rc;
+}
+
 int tl_config_rss_queues(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {

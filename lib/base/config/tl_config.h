@@ -69,6 +69,7 @@ struct tl_config_neighbour {
 	uint8_t mac[6];	   // "mac"
 };
 
+enum tl_config_rss { TL_CONFIG_RSS_DEFAULT, TL_CONFIG_RSS_SYMMETRIC };
 enum tl_config_proto { TL_CONFIG_PROTO_ANY, TL_CONFIG_PROTO_TCP, TL_CONFIG_PROTO_UDP };
 
 // Addresses that a rule matches.
@@ -95,6 +96,7 @@ struct tl_config_port {
 	uint32_t rx_queues;		       // "rx_queues", 1..16, default 1
 	uint32_t lcores[TL_CONFIG_QUEUES_MAX]; // "lcores", one per RX queue, each used once in the file and not the
 					       // main lcore; default "auto": TL_CONFIG_LCORE_AUTO each
+	enum tl_config_rss rss;		       // "rss": "default" (default): the driver's key; "symmetric"
 	uint32_t rss_queues;   // "rss_queues": bit i: queue i takes frames without a rule; 0 when absent: all do
 	uint32_t n_flow_rules; // "flow_rules", at most 256, default none; no two match the same frame
 	struct tl_config_rule flow_rules[TL_CONFIG_RULES_MAX];

@@ -275,6 +275,18 @@ static void read_echo(struct tl_metrics_echo *echo, struct tl_hist *scratch, str
 	read_stages(echo, scratch, out);
 }
 
+static void read_shares(const struct tl_port *port, struct tl_report_port *out)
+{
+	struct tl_port_shares shares;
+
+	if (!tl_port_shares(port, &shares))
+		return;
+	out->rss_size = shares.size;
+	out->rss_symmetric = shares.symmetric;
+	for (uint32_t q = 0; q < out->n_queues; q++)
+		out->queues[q].rss_entries = shares.entries[q];
+}
+
 static void read_load(const struct tl_lcore *const *lcores, struct tl_port *port, struct tl_report_port *out)
 {
 	_Static_assert(TL_REPORT_SIZES == TL_LCORE_SIZES, "the same sizes");
@@ -323,6 +335,7 @@ void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *o
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		read_port(m->ports[i], &out->ports[i]);
 		read_gaps(m->lcores[i], scratch, &out->ports[i]);
+		read_shares(m->ports[i], &out->ports[i]);
 		read_load(m->lcores[i], m->ports[i], &out->ports[i]);
 		read_rules(m->ports[i], m->rules[i], m->n_rules[i], &out->ports[i]);
 		if (m->steers[i] != NULL)

@@ -87,15 +87,13 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 		conf.txmode.offloads |= info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
 	if (port->cfg.ptp) // without an offload ixgbe and i40e use a fast path that ignores a frame's flags
 		conf.txmode.offloads |= info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM;
-	if (rx > 1 && info->flow_type_rss_offloads != 0) {
-		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-		conf.rx_adv_conf.rss_conf.rss_hf =
-			info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
-	}
+	int rc = tl_port_configure_rss(port, info, &conf, err);
+	if (rc != 0)
+		return rc;
 	if (tl_port_is_kernels(port))
 		conf.rxmode.mtu = 0; // the interface's own MTU stays as it is
 	tl_port_note_shared(port);
-	int rc = rte_eth_dev_configure(port->port_id, rx, tx, &conf);
+	rc = rte_eth_dev_configure(port->port_id, rx, tx, &conf);
 	if (rc != 0)
 		return tl_fail(err, rc, "port %s: %s refused %u receive and %u send queues (%s)", port->name,
 			device_text(port), rx, tx, strerror(-rc));
@@ -275,6 +273,7 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 		tl_warn("port %s: %s has no promiscuous mode: only frames for its own address are seen", port->name,
 			device_text(port));
 	tl_port_find_queue_counters(port);
+	tl_port_read_shares(port);
 	tl_port_install_rules(port);
 	if (port->socket_domain == AF_PACKET)
 		begin_kernel_account(port);

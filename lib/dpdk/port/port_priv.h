@@ -11,6 +11,8 @@
 #include <tl_pcapfile.h>
 #include <tl_port.h>
 
+struct rte_eth_conf;
+struct rte_eth_dev_info;
 struct rte_flow;
 
 struct tl_port_ops {
@@ -177,6 +179,8 @@ struct tl_port {
 	struct tl_port_stats sampled; // last valid sample of a driver
 	struct tl_port_file file;
 	struct tl_port_rules rules;
+	uint8_t rss_key[TL_PORT_RSS_KEY_MAX]; // drivers read it when they start the device
+	struct tl_port_shares shares;	      // size 0: unknown
 	struct tl_port_events events;
 	struct tl_port_shared shared;
 	struct tl_rxq rxq[TL_PORT_QUEUES_MAX];
@@ -220,7 +224,12 @@ void tl_port_remove_rules(struct tl_port *port);
 // Read the frames dropped by rules into out.
 void tl_port_rule_drops(const struct tl_port *port, struct tl_port_stats *out);
 
-// rss.c. After the start: spread frames over the queues of cfg.rss_queues. Returns 0 or -errno with a message.
+// rss.c. Configure RSS over all queues. Returns 0 or -errno with a message.
+int tl_port_configure_rss(
+	struct tl_port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf, struct tl_err *err);
+// After the start: read the shares of the queues back, and warn if the driver did not keep the key.
+void tl_port_read_shares(struct tl_port *port);
+// After the start: spread frames over the queues of cfg.rss_queues. Returns 0 or -errno with a message.
 int tl_port_spread(struct tl_port *port, struct tl_err *err);
 
 // attach.c: set port_id to the device's.

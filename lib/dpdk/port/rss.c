@@ -9,6 +9,8 @@
 #include <rte_ethdev.h>
 #include <rte_thash.h>
 
+#include <tl_log.h>
+
 #define TUPLE_WORDS 3 // addresses and ports of TCP over IPv4
 
 _Static_assert(TL_PORT_RETA_MAX % RTE_ETH_RETA_GROUP_SIZE == 0, "the table is read in whole groups");
@@ -26,6 +28,29 @@ static bool read_reta(uint16_t port_id, uint16_t size, uint16_t *reta)
 	for (uint16_t i = 0; i < size; i++)
 		reta[i] = groups[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE];
 	return true;
+}
+
+int tl_port_configure_rss(
+	struct tl_port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf, struct tl_err *err)
+{
+	struct rte_eth_rss_conf *rss = &conf->rx_adv_conf.rss_conf;
+	bool takes_key = info->hash_key_size != 0 && info->hash_key_size <= TL_PORT_RSS_KEY_MAX;
+
+	if (port->cfg.rx_queues > 1 && info->flow_type_rss_offloads != 0) {
+		conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		rss->rss_hf = info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
+	}
+	if (!port->cfg.rss_symmetric || conf->rxmode.mq_mode != RTE_ETH_MQ_RX_RSS)
+		return 0;
+	if (!takes_key)
+		return tl_fail(err, -ENOTSUP, "port %s: %s takes no key of RSS: leave out \"rss\"", port->name,
+			port->cfg.spec.text);
+	// A key that repeats every 16 bits hashes (a, b) as (b, a), where both have as many bits.
+	for (unsigned i = 0; i < info->hash_key_size; i++)
+		port->rss_key[i] = i % 2 == 0 ? 0x6d : 0x5a;
+	rss->rss_key = port->rss_key;
+	rss->rss_key_len = info->hash_key_size;
+	return 0;
 }
 
 int tl_port_spread(struct tl_port *port, struct tl_err *err)
@@ -78,4 +103,40 @@ uint16_t tl_rss_queue(
 		tl_be32(src_be), tl_be32(dst_be), (uint32_t)tl_be16(src_port_be) << 16 | tl_be16(dst_port_be)};
 
 	return rss->reta[rte_softrss(tuple, TUPLE_WORDS, rss->key) & (rss->reta_size - 1u)];
+}
+
+bool tl_rss_is_symmetric(const struct tl_port_rss *rss)
+{
+	for (uint32_t i = 0; i < 64; i++) {
+		uint32_t a = 0x9e3779b1u * (i + 1), b = 0x85ebca6bu * (i + 1); // any flows
+		uint32_t there[TUPLE_WORDS] = {a, b, (a & 0xffff) << 16 | (b & 0xffff)};
+		uint32_t back[TUPLE_WORDS] = {b, a, (b & 0xffff) << 16 | (a & 0xffff)};
+		if (rte_softrss(there, TUPLE_WORDS, rss->key) != rte_softrss(back, TUPLE_WORDS, rss->key))
+			return false;
+	}
+	return true;
+}
+
+void tl_port_read_shares(struct tl_port *port)
+{
+	struct tl_port_rss rss;
+
+	port->shares = (struct tl_port_shares){0};
+	if (port->cfg.rx_queues < 2 || !tl_port_rss(port, &rss))
+		return;
+	port->shares.size = rss.reta_size;
+	port->shares.symmetric = tl_rss_is_symmetric(&rss);
+	for (uint16_t i = 0; i < rss.reta_size; i++)
+		if (rss.reta[i] < TL_PORT_QUEUES_MAX)
+			port->shares.entries[rss.reta[i]]++;
+	if (port->cfg.rss_symmetric && !port->shares.symmetric)
+		tl_warn("port %s: %s did not keep the symmetric key of RSS: both directions of a flow may come to "
+			"different queues",
+			port->name, port->cfg.spec.text);
+}
+
+bool tl_port_shares(const struct tl_port *port, struct tl_port_shares *out)
+{
+	*out = port->shares;
+	return out->size != 0;
 }

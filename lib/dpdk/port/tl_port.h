@@ -119,6 +119,7 @@ struct tl_port_cfg {
 	bool tx_checksums; // the device computes those of TCP and UDP, if it can: recorded ones differ from sent ones
 	const struct tl_clock *clock;
 	int socket_id;	     // NUMA node of rings, packets and recordings; SOCKET_ID_ANY: the device's own
+	bool rss_symmetric;  // both directions of a flow come to the same queue
 	uint32_t rss_queues; // bit i: RSS gives frames to queue i; 0: to all queues
 	const struct tl_config_rule *rules;	// flow rules; borrowed until the port is closed
 	const struct tl_rules_plan *rules_plan; // which of them the NIC can have; borrowed likewise; NULL: no rules
@@ -376,6 +377,17 @@ struct tl_port_rss {
 
 // After tl_port_start(). False if the driver does not report it, or uses another hash.
 bool tl_port_rss(const struct tl_port *port, struct tl_port_rss *out);
+
+// Return true if both directions of a flow have the same hash.
+bool tl_rss_is_symmetric(const struct tl_port_rss *rss);
+
+// RSS of a started port as it was read back then. False: one queue, or tl_port_rss() is false.
+struct tl_port_shares {
+	bool symmetric;
+	uint16_t entries[TL_PORT_QUEUES_MAX]; // of the table, for each queue: its share of many flows
+	uint16_t size;			      // of the table
+};
+bool tl_port_shares(const struct tl_port *port, struct tl_port_shares *out);
 
 // Return the queue of a received segment.
 uint16_t tl_rss_queue(

@@ -49,6 +49,12 @@ static json_t *ring_json(const struct tl_report_port_queue *queue)
 	return object;
 }
 
+// Return the share of many flows that RSS gives to the queue; null if it is unknown.
+static json_t *rss_share_json(const struct tl_report_port *port, const struct tl_report_port_queue *queue)
+{
+	return port->rss_size != 0 ? json_real((double)queue->rss_entries / (double)port->rss_size) : json_null();
+}
+
 static json_t *port_queues_json(const struct tl_report_port *port)
 {
 	json_t *queues = json_array();
@@ -62,6 +68,7 @@ static json_t *port_queues_json(const struct tl_report_port *port)
 		put(row, "handoff_pkts", tl_json_number(queue->handoff_pkts));
 		put(row, "drop_nic_pkts", port->drops_by_queue ? tl_json_number(queue->drop_nic_pkts) : json_null());
 		put(row, "poll_gap_ns", poll_gap_json(queue));
+		put(row, "rss_share", rss_share_json(port, queue));
 		put(row, "turn_ns", turns_json(queue));
 		put(row, "ring", ring_json(queue));
 		json_array_append_new(queues, row);
@@ -198,6 +205,7 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	put(object, "link_downs", tl_json_number(port->link.downs));
 	put(object, "timestamps", stamps_json(&port->stamps));
 	put(object, "queues", port_queues_json(port));
+	put(object, "rss_symmetric", port->rss_size != 0 ? json_boolean(port->rss_symmetric) : json_null());
 	put(object, "flow_rules", rules_json(port));
 	put(object, "ptp", ptp_json(&port->ptp));
 	put(object, "verified", json_boolean(port->verified));

@@ -155,6 +155,10 @@ static void print_port_queues(FILE *out, const struct tl_report_port *port)
 			grouped(queue->rx_bytes, bytes));
 		if (port->drops_by_queue)
 			fprintf(out, "  drop_nic_pkts %s", grouped(queue->drop_nic_pkts, drops));
+		if (port->rss_size != 0 && port->rx_pkts != 0)
+			fprintf(out, "  %.1f %% of frames, %.1f %% of flows by RSS",
+				100.0 * (double)queue->rx_pkts / (double)port->rx_pkts,
+				100.0 * (double)queue->rss_entries / (double)port->rss_size);
 		print_load(out, queue);
 		fputc('\n', out);
 	}

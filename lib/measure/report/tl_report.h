@@ -37,6 +37,7 @@ struct tl_report_port_queue {
 	uint64_t poll_gap_above_ns;	   // 0: unknown
 	uint64_t turn_ns[TL_REPORT_SIZES]; // time of its lcore in turns with 0, 1, 2..3, 4..7, ... 64 and more frames
 	uint64_t descriptors;		   // of its ring; 0: their fill is unknown
+	uint64_t rss_entries;		   // of the table of RSS that name the queue; the port has its size
 	uint64_t ring_used, ring_used_max; // with frames that wait: in the last sample, and at most
 };
 
@@ -127,6 +128,8 @@ struct tl_report_port {
 	uint64_t mbufs_in_use;	 // of the port's pool: equal to its start value at the end, otherwise there is a leak
 	bool verified;		 // hw_seen has a source independent of rx_pkts
 	bool drops_unknown;	 // nobody counts frames that found no room in a queue: drop_nic_pkts 0 says nothing
+	uint64_t rss_size;	 // entries of the table of RSS; 0: unknown, or one queue
+	bool rss_symmetric;	 // both directions of a flow come to the same queue
 	bool rule_drops_unknown; // the NIC does not count what it drops for flow rules: drop_rule_pkts 0 says nothing
 	uint32_t n_rules;
 	const struct tl_report_rule *rules; // borrowed

@@ -5,6 +5,7 @@
   rss.py frames FILE N               a classic pcap file of N conversations, one frame each: UDP and TCP over IPv4 and IPv6
   rss.py queues FILE QUEUES [WHAT]   how many of its frames belong to each queue, as a JSON list: by Microsoft's Toeplitz
                                      hash with the 82599 driver's key, and a table whose entry i is i modulo QUEUES
+  rss.py back FILE OUT               its frames with both ends exchanged: the other directions of its conversations
   rss.py pick FILE QUEUES QUEUE OUT  those of its frames that belong to the queue, to another file
 """
 
@@ -80,7 +81,23 @@ def pick(path, count, queue, out):
         file.write(head + b"".join(r for r in records(path) if queue_of(r[16:], count) == queue))
 
 
-if sys.argv[1] == "frames":
+def exchanged(record):
+    data, size = record[16:], 4 if record[28:30] == b"\x08\x00" else 16
+    at = 26 if size == 4 else 22
+    ends = at + 2 * size
+    return record[:16 + at] + data[at + size:ends] + data[at:at + size] + data[ends + 2:ends + 4] + data[ends:ends + 2] + data[ends + 4:]
+
+
+def back(path, out):
+    with open(path, "rb") as file:
+        head = file.read(24)
+    with open(out, "wb") as file:
+        file.write(head + b"".join(exchanged(r) for r in records(path)))
+
+
+if sys.argv[1] == "back":
+    back(sys.argv[2], sys.argv[3])
+elif sys.argv[1] == "frames":
     write(sys.argv[2], int(sys.argv[3]))
 elif sys.argv[1] == "pick":
     pick(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
