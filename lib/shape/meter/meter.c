@@ -6,9 +6,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include <tl_bucket.h>
 #include <tl_err.h>
-
-#define TOKENS_MAX (UINT64_C(1) << 62) // of a bucket: two of them and what a rate adds per ns stay below 2^64
 
 int meter_check(const struct tl_meter_cfg *cfg, struct tl_err *err)
 {
@@ -46,11 +45,11 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 
 static int check_burst(const char *name, uint64_t burst, uint64_t unit_tokens, struct tl_err *err)
 {
-	if (burst <= TOKENS_MAX / unit_tokens)
+	if (burst <= TL_BUCKET_MAX / unit_tokens)
 		return 0;
 	return tl_fail(err, -EINVAL,
 		"%s %" PRIu64 ": too large to be exact at this rate; give at most %" PRIu64 ", or a rounder rate", name,
-		burst, TOKENS_MAX / unit_tokens);
+		burst, TL_BUCKET_MAX / unit_tokens);
 }
 
 int tl_meter_init(struct tl_meter *meter, const struct tl_meter_cfg *cfg, struct tl_err *err)
@@ -79,8 +78,8 @@ int tl_meter_init(struct tl_meter *meter, const struct tl_meter_cfg *cfg, struct
 		.excess = second * unit,
 		.excess_max = second * unit};
 	uint64_t to_fill = meter->committed_max + (two_rates ? 0 : meter->excess_max);
-	meter->committed_full_ns = to_fill / meter->cir + 1;
-	meter->excess_full_ns = two_rates ? meter->excess_max / meter->pir + 1 : 0;
+	meter->committed_full_ns = tl_bucket_full_ns(to_fill, meter->cir);
+	meter->excess_full_ns = two_rates ? tl_bucket_full_ns(meter->excess_max, meter->pir) : 0;
 	return 0;
 }
 

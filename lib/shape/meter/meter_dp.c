@@ -3,18 +3,11 @@
 
 #include "meter_priv.h"
 
-// Tokens after an interval, possibly above the bucket's size. An interval longer than the one that fills everything
-// counts as that one, so that 64 bits are enough.
-static inline uint64_t earn(uint64_t tokens, uint64_t rate, uint64_t elapsed_ns, uint64_t full_ns)
-{
-	return tokens + rate * tl_min_u64(elapsed_ns, full_ns);
-}
-
 // RFC 2697, section 3.
 static inline enum tl_meter_colour take_single(
 	struct tl_meter *m, uint64_t elapsed_ns, uint64_t cost, enum tl_meter_colour colour)
 {
-	uint64_t committed = earn(m->committed, m->cir, elapsed_ns, m->committed_full_ns);
+	uint64_t committed = tl_bucket_earn(m->committed, m->cir, elapsed_ns, m->committed_full_ns);
 
 	if (committed > m->committed_max) { // Te gets what Tc cannot hold
 		m->excess = tl_min_u64(m->excess + (committed - m->committed_max), m->excess_max);
@@ -34,8 +27,8 @@ static inline enum tl_meter_colour take_single(
 static inline enum tl_meter_colour take_two(
 	struct tl_meter *m, uint64_t elapsed_ns, uint64_t cost, enum tl_meter_colour colour)
 {
-	uint64_t committed = earn(m->committed, m->cir, elapsed_ns, m->committed_full_ns);
-	uint64_t peak = earn(m->excess, m->pir, elapsed_ns, m->excess_full_ns);
+	uint64_t committed = tl_bucket_earn(m->committed, m->cir, elapsed_ns, m->committed_full_ns);
+	uint64_t peak = tl_bucket_earn(m->excess, m->pir, elapsed_ns, m->excess_full_ns);
 
 	committed = tl_min_u64(committed, m->committed_max);
 	peak = tl_min_u64(peak, m->excess_max);

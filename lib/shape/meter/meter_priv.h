@@ -3,10 +3,11 @@
 
 // meter_priv: arithmetic of token buckets, shared by the files of this module.
 
+#include <tl_bucket.h>
 #include <tl_meter.h>
 
-#define METER_BYTE_COST UINT64_C(8000000000) // tokens: 1 bit/s adds 1 per ns
-#define METER_PKT_COST UINT64_C(1000000000)  // 1 packet/s adds 1 per ns
+#define METER_BYTE_COST TL_BUCKET_BYTE_COST
+#define METER_PKT_COST UINT64_C(1000000000) // 1 packet/s adds 1 per ns
 
 // Check rates and bursts. Return 0, or -EINVAL with a message that names the value.
 int meter_check(const struct tl_meter_cfg *cfg, struct tl_err *err);
