@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// tree: a tree of classes that share a rate, as tc-htb(8). A class has a guarantee (rate) and a limit (ceil); what its
+// siblings leave it borrows, up to its ceil. Frames wait in the leaves.
+//
+// - In any window t a class sends at most cburst + ceil x t bytes, and at most its parent does. The root's ceil is its
+//   rate.
+// - Classes within their rate send first. The rest of the parent's rate goes to the classes with the lowest prio, by
+//   weighted max-min: in proportion to quantum, up to the ceil of each. prio and quantum compare siblings, classes with
+//   children included.
+// - Time comes from the caller and has any origin below 2^63 ns; a time before the last one counts as the last one.
+//
+// A bucket is exact (docs/decisions/015-tokens-are-exact.md). A class may send while each bucket that pays has tokens
+// for a frame of mtu bytes, so a bucket of exactly mtu bytes fills up before each frame and loses what it earns until
+// the next call. Give bursts of at least mtu plus what a class earns between two calls, and while its siblings and
+// those of the classes above it send a frame each.
+//
+// Frames are opaque pointers, which a tree owns from enqueue to dequeue or drop.
+//
+// Threads: enqueue, dequeue and next_ns on one; stats, offer and rates_in_use on any one other. Memory: all of it is
+// allocated by create; the three hot calls never allocate.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tl_base.h>
+
+struct tl_err;
+struct tl_tree;
+struct tl_tree_rates;
+
+#define TL_TREE_CLASSES_MAX (UINT32_C(1) << 16)
+#define TL_TREE_FRAMES_MAX (UINT32_C(1) << 24)
+#define TL_TREE_FLOWS_MAX (UINT32_C(1) << 16) // of a class
+#define TL_TREE_DEPTH_MAX 8		      // classes from the root to a leaf
+#define TL_TREE_PRIOS 8
+#define TL_TREE_RATE_MAX (UINT64_C(1) << 42)  // bit/s
+#define TL_TREE_BURST_MAX UINT64_C(576460752) // bytes
+#define TL_TREE_MTU_MAX UINT32_C(65536)	      // bytes
+
+struct tl_tree_class {
+	const char *name; // for messages; borrowed for the call
+	uint32_t parent;  // index of an earlier class; ignored for the first, which is the root
+	uint64_t rate;	  // bit/s; 0: no guarantee; not for the root
+	uint64_t ceil;	  // bit/s, rate to the parent's ceil; 0: rate. The root's is its rate
+	uint64_t burst;	  // bytes that may leave at once within the rate, from mtu; 0: two of mtu and 1 ms of rate
+	uint64_t cburst;  // the same of ceil
+	uint32_t quantum; // weight: bytes per round of borrowing, from mtu; 0: in proportion to the rates of siblings
+	uint32_t prio;	  // 0 to TL_TREE_PRIOS - 1; 0 borrows first
+	// Of leaves, with 0 for no limit:
+	uint32_t flows; // queues, a power of two, which share by deficit round robin; 0 or 1: one, first in first out
+	uint32_t limit_pkts;  // frames that wait
+	uint64_t limit_bytes; // bytes that wait, from mtu
+	uint64_t limit_ns;    // a frame that has waited longer is dropped when its turn comes
+};
+
+struct tl_tree_cfg {
+	const struct tl_tree_class *classes; // borrowed for the call
+	uint32_t n_classes;		     // 1 to TL_TREE_CLASSES_MAX
+	uint32_t mtu;			     // longest frame, with overhead, bytes, 1 to TL_TREE_MTU_MAX
+	uint32_t overhead_bytes;	     // added to the length of each frame
+	uint32_t frames;		     // that can wait in all leaves together, 1 to TL_TREE_FRAMES_MAX
+	uint64_t now_ns;
+	void (*drop)(void *ctx, void *frame); // HOT: takes over a frame that the tree gives up
+	void *drop_ctx;
+};
+
+// Check a description and build the tree; all buckets are full. Return 0, and the caller owns *out; -EINVAL with a
+// message that names the class, or -ENOMEM.
+int tl_tree_create(const struct tl_tree_cfg *cfg, struct tl_tree **out, struct tl_err *err);
+
+// Drop the frames that wait, and free. NULL is allowed. In-use rates are the caller's to destroy, unless they are those
+// of create.
+void tl_tree_destroy(struct tl_tree *tree);
+
+// HOT. Take over a frame of so many bytes, less than 2^31. cls is a leaf. hash chooses the queue of a leaf with flows:
+// of the flow, or of the source address. A full leaf drops this frame, or, with flows, the oldest one of its longest
+// queue (in bytes, within a quarter).
+void tl_tree_enqueue(struct tl_tree *tree, uint64_t now_ns, uint32_t cls, uint32_t hash, uint32_t bytes, void *frame);
+
+// HOT. Give up to n frames that may leave now. Return their number. The caller owns them, and sends them all: a full TX
+// ring is a smaller n.
+uint32_t tl_tree_dequeue(struct tl_tree *tree, uint64_t now_ns, void **out, uint32_t n);
+
+#define TL_TREE_NEVER UINT64_MAX
+
+// HOT. Return the time of the next call of dequeue that makes progress: no frame can leave before it. At the time
+// itself a frame leaves, or the next call is told more exactly. TL_TREE_NEVER: no frame waits.
+uint64_t tl_tree_next_ns(const struct tl_tree *tree);
+
+// Compute other rates, ceils, bursts, quanta and prios for the classes of a tree, which stay the same otherwise:
+// parents, flows and limits are ignored. Return as tl_tree_create().
+int tl_tree_rates_create(const struct tl_tree *tree, const struct tl_tree_class *classes, struct tl_tree_rates **out,
+	struct tl_err *err);
+void tl_tree_rates_destroy(struct tl_tree_rates *rates);
+
+// Have the classes get other rates from the next dequeue on, 32 per call. No frame is lost and no bucket filled. Until
+// tl_tree_rates_in_use() returns them, offer no others, and keep those in use.
+void tl_tree_offer_rates(struct tl_tree *tree, const struct tl_tree_rates *rates);
+const struct tl_tree_rates *tl_tree_rates_in_use(const struct tl_tree *tree);
+
+enum tl_tree_drop {
+	TL_TREE_DROP_LONG,   // longer than mtu
+	TL_TREE_DROP_LIMIT,  // limit_pkts or limit_bytes
+	TL_TREE_DROP_LATE,   // limit_ns
+	TL_TREE_DROP_MEMORY, // frames of the tree
+	TL_TREE_DROPS,
+};
+
+// in_pkts = sent_pkts + backlog_pkts + drop_pkts[0] + ..., at rest; the same of bytes, with overhead.
+struct tl_tree_stats {
+	uint64_t in_pkts, in_bytes;
+	uint64_t sent_pkts, sent_bytes;
+	uint64_t backlog_pkts, backlog_bytes;
+	uint64_t drop_pkts[TL_TREE_DROPS], drop_bytes[TL_TREE_DROPS];
+	uint64_t delay_ns, delay_max_ns; // waiting time of sent frames: sum and longest
+	uint64_t borrowed_bytes;	 // part of sent_bytes: beyond the rate of the class itself
+};
+
+// Sample the counters of a class; of one with children the sums of its leaves, but for borrowed and the longest delay.
+void tl_tree_sample(const struct tl_tree *tree, uint32_t cls, struct tl_tree_stats *out);

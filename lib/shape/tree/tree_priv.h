@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// tree_priv: what the files of this module share: nodes, queues, rates.
+
+#include <stdatomic.h>
+
+#include <tl_bucket.h>
+#include <tl_tree.h>
+
+#define TREE_LISTS (2 * TL_TREE_PRIOS)
+#define TREE_WHEEL_LEVELS 11 // of 6 bits: 64-bit times
+#define TREE_WHEEL_SLOTS 64
+#define TREE_OUT UINT32_MAX // not in the wheel
+#define TREE_SIZES 128	    // classes of queue lengths
+
+// Lists of a class with children: those of its children that may send. Band 0 has children within their rate, band 1
+// all of them, in which those without tokens of their rate borrow. List: band * TL_TREE_PRIOS + prio.
+enum { TREE_GREEN, TREE_EXCESS, TREE_BANDS };
+
+struct tree_rate {
+	uint64_t ceil, cburst, ceil_full_ns; // tokens per ns, 0: the parent's is enough; tokens; fills the bucket
+	uint32_t quantum;		     // bytes
+	uint32_t prio;
+	uint64_t rate, burst, rate_full_ns;  // the same of rate; burst 0: none
+	uint64_t rate_inverse, ceil_inverse; // for tl_bucket_wait()
+	uint64_t green_tokens;		     // with which a class that had none for a frame stops borrowing
+};
+
+struct tl_tree_rates {
+	uint32_t n;
+	struct tree_rate of[];
+};
+
+struct tree_node;
+
+// Place in a circular list of the parent.
+struct tree_turn {
+	struct tree_node *next, *prev;
+	int32_t deficit; // bytes left of the round; above 0 while it is on
+	uint32_t list;	 // TREE_LISTS: in none
+};
+
+struct tree_frame {
+	void *frame;
+	uint64_t in_ns;
+	struct tree_frame *next;
+	uint32_t bytes; // with overhead
+};
+
+struct tree_flow {
+	struct tree_frame *head, *tail;
+	// Of leaves with several flows.
+	struct tree_flow *next, *prev;	    // those that have frames, circular
+	struct tree_flow *longer, *shorter; // those of this size, circular
+	uint32_t bytes;
+	uint32_t size; // class of bytes
+	int32_t deficit;
+};
+
+// Queues of a leaf with flows, by length.
+struct tree_sizes {
+	uint64_t used[TREE_SIZES / 64];
+	struct tree_flow *heads[TREE_SIZES];
+};
+
+struct tree_leaf {
+	struct tree_flow *turn; // flow to send next, of those that have frames
+	struct tree_flow *flows;
+	struct tree_sizes *sizes;	   // NULL: one flow
+	uint32_t mask;			   // flows - 1
+	uint32_t backlog_pkts, limit_pkts; // limit UINT32_MAX: none
+	uint64_t backlog_bytes, limit_bytes, limit_ns;
+	struct tl_tree_stats stats; // without backlog and borrowed
+};
+
+struct tree_node {
+	uint64_t ctokens, ctokens_ns; // of ceil, and the time of which
+	uint64_t tokens, tokens_ns;   // of rate
+	const struct tree_rate *rate;
+	struct tree_node *parent; // NULL: root
+	uint64_t borrowed_bytes;
+	uint32_t used;	     // with children: bit i: heads[i] is not NULL; a leaf: 1: it has frames
+	uint32_t wheel_slot; // TREE_OUT
+	struct tree_turn turns[TREE_BANDS];
+	struct tree_leaf *leaf; // NULL: has children
+	uint64_t when_ns;	// in the wheel: when it may change its band
+	struct tree_node *wheel_next, *wheel_prev;
+	struct tree_node *heads[TREE_LISTS];
+} TL_CACHE_ALIGNED;
+
+struct tree_wheel {
+	uint64_t now_ns;
+	uint64_t next_ns;		   // no node is due before it
+	uint32_t levels;		   // bit i: slots[i] is not 0
+	uint64_t slots[TREE_WHEEL_LEVELS]; // bit i: slot i has nodes
+	struct tree_node *heads[TREE_WHEEL_LEVELS * TREE_WHEEL_SLOTS];
+};
+
+struct tl_tree {
+	uint64_t now_ns;
+	uint64_t mtu_cost; // tokens that a bucket needs
+	struct tree_node *nodes;
+	_Atomic(const struct tl_tree_rates *) offered;
+	const struct tl_tree_rates *rates;  // those that classes get
+	const struct tl_tree_rates *in_use; // those that all classes have
+	uint32_t mtu, overhead_bytes;
+	struct tree_frame *free;
+	uint32_t n_nodes;
+	uint32_t refreshed; // nodes that have the rates
+	struct tree_frame *frames;
+	struct tree_flow *flows;
+	void (*drop)(void *ctx, void *frame);
+	void *drop_ctx;
+	struct tree_wheel wheel;
+	// Cold.
+	struct tl_tree_rates *own_rates;
+	struct tree_leaf *leaves;
+	struct tree_sizes *sizes;
+};
+
+// A value of a description.
+struct tree_range {
+	const char *name;
+	uint64_t value, min, max;
+};
+
+// Return 0, or -EINVAL with a message that names the first value out of range, and where it is.
+int tree_check_ranges(const char *where, const struct tree_range *ranges, size_t n, struct tl_err *err);
+
+// Check the rates of classes whose parents are right, and compute them. Return 0 or -EINVAL with a message, or -ENOMEM.
+int tree_rates_create(
+	const struct tl_tree_class *classes, uint32_t n, uint32_t mtu, struct tl_tree_rates **out, struct tl_err *err);
+
+// HOT. Drop a frame that a leaf cannot take.
+void tree_refuse(struct tl_tree *tree, struct tree_leaf *leaf, uint32_t bytes, void *frame);
+
+// HOT. Put a frame into a leaf with several queues, and drop from the longest what is beyond the limits.
+void tree_push(struct tl_tree *tree, struct tree_leaf *leaf, uint32_t hash, uint32_t bytes, void *frame);
+
+// HOT. Take the next frame of a leaf that has frames, and drop those that waited too long. NULL: none is left.
+void *tree_pop(struct tl_tree *tree, struct tree_leaf *leaf, uint32_t *out_bytes);

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Class trees on a simulated clock: order, limits, queues by flow, borrowing, other rates at run time, times.
+
+#include <errno.h>
+
+#include <tl_test_classes.h>
+
+#define NONE 0
+
+// ---- one class
+
+static void rate_is_exact(void)
+{
+	static const uint64_t rates[] = {64000, 999999, 7000001, 50000000, 1000000007, 10000000000};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(rates); i++) {
+		uint32_t bytes = rates[i] > 1000 * MBIT ? 9000 : 1514;
+		struct test_tree t = {.n = 0};
+		test_add(&t, NONE, (struct tl_tree_class){.rate = 4 * rates[i]});
+		uint32_t middle = test_add(&t, 0, (struct tl_tree_class){.rate = rates[i], .ceil = 2 * rates[i]});
+		uint32_t leaf = test_add(
+			&t, middle, (struct tl_tree_class){.rate = rates[i], .burst = 2 * bytes, .cburst = 2 * bytes});
+		t.loads[leaf] = (struct test_load){.bytes = bytes, .depth = 4};
+		test_open_mtu(&t, bytes, 64);
+		test_begin_loads(&t);
+		test_run(&t, 10 * TL_NS_PER_S);
+		uint64_t want = rates[i] * 10 / 8;
+		CU_ASSERT(t.sent_bytes[0] <= want + 2 * bytes);
+		CU_ASSERT(t.sent_bytes[0] + bytes >= want - want / 1000);
+		test_close(&t);
+	}
+}
+
+static void open_fifo(struct test_tree *t, struct tl_tree_class cls)
+{
+	*t = (struct test_tree){.n = 0};
+	test_add(t, NONE, cls);
+	test_open(t);
+}
+
+static void next_time_is_exact(void)
+{
+	struct test_tree t;
+
+	open_fifo(&t, (struct tl_tree_class){.rate = 8000, .burst = TEST_MTU, .cburst = TEST_MTU}); // 1 byte per ms
+	CU_ASSERT_EQUAL(tl_tree_next_ns(t.tree), TL_TREE_NEVER);
+	t.now_ns = 7;
+	test_put(&t, 0, 0, 100);
+	test_put(&t, 0, 0, 60);
+	CU_ASSERT_EQUAL(tl_tree_next_ns(t.tree), 7);
+	CU_ASSERT_EQUAL(test_send(&t, 64), 1);
+	CU_ASSERT_EQUAL(tl_tree_next_ns(t.tree), 100000007);
+	t.now_ns = 100000006;
+	CU_ASSERT_EQUAL(test_send(&t, 64), 0);
+	CU_ASSERT_EQUAL(tl_tree_next_ns(t.tree), 100000007);
+	t.now_ns = 100000007;
+	CU_ASSERT_EQUAL(test_send(&t, 64), 1);
+	CU_ASSERT_EQUAL(tl_tree_next_ns(t.tree), TL_TREE_NEVER);
+	test_close(&t);
+}
+
+static void waits_of_inner_classes_are_exact(void)
+{
+	struct test_tree t = {.n = 0};
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 1000 * MBIT});
+	uint32_t middle = test_add(&t, 0, (struct tl_tree_class){.rate = 8000, .burst = TEST_MTU, .cburst = TEST_MTU});
+	uint32_t leaf = test_add(&t, middle, (struct tl_tree_class){.rate = 0, .ceil = 8000, .cburst = 2 * TEST_MTU});
+	test_open(&t);
+	t.now_ns = 12345;
+	for (uint32_t i = 0; i < 3; i++)
+		test_put(&t, leaf, 0, 1000);
+	CU_ASSERT_EQUAL(test_send(&t, 64), 1);
+	for (uint64_t n = 1; n <= 2; n++) {
+		uint32_t polls = 0;
+		while (test_send(&t, 64) == 0 && polls++ < 12) {
+			t.now_ns = tl_tree_next_ns(t.tree);
+			CU_ASSERT(t.now_ns <= n * 1000000000 + 12345);
+		}
+		CU_ASSERT_EQUAL(t.now_ns, n * 1000000000 + 12345); // 1000 bytes a second
+	}
+	test_close(&t);
+}
+
+static void clock_goes_backward_and_jumps(void)
+{
+	struct test_tree t;
+
+	open_fifo(&t, (struct tl_tree_class){.rate = 8000, .burst = 2 * TEST_MTU, .cburst = 2 * TEST_MTU});
+	t.now_ns = UINT64_C(5000000000);
+	for (uint32_t i = 0; i < 20; i++)
+		test_put(&t, 0, 0, TEST_MTU);
+	CU_ASSERT_EQUAL(test_send(&t, 64), 2);
+	t.now_ns = 1; // back, and no tokens for the way
+	CU_ASSERT_EQUAL(test_send(&t, 64), 0);
+	t.now_ns = UINT64_C(5000000000) + 1513 * TL_NS_PER_MS;
+	CU_ASSERT_EQUAL(test_send(&t, 64), 0);
+	t.now_ns += TL_NS_PER_MS;
+	CU_ASSERT_EQUAL(test_send(&t, 64), 1);
+	t.now_ns = UINT64_C(1) << 62; // 146 years later: a burst, and no more
+	CU_ASSERT_EQUAL(test_send(&t, 64), 2);
+	test_close(&t);
+}
+
+static void full_ring_is_a_smaller_burst(void)
+{
+	struct test_tree t;
+	uint32_t sent = 0;
+
+	open_fifo(&t, (struct tl_tree_class){.rate = 100 * MBIT, .burst = 30000, .cburst = 30000});
+	for (uint32_t i = 0; i < 10; i++)
+		test_put(&t, 0, 0, 100 + i);
+	CU_ASSERT_EQUAL(test_send(&t, 0), 0);
+	CU_ASSERT_EQUAL(tl_tree_next_ns(t.tree), 0);
+	for (; sent < 10; sent++) {
+		void *frame;
+		CU_ASSERT_EQUAL_FATAL(tl_tree_dequeue(t.tree, 0, &frame, 1), 1);
+		CU_ASSERT_EQUAL(test_frame_bytes(frame), 100 + sent); // in order
+		test_count_sent(&t, frame);
+	}
+	CU_ASSERT_EQUAL(t.dropped_pkts, 0);
+	test_close(&t);
+}
+
+static void overhead_counts(void)
+{
+	struct test_tree t = {.n = 0};
+	struct tl_tree_cfg cfg = {.classes = t.classes,
+		.mtu = 124,
+		.overhead_bytes = 24,
+		.frames = 8,
+		.drop = test_count_drop,
+		.drop_ctx = &t};
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 8000, .burst = 248, .cburst = 248});
+	cfg.n_classes = t.n;
+	CU_ASSERT_EQUAL_FATAL(tl_tree_create(&cfg, &t.tree, NULL), 0);
+	test_put(&t, 0, 0, 101); // too long
+	for (uint32_t i = 0; i < 4; i++)
+		test_put(&t, 0, 0, 76);
+	CU_ASSERT_EQUAL(test_send(&t, 64), 2); // 200 of 248; 48 are no 124
+	CU_ASSERT_EQUAL(tl_tree_next_ns(t.tree), 76 * TL_NS_PER_MS);
+	test_close(&t);
+}
+
+// ---- limits and drops
+
+static struct tl_tree_stats sample(const struct test_tree *t, uint32_t cls)
+{
+	struct tl_tree_stats s;
+
+	tl_tree_sample(t->tree, cls, &s);
+	return s;
+}
+
+static void limits_drop_by_reason(void)
+{
+	struct test_tree t = {.n = 0};
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 8 * MBIT});
+	uint32_t pkts = test_add(&t, 0, (struct tl_tree_class){.ceil = 8 * MBIT, .limit_pkts = 3});
+	uint32_t bytes = test_add(&t, 0, (struct tl_tree_class){.ceil = 8 * MBIT, .limit_bytes = 3000});
+	uint32_t late = test_add(&t, 0, (struct tl_tree_class){.ceil = 8 * MBIT, .limit_ns = TL_NS_PER_MS});
+	test_open_mtu(&t, TEST_MTU, 10);
+	for (uint32_t i = 0; i < 4; i++) {
+		test_put(&t, pkts, 0, 100);
+		test_put(&t, bytes, 0, 1000);
+		test_put(&t, late, 0, 200);
+	}
+	test_put(&t, pkts, 0, TEST_MTU + 1);
+	test_put(&t, bytes, 0, 1); // no place for frames is left
+	CU_ASSERT_EQUAL(sample(&t, pkts).drop_pkts[TL_TREE_DROP_LIMIT], 1);
+	CU_ASSERT_EQUAL(sample(&t, bytes).drop_bytes[TL_TREE_DROP_LIMIT], 1000);
+	CU_ASSERT_EQUAL(sample(&t, pkts).drop_pkts[TL_TREE_DROP_LONG], 1);
+	CU_ASSERT_EQUAL(sample(&t, bytes).drop_pkts[TL_TREE_DROP_MEMORY], 1);
+	CU_ASSERT_EQUAL(sample(&t, 0).backlog_bytes, 300 + 3000 + 800);
+	t.now_ns = TL_NS_PER_MS + 1;
+	while (test_send(&t, 1) != 0)
+		;
+	t.now_ns += TL_NS_PER_S;
+	while (test_send(&t, 1) != 0)
+		;
+	CU_ASSERT_EQUAL(t.sent_pkts[late], 0);
+	CU_ASSERT_EQUAL(sample(&t, late).drop_pkts[TL_TREE_DROP_LATE], 4);
+	CU_ASSERT_EQUAL(t.sent_pkts[pkts], 3);
+	CU_ASSERT_EQUAL(t.sent_pkts[bytes], 3);
+	CU_ASSERT_EQUAL(sample(&t, 0).backlog_pkts, 0);
+	test_put(&t, late, 0, 200); // and goes on
+	CU_ASSERT_EQUAL(test_send(&t, 1), 1);
+	test_close(&t);
+}
+
+static void late_frames_are_dropped_before_the_next(void)
+{
+	struct test_tree t;
+
+	open_fifo(&t, (struct tl_tree_class){.rate = 8 * MBIT, .limit_ns = TL_NS_PER_MS});
+	test_put(&t, 0, 0, 100);
+	t.now_ns = TL_NS_PER_MS;
+	test_put(&t, 0, 0, 101);
+	t.now_ns = TL_NS_PER_MS + 1;
+	CU_ASSERT_EQUAL(test_send(&t, 64), 1);
+	CU_ASSERT_EQUAL(t.sent_bytes[0], 101);
+	CU_ASSERT_EQUAL(sample(&t, 0).delay_ns, 1);
+	CU_ASSERT_EQUAL(sample(&t, 0).drop_bytes[TL_TREE_DROP_LATE], 100);
+	test_close(&t);
+}
+
+// ---- flows
+
+static uint32_t flow_of(uint32_t bytes)
+{
+	return bytes % 10; // by the length's last digit
+}
+
+static void count_flow(struct test_tree *t, uint32_t cls, uint32_t bytes)
+{
+	(void)cls;
+	((uint64_t *)t->ctx)[flow_of(bytes)] += bytes;
+}
+
+static void flows_share_by_bytes(void)
+{
+	uint64_t of[10] = {0};
+	struct test_tree t;
+
+	open_fifo(&t, (struct tl_tree_class){.rate = 8 * MBIT, .flows = 16});
+	t.ctx = of;
+	t.on_sent = count_flow;
+	for (uint32_t i = 0; i < 1500; i++)
+		test_put(&t, 0, 1, 101);
+	for (uint32_t i = 0; i < 150; i++)
+		test_put(&t, 0, 2, 1502);
+	for (uint32_t i = 0; i < 300; i++)
+		test_put(&t, 0, 3, 603);
+	test_run(&t, 300 * TL_NS_PER_MS); // 300 kB of 1 MB
+	for (uint32_t i = 1; i <= 3; i++)
+		CU_ASSERT(of[i] >= 97000 && of[i] <= 104500);
+	test_close(&t);
+}
+
+static void longest_flow_loses(void)
+{
+	struct test_tree t = {.n = 0};
+	uint64_t of[10] = {0};
+
+	test_add(&t, NONE,
+		(struct tl_tree_class){
+			.rate = 800 * MBIT, .flows = 8, .limit_pkts = 300, .burst = 1000000, .cburst = 1000000});
+	test_open(&t);
+	t.ctx = of;
+	t.on_sent = count_flow;
+	for (uint32_t i = 0; i < 20; i++) {
+		test_put(&t, 0, 1, 101);
+		test_put(&t, 0, 5, 65);
+	}
+	for (uint32_t i = 0; i < 1000; i++)
+		test_put(&t, 0, 2, 1502);
+	for (uint32_t i = 0; i < 20; i++)
+		test_put(&t, 0, 3, 63);
+	CU_ASSERT_EQUAL(sample(&t, 0).drop_pkts[TL_TREE_DROP_LIMIT], 760);
+	while (test_send(&t, 64) != 0)
+		;
+	CU_ASSERT_EQUAL(of[1], 20 * 101);
+	CU_ASSERT_EQUAL(of[5], 20 * 65);
+	CU_ASSERT_EQUAL(of[3], 20 * 63);
+	CU_ASSERT_EQUAL(of[2], 240 * 1502); // beyond 128 KiB, and within
+	test_close(&t);
+}
+
+// ---- borrowing
+
+static void prio_borrows_first_and_rates_hold(void)
+{
+	struct test_tree t = {.n = 0};
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 100 * MBIT});
+	uint32_t low = test_add(&t, 0, (struct tl_tree_class){.rate = 20 * MBIT, .ceil = 100 * MBIT, .prio = 1});
+	uint32_t high = test_add(&t, 0, (struct tl_tree_class){.rate = 10 * MBIT, .ceil = 50 * MBIT, .prio = 0});
+	uint32_t none = test_add(&t, 0, (struct tl_tree_class){.ceil = 100 * MBIT, .prio = 2});
+	for (uint32_t i = 1; i < t.n; i++)
+		t.loads[i] = (struct test_load){.bytes = 1000, .depth = 8};
+	test_open(&t);
+	test_begin_loads(&t);
+	test_run(&t, TL_NS_PER_S);
+	CU_ASSERT(t.sent_bytes[high] / 10000 >= 615 && t.sent_bytes[high] / 10000 <= 635); // 50 Mbit/s
+	CU_ASSERT(t.sent_bytes[low] / 10000 >= 615 && t.sent_bytes[low] / 10000 <= 635);   // its 20 and the other 30
+	CU_ASSERT(t.sent_bytes[none] < 3 * TEST_MTU);
+	CU_ASSERT(sample(&t, high).borrowed_bytes / 10000 >= 490 && sample(&t, high).borrowed_bytes / 10000 <= 505);
+	CU_ASSERT_EQUAL(sample(&t, none).borrowed_bytes, t.sent_bytes[none]);
+	CU_ASSERT_EQUAL(sample(&t, 0).sent_bytes, t.sent_bytes[0]);
+	test_close(&t);
+}
+
+static void quantum_divides_the_rest(void)
+{
+	struct test_tree t = {.n = 0};
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 80 * MBIT});
+	uint32_t a = test_add(&t, 0, (struct tl_tree_class){.rate = 10 * MBIT, .ceil = 80 * MBIT, .quantum = 2000});
+	uint32_t b = test_add(&t, 0, (struct tl_tree_class){.rate = 10 * MBIT, .ceil = 80 * MBIT, .quantum = 6000});
+	for (uint32_t i = 1; i < t.n; i++)
+		t.loads[i] = (struct test_load){.bytes = 700 + i * 300, .depth = 8};
+	test_open(&t);
+	test_begin_loads(&t);
+	test_run(&t, TL_NS_PER_S);
+	CU_ASSERT(t.sent_bytes[a] >= 3125000 * 0.98 && t.sent_bytes[a] <= 3125000 * 1.02); // 10 and 15
+	CU_ASSERT(t.sent_bytes[b] >= 6875000 * 0.98 && t.sent_bytes[b] <= 6875000 * 1.02); // 10 and 45
+	test_close(&t);
+}
+
+static void rounds_go_on_after_a_wait(void)
+{
+	struct test_tree t = {.n = 0};
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 80 * MBIT});
+	uint32_t a = test_add(&t, 0, (struct tl_tree_class){.ceil = 56 * MBIT, .cburst = 3500, .quantum = 12000});
+	uint32_t b = test_add(&t, 0, (struct tl_tree_class){.ceil = 80 * MBIT, .quantum = 12000});
+	for (uint32_t i = 1; i < t.n; i++)
+		t.loads[i] = (struct test_load){.bytes = 1000, .depth = 8};
+	test_open(&t);
+	test_begin_loads(&t);
+	test_run(&t, TL_NS_PER_S);
+	CU_ASSERT(t.sent_pkts[a] >= 4900 && t.sent_pkts[a] <= 5100);
+	CU_ASSERT(t.sent_pkts[b] >= 4900 && t.sent_pkts[b] <= 5100);
+	test_close(&t);
+}
+
+// Rates are weights by default.
+static void slow_port_shares_by_rates(void)
+{
+	struct test_tree t = {.n = 0};
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 100 * MBIT});
+	uint32_t a = test_add(&t, 0, (struct tl_tree_class){.rate = 75 * MBIT});
+	uint32_t b = test_add(&t, 0, (struct tl_tree_class){.rate = 25 * MBIT});
+	for (uint32_t i = 1; i < t.n; i++)
+		t.loads[i] = (struct test_load){.bytes = 1000, .depth = 8};
+	test_open(&t);
+	test_begin_loads(&t);
+	for (uint32_t i = 0; i < 4000; i++) { // a frame of 1000 bytes per ms, 8 Mbit/s
+		t.now_ns += TL_NS_PER_MS;
+		CU_ASSERT_EQUAL(test_send(&t, 1), 1);
+	}
+	CU_ASSERT(t.sent_pkts[a] >= 2950 && t.sent_pkts[a] <= 3050);
+	CU_ASSERT(t.sent_pkts[b] >= 950 && t.sent_pkts[b] <= 1050);
+	test_close(&t);
+}
+
+// ---- other rates
+
+static void rates_change_without_loss(void)
+{
+	struct test_tree t = {.n = 0};
+	struct tl_tree_rates *rates;
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 100 * MBIT});
+	uint32_t a = test_add(&t, 0, (struct tl_tree_class){.rate = 1000, .burst = TEST_MTU, .cburst = TEST_MTU});
+	uint32_t b = test_add(&t, 0, (struct tl_tree_class){.rate = 50 * MBIT, .ceil = 100 * MBIT, .prio = 1});
+	for (uint32_t i = 1; i < t.n; i++)
+		t.loads[i] = (struct test_load){.bytes = 1250, .depth = 8};
+	test_open(&t);
+	test_begin_loads(&t);
+	test_run(&t, TL_NS_PER_S);
+	CU_ASSERT_EQUAL(t.sent_pkts[a], 1); // the next is 10 s later
+	t.classes[a] = (struct tl_tree_class){.name = "a", .rate = 40 * MBIT};
+	t.classes[b] = (struct tl_tree_class){.name = "b", .rate = 10 * MBIT, .ceil = 20 * MBIT};
+	CU_ASSERT_EQUAL_FATAL(tl_tree_rates_create(t.tree, t.classes, &rates, NULL), 0);
+	CU_ASSERT_PTR_NOT_EQUAL(tl_tree_rates_in_use(t.tree), rates);
+	tl_tree_offer_rates(t.tree, rates);
+	uint64_t before = t.sent_bytes[b];
+	test_run(&t, 2 * TL_NS_PER_S);
+	CU_ASSERT_PTR_EQUAL(tl_tree_rates_in_use(t.tree), rates);
+	CU_ASSERT(t.sent_pkts[a] >= 3990 && t.sent_pkts[a] <= 4010);
+	CU_ASSERT(t.sent_bytes[b] - before >= 2490000 && t.sent_bytes[b] - before <= 2520000);
+	CU_ASSERT_EQUAL(t.dropped_pkts, 0);
+	test_close(&t);
+	tl_tree_rates_destroy(rates);
+}
+
+// A class with the ceil of its parent pays into no bucket of its own; a lower ceil finds one that holds a frame.
+static void lower_ceil_begins_without_a_burst(void)
+{
+	struct test_tree t = {.n = 0};
+	struct tl_tree_rates *rates;
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 100 * MBIT, .burst = 50000, .cburst = 50000});
+	uint32_t a = test_add(&t, 0, (struct tl_tree_class){.ceil = 100 * MBIT, .cburst = 50000});
+	t.loads[a] = (struct test_load){.bytes = 1000, .depth = 100};
+	test_open(&t);
+	test_begin_loads(&t);
+	test_run(&t, 10 * TL_NS_PER_MS);
+	t.classes[a].ceil = 8000; // 1 byte per ms
+	CU_ASSERT_EQUAL_FATAL(tl_tree_rates_create(t.tree, t.classes, &rates, NULL), 0);
+	tl_tree_offer_rates(t.tree, rates);
+	uint64_t before = t.sent_pkts[a];
+	test_run(&t, 100 * TL_NS_PER_MS);
+	CU_ASSERT_EQUAL(t.sent_pkts[a] - before, 1);
+	test_close(&t);
+	tl_tree_rates_destroy(rates);
+}
+
+// Rates, guarantees and prios come and go under load; counts stay right and no bucket runs below 0.
+static void rates_change_at_random(void)
+{
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		struct test_tree t = {.n = 0};
+		struct tl_tree_rates *rates[20];
+		uint64_t state = seed;
+		test_add(&t, NONE, (struct tl_tree_class){.rate = 10 * MBIT});
+		for (uint32_t i = 1; i < 50; i++)
+			test_add(&t, i < 8 ? 0 : 1 + i % 7, (struct tl_tree_class){.ceil = 10 * MBIT, .limit_pkts = 8});
+		for (uint32_t i = 8; i < 50; i++)
+			t.loads[i] = (struct test_load){
+				.bytes = 100 + i * 20, .depth = i % 4, .gap_ns = i % 4 == 0 ? 3000000 : 0};
+		test_open(&t);
+		test_begin_loads(&t);
+		for (uint32_t k = 0; k < TL_ARRAY_LEN(rates); k++) {
+			for (uint32_t i = 1; i < 50; i++) {
+				bool none = tl_random_next(&state) % 3 != 0 ||
+					    (i >= 8 && t.classes[t.classes[i].parent].rate == 0);
+				t.classes[i].rate = none ? 0 : i < 8 ? MBIT : 50000;
+				t.classes[i].ceil = t.classes[i].rate + 500000;
+				t.classes[i].prio = (uint32_t)(tl_random_next(&state) % 8);
+			}
+			CU_ASSERT_EQUAL_FATAL(tl_tree_rates_create(t.tree, t.classes, &rates[k], NULL), 0);
+			tl_tree_offer_rates(t.tree, rates[k]);
+			uint64_t before = t.sent_bytes[0];
+			test_run(&t, t.now_ns + 50 * TL_NS_PER_MS);
+			CU_ASSERT(t.sent_bytes[0] - before <= 62500 + 2 * TEST_MTU + 1250);
+			CU_ASSERT(t.sent_bytes[0] - before >= 7 * 1250); // 7 ceils, at least
+		}
+		test_close(&t);
+		for (uint32_t k = 0; k < TL_ARRAY_LEN(rates); k++)
+			tl_tree_rates_destroy(rates[k]);
+	}
+}
+
+// ---- descriptions
+
+static void refused(const struct tl_tree_class *classes, uint32_t n, const char *message)
+{
+	struct tl_err err = {""};
+	struct tl_tree *tree = NULL;
+	struct tl_tree_cfg cfg = {
+		.classes = classes, .n_classes = n, .mtu = TEST_MTU, .frames = 16, .drop = test_count_drop};
+
+	CU_ASSERT_EQUAL(tl_tree_create(&cfg, &tree, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, message));
+	if (strstr(err.text, message) == NULL)
+		printf("# %s\n", err.text);
+}
+
+static void refused_child(struct tl_tree_class child, const char *message)
+{
+	struct tl_tree_class classes[] = {{.name = "root", .rate = 1000}, {.name = "a", .rate = 600}, child};
+
+	refused(classes, 3, message);
+}
+
+static void bad_descriptions(void)
+{
+	struct tl_tree_class deep[TL_TREE_DEPTH_MAX + 1];
+
+	refused(&(struct tl_tree_class){.name = "root"}, 1, "class root: ceil 0: out of range");
+	refused(&(struct tl_tree_class){.name = "root", .ceil = 5}, 1, "class root: rate 0: the root needs a rate");
+	refused(&(struct tl_tree_class){.name = "root", .rate = 5, .ceil = 6}, 1, "the root has nobody to borrow from");
+	refused_child((struct tl_tree_class){.name = "b", .rate = 401},
+		"class b: rate 401: the children of root are guaranteed 1001");
+	refused_child((struct tl_tree_class){.name = "b", .rate = 1, .ceil = 1001},
+		"class b: ceil 1001: above that of its parent root");
+	refused_child((struct tl_tree_class){.name = "b", .rate = 2, .ceil = 1}, "class b: ceil 1: below rate 2");
+	refused_child((struct tl_tree_class){.name = "b"}, "class b: ceil 0: out of range");
+	refused_child((struct tl_tree_class){.name = "b", .rate = 1, .burst = TEST_MTU - 1},
+		"class b: burst 1513: out of range; give 1514");
+	refused_child((struct tl_tree_class){.name = "b", .rate = 1, .cburst = 9}, "class b: cburst 9");
+	refused_child((struct tl_tree_class){.name = "b", .rate = 1, .cburst = TL_TREE_BURST_MAX + 1},
+		"class b: cburst 576460753");
+	refused_child((struct tl_tree_class){.name = "b", .rate = 1, .quantum = 9},
+		"class b: quantum 9: out of range; give 1514");
+	refused_child((struct tl_tree_class){.name = "b", .rate = 1, .prio = 8},
+		"class b: prio 8: out of range; give 0 to 7");
+	refused_child(
+		(struct tl_tree_class){.name = "b", .rate = 1, .flows = 3}, "class b: flows 3: give a power of two");
+	refused_child((struct tl_tree_class){.name = "b", .rate = 1, .limit_bytes = 9},
+		"class b: limit of 9 bytes: less than a frame");
+	refused_child(
+		(struct tl_tree_class){.name = "b", .rate = 1, .parent = 2}, "class b: parent 2: not an earlier class");
+	for (uint32_t i = 0; i < TL_ARRAY_LEN(deep); i++)
+		deep[i] = (struct tl_tree_class){.name = "d", .rate = 8, .parent = i - 1};
+	refused(deep, TL_ARRAY_LEN(deep), "class d: nested 9 deep; nest at most 8");
+	refused(deep, 0, "classes 0: out of range");
+}
+
+static void largest_settings_work(void)
+{
+	struct test_tree t;
+
+	open_fifo(&t, (struct tl_tree_class){
+			      .rate = TL_TREE_RATE_MAX, .burst = TL_TREE_BURST_MAX, .cburst = TL_TREE_BURST_MAX});
+	t.now_ns = UINT64_C(1) << 62;
+	for (uint32_t i = 0; i < 64; i++)
+		test_put(&t, 0, 0, TEST_MTU);
+	CU_ASSERT_EQUAL(test_send(&t, 64), 64);
+	test_close(&t);
+	open_fifo(&t, (struct tl_tree_class){.rate = 1});
+	test_put(&t, 0, 0, TEST_MTU);
+	test_put(&t, 0, 0, TEST_MTU);
+	test_put(&t, 0, 0, TEST_MTU);
+	CU_ASSERT_EQUAL(test_send(&t, 64), 2);
+	CU_ASSERT_EQUAL(tl_tree_next_ns(t.tree), 1514 * UINT64_C(8000000000)); // 3 hours
+	t.now_ns = 1514 * UINT64_C(8000000000);
+	CU_ASSERT_EQUAL(test_send(&t, 64), 1);
+	test_close(&t);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"over 10 s a nested rate is exact from 64 kbit/s to 10 Gbit/s", rate_is_exact},
+		{"the next time is that of the frame, to the ns, and no frame leaves before it", next_time_is_exact},
+		{"so it is where a class above the leaf waits", waits_of_inner_classes_are_exact},
+		{"a clock that goes backward gives nothing, one that jumps a burst", clock_goes_backward_and_jumps},
+		{"a full TX ring loses nothing and keeps the order", full_ring_is_a_smaller_burst},
+		{"overhead counts with each frame", overhead_counts},
+		{"each limit drops, and counts by reason", limits_drop_by_reason},
+		{"late frames are dropped where the next one leaves", late_frames_are_dropped_before_the_next},
+		{"flows of a leaf share by bytes", flows_share_by_bytes},
+		{"a full leaf drops from its longest queue", longest_flow_loses},
+		{"prio borrows first, and nobody loses its rate", prio_borrows_first_and_rates_hold},
+		{"equal prios borrow in proportion to quantum", quantum_divides_the_rest},
+		{"a class that waits for its ceil goes on with its round", rounds_go_on_after_a_wait},
+		{"on a port slower than the root classes share in proportion to their rates",
+			slow_port_shares_by_rates},
+		{"other rates hold at once for classes that wait, and lose no frame", rates_change_without_loss},
+		{"a lower ceil begins without a burst", lower_ceil_begins_without_a_burst},
+		{"rates, guarantees and prios that change at random leave all counts right", rates_change_at_random},
+		{"descriptions that cannot hold are refused by class and value", bad_descriptions},
+		{"the largest and the smallest settings are exact", largest_settings_work},
+	};
+	return tl_test_main("tree", tests, TL_ARRAY_LEN(tests));
+}
