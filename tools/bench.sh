@@ -60,7 +60,7 @@ build() {
 		"$here/install-deps.sh" bench || say "not everything is installed: some figures are missing"
 		export TL_BUILD=$root/build-bench
 		[[ -e $TL_BUILD/build.ninja ]] || meson setup "$TL_BUILD" "$root" >&2
-		ninja -C "$TL_BUILD" app/tapline tests/bench/bench_{record,echo_path,connections,digest,filter,primary,blast} \
+		ninja -C "$TL_BUILD" app/tapline tests/bench/bench_{record,echo_path,connections,digest,filter,primary,blast,tree} \
 			tests/bench/libbench_paced.so >&2
 	fi
 	TL_BUILD=$(realpath "$TL_BUILD")
@@ -152,6 +152,10 @@ run_connections() {
 
 run_record() {
 	start record "$root/tests/bench/instructions.sh"
+}
+
+run_tree() {
+	start tree "$root/tests/bench/tree.sh"
 }
 
 run_digest() {

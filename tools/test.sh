@@ -287,6 +287,7 @@ long_suites() {
 	alone nightly/calls 14400 tests/faults/run.py --build build-gcc --nightly
 	TL_SEEDS=10000 alone nightly/latency_selftest 7200 tests/func/latency_selftest_test.sh
 	TL_SEEDS=1000 alone nightly/meter 1800 tests/func/meter_test.sh
+	TL_SEEDS=10000 alone nightly/tree_shares 1800 build-gcc/tests/unit/test_tree_shares
 	TL_CRASH_IMAGES=2000 alone nightly/crash 7200 tests/vm/run.sh crash
 	alone nightly/crash_without 900 tests/vm/run.sh crash_without
 	alone nightly/mutants 7200 tools/mutate.sh --sample 1/10

@@ -4,6 +4,7 @@
 # are refused. TL_SEEDS: random files to compare (50).
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
+source "$func_root/tests/lib/counts.sh"
 
 LIB=$(dirname "$PEER_PY")
 BENCH=$(dirname "$(dirname "$TAPLINE")")/tests/bench/bench_meter
@@ -125,6 +126,16 @@ if command -v valgrind >/dev/null; then
 	) >cost.json 2>cost.log || true
 	check_json "a frame costs 60 instructions at most, of any meter" cost.json \
 		'[.scenarios[].instructions_per_pkt] | length == 4 and min > 10 and max <= 60'
+	TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$func_root/tests/bench/tree.sh" >tree.json 2>tree.log || true
+	check_json "a frame leaves a tree of 4 levels for 250 instructions, its arrival included, where classes borrow" tree.json \
+		'[.scenarios[] | select(.name | test("^tree-borrow-[0-9]+$")) | .instructions_per_pkt] | length == 2 and min > 50 and max <= 250'
+	for kind in borrow borrow-single light; do
+		check_json "of 10,000 classes as of 10: $kind" tree.json \
+			"[.scenarios[] | select(.name | test(\"^tree-$kind-[0-9]+$\")) | .instructions_per_pkt] | length == 2 and max < min * 1.05"
+	done
+	check_json "and less than double where each leaf comes and goes beyond its rate" tree.json \
+		'[.scenarios[] | select(.name | test("^tree-rates-[0-9]+$")) | .instructions_per_pkt] | length == 2 and max < min * 2'
+	check_counts tree tree.json "$(dirname "$(dirname "$TAPLINE")")/tests/bench/bench_tree"
 else
 	skip "instructions per frame" "valgrind is not installed"
 fi

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a frame costs in a class tree of 4 levels. Prints a line "NAME FRAMES NANOSECONDS" per scenario; callgrind
+// counts the instructions of bench_frames() between two calls of end_of_scenario().
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <tl_tree.h>
+
+#define FRAMES 20000
+#define BYTES 1000
+#define MTU 1514
+#define BURST_MAX 32
+#define RATE UINT64_C(10000000000)
+#define FRAME_NS (BYTES * 8 * TL_NS_PER_S / RATE)
+
+struct scenario {
+	const char *name;
+	uint32_t width[3]; // classes on the levels below the root
+	uint64_t gap_ns;   // between frames
+	uint32_t burst;	   // frames per call
+	uint32_t queued;   // frames per leaf
+	uint32_t flows;
+	uint64_t share; // of the root's rate that is guaranteed, percent, by the leaves
+};
+
+// callgrind writes out what it has counted, and begins at 0.
+static __attribute__((noinline)) void end_of_scenario(void)
+{
+	__asm__ volatile("");
+}
+
+static void bench_drop(void *ctx, void *frame)
+{
+	(void)ctx;
+	(void)frame;
+	abort();
+}
+
+// Have frames leave and the next of their classes arrive. Return their number.
+static __attribute__((noinline)) uint32_t bench_frames(struct tl_tree *tree, uint64_t now_ns, uint32_t burst)
+{
+	void *frames[BURST_MAX];
+	uint32_t n = tl_tree_dequeue(tree, now_ns, frames, burst);
+
+	for (uint32_t i = 0; i < n; i++)
+		tl_tree_enqueue(tree, now_ns, (uint32_t)(uintptr_t)frames[i], i, BYTES, frames[i]);
+	return n;
+}
+
+static struct tl_tree *bench_tree(const struct scenario *s, uint32_t *out_leaf, uint32_t *out_n)
+{
+	uint32_t n = 1 + s->width[0] + s->width[1] + s->width[2], level_at = 1, above_at = 0, above = 1;
+	struct tl_tree_class *classes = calloc(n, sizeof(*classes));
+	struct tl_tree_cfg cfg = {
+		.classes = classes, .n_classes = n, .mtu = MTU, .frames = s->queued * n, .drop = bench_drop};
+	struct tl_tree *tree;
+
+	if (classes == NULL)
+		exit(1);
+	classes[0] = (struct tl_tree_class){.name = "root", .rate = RATE};
+	for (uint32_t level = 0; level < 3; level++) {
+		for (uint32_t i = 0; i < s->width[level]; i++)
+			classes[level_at + i] = (struct tl_tree_class){.name = "c",
+				.parent = above_at + i % above,
+				.rate = RATE / 100 * (s->share * (6 - level) / 4) / s->width[level], // sums fall
+				.ceil = RATE,
+				.quantum = 2 * MTU,
+				.flows = level == 2 ? s->flows : 0,
+				.burst = level == 2 ? 4 * MTU : 0};
+		above_at = level_at;
+		above = s->width[level];
+		level_at += above;
+	}
+	struct tl_err *none = NULL;
+	if (tl_tree_create(&cfg, &tree, none) != 0)
+		exit(1);
+	free(classes);
+	*out_leaf = above_at;
+	*out_n = n;
+	return tree;
+}
+
+static void measure(const struct scenario *s)
+{
+	uint32_t leaf, n, sent = 0;
+	struct tl_tree *tree = bench_tree(s, &leaf, &n);
+	struct timespec from, to;
+	uint64_t now_ns = 0;
+
+	for (uint32_t k = 0; k < s->queued; k++)
+		for (uint32_t i = leaf; i < n; i++)
+			tl_tree_enqueue(tree, 0, i, k, BYTES, (void *)(uintptr_t)i);
+	for (uint32_t i = 0; i < 8 * n / s->burst; i++) // the first bursts
+		bench_frames(tree, now_ns += s->gap_ns * s->burst, s->burst);
+	end_of_scenario();
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	while (sent < FRAMES)
+		sent += bench_frames(tree, now_ns += s->gap_ns * s->burst, s->burst);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	end_of_scenario();
+	printf("%s %" PRIu32 " %" PRId64 "\n", s->name, sent,
+		(int64_t)(to.tv_sec - from.tv_sec) * (int64_t)TL_NS_PER_S + to.tv_nsec - from.tv_nsec);
+}
+
+int main(void)
+{
+	static const struct scenario scenarios[] = {
+		{"tree-borrow-10", {1, 2, 6}, FRAME_NS, 32, 16, 0, 0},
+		{"tree-borrow-10000", {10, 100, 9889}, FRAME_NS, 32, 4, 0, 0},
+		{"tree-borrow-single-10", {1, 2, 6}, FRAME_NS, 1, 16, 0, 0},
+		{"tree-borrow-single-10000", {10, 100, 9889}, FRAME_NS, 1, 4, 0, 0},
+		{"tree-flows-10", {1, 2, 6}, FRAME_NS, 32, 64, 64, 0},
+		{"tree-rates-10", {1, 2, 6}, FRAME_NS, 32, 16, 0, 50},
+		{"tree-rates-10000", {10, 100, 9889}, FRAME_NS, 32, 4, 0, 50},
+		{"tree-light-10", {1, 2, 6}, 4 * FRAME_NS, 1, 1, 0, 50},
+		{"tree-light-10000", {10, 100, 9889}, 4 * FRAME_NS, 1, 1, 0, 50},
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(scenarios); i++)
+		measure(&scenarios[i]);
+	return 0;
+}
