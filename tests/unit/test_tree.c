@@ -378,11 +378,20 @@ static void rates_change_without_loss(void)
 	tl_tree_rates_destroy(rates);
 }
 
+static struct tl_tree_rates *change_rates(struct test_tree *t)
+{
+	struct tl_tree_rates *rates;
+
+	CU_ASSERT_EQUAL_FATAL(tl_tree_rates_create(t->tree, t->classes, &rates, NULL), 0);
+	tl_tree_offer_rates(t->tree, rates);
+	return rates;
+}
+
 // A class with the ceil of its parent pays into no bucket of its own; a lower ceil finds one that holds a frame.
-static void lower_ceil_begins_without_a_burst(void)
+static void ceil_comes_and_goes(void)
 {
 	struct test_tree t = {.n = 0};
-	struct tl_tree_rates *rates;
+	struct tl_tree_rates *low, *high;
 
 	test_add(&t, NONE, (struct tl_tree_class){.rate = 100 * MBIT, .burst = 50000, .cburst = 50000});
 	uint32_t a = test_add(&t, 0, (struct tl_tree_class){.ceil = 100 * MBIT, .cburst = 50000});
@@ -391,13 +400,19 @@ static void lower_ceil_begins_without_a_burst(void)
 	test_begin_loads(&t);
 	test_run(&t, 10 * TL_NS_PER_MS);
 	t.classes[a].ceil = 8000; // 1 byte per ms
-	CU_ASSERT_EQUAL_FATAL(tl_tree_rates_create(t.tree, t.classes, &rates, NULL), 0);
-	tl_tree_offer_rates(t.tree, rates);
+	low = change_rates(&t);
 	uint64_t before = t.sent_pkts[a];
 	test_run(&t, 100 * TL_NS_PER_MS);
 	CU_ASSERT_EQUAL(t.sent_pkts[a] - before, 1);
+	t.classes[a].ceil = 100 * MBIT;
+	t.classes[a].rate = 10 * MBIT;
+	high = change_rates(&t);
+	before = t.sent_pkts[a];
+	test_run(&t, 200 * TL_NS_PER_MS);
+	CU_ASSERT(t.sent_pkts[a] - before >= 1250 && t.sent_pkts[a] - before <= 1301);
 	test_close(&t);
-	tl_tree_rates_destroy(rates);
+	tl_tree_rates_destroy(low);
+	tl_tree_rates_destroy(high);
 }
 
 // Rates, guarantees and prios come and go under load; counts stay right and no bucket runs below 0.
@@ -423,8 +438,7 @@ static void rates_change_at_random(void)
 				t.classes[i].ceil = t.classes[i].rate + 500000;
 				t.classes[i].prio = (uint32_t)(tl_random_next(&state) % 8);
 			}
-			CU_ASSERT_EQUAL_FATAL(tl_tree_rates_create(t.tree, t.classes, &rates[k], NULL), 0);
-			tl_tree_offer_rates(t.tree, rates[k]);
+			rates[k] = change_rates(&t);
 			uint64_t before = t.sent_bytes[0];
 			test_run(&t, t.now_ns + 50 * TL_NS_PER_MS);
 			CU_ASSERT(t.sent_bytes[0] - before <= 62500 + 2 * TEST_MTU + 1250);
@@ -533,7 +547,7 @@ int main(void)
 		{"on a port slower than the root classes share in proportion to their rates",
 			slow_port_shares_by_rates},
 		{"other rates hold at once for classes that wait, and lose no frame", rates_change_without_loss},
-		{"a lower ceil begins without a burst", lower_ceil_begins_without_a_burst},
+		{"a lower ceil begins without a burst, and a higher one holds at once", ceil_comes_and_goes},
 		{"rates, guarantees and prios that change at random leave all counts right", rates_change_at_random},
 		{"descriptions that cannot hold are refused by class and value", bad_descriptions},
 		{"the largest and the smallest settings are exact", largest_settings_work},

@@ -257,9 +257,10 @@ static void tree_refresh(struct tl_tree *t)
 		tree_earn_ceil(n, t->now_ns);
 		if (n->parent != NULL)
 			tree_leave_both(n);
-		if (n->rate->ceil == 0) // its bucket was not in use
-			n->ctokens = t->mtu_cost;
+		bool was_free = n->rate->ceil == 0;
 		n->rate = &t->rates->of[t->refreshed];
+		if (was_free || n->rate->ceil == 0) // a bucket that is not in use holds a frame
+			n->ctokens = t->mtu_cost;
 		n->tokens = tl_min_u64(n->tokens, n->rate->burst);
 		n->ctokens = tl_min_u64(n->ctokens, n->rate->cburst);
 		if (n->used != 0)
