@@ -38,11 +38,11 @@ static int64_t read_id(const char *address, const char *name)
 bool tl_port_expected_driver(const struct tl_port_spec *spec, char *driver, size_t size, uint16_t *device)
 {
 	*device = 0;
-	if (spec->kind == TL_PORT_VDEV) { // "net_tap0,iface=..."
+	if (tl_port_traits(spec)->devargs) { // "net_tap0,iface=..."
 		snprintf(driver, size, "%.*s", (int)strcspn(spec->arg, "0123456789,"), spec->arg);
 		return true;
 	}
-	int64_t id = spec->kind == TL_PORT_PCI ? read_id(spec->arg, "device") : -1;
+	int64_t id = tl_port_traits(spec)->nic ? read_id(spec->arg, "device") : -1;
 	const char *pmd = id > 0 ? tl_doctor_pmd(read_id(spec->arg, "vendor"), id) : NULL;
 	if (pmd == NULL)
 		return false;
