@@ -169,7 +169,7 @@ static int check_filter(const char *filter)
 
 static int usage(const char *what)
 {
-	tl_error("%s (Wireshark calls this; see docs/wireshark.md)", what);
+	tl_error("%s (Wireshark calls this; see docs/extract.md)", what);
 	return TL_EXIT_USAGE;
 }
 

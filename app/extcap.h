@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// extcap: tapline as a capture program of Wireshark (docs/wireshark.md). Wireshark, tshark and dumpcap's callers query
+// extcap: tapline as a capture program of Wireshark (docs/extract.md). Wireshark, tshark and dumpcap's callers query
 // its interfaces and their options, and start it with a FIFO to record into.
 //
 // Threads: main. Memory: none kept.

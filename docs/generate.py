@@ -182,7 +182,7 @@ DRIVERS_BEGIN = """\
 <!-- Made of drivers-config/*/capabilities.json by `docs/generate.py drivers drivers-config`: change those. -->
 
 Facts of DPDK's drivers, and how each is known: read in the driver's **source** (file and release), seen on the
-[modelled card](ixgbe-model.md) or in the [emulated machine](vm.md) by the suite that is named, or **never** seen, but taken from the
+[modelled card](../tests/ixgbe/README.md) or in the [emulated machine](../tests/vm/README.md) by the suite that is named, or **never** seen, but taken from the
 vendor's documents. None has been seen on silicon so far: `tapline doctor --self-test` ([doctor](doctor.md#self-test-of-a-card)) makes
 the report that would change that. Queues, rings and RSS tables are the widest of all models and releases from 22.11 to 26.07; `tapline run`
 compares a port with them. It tells the facts marked \u2022 when it opens such a port.

@@ -492,7 +492,7 @@ static void stamps_of_ptp_frames_are_reported_with_their_source(void)
 	expect_line(snap, "    replies_marked                       5");
 	expect_line(snap, "  from stamps of triggers, nic-rx, to stamps of replies, nic-tx");
 	expect_line(snap, "  stamps of the NIC, within 1,234 ns");
-	expect_line(snap, "  UNSTAMPED: the NIC stamps nothing that it sends (see docs/ptp.md)");
+	expect_line(snap, "  UNSTAMPED: the NIC stamps nothing that it sends (see docs/time.md)");
 	json = tl_report_json(snap);
 	json_t *row = json_object_get(json_object_get(json, "port"), "ptp");
 	json_t *way = json_object_get(row, "tx_to_wire_ns");

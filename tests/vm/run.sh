@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Tapline in a machine that QEMU emulates: see docs/vm.md. `smoke`: on a PCI NIC, behind an IOMMU, through vfio-pci.
+# Tapline in a machine that QEMU emulates: see tests/vm/README.md. `smoke`: on a PCI NIC, behind an IOMMU, through vfio-pci.
 # `deploy`: from the kernel's driver to the NIC's unplugging. `cards`: other cards than igb. `place`: isolated CPUs and two NUMA
 # nodes. `systemd`: the units under a real systemd. `powerloss`: recording to a disk of its own when the power goes. `crash`: each disk that
 # a loss of power could have left; `crash_without`: where one fsync is missing. `timesync`: stamps of replies and PTP frames.

@@ -22,7 +22,7 @@ static void note_silence(struct tl_latency *report, const struct tl_timesync_sta
 {
 	if (stats->unstamped)
 		tl_latency_add_invalid(
-			report, "nothing that was sent was ever stamped: this DPDK does not ask for it (docs/ptp.md)");
+			report, "nothing that was sent was ever stamped: this DPDK does not ask for it (docs/time.md)");
 }
 
 struct tl_latency *tl_probe_latency(const struct tl_timesync *sync, const char *port)

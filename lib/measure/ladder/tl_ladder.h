@@ -2,7 +2,7 @@
 #pragma once
 
 // ladder: the ways in which a program can receive frames on Linux, each a rung: one file per interface of the kernel or
-// of DPDK, behind four functions. `tapline bench rx` runs them one after another on the same traffic; docs/ladder.md
+// of DPDK, behind four functions. `tapline bench rx` runs them one after another on the same traffic; docs/benchmarks.md
 // walks through them.
 //
 // A rung has one lane per receiving thread. A lane is opened, receives until stopped, tells what the kernel dropped,

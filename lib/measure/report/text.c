@@ -225,7 +225,7 @@ static void print_ptp(FILE *out, const struct tl_report_ptp *ptp, bool final)
 	print_replies(out, ptp);
 	fprintf(out, "  stamps of the NIC, within %s ns\n", grouped(ptp->bound_ns, bound));
 	if (!ptp->stamps_sent)
-		fprintf(out, "  UNSTAMPED: the NIC stamps nothing that it sends (see docs/ptp.md)\n");
+		fprintf(out, "  UNSTAMPED: the NIC stamps nothing that it sends (see docs/time.md)\n");
 }
 
 static void print_unit(FILE *out, uint64_t unit_ns)

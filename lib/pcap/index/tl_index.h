@@ -3,7 +3,7 @@
 
 // index: content of each slab of a recording, so that a search reads only relevant slabs: a row per slab with its
 // position, its time range, and a Bloom filter of addresses and ports; and the sidecar file that contains the rows of
-// one recording (docs/index.md). Bytes in, structs out.
+// one recording (docs/extract.md). Bytes in, structs out.
 //
 // Threads: any; a builder is used by one at a time. Memory: the caller's; builders and rows allocate theirs.
 

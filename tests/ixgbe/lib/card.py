@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests do with the model of the 82599 (docs/ixgbe-model.md).
+"""What tests do with the model of the 82599 (tests/ixgbe/README.md).
 
   card.py card DIR ADDRESS DEVICE WIRE    a card in the made-up sysfs DIR: DEVICE 10f7, 10fb, 1528 or 1563,
                                            WIRE "none", "loop", "peer ADDRESS" or "tap INTERFACE"
