@@ -134,6 +134,18 @@ client_on_port() {
 	cp pair.pcapng /out/
 }
 
+# The peer's NIC is the kernel's again, with one virtual function.
+virtual_function() {
+	"$TAPLINE" unbind "$PEER" >&2
+	wait_for 20 test -d "/sys/bus/pci/devices/$PEER/net" || return 0
+	peer_if=$(ls "/sys/bus/pci/devices/$PEER/net")
+	echo 1 >"/sys/bus/pci/devices/$PEER/sriov_numvfs" || return 0
+	echo "$(basename "$(readlink "/sys/bus/pci/devices/$PEER/virtfn0")"): is virtual function 0 of $peer_if" >/out/vf
+	"$TAPLINE" doctor --json >/out/vf_untrusted.json || true
+	ip link set "$peer_if" vf 0 trust on
+	"$TAPLINE" doctor --json >/out/vf_trusted.json || true
+}
+
 two_nics_begin
 all_frames
 two_queues
@@ -142,3 +154,4 @@ echo_by_nic
 echo_on_queues
 echo_groups
 client_on_port
+virtual_function

@@ -37,6 +37,7 @@ judge_frames() {
 	check_equal "the recording ends with status 0" "$(cat out/frames.status)" 0
 	check_json "all are in the ledger, and it holds" out/frames.json '.ledger_ok and .lossless and
 		.port.hw_seen_pkts == 2000 and .captures[0].written_pkts == 2000'
+	check_json "the MAC counted each of them" out/frames.json '.port.mac_seen_pkts == 2000'
 	check "frames to foreign addresses too, byte for byte" same_frames out/in.pcap out/frames.pcapng
 }
 
@@ -119,6 +120,17 @@ judge_client() {
 	check_equal "the appliance ends with status 0" "$(cat out/pair.status)" 0
 }
 
+# limit_in REPORT: the value of the check for the virtual function.
+limit_in() {
+	jq -r '.checks[] | select(.id == "pci.limits").read' "out/$1.json" | grep -F "$(cat out/vf)"
+}
+
+judge_trust() {
+	check_equal "doctor names a virtual function that is not trusted, and whose it is" "$(limit_in vf_untrusted)" \
+		"$(cat out/vf), not trusted: it gets frames of its own address alone"
+	check_equal "and one that is" "$(limit_in vf_trusted)" "$(cat out/vf), trusted"
+}
+
 smoke() {
 	"$func_root/tests/lib/make_pcap.py" out/in.pcap 2000
 	vm_boot "$vm_dir/guest_smoke.sh" "${nics[@]}"
@@ -131,4 +143,5 @@ smoke() {
 	judge_steering
 	judge_groups
 	judge_client
+	judge_trust
 }
