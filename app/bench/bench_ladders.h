@@ -12,7 +12,7 @@ struct tl_bench_rx_cfg;
 struct tl_bench_echo_cfg;
 struct tl_qualify_cfg;
 
-// What is asked for.
+// Requested output.
 struct tl_bench_output {
 	bool json;		// in place of text
 	const char *html;	// NULL: no page

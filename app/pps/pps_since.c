@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What has been added to the counters between two looks.
+// Increments of the counters between two samples.
 
 #include "pps.h"
 

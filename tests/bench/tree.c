@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a frame costs in a class tree of 4 levels. Prints a line "NAME FRAMES NANOSECONDS" per scenario; callgrind
+// Cost of a frame in a class tree of 4 levels. Prints a line "NAME FRAMES NANOSECONDS" per scenario; callgrind
 // counts the instructions of bench_frames() between two calls of end_of_scenario().
 
 #include <inttypes.h>

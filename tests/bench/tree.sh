@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What a frame costs in a class tree of 4 levels, in instructions, as callgrind counts them: whether it grows with the number
+# Measure the cost of a frame in a class tree of 4 levels, in instructions (callgrind): its growth with the number
 # of classes. Beside it, from a run without callgrind, nanoseconds.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

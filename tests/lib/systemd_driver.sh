@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What an administrator does in the machine of tests/lib/systemd_machine.sh. It judges nothing: tests/func/systemd_test.sh does,
+# Steps of an administrator in the machine of tests/lib/systemd_machine.sh, without checks: tests/func/systemd_test.sh checks,
 # by the files in OUT.
 #
 # usage: systemd_driver.sh OUT

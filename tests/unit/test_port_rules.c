@@ -15,7 +15,7 @@
 
 #define RULES_MAX 8
 
-// What the driver was asked, and what it is to answer.
+// Requests to the driver, and its replies.
 static struct {
 	int flushed, validated, created, destroyed;
 	int refuse_valid, refuse_create; // number of the call that is refused; 0: none

@@ -181,7 +181,7 @@ static void windows_are_bounded(void)
 
 // ---- shares
 
-// What a class can take, bit/s.
+// Demand of a class, bit/s.
 static double demand(const struct test_tree *t, uint32_t cls)
 {
 	const struct test_load *l = &t->loads[cls];

@@ -99,7 +99,7 @@ static void set_actions(struct rule *r, const struct tl_config_rule *rule, const
 			     : (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &r->queue};
 }
 
-// What is not set stays 0, RTE_FLOW_ITEM_TYPE_END and RTE_FLOW_ACTION_TYPE_END.
+// Translate a rule. Unset elements stay 0: RTE_FLOW_ITEM_TYPE_END and RTE_FLOW_ACTION_TYPE_END.
 static void translate(const struct tl_port *port, uint32_t index, struct rule *out)
 {
 	const struct tl_config_rule *rule = &port->cfg.rules[index];

@@ -25,7 +25,7 @@ void tl_tcp_answer(struct tl_tcp *c, bool made_room);
 // ---- steps
 //
 // calm, a constant at each call: snd_nxt, snd_max and snd_end are equal, no field of c->trouble and c->unusual is set.
-// What then has no effect is left out: the ACK of new data ends within snd_una..snd_nxt (so snd_nxt stays, and the
+// Steps without effect are left out: the ACK of new data ends within snd_una..snd_nxt (so snd_nxt stays, and the
 // bytes were in the ring), nothing is SACKed, and no FIN is unsent.
 
 #define TL_TCP_STEP static inline __attribute__((always_inline)) // into the path of each kind of segment

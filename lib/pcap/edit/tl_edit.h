@@ -12,7 +12,7 @@
 //   TTL, DSCP       of the outermost IP header: TTL or hop limit, type of service or traffic class without ECN
 //   checksums       of IPv4, TCP, UDP (0 stays 0: none), UDP-Lite, DCCP, ICMP and ICMPv6
 //
-// Of fragments only the first has ports and an L4 checksum, which covers the addresses of all of them. With segments
+// Only the first fragment has ports and an L4 checksum, which covers the addresses of all of them. With segments
 // left in a routing header the L4 checksum covers the final destination there (RFC 8200, section 8.1).
 //
 // Threads: set-up on main, then one per struct. Memory: the caller's; nothing is allocated.

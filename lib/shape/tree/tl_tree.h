@@ -48,7 +48,7 @@ struct tl_tree_class {
 	uint64_t cburst;  // the same of ceil
 	uint32_t quantum; // weight: bytes per round of borrowing, from mtu; 0: in proportion to the rates of siblings
 	uint32_t prio;	  // 0 to TL_TREE_PRIOS - 1; 0 borrows first
-	// Of leaves, with 0 for no limit:
+	// Limits of leaves, 0: none:
 	uint32_t flows; // queues, a power of two, which share by deficit round robin; 0 or 1: one, first in first out
 	uint32_t limit_pkts;  // frames that wait
 	uint64_t limit_bytes; // bytes that wait, from mtu

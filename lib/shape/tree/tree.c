@@ -51,7 +51,7 @@ static int tree_check(const struct tl_tree_cfg *cfg, struct tl_err *err)
 	return rc;
 }
 
-// What leaves need.
+// Memory of leaves.
 struct tree_counts {
 	uint32_t leaves, flows, sizes;
 };

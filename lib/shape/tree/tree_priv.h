@@ -50,7 +50,7 @@ struct tree_frame {
 
 struct tree_flow {
 	struct tree_frame *head, *tail;
-	// Of leaves with several flows.
+	// Leaves with several flows:
 	struct tree_flow *next, *prev;	    // those that have frames, circular
 	struct tree_flow *longer, *shorter; // those of this size, circular
 	uint32_t bytes;
