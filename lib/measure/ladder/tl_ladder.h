@@ -2,8 +2,8 @@
 #pragma once
 
 // ladder: the ways in which a program can receive frames on Linux, each a rung: one file per interface of the kernel or
-// of DPDK, behind four functions. `tapline bench rx` runs them one after another on the same traffic; docs/benchmarks.md
-// walks through them.
+// of DPDK, behind four functions. `tapline bench rx` runs them one after another on the same traffic;
+// docs/benchmarks.md walks through them.
 //
 // A rung has one lane per receiving thread. A lane is opened, receives until stopped, tells what the kernel dropped,
 // and is closed. It gives each frame to the sink of its lane.

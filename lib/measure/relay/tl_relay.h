@@ -2,8 +2,8 @@
 #pragma once
 
 // relay: the ways in which a program can return bytes through the kernel's sockets, each in one file: blocking calls,
-// epoll, epoll that never sleeps, io_uring. `tapline bench echo` runs them beside the appliance; docs/benchmarks.md walks
-// through them.
+// epoll, epoll that never sleeps, io_uring. `tapline bench echo` runs them beside the appliance; docs/benchmarks.md
+// walks through them.
 //
 // A relay takes the bytes of one socket and sends them all, in order, through another: datagrams of a group to a TCP
 // connection, or what a TCP connection brings back to it.
