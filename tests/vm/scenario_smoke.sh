@@ -122,7 +122,7 @@ judge_client() {
 
 # limit_in REPORT: the value of the check for the virtual function.
 limit_in() {
-	jq -r '.checks[] | select(.id == "pci.limits").read' "out/$1.json" | grep -F "$(cat out/vf)"
+	jq -r '.checks[] | select(.id == "pci.limits").read | split("; ")[]' "out/$1.json" | grep -F "$(cat out/vf)"
 }
 
 judge_trust() {
