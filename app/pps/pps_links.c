@@ -66,7 +66,8 @@ static int take_link(const struct nlmsghdr *message, const struct pps_want *want
 
 int pps_take_links(const void *messages, size_t bytes, const struct pps_want *want, struct pps_sample *out)
 {
-	int left = (int)bytes, rc = 0;
+	ssize_t left = (ssize_t)bytes; // signed: NLMSG_NEXT takes the padding of the last message off it, too
+	int rc = 0;
 
 	for (const struct nlmsghdr *message = messages; rc == 0 && NLMSG_OK(message, left);
 		message = NLMSG_NEXT(message, left)) {

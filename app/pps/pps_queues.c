@@ -92,12 +92,12 @@ void pps_take_stat(struct pps_iface *iface, const char *name, uint64_t value)
 // Read names and values. Return the number of statistics, or -errno.
 static int read_stats(const char *interface, struct ethtool_gstrings **names, struct ethtool_stats **values)
 {
-	struct {
-		struct ethtool_sset_info info;
-		uint32_t n;
+	union {
+		struct ethtool_sset_info info; // and behind it the number
+		uint8_t bytes[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
 	} set = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1u << ETH_SS_STATS}};
 	int rc = tl_iface_ethtool(interface, &set);
-	uint32_t n = rc == 0 && set.info.sset_mask != 0 ? set.n : 0;
+	uint32_t n = rc == 0 && set.info.sset_mask != 0 ? set.info.data[0] : 0;
 
 	if (n == 0 || n > INT32_MAX / ETH_GSTRING_LEN - STATS_SPARE)
 		return rc != 0 ? rc : -EOPNOTSUPP;

@@ -152,8 +152,8 @@ static void a_wrong_rule_is_refused_with_path_and_line(void)
 
 static void a_kernel_interface_has_no_rules(void)
 {
-	static const char *const texts[] = {"{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"flow_rules\": "
-					    "[{\"proto\": \"tcp\", \"drop\": true}]}]}",
+	static const char *const texts[] = {("{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"flow_rules\": "
+					     "[{\"proto\": \"tcp\", \"drop\": true}]}]}"),
 		"{\"ports\": [{\"name\": \"a\", \"device\": \"xdp:eth0\", \"rx_queues\": 2, \"rss_queues\": [1]}]}",
 		"{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"rss\": \"symmetric\"}]}"};
 
