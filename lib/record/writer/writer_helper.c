@@ -127,10 +127,13 @@ static bool step_room(struct tl_writer *writer)
 	return true;
 }
 
+// Open the next file ahead. When space is short, frames come first: report that only to a writer that waits for a file
+// while none is left to be completed and removed.
 static bool step_open(struct tl_writer *writer)
 {
 	struct tl_writer_helper *helper = &writer->helper;
 	bool wished = helper->wished, wanted = wished || (writer->parts && !helper->stop);
+	bool completes = !STAILQ_EMPTY(&helper->left); // a file that can be removed afterwards
 
 	// A file without its final name still occupies the hidden name, under which the next one is to be opened.
 	if (!wanted || helper->ahead != NULL || !STAILQ_EMPTY(&helper->begun) || !tl_writer_has_passed(helper->retry))
@@ -140,7 +143,7 @@ static bool step_open(struct tl_writer *writer)
 	int rc = file == NULL ? -ENOMEM : tl_writer_open_ahead(writer, file);
 	if (rc == 0)
 		tl_writer_trouble_end(writer, &writer->rotating, writer->cfg.path);
-	else if (wished || !tl_writer_may_recycle_for(writer, rc)) // frames come first when space is short
+	else if (!tl_writer_may_recycle_for(writer, rc) || (wished && !completes))
 		tl_writer_trouble_begin(
 			writer, &writer->rotating, file != NULL && file->at != NULL ? file->at : writer->cfg.path, rc);
 	if (rc != 0 && file != NULL)
