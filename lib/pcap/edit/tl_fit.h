@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 // HOT. Cut a frame to limit bytes in place; it is longer. The lengths of an IP packet and of its UDP
-// datagram become those of the rest, as with `tcpreplay-edit --mtu-trunc`; unless the packet is a fragment, the L4
+// datagram become those of the rest; unless the packet is a fragment, the L4
 // checksum becomes that of the rest.
 void tl_fit_cut(uint8_t *frame, uint32_t len, uint32_t limit);
 
