@@ -43,16 +43,16 @@ static bool has_word(const char *words, const char *word)
 {
 	size_t chars = strlen(word);
 
-	while (words != NULL) {
-		if (strncmp(words, word, chars) == 0 && (words[chars] == ' ' || words[chars] == '\0'))
-			return chars != 0;
-		words = strchr(words, ' ');
-		words += words != NULL;
+	for (const char *at = words; at != NULL && *at != '\0'; at += strspn(at, " ")) {
+		size_t n = strcspn(at, " ");
+		if (n == chars && strncmp(at, word, n) == 0)
+			return true;
+		at += n;
 	}
 	return false;
 }
 
-// Return what follows the head in the name, and the queue's number; NULL: it does not begin so.
+// Return the part of the name behind the head, and the queue's number; NULL: the name does not begin with the head.
 static const char *skip_head(const char *head, const char *name, uint32_t *queue)
 {
 	size_t prefix = strcspn(head, "#");
