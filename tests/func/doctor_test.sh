@@ -503,6 +503,10 @@ verdicts <good.json >good.txt
 check_equal "of a good host all is ok but what files cannot tell" "$(grep -v ' ok$\|^storage.o_direct' good.txt)" \
 	"$(printf '%s unknown\n' link.pause link.fec time.synchronized storage.free storage.rate)"
 check "the report is complete" is_report good.json 0
+put $HUGE/free_hugepages 0
+put sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages 4
+check "free pages of 1 GiB count as those of 2 MiB do" grep -q '^  ok  *hugepages  *4096 MiB free' <(doctor_of)
+make_host
 check_equal "the text has a line for each check" "$(doctor_of | grep -c '^  \(ok\|warn\|fail\|unknown\) ')" \
 	"$(wc -l <good.txt)"
 check_equal "and no colours in a file" "$(doctor_of | grep -c $'\033')" 0
