@@ -124,6 +124,11 @@ static int remove_entry(const char *path, const struct stat *stat, int type, str
 	return remove(path);
 }
 
+void tl_bench_remove(const char *dir)
+{
+	(void)nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 void tl_bench_rig_end(struct tl_bench_rig *rig)
 {
 	static const atomic_bool go_on = false;
@@ -133,5 +138,5 @@ void tl_bench_rig_end(struct tl_bench_rig *rig)
 	rig->stop = &go_on;
 	(void)tl_bench_ip(rig, (const char *const[]){"ip", "netns", "delete", rig->app_ns, NULL}, NULL);
 	(void)tl_bench_ip(rig, (const char *const[]){"ip", "netns", "delete", rig->peer_ns, NULL}, NULL);
-	(void)nftw(rig->dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	tl_bench_remove(rig->dir);
 }

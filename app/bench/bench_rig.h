@@ -39,6 +39,9 @@ struct tl_bench_process {
 int tl_bench_rig_begin(struct tl_bench_rig *rig, const atomic_bool *stop, struct tl_err *err);
 void tl_bench_rig_end(struct tl_bench_rig *rig);
 
+// Remove a directory with everything in it; links are not followed.
+void tl_bench_remove(const char *dir);
+
 // Start argv (NULL-terminated) in the namespace. Return 0, or -errno with a message in *err.
 int tl_bench_spawn(const struct tl_bench_rig *rig, const char *ns, const char *name, const char *const argv[],
 	struct tl_bench_process *out, struct tl_err *err);

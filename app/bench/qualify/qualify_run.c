@@ -4,20 +4,19 @@
 #include "bench_qualify.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <tl_base.h>
 #include <tl_config.h>
 #include <tl_err.h>
 #include <tl_log.h>
+#include <tl_units.h>
 
 #include "bench_rig.h"
 #include "qualify_priv.h"
@@ -44,17 +43,11 @@ struct trial {
 
 // ---- directories of the recordings
 
-static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *at)
-{
-	(void)stat, (void)type, (void)at;
-	return remove(path);
-}
-
 static void empty_dirs(const struct trial *t, bool with_dirs)
 {
 	for (size_t i = 0; i < TL_ARRAY_LEN(t->dirs); i++)
 		if (t->dirs[i] != NULL) {
-			(void)nftw(t->dirs[i], remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+			tl_bench_remove(t->dirs[i]);
 			if (!with_dirs)
 				(void)mkdir(t->dirs[i], 0700);
 		}
@@ -104,14 +97,6 @@ static int make_dirs(struct trial *t, const struct tl_config *config, struct tl_
 
 // ---- samples
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t number(const json_t *object, const char *key)
 {
 	return (uint64_t)json_integer_value(json_object_get(object, key));
@@ -125,7 +110,7 @@ static bool take_sample(const struct trial *t, struct sample *out)
 
 	if (status == NULL)
 		return false;
-	*out = (struct sample){.ns = now_ns()};
+	*out = (struct sample){.ns = tl_mono_ns()};
 	json_array_foreach (json_object_get(status, "ports"), i, one)
 		out->polled_pkts += number(one, "rx_pkts");
 	json_array_foreach (json_object_get(status, "captures"), i, one) {
@@ -167,7 +152,7 @@ static int watch(const struct trial *t, struct tl_qualify_row *row)
 {
 	struct sample q[5], now;
 	unsigned n = 0;
-	uint64_t begin_ns = now_ns(), moved_ns = begin_ns, written = 0;
+	uint64_t begin_ns = tl_mono_ns(), moved_ns = begin_ns, written = 0;
 
 	while (n < TL_ARRAY_LEN(q)) {
 		if (atomic_load_explicit(t->cfg->stop, memory_order_relaxed))

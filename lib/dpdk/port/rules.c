@@ -118,37 +118,36 @@ static int refuse(struct tl_port *port, uint32_t index, const char *call, const 
 	return -ENOTSUP;
 }
 
-static int validate_rules(struct tl_port *port)
+static int validate_rule(struct tl_port *port, uint32_t index, const struct rule *rule)
 {
-	const struct tl_rules_plan *plan = port->cfg.rules_plan;
-	struct rule rule;
+	struct rte_flow_error error = {0};
+	int rc = rte_flow_validate(port->port_id, &ingress, rule->items, rule->actions, &error);
 
-	for (uint32_t i = 0; i < plan->n; i++) {
-		struct rte_flow_error error = {0};
-		if (plan->row[i].way == NULL)
-			continue;
-		translate(port, i, &rule);
-		if (rte_flow_validate(port->port_id, &ingress, rule.items, rule.actions, &error) != 0)
-			return refuse(port, i, "rte_flow_validate", &error);
-	}
-	return 0;
+	return rc == 0 ? 0 : refuse(port, index, "rte_flow_validate", &error);
 }
 
-static int create_rules(struct tl_port *port)
+static int create_rule(struct tl_port *port, uint32_t index, const struct rule *rule)
+{
+	struct rte_flow_error error = {0};
+
+	port->rules.flow[index] = rte_flow_create(port->port_id, &ingress, rule->items, rule->actions, &error);
+	return port->rules.flow[index] != NULL ? 0 : refuse(port, index, "rte_flow_create", &error);
+}
+
+// Give each planned rule to the driver, until one is refused.
+static int give_rules(struct tl_port *port, int (*give)(struct tl_port *port, uint32_t index, const struct rule *rule))
 {
 	const struct tl_rules_plan *plan = port->cfg.rules_plan;
 	struct rule rule;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < plan->n; i++) {
-		struct rte_flow_error error = {0};
+	for (uint32_t i = 0; i < plan->n && rc == 0; i++) {
 		if (plan->row[i].way == NULL)
 			continue;
 		translate(port, i, &rule);
-		port->rules.flow[i] = rte_flow_create(port->port_id, &ingress, rule.items, rule.actions, &error);
-		if (port->rules.flow[i] == NULL)
-			return refuse(port, i, "rte_flow_create", &error);
+		rc = give(port, i, &rule);
 	}
-	return 0;
+	return rc;
 }
 
 void tl_port_install_rules(struct tl_port *port)
@@ -161,9 +160,9 @@ void tl_port_install_rules(struct tl_port *port)
 		return;
 	*rules = (struct tl_port_rules){.flow = calloc(plan->n, sizeof(rules->flow[0])), .refusal = "out of memory"};
 	(void)rte_flow_flush(port->port_id, &error); // of a process that ended without removing them
-	int rc = rules->flow != NULL ? validate_rules(port) : -ENOMEM;
+	int rc = rules->flow != NULL ? give_rules(port, validate_rule) : -ENOMEM;
 	if (rc == 0)
-		rc = create_rules(port);
+		rc = give_rules(port, create_rule);
 	rules->installed = rc == 0;
 	if (rc != 0) {
 		tl_port_remove_rules(port);
