@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One look at all counters: of interfaces, interrupts, softirqs, and of an appliance's ports.
+// A sample of all counters: of interfaces, interrupts, softirqs, and of an appliance's ports.
 
 #include "pps.h"
 
@@ -147,14 +147,6 @@ static int read_ports(const struct pps_want *want, struct pps_sample *out, struc
 	return 0;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static int add_absent(const struct pps_want *want, struct pps_sample *out)
 {
 	for (size_t i = 0; i < want->n; i++) {
@@ -172,7 +164,7 @@ int pps_look(const struct tl_tree *tree, const struct pps_want *want, struct pps
 {
 	struct tl_err port_err = {{0}};
 
-	*out = (struct pps_sample){.time_ns = now_ns()};
+	*out = (struct pps_sample){.time_ns = tl_mono_ns()};
 	int rc = pps_read_links(want, out);
 	if (rc != 0)
 		return tl_fail(err, rc, "the kernel's interfaces: %s", strerror(-rc));

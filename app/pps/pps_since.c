@@ -31,7 +31,7 @@ static bool has_wrapped(uint64_t before, uint64_t now)
 	return before <= UINT32_MAX && (uint32_t)(now - before) <= INT32_MAX;
 }
 
-// One counter of a row that falls has wrapped; a reset makes more of them fall.
+// Compute the increments of a row. A single counter that decreased has wrapped; more of them were reset.
 bool pps_row_since(const struct pps_row *before, const struct pps_row *now, struct pps_row *out)
 {
 	unsigned fallen = 0;

@@ -618,7 +618,7 @@ static ssize_t noted_send(struct tl_client_link *link, const void *data, size_t 
 	struct noted *noted = (struct noted *)link;
 
 	noted->due_ns[noted->sent] = link->due_ns;
-	noted->sent_ns[noted->sent] = tl_client_now_ns();
+	noted->sent_ns[noted->sent] = tl_mono_ns();
 	memcpy(noted->echoes[noted->sent++], data, len);
 	noted->most_sends = tl_max_u64(noted->most_sends, ++noted->sends_since_receive);
 	return (ssize_t)len;

@@ -45,8 +45,8 @@
 	X(replies_untimed) /* stamped, but the trigger was not, or with an implausible stamp */                        \
 	X(replies_lost)	   /* not stamped in time, or not sent as expected */
 
-// One direction of a queue of a recording: offered_pkts = written_pkts + parts + drop_disk_pkts. The lcore counts the
-// parts, the writer the others and more of expired_pkts.
+// Counters of a direction of a queue of a recording: offered_pkts = written_pkts + parts + drop_disk_pkts. The lcore
+// counts the parts, the writer the others and more of expired_pkts.
 #define TL_TAP_PARTS(X)                                                                                                \
 	X(filtered_pkts)                                                                                               \
 	X(expired_pkts) /* offered after the recording's end, or held until no trigger could save them */              \

@@ -198,7 +198,7 @@ static void kernel_lost(struct tl_client_link *link)
 
 	tl_client_close_fd(&k->conn_fd);
 	k->connecting = false;
-	k->retry_at_ns = tl_client_now_ns() + RETRY_NS;
+	k->retry_at_ns = tl_mono_ns() + RETRY_NS;
 }
 
 static void established(struct kernel_link *k)
@@ -258,7 +258,7 @@ static void accept_connection(struct kernel_link *k)
 static void kernel_poll(struct tl_client_link *link, uint64_t timeout_ns, bool want_write)
 {
 	struct kernel_link *k = kernel(link);
-	uint64_t now = tl_client_now_ns();
+	uint64_t now = tl_mono_ns();
 	bool tcp = link->cfg->mode == TL_CLIENT_TCP;
 	bool wants_connection = tcp && k->conn_fd < 0;
 

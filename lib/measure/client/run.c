@@ -18,14 +18,6 @@
 #define STAMP_LINGER_NS (100 * TL_NS_PER_MS) // a NIC reports a departure within milliseconds
 #define STAMP_SLOTS UINT64_C(65536)
 
-uint64_t tl_client_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 char *tl_client_endpoint_text(struct tl_client_endpoint at, char buf[TL_ENDPOINT6_TEXT])
 {
 	if (tl_ip6_is_set(&at.ip6))
@@ -95,10 +87,10 @@ static void idle(struct tl_client_session *s, uint64_t now, bool busy)
 
 	if (timeout_ns == 0 && now < s->poll_ns)
 		return;
-	uint64_t before_ns = timeout_ns > 0 ? tl_client_now_ns() : 0;
+	uint64_t before_ns = timeout_ns > 0 ? tl_mono_ns() : 0;
 	s->link->ops->poll(s->link, timeout_ns, blocked);
 	if (timeout_ns > 0) // a sleeping client observes arrivals: the kernel wakes it
-		s->look_ns += tl_client_now_ns() - before_ns;
+		s->look_ns += tl_mono_ns() - before_ns;
 	s->poll_ns = now + SPIN_POLL_NS;
 }
 
@@ -106,10 +98,10 @@ static void exchange(struct tl_client_session *s)
 {
 	const struct tl_client_cfg *cfg = s->cfg;
 
-	s->start_ns = tl_client_now_ns() + HEAD_START_NS;
+	s->start_ns = tl_mono_ns() + HEAD_START_NS;
 	s->tick_ns = s->start_ns + TL_NS_PER_S;
 	s->give_up_ns = s->start_ns + cfg->duration_ns + tl_max_u64(cfg->linger_ns, TL_NS_PER_S);
-	for (uint64_t now = tl_client_now_ns(); !is_finished(s, now); now = tl_client_now_ns()) {
+	for (uint64_t now = tl_mono_ns(); !is_finished(s, now); now = tl_mono_ns()) {
 		bool busy = tl_client_send_due(s, now);
 		busy |= tl_client_receive(s);
 		if (!busy || tl_client_stamps_waiting(&s->stamps) > DEPARTURES_WAITING)
@@ -124,7 +116,7 @@ static void exchange(struct tl_client_session *s)
 	}
 	if (s->link->ops->finish != NULL)
 		s->link->ops->finish(s->link);
-	s->end_ns = tl_max_u64(tl_client_now_ns(), s->start_ns);
+	s->end_ns = tl_max_u64(tl_mono_ns(), s->start_ns);
 	tl_client_take_departures(s);
 	tl_client_stamps_finish(&s->stamps);
 	tl_client_traffic_end(s);
@@ -157,12 +149,12 @@ static int no_connection(const struct tl_client_session *s, struct tl_err *err)
 
 static int await_connection(struct tl_client_session *s, struct tl_err *err)
 {
-	uint64_t begin_ns = tl_client_now_ns();
+	uint64_t begin_ns = tl_mono_ns();
 	uint64_t timeout_ns = s->cfg->connect_timeout_ns;
 
 	s->tick_ns = begin_ns + TL_NS_PER_S;
 	while (!s->link->ops->is_up(s->link)) {
-		uint64_t elapsed_ns = tl_client_now_ns() - begin_ns;
+		uint64_t elapsed_ns = tl_mono_ns() - begin_ns;
 		if (stop_asked(s) || elapsed_ns >= timeout_ns)
 			return no_connection(s, err);
 		report_progress(s, begin_ns + elapsed_ns,

@@ -67,7 +67,5 @@ extern const struct tl_client_ops tl_client_kernel; // transport of a run withou
 
 const struct tl_client_ops *tl_client_transport(const struct tl_client_cfg *cfg);
 
-uint64_t tl_client_now_ns(void); // CLOCK_MONOTONIC
-
 // Format an endpoint as on the command line; returns buf.
 char *tl_client_endpoint_text(struct tl_client_endpoint at, char buf[TL_ENDPOINT6_TEXT]);

@@ -62,7 +62,7 @@ static void message_sent(struct tl_client_session *s, uint64_t now)
 	if (s->account.sent == 0)
 		s->first_send_ns = s->last_send_ns;
 	tl_client_account_sent(&s->account, s->next);
-	s->sent_ns = tl_client_now_ns();
+	s->sent_ns = tl_mono_ns();
 	tl_client_host_ran_here(&s->host);
 	prepare_next(s);
 }
@@ -113,7 +113,7 @@ bool tl_client_send_due(struct tl_client_session *s, uint64_t now)
 	bool sent = send_one(s, now), more = sent;
 
 	while (more && s->next % tl_client_burst(s->cfg) != 0)
-		more = send_one(s, tl_client_now_ns());
+		more = send_one(s, tl_mono_ns());
 	return sent;
 }
 
@@ -173,7 +173,7 @@ bool tl_client_receive(struct tl_client_session *s)
 
 	new_connection(s);
 	ssize_t n = s->link->ops->receive(s->link, s->in, read_room(s), &arrival);
-	uint64_t now = tl_client_now_ns();
+	uint64_t now = tl_mono_ns();
 	if (n < 0 &&
 		(!stream || n == -EAGAIN)) { // a UDP socket reports errors of earlier sends: those messages stay lost
 		s->look_ns = now;

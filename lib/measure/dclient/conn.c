@@ -78,7 +78,7 @@ static void on_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
 	l->broken |= l->up && !l->ended;
 	l->conn = NULL;
 	if (!l->up)
-		l->retry_at_ns = tl_client_now_ns() + RETRY_NS;
+		l->retry_at_ns = tl_mono_ns() + RETRY_NS;
 }
 
 const struct tl_tcp_ops tl_dclient_stream_ops = {
@@ -91,7 +91,7 @@ void tl_dclient_lost(struct tl_dclient_link *l)
 	struct tl_tcp *c = l->conn;
 
 	begin_stream(l, NULL);
-	l->retry_at_ns = tl_client_now_ns() + RETRY_NS;
+	l->retry_at_ns = tl_mono_ns() + RETRY_NS;
 	if (c != NULL)
 		tl_tcp_close(c);
 	tl_dclient_flush(l->host);
@@ -106,7 +106,7 @@ static void try_connect(struct tl_dclient_link *l)
 	begin_stream(l, rc == 0 ? c : NULL);
 	if (rc != 0) {
 		l->link.why = strerrordesc_np(-rc);
-		l->retry_at_ns = tl_client_now_ns() + RETRY_NS;
+		l->retry_at_ns = tl_mono_ns() + RETRY_NS;
 	}
 	tl_dclient_flush(l->host);
 }
@@ -124,7 +124,6 @@ void tl_dclient_get_up(struct tl_dclient_link *l)
 
 	if (mode == TL_CLIENT_UDP)
 		find_way(l);
-	else if (mode == TL_CLIENT_TCP && l->conn == NULL && !l->broken && !l->ended &&
-		 tl_client_now_ns() >= l->retry_at_ns)
+	else if (mode == TL_CLIENT_TCP && l->conn == NULL && !l->broken && !l->ended && tl_mono_ns() >= l->retry_at_ns)
 		try_connect(l);
 }

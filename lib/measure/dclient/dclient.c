@@ -69,10 +69,10 @@ void tl_dclient_look(struct tl_dclient *host, uint64_t mono_ns)
 void tl_dclient_end(struct tl_dclient *host)
 {
 	bool is_quiet = tl_port_quiesce(host->cfg.port);
-	uint64_t until_ns = tl_client_now_ns() + SETTLE_NS;
+	uint64_t until_ns = tl_mono_ns() + SETTLE_NS;
 	unsigned empty = 0;
 
-	while (is_quiet && !tl_port_settle(host->cfg.port, 0) && tl_client_now_ns() < until_ns)
+	while (is_quiet && !tl_port_settle(host->cfg.port, 0) && tl_mono_ns() < until_ns)
 		tl_dclient_turn(host);
 	for (unsigned turns = 0; empty < EMPTY_TURNS && (is_quiet || turns < STOP_TURNS); turns++)
 		empty = tl_dclient_turn(host) == 0 ? empty + 1 : 0;

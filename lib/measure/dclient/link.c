@@ -86,7 +86,7 @@ static void port_close(struct tl_client_link *link)
 {
 	struct tl_dclient_link *l = port_link(link);
 	struct tl_dclient *host = l->host;
-	uint64_t until_ns = tl_client_now_ns() + CLOSE_PATIENCE_NS;
+	uint64_t until_ns = tl_mono_ns() + CLOSE_PATIENCE_NS;
 
 	host->link = NULL;
 	if (l->udp != NULL)
@@ -95,7 +95,7 @@ static void port_close(struct tl_client_link *link)
 		tl_tcp_unlisten(l->listener);
 	tl_tcp_close_all(host->net, false);
 	tl_dclient_flush(host);
-	while (tl_tcp_in_use(host->net, NULL) > 0 && tl_client_now_ns() < until_ns)
+	while (tl_tcp_in_use(host->net, NULL) > 0 && tl_mono_ns() < until_ns)
 		tl_dclient_turn(host);
 	tl_tcp_close_all(host->net, true);
 	tl_dclient_flush(host);
@@ -233,14 +233,14 @@ static void port_lost(struct tl_client_link *link)
 static void port_poll(struct tl_client_link *link, uint64_t timeout_ns, bool want_write)
 {
 	struct tl_dclient_link *l = port_link(link);
-	uint64_t until_ns = tl_client_now_ns() + timeout_ns;
+	uint64_t until_ns = tl_mono_ns() + timeout_ns;
 	bool was_up = l->up;
 
 	while (!has_mail(l) && !l->broken && !l->ended && l->up == was_up) {
 		if (!l->up)
 			tl_dclient_get_up(l);
 		tl_dclient_turn(l->host);
-		if (tl_client_now_ns() >= until_ns || (want_write && has_room(l)))
+		if (tl_mono_ns() >= until_ns || (want_write && has_room(l)))
 			return;
 	}
 }

@@ -32,9 +32,9 @@ static uint64_t wall_ahead_ns(const struct tl_clock *clock, uint64_t *now_ns)
 	uint64_t best_ns = UINT64_MAX, ahead_ns = 0;
 
 	for (int i = 0; i < TRIES && best_ns > TIGHT_NS; i++) {
-		uint64_t before_ns = tl_client_now_ns();
+		uint64_t before_ns = tl_mono_ns();
 		uint64_t tsc = rte_rdtsc();
-		*now_ns = tl_client_now_ns();
+		*now_ns = tl_mono_ns();
 		if (*now_ns - before_ns >= best_ns)
 			continue;
 		best_ns = *now_ns - before_ns;
@@ -53,7 +53,7 @@ uint64_t tl_dclient_schedule(struct tl_dclient_link *link)
 
 	if (due_ns >= now_ns + link->link.lead_ns / 2 && host->tx->n == 1 && tl_port_may_send_at(host->cfg.port))
 		return tl_port_send_at(host->cfg.port, host->tx->pkts[0], due_ns + ahead_ns);
-	while (tl_client_now_ns() < due_ns)
+	while (tl_mono_ns() < due_ns)
 		;
 	return 0;
 }

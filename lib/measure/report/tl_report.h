@@ -144,7 +144,7 @@ struct tl_report_port {
 	struct tl_report_port_queue queues[TL_REPORT_QUEUES];
 };
 
-// One direction of a recording.
+// Counters of a direction of a recording.
 struct tl_report_flow {
 	uint64_t offered_pkts;
 	TL_CAPTURE_PARTS(TL_COUNTER_FIELD)

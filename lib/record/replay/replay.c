@@ -194,23 +194,15 @@ static uint64_t now_run_ns(const struct tl_replay *r)
 	return tl_clock_apply(&r->time.line, rte_rdtsc()); // only main replaces it
 }
 
-static uint64_t now_mono_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 // Return the narrowest of several readings.
 static struct pair read_pair(const struct tl_replay *r)
 {
 	struct pair best = {.half_ns = UINT64_MAX};
 
 	for (int i = 0; i < BRACKETS; i++) {
-		uint64_t before_ns = now_mono_ns();
+		uint64_t before_ns = tl_mono_ns();
 		uint64_t run_ns = now_run_ns(r);
-		uint64_t half_ns = (now_mono_ns() - before_ns + 1) / 2;
+		uint64_t half_ns = (tl_mono_ns() - before_ns + 1) / 2;
 		if (half_ns < best.half_ns)
 			best = (struct pair){.run_ns = run_ns, .mono_ns = before_ns + half_ns, .half_ns = half_ns};
 	}
