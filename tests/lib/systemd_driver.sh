@@ -42,6 +42,11 @@ written() {
 	/run/bin/tapline status --socket "/run/tapline/$1.sock" --json 2>/dev/null | jq -e ".captures[0].written_pkts >= $2" >/dev/null
 }
 
+# has_files NAME N: whether its recording has so many, complete or not.
+has_files() {
+	(($(find /var/lib/tapline -name "$1*.pcapng" -o -name "$1*.pcapng.part" | wc -l) >= $2))
+}
+
 # serve NAME DEVICE: start, record 100 frames, begin a new file, stop.
 serve() {
 	local pid
@@ -53,6 +58,7 @@ serve() {
 	"$root/tests/lib/send_pcap.py" peer0 "$out/in.pcap" 1000 >/dev/null
 	wait_for 60 written "$1" 100
 	try "$1.reload" systemctl reload "tapline@$1"
+	wait_for 60 has_files "$1" 2
 	try "$1.stop" systemctl stop "tapline@$1"
 	show "$1.stopped" "tapline@$1" ActiveState Result ExecMainStatus
 }

@@ -418,8 +418,9 @@ static void largest_file_gives_way_to_the_next(void)
 	grow_beyond_the_limit(FAULTY, (struct tl_writer_policy){.rotate_packets = 100000});
 }
 
-// The helper is held in the prologue of the next file. Nothing is lost by waiting, as long as the rings have room.
-static void rotation_waits_while_the_rings_have_room(void)
+// The helper is held in the prologue of the next file. Nothing is lost by waiting, as long as the rings have room: with
+// origins those of the origins.
+static void wait_for_next_file(struct tl_slab_ring *const *origins, uint32_t slabs)
 {
 	const struct tl_writer_policy policy = {.rotate_packets = 100};
 	const char *const *files;
@@ -433,12 +434,16 @@ static void rotation_waits_while_the_rings_have_room(void)
 	pthread_mutex_lock(&rig.gate);
 	CU_ASSERT_EQUAL_FATAL(rig_create_ring(&rig, URING, policy, &err), 0);
 	rig.writer->patience_ns = 1;
+	rig.writer->cfg.origins = origins;
+	rig.writer->cfg.n_origins = origins != NULL ? RINGS : 0;
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
 	commit(&rig, 90);
 	seal(&rig);
 	CU_ASSERT(wait_for(&rig, false, 90));
-	commit(&rig, 60);
-	seal(&rig);
+	for (uint32_t i = 0; i < slabs; i++) {
+		commit(&rig, 60 / slabs);
+		seal(&rig);
+	}
 	CU_ASSERT(tl_test_until(tl_test_wants_next(rig.writer)));
 	usleep(20000); // in which it could go on in the first
 	pthread_mutex_unlock(&rig.gate);
@@ -453,6 +458,22 @@ static void rotation_waits_while_the_rings_have_room(void)
 	}
 	check_complete(&rig);
 	rig_close(&rig);
+}
+
+static void rotation_waits_while_the_rings_have_room(void)
+{
+	wait_for_next_file(NULL, 1);
+}
+
+static void rotation_waits_while_the_origins_have_room(void)
+{
+	struct tl_slab_cfg cfg = {.name = "lcore", .slab_bytes = SLAB_BYTES, .slabs = SLABS, .socket_id = -1};
+	struct tl_slab_ring *origin;
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL_FATAL(tl_slab_create(&cfg, &origin, &err), 0);
+	wait_for_next_file((struct tl_slab_ring *const[RINGS]){origin, origin}, 12);
+	tl_slab_destroy(origin);
 }
 
 static const struct tl_test tests[] = {
@@ -472,6 +493,7 @@ static const struct tl_test tests[] = {
 		file_is_allocated_whole_and_cut_at_its_end},
 	{"a name that is taken is passed over", taken_name_is_passed_over},
 	{"a rotation waits for the next file while the buffer is half free", rotation_waits_while_the_rings_have_room},
+	{"a rotation of slabs made of others waits while those have room", rotation_waits_while_the_origins_have_room},
 	{"a slow close does not stall the writing", slow_close_does_not_stall},
 	{"a file that may not grow gives way to the next, and nothing is lost", largest_file_gives_way_to_the_next},
 };

@@ -166,6 +166,7 @@ static void set_form(const struct tl_capture *c, struct tl_writer_cfg *cfg)
 		return;
 	cfg->rings = &c->recoded;
 	cfg->n_rings = 1;
+	cfg->origins = c->rings;
 	cfg->n_origins = c->n_queues;
 	cfg->drained = is_drained;
 	cfg->opaque = c->cfg.form != TL_RECODE_PCAPNG;

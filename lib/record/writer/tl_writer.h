@@ -66,9 +66,12 @@ struct tl_writer_cfg {
 	struct tl_writer_hold_cfg hold;
 	struct tl_slab_ring *const *rings; // borrowed for the writer's life
 	uint32_t n_rings;
-	uint32_t n_origins; // number of rings in the slabs' origins; 0: slabs have none
-	bool opaque;	    // content is not pcapng: files get no PAD
-	bool unaligned;	    // lengths unsuitable for O_DIRECT, and no parseable block boundaries
+	// Rings of the slabs' origins, borrowed; 0: the slabs have none. A rotation waits for the next file while these
+	// have room, without origins the rings above.
+	struct tl_slab_ring *const *origins;
+	uint32_t n_origins;
+	bool opaque;	// content is not pcapng: files get no PAD
+	bool unaligned; // lengths unsuitable for O_DIRECT, and no parseable block boundaries
 	// True if the rings get no more slabs. Called on the writer thread during stop. NULL: they get none then.
 	bool (*drained)(void *ctx);
 	enum tl_digest_kind digest; // digest of each unit and of each file; for files that are not opaque

@@ -279,11 +279,14 @@ static bool has_ahead(struct tl_writer *writer)
 	return helper->ahead != NULL;
 }
 
-// Tell whether at least half of each ring's slabs are free.
+// Tell whether at least half of the slabs are free in each ring that the lcores fill.
 static bool have_room(const struct tl_writer *writer)
 {
-	for (uint32_t i = 0; i < writer->cfg.n_rings; i++)
-		if (2 * tl_slab_used(writer->cfg.rings[i]) > tl_slab_count(writer->cfg.rings[i]))
+	const struct tl_writer_cfg *cfg = &writer->cfg;
+	struct tl_slab_ring *const *rings = cfg->n_origins != 0 ? cfg->origins : cfg->rings;
+
+	for (uint32_t i = 0; i < writer->n_flows; i++)
+		if (2 * tl_slab_used(rings[i]) > tl_slab_count(rings[i]))
 			return false;
 	return true;
 }
