@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """generate.py man OPTIONS.json PAGE.in | bash OPTIONS.json | zsh OPTIONS.json | drivers DRIVERS-CONFIG
 
-Makes a man page, or what a shell completes, of the tables of options that `tapline --dump-options` prints. In PAGE.in
-@SYNOPSIS@ and @OPTIONS@ stand for what is generated; a line "@--NAME" behind @OPTIONS@ begins what the page says of that
-option beyond its help. `drivers` makes docs/drivers.md of the capability files. Prints the result."""
+Print a man page, or the completions of a shell, generated from the option tables (`tapline --dump-options`). @SYNOPSIS@ and
+@OPTIONS@ in PAGE.in are replaced; a line "@--NAME" after @OPTIONS@ begins additional text for that option. `drivers` prints
+docs/drivers.md, generated from the capability files."""
 
 import glob
 import json
@@ -24,7 +24,7 @@ def bold_options(text):
 
 
 def sentence(text):
-    """A help's text as a sentence, options and commands in bold."""
+    """Return a help text as a sentence, with options and commands in bold."""
     parts = escape(text[0].upper() + text[1:]).split("`")
     parts = [f"\\fB{part}\\fR" if i % 2 else bold_options(part) for i, part in enumerate(parts)]
     return "".join(parts).removesuffix(".") + "."
@@ -61,7 +61,7 @@ def roff_options(command, blocks):
 
 
 def man_page(commands, path):
-    """The page of a command, whose name is in .TH TAPLINE-NAME."""
+    """Return the page of the command named in .TH TAPLINE-NAME."""
     lines = open(path, encoding="utf-8").read().splitlines()
     name = re.search(r"^\.TH TAPLINE-(\S+)", "\n".join(lines), re.M)[1].lower()
     command = next(command for command in commands if command["name"] == name)
@@ -93,7 +93,7 @@ BASH_KINDS = {
 
 
 def bash_choices(choices):
-    """A statement that completes $word; without choices nothing is offered."""
+    """Return a statement that completes $word; without choices it offers nothing."""
     return f"""_tapline_offer {BASH_KINDS.get(choices) or f"-W '{choices}'"}""" if choices else ":"
 
 
@@ -114,7 +114,7 @@ def bash_command(command):
 
 
 BASH_BEGIN = """\
-# bash completion of tapline, made of its tables of options.
+# bash completion of tapline, generated from its option tables.
 _tapline_offer()
 {
 	mapfile -t COMPREPLY < <(compgen "$@" -- "${COMP_WORDS[COMP_CWORD]}")
@@ -179,13 +179,13 @@ def zsh(commands):
 DRIVERS_BEGIN = """\
 # Drivers
 
-<!-- Made of drivers-config/*/capabilities.json by `docs/generate.py drivers drivers-config`: change those. -->
+<!-- Generated from drivers-config/*/capabilities.json by `docs/generate.py drivers drivers-config`: change those. -->
 
-Facts of DPDK's drivers, and how each is known: read in the driver's **source** (file and release), seen on the
-[modelled card](../tests/ixgbe/README.md) or in the [emulated machine](../tests/vm/README.md) by the suite that is named, or **never** seen, but taken from the
-vendor's documents. None has been seen on silicon so far: `tapline doctor --self-test` ([doctor](doctor.md#self-test-of-a-card)) makes
-the report that would change that. Queues, rings and RSS tables are the widest of all models and releases from 22.11 to 26.07; `tapline run`
-compares a port with them. It tells the facts marked \u2022 when it opens such a port.
+Facts about DPDK's drivers and their evidence: the driver's **source** (file and release), the
+[modelled card](../tests/ixgbe/README.md) or the [emulated machine](../tests/vm/README.md) with the suite that shows it, or **never** for facts from the
+vendor's documents alone. None has been verified on hardware: `tapline doctor --self-test` ([doctor](doctor.md#self-test-of-a-card)) writes
+a report that would do so. Queues, rings and RSS tables are the maxima over all models and releases from 22.11 to 26.07; `tapline run`
+compares a port with them. It logs the facts marked \u2022 when it opens such a port.
 """
 
 TOPICS = ["queues", "rings", "stamps", "drops", "rules", "limits", "faults"]
@@ -208,11 +208,11 @@ def table_sizes(sizes):
 
 
 def limits_rows(driver):
-    """Rows of what `tapline run` compares a port with."""
+    """Return the rows that `tapline run` compares a port with."""
     filters = "filter of the NIC" if driver["multicast_filter"] else "none: allmulticast"
     return [("queues", f"{driver['rx_queues_max']} receive queues at most; RSS table: {table_sizes(driver['reta_sizes'])}"),
             ("rings", f"{driver['ring_min']} to {driver['ring_max']} descriptors"),
-            ("stamps", "of every received frame" if driver["rx_timestamps"] else "none of every received frame"),
+            ("stamps", "of every received frame" if driver["rx_timestamps"] else "not of every received frame"),
             ("limits", f"multicast: {filters}")]
 
 
