@@ -28,14 +28,14 @@ struct options {
 
 #define COMMON_OPTIONS                                                                                                 \
 	{"dry-run", 0, NULL, "print what would be done, and do nothing", TL_INTO(FLAG, struct options, dry_run)},      \
-		{"root", 0, "DIR", "look at and write to the /sys, /proc, /run and /etc below DIR",                    \
-			.choices = TL_CHOICES_DIRECTORY, TL_INTO(TEXT, struct options, root)},                         \
+		{"root", 0, "DIR", "use the /sys, /proc, /run and /etc below DIR", .choices = TL_CHOICES_DIRECTORY,    \
+			TL_INTO(TEXT, struct options, root)},                                                          \
 		TL_OPTION_HELP
 
 static const struct tl_option bind_options[] = {
-	{"list", 0, NULL, "the NICs of this host, and who has them", TL_INTO(FLAG, struct options, list)},
-	{"persist", 0, NULL, "bind at every boot, too (a udev rule)", TL_INTO(FLAG, struct options, persist)},
-	{"no-iommu", 0, NULL, "without an IOMMU: the NIC, and whoever controls it, can write to all memory",
+	{"list", 0, NULL, "list the NICs of this host, and their drivers", TL_INTO(FLAG, struct options, list)},
+	{"persist", 0, NULL, "also bind at every boot (a udev rule)", TL_INTO(FLAG, struct options, persist)},
+	{"no-iommu", 0, NULL, "accept NICs without an IOMMU, which can write to all memory",
 		TL_INTO(FLAG, struct options, without_iommu)},
 	COMMON_OPTIONS,
 };
@@ -50,10 +50,10 @@ const struct tl_command tl_bind_command = {
 	.usage = "bind PCI... [--persist] [--no-iommu] [--dry-run]\n"
 		 "bind --list",
 	.about =
-		"Gives NICs to DPDK: takes them from the kernel's driver and has vfio-pci take them. PCI is an address such as\n"
-		"0000:3b:00.0. All are looked at before the first is touched. Refused are the interface of the default route or of\n"
-		"your login, also below a bond, bridge or VLAN; a NIC whose IOMMU group the kernel would keep a part of; and\n"
-		"Mellanox NICs, which DPDK uses where they are. All are bound, or none. `tapline unbind` gives them back.",
+		"Moves NICs from the kernel's driver to vfio-pci, for DPDK. PCI is an address such as 0000:3b:00.0. All NICs are\n"
+		"checked before the first is changed. Refused are the interface of the default route or of your login, also below a\n"
+		"bond, bridge or VLAN; a NIC with a device in its IOMMU group that would keep its kernel driver; and Mellanox NICs,\n"
+		"which DPDK uses with their kernel driver. All are bound, or none. `tapline unbind` returns them.",
 	.words = TL_CHOICES_PCI,
 	TL_OPTIONS(bind_options),
 };
@@ -62,8 +62,7 @@ const struct tl_command tl_unbind_command = {
 	.name = "unbind",
 	.summary = "return NICs to the kernel",
 	.usage = "unbind PCI... [--dry-run]",
-	.about =
-		"Returns NICs to the driver that they had before `tapline bind`, and removes the settings of bind --persist.",
+	.about = "Returns NICs to their drivers before `tapline bind`, and removes the settings of bind --persist.",
 	.words = TL_CHOICES_PCI,
 	TL_OPTIONS(unbind_options),
 };

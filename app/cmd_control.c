@@ -21,8 +21,8 @@ struct options {
 };
 
 static const struct tl_option options[] = {
-	{"socket", 0, "PATH", "where it listens (default " TL_DEFAULT_SOCKET ")", .choices = TL_CHOICES_FILE,
-		TL_INTO(TEXT, struct options, socket)},
+	{"socket", 0, "PATH", "control socket of the appliance (default " TL_DEFAULT_SOCKET ")",
+		.choices = TL_CHOICES_FILE, TL_INTO(TEXT, struct options, socket)},
 	TL_OPTION_HELP,
 };
 
@@ -31,12 +31,12 @@ const struct tl_command tl_control_command = {
 	.summary = "trigger, pause, resume or rotate the recordings of a running appliance",
 	.usage = "control VERB [RECORDING] [--socket PATH]",
 	.about =
-		"Tells the appliance that listens on PATH, the control.socket of its configuration, what to do with a recording, or\n"
-		"with all of them. RECORDING is its path as in the configuration, or its place there, counted from 0.\n"
+		"Sends a verb to the appliance with the control socket PATH (control.socket of its configuration), for one recording\n"
+		"or for all. RECORDING is its path in the configuration, or its index there, from 0.\n"
 		"\n"
-		"  trigger  save what it holds, and what follows (only \"mode\": \"trigger\")\n"
-		"  pause    count frames, and record none\n"
-		"  resume   go on recording\n"
+		"  trigger  save the data in memory and the following data (only \"mode\": \"trigger\")\n"
+		"  pause    count frames instead of recording them\n"
+		"  resume   continue recording\n"
 		"  rotate   begin a new file",
 	.words = "trigger pause resume rotate",
 	TL_OPTIONS(options),

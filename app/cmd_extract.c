@@ -35,22 +35,22 @@ struct options {
 };
 
 static const struct tl_option options[] = {
-	{"write", 'w', "OUT", "where to; - is stdout, and results go to stderr then", .choices = TL_CHOICES_FILE,
+	{"write", 'w', "OUT", "output file; -: stdout, with the results on stderr", .choices = TL_CHOICES_FILE,
 		TL_INTO(TEXT, struct options, cfg.out)},
 	{"from", 0, "T", "not before T", 'f'},
 	{"to", 0, "T", "before T", 't'},
-	{"host", 0, "A", "from or to this IPv4 or IPv6 address; again: or this one", 'H'},
-	{"port", 0, "P", "from or to this TCP, UDP or SCTP port; again: or this one", 'p'},
-	{"inner", 0, NULL, "hosts, ports and FILTER are about the innermost packet: behind VLAN tags and tunnels",
+	{"host", 0, "A", "from or to this IPv4 or IPv6 address; repeated: or this one", 'H'},
+	{"port", 0, "P", "from or to this TCP, UDP or SCTP port; repeated: or this one", 'p'},
+	{"inner", 0, NULL, "apply hosts, ports and FILTER to the innermost packet, behind VLAN tags and tunnels",
 		TL_INTO(FLAG, struct options, cfg.inner)},
-	{"decap", 0, NULL, "write what is innermost: an Ethernet frame without VLAN tags, or an IP packet",
+	{"decap", 0, NULL, "write the innermost packet: an Ethernet frame without VLAN tags, or an IP packet",
 		TL_INTO(FLAG, struct options, cfg.decap)},
-	{"rate", 0, "SIZE", "read so many bytes a second at most (default " DEFAULT_RATE "); 0: no limit",
+	{"rate", 0, "SIZE", "limit of bytes read per second (default " DEFAULT_RATE "); 0: no limit",
 		TL_INTO(SIZE, struct options, cfg.rate_bytes, "--rate takes a size")},
-	{"no-index", 0, NULL, "read everything", TL_INTO(FLAG, struct options, cfg.no_index)},
-	{"reindex", 0, NULL, "write the index of each recording anew, and extract nothing",
+	{"no-index", 0, NULL, "read whole files", TL_INTO(FLAG, struct options, cfg.no_index)},
+	{"reindex", 0, NULL, "recreate the index of each recording, and extract nothing",
 		TL_INTO(FLAG, struct options, reindex)},
-	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct options, json)},
+	{"json", 0, NULL, "print the results as one JSON object", TL_INTO(FLAG, struct options, json)},
 	TL_OPTION_HELP,
 };
 
@@ -60,11 +60,11 @@ const struct tl_command tl_extract_command = {
 	.usage = "extract DIR|FILE... [options] [FILTER] -w OUT\n"
 		 "extract DIR|FILE... --reindex",
 	.about =
-		"Copies the packets that match all of what is given from recordings, or other pcapng and pcap files, to OUT,\n"
-		"pcapng. FILTER, in tcpdump's syntax, begins with the first word that names no file. A recording with an index\n"
-		"(FILE.tlx) is read only where that says there may be a match.",
+		"Copies the packets that match all conditions from recordings, or other pcapng and pcap files, to OUT, pcapng.\n"
+		"FILTER, in tcpdump's syntax, begins with the first word that names no file. An index (FILE.tlx) restricts reading\n"
+		"to the parts of a recording with possible matches.",
 	.after =
-		"T: 2026-11-21T04:25:16.123456789Z (always UTC; the end may be left out), @SECONDS since 1970, or -60s, so long ago.",
+		"T: 2026-11-21T04:25:16.123456789Z (always UTC; the end may be omitted), @SECONDS since 1970, or -60s: 60 s ago.",
 	.words = TL_CHOICES_FILE,
 	TL_OPTIONS(options),
 };

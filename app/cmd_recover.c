@@ -28,7 +28,7 @@ struct options {
 
 static const struct tl_option options[] = {
 	{"dry-run", 0, NULL, "only print what would be done", TL_INTO(FLAG, struct options, dry_run)},
-	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct options, json)},
+	{"json", 0, NULL, "print the results as one JSON object", TL_INTO(FLAG, struct options, json)},
 	TL_OPTION_HELP,
 };
 
@@ -37,9 +37,8 @@ const struct tl_command tl_recover_command = {
 	.summary = "repair recordings after a crash",
 	.usage = "recover PATH... [--dry-run] [--json]",
 	.about =
-		"Makes recordings that a crash left behind valid pcapng files, in place. PATH is a file, or a directory: then all\n"
-		"files in it that a recording left there, NAME.part and the hidden .NAME.next. When it is complete, NAME.part\n"
-		"becomes NAME, or the next number that is free. Files that somebody is writing are left alone.",
+		"Repairs recordings after a crash, in place. PATH is a file, or a directory: all incomplete files in it, NAME.part\n"
+		"and the hidden .NAME.next. NAME.part then becomes NAME, or the next free number. Files being written are left alone.",
 	.words = TL_CHOICES_FILE,
 	TL_OPTIONS(options),
 };

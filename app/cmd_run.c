@@ -27,12 +27,10 @@ struct options {
 
 static const struct tl_option options[] = {
 	{"check", 0, NULL,
-		"only say whether the configuration is right, and how long each recording's buffer lasts at line rate when "
-		"the disk stalls",
+		"check the configuration only, and print how long each recording's buffer lasts at line rate if the disk stalls",
 		TL_INTO(FLAG, struct options, check)},
 	{"explain", 0, NULL,
-		"like --check, and say what was chosen for each port and why: how frames come in, CPUs, what an lcore does "
-		"while none arrive",
+		"like --check, and explain the choices for each port: receive method, CPUs, idle mode of the lcores, flow rules",
 		TL_INTO(FLAG, struct options, explain)},
 	{"duration", 0, "S", "end after S seconds (a decimal fraction is allowed)",
 		TL_INTO(SECONDS, struct options, duration_ns, "--duration takes a number of seconds greater than 0", 1,
@@ -40,19 +38,18 @@ static const struct tl_option options[] = {
 	{"fail-on-loss", 0, NULL, "exit 1 if a frame was lost, even though it was counted",
 		TL_INTO(FLAG, struct options, fail_on_loss)},
 	{"latency", 0, "DIR",
-		"write a latency report of each echo there: NAME.json, .html, .hgrm and, with \"samples\", .csv; and of "
-		"what the NIC stamped of what it sent: PORT-probes.json, PORT-replies.json",
+		"write a latency report per echo to DIR: NAME.json, .html, .hgrm and, with \"samples\", .csv; and of sent frames stamped by the NIC: PORT-probes.json, PORT-replies.json",
 		.choices = TL_CHOICES_DIRECTORY, TL_INTO(TEXT, struct options, latency_dir)},
-	{"user", 0, "NAME", "become this user once the ports are open (process.user)",
+	{"user", 0, "NAME", "switch to this user when the ports are open (process.user)",
 		TL_INTO(TEXT, struct options, user)},
-	{"json", 0, NULL, "the results as one JSON object on stdout; tables go to stderr",
+	{"json", 0, NULL, "print the results as one JSON object on stdout, the tables on stderr",
 		TL_INTO(FLAG, struct options, json)},
 	TL_OPTION_HELP,
 };
 
 const struct tl_command tl_run_command = {
 	.name = "run",
-	.summary = "run the appliance that a configuration describes",
+	.summary = "run an appliance from a configuration",
 	.usage = "run CONFIG.json [--json] [--duration S] [--fail-on-loss] [--latency DIR] [--user NAME]\n"
 		 "run --check|--explain CONFIG.json [--json]",
 	.about =

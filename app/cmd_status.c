@@ -22,17 +22,18 @@ struct options {
 };
 
 static const struct tl_option options[] = {
-	{"socket", 0, "PATH", "where it listens (default " TL_DEFAULT_SOCKET ")", .choices = TL_CHOICES_FILE,
-		TL_INTO(TEXT, struct options, socket)},
-	{"json", 0, NULL, "the appliance's answer as it is", TL_INTO(FLAG, struct options, json)},
+	{"socket", 0, "PATH", "control socket of the appliance (default " TL_DEFAULT_SOCKET ")",
+		.choices = TL_CHOICES_FILE, TL_INTO(TEXT, struct options, socket)},
+	{"json", 0, NULL, "print the appliance's reply unchanged", TL_INTO(FLAG, struct options, json)},
 	TL_OPTION_HELP,
 };
 
 const struct tl_command tl_status_command = {
 	.name = "status",
-	.summary = "ask a running appliance for its counters",
+	.summary = "show the counters of a running appliance",
 	.usage = "status [--socket PATH] [--json]",
-	.about = "Prints the counters of the appliance that listens on PATH, the control.socket of its configuration.",
+	.about =
+		"Prints the counters of the appliance with the control socket PATH (control.socket of its configuration).",
 	.words = "",
 	TL_OPTIONS(options),
 };

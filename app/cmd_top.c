@@ -25,9 +25,9 @@ struct options {
 };
 
 static const struct tl_option options[] = {
-	{"socket", 0, "PATH", "where it listens (default " TL_DEFAULT_SOCKET ")", .choices = TL_CHOICES_FILE,
-		TL_INTO(TEXT, struct options, socket)},
-	{"interval", 0, "S", "seconds between two looks, 0.1 to 3600 (default 1)",
+	{"socket", 0, "PATH", "control socket of the appliance (default " TL_DEFAULT_SOCKET ")",
+		.choices = TL_CHOICES_FILE, TL_INTO(TEXT, struct options, socket)},
+	{"interval", 0, "S", "seconds between two samples, 0.1 to 3600 (default 1)",
 		TL_INTO(SECONDS, struct options, interval_ns, "--interval takes a number of seconds from 0.1 to 3600",
 			TL_NS_PER_S / 10, 3600 * TL_NS_PER_S)},
 	{"once", 0, NULL, "one page, over one interval"},
@@ -41,8 +41,8 @@ const struct tl_command tl_top_command = {
 	.summary = "show the rates of a running appliance",
 	.usage = "top [--socket PATH] [--interval S] [--once | -n N]",
 	.about =
-		"Shows what the appliance that listens on PATH, the control.socket of its configuration, does per second, until it\n"
-		"is interrupted: on a terminal in place, else page after page.",
+		"Shows the rates per second of the appliance with the control socket PATH (control.socket of its configuration),\n"
+		"until it is interrupted: on a terminal in place, otherwise page by page.",
 	.words = "",
 	TL_OPTIONS(options),
 };

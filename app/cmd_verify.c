@@ -38,7 +38,7 @@ struct work {
 };
 
 static const struct tl_option options[] = {
-	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct work, as_json)},
+	{"json", 0, NULL, "print the results as one JSON object", TL_INTO(FLAG, struct work, as_json)},
 	TL_OPTION_HELP,
 };
 
@@ -46,9 +46,8 @@ const struct tl_command tl_verify_command = {
 	.name = "verify",
 	.summary = "check recordings against their digests",
 	.usage = "verify PATH... [--json]",
-	.about =
-		"Reads recordings that were made with --digest, and names the ranges of bytes that are not as they were\n"
-		"written. PATH is a file, or a directory of recordings. Nothing is written.",
+	.about = "Reads recordings made with --digest, and prints the byte ranges that differ from what was written.\n"
+		 " PATH is a file, or a directory of recordings. Nothing is written.",
 	.words = TL_CHOICES_FILE,
 	TL_OPTIONS(options),
 };

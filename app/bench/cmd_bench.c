@@ -27,67 +27,63 @@
 
 static const struct tl_option options[] = {
 	{"seconds", 0, "S",
-		"length of each run: of overhead (default 1, at least 0.1), and of each run of bursts; of rx (default 0.25, at "
-		"least 0.01), and of echo (default 1, at least 0.01); at most 3600",
+		"length of each run, at most 3600: overhead, from 0.1 (default 1), for single messages and for bursts; rx, from 0.01 (default 0.25); echo, from 0.01 (default 1); qualify, per stage (default 5)",
 		's'},
 	{"json", 0, NULL,
-		"the results as one JSON object; of overhead: order, residence, wire_round_trip, back_to_back, round_trip, outside, "
-		"wire_to_poll and why that is missing; of rx and echo: host, rungs",
+		"print the results as one JSON object; overhead: order, residence, wire_round_trip, back_to_back, round_trip, outside, wire_to_poll or the reason for its absence; rx and echo: host, rungs",
 		'j'},
-	{"html", 0, "FILE", "a page: the four tables of overhead, or a bar per rung and size", 'f',
+	{"html", 0, "FILE", "write a page: the tables of overhead, or a bar per rung and size", 'f',
 		.choices = TL_CHOICES_FILE},
 	TL_OPTION_HELP,
-	{.help = "Of rx and echo:"},
+	{.help = "Options of rx and echo:"},
 	{"sizes", 0, "N,...",
-		"up to 8: of rx bytes of the sender's frames without FCS, 60 to 1514 (default 60,512,1514); of echo bytes of a "
-		"message, 8 to 1048576 (default 16,1000000)",
+		"up to 8 sizes; rx: bytes of a frame without FCS, 60 to 1514 (default 60,512,1514); echo: bytes of a message, 8 to 1048576 (default 16,1000000)",
 		'z'},
-	{"rungs", 0, "NAME,...", "only these ways of receiving or echoing", 'g'},
-	{.help = "Of overhead:"},
+	{"rungs", 0, "NAME,...", "run these methods only", 'g'},
+	{.help = "Options of overhead:"},
 	{"rounds", 0, "N",
-		"how often each is run, 6 to 840 (default: the least that is balanced and bounds every difference, 10 to 14)",
+		"number of rounds, 6 to 840 (default: the least that is balanced and bounds all differences, 10 to 14)",
 		'n'},
 	{"rate", 0, "N", "messages per second, 1 to 1000000 (default 10000)", 'r'},
 	{"payload", 0, "N", "bytes of a message, 8 to 1472 (default 16)", 'p'},
-	{.help = "Of rx:"},
+	{.help = "Options of rx:"},
 	{"interface", 'i', "IFACE",
-		"receive what arrives here, and send nothing (default: a sender on a private veth pair)", 'i',
-		.choices = TL_CHOICES_INTERFACE},
-	{"take", 0, NULL, "with -i: AF_XDP rungs may take the frames from the kernel, each for a moment", 't'},
-	{.help = "Of qualify:"},
-	{"config", 'c', "CONFIG", "the configuration to qualify; required", 'c', .choices = TL_CHOICES_FILE},
-	{"disk", 0, "SIZE", "most that the recordings may occupy together during the runs (default 4G)", 'd'},
+		"receive the traffic of this interface, and send nothing (default: a sender on a private veth pair)",
+		'i', .choices = TL_CHOICES_INTERFACE},
+	{"take", 0, NULL, "with -i: allow AF_XDP rungs, which take the frames from the kernel during their run", 't'},
+	{.help = "Options of qualify:"},
+	{"config", 'c', "CONFIG", "configuration to qualify; required", 'c', .choices = TL_CHOICES_FILE},
+	{"disk", 0, "SIZE", "limit of the disk space for all recordings during the runs (default 4G)", 'd'},
 };
 
 static const char overhead_only[] = "nrp", rx_only[] = "it", qualify_only[] = "cd", of_ladders[] = "zg";
 
 const struct tl_command tl_bench_command = {
 	.name = "bench",
-	.summary = "measure what a recording, receiving and echoing cost on this host",
+	.summary = "measure the cost of recording, receiving and echoing on this host",
 	.usage = "bench overhead [options]\n"
 		 "bench rx [options]\n"
 		 "bench echo [options]\n"
 		 "bench qualify -c CONFIG [options]",
 	.about =
-		"overhead: what does a recording cost an echo? Runs the appliance between two network namespaces of its own,\n"
-		"multicast in and TCP out, again and again: without a recording, with one, with an index, with the stamps of the\n"
-		"stages, and with tcpdump or dumpcap on the same interface where they are installed, in an order in which each\n"
-		"follows each other one equally often. Shows the time that a message stays in the appliance, its round trip on the\n"
-		"wire, that of the second of two messages back to back, and the round trip that a client sees; and the differences\n"
-		"to the echo alone, with intervals that hold all of a table together with 95 % confidence. A recording runs after\n"
-		"the echo: the first table cannot show it.\n\n"
-		"rx: what does receiving a frame cost? Runs each way of receiving that Linux and DPDK have, and a capture to null,\n"
-		"on the same frames: highest rate without loss, CPU time, wake-ups and latency, and why a way differs from the one\n"
-		"before. What the kernel or the driver refuses has the reason in its row.\n\n"
-		"echo: what does echoing cost? Runs each way of returning bytes that the kernel's sockets have, and the appliance,\n"
-		"between two network namespaces of its own, UDP in and TCP out, and TCP both ways: round trips of small messages,\n"
-		"throughput, and what was lost or wrong, all with the same client, and why a way differs from another.\n\n"
-		"qualify: can this host hold a configuration? Runs its ports on frames in memory, without recordings, then with slabs\n"
-		"that are discarded, with the filters, with the disk, and as configured. Shows the rate of each stage, the one that\n"
-		"limits, the longest write stall and the time that the buffers cover. Writes to a ring of files of at most --disk\n"
-		"beside the recordings, and removes it. Give --seconds a time in which more than twice the cache of the disk is\n"
-		"written: only then is the rate that of a full cache.\n\n"
-		"Needs root and iproute2, all but rx ethtool as well. The host should do nothing else meanwhile.",
+		"overhead: cost of a recording to an echo. Runs the appliance between two private network namespaces, multicast in and\n"
+		"TCP out: without a recording, with one, with an index, with the stamps of the stages, and with tcpdump or dumpcap on\n"
+		"the same interface if they are installed. Each variant follows each other one equally often. Shows the residence time\n"
+		"of a message in the appliance, its round trip on the wire, that of the second of two messages back to back, and the\n"
+		"round trip seen by a client; and the differences to the echo alone, with intervals that hold jointly per table with\n"
+		"95 % confidence. A recording runs after the echo: the first table cannot show its cost.\n\n"
+		"rx: cost of receiving a frame. Runs the receive methods of Linux and DPDK, and a capture to null, on the same frames:\n"
+		"highest rate without loss, CPU time, wake-ups and latency, with the cause of each difference. Methods refused by the\n"
+		"kernel or the driver have the reason in their row.\n\n"
+		"echo: cost of echoing. Runs the echo methods of kernel sockets, and the appliance, between two private network\n"
+		"namespaces, UDP in and TCP out, and TCP both ways: round trips of small messages, throughput, lost and wrong\n"
+		"messages, all with the same client, with the cause of each difference.\n\n"
+		"qualify: capacity of this host for a configuration. Runs its ports on frames in memory: without recordings, with\n"
+		"discarded slabs, with the filters, with the disk, and as configured. Shows the rate of each stage, the limiting\n"
+		"stage, the longest write stall and the time covered by the buffers. Writes to a ring of files of at most --disk\n"
+		"beside the recordings, and removes it. Choose --seconds to write more than twice the size of the disk's cache, for\n"
+		"the rate of a full cache.\n\n"
+		"Needs root and iproute2, all but rx also ethtool, and an otherwise idle host.",
 	.words = "overhead rx echo qualify",
 	TL_OPTIONS(options),
 };

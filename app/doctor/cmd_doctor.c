@@ -26,22 +26,21 @@ struct options {
 };
 
 static const struct tl_option options[] = {
-	{"config", 'c', "CONFIG", "check what this configuration needs; without, the checks are general",
+	{"config", 'c', "CONFIG", "check the requirements of this configuration (default: general checks)",
 		.choices = TL_CHOICES_FILE, TL_INTO(TEXT, struct options, config)},
 	{"self-test", 0, "PORT",
-		"send frames from PORT to PORT2 and back, over a cable, or around PORT alone, and check what arrives",
+		"send frames from PORT to PORT2 and back over a cable, or from PORT to itself, and check the received frames",
 		.choices = TL_CHOICES_PCI, TL_INTO(TEXT, struct options, test.devices[0])},
-	{"loopback", 0, NULL, "with --self-test: PORT's own loopback mode, where its driver has one",
+	{"loopback", 0, NULL, "with --self-test: use PORT's own loopback mode, if its driver has one",
 		TL_INTO(FLAG, struct options, test.loopback)},
-	{"report", 0, "FILE", "with --self-test: a file for the results as JSON", .choices = TL_CHOICES_FILE,
+	{"report", 0, "FILE", "with --self-test: write the results as JSON", .choices = TL_CHOICES_FILE,
 		TL_INTO(TEXT, struct options, test.report)},
-	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct options, json)},
-	{"fix-script", 0, NULL,
-		"a shell script that mends what can be mended without a reboot, to be read before it is run",
+	{"json", 0, NULL, "print the results as one JSON object", TL_INTO(FLAG, struct options, json)},
+	{"fix-script", 0, NULL, "print a shell script with the fixes that need no reboot; read it before you run it",
 		TL_INTO(FLAG, struct options, script)},
-	{"root", 0, "DIR", "read sysfs, procfs and files below DIR: another host's, copied",
+	{"root", 0, "DIR", "read sysfs, procfs and files below DIR: a copy of another host's",
 		.choices = TL_CHOICES_DIRECTORY, TL_INTO(TEXT, struct options, root)},
-	{"measure-disk", 0, NULL, "write to the disks of the recordings, up to 2 s each, to see how fast they are",
+	{"measure-disk", 0, NULL, "write to the disks of the recordings, up to 2 s each, to measure their speed",
 		TL_INTO(FLAG, struct options, measure)},
 	TL_OPTION_HELP,
 };
@@ -52,11 +51,10 @@ const struct tl_command tl_doctor_command = {
 	.usage = "doctor [-c CONFIG] [--json | --fix-script] [--root DIR] [--measure-disk]\n"
 		 "doctor --self-test PORT [PORT2] [--loopback] [--report FILE] [--json]",
 	.about =
-		"Looks at this host and says of each thing that matters to Tapline whether it is ok, why it matters and what helps.\n"
-		"It changes nothing and needs no root; what it may not read is \"unknown\".\n\n"
-		"With --self-test it takes one port, or two that a cable joins, and sends frames at full speed: only on a wire of\n"
-		"their own.",
-	.after = "Exit status: 0 no check failed, 1 one did, 2 the call or the configuration was wrong.",
+		"Checks this host, and prints a verdict for each setting that matters to Tapline, with the reason and a remedy.\n"
+		"It changes nothing and needs no root; unreadable settings are \"unknown\".\n\n"
+		"With --self-test it sends frames at full speed on one port, or on two joined by a cable: use a dedicated wire.",
+	.after = "Exit status: 0 no check failed, 1 a check failed, 2 the call or the configuration was wrong.",
 	.words = TL_CHOICES_PCI,
 	TL_OPTIONS(options),
 };

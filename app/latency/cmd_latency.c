@@ -31,43 +31,38 @@ struct options {
 };
 
 static const struct tl_option options[] = {
-	{"trigger", 0, "FILTER", "the frames that ask: UDP datagrams or TCP segments",
+	{"trigger", 0, "FILTER", "trigger frames: UDP datagrams or TCP segments",
 		TL_INTO(TEXT, struct options, cfg.trigger)},
-	{"reply", 0, "FILTER", "the frames that answer: UDP datagrams or TCP streams",
-		TL_INTO(TEXT, struct options, cfg.reply)},
+	{"reply", 0, "FILTER", "reply frames: UDP datagrams or TCP streams", TL_INTO(TEXT, struct options, cfg.reply)},
 	{"match", 0, "HOW",
-		"how a reply is known: payload (default): the trigger's payload stands in the reply; sequence:OFFSET[,OFFSET]:LEN: a number of LEN "
-		"bytes stands in both, so far behind their beginnings (the second OFFSET is the reply's); position: the stream of "
-		"replies is the triggers' payloads, one after the other",
+		"how replies are matched: payload (default): the reply contains the trigger's payload; sequence:OFFSET[,OFFSET]:LEN: both have the same number of LEN bytes at OFFSET (the second OFFSET is the reply's); position: the stream of replies is the sequence of the triggers' payloads",
 		'm', .choices = "payload position sequence:"},
-	{"reply-bytes", 0, "N", "with sequence, in TCP: each reply is so long (default: as long as its trigger)", 'b'},
-	{"window", 0, "TIME", "how far a trigger and its reply can be apart (default 1s); also 500ms, 20us, 900ns",
-		'W'},
+	{"reply-bytes", 0, "N", "with sequence, in TCP: length of each reply (default: that of its trigger)", 'b'},
+	{"window", 0, "TIME", "longest time from a trigger to its reply (default 1s); also 500ms, 20us, 900ns", 'W'},
 	{"max-loss", 0, "SHARE",
-		"the result is invalid when more of the triggers have no reply: a share such as 0.01 or 1% (default " TL_LATENCY_MAX_LOSS_TEXT
+		"the result is invalid if a larger share of triggers has no reply: 0.01 or 1% (default " TL_LATENCY_MAX_LOSS_TEXT
 		")",
 		'l'},
-	{"unique", 0, NULL, "a payload that comes again within the window is a copy, not another trigger",
+	{"unique", 0, NULL, "a repeated payload within the window is a copy, not another trigger",
 		TL_INTO(FLAG, struct options, cfg.match.unique)},
 	{"name", 0, "TEXT", "name of the experiment, for the report", TL_INTO(TEXT, struct options, name)},
-	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct options, json)},
-	{"csv", 0, "FILE", "every pair with its packets, stamps, interfaces and flags", .choices = TL_CHOICES_FILE,
-		TL_INTO(TEXT, struct options, cfg.pairs)},
-	{"html", 0, "FILE", "the report as a page that opens in any browser", .choices = TL_CHOICES_FILE,
+	{"json", 0, NULL, "print the results as one JSON object", TL_INTO(FLAG, struct options, json)},
+	{"csv", 0, "FILE", "write every pair with its packets, stamps, interfaces and flags",
+		.choices = TL_CHOICES_FILE, TL_INTO(TEXT, struct options, cfg.pairs)},
+	{"html", 0, "FILE", "write the report as a self-contained page", .choices = TL_CHOICES_FILE,
 		TL_INTO(TEXT, struct options, cfg.saved.html)},
-	{"hgrm", 0, "FILE", "percentiles, in HdrHistogram's format", .choices = TL_CHOICES_FILE,
+	{"hgrm", 0, "FILE", "write the percentiles in HdrHistogram's format", .choices = TL_CHOICES_FILE,
 		TL_INTO(TEXT, struct options, cfg.saved.hgrm)},
 	{"write", 'w', "LINKED",
-		"a pcapng copy in which the frames of a pair have the same packet id, and a comment; - is stdout, and "
-		"results go to stderr then",
+		"write a pcapng copy: the frames of a pair have the same packet id, and a comment; -: stdout, with the results on stderr",
 		.choices = TL_CHOICES_FILE, TL_INTO(TEXT, struct options, cfg.linked)},
-	{"above", 0, "TIME", "with -w: comments only for pairs that are further apart", 'a'},
+	{"above", 0, "TIME", "with -w: comment pairs with a longer latency only", 'a'},
 	TL_OPTION_HELP,
-	{.help = "Of two reports, what --json printed or pages of --html: are the latencies of B larger than those of A?"},
+	{.help = "Compare two reports, output of --json or pages of --html: are the latencies of B larger than those of A?"},
 	TL_LATENCY_COMPARE_OPTION,
 	TL_LATENCY_THRESHOLD_OPTION,
 	TL_LATENCY_FORCE_OPTION,
-	{.help = "Does it measure right on this machine?"},
+	{.help = "Check the measurement on this machine:"},
 	TL_LATENCY_SELFTEST_OPTION,
 	TL_LATENCY_SEEDS_OPTION,
 	TL_LATENCY_SEED_OPTION,
@@ -82,8 +77,8 @@ const struct tl_command tl_latency_command = {
 		 "latency --compare [--threshold T] [--force] [--json] A1 A2... -- B1 B2...\n"
 		 "latency --self-test [--seeds N] [--seed S] [--keep DIR]",
 	.about =
-		"Finds the reply to each trigger in pcap and pcapng files, and prints its latency. FILE holds both, or the\n"
-		"triggers, and FILE2 the replies. Filters are in tcpdump's syntax.",
+		"Finds the reply to each trigger in pcap and pcapng files, and prints its latency. FILE has both; with\n"
+		"FILE2 it has the triggers, and FILE2 the replies. Filters are in tcpdump's syntax.",
 	.words = TL_CHOICES_FILE,
 	TL_OPTIONS(options),
 };

@@ -22,7 +22,7 @@ static const struct tl_option options[] = {
 	TL_LATENCY_COMPARE_OPTION,
 	TL_LATENCY_THRESHOLD_OPTION,
 	TL_LATENCY_FORCE_OPTION,
-	{"json", 0, NULL, "the comparison as one JSON object", 'j'},
+	{"json", 0, NULL, "print the comparison as one JSON object", 'j'},
 	TL_OPTION_HELP,
 };
 
@@ -31,9 +31,9 @@ static const struct tl_command compare_command = {
 	.usage = "latency --compare A B [--threshold T] [--force] [--json]\n"
 		 "latency --compare [--threshold T] [--force] [--json] A1 A2... -- B1 B2...",
 	.about =
-		"Says whether the latencies of B are larger than those of A, at p50, p90, p99 and p99.9, and whether B answers fewer\n"
-		"triggers. A and B are reports: what --json printed, or pages of --html; one of each, or several runs of each with --\n"
-		"between them. Exit status 0: B is not shown to be slower; 1: it is; 2: that cannot be said.",
+		"Tests whether the latencies of B are larger than those of A, at p50, p90, p99 and p99.9, and whether B answers fewer\n"
+		"triggers. A and B are reports: output of --json, or pages of --html; one each, or several runs of each with --\n"
+		"between them. Exit status 0: B is not shown to be slower; 1: B is slower; 2: no verdict.",
 	TL_OPTIONS(options),
 };
 

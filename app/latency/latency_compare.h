@@ -12,7 +12,7 @@ enum { TL_LATENCY_COMPARE_ID = 'C', TL_LATENCY_THRESHOLD_ID = 'T', TL_LATENCY_FO
 
 #define TL_LATENCY_COMPARE_OPTION                                                                                      \
 	{                                                                                                              \
-		"compare", 0, NULL, "two reports, or several runs of each, and say whether B is slower",               \
+		"compare", 0, NULL, "compare two reports, or several runs of each: is B slower?",                      \
 			TL_LATENCY_COMPARE_ID                                                                          \
 	}
 #define TL_LATENCY_THRESHOLD_OPTION                                                                                    \
@@ -22,7 +22,7 @@ enum { TL_LATENCY_COMPARE_ID = 'C', TL_LATENCY_THRESHOLD_ID = 'T', TL_LATENCY_FO
 	}
 #define TL_LATENCY_FORCE_OPTION                                                                                        \
 	{                                                                                                              \
-		"force", 0, NULL, "with --compare: also reports that were measured differently", TL_LATENCY_FORCE_ID   \
+		"force", 0, NULL, "with --compare: accept reports that were measured differently", TL_LATENCY_FORCE_ID \
 	}
 
 bool tl_latency_is_compare(int argc, char **argv);     // true if --compare is among the arguments

@@ -32,9 +32,9 @@ static const struct tl_command selftest_command = {
 	.name = "latency --self-test",
 	.usage = "latency --self-test [--seeds N] [--seed S] [--keep DIR]",
 	.about =
-		"Makes captures out of seeds, with known latencies, jitter, losses, reordering, splits, merges, duplicates, resets,\n"
-		"wraps and errors of clocks, reads them as any capture is read, and compares every pair and verdict with the truth.\n"
-		"Exit status 0: all was right; 1: something was not, or could not be written.",
+		"Generates captures from seeds, with known latencies, jitter, losses, reordering, splits, merges, duplicates, resets,\n"
+		"wraps and clock errors, reads them like any capture, and compares every pair and verdict with the truth.\n"
+		"Exit status 0: no differences; 1: differences, or a file could not be written.",
 	TL_OPTIONS(options),
 };
 

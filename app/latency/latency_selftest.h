@@ -16,21 +16,22 @@ enum { TL_LATENCY_SELFTEST_ID = 'x', TL_LATENCY_SEEDS_ID = 'N', TL_LATENCY_SEED_
 #define TL_LATENCY_SELFTEST_OPTION                                                                                     \
 	{                                                                                                              \
 		"self-test", 0, NULL,                                                                                  \
-			"make captures whose latencies are known, and compare every pair and verdict with the truth",  \
+			"generate captures with known latencies, and compare every pair and verdict with the truth",   \
 			TL_LATENCY_SELFTEST_ID                                                                         \
 	}
 #define TL_LATENCY_SEEDS_OPTION                                                                                        \
 	{                                                                                                              \
-		"seeds", 0, "N", "so many captures, 1 to 1000000 (default " TL_LATENCY_SEEDS_TEXT ")",                 \
+		"seeds", 0, "N", "number of captures, 1 to 1000000 (default " TL_LATENCY_SEEDS_TEXT ")",               \
 			TL_LATENCY_SEEDS_ID                                                                            \
 	}
 #define TL_LATENCY_SEED_OPTION                                                                                         \
 	{                                                                                                              \
-		"seed", 0, "S", "the first one's seed (default 1); the next has the next number", TL_LATENCY_SEED_ID   \
+		"seed", 0, "S", "seed of the first capture (default 1), incremented for each next one",                \
+			TL_LATENCY_SEED_ID                                                                             \
 	}
 #define TL_LATENCY_KEEP_OPTION                                                                                         \
 	{                                                                                                              \
-		"keep", 0, "DIR", "keep all files in DIR (default: only those of a capture that was read wrongly)",    \
+		"keep", 0, "DIR", "keep all files in DIR (default: only those of captures with differences)",          \
 			TL_LATENCY_KEEP_ID, .choices = TL_CHOICES_DIRECTORY                                            \
 	}
 

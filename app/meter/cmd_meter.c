@@ -13,36 +13,36 @@
 
 static const struct tl_option options[] = {
 	{"cir", 0, "RATE", "committed information rate", 'c'},
-	{"cbs", 0, "SIZE", "committed burst size: of the bucket that fills at --cir", 'b'},
-	{"ebs", 0, "SIZE", "excess burst size: of the bucket that takes what the first cannot hold (RFC 2697)", 'e'},
+	{"cbs", 0, "SIZE", "committed burst size: of the bucket filled at --cir", 'b'},
+	{"ebs", 0, "SIZE", "excess burst size: of the bucket that gets the overflow of the first (RFC 2697)", 'e'},
 	{"pir", 0, "RATE", "peak information rate, not below --cir (RFC 2698)", 'p'},
-	{"pbs", 0, "SIZE", "peak burst size: of the bucket that fills at --pir", 'P'},
+	{"pbs", 0, "SIZE", "peak burst size: of the bucket filled at --pir", 'P'},
 	{"shape", 0, NULL, "a shaper instead of a policer: frames wait for their tokens",
 		TL_INTO(FLAG, struct tl_meter_args, shape)},
-	{"limit", 0, "SIZE", "with --shape: a frame that would make the queue longer is lost (default: none is)", 'l'},
+	{"limit", 0, "SIZE", "with --shape: longest queue; frames beyond it are dropped (default: no limit)", 'l'},
 	{"overhead", 0, "BYTES",
 		"added to the length of each frame, 0 to 1000 (default 0: without FCS); 4: FCS; 24: bytes on the wire",
 		TL_INTO(NUMBER, struct tl_meter_args, overhead_bytes, "--overhead takes 0 to 1000", 0, OVERHEAD_MAX)},
-	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct tl_meter_args, json)},
-	{"html", 0, "FILE", "the report as a page that opens in any browser", TL_INTO(TEXT, struct tl_meter_args, html),
+	{"json", 0, NULL, "print the results as one JSON object", TL_INTO(FLAG, struct tl_meter_args, json)},
+	{"html", 0, "FILE", "write the report as a self-contained page", TL_INTO(TEXT, struct tl_meter_args, html),
 		.choices = TL_CHOICES_FILE},
-	{"csv", 0, "FILE", "every frame with its colour, for each setting", TL_INTO(TEXT, struct tl_meter_args, csv),
-		.choices = TL_CHOICES_FILE},
+	{"csv", 0, "FILE", "write every frame with its colour, for each setting",
+		TL_INTO(TEXT, struct tl_meter_args, csv), .choices = TL_CHOICES_FILE},
 	TL_OPTION_HELP,
 };
 
 const struct tl_command tl_meter_command = {
 	.name = "meter",
-	.summary = "tell what a policer or shaper would do to recorded traffic",
+	.summary = "compute the effect of a policer or shaper on recorded traffic",
 	.usage = "meter FILE... --cir RATE --cbs SIZE [--ebs SIZE] [options]\n"
 		 "meter FILE... --cir RATE --cbs SIZE --pir RATE --pbs SIZE [options]\n"
 		 "meter FILE... --cir RATE --cbs SIZE --shape [--limit SIZE] [options]",
 	.about =
 		"Colours the frames of recordings, or other pcapng and pcap files, one file after the other, by their recorded times:\n"
 		"green frames conform, yellow ones exceed the committed burst, red ones violate the contract. With --shape frames\n"
-		"wait instead: green ones left at once, yellow ones waited, red ones were lost.\n"
+		"are delayed instead: green ones were sent at once, yellow ones were delayed, red ones were dropped.\n"
 		"\n"
-		"A rate, a burst or --limit may be given several times: the results are of each combination, 16 at most.",
+		"Rates, bursts and --limit may be repeated: each combination is a setting, 16 at most.",
 	.after =
 		"Units are those of tc(8). RATE: bit (or none), kbit, mbit, gbit, tbit per second in powers of 1000; kibit and so on in\n"
 		"powers of 1024; bps, kbps and so on: bytes per second. SIZE: b (or none), k, m, g, t in powers of 1024, also as kb or\n"

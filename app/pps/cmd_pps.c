@@ -17,7 +17,7 @@
 #include "results.h"
 #include "screen.h"
 
-#define ANNOUNCED_NS (5 * TL_NS_PER_S) // --once says that it waits this long, or longer
+#define ANNOUNCED_NS (5 * TL_NS_PER_S) // shortest wait that --once announces
 
 struct options {
 	struct pps_want want;
@@ -27,14 +27,15 @@ struct options {
 };
 
 static const struct tl_option options[] = {
-	{"interval", 0, "S", "seconds between two looks, 0.1 to 3600 (default 1)",
+	{"interval", 0, "S", "seconds between two samples, 0.1 to 3600 (default 1)",
 		TL_INTO(SECONDS, struct options, interval_ns, "--interval takes a number of seconds from 0.1 to 3600",
 			TL_NS_PER_S / 10, 3600 * TL_NS_PER_S)},
 	{"once", 0, NULL, "one page, over one interval; SIGINT ends the interval early"},
 	{"count", 'n', "N", "end after N pages",
 		TL_INTO(NUMBER, struct options, pages, "-n takes a whole number from 1", 1, UINT32_MAX)},
-	{"json", 0, NULL, "--once as one JSON object", TL_INTO(FLAG, struct options, json)},
-	{"socket", 0, "PATH", "where an appliance listens whose ports are shown, too (default " TL_DEFAULT_SOCKET ")",
+	{"json", 0, NULL, "print the page of --once as one JSON object", TL_INTO(FLAG, struct options, json)},
+	{"socket", 0, "PATH",
+		"also show the ports of the appliance at this control socket (default " TL_DEFAULT_SOCKET ")",
 		.choices = TL_CHOICES_FILE, TL_INTO(TEXT, struct options, want.socket)},
 	TL_OPTION_HELP,
 };
@@ -44,11 +45,11 @@ const struct tl_command tl_pps_command = {
 	.summary = "show packets and bits per second of interfaces and queues",
 	.usage = "pps [IFACE...] [--interval S] [--once | -n N] [--json] [--socket PATH]",
 	.about =
-		"Shows what each IFACE receives, sends and drops per second, per queue as far as its driver counts them, with its\n"
-		"interrupts and their CPUs, and the CPUs' softirqs: on a terminal in place, else page after page. Without IFACE it\n"
-		"shows all interfaces that are up, except lo.\n\n"
-		"The counters of a NIC that DPDK has are known to its process alone: IFACE may be a port of the appliance that\n"
-		"listens on PATH, by its name or device.",
+		"Shows the packets that each IFACE receives, sends and drops per second, per queue if its driver counts them, with\n"
+		"its interrupts and their CPUs, and the CPUs' softirqs: on a terminal in place, otherwise page by page. Without IFACE\n"
+		"it shows all interfaces that are up, except lo.\n\n"
+		"Only the process that owns a NIC in DPDK has its counters: IFACE may be a port of the appliance with the control\n"
+		"socket PATH, by its name or device.",
 	.words = TL_CHOICES_INTERFACE,
 	TL_OPTIONS(options),
 };

@@ -17,30 +17,30 @@
 
 static const struct tl_option options[] = {
 	{"port", 'i', "PORT",
-		"where to: a kernel interface (eth0), xdp:INTERFACE, a PCI address (0000:3b:00.0) or vdev:DEVARGS", 'i',
-		.choices = TL_CHOICES_INTERFACE},
+		"port to send from: a kernel interface (eth0), xdp:INTERFACE, a PCI address (0000:3b:00.0) or vdev:DEVARGS",
+		'i', .choices = TL_CHOICES_INTERFACE},
 	{"speed", 0, "X", "multiple of the recorded speed, 0.01 to 100 (default 1)", 's'},
 	{"rate", 0, "RATE",
-		"not at the recorded times, but evenly: 1000pps, 2.5Mpps, 100Mbps (bits on the wire) or 40% of the line "
+		"send evenly, not at the recorded times: 1000pps, 2.5Mpps, 100Mbps (bits on the wire) or 40% of the line "
 		"rate",
 		'r'},
-	{"line-rate", 0, NULL, "not at the recorded times, but as fast as the port takes them", 'L'},
-	{"burst", 0, "N:TIME", "not at the recorded times, but N frames at once, and the next N after this time", 'b'},
-	{"one-by-one", 0, NULL, "a frame for each line of standard input (Enter), up to its end", 'o'},
+	{"line-rate", 0, NULL, "send as fast as the port accepts frames, not at the recorded times", 'L'},
+	{"burst", 0, "N:TIME", "send N frames at once, and the next N after TIME, not at the recorded times", 'b'},
+	{"one-by-one", 0, NULL, "send a frame per line of standard input (Enter), until its end", 'o'},
 	{"loops", 0, "N", "number of times to play the files (default 1)", 'l'},
 	{"merge", 0, NULL, "send the frames of all files in the order of their times", 'G'},
 	{"max-gap", 0, "TIME", "shorten longer gaps between recorded times to this", 'g'},
-	{"start-at", 0, "TIME", "send the first frame then", 'S'},
-	{"max-late", 0, "TIME", "fail if a frame was handed to the driver later than this after it was due", 'M'},
-	{"mtu", 0, "BYTES", "of a PCI or virtual device, 576 to 9600 (default 1500); an interface has its own", 'm'},
+	{"start-at", 0, "TIME", "send the first frame at this time", 'S'},
+	{"max-late", 0, "TIME", "fail if a frame was passed to the driver later than this after its due time", 'M'},
+	{"mtu", 0, "BYTES",
+		"MTU of a PCI or virtual device, 576 to 9600 (default 1500); kernel interfaces have their own", 'm'},
 	{"mtu-action", 0, "ACTION",
-		"of frames above the MTU: drop (default), cut, or fragment (IPv4 without DF, others are dropped)", 'a',
+		"for frames above the MTU: drop (default), cut, or fragment (IPv4 without DF, others are dropped)", 'a',
 		.choices = "drop cut fragment"},
 	{"lcore", 0, "CPU", "send from this CPU (default: an isolated one, or another than the first)", 'c'},
-	{.help = "Edits of the frames sent"},
+	{.help = "Edits of sent frames"},
 	{"map", 0, "FROM=TO",
-		"replace a prefix of IP addresses: 10.0.0.0/8=192.168.0.0/16; may be repeated, the first that matches "
-		"applies",
+		"replace a prefix of IP addresses: 10.0.0.0/8=192.168.0.0/16; may be repeated, the first match applies",
 		'P'},
 	{"map-port", 0, "FROM=TO", "replace ports: 80=8080, 5000-5099=6000; may be repeated", 'p'},
 	{"per-loop", 0, "RANGE+N",
@@ -52,7 +52,7 @@ static const struct tl_option options[] = {
 	{"dscp", 0, "N", "DSCP of all packets, 0 to 63", 'd'},
 	{.help = "Other options"},
 	{"take", 0, NULL, "allow xdp: on the interface of the default route or of the login", 't'},
-	{"json", 0, NULL, "the results as one JSON object", 'j'},
+	{"json", 0, NULL, "print the results as one JSON object", 'j'},
 	TL_OPTION_HELP,
 };
 
@@ -62,11 +62,11 @@ const struct tl_command tl_replay_command = {
 	.usage = "replay FILE... -i PORT [options] [FILTER]",
 	.about =
 		"Sends the frames of recordings, or other pcapng and pcap files, one file after the other. FILE may be a directory, a\n"
-		"quoted pattern, or @LIST, a text file of names: their files are played in the order of time. Each frame has a due time\n"
-		"that is computed from the first frame's, and is handed to the driver as soon as possible after that, never before.\n"
-		"FILTER, in tcpdump's syntax, chooses frames; it begins with the first word that names no file.\n"
+		"quoted pattern, or @LIST, a text file of names: its files are played in the order of time. The due time of each frame\n"
+		"is computed from the first frame's. Frames are passed to the driver as soon as possible after it, never before.\n"
+		"FILTER, in tcpdump's syntax, selects frames; it begins with the first word that names no file.\n"
 		"\n"
-		"Every record that was read ends in exactly one counter of the results.",
+		"Every record ends in exactly one counter of the results.",
 	.after =
 		"TIME of --max-gap and --max-late: 500ns, 20us, 1.5ms, 2s. TIME of --start-at: 2026-11-21T04:25:16Z (always UTC) or\n"
 		"@SECONDS since 1970.",

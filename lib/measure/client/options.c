@@ -29,73 +29,66 @@ struct rule {
 	}
 
 static const struct tl_option options[] = {
-	{"kernel", 0, NULL, "use sockets of the kernel; this, or --port, is required", RULE(FLAG, FIELD(kernel))},
+	{"kernel", 0, NULL, "use kernel sockets; either this or --port is required", RULE(FLAG, FIELD(kernel))},
 	{"port", 0, "PORT",
 		"poll this port with Tapline's own stack instead: a kernel interface (eth0), xdp:INTERFACE, a PCI "
 		"address (0000:3b:00.0) or vdev:DEVARGS; IPv4 only",
 		RULE(TEXT, FIELD(port.device))},
-	{"ip", 0, "IP/BITS", "our address on the port, one that no other host has, and its prefix",
+	{"ip", 0, "IP/BITS", "own address on the port, unused by other hosts, and its prefix",
 		RULE(PREFIX, FIELD(port))},
-	{"gateway", 0, "IP", "of the port: next hop for addresses outside the prefix", RULE(ADDRESS, FIELD(gateway))},
-	{"vlan", 0, "ID", "of the port: tag every frame (IEEE 802.1Q)", RULE(NUMBER, FIELD(port.vlan), 1, 4094)},
-	{"lcore", 0, "CPU", "poll the port on this CPU (default: wherever the kernel puts the thread)",
+	{"gateway", 0, "IP", "with --port: next hop for addresses outside the prefix", RULE(ADDRESS, FIELD(gateway))},
+	{"vlan", 0, "ID", "with --port: tag every frame (IEEE 802.1Q)", RULE(NUMBER, FIELD(port.vlan), 1, 4094)},
+	{"lcore", 0, "CPU", "poll the port on this CPU (default: chosen by the kernel)",
 		RULE(NUMBER, FIELD(port.lcore), 0, 1023)},
 	{"lead", 0, "US",
-		"with --timestamps nic or auto: give datagrams to a NIC that sends at a time so many microseconds before "
-		"they are due; 0: let them leave at once",
+		"with --timestamps nic or auto: pass datagrams to a NIC with scheduled sending this many microseconds before they are due; 0: send at once",
 		RULE(NUMBER, FIELD(port.lead_us), 0, MAX_LEAD_US, LEAD_US_TEXT)},
 	{"take", 0, NULL, "allow xdp: on the interface of the default route or of the login",
 		RULE(FLAG, FIELD(port.take))},
 	{"group", 0, "GROUP", "send to this multicast group and read the echoes from TCP", RULE(GROUP, FIELD(group))},
 	{"udp-port", 0, "PORT", "UDP port of the group", RULE(NUMBER, FIELD(udp_port), 1, 65535)},
-	{"tcp-listen", 0, "IP:PORT", "where the appliance connects to, to send the echoes",
+	{"tcp-listen", 0, "IP:PORT", "listen here for the appliance's connection, which returns the echoes",
 		RULE(ENDPOINT, FIELD(tcp_listen))},
 	{"tcp-connect", 0, "IP:PORT", "measure a TCP echo instead: connect, send and read back",
 		RULE(ENDPOINT, FIELD(tcp_connect))},
 	{"udp-echo", 0, "IP:PORT", "measure a UDP echo instead", RULE(ENDPOINT, FIELD(udp_echo))},
 	{"source", 0, "IP",
-		"send from this address, and multicast from its interface (default: the address of --tcp-listen; "
-		"without that the kernel chooses)",
+		"send from this address, and multicast from its interface (default: the address of --tcp-listen, otherwise the kernel's choice)",
 		RULE(ADDRESS, FIELD(source))},
-	{"ttl", 0, "N", "time to live of the multicast, over IPv6 its hop limit",
-		RULE(NUMBER, FIELD(ttl), 1, 255, "1")},
-	{"rate", 0, "N[,N...]", "messages per second; several: a run at each",
+	{"ttl", 0, "N", "TTL of the multicast, or hop limit over IPv6", RULE(NUMBER, FIELD(ttl), 1, 255, "1")},
+	{"rate", 0, "N[,N...]", "messages per second; several: one run each",
 		RULE(LIST, FIELD(rate_pps), 1, 10000000, "1000")},
-	{"burst", 0, "N",
-		"send N messages back to back, all due at the same time, and so many times less often: the average rate is "
-		"that of --rate",
+	{"burst", 0, "N", "send bursts of N messages, all due at the same time, at the average rate of --rate",
 		RULE(NUMBER, FIELD(burst), 1, TL_CLIENT_MAX_BURST, "1")},
-	{"seconds", 0, "S", "how long to send; with --rate at most 1000000000 messages",
+	{"seconds", 0, "S", "duration of sending; with --rate at most 1000000000 messages",
 		RULE(SECONDS, FIELD(duration_ns), TL_NS_PER_MS, 1000000 * TL_NS_PER_S, "5")},
 	{"payload", 0, "BYTES[,...]",
-		"size of a message; at most 1472 over UDP, 1452 over IPv6; several, or FROM:TO:COUNT: a run of each, and "
-		"what a byte takes",
+		"size of a message; at most 1472 over UDP, 1452 over IPv6; several, or FROM:TO:COUNT: one run each, and the time per byte",
 		RULE(LIST, FIELD(payload_bytes), MIN_PAYLOAD_BYTES, MAX_TCP_PAYLOAD_BYTES, "16")},
-	{"connect-timeout", 0, "S", "how long to wait for the TCP connection",
+	{"connect-timeout", 0, "S", "timeout of the TCP connection",
 		RULE(SECONDS, FIELD(connect_timeout_ns), 100 * TL_NS_PER_MS, 3600 * TL_NS_PER_S, "10")},
-	{"linger", 0, "S", "how long to wait for missing echoes after the last send",
+	{"linger", 0, "S", "longest wait for missing echoes after the last send",
 		RULE(SECONDS, FIELD(linger_ns), 0, 3600 * TL_NS_PER_S, "1")},
 	{"spin", 0, "US",
-		"poll without sleeping for so many microseconds before and after each send: steadier times, more CPU",
+		"poll without sleep this many microseconds before and after each send: steadier times, more CPU",
 		RULE(NUMBER, FIELD(spin_us), 0, 1000000, "100")},
 	{"timestamps", 0, "SOURCE",
-		"who stamps packets, for wire_rtt_ns: nobody, the kernel, or the NIC; with --port those that arrive, also "
-		"tsc; auto is the kernel where it can, with --port the port's best",
+		"source of packet stamps, for wire_rtt_ns: none (user), the kernel or the NIC; with --port that of arrivals, also tsc; auto: the kernel if possible, with --port the port's best",
 		.choices = "auto user kernel nic tsc", RULE(STAMPS, FIELD(timestamps), 0, 0, "auto")},
-	{"cold", 0, "N", "the first so many echoes after each connect are shown apart, and in no percentile",
+	{"cold", 0, "N", "number of echoes after each connect that are listed apart and not in percentiles",
 		RULE(NUMBER, FIELD(cold), 0, TL_CLIENT_COLD_LISTED, "1")},
 	{"null", 0, "FILE",
 		"subtract the time of a null echo: the --json output of the same path without the device under test",
 		.choices = TL_CHOICES_FILE, RULE(TEXT, FIELD(null_path))},
-	{"max-loss", 0, "SHARE", "call the result invalid when more of the messages are lost",
+	{"max-loss", 0, "SHARE", "the result is invalid if a larger share of the messages is lost",
 		RULE(SHARE, FIELD(max_loss), .fallback = TL_LATENCY_MAX_LOSS_TEXT)},
-	{"require-valid", 0, NULL, "exit with 1 when the result is called invalid", RULE(FLAG, FIELD(require_valid))},
+	{"require-valid", 0, NULL, "exit 1 if the result is invalid", RULE(FLAG, FIELD(require_valid))},
 	{"csv", 0, "FILE", "write every sample", .choices = TL_CHOICES_FILE, RULE(TEXT, FIELD(files.csv))},
-	{"hgrm", 0, "FILE", "write the percentiles, as HdrHistogram does", .choices = TL_CHOICES_FILE,
+	{"hgrm", 0, "FILE", "write the percentiles in HdrHistogram's format", .choices = TL_CHOICES_FILE,
 		RULE(TEXT, FIELD(files.hgrm))},
 	{"html", 0, "FILE", "write a page with plots", .choices = TL_CHOICES_FILE, RULE(TEXT, FIELD(files.html))},
-	{"report", 0, "FILE", "write the report of latencies, for `tapline latency --compare`",
-		.choices = TL_CHOICES_FILE, RULE(TEXT, FIELD(files.json))},
+	{"report", 0, "FILE", "write the latency report, for `tapline latency --compare`", .choices = TL_CHOICES_FILE,
+		RULE(TEXT, FIELD(files.json))},
 	{"json", 0, NULL, "print the results as one JSON object", RULE(FLAG, FIELD(json))},
 	TL_OPTION_HELP,
 };
@@ -256,11 +249,11 @@ const struct tl_command tl_client_command = {
 		"TRANSPORT: --kernel, or --port PORT --ip IP/BITS\n"
 		"\n"
 		"Sends numbered messages at a fixed rate, reads their echoes, and reports round-trip times and losses.\n"
-		"Times count from when a message was due (no coordinated omission). The first echoes find cold caches: they\n"
-		"are reported apart, as first_rtt_ns and cold[], and are not in rtt_ns. wire_rtt_ns is from the stamp of a\n"
-		"packet's departure to that of its echo's arrival. How late sends were is in sender_late_ns.\n"
-		"Exits with 0 when every message was echoed intact, 1 when not or without a connection, 2 on wrong usage.\n"
-		"A result that cannot be trusted is marked invalid, with the reason.",
+		"Times count from the due time of a message (no coordinated omission). The first echoes have cold caches: they\n"
+		"are in first_rtt_ns and cold[], not in rtt_ns. wire_rtt_ns is the time from the departure stamp of a packet\n"
+		"to the arrival stamp of its echo. sender_late_ns is the lateness of sends.\n"
+		"Exit status: 0 every message was echoed intact, 1 it was not, or no connection, 2 wrong usage.\n"
+		"An unreliable result is marked invalid, with the reason.",
 	.words = "",
 	TL_OPTIONS(options),
 	.until_word = true,
