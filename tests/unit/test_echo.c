@@ -1024,7 +1024,7 @@ static void tear_down_marking(void)
 static void expect_told(bool left)
 {
 	CU_ASSERT_EQUAL(bed.marked, 1);
-	CU_ASSERT_TRUE(tl_tx_stamp_told(&stamp));
+	CU_ASSERT_TRUE(tl_tx_stamp_is_published(&stamp));
 	CU_ASSERT_EQUAL(stamp.facts.left, left);
 	CU_ASSERT(stamp.facts.poll_tsc != 0 && stamp.facts.poll_tsc <= stamp.facts.begin_tsc);
 }

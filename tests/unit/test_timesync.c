@@ -496,7 +496,7 @@ static uint64_t answer(struct tl_timesync *sync, struct tl_tx_stamp_facts facts,
 	rte_pktmbuf_free(m);
 	tl_timesync_work(sync); // which waits
 	nic.sent = stamp_ns;
-	tl_tx_stamp_tell(tl_timesync_tx_stamp(sync), &facts);
+	tl_tx_stamp_publish(tl_timesync_tx_stamp(sync), &facts);
 	tl_timesync_work(sync);
 	return facts.poll_tsc;
 }
@@ -647,7 +647,7 @@ static void a_reply_that_nobody_sends_does_not_hold_up_the_probes(void)
 	work_until_judged(sync);
 	CU_ASSERT_EQUAL(stats_of(sync).probes_stamped, 3);
 	CU_ASSERT_EQUAL(stats_of(sync).replies_marked, 0);
-	while (!tl_tx_stamp_wanted(tl_timesync_tx_stamp(sync))) {
+	while (!tl_tx_stamp_is_offered(tl_timesync_tx_stamp(sync))) {
 		tl_timesync_work(sync);
 		service.tick(service.ctx, 0); // a probe may be due first
 	}
@@ -673,10 +673,10 @@ static void *send_all_the_time(void *arg)
 	struct rte_mbuf frame = {.ol_flags = 0};
 
 	while (!atomic_load(sender->ended)) {
-		if (!tl_tx_stamp_wanted(tx_stamp) || !tl_tx_stamp_take(tx_stamp, &frame))
+		if (!tl_tx_stamp_is_offered(tx_stamp) || !tl_tx_stamp_take(tx_stamp, &frame))
 			continue;
 		sender->told++;
-		tl_tx_stamp_tell(tx_stamp, &(struct tl_tx_stamp_facts){.poll_tsc = 1}); // it did not leave
+		tl_tx_stamp_publish(tx_stamp, &(struct tl_tx_stamp_facts){.poll_tsc = 1}); // it did not leave
 	}
 	return NULL;
 }

@@ -35,7 +35,7 @@ static void mark(struct tl_echo_host *host, const uint8_t *payload, uint16_t bef
 
 static bool is_wanted(const struct tl_echo *echo)
 {
-	return TL_UNLIKELY(tl_tx_stamp_wanted(echo->host->tx_stamp));
+	return TL_UNLIKELY(tl_tx_stamp_is_offered(echo->host->tx_stamp));
 }
 
 static __attribute__((noinline)) void mark_mcast(struct tl_echo *echo, const struct tl_udp_datagram *d)
@@ -124,5 +124,5 @@ void tl_echo_publish_marked(struct tl_echo_host *host, const struct tl_burst *bu
 		facts.rx_ns = tl_clock_track_ns(q->track, facts.rx_ticks);
 	}
 	host->marked.open = false;
-	tl_tx_stamp_tell(host->tx_stamp, &facts);
+	tl_tx_stamp_publish(host->tx_stamp, &facts);
 }

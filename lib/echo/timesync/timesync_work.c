@@ -83,7 +83,7 @@ static bool is_free(struct tl_timesync *sync, bool last_look)
 	atomic_store_explicit(&sync->probe_state, TL_TIMESYNC_IDLE, memory_order_release);
 	if (r == NULL)
 		return true;
-	if (tl_tx_stamp_told(&r->stamp)) {
+	if (tl_tx_stamp_is_published(&r->stamp)) {
 		if (!tl_timesync_read_reply(sync, last_look))
 			return false;
 		tl_tx_stamp_clear(&r->stamp);
