@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-// Tell whether the first argument is an extcap option and not a command.
+// Check whether the first argument is an extcap option and not a command.
 bool tl_extcap_is_meant(const char *first_argument);
 
 // Run the extcap call. Return the exit status.

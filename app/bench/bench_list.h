@@ -12,8 +12,8 @@
 // Parse "60,512" into sizes. Return 0, -EINVAL or -ERANGE.
 int tl_bench_sizes(const char *text, uint64_t min, uint64_t max, uint32_t sizes[TL_BENCH_SIZES_MAX], uint32_t *n);
 
-// Tell whether the list has the name; an absent list (NULL) has all.
+// Check whether the list has the name; an absent list (NULL) has all.
 bool tl_bench_lists(const char *names, const char *name);
 
-// Tell whether every entry of the list is one of n names.
+// Check whether every entry of the list is one of n names.
 bool tl_bench_known(const char *names, const char *const known[], unsigned n);

@@ -74,7 +74,7 @@ int tl_bench_stop(const struct tl_bench_rig *rig, struct tl_bench_process *proce
 int tl_bench_wait_for(const struct tl_bench_rig *rig, struct tl_bench_process *process, bool (*ready)(void *ctx),
 	void *ctx, struct tl_err *err);
 
-// Tell whether NAME.err contains the text.
+// Check whether NAME.err contains the text.
 bool tl_bench_said(const struct tl_bench_rig *rig, const char *name, const char *text);
 
 // Return the JSON in NAME.out; NULL with a message in *err if there is none.
@@ -83,5 +83,5 @@ json_t *tl_bench_output(const struct tl_bench_rig *rig, const char *name, struct
 // Return the CPU at a place of the set, modulo its size.
 unsigned tl_bench_cpu(const cpu_set_t *cpus, unsigned place);
 
-// Tell whether a program of this name is in $PATH.
+// Check whether a program of this name is in $PATH.
 bool tl_bench_has(const char *program);

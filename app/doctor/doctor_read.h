@@ -55,7 +55,7 @@ struct tl_fact_text tl_fact_chosen(const struct tl_fact_text *words);
 struct tl_fact_num tl_fact_is(int64_t value); // return a known number
 struct tl_fact_text tl_fact_says(const char *text);
 
-// Parse a number that fills the whole text; base as of strtoll.
+// Parse a number that fills the whole text; base as in strtoll().
 struct tl_fact_num tl_fact_parse(const char *text, int base);
 
 // Copy the trimmed rest of the line that begins with begin ("MemTotal:"); false if there is none.

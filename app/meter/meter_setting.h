@@ -12,7 +12,7 @@
 #include <tl_hist.h>
 #include <tl_meter.h>
 
-#define TL_METER_BINS 512 // bins of equal width over the time so far; a width doubles when they end
+#define TL_METER_BINS 512 // bins of equal width over the time so far; the width doubles when they are used up
 
 // Outcome of the frames that arrived in an interval.
 struct tl_meter_bin {

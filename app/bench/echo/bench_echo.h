@@ -67,7 +67,7 @@ struct tl_bench_echo_result {
 // Fill in all rungs. Return their number.
 unsigned tl_bench_echo_rungs(struct tl_bench_echo_rung out[TL_BENCH_ECHO_RUNGS_MAX]);
 
-// Tell whether every name of a list is a rung.
+// Check whether every name of a list is a rung.
 bool tl_bench_echo_known(const char *names);
 
 // "udp-tcp" or "tcp-tcp".

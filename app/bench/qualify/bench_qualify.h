@@ -2,7 +2,7 @@
 #pragma once
 
 // bench_qualify: can this host hold a configuration? Run it on a source in memory, first without recording, then with
-// one component after another as configured, and compare the rates: the component whose addition costs most is the
+// one component after another as configured, and compare the rates: the component with the largest cost is the
 // limit.
 //
 // Threads: main. Memory: fixed. The runs are child processes of this program; the recordings go to a private directory

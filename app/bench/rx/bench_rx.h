@@ -30,7 +30,7 @@ struct tl_bench_rx_cfg {
 	const atomic_bool *stop;
 };
 
-// Frames that were sent slowly, and what came.
+// Frames sent slowly, and those received.
 struct tl_bench_rx_check {
 	uint64_t sent_pkts, received_pkts, received_bytes;
 	int in_order; // 1, 0; UNKNOWN: the rung does not see marks
@@ -73,7 +73,7 @@ struct tl_bench_rx_result {
 unsigned tl_bench_rx_rungs(const struct tl_ladder_rung *out[], unsigned max);
 #define TL_BENCH_RX_RUNGS_MAX 32
 
-// Tell whether every name of a list is a rung.
+// Check whether every name of a list is a rung.
 bool tl_bench_rx_known(const char *names);
 
 // Run the benchmark. Return 0, also if it was interrupted; or -errno with a message in *err.

@@ -14,7 +14,7 @@ int guard_landlock_restrict(int rules);
 // seccomp.c: restrict all threads to the system calls of an appliance. Return 0 or -errno.
 int guard_seccomp_process(bool with_bpf);
 int guard_seccomp_thread(enum tl_guard_class class);
-// Tell whether guard_seccomp_process() has restricted this process.
+// Check whether guard_seccomp_process() has restricted this process.
 bool guard_seccomp_is_on(void);
 
 // threads.c: call fn, in a signal handler, in every other thread that does not block signals: threads that do are our

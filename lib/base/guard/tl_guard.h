@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// guard: removes rights that the process no longer needs: root, capabilities, files, system calls.
+// guard: drops privileges that the process no longer needs: root, capabilities, files, system calls.
 //
 // Threads: all calls on main, except tl_guard_thread(). Memory: none is kept.
 

@@ -29,6 +29,6 @@ json_t *tl_json_number(uint64_t value);
 // memory.
 char *tl_json_text(const json_t *value, size_t flags);
 
-// Write a page with the value in the place of its "@REPORT@", which stands inside of <script>; with jansson's flags.
+// Write a page with the value in place of "@REPORT@", inside of <script>; with jansson's flags.
 // Return 0, -ENOMEM or -EIO.
 int tl_json_page(const char *page, size_t page_bytes, const json_t *value, size_t flags, FILE *out);

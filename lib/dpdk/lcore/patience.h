@@ -2,7 +2,7 @@
 #pragma once
 
 // patience: how long an lcore with idle "adaptive" polls in vain before it may sleep: through the gaps between frames
-// as long as traffic lasts, and a moment where another thread wants its CPU.
+// as long as traffic lasts, and a moment if another thread needs its CPU.
 //
 // A sleep costs each frame that ends it a wake-up by the kernel, tens of microseconds.
 //

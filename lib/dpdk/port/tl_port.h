@@ -119,7 +119,7 @@ struct tl_port_cfg {
 	bool tx_checksums; // the device computes those of TCP and UDP, if it can: recorded ones differ from sent ones
 	const struct tl_clock *clock;
 	int socket_id;	     // NUMA node of rings, packets and recordings; SOCKET_ID_ANY: the device's own
-	bool rss_symmetric;  // both directions of a flow come to the same queue
+	bool rss_symmetric;  // both directions of a flow arrive on the same queue
 	uint32_t rss_queues; // bit i: RSS gives frames to queue i; 0: to all queues
 	const struct tl_config_rule *rules;	// flow rules; borrowed until the port is closed
 	const struct tl_rules_plan *rules_plan; // which of them the NIC can have; borrowed likewise; NULL: no rules
@@ -190,7 +190,7 @@ struct tl_rxq {
 struct tl_txq {
 	struct rte_mbuf *pkts[TL_TXQ_MAX];
 	uint16_t n;
-	uint16_t delayed; // the first so many are counted in delayed_tx_pkts
+	uint16_t delayed; // number of the first ones, counted in delayed_tx_pkts
 	uint16_t port_id, queue_id;
 	bool checksums;			    // the device computes those of TCP and UDP in frames that request it
 	void (*flush_fn)(struct tl_txq *q); // send pkts[0..n), leave less than TL_TXQ_MAX; tests supply their own
@@ -256,7 +256,7 @@ struct tl_port_stats {
 	TL_PORT_PARTS(TL_COUNTER_FIELD)
 	bool verified;
 	bool rule_drops_unknown; // the NIC drops frames for flow rules and does not count them
-	bool drops_unknown;	 // neither driver nor kernel counts frames that found no room: 0 says nothing
+	bool drops_unknown;	 // neither driver nor kernel counts frames dropped at full queues: 0 is no evidence
 	bool has_mac;		 // the driver counts frames seen by the MAC, and the port is promiscuous
 	uint64_t mac_seen_pkts;	 // that count; not verified: known only from the driver's source
 	bool drops_by_queue;	 // kernel or driver report drops per queue, and their sum is drop_nic_pkts
@@ -281,7 +281,7 @@ int tl_port_check(const struct tl_port_cfg *cfg, struct tl_err *err);
 int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_err *err);
 int tl_port_start(struct tl_port *port, struct tl_err *err);
 
-// Start the account, when lcores begin to poll: frames that a NIC lost before, as nobody polled, are not accounted.
+// Start the account, when lcores begin to poll: frames lost by the NIC before that are not accounted.
 void tl_port_begin_account(struct tl_port *port);
 
 // Stop the intake, so that queued frames can be drained and the accounts closed exactly. Frames that arrive after this

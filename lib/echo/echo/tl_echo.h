@@ -84,7 +84,7 @@ int tl_echo_hosts_start(struct tl_echo_host *const *hosts, uint32_t n, struct tl
 // After link up: the lcore announces the addresses and reports the groups again. Any thread.
 void tl_echo_host_announce_again(struct tl_echo_host *host);
 
-// Call it for a host that is not run: the port's other hosts then do not wait for its frames.
+// Abandon a host that is not run: the port's other hosts then do not wait for its frames.
 void tl_echo_host_abandon(struct tl_echo_host *host);
 
 // Set *at_ns to the current time, mono_ns, whenever a residence time exceeds above_ns. Before the lcore runs. Return

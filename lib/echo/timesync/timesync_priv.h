@@ -13,7 +13,7 @@
 #define TL_TIMESYNC_FRAME_BYTES 60
 #define TL_TIMESYNC_SEQUENCE 44 // offset in the frame: IEEE 1588-2008, section 13.3
 
-// State of the single probe, and of the single received frame whose stamp is wanted. Only in WANTED the lcore owns it:
+// State of the single probe, and of the single received frame to be stamped. Only in WANTED the lcore owns it:
 // it sends a probe, or takes the next frame stamped by the NIC, and hands it back.
 enum tl_timesync_state { TL_TIMESYNC_IDLE, TL_TIMESYNC_WANTED, TL_TIMESYNC_DONE };
 
@@ -62,7 +62,7 @@ extern const struct tl_timesync_ops tl_timesync_eth_ops; // ctx: the port
 
 // ---- timesync_work.c
 
-// Tell whether the frame whose send call began at begin_tsc has its stamp. The last attempt does not wait.
+// True if the frame sent by the call that began at begin_tsc has its stamp. The last attempt does not wait.
 enum tl_timesync_look { TL_TIMESYNC_WAITS, TL_TIMESYNC_LOST, TL_TIMESYNC_STAMPED };
 enum tl_timesync_look tl_timesync_look(
 	struct tl_timesync *sync, uint64_t begin_tsc, bool last_look, uint64_t *stamp_ns);

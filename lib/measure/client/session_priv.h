@@ -94,7 +94,7 @@ static inline uint64_t tl_client_burst(const struct tl_client_cfg *cfg)
 	return tl_max_u64(cfg->burst, 1);
 }
 
-// Tell whether seq is the last message of a burst. False without bursts.
+// Check whether seq is the last message of a burst. False without bursts.
 static inline bool tl_client_ends_burst(const struct tl_client_cfg *cfg, uint64_t seq)
 {
 	return tl_client_burst(cfg) > 1 && (seq + 1) % cfg->burst == 0;

@@ -192,7 +192,7 @@ struct tl_client_result {
 	struct tl_client_net net;
 	uint32_t n_invalid;
 	char invalid[TL_CLIENT_REASONS][TL_LATENCY_TEXT]; // reasons for an invalid result; none: it is valid
-	bool interrupted;				  // *stop was seen
+	bool interrupted;				  // *stop was set
 	bool balanced;					  // both identities hold
 };
 
@@ -245,9 +245,9 @@ json_t *tl_client_sweep_json(const struct tl_client_sweep *sweep, const struct t
 void tl_client_sweep_print(
 	const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count, FILE *out);
 
-// The JSON of an earlier run against a null echo: the same path, without what is to be measured.
+// The JSON of an earlier run against a null echo: the same path without the device under test.
 //
-// load() reads it; the caller owns *out. Returns 0, or -errno and the sentence.
+// load() reads it; the caller owns *out. Returns 0, or -errno with a message.
 int tl_client_null_load(const char *path, json_t **out, struct tl_err *err);
 // Check that it has a run of the same mode, payload, rate and stamps for each run of the sweep; cfg's stamps are
 // resolved. Returns 0, or -EINVAL with a message.

@@ -57,7 +57,7 @@ void tl_client_account_sent(struct tl_client_account *account, uint64_t seq);
 // Count an echo that carries seq; intact: the result of tl_client_payload_check().
 enum tl_client_verdict tl_client_account_echo(struct tl_client_account *account, uint64_t seq, bool intact);
 
-// Tell whether a message below planned was sent and has no echo so far.
+// Check whether a message below planned was sent and has no echo so far.
 bool tl_client_account_is_lost(const struct tl_client_account *account, uint64_t seq);
 uint64_t tl_client_account_lost(const struct tl_client_account *account);
 

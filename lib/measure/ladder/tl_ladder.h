@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// ladder: the ways in which a program can receive frames on Linux, each a rung: one file per interface of the kernel or
-// of DPDK, behind four functions. `tapline bench rx` runs them one after another on the same traffic;
-// docs/benchmarks.md walks through them.
+// ladder: methods of receiving frames on Linux. Each is a rung: one file per interface of the kernel or of DPDK, with
+// four functions. `tapline bench rx` runs them one after another on the same traffic; docs/benchmarks.md describes
+// them.
 //
-// A rung has one lane per receiving thread. A lane is opened, receives until stopped, tells what the kernel dropped,
-// and is closed. It gives each frame to the sink of its lane.
+// A rung has one lane per receiving thread. A lane is opened, receives until stopped, reports the kernel's drops, and
+// is closed. It passes each frame to its sink.
 //
 // Threads: open(), dropped() and close() on main; receive() on the lane's thread; dropped() also while that runs.
 // Memory:  open() allocates the lane, close() frees it.
@@ -21,7 +21,7 @@
 #include <tl_hist.h>
 
 #define TL_LADDER_LANES_MAX 8
-#define TL_LADDER_WAIT_MS 20 // longest sleep of a lane: it sees *stop so late
+#define TL_LADDER_WAIT_MS 20 // longest sleep of a lane, and delay of *stop
 
 // ---- frames of the sender
 
@@ -34,7 +34,7 @@
 #define TL_LADDER_RX_IP 0x0a630001u
 #define TL_LADDER_TX_IP 0x0a630002u
 
-// Begins the payload of each frame.
+// Beginning of the payload of each frame.
 struct tl_ladder_mark {
 	uint32_t magic;
 	uint32_t seq;	   // from 0
@@ -57,10 +57,10 @@ static inline void tl_ladder_number(uint8_t *frame, uint32_t seq, uint64_t stamp
 
 // Received frames of a lane. Written by its thread only; main reads it with tl_count_read().
 struct tl_ladder_sink {
-	bool any;	      // traffic of others: marks are not looked for
+	bool any;	      // foreign traffic: frames without marks
 	uint64_t pkts, bytes; // frames without FCS
 	uint64_t foreign_pkts;
-	uint64_t disorder_pkts; // came after a frame that was sent later
+	uint64_t disorder_pkts; // received after a frame that was sent later
 	uint64_t seq_sum;	// of all sequence numbers: a duplicate does not hide a loss
 	uint64_t busy_ns;	// of lanes that poll: time of the polls that returned frames
 	uint32_t next_seq;
@@ -75,7 +75,7 @@ static inline uint64_t tl_ladder_now_ns(void)
 	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-// HOT. Take the payload of a datagram that came in a frame of frame_bytes.
+// HOT. Count the payload of a datagram, received in a frame of frame_bytes.
 static inline void tl_ladder_take_payload(
 	struct tl_ladder_sink *sink, const uint8_t *payload, uint32_t payload_bytes, uint32_t frame_bytes)
 {
@@ -91,7 +91,7 @@ static inline void tl_ladder_take_payload(
 	tl_count(&sink->bytes, frame_bytes);
 	if (sink->any)
 		return;
-	if (mark.seq < sink->next_seq && mark.seq != 0) // 0: a source of its own begins again
+	if (mark.seq < sink->next_seq && mark.seq != 0) // 0: an own source restarts
 		tl_count(&sink->disorder_pkts, 1);
 	sink->next_seq = mark.seq + 1;
 	tl_count(&sink->seq_sum, mark.seq);
@@ -99,7 +99,7 @@ static inline void tl_ladder_take_payload(
 		tl_hist_record(sink->latency, tl_ladder_now_ns() - mark.stamp_ns);
 }
 
-// HOT. Take a frame.
+// HOT. Count a frame.
 static inline void tl_ladder_take(struct tl_ladder_sink *sink, const void *frame, uint32_t bytes)
 {
 	uint32_t headers = bytes < TL_LADDER_HEADERS ? bytes : TL_LADDER_HEADERS;
@@ -127,7 +127,7 @@ struct tl_ladder_ops {
 		const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **lane, struct tl_err *err);
 	// Receive until *stop. Return 0 or -errno.
 	int (*receive)(void *lane, struct tl_ladder_sink *sink, const atomic_bool *stop);
-	// Return the frames dropped since open(), by the counter that the rung names.
+	// Return the frames dropped since open(), by the counter named in drops.
 	uint64_t (*dropped)(void *lane);
 	void (*close)(void *lane);
 };
@@ -143,7 +143,7 @@ struct tl_ladder_rung {
 	bool polls;	 // never sleeps: its cost is busy_ns
 	bool takes;	 // takes the frames from the kernel's stack
 	bool addressed;	 // receives datagrams to TL_LADDER_RX_IP only
-	bool own_source; // makes its frames itself
+	bool own_source; // generates its own frames
 };
 
 #define TL_LADDER_ALONE (-1)

@@ -289,7 +289,7 @@ const char *tl_latency_few_from(uint64_t samples);
 // Set the report's max_loss, and mark the result invalid if a greater share of the triggers has no reply.
 void tl_latency_check_loss(struct tl_latency *report, double max_loss);
 
-// Tell whether the unanswered triggers exceed this share.
+// Check whether the unanswered triggers exceed this share.
 bool tl_latency_is_loss(uint64_t unanswered, uint64_t triggers, double max_loss);
 
 // Parse a share from 0 to 1: "0.001", "0.1%". Returns 0 or -EINVAL.

@@ -97,7 +97,7 @@ int tl_latency_compare(const struct tl_latency_side *a, const struct tl_latency_
 
 const char *tl_latency_verdict_name(enum tl_latency_verdict verdict); // "same", "too few samples"
 
-// Tell whether a row has an interval.
+// Check whether a row has an interval.
 bool tl_latency_has_interval(const struct tl_latency_row *row);
 
 // Return why there is no verdict, with a remedy; NULL: there is one.

@@ -81,7 +81,7 @@ struct match_index {
 	uint32_t beginning[MATCH_BEGINNINGS];
 };
 
-// Segment that a byte came with: all up to end.
+// Segment of the bytes up to end.
 struct match_mark {
 	uint64_t end;
 	uint64_t ts_ns, frame;
@@ -227,7 +227,7 @@ struct match_answer {
 struct match_answer match_choose(struct tl_match *match, struct match_group *group, uint64_t reply_ns);
 // Return the oldest trigger of the group that waits; if none does, the oldest.
 const struct match_trigger *match_oldest(struct tl_match *match, struct match_group *group);
-// Tell whether trigger and reply are at most a window apart.
+// Check whether trigger and reply are at most a window apart.
 bool match_is_in_sight(const struct tl_match *match, const struct match_trigger *trigger, uint64_t reply_ns);
 // Count a reply to a trigger that has one.
 void match_repeat(struct tl_match *match, const struct match_answer *answer);

@@ -12,9 +12,8 @@
 // Among triggers of the same bytes a reply answers the oldest waiting one, and is ambiguous if several wait; after a
 // lost reply the sequence is resynchronized by replies that come in step (docs/latency.md). If 64 or more wait at a
 // time, the youngest is searched among the 64 in front of the first that is stamped later than the reply.
-//
-// The caller passes the triggers ahead of the replies: before a reply of time T every trigger up to T + window, and
-// none later, as long as there are replies. So clocks that disagree by less than the window show as negative latencies.
+// The caller passes the triggers ahead of the replies: before a reply of time T all triggers up to T + window, and
+// none later, as long as there are replies. Clocks that differ by less than the window thus give negative latencies.
 // Memory use is bounded by some windows of traffic.
 //
 // Threads: one per object. Memory: create/destroy; frames that are kept are copied.
@@ -70,8 +69,7 @@ struct tl_match_stats {
 	uint64_t ambiguous;	    // among matched and duplicates: replies that fit several triggers
 	uint64_t different;	    // TL_MATCH_POSITION: among matched, pairs whose bytes are all known, and differ
 	uint64_t unmatched_triggers;
-	uint64_t
-		unmatched_replies; // stretches of bytes, each of one datagram or segment, in which no trigger was found
+	uint64_t unmatched_replies; // pieces of one datagram or segment without a matching trigger
 	uint64_t unmatched_reply_bytes;
 	uint64_t duplicates; // replies to a trigger that had one, and segments of replies without new bytes
 

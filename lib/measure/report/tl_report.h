@@ -37,7 +37,7 @@ struct tl_report_port_queue {
 	uint64_t poll_gap_above_ns;	   // 0: unknown
 	uint64_t turn_ns[TL_REPORT_SIZES]; // time of its lcore in turns with 0, 1, 2..3, 4..7, ... 64 and more frames
 	uint64_t descriptors;		   // of its ring; 0: their fill is unknown
-	uint64_t rss_entries;		   // of the table of RSS that name the queue; the port has its size
+	uint64_t rss_entries;		   // entries of the RSS table for this queue; the port has its size
 	uint64_t ring_used, ring_used_max; // with frames that wait: in the last sample, and at most
 };
 
@@ -97,7 +97,7 @@ struct tl_report_stamps {
 // Link of a port.
 struct tl_report_link {
 	bool known, up;
-	uint64_t downs; // losses of the link that were noticed
+	uint64_t downs; // detected changes to link down
 };
 
 // Flow rule of a port. The texts are static or borrowed.
@@ -127,10 +127,10 @@ struct tl_report_port {
 	TL_RXQ_COUNTERS(TL_COUNTER_FIELD)
 	uint64_t mbufs_in_use;	 // of the port's pool: equal to its start value at the end, otherwise there is a leak
 	bool verified;		 // hw_seen has a source independent of rx_pkts
-	bool drops_unknown;	 // nobody counts frames that found no room in a queue: drop_nic_pkts 0 says nothing
-	uint64_t rss_size;	 // entries of the table of RSS; 0: unknown, or one queue
-	bool rss_symmetric;	 // both directions of a flow come to the same queue
-	bool rule_drops_unknown; // the NIC does not count what it drops for flow rules: drop_rule_pkts 0 says nothing
+	bool drops_unknown;	 // frames dropped at full queues are not counted: drop_nic_pkts 0 is no evidence
+	uint64_t rss_size;	 // entries of the RSS table; 0: unknown, or one queue
+	bool rss_symmetric;	 // both directions of a flow arrive on the same queue
+	bool rule_drops_unknown; // the NIC does not count drops by flow rules: drop_rule_pkts 0 is no evidence
 	uint32_t n_rules;
 	const struct tl_report_rule *rules; // borrowed
 	bool has_mac;
@@ -166,7 +166,7 @@ struct tl_report_capture_stamps {
 // Clock step during a recording.
 struct tl_report_step {
 	const char *clock; // static: "REALTIME", or "NIC"
-	uint64_t time_ns;  // when it was noticed, since 1970
+	uint64_t time_ns;  // time of detection, since 1970
 	int64_t offset_ns; // size of the step
 };
 
@@ -247,7 +247,7 @@ bool tl_report_ledger_ok(const struct tl_snapshot *snap);
 // True if no loss was counted: every drop counter of ports and captures is 0.
 bool tl_report_lossless(const struct tl_snapshot *snap);
 
-// False if nobody counts the drops of a port, so that tl_report_lossless() cannot know.
+// False if the drops of a port are not counted, so that tl_report_lossless() is unreliable.
 bool tl_report_drops_known(const struct tl_snapshot *snap);
 
 // Return {"min":…,"p50":…,"p90":…,"p99":…,"p999":…,"max":…,"mean":…,"count":…}, all others null when count is 0.

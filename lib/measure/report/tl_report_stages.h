@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// report of an echo with stage stamps: the duration of each stage, and the context of the messages that took too long.
+// report of an echo with stage stamps: the duration of each stage, and the context of outliers.
 //
 // Threads: any. Memory: the caller's.
 
@@ -15,7 +15,7 @@
 #include <tl_noise.h>
 #include <tl_tail.h>
 
-// Message that took too long, and the kernel's counts from the check before it was noticed until then.
+// Outlier, and the kernel's counts between the checks before and after it.
 struct tl_report_outlier {
 	struct tl_tail_outlier seen;
 	uint64_t noise_ns; // length of that period; 0: unknown

@@ -72,7 +72,7 @@ static inline struct tl_arp_entry *tl_arp_find(struct tl_arp_table *table, uint3
 
 // ---- for ARP and neighbour discovery
 
-// Return the entry of a host that was heard, inserted if that evicts no resolved one; NULL: no room.
+// Return the entry of a host that has sent a frame, inserted if that evicts no resolved one; NULL: no space.
 struct tl_arp_entry *tl_arp_learn(struct tl_net *net, uint32_t ip_be);
 // Set mac, fresh for fresh_ns, and send the held frame.
 void tl_arp_confirm(struct tl_net *net, struct tl_arp_entry *e, const uint8_t *mac, uint64_t fresh_ns);

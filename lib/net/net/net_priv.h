@@ -268,7 +268,7 @@ bool tl_net_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struc
 // frame with a stripped tag. The payload's sum of a long frame is noted.
 #define TL_NET_SUM_BYTES 64 // up to here the sum is computed in place
 bool tl_net_long_sum_ok(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
-// HOT. True if the frame is short, the device said nothing of it, and its sum is right. False: ask the other.
+// HOT. True if the frame is short, without a verdict of the device, and its sum is right. False: call the other one.
 static inline bool tl_net_short_sum_ok(
 	const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t proto, uint32_t l4_len)
 {

@@ -60,7 +60,8 @@ struct tl_tcp_stamp_option {
 	uint32_t stamp_be, echo_be; // TSval, TSecr
 } __attribute__((packed));
 
-// Clock offset, the same for the same addresses and ports: a peer in TIME-WAIT can tell old from new (section 7.1).
+// Clock offset, the same for the same addresses and ports: a peer in TIME-WAIT distinguishes old from new
+// (section 7.1).
 uint32_t tl_tcp_stamp_offset(const struct tl_net *net, struct tl_tcp_key key);
 
 // HOT. Our clock (TSval).

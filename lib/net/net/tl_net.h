@@ -84,7 +84,7 @@ void tl_net_announce_again(struct tl_net *net, uint64_t mono_ns);
 // HOT. Handle every frame of a parsed burst; the mbufs stay the caller's. Replies are pushed to tx, not flushed.
 void tl_net_input(struct tl_net *net, struct tl_burst *burst);
 
-// HOT. Call it after the flush of what tl_net_input() pushed: deferred bookkeeping.
+// HOT. Do the deferred bookkeeping. Call it after the flush of the frames pushed by tl_net_input().
 void tl_net_sent(struct tl_net *net);
 
 // Run the timers of ARP, IGMP and TCP. Call at least every millisecond; frames are pushed to tx, not flushed.
@@ -94,14 +94,14 @@ void tl_net_tick(struct tl_net *net, uint64_t mono_ns);
 // gateway.
 int tl_net_resolve(struct tl_net *net, uint32_t dst_ip_be);
 
-// Name and value of each counter; returns their number (at most max). Each frame given to tl_net_input() ends in
-// exactly one counter whose name begins with "rx_" (handled) or "drop_" (not); they sum up to in_pkts.
+// Write name and value of each counter; return their number (at most max). Each frame given to tl_net_input() ends in
+// exactly one counter named "rx_…" (handled) or "drop_…" (not); they sum up to in_pkts.
 unsigned tl_net_counters(const struct tl_net *net, struct tl_counter *out, unsigned max);
 
 // Return the number of an IPv6 address, host or group, valid for the life of net; 0: no IPv6, or too many (1024).
 uint32_t tl_net_ip6(struct tl_net *net, const struct tl_ip6 *ip);
 
-// Translate a number from net to its IPv6 address. False: not the number of one.
+// Translate a number from net to its IPv6 address. False: not such a number.
 bool tl_net_ip6_of(const struct tl_net *net, uint32_t ip_be, struct tl_ip6 *out);
 
 // ---- UDP

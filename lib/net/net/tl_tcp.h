@@ -2,7 +2,7 @@
 #pragma once
 
 // tcp: TCP for one to a million connections at low latency (RFC 9293 and those listed in docs/tcp.md). Nagle is off.
-// In-order data goes to the application at once, so the only receive buffer is a short queue of out-of-order segments.
+// In-order data is delivered at once, so the only receive buffer is a short queue of out-of-order segments.
 //
 // Threads: the lcore that owns the net; callbacks run there from within tl_net_input() or tl_net_tick().
 // Memory:  connections and the send buffers that they borrow are preallocated in tl_net_create(); a struct tl_tcp * is
@@ -68,12 +68,12 @@ int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, cons
 // Refuse new connections; open ones continue.
 void tl_tcp_unlisten(struct tl_tcp_listener *listener);
 
-// HOT. Send len bytes: all or nothing. What the windows allow is in tx at return, the rest follows as ACKs arrive.
+// HOT. Send len bytes: all or nothing. The part within the windows is in tx at return, the rest follows as ACKs arrive.
 // Returns 0, -ENOBUFS (less room than len, or all buffers are lent), -ENOTCONN (not established, or closed by us).
 int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len);
 
-// HOT. The same for data that stays in place until tl_net_sent(), and need not be copied before. Returns 0 if it left,
-// or TL_TCP_HELD_BACK if the windows hold back a part.
+// HOT. Send data that stays in place until tl_net_sent(), and is not copied before. Returns as tl_tcp_send(); 0 if all
+// of it is in tx, TL_TCP_HELD_BACK if a part is beyond the windows.
 enum { TL_TCP_SENT, TL_TCP_HELD_BACK };
 int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len);
 
@@ -85,7 +85,7 @@ bool tl_tcp_warm(struct tl_tcp *c, const void *data, uint32_t len);
 // HOT. Bytes that tl_tcp_send() accepts now.
 uint32_t tl_tcp_room(const struct tl_tcp *c);
 
-// HOT. Bytes accepted by tl_tcp_send() that the windows hold back.
+// HOT. Bytes accepted by tl_tcp_send() and not sent yet.
 uint32_t tl_tcp_unsent_bytes(const struct tl_tcp *c);
 
 // Bytes, SYN and FIN acknowledged by the peer, modulo 2^32.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// steer: owner lookup for received frames, and hand-off between the lcores of a port. An echo is owned by one lcore
-// with its group, its listening port and its connections, while the NIC spreads frames over the queues by its own rule.
-// So each lcore looks up the owner of a frame and hands frames of others over by reference: through a ring per pair of
-// lcores, with one producer and one consumer.
+// steer: owner lookup for received frames, and hand-off between the lcores of a port. One lcore owns an echo with its
+// group, listening port and connections, while the NIC distributes frames by RSS. Each lcore therefore looks up the
+// owner of a frame, and hands over frames of others by reference: through a ring per pair of lcores, with one producer
+// and one consumer.
 //
 //   TCP and UDP to our address    owner of the destination port
 //   UDP and fragments to a group  owner of the group
-//   an ICMP error                 owner of the packet that it quotes
+//   an ICMP error                 owner of the quoted packet
 //   ARP, IGMP, fragments to us,   every lcore: each gets a copy
 //   neighbour discovery, MLD
 //   all others                    the receiving lcore
@@ -62,7 +62,7 @@ bool tl_steer_may_connect(void *side, uint32_t peer_be, uint16_t peer_port_be, u
 // caller's.
 struct tl_burst *tl_steer_split(struct tl_steer_side *side, struct tl_burst *burst);
 
-// HOT. Take a parsed burst that others handed over; tsc is the earliest time of reception. The caller owns the mbufs.
+// HOT. Take a parsed burst handed over by others; tsc is the earliest time of reception. The caller owns the mbufs.
 // Returns NULL if there is none.
 struct tl_burst *tl_steer_take(struct tl_steer_side *side, uint64_t mono_ns);
 

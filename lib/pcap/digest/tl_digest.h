@@ -47,7 +47,7 @@ struct tl_digest tl_digest_unit(
 // Return the digest's check for a HEAD.
 uint64_t tl_digest_check(const struct tl_digest *digest);
 
-// Tell whether the check of a slab, or of blocks after a HEAD, is right, of any kind. A missing check is right; so is
+// Check whether the check of a slab, or of blocks after a HEAD, is right, of any kind. A missing check is right; so is
 // that of a HEAD alone, whose unit precedes it.
 bool tl_digest_is_right(const struct tl_pcapng_head *head, const void *unit, uint64_t offset);
 

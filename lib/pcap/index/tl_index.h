@@ -132,7 +132,7 @@ struct tl_index_reader {
 // Open a sidecar. Return 0, or -EINVAL: not a sidecar, another version, or a damaged header.
 int tl_index_open(struct tl_index_reader *reader, const void *data, size_t size);
 
-// Tell whether the rows are those that the header was written for: none is missing, added or changed.
+// Check whether the rows are those that the header was written for: none is missing, added or changed.
 bool tl_index_is_complete(const struct tl_index_reader *reader);
 
 // Read the next row. Return 1 with *out filled (its bloom borrowed from data), 0 after the last row, -EINVAL if the

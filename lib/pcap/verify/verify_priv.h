@@ -44,5 +44,5 @@ int verify_unit(struct check *check, uint64_t offset, struct unit *unit);
 // Same for the opening blocks of the file, at offset 0.
 int verify_opening(struct check *check, struct unit *out);
 
-// Tell whether the unit in the buffer has a CHAIN block.
+// Check whether the unit in the buffer has a CHAIN block.
 bool verify_find_chain(const struct check *check, const struct unit *unit, struct tl_digest_chain *out);

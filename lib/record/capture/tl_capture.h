@@ -61,7 +61,7 @@ struct tl_capture_cfg {
 	uint64_t count;	       // stop after this many frames; 0 = no limit
 	uint32_t cutoff_bytes; // bytes to record of each flow (tl_flow.h); 0 = no limit
 	uint32_t cutoff_flows; // flow table entries per RX queue
-	bool inner;	       // flows and index are those of innermost packets (tl_encap.h); the filter is as it says
+	bool inner;	       // flows and index refer to innermost packets (tl_encap.h); the filter is used as given
 	bool reader_may_leave; // see tl_writer_cfg
 	struct tl_port *port;  // borrowed for life
 	const struct tl_clock *clock;

@@ -29,7 +29,7 @@ struct tl_extract_stats {
 	uint64_t files_incomplete; // truncated: being written, cut off, or damaged there
 	uint64_t slabs_total;	   // slabs of our recordings
 	uint64_t slabs_read;
-	uint64_t slabs_damaged; // slabs left out: damaged, with others after them
+	uint64_t slabs_damaged; // skipped slabs: damaged, with others after them
 	uint64_t bytes_total;	// size of all files
 	uint64_t bytes_read;	// with sidecars
 	uint64_t records_read;
@@ -48,9 +48,9 @@ struct tl_extract_cfg {
 	uint32_t n_hosts;
 	uint16_t ports[TL_EXTRACT_PORTS_MAX]; // source or destination; none: any
 	uint32_t n_ports;
-	bool inner;	    // hosts and ports are those of the innermost packet (tl_encap.h); the filter is as it says
+	bool inner;	    // hosts and ports of the innermost packet (tl_encap.h); the filter is used as given
 	const char *filter; // tcpdump syntax, or NULL
-	bool decap;	    // write what is innermost: an Ethernet frame without VLAN tags, or a raw IP packet
+	bool decap;	    // write the innermost packet: an Ethernet frame without VLAN tags, or a raw IP packet
 
 	uint64_t rate_bytes; // read limit, bytes per second; 0: none
 	bool no_index;	     // ignore sidecars

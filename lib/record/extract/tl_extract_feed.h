@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// extract_feed: reads a recording, or any other capture file, from start to end, whatever its size. A compressed
+// extract_feed: reads a recording, or any other capture file, of any size, from start to end. A compressed
 // recording (tl_zslab.h) is read as its uncompressed content.
 //
 // Threads: one per feed. Memory: open/close; the largest length requested, for a compressed recording also its largest

@@ -30,8 +30,8 @@ struct tl_recode_cfg {
 	uint32_t n_rings;
 	uint32_t slab_bytes; // slab size of the rings
 	// Not 0: order the records of all rings by timestamp. A record waits until each ring has a later one, at most
-	// window_ns after its slab was opened, and not while half of its ring's slabs are used. Records that come too
-	// late are written out of order, and counted.
+	// window_ns after its slab was opened, and not while half of its ring's slabs are used. Later
+	// records are written out of order, and counted.
 	uint64_t window_ns;
 	uint64_t (*now_ns)(void *ctx); // the clock of the slabs' opened_ns
 	void *ctx;
@@ -53,7 +53,7 @@ struct tl_slab_ring *tl_recode_ring(const struct tl_recode *recode);
 
 int tl_recode_start(struct tl_recode *recode, struct tl_err *err);
 
-// Call end() after the lcores have sealed their last slab: the rest is processed as the writer makes room. ended()
+// Call end() after the lcores have sealed their last slab: the rest is processed as the writer returns slabs. ended()
 // returns true when all of it is in the last ring; stop() waits for that.
 void tl_recode_end(struct tl_recode *recode);
 bool tl_recode_ended(const struct tl_recode *recode);

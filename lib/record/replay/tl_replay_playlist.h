@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// replay_playlist: the files that the words of a call name, with the time of their first frame.
+// replay_playlist: the files named by the arguments of a call, with the time of their first frame.
 //
 //   FILE        itself
 //   DIRECTORY   the capture files in it, such as those of a ring
 //   PATTERN     of glob(7), if no file has that name: the files that match
-//   @LIST       the files that a text file names, one per line; relative paths are those of this process
-//
-// The files of one word are in the order of their first times; words keep theirs.
+//   @LIST       the files named in a text file, one per line; relative paths are those of this process
+// The files of one argument are in the order of their first times; arguments keep their order.
 //
 // Threads: one. Memory: add/free. One file is open at a time.
 
@@ -21,15 +20,15 @@ struct tl_err;
 // Zero-initialize.
 struct tl_replay_playlist {
 	char **paths;
-	uint64_t *first_ns; // of the first frame, since 1970; 0: none that can be read
+	uint64_t *first_ns; // of the first frame, since 1970; 0: none readable
 	size_t n, capacity;
 };
 
-// True if the word is one of the above and there is such a file, directory or match; @LIST always.
+// True if the word names an existing file, directory or match; @LIST always.
 bool tl_replay_playlist_is_word(const char *word);
 
-// Add the files of a word. Return 0, or -errno with a message: a file that is not to be had or no capture; -ENOENT also
-// if there are none.
+// Add the files of a word. Return 0, or -errno with a message: a file is unavailable or not a capture; -ENOENT also
+// without any file.
 int tl_replay_playlist_add(struct tl_replay_playlist *list, const char *word, struct tl_err *err);
 
 // Order all files by their first times. Return 0 or -ENOMEM.

@@ -17,7 +17,7 @@ enum tl_replay_pace {
 	TL_REPLAY_RECORDED, // at the recorded times, faster or slower
 	TL_REPLAY_PPS,	    // constant rate in frames per second
 	TL_REPLAY_BPS,	    // constant rate in bits per second on the wire
-	TL_REPLAY_BURSTS,   // a number of frames at once, again and again
+	TL_REPLAY_BURSTS,   // bursts of a number of frames
 	TL_REPLAY_LINE,	    // as fast as the port accepts: every frame is due at once
 };
 

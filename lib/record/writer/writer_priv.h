@@ -333,7 +333,7 @@ void *tl_writer_main(void *writer);
 void tl_writer_fail(struct tl_writer *writer, const struct tl_writer_file *file, int code);
 
 // writer_cached.c, on the writer thread
-// Tell whether the file has slabs that the kernel may still fail to write.
+// Check whether the file has slabs that the kernel may still fail to write.
 static inline bool tl_writer_is_unsynced(const struct tl_writer_file *file)
 {
 	return !file->stream && !file->direct && file->end_bytes > tl_max_u64(file->synced_bytes, file->prologue_bytes);
@@ -444,7 +444,7 @@ int tl_writer_open_ahead(struct tl_writer *writer, struct tl_writer_file *file);
 int tl_writer_begin(struct tl_writer *writer, struct tl_writer_file *file);
 // Write the last blocks, sync the file, and give it its final name. After an error it keeps .part: return the first.
 int tl_writer_complete(struct tl_writer *writer, struct tl_writer_file *file);
-// Tell whether a failure with code was a lack of space for which the ring may release space; and has released some.
+// Check whether a failure with code was a lack of space for which the ring may release space; and has released some.
 bool tl_writer_may_recycle_for(const struct tl_writer *writer, int code);
 bool tl_writer_recycle_for(struct tl_writer *writer, int code);
 int tl_writer_sync_directory(const struct tl_writer_pattern *pattern);
@@ -464,7 +464,7 @@ int tl_writer_remove(int fd, const char *path, const struct stat *status);
 bool tl_writer_is_unshared(int fd, const struct stat *status);
 
 // writer_reuse.c
-// Tell whether files of the ring are reused, unless the one at hand is unsuitable.
+// Check whether files of the ring are reused, unless the one at hand is unsuitable.
 bool tl_writer_may_reuse(const struct tl_writer *writer);
 // writer_reuse.c, on the helper
 // Move the oldest file of the ring to file->at and open it, if one more file would exceed the limits. False: no file is
@@ -527,7 +527,7 @@ bool tl_writer_pattern_match(
 	const struct tl_writer_pattern *pattern, const char *name, uint32_t *out_number, bool *out_part);
 
 // writer_digest.c
-// Tell whether the file has the blocks used for alignment and recovery.
+// Check whether the file has the blocks used for alignment and recovery.
 bool tl_writer_has_heads(const struct tl_writer *writer, const struct tl_writer_file *file);
 // Write the file ID and the check into the HEAD of the data to be written.
 void tl_writer_sign(const struct tl_writer *writer, struct tl_writer_write *write);

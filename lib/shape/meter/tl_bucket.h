@@ -10,8 +10,8 @@
 
 #include <tl_base.h>
 
-#define TL_BUCKET_BYTE_COST UINT64_C(8000000000) // tokens of a byte where 1 bit/s adds 1 per ns
-#define TL_BUCKET_MAX (UINT64_C(1) << 62)	 // tokens: two of them and what a rate adds per ns stay below 2^64
+#define TL_BUCKET_BYTE_COST UINT64_C(8000000000) // tokens per byte if 1 bit/s adds 1 per ns
+#define TL_BUCKET_MAX (UINT64_C(1) << 62)	 // tokens; twice as many, and those of a rate per ns, stay below 2^64
 
 // Return an interval, in ns, that fills an empty bucket of max tokens; rate in tokens per ns, not 0.
 static inline uint64_t tl_bucket_full_ns(uint64_t max, uint64_t rate)
@@ -19,8 +19,8 @@ static inline uint64_t tl_bucket_full_ns(uint64_t max, uint64_t rate)
 	return max / rate + 1;
 }
 
-// HOT. Return the tokens after an interval, possibly above the bucket's size. An interval longer than the one that
-// fills everything counts as that one, so that 64 bits are enough.
+// HOT. Return the tokens after an interval, possibly above the bucket's size. An interval longer than one that fills
+// everything counts as that one, so that 64 bits are enough.
 static inline uint64_t tl_bucket_earn(uint64_t tokens, uint64_t rate, uint64_t elapsed_ns, uint64_t full_ns)
 {
 	return tokens + rate * tl_min_u64(elapsed_ns, full_ns);
@@ -32,7 +32,7 @@ static inline uint64_t tl_bucket_inverse(uint64_t rate)
 	return UINT64_MAX / rate;
 }
 
-// HOT. Return the first ns after which a rate has added so many tokens, exactly, without a division. tokens at most
+// HOT. Return the first ns after which a rate has added this many tokens, exact, without a division. tokens at most
 // TL_BUCKET_MAX.
 static inline uint64_t tl_bucket_wait(uint64_t tokens, uint64_t rate, uint64_t inverse)
 {

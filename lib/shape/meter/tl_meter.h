@@ -36,7 +36,7 @@ struct tl_meter_cfg {
 };
 
 struct tl_meter {
-	// Tokens are the largest fraction of a byte, or packet, of which each rate adds a whole number per ns.
+	// Token: the largest fraction of a byte, or packet, such that each rate adds a whole number per ns.
 	uint64_t committed; // Tc of both RFCs, tokens
 	uint64_t excess;    // Te of RFC 2697, Tp of RFC 2698, tokens
 	uint64_t time_ns;   // time of both
@@ -51,16 +51,16 @@ struct tl_meter {
 // Set up a meter with full buckets. Return 0, or -EINVAL with a message that names the value.
 int tl_meter_init(struct tl_meter *meter, const struct tl_meter_cfg *cfg, struct tl_err *err);
 
-// HOT. Colour a frame of this length, which with overhead is at most TL_METER_FRAME_MAX, that arrives at now_ns, any
-// origin, and take its tokens. Colour-aware mode: colour is that of the frame as it arrives; colour-blind mode:
-// TL_METER_GREEN for all, which gives the same (RFC 2697 and RFC 2698, section 3).
+// HOT. Colour a frame that arrives at now_ns, of any origin, and take its tokens. bytes: with overhead at most
+// TL_METER_FRAME_MAX. colour: that of the frame on arrival (colour-aware mode); TL_METER_GREEN for all frames gives the
+// colour-blind mode (RFC 2697 and RFC 2698, section 3).
 enum tl_meter_colour tl_meter_colour(
 	struct tl_meter *meter, uint64_t now_ns, uint32_t bytes, enum tl_meter_colour colour);
 
-// Tokens of the committed bucket in whole bytes, or packets, as of the last frame.
+// Return the tokens of the committed bucket after the last frame, in whole bytes or packets.
 uint64_t tl_meter_committed(const struct tl_meter *meter);
 
-// Tokens of what needs no 64-bit arithmetic: 1/8,000,000,000 of a byte.
+// Tokens for 128-bit arithmetic: 1/8,000,000,000 of a byte each.
 typedef unsigned __int128 tl_meter_tokens;
 
 // Shaper: a token bucket with a queue, as tc-tbf(8) without a peak rate. It delays frames and never reorders them.
@@ -73,14 +73,15 @@ struct tl_shaper {
 
 #define TL_SHAPER_NEVER UINT64_MAX
 
-// Set up a shaper with a full bucket; of cfg it uses cir (bit/s), cbs (bytes) and overhead_bytes. Return as above.
+// Set up a shaper with a full bucket from cir (bit/s), cbs (bytes) and overhead_bytes of cfg. Return as
+// tl_meter_init().
 int tl_shaper_init(struct tl_shaper *shaper, const struct tl_meter_cfg *cfg, struct tl_err *err);
 
 // Compute the departure of a frame that arrives at now_ns: the first nanosecond, from the previous frame's departure
 // on, with tokens for it. TL_SHAPER_NEVER: it is longer than the burst; it takes no tokens.
 uint64_t tl_shaper_depart(struct tl_shaper *shaper, uint64_t now_ns, uint32_t bytes);
 
-// Tokens left at the last departure, whole bytes.
+// Return the tokens left at the last departure, in whole bytes.
 uint64_t tl_shaper_tokens(const struct tl_shaper *shaper);
 
 // Envelope: the smallest burst with which every frame so far conforms to a rate.
@@ -93,8 +94,8 @@ struct tl_envelope {
 // Begin with a rate in bit/s, 1 to TL_METER_RATE_MAX.
 void tl_envelope_init(struct tl_envelope *envelope, uint64_t rate_bps, uint32_t overhead_bytes);
 
-// Add a frame. Return the level after it, in bytes, rounded up: what arrived beyond the rate.
+// Add a frame. Return the level after it, in bytes, rounded up: bytes received beyond the rate.
 uint64_t tl_envelope_add(struct tl_envelope *envelope, uint64_t now_ns, uint32_t bytes);
 
-// The largest level: a bucket of so many bytes colours all frames green, and a smaller one does not.
+// Return the largest level: the size of the smallest bucket that colours all frames green.
 uint64_t tl_envelope_burst(const struct tl_envelope *envelope);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// tree: a tree of classes that share a rate, as tc-htb(8). A class has a guarantee (rate) and a limit (ceil); what its
-// siblings leave it borrows, up to its ceil. Frames wait in the leaves.
+// tree: a tree of classes that share a rate, as tc-htb(8). A class has a guarantee (rate) and a limit (ceil). It
+// borrows the unused rate of its siblings up to its ceil. Frames wait in the leaves.
 //
 // - In any window t a class sends at most cburst + ceil x t bytes, and at most its parent does. The root's ceil is its
 //   rate.
@@ -11,9 +11,9 @@
 //   children included.
 // - Time comes from the caller and has any origin below 2^63 ns; a time before the last one counts as the last one.
 //
-// A bucket is exact (docs/decisions/015-tokens-are-exact.md). A class may send while each bucket that pays has tokens
-// for a frame of mtu bytes, so a bucket of exactly mtu bytes fills up before each frame and loses what it earns until
-// the next call. Give bursts of at least mtu plus what a class earns between two calls, and while its siblings and
+// A bucket is exact (docs/decisions/015-tokens-are-exact.md). A class may send while each charged bucket has tokens
+// for a frame of mtu bytes, so a bucket of exactly mtu bytes is full before each frame and loses the tokens earned
+// until the next call. Give bursts of at least mtu plus the tokens earned between two calls, and while its siblings and
 // those of the classes above it send a frame each.
 //
 // Frames are opaque pointers, which a tree owns from enqueue to dequeue or drop.
@@ -62,7 +62,7 @@ struct tl_tree_cfg {
 	uint32_t overhead_bytes;	     // added to the length of each frame
 	uint32_t frames;		     // that can wait in all leaves together, 1 to TL_TREE_FRAMES_MAX
 	uint64_t now_ns;
-	void (*drop)(void *ctx, void *frame); // HOT: takes over a frame that the tree gives up
+	void (*drop)(void *ctx, void *frame); // HOT: takes ownership of a dropped frame
 	void *drop_ctx;
 };
 
@@ -70,33 +70,33 @@ struct tl_tree_cfg {
 // message that names the class, or -ENOMEM.
 int tl_tree_create(const struct tl_tree_cfg *cfg, struct tl_tree **out, struct tl_err *err);
 
-// Drop the frames that wait, and free. NULL is allowed. In-use rates are the caller's to destroy, unless they are those
-// of create.
+// Drop the waiting frames, and free. NULL is allowed. The caller destroys rates in use, unless they are those of
+// create.
 void tl_tree_destroy(struct tl_tree *tree);
 
-// HOT. Take over a frame of so many bytes, less than 2^31. cls is a leaf. hash chooses the queue of a leaf with flows:
-// of the flow, or of the source address. A full leaf drops this frame, or, with flows, the oldest one of its longest
-// queue (in bytes, within a quarter).
+// HOT. Take ownership of a frame of this many bytes, less than 2^31. cls is a leaf. hash, of the flow or of the source
+// address, selects the queue of a leaf with flows. A full leaf drops this frame, or, with flows, the oldest one of its
+// longest queue (in bytes, within a quarter).
 void tl_tree_enqueue(struct tl_tree *tree, uint64_t now_ns, uint32_t cls, uint32_t hash, uint32_t bytes, void *frame);
 
-// HOT. Give up to n frames that may leave now. Return their number. The caller owns them, and sends them all: a full TX
-// ring is a smaller n.
+// HOT. Dequeue up to n frames that may leave now. Return their number. The caller owns and sends all of them; for a
+// full TX ring it passes a smaller n.
 uint32_t tl_tree_dequeue(struct tl_tree *tree, uint64_t now_ns, void **out, uint32_t n);
 
 #define TL_TREE_NEVER UINT64_MAX
 
-// HOT. Return the time of the next call of dequeue that makes progress: no frame can leave before it. At the time
-// itself a frame leaves, or the next call is told more exactly. TL_TREE_NEVER: no frame waits.
+// HOT. Return the time of the next call of dequeue that makes progress: no frame can leave before it. At that time
+// a frame leaves, or the next call returns a more exact time. TL_TREE_NEVER: no frame waits.
 uint64_t tl_tree_next_ns(const struct tl_tree *tree);
 
-// Compute other rates, ceils, bursts, quanta and prios for the classes of a tree, which stay the same otherwise:
-// parents, flows and limits are ignored. Return as tl_tree_create().
+// Compute new rates, ceils, bursts, quanta and prios for the classes of a tree. Parents, flows and limits do not change
+// and are ignored. Return as tl_tree_create().
 int tl_tree_rates_create(const struct tl_tree *tree, const struct tl_tree_class *classes, struct tl_tree_rates **out,
 	struct tl_err *err);
 void tl_tree_rates_destroy(struct tl_tree_rates *rates);
 
-// Have the classes get other rates from the next dequeue on, 32 per call. No frame is lost and no bucket filled. Until
-// tl_tree_rates_in_use() returns them, offer no others, and keep those in use.
+// Offer new rates: from the next dequeue on 32 classes per call adopt them. No frame is lost and no bucket filled.
+// Until tl_tree_rates_in_use() returns them, offer no others, and keep those in use.
 void tl_tree_offer_rates(struct tl_tree *tree, const struct tl_tree_rates *rates);
 const struct tl_tree_rates *tl_tree_rates_in_use(const struct tl_tree *tree);
 
@@ -118,5 +118,5 @@ struct tl_tree_stats {
 	uint64_t borrowed_bytes;	 // part of sent_bytes: beyond the rate of the class itself
 };
 
-// Sample the counters of a class; of one with children the sums of its leaves, but for borrowed and the longest delay.
+// Sample the counters of a class; with children, the sums of its leaves, except borrowed_bytes and delay_max_ns.
 void tl_tree_sample(const struct tl_tree *tree, uint32_t cls, struct tl_tree_stats *out);
