@@ -149,7 +149,7 @@ static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 		.samples = e->samples};
 }
 
-// Tell whether the source stamps wire times. The stamps of a capture file belong to another time.
+// Check whether the source stamps wire times. The stamps of a capture file belong to another time.
 static bool stamps_the_wire(enum tl_ts_source source)
 {
 	return source == TL_TS_NIC_RX || source == TL_TS_KERNEL;

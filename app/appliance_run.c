@@ -117,7 +117,7 @@ static bool all_ports_ended(const struct tl_appliance *a)
 	return true;
 }
 
-// Tell whether an echo has lost its port.
+// Check whether an echo has lost its port.
 static bool an_echo_has_lost_its_port(const struct tl_appliance *a)
 {
 	struct tl_err err = {{0}};
@@ -227,7 +227,7 @@ static void feed_watchdog(struct tl_appliance *a, uint64_t now)
 	tl_notify("WATCHDOG=1");
 }
 
-// Tell whether the pending signal ends the appliance.
+// Check whether the pending signal ends the appliance.
 static bool signal_ends(struct tl_appliance *a, int signal_fd)
 {
 	struct signalfd_siginfo info;

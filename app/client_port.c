@@ -77,7 +77,7 @@ static void print_departures(
 	else if (wanted->lead_us == 0)
 		tl_info("departures are stamped by tsc: --lead is 0");
 	else if (!tl_port_sends_at(port))
-		tl_info("departures are stamped by tsc: %s does not send at a time (a ConnectX-6 Dx does with PORT,tx_pp=500)",
+		tl_info("departures are stamped by tsc: %s has no scheduled sending (a ConnectX-6 Dx has with PORT,tx_pp=500)",
 			device);
 }
 
@@ -116,8 +116,8 @@ static int start_port(struct tl_app_client_port *p, struct tl_port_cfg *cfg, str
 		return rc;
 	uint64_t wait_ns = tl_port_traits(&cfg->spec)->nic ? NIC_LINK_NS : LINK_NS;
 	if (!tl_port_await_link(p->port, wait_ns))
-		return tl_fail(err, -ENETDOWN, "--port %s has no link: is the cable in, and the other side up?",
-			cfg->spec.text);
+		return tl_fail(
+			err, -ENETDOWN, "--port %s has no link: check the cable and the other side", cfg->spec.text);
 	return 0;
 }
 
@@ -173,7 +173,7 @@ int tl_app_client_port_open(const struct tl_client_port *wanted, struct tl_clien
 
 	int rc = tl_port_spec_parse(wanted->device, &port.spec, err);
 	if (rc == 0 && !tl_port_traits(&port.spec)->sends)
-		rc = tl_fail(err, -EINVAL, "--port %s: a file cannot be sent to", wanted->device);
+		rc = tl_fail(err, -EINVAL, "--port %s: cannot send to a file", wanted->device);
 	if (rc == 0)
 		rc = tl_port_check_stamps(&port, err);
 	if (rc == 0)

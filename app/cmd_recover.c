@@ -173,7 +173,7 @@ static int remove_blank(const struct work *work, struct tl_recovered *file, stru
 	return 0;
 }
 
-// Tell whether a recording left the file empty: hidden, or with its mark only. A started file .part has at least its
+// Check whether a recording left the file empty: hidden, or with its mark only. A started file .part has at least its
 // mark.
 static bool is_blank(int fd, const char *path)
 {

@@ -145,7 +145,7 @@ static void print_progress(void *ctx, uint64_t done_bytes, uint64_t size_bytes)
 		tl_format_bytes(size_bytes, size, sizeof(size)));
 }
 
-// Tell whether a writer holds the lock of the file.
+// Check whether a writer holds the lock of the file.
 static bool is_being_written(int fd)
 {
 	if (flock(fd, LOCK_SH | LOCK_NB) != 0)

@@ -28,7 +28,7 @@ static void trigger(struct tl_capture *capture)
 static const char *refuse_trigger(const struct tl_capture *capture)
 {
 	return tl_capture_has_triggers(capture) ? NULL
-						: "records all the time; only \"mode\": \"trigger\" has triggers";
+						: "records continuously; only \"mode\": \"trigger\" has triggers";
 }
 
 static void pause_recording(struct tl_capture *capture)
@@ -53,7 +53,7 @@ static json_t *refusal(const char *subject, const char *reason)
 	return json_pack("{s:b, s:o}", "ok", 0, "error", json_sprintf("%s %s", subject, reason));
 }
 
-// Tell whether the name denotes this recording: its index in the configuration, or its path there.
+// Check whether the name denotes this recording: its index in the configuration, or its path there.
 static bool is_called(const struct tl_appliance *a, uint32_t index, const char *name)
 {
 	uint64_t number;
@@ -108,8 +108,8 @@ static json_t *operate(struct tl_appliance *a, const struct verb *verb, const st
 	json_t *answer =
 		request->may_operate
 			? act(a, verb, request->name)
-			: refusal(verb->name, "needs more rights than status: be root, the appliance's user, or in the "
-					      "group of control.operators");
+			: refusal(verb->name,
+				  "permission denied: verbs require root, the appliance's user, or membership in the group of control.operators");
 
 	tl_info("control: %s by user %u, process %d: %s", verb->name, (unsigned)request->uid, (int)request->pid,
 		json_is_true(json_object_get(answer, "ok")) ? "done" : "refused");

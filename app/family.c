@@ -50,7 +50,7 @@ void tl_print_family(const struct tl_port *port)
 		return;
 	int rc = tl_family_find(dir, facts.pmd, &family, &err);
 	if (rc == -ENOENT) {
-		fprintf(stderr, "    %-15s none that is documented has driver %s\n", "family", facts.pmd);
+		fprintf(stderr, "    %-15s no documented family has driver %s\n", "family", facts.pmd);
 		return;
 	}
 	if (rc != 0) {

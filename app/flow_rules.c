@@ -10,9 +10,9 @@
 static const char *instead_of(const struct tl_config_port *port, const struct tl_config_rule *rule, bool has_echo)
 {
 	if (rule->drop)
-		return "its frames are received like others: leave them out by the filter of a recording";
+		return "its frames are received like others: exclude them by the filter of a recording";
 	if (has_echo && port->rx_queues > 1)
-		return "RSS; a frame that comes to another lcore than its echo's is handed over (handoff_pkts)";
+		return "RSS; a frame on another lcore than its echo's is handed over (handoff_pkts)";
 	return "RSS: its frames come to any queue";
 }
 

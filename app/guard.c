@@ -84,7 +84,7 @@ int tl_appliance_drop(struct tl_appliance *a, struct tl_err *err)
 	struct tl_guard_cfg cfg = {.keeps_bpf = has_xdp(a)};
 
 	if (is_off(a)) {
-		tl_warn("sandbox: off: the process keeps the rights of its start");
+		tl_warn("sandbox: off: the process keeps its initial privileges");
 		return 0;
 	}
 	return tl_guard_drop(&cfg, &a->guard, err);

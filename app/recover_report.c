@@ -48,7 +48,7 @@ static void print_damage(const struct tl_recover_report *report)
 			tl_format_bytes(report->padded_bytes, covered, sizeof(covered)),
 			tl_format_bytes(report->cut_bytes, cut, sizeof(cut)));
 	if (report->rebuilt_section || report->rebuilt_interfaces != 0)
-		printf("    %s%" PRIu32 " interface descriptions were lost, and are made up: Ethernet, nanoseconds\n",
+		printf("    %s%" PRIu32 " interface descriptions were lost and rebuilt: Ethernet, nanoseconds\n",
 			report->rebuilt_section ? "the section header and " : "", report->rebuilt_interfaces);
 }
 

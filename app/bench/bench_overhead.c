@@ -106,7 +106,7 @@ static void fill_view(
 	if (bench->lost != 0)
 		tl_latency_add_invalid(report, "%llu echoes were lost", (unsigned long long)bench->lost);
 	if (views[view].clients && verdict->invalid != 0)
-		tl_latency_add_invalid(report, "in %u of %u runs the client calls its times invalid, first: %s",
+		tl_latency_add_invalid(report, "the client declared its times invalid in %u of %u runs, first: %s",
 			verdict->invalid, verdict->runs, verdict->reason);
 }
 

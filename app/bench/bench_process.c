@@ -92,7 +92,7 @@ int tl_bench_fork(const struct tl_bench_rig *rig, const char *ns, const char *na
 	char log[PATH_MAX];
 
 	path_of(rig, name, "err", log);
-	(void)unlink(log); // said() must not hear a process before this one
+	(void)unlink(log); // said() must not read the output of an earlier process
 	*out = (struct tl_bench_process){0};
 	snprintf(out->name, sizeof(out->name), "%s", name);
 	pid_t pid = fork();

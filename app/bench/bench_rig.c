@@ -99,7 +99,7 @@ int tl_bench_rig_begin(struct tl_bench_rig *rig, const atomic_bool *stop, struct
 
 	*rig = (struct tl_bench_rig){.stop = stop};
 	if (geteuid() != 0)
-		return tl_fail(err, -EPERM, "run this as root: it makes network namespaces");
+		return tl_fail(err, -EPERM, "run this as root: it creates network namespaces");
 	if (!tl_bench_has("ip") || !tl_bench_has("ethtool"))
 		return tl_fail(err, -ENOENT, "ip and ethtool are needed: install iproute2 and ethtool");
 	if (readlink("/proc/self/exe", rig->self, sizeof(rig->self) - 1) < 0)

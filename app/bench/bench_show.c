@@ -12,10 +12,10 @@ static const char *const view_keys[TL_BENCH_VIEWS] = {
 	[TL_BENCH_ROUND_TRIP] = "round_trip",
 };
 
-static const char outside_is[] = "outside the appliance: mean round trip on the wire less mean residence";
+static const char outside_is[] = "outside the appliance: mean round trip on the wire minus mean residence";
 static const char outside_has[] = "the wait for the poll, the send call, and the wire";
 static const char no_wire_to_poll[] =
-	"its port gives frames no stamps of their arrival (a kernel interface does with DPDK 24.11 or newer); the times "
+	"its port does not stamp arriving frames (a kernel interface does with DPDK 24.11 or newer); the times "
 	"outside the appliance contain that wait";
 static const char wire_to_poll_is[] = "wire to poll: from a frame's stamp to the poll, as the appliance measures it";
 

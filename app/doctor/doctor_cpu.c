@@ -14,7 +14,7 @@
 #define IDLE_STATES_MAX 16
 #define FLAGS_BYTES 8192
 
-// Tell whether a blank-separated list contains the word.
+// Check whether a blank-separated list contains the word.
 static bool has_word(const char *list, const char *word)
 {
 	size_t chars = strlen(word);

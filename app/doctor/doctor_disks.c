@@ -95,7 +95,7 @@ static void read_access(const struct tl_tree *tree, struct tl_fact_disk *disk)
 		close(fd);
 }
 
-// Tell whether the directory is below the mount point.
+// Check whether the directory is below the mount point.
 static bool is_below(const char *path, const char *mount)
 {
 	size_t chars = strlen(mount);

@@ -57,7 +57,7 @@ static struct tl_fact_num has_pmd(const struct tl_tree *tree, const char *dir, c
 	return tl_fact_is(tl_tree_exists(tree, "%s/librte_%s.so.%s", dir, pmd, abi + 1));
 }
 
-// Tell whether DPDK is built with IEEE 1588 support. No library reports it; distribution packages lack it.
+// Check whether DPDK is built with IEEE 1588 support. No library reports it; distribution packages lack it.
 static struct tl_fact_num is_for_ieee1588(const char *driver_dir)
 {
 	if (tl_eal_built_ieee1588())

@@ -180,7 +180,7 @@ static void read_port(
 
 // ---- all ports
 
-// Tell whether a name has the form "0000:3b:00.0".
+// Check whether a name has the form "0000:3b:00.0".
 static bool is_address(const char *name)
 {
 	struct tl_port_spec spec;

@@ -85,7 +85,7 @@ static uint32_t count(const struct tl_fact_cpus *cpus)
 	return n;
 }
 
-// Tell whether a task belongs on its CPU: a kernel thread bound to its CPU cannot be moved; own workers are in place.
+// Check whether a task belongs on its CPU: a kernel thread bound to its CPU cannot be moved; own workers are in place.
 static bool is_at_home(const char *status, const struct tl_fact_cpus *cpus)
 {
 	char name[64], parent[32];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Find out whether the physical function trusts a virtual one. The host of the physical function alone knows: a guest
-// is not told, for the drivers of ixgbe, i40e and ice answer a request for promiscuous mode with success and ignore it
-// (Linux: ixgbe_update_vf_xcast_mode(), i40e_vc_config_promiscuous_mode_msg(), ice_vc_cfg_promiscuous_mode_msg()).
+// does not know it, since the drivers of ixgbe, i40e and ice answer a request for promiscuous mode with success and
+// ignore it (Linux: ixgbe_update_vf_xcast_mode(), i40e_vc_config_promiscuous_mode_msg(),
+// ice_vc_cfg_promiscuous_mode_msg()).
 
 #include "doctor_facts.h"
 

@@ -80,7 +80,7 @@ static int plan_port(struct session *s, unsigned i, struct tl_err *err)
 		.socket_id = SOCKET_ID_ANY};
 	int rc = tl_port_spec_parse(s->wanted->devices[i], &cfg->spec, err);
 	if (rc == 0 && !tl_port_traits(&cfg->spec)->sends)
-		rc = tl_fail(err, -EINVAL, "--self-test %s: a file cannot be sent to", s->wanted->devices[i]);
+		rc = tl_fail(err, -EINVAL, "--self-test %s: cannot send to a file", s->wanted->devices[i]);
 	if (rc == 0 && tl_port_traits(&cfg->spec)->interface)
 		cfg->rx_queues = 1; // the kernel's spreading is not a NIC's
 	return rc == 0 ? tl_port_check(cfg, err) : rc;

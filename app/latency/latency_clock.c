@@ -102,7 +102,7 @@ static struct tl_latency_clock_step step_of(const struct tl_pcapng_clock_record 
 		.offset_ns = record->offset_ns};
 }
 
-// Tell whether a step moves stamps of the source. All stamps end on CLOCK_REALTIME; the NIC's by way of the NIC's
+// Check whether a step moves stamps of the source. All stamps end on CLOCK_REALTIME; the NIC's by way of the NIC's
 // clock.
 static bool moves(const struct tl_pcapng_clock_record *record, const char *source)
 {

@@ -71,8 +71,8 @@ int tl_latency_files_may_write(const char *dir, const struct tl_config *config, 
 		return 0;
 	if (config->process.user == NULL)
 		return tl_fail(err, rc, "--latency: %s: name another directory", why.text);
-	return tl_fail(err, rc, "--latency: %s: give %s and its files to %s, or name a directory that is not there yet",
-		why.text, dir, config->process.user);
+	return tl_fail(err, rc, "--latency: %s: give %s and its files to %s, or name a new directory", why.text, dir,
+		config->process.user);
 }
 
 // Directory of the reports, and their common manifest.

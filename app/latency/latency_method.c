@@ -17,7 +17,7 @@ static bool is(const struct tl_latency_origin *origin, const char *source)
 	return strcmp(origin->source, source) == 0;
 }
 
-// Tell whether all frames were received, by their directions or by a source that stamps received frames only.
+// Check whether all frames were received, by their directions or by a source that stamps received frames only.
 static bool is_received(const struct tl_latency_origin *origin)
 {
 	return origin->seen && (!origin->undirected || is(origin, "nic-rx"));
@@ -42,7 +42,7 @@ static uint64_t stamp_bound_ns(const struct tl_latency_origin *origin, const str
 	return source->has_bound ? tl_max_u64(unit_ns, source->bound_ns) : unit_ns;
 }
 
-// Tell whether the clocks run alike. Replies before their triggers are not latencies, and prove two different clocks.
+// Check whether the clocks run alike. Replies before their triggers are not latencies, and prove two different clocks.
 static bool runs_alike(const struct tl_latency_origin *trigger, const struct tl_latency_origin *reply,
 	const struct tl_latency *report, struct tl_latency_drift *drift)
 {

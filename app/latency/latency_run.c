@@ -128,7 +128,7 @@ static void check_silence(
 	struct tl_latency *report, const struct tl_match_stats *stats, const struct tl_latency_side sides[2])
 {
 	tl_latency_add_invalid(report,
-		"no reply was matched: --trigger lets %" PRIu64 " of %" PRIu64 " frames through, --reply %" PRIu64
+		"no reply was matched: --trigger selects %" PRIu64 " of %" PRIu64 " frames, --reply %" PRIu64
 		" of %" PRIu64 "; %s",
 		stats->trigger_frames, sides[0].read, stats->reply_frames, sides[1].read,
 		hint_of(stats->trigger_frames, stats->reply_frames));
@@ -229,7 +229,7 @@ static int spare_inputs(const struct tl_latency_cfg *cfg, const char *path, cons
 {
 	for (unsigned i = 0; i < cfg->files; i++)
 		if (tl_is_same_inode(file, &inputs[i]))
-			return tl_fail(err, -EINVAL, "%.300s: is one of the files to read; name another", path);
+			return tl_fail(err, -EINVAL, "%.300s: is an input file; name another", path);
 	return 0;
 }
 
@@ -285,7 +285,7 @@ int tl_latency_run_init(
 	if (rc != 0)
 		return rc;
 	if (cfg->files == 2 && tl_is_same_inode(&status[0], &status[1]))
-		return tl_fail(err, -EINVAL, "%.200s and %.200s are the same file: one that holds both is named once",
+		return tl_fail(err, -EINVAL, "%.200s and %.200s are the same file: name a file with both once",
 			cfg->file[0], cfg->file[1]);
 	rc = check_saved(cfg, status, err);
 	if (rc == 0)

@@ -29,7 +29,7 @@ static int check_linktype(const char *path, uint32_t linktype, struct tl_err *er
 {
 	if (tl_link_of(linktype) != TL_LINKS)
 		return 0;
-	return tl_fail(err, -EINVAL, "%.200s: link type %s (%" PRIu32 ") is not read; these are: %s", path,
+	return tl_fail(err, -EINVAL, "%.200s: link type %s (%" PRIu32 ") is not supported; supported types: %s", path,
 		tl_filter_linktype_name(linktype), linktype, tl_link_names());
 }
 

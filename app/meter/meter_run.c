@@ -146,7 +146,7 @@ static int read_frames(struct run *run, struct tl_extract_source *source, struct
 
 	while ((rc = tl_extract_source_next(source, &frame, err)) == 1) {
 		if (!is_plausible(&run->results, &frame)) {
-			tl_fail(err, 0, "%s: a frame of %" PRIu32 " bytes: damaged, left out", source->path,
+			tl_fail(err, 0, "%s: a frame of %" PRIu32 " bytes: damaged, skipped", source->path,
 				frame.wire_bytes);
 			note_damage(run, err);
 			continue;
@@ -220,8 +220,8 @@ static int check_outputs(const struct tl_meter_args *args, struct tl_err *err)
 	for (size_t i = 0; i < TL_ARRAY_LEN(outputs); i++)
 		for (size_t k = 0; k < args->n_paths && outputs[i] != NULL; k++)
 			if (is_same_file(outputs[i], args->paths[k]))
-				return tl_fail(err, -EINVAL, "%s: is read, and cannot be written; name another file",
-					outputs[i]);
+				return tl_fail(err, -EINVAL,
+					"%s: is an input file, and cannot be written; name another file", outputs[i]);
 	return tl_latency_files_check(&files, err);
 }
 

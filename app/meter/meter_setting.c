@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One policer or shaper: colours of frames, queue, counters and bins.
+// A policer or shaper: colours of frames, queue, counters and bins.
 
 #include "meter_setting.h"
 

@@ -187,7 +187,7 @@ void tl_meter_print(const struct tl_meter_results *results, FILE *out)
 	if (ns != 0)
 		fprintf(out, ": %.6g bit/s", (double)r->bytes * 8e9 / (double)ns);
 	if (r->backward_pkts != 0)
-		fprintf(out, "; %" PRIu64 " earlier than a frame before them", r->backward_pkts);
+		fprintf(out, "; %" PRIu64 " earlier than their predecessor", r->backward_pkts);
 	fputc('\n', out);
 	for (size_t i = 0; i < r->n_settings; i++)
 		print_setting(r, &r->setting[i], out);

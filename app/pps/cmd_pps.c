@@ -120,7 +120,7 @@ static int show(const struct options *o, const struct pps_sample *diff)
 	return shown ? 0 : -1;
 }
 
-// Wait for the interval. True: SIGINT or SIGTERM, which are blocked, came before its end.
+// Wait for the interval. True: SIGINT or SIGTERM, which are blocked, arrived before its end.
 static bool is_interrupted(const struct options *o, const sigset_t *signals)
 {
 	const struct timespec interval = {

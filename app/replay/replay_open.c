@@ -41,7 +41,7 @@ static int plan_port(struct tl_replay_session *s, struct tl_err *err)
 	bool interface = tl_port_traits(&cfg->spec)->interface;
 	if (!tl_port_traits(&cfg->spec)->sends)
 		return tl_fail(err, -EINVAL,
-			"-i %s: a file cannot be sent to: vdev:net_pcap0,tx_pcap=FILE writes one (at times of its own)",
+			"-i %s: cannot send to a file: vdev:net_pcap0,tx_pcap=FILE writes one (with the driver's times)",
 			args->device);
 	if (interface && args->has_mtu)
 		return tl_fail(err, -EINVAL, "--mtu: an interface has its own: `ip link set %s mtu %" PRIu64 "`",
@@ -132,7 +132,7 @@ static int start_port(struct tl_replay_session *s, struct tl_err *err)
 		return rc;
 	if (!tl_port_await_link(s->port, LINK_NS))
 		return tl_fail(
-			err, -ENETDOWN, "-i %s has no link: is the cable in, and the other side up?", s->args->device);
+			err, -ENETDOWN, "-i %s has no link: check the cable and the other side", s->args->device);
 	struct tl_port_link link;
 	tl_port_link(s->port, &link);
 	s->link_known = link.known;

@@ -88,7 +88,7 @@ static void fail(struct tl_replay_session *s, const char *text)
 	tl_replay_stop(s->replay);
 }
 
-// Tell whether the port has link up; a removed interface has link down.
+// Check whether the port has link up; a removed interface has link down.
 static bool has_link(const struct tl_replay_session *s)
 {
 	struct tl_port_link link;
@@ -246,7 +246,7 @@ static void judge(struct tl_replay_session *s)
 		tl_error("%s did not accept %" PRIu64 " frames", s->args->device, ledger->refused_pkts);
 	bool lost = r->hw_known && r->hw_sent_pkts < ledger->sent_pkts;
 	if (lost)
-		tl_error("%s has sent %" PRIu64 " frames by its own count, and took %" PRIu64
+		tl_error("%s has sent %" PRIu64 " frames by its own count, and accepted %" PRIu64
 			 ": the others were lost in its driver or queue",
 			s->args->device, r->hw_sent_pkts, ledger->sent_pkts);
 	bool late = s->args->max_late_ns != UINT64_MAX && r->stats.late_pkts != 0;

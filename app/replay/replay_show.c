@@ -196,8 +196,8 @@ static void print_notes(const struct tl_replay_results *r, FILE *out)
 		{"frames sent with unedited addresses: malformed headers", s->edit_malformed_pkts},
 		{"edited frames whose L4 checksum is beyond their end", s->edit_unsummed_pkts},
 		{"frames read after they were due", s->reader_late_pkts},
-		{"frames recorded before the one before them", s->backward_pkts},
-		{"files that begin before the end of the one before", s->rebased_files},
+		{"frames with an earlier time than their predecessor", s->backward_pkts},
+		{"files that begin before the end of their predecessor", s->rebased_files},
 		{"gaps shortened", s->shortened_gaps}, {"steps of the clock", s->clock_steps}};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(notes); i++)

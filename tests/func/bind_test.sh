@@ -250,12 +250,12 @@ hostile_directory() {
 	host
 	mkdir -p root/run/tapline-bind root/etc
 	ln -s ../../etc/passwd "root/run/tapline-bind/$NIC"
-	bind_into "a link where a driver is remembered is not followed" "a symbolic link is on the way"
+	bind_into "a link where a driver is remembered is not followed" "a symbolic link is in its path"
 	host
 	mkdir -p root/run root/etc
 	ln -s ../etc root/run/tapline-bind
 	ln -s passwd "root/etc/$NIC"
-	bind_into "nor is one in place of the directory" "a symbolic link is on the way"
+	bind_into "nor is one in place of the directory" "a symbolic link is in its path"
 	host
 	mkdir -p root/run/tapline-bind root/etc
 	chown 4000 root/run/tapline-bind

@@ -92,7 +92,7 @@ head -c 4096 /dev/zero >junk.pcap
 refused "a file of something else" pcap:junk.pcap "junk.pcap, byte 0: neither pcap nor pcapng"
 check "and DPDK is not started for it" test "$(wc -l <capture.log)" -eq 1
 refused "a file that is not there" pcap:none.pcap "none.pcap: No such file"
-refused "a virtual device of no driver" vdev:net_nobody0 "no driver of this DPDK makes net_nobody0: "
+refused "a virtual device of no driver" vdev:net_nobody0 "no driver of this DPDK creates net_nobody0: "
 check_equal "no PORT is misuse" "$(capture -w x.pcapng && echo 0 || echo $?)" 2
 check_equal "an interface that is not there is an error" \
 	"$(capture -i nosuch0 -w x.pcapng >/dev/null && echo 0 || (($? != 0 && $? < 124)) && echo refused)" refused

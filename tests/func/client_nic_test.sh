@@ -82,7 +82,7 @@ refused() {
 
 others() {
 	nic=(STAMPING_NIC=ice)
-	without ": vdev:net_af_packet0,iface=$PEER_IF does not send at a time" --udp-echo "$APP_IP:7"
+	without ": vdev:net_af_packet0,iface=$PEER_IF has no scheduled sending" --udp-echo "$APP_IP:7"
 	nic=(STAMPING_NIC=mlx5)
 	without ": TCP segments have no send time" --tcp-connect "$APP_IP:7"
 }

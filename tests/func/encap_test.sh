@@ -135,7 +135,7 @@ cutoff() {
 mistakes() {
 	check_equal "a recording without filter, cut-off and index has no use for --inner" \
 		"$("$TAPLINE" capture -i pcap:in.pcap -w bad.pcapng --inner >/dev/null 2>capture.log && echo 0 || echo $?)" 2
-	check "which is said" grep -q -e '--inner: only a recording with a "\?filter' capture.log
+	check "which is said" grep -q -e '--inner: applies only to a recording with a "\?filter' capture.log
 	check_equal "--inner of nothing is misuse" "$(misuse --inner)" 2
 	check_equal "Ethernet addresses have no place in inner(...)" "$(misuse 'inner(ether host 1:2:3:4:5:6)')" 2
 	check "which is said" grep -q "filter 'inner(ether host 1:2:3:4:5:6)': .*ethernet addresses" extract.log

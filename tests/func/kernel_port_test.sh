@@ -228,7 +228,7 @@ down_and_up() {
 	in_peer ip link set "$PEER_IF" up
 	check "and that it is back" wait_for 60 grep -q "$APP_IF has a link" run.log
 	in_app ip link set "$APP_IF" down
-	check "an interface that goes down is told" wait_for 60 grep -q "interface $APP_IF is down: frames will come when it is up again" run.log
+	check "an interface that goes down is told" wait_for 60 grep -q "interface $APP_IF is down: reception resumes when it is up" run.log
 	in_app ip link set "$APP_IF" up
 	wait_for 60 ping_app -c 1 || true
 	ping_app -c 10 -i 0.002

@@ -154,12 +154,12 @@ what_goes_wrong_shows() {
 	check_equal "no match at all is a failure" \
 		"$(status_of "$TAPLINE" latency both.pcapng --trigger 'udp port 1' --reply 'tcp port 5002')" 1
 	check "it is said that the filter of triggers let nothing through" \
-		grep -q 'error: no reply was matched: --trigger lets 0 of 2001 frames through, --reply 1001 of 2001; .*VLAN' last.log
+		grep -q 'error: no reply was matched: --trigger selects 0 of 2001 frames, --reply 1001 of 2001; .*VLAN' last.log
 	check_equal "so it is of replies" "$(status_of "$TAPLINE" latency triggers.pcap replies.pcap "${FILTERS[@]:0:3}" udp)" 1
-	check "and which of the two that was" grep -q -e '--trigger lets 1000 of 1000 .* --reply 0 of 1001;' last.log
+	check "and which of the two that was" grep -q -e '--trigger selects 1000 of 1000 .* --reply 0 of 1001;' last.log
 	check_equal "and where both have frames" \
 		"$(status_of "$TAPLINE" latency both.pcapng "${FILTERS[@]}" --window 1ns)" 1
-	check "other reasons are named" grep -q -e '--trigger lets 1000 of 2001 .* --reply 1001 of 2001; see --match and --window' last.log
+	check "other reasons are named" grep -q -e '--trigger selects 1000 of 2001 .* --reply 1001 of 2001; see --match and --window' last.log
 }
 
 identical_payloads() {
@@ -271,9 +271,9 @@ misuse_is_refused() {
 		both.pcapng --trigger udp --reply 'tcp pork 1'
 	refused "a bad number" 'sequence:OFFSET:LEN' both.pcapng "${FILTERS[@]}" --match sequence:4
 	refused "a bad window" 'no time such as' both.pcapng "${FILTERS[@]}" --window 5m
-	refused "a copy over the original" 'one of the files to read' both.pcapng "${FILTERS[@]}" -w both.pcapng
-	refused "samples over the original" 'one of the files to read' both.pcapng "${FILTERS[@]}" --csv ./both.pcapng
-	refused "a page over the replies" 'one of the files to read' triggers.pcap replies.pcap "${FILTERS[@]}" --html replies.pcap
+	refused "a copy over the original" 'is an input file' both.pcapng "${FILTERS[@]}" -w both.pcapng
+	refused "samples over the original" 'is an input file' both.pcapng "${FILTERS[@]}" --csv ./both.pcapng
+	refused "a page over the replies" 'is an input file' triggers.pcap replies.pcap "${FILTERS[@]}" --html replies.pcap
 	refused "samples into a directory that is not there" 'none/samples.csv: cannot be written' both.pcapng "${FILTERS[@]}" \
 		--csv none/samples.csv
 	refused "a share above 1" '--max-loss takes a share' both.pcapng "${FILTERS[@]}" --max-loss 2

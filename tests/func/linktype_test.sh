@@ -86,10 +86,10 @@ several_link_types() {
 what_is_not_read_is_said() {
 	"$LIB/relink.py" both.pcap radio.pcap 127
 	check_equal "an unknown link type is refused: status 2" "$(status_of latency radio.pcap "${FILTERS[@]}")" 2
-	check "with its file, name and number" grep -q 'radio.pcap: link type IEEE802_11_RADIO (127) is not read; these are: .*RAW (101)' last.log
+	check "with its file, name and number" grep -q 'radio.pcap: link type IEEE802_11_RADIO (127) is not supported; supported types: .*RAW (101)' last.log
 	mergecap -a -F pcapng -w radio.pcapng both.pcap radio.pcap 2>/dev/null
 	check_equal "so is one inside of a file" "$(status_of latency radio.pcapng "${FILTERS[@]}")" 1
-	check "and it is named" grep -q 'radio.pcapng: link type IEEE802_11_RADIO (127) is not read' last.log
+	check "and it is named" grep -q 'radio.pcapng: link type IEEE802_11_RADIO (127) is not supported' last.log
 	check_equal "a filter that a link type has not is refused: status 2" \
 		"$(status_of latency RAW.pcap --trigger 'ether src 1:2:3:4:5:6' --reply tcp)" 2
 	check "it is said which" grep -q -e '--trigger, link type RAW (101): filter .*ethernet addresses' last.log

@@ -242,9 +242,9 @@ else
 	skip "a disk that fills up" "no mount namespaces"
 fi
 check "compressed pcap is refused" refused_with 'only pcapng is compressed' --format pcap-ns --compress zstd
-check "so is a window without an order" refused_with '--order-window: only a recording with' --order-window 5
-check "a level without compression" refused_with '--compress-level: only a recording with' --compress-level 5
-check "threads without compression" refused_with '--compress-threads: only a recording with' --compress-threads 2
+check "so is a window without an order" refused_with '--order-window: applies only to a recording with' --order-window 5
+check "a level without compression" refused_with '--compress-level: applies only to a recording with' --compress-level 5
+check "threads without compression" refused_with '--compress-threads: applies only to a recording with' --compress-threads 2
 check "triggers with an order" refused_with '--mode: a recording that waits for triggers' --mode trigger --order time
 check "an index of a compressed recording" refused_with '--index: only pcapng, not compressed' --compress zstd --index
 check "and a form that nobody knows" refused_with "--format: \"pcap\" is not one of" --format pcap

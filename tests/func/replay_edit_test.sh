@@ -86,8 +86,8 @@ long_frames_are_made_to_fit
 refused "--mtu-action takes drop, cut or fragment" --mtu-action trim
 refused "10.0.0.1/8: the address has bits beyond the prefix" --map 10.0.0.1/8=11.0.0.0/8
 refused "an earlier map covers all its addresses" --map 10.0.0.0/8=11.0.0.0/8 --map 10.1.0.0/16=12.0.0.0/16
-refused "no map such as 80=8080" --map-port 80
-refused "no VLAN edit" --vlan add:4095
+refused "expected a map such as 80=8080" --map-port 80
+refused "expected add:ID" --vlan add:4095
 refused "--ttl takes 1 to 255" --ttl 0
 refused "--dscp takes 0 to 63" --dscp 64
 refused "no MAC address" --src-mac 02:00

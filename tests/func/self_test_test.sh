@@ -80,7 +80,7 @@ self_test strangers a0 vdev:net_ring0
 check_equal "ports that nothing joins fail" "$TEST_STATUS" 1
 check_json "at the cable; the rest is not tried" strangers.json \
 	"$(judged counters 'not available') and $(judged rate_large 'not available') and
-	[.checks[] | select(.id == \"cable\" and .from == 1)][0].text == \"what port 1 sends comes back to itself: loopback plug or loopback mode\""
+	[.checks[] | select(.id == \"cable\" and .from == 1)][0].text == \"port 1 receives its own frames: loopback plug or loopback mode\""
 
 stamped good STAMPING_NIC=mlx5
 check_json "stamps between sending and receiving pass" good.json "$(judged stamps pass) and .ports[0].stamps.source == \"nic-rx\" and
@@ -95,7 +95,7 @@ check_json "stamps of PTP frames are found" past.json "$(judged ptp_rx pass) and
 check_equal "and the status is 1" "$TEST_STATUS" 1
 
 check "a run that is interrupted leaves nothing behind" is_stopped
-refuses "a file is no port to send to" "cannot be sent to" doctor --self-test pcap:in.pcap
+refuses "a file is no port to send to" "cannot send to a file" doctor --self-test pcap:in.pcap
 refuses "an interface that is not there is a wrong call" "no interface" doctor --self-test none0
 refuses "so is one port twice" "are the same" doctor --self-test a0 a0
 refuses "and a loopback of two" "of one port" doctor --self-test a0 b0 --loopback

@@ -52,7 +52,7 @@ as_other() {
 }
 check "another user may read the status" as_other status --json
 check_equal "and may not rotate" "$(as_other control rotate || echo "status $?")" \
-	"tapline: error: rotate needs more rights than status: be root, the appliance's user, or in the group of control.operators
+	"tapline: error: rotate permission denied: verbs require root, the appliance's user, or membership in the group of control.operators
 status 1"
 check "root may" "$TAPLINE" control rotate --socket control.sock
 check "each verb is in the log with its sender" grep -Eq 'control: rotate by user 4000, process [0-9]+: refused' run.log

@@ -12,7 +12,7 @@
 #define INPUT_MAX (2 * TL_CTL_COMMAND_MAX)
 #define CLIENT_MS 60000 // never reached, on a busy host either
 #define REPLY "{\"ok\": true}"
-#define NO_MEMORY "{\"ok\": false, \"error\": \"no memory for an answer\"}\n"
+#define NO_MEMORY "{\"ok\": false, \"error\": \"no memory for a reply\"}\n"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

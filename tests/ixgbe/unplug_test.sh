@@ -16,7 +16,7 @@ torn_out() {
 	check "$how, the run ends by itself" wait_for 60 is_gone "$app_pid"
 	echo "# $how: gone after $((SECONDS - begin)) s"
 	app_stop INT
-	check "$how, that the card was taken away is told" grep -q 'was taken away' run.log
+	check "$how, the log reports the removal" grep -q 'is gone: it was unplugged' run.log
 	check "$how, what came until then is recorded" same_frames in.pcap out.pcapng
 	check_json "$how, the ledger holds and counts no frames that never were" run.json \
 		'.ledger_ok and .lossless and .port.hw_seen_pkts == 100 and .port.rx_pkts == 100'

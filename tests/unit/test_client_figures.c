@@ -264,7 +264,7 @@ static void each_fault_makes_a_result_invalid_by_its_name(void)
 	check_invalid(result, "the sender was late: by more than 15.001 us");
 	result = believable();
 	result.rate_pps = 989.9;
-	check_invalid(result, "the sender was late: it sent 989.9 messages per second of 1000");
+	check_invalid(result, "the sender was late: it sent 989.9 of 1000 requested messages per second");
 	result = believable();
 	result.poll_gap.p99_ns++;
 	check_invalid(result, "echoes were read late");

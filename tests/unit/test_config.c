@@ -217,7 +217,7 @@ static void captures_read_their_ring(void)
 static void a_ring_that_cannot_turn_is_refused(void)
 {
 #define NO_ROTATION                                                                                                    \
-	"only a recording that begins new files has old ones to drop; give 'rotate_bytes', 'rotate_seconds' or "       \
+	"only a recording with rotation has old files to remove; give 'rotate_bytes', 'rotate_seconds' or "            \
 	"'rotate_packets'"
 	static const struct refusal refusals[] = {
 		{CAPTURE(", 'keep_files': 2"), "2: $.capture[0].keep_files: " NO_ROTATION},
@@ -261,7 +261,7 @@ static void a_cutoff_that_means_nothing_is_refused(void)
 		{CAPTURE(", 'cutoff_bytes': '1K', 'cutoff_flows': 512"),
 			"2: $.capture[0].cutoff_flows: 512 is not a size from 1K to 64M, such as 65536 or '64K'"},
 		{CAPTURE(", 'cutoff_flows': '1M'"),
-			"2: $.capture[0].cutoff_flows: only a recording with 'cutoff_bytes' has a use for it"},
+			"2: $.capture[0].cutoff_flows: applies only to a recording with 'cutoff_bytes'"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -313,11 +313,11 @@ static void an_order_or_form_that_means_nothing_is_refused(void)
 		{CAPTURE(", 'compress': 'zstd', 'compress_threads': 17"),
 			"2: $.capture[0].compress_threads: 17 is not a whole number from 1 to 16"},
 		{CAPTURE(", 'order_window_ms': 100"),
-			"2: $.capture[0].order_window_ms: only a recording with 'order': 'time' has a use for it"},
+			"2: $.capture[0].order_window_ms: applies only to a recording with 'order': 'time'"},
 		{CAPTURE(", 'compress': 'none', 'compress_level': 1"),
-			"2: $.capture[0].compress_level: only a recording with 'compress': 'zstd' has a use for it"},
+			"2: $.capture[0].compress_level: applies only to a recording with 'compress': 'zstd'"},
 		{CAPTURE(", 'compress_threads': 1"),
-			"2: $.capture[0].compress_threads: only a recording with 'compress': 'zstd' has a use for it"},
+			"2: $.capture[0].compress_threads: applies only to a recording with 'compress': 'zstd'"},
 		{CAPTURE(", 'format': 'pcap-ns', 'compress': 'zstd'"),
 			"2: $.capture[0].compress: only pcapng is compressed"},
 		{CAPTURE(", 'mode': 'trigger', 'order': 'time'"), "2: $.capture[0].mode: " NO_TRIGGER},
@@ -358,7 +358,7 @@ static void a_recording_waits_for_triggers(void)
 static void triggers_that_mean_nothing_are_refused(void)
 {
 	static const struct refusal refusals[] = {
-		{CAPTURE(", 'trigger': {}"), "2: $.capture[0].mode: must be 'trigger' where one is described"},
+		{CAPTURE(", 'trigger': {}"), "2: $.capture[0].mode: must be 'trigger' if a trigger is configured"},
 		{CAPTURE(", 'mode': 'trigger', 'trigger': {'echo_latency_us': 5}"),
 			"2: $.capture[0].trigger.echo_latency_us: no echo on the port 'a'"},
 		{"{'ports': [{'name': 'a', 'device': 'x'}, {'name': 'b', 'device': 'y', 'ip': '10.0.0.1/8'}], 'echo': [{'port': "
@@ -374,7 +374,7 @@ static void triggers_that_mean_nothing_are_refused(void)
 		{CAPTURE(", 'mode': 'trigger', 'trigger': {'pre_bytes': 5}"),
 			"2: $.capture[0].trigger.pre_bytes: 5 is not 0 or a size from 64K to 64G, such as 65536 or '64K'"},
 		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': '-',\n'mode': 'trigger'}]}",
-			"2: $.capture[0].mode: stdout ('path': '-') cannot be begun anew at each trigger"},
+			"2: $.capture[0].mode: stdout ('path': '-') cannot be restarted at each trigger"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -486,8 +486,7 @@ static void ipv6_that_cannot_be_is_refused(void)
 						 "prefix, such as 2001:db8::1/64"},
 		{PORT(", 'ip6': 'ff02::1/64'"), "1: $.ports[0].ip6: 'ff02::1/64' is not the address of a host: it is "
 						"unspecified, loopback or multicast"},
-		{PORT(", 'gateway6': 'fe80::1'"),
-			"1: $.ports[0].gateway6: a port without 'ip6' has no use for a gateway of IPv6"},
+		{PORT(", 'gateway6': 'fe80::1'"), "1: $.ports[0].gateway6: an IPv6 gateway requires 'ip6'"},
 		{PORT6 ", 'gateway6': '2001:db9::1'}]}",
 			"1: $.ports[0].gateway6: '2001:db9::1' is not inside the prefix of 'ip6', or link-local"},
 		{PORT6 ", 'gateway6': '2001:db8::1'}]}",
@@ -707,8 +706,7 @@ static void a_bad_address_is_refused(void)
 			"1: $.ports[0].gateway: '192.0.2.1' is not another address than 'ip'"},
 		{PORT(IP ", 'gateway': '192.0.2.255'"), "1: $.ports[0].gateway: '192.0.2.255' is not the address of a "
 							"host: it is the network's own or its broadcast"},
-		{PORT(", 'gateway': '192.0.2.1'"),
-			"1: $.ports[0].gateway: a port without 'ip' has no use for a gateway"},
+		{PORT(", 'gateway': '192.0.2.1'"), "1: $.ports[0].gateway: a gateway requires 'ip'"},
 		{ECHO("{'port': 'a', " MCAST("192.0.2.3", "1") ", " SEND "}"),
 			"2: $.echo[0].receive.group: '192.0.2.3' is not a multicast group, 224.0.0.0 to "
 			"239.255.255.255, or one of IPv6, such as ff05::1234"},
@@ -804,7 +802,7 @@ static void an_lcore_with_two_tasks_is_refused(void)
 			"1: $.ports[0].lcores: 1 lcores for 2 RX queues; name one for each"},
 		{PORT(", 'lcores': [1, 2]"), "1: $.ports[0].lcores: 2 lcores for 1 RX queues; name one for each"},
 		{PORT(", 'lcores': [0]"),
-			"1: $.ports[0].lcores[0]: lcore 0 is the main lcore (eal.main_lcore); take another"},
+			"1: $.ports[0].lcores[0]: lcore 0 is the main lcore (eal.main_lcore); choose another"},
 		{PORT(", 'rx_queues': 2, 'lcores': [1,\n1]"),
 			"2: $.ports[0].lcores[1]: lcore 1 serves the port 'a' already"},
 		{PORTS2(", 'lcores': [4]", ", 'lcores': [4]"),
@@ -819,8 +817,8 @@ static void a_port_name_that_names_nothing_is_refused_with_those_that_do(void)
 	static const struct refusal refusals[] = {
 		{"{'ports': [{'name': 'a', 'device': 'x'}, {'name': 'b', 'device': 'y'}],\n'capture': "
 		 "[{'port': 'c', 'path': 'f'}]}",
-			"2: $.capture[0].port: no port is called 'c'; the ports are: a, b"},
-		{ECHO("{'port': 'c', 'tcp_listen': 1}"), "2: $.echo[0].port: no port is called 'c'; the ports are: a"},
+			"2: $.capture[0].port: unknown port 'c'; the ports are: a, b"},
+		{ECHO("{'port': 'c', 'tcp_listen': 1}"), "2: $.echo[0].port: unknown port 'c'; the ports are: a"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -918,7 +916,7 @@ static void two_echoes_that_hear_the_same_are_refused(void)
 		{ECHO("{'port': 'a', 'receive': {'group': '239.255.255.0', 'groups': 257, 'udp_port': 7}, " SEND "}"),
 			"2: $.echo[0].receive.groups: fewer groups are left up to 239.255.255.255"},
 		{ECHO("{'port': 'a', 'receive': {'group': 'ff05::1', 'groups': 2, 'udp_port': 7}, " SEND "}"),
-			"2: $.echo[0].receive.groups: groups that follow each other are of IPv4"},
+			"2: $.echo[0].receive.groups: consecutive groups are supported for IPv4 only"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'name': 'echo1'},\n{'port': 'a', 'udp_listen': 2}"),
 			"3: $.echo[1].name: $.echo[0] is called 'echo1' already"},
 	};

@@ -441,10 +441,10 @@ static void refuses(int (*add)(struct tl_edit *, const char *, struct tl_err *),
 static void wrong_texts_are_refused_with_their_cause(void)
 {
 	tl_edit_init(&edit);
-	refuses(tl_edit_add_map, "10.0.0.0/8", "no map such as");
-	refuses(tl_edit_add_map, "10.0.0.0/8=", "no map such as");
-	refuses(tl_edit_add_map, "10.0.0.0=10.1.0.0/16", "10.0.0.0: no prefix");
-	refuses(tl_edit_add_map, "10.0.0.0/33=10.1.0.0/16", "10.0.0.0/33: no prefix");
+	refuses(tl_edit_add_map, "10.0.0.0/8", "expected a map such as");
+	refuses(tl_edit_add_map, "10.0.0.0/8=", "expected a map such as");
+	refuses(tl_edit_add_map, "10.0.0.0=10.1.0.0/16", "10.0.0.0: expected a prefix");
+	refuses(tl_edit_add_map, "10.0.0.0/33=10.1.0.0/16", "10.0.0.0/33: expected a prefix");
 	refuses(tl_edit_add_map, "10.0.0.0/8=10.1.0.0/8", "10.1.0.0/8: the address has bits beyond the prefix");
 	refuses(tl_edit_add_map, "10.0.0.0/8=2001:db8::/32", "one prefix is IPv4");
 	CU_ASSERT_EQUAL(tl_edit_add_map(&edit, "10.0.0.0/8=11.0.0.0/8", &err), 0);
@@ -453,18 +453,18 @@ static void wrong_texts_are_refused_with_their_cause(void)
 		edit.maps[edit.n_maps++] =
 			(struct tl_edit_map){.from = {.six = true, .mask = ~(tl_edit_addr)0, .bits = 128}};
 	refuses(tl_edit_add_map, "12.1.0.0/16=12.2.0.0/16", "64 maps already");
-	refuses(tl_edit_add_ports, "80", "no map such as");
-	refuses(tl_edit_add_ports, "80=x", "no map such as");
-	refuses(tl_edit_add_ports, "90-80=1", "90-80: no port or ports");
-	refuses(tl_edit_add_ports, "65536=1", "no port or ports");
+	refuses(tl_edit_add_ports, "80", "expected a map such as");
+	refuses(tl_edit_add_ports, "80=x", "expected a map such as");
+	refuses(tl_edit_add_ports, "90-80=1", "90-80: expected ports");
+	refuses(tl_edit_add_ports, "65536=1", "expected ports");
 	refuses(tl_edit_add_ports, "1-2=65535", "beyond 65535");
 	CU_ASSERT_EQUAL(tl_edit_add_ports(&edit, "1-10=65526", &err), 0);
 	refuses(tl_edit_add_ports, "10=1", "an earlier map covers");
-	refuses(tl_edit_add_step, "10.0.0.0/8", "no increment such as");
-	refuses(tl_edit_add_step, "10.0.0.0/8+0", "no increment such as");
+	refuses(tl_edit_add_step, "10.0.0.0/8", "expected an increment such as");
+	refuses(tl_edit_add_step, "10.0.0.0/8+0", "expected an increment such as");
 	refuses(tl_edit_add_step, "10.0.0.1/8+1", "bits beyond");
-	refuses(tl_edit_set_vlan, "add:4095", "no VLAN edit");
-	refuses(tl_edit_set_vlan, "drop", "no VLAN edit");
+	refuses(tl_edit_set_vlan, "add:4095", "expected add:ID");
+	refuses(tl_edit_set_vlan, "drop", "expected add:ID");
 }
 
 int main(void)

@@ -145,7 +145,7 @@ static void a_driver_that_tells_the_removal_of_its_device_is_asked_to_and_its_ev
 	CU_ASSERT_FALSE(tl_port_ended(port, NULL));
 	driver.on_removal(tl_port_rxq(port, 0)->port_id, RTE_ETH_EVENT_INTR_RMV, driver.on_removal_arg, NULL);
 	CU_ASSERT_TRUE(tl_port_ended(port, &err));
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "was taken away"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "is gone: it was unplugged"));
 	tl_port_close(port);
 }
 

@@ -184,7 +184,7 @@ static void late_quantiles_are_marked_and_come_back(void)
 	json_t *json = tl_latency_json(report), *quantiles = json_object_get(json, "quantiles");
 	CU_ASSERT(json_is_true(json_object_get(json_object_get(quantiles, "p999"), "late")));
 	CU_ASSERT(json_is_false(json_object_get(json_object_get(quantiles, "p99"), "late")));
-	check_text(report, "late: what measured was late itself");
+	check_text(report, "late: the measuring program was late");
 	CU_ASSERT_EQUAL_FATAL(tl_latency_from_json(json, &again, &err), 0);
 	CU_ASSERT(again->late[3] && !again->late[2]);
 	json_decref(json);

@@ -67,12 +67,12 @@ static void errors_have_a_place(void)
 	refuse("1.5.2k", tl_parse_rate, -EINVAL, "character 4: unknown unit \".2k\"");
 	refuse("5 mbit", tl_parse_rate, -EINVAL, "character 2");
 	refuse("5k", tl_parse_rate, -EINVAL, "character 2");
-	refuse("", tl_parse_rate, -EINVAL, "character 1: no number");
-	refuse("-1", tl_parse_rate, -EINVAL, "character 1: no number");
-	refuse(".", tl_parse_size, -EINVAL, "character 1: no number");
-	refuse("+1", tl_parse_size, -EINVAL, "character 1: no number");
+	refuse("", tl_parse_rate, -EINVAL, "character 1: expected a number");
+	refuse("-1", tl_parse_rate, -EINVAL, "character 1: expected a number");
+	refuse(".", tl_parse_size, -EINVAL, "character 1: expected a number");
+	refuse("+1", tl_parse_size, -EINVAL, "character 1: expected a number");
 	refuse("5bps", tl_parse_size, -EINVAL, "character 2: unknown unit \"bps\"; use b, k, m");
-	refuse("99999999999999999999", tl_parse_size, -EINVAL, "no number of up to 19 digits");
+	refuse("99999999999999999999", tl_parse_size, -EINVAL, "expected a number of up to 19 digits");
 	refuse("9223372036854775808", tl_parse_size, -ERANGE, "more than 2^63 - 1");
 	refuse("8388608t", tl_parse_size, -ERANGE, "more than 2^63 - 1");
 	refuse("18446744073709551615tibps", tl_parse_rate, -ERANGE, "more than 2^63 - 1");

@@ -404,7 +404,7 @@ static void the_ledger_groups_and_aligns_its_numbers(void)
 	expect_line(snap, "  = written_pkts                       900                 100               1,000");
 	expect_line(snap, "  + drop_disk_pkts                       5                   0                   5");
 	expect_line(snap, "  1,572,864 bytes (1.5 MiB) in 2 files");
-	expect_line(snap, "  dropped from the ring: 3 files of 3.0 MiB");
+	expect_line(snap, "  removed from the ring: 3 files of 3.0 MiB");
 	expect_line(snap, "      b.pcapng");
 	free(snap);
 }
@@ -458,7 +458,7 @@ static void what_lcores_handed_over_is_printed_where_there_was_some(void)
 	expect_line(snap, "    handoff_pkts                    12,000");
 	expect_line(snap, "  = handoff_taken_pkts              11,990");
 	expect_line(snap, "  + drop_handoff_pkts                   10");
-	expect_line(snap, "  LOST: 10 frames that came to another lcore than their echo's, which did not keep up");
+	expect_line(snap, "  LOST: 10 frames on another lcore than their echo's, which did not keep up");
 	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
 	snap->ports[0].handoff.handoff_taken_pkts--;
 	expect_line(snap, "  BROKEN: 1 frames were lost unseen between lcores");
@@ -492,7 +492,7 @@ static void stamps_of_ptp_frames_are_reported_with_their_source(void)
 	expect_line(snap, "    replies_marked                       5");
 	expect_line(snap, "  from stamps of triggers, nic-rx, to stamps of replies, nic-tx");
 	expect_line(snap, "  stamps of the NIC, within 1,234 ns");
-	expect_line(snap, "  UNSTAMPED: the NIC stamps nothing that it sends (see docs/time.md)");
+	expect_line(snap, "  UNSTAMPED: the NIC stamps no sent frames (see docs/time.md)");
 	json = tl_report_json(snap);
 	json_t *row = json_object_get(json_object_get(json, "port"), "ptp");
 	json_t *way = json_object_get(row, "tx_to_wire_ns");
@@ -644,7 +644,7 @@ static void a_ports_timestamps_have_their_source_and_their_bound(void)
 		.nic_set_aside = 3};
 	char *text = text_of(tl_report_ledger_text, snap);
 	CU_ASSERT_TRUE(has_line(text,
-		"  timestamps: nic-rx, unit 7 ns, within 1,234 ns of CLOCK_REALTIME; 4,321 frames had none, and have "
+		"  timestamps: nic-rx, unit 7 ns, within 1,234 ns of CLOCK_REALTIME; 4,321 frames without one have "
 		"the poll's"));
 	free(text);
 	json_t *json = tl_report_json(snap), *port = json_object_get(json, "port");

@@ -18,15 +18,12 @@ static const struct tl_bench_echo_rung others[] = {
 			"it returns whole frames (icmpecho, macswap, 5tswap) and has no TCP, so no connection to return "
 			"bytes through"},
 	{"tapline", "epoll",
-		"its own stack on AF_PACKET: frames from a ring without a system call, one to send; polls through the gaps "
-		"of traffic, and sleeps when it stops",
+		"its own stack on AF_PACKET: receives from a ring without system calls, one to send; polls during gaps of traffic, sleeps when it stops",
 		.device = TL_BENCH_APP_IF, .idle = "auto"},
-	{"tapline-poll", "epoll-busy", "the same, and the thread never sleeps", .device = TL_BENCH_APP_IF,
-		.idle = "poll"},
-	{"tapline-xdp", "tapline", "AF_XDP in place of AF_PACKET: no skb on the way in",
+	{"tapline-poll", "epoll-busy", "the same, without sleep", .device = TL_BENCH_APP_IF, .idle = "poll"},
+	{"tapline-xdp", "tapline", "AF_XDP instead of AF_PACKET: no skb for received frames",
 		.device = "xdp:" TL_BENCH_APP_IF, .idle = "auto"},
-	{"tapline-xdp-poll", "tapline-poll", "AF_XDP, and the thread never sleeps", .device = "xdp:" TL_BENCH_APP_IF,
-		.idle = "poll"},
+	{"tapline-xdp-poll", "tapline-poll", "AF_XDP, without sleep", .device = "xdp:" TL_BENCH_APP_IF, .idle = "poll"},
 };
 
 unsigned tl_bench_echo_rungs(struct tl_bench_echo_rung out[TL_BENCH_ECHO_RUNGS_MAX])

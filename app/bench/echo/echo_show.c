@@ -110,8 +110,7 @@ int tl_bench_echo_print(const struct tl_bench_echo_result *result, FILE *out)
 		print_row(&result->rows[i], out);
 	fprintf(out,
 		"\nTimes: round trips of %d messages per second, of sizes that fit into a datagram. bulk: as fast as the "
-		"client can\nsend; over udp-tcp in datagrams of at most %d bytes, which nothing holds back. wrong: altered, "
-		"twice or out of order.\n\n",
+		"client can\nsend; over udp-tcp in datagrams of at most %d bytes, without flow control. wrong: altered, duplicated or out of order.\n\n",
 		TL_BENCH_ECHO_RATE_PPS, TL_BENCH_ECHO_DATAGRAM);
 	for (unsigned i = 0; i < TL_BENCH_ECHO_RUNGS_MAX && result->rungs[i].name != NULL; i++)
 		print_step(result, &result->rungs[i], out);
@@ -181,7 +180,7 @@ static void add_bar(const struct tl_bench_echo_row *row, double value, const cha
 static void fill_charts(const struct tl_bench_echo_result *result, struct tl_bench_chart charts[2])
 {
 	snprintf(charts[0].caption, sizeof(charts[0].caption),
-		"Bars: median round trip, %d messages per second; orange where the client doubts it. %u CPUs, runs of %g "
+		"Bars: median round trip, %d messages per second; orange if the client declares it invalid. %u CPUs, runs of %g "
 		"s%s.",
 		TL_BENCH_ECHO_RATE_PPS, result->cpus, result->seconds, result->interrupted ? "; interrupted" : "");
 	snprintf(charts[1].caption, sizeof(charts[1].caption),
@@ -198,8 +197,7 @@ int tl_bench_echo_html(
 	const struct tl_bench_echo_result *result, const json_t *report, const char *path, struct tl_err *err)
 {
 	struct tl_bench_chart charts[2] = {0};
-	const struct tl_bench_page page = {
-		"tapline bench echo", "What each way of returning bytes costs on this host", charts, 2};
+	const struct tl_bench_page page = {"tapline bench echo", "Cost of each echo method on this host", charts, 2};
 	struct tl_bench_bar *bars = calloc(2 * (size_t)result->n_rows + 1, sizeof(bars[0]));
 
 	if (bars == NULL)

@@ -75,7 +75,7 @@ static void put_ring(json_t *out, const char *dir, uint64_t ring_bytes)
 		out, "keep_bytes", json_integer((json_int_t)tl_max_u64(ring_bytes, FILES_OF_RING * FILE_BYTES_MIN)));
 }
 
-// Tell whether the recording has an index as configured: by default one of several files has.
+// Check whether the recording has an index as configured: by default one of several files has.
 static bool has_index(const json_t *capture)
 {
 	const json_t *index = json_object_get(capture, "index");

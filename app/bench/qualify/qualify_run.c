@@ -175,7 +175,7 @@ static int watch(const struct trial *t, struct tl_qualify_row *row)
 
 // ---- runs
 
-// Tell whether the stage has the same configuration as the one before, with other words: nothing to measure.
+// Check whether the stage has the configuration of the previous one: there is nothing to measure.
 static bool is_empty(const struct trial *t, enum tl_qualify_stage stage)
 {
 	const char *const *dirs = (const char *const *)t->dirs;

@@ -51,7 +51,7 @@ static const struct tl_qualify_row *last_of(const struct tl_qualify_result *resu
 	return last;
 }
 
-// Return the rate at which the lcores fill slabs that nobody writes.
+// Return the rate at which the lcores fill discarded slabs.
 static double cpu_pps(const struct tl_qualify_result *result, uint32_t size)
 {
 	const struct tl_qualify_row *row = find(result, size, TL_QUALIFY_PARSER);

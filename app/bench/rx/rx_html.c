@@ -28,8 +28,7 @@ int tl_bench_rx_html(
 	const struct tl_bench_rx_result *result, const json_t *report, const char *path, struct tl_err *err)
 {
 	struct tl_bench_chart chart = {.n = result->n_rows};
-	const struct tl_bench_page page = {
-		"tapline bench rx", "What each way of receiving costs on this host", &chart, 1};
+	const struct tl_bench_page page = {"tapline bench rx", "Cost of each receive method on this host", &chart, 1};
 
 	chart.bars = calloc(chart.n + 1, sizeof(chart.bars[0]));
 	if (chart.bars == NULL)

@@ -55,7 +55,7 @@ static void silence_ipv6(void)
 	close(fd);
 }
 
-// One queue each, so that every frame comes by the queue that AF_XDP reads.
+// A single queue each, so that AF_XDP reads every frame.
 static int make_pair(struct tl_err *err)
 {
 	FILE *ip = popen("ip -batch - >&2", "we");

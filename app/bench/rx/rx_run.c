@@ -19,7 +19,7 @@
 #define DRAIN_MS 10
 #define QUIET_LOOKS 50 // without a new frame: many times a block's timeout, or a turn of the scheduler
 #define QUIET_LOOKS_SLOW 500
-#define REFUSED_TAKE "it would take the frames away from the kernel; --take permits that"
+#define REFUSED_TAKE "it would take the frames from the kernel: allow it with --take"
 
 struct rig {
 	const struct tl_bench_rx_cfg *cfg;
@@ -95,7 +95,7 @@ static uint64_t lost(const struct run *run)
 	return run->sent.pkts > run->pkts ? run->sent.pkts - run->pkts : 0;
 }
 
-// ---- what a run says
+// ---- output of a run
 
 static double per_packet(const struct run *run, uint64_t value)
 {
@@ -258,9 +258,9 @@ static const char *excluded(
 	if (net->own)
 		return NULL;
 	if (rung->addressed)
-		return "real traffic has no address of ours to receive by";
+		return "it receives frames to its own address only; run it without --interface";
 	if (rung->own_source)
-		return "it makes its own frames; run it without --interface";
+		return "it generates its own frames; run it without --interface";
 	return rung->takes && !cfg->take ? REFUSED_TAKE : NULL;
 }
 

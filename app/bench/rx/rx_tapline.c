@@ -169,5 +169,5 @@ static uint64_t dropped(void *arg)
 static const struct tl_ladder_ops ops = {open_lane, receive, dropped, close_lane};
 
 const struct tl_ladder_rung rx_tapline = {"tapline", "ring-v3",
-	"a recorder but for the disk: such a ring, then a stamp and a copy as pcapng into a slab per frame",
+	"a recorder without the disk: such a ring, and per frame a stamp and a copy as pcapng into a slab",
 	"drop_nic_pkts and drop_ring_pkts", &ops, .fanout = TL_LADDER_ALONE};

@@ -72,7 +72,7 @@ static int parse(const char *text, const struct kind *kind, uint64_t *out, struc
 	const char *suffix = take_decimal(text, &number);
 
 	if (suffix == NULL)
-		return tl_fail(err, -EINVAL, "\"%.40s\": character 1: no number of up to 19 digits", text);
+		return tl_fail(err, -EINVAL, "\"%.40s\": character 1: expected a number of up to 19 digits", text);
 	for (size_t i = 0; i < kind->n_units; i++) {
 		const struct unit *unit = &kind->unit[i];
 		if (strcasecmp(suffix, unit->name) != 0)

@@ -108,7 +108,7 @@ static int check_lcores(struct tl_config_reader *r, const struct tl_config *conf
 			tl_config_enter_index(r, q);
 			if (lcore == config->eal.main_lcore)
 				return tl_config_refuse(
-					r, "lcore %u is the main lcore (eal.main_lcore); take another", lcore);
+					r, "lcore %u is the main lcore (eal.main_lcore); choose another", lcore);
 			if (user[lcore] != NULL)
 				return tl_config_refuse(
 					r, "lcore %u serves the port \"%s\" already", lcore, user[lcore]);
@@ -134,7 +134,7 @@ static int resolve_port(
 			used += (size_t)snprintf(
 				known + used, sizeof(known) - used, "%s%s", i == 0 ? "" : ", ", config->ports[i].name);
 	}
-	return tl_config_refuse(r, "no port is called \"%.64s\"; the ports are: %s", name, known);
+	return tl_config_refuse(r, "unknown port \"%.64s\"; the ports are: %s", name, known);
 }
 
 static int check_capture_path(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)

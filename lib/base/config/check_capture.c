@@ -56,11 +56,11 @@ static int check_mode(struct tl_config_reader *r, const struct tl_config_capture
 
 	tl_config_enter(r, "mode");
 	if (waits && strcmp(capture->path, "-") == 0)
-		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be begun anew at each trigger");
+		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be restarted at each trigger");
 	if (waits && strcmp(capture->path, "null:") == 0)
 		return tl_config_refuse(r, "\"null:\" has no file that a trigger could begin");
 	if (!waits && json_object_get(value, "trigger") != NULL)
-		return tl_config_refuse(r, "must be \"trigger\" where one is described");
+		return tl_config_refuse(r, "must be \"trigger\" if a trigger is configured");
 	tl_config_leave(r);
 	return check_store(r, capture);
 }
@@ -70,7 +70,7 @@ static int check_idle_key(struct tl_config_reader *r, const json_t *value, const
 {
 	if (used || json_object_get(value, key) == NULL)
 		return 0;
-	return tl_config_refuse_key(r, key, "only a recording with %s has a use for it", only);
+	return tl_config_refuse_key(r, key, "applies only to a recording with %s", only);
 }
 
 static bool is_pcapng(const struct tl_config_capture *capture)
@@ -118,7 +118,7 @@ static int check_files(struct tl_config_reader *r, struct tl_config_capture *cap
 		return tl_config_refuse_key(r, rotation, "\"null:\" is not a file and cannot be rotated");
 	if (rotation == NULL && limit != NULL && capture->mode != TL_CONFIG_MODE_TRIGGER)
 		return tl_config_refuse_key(r, limit,
-			"only a recording that begins new files has old ones to drop; give \"rotate_bytes\", "
+			"only a recording with rotation has old files to remove; give \"rotate_bytes\", "
 			"\"rotate_seconds\" or \"rotate_packets\"");
 	if (capture->keep_bytes != 0 && capture->keep_bytes / 2 < capture->rotate_bytes)
 		return tl_config_refuse_key(r, "keep_bytes", "is less than two files of \"rotate_bytes\"");

@@ -76,7 +76,7 @@ int tl_config_rule_drop(struct tl_config_reader *r, const struct tl_config_key *
 	struct tl_config_rule *rule = section;
 
 	if (!json_is_true(value))
-		return tl_config_not(r, value, "true; a rule that drops nothing is left out");
+		return tl_config_not(r, value, "true; omit the key in other rules");
 	rule->drop = true;
 	return 0;
 }
@@ -173,7 +173,7 @@ int tl_config_rss(struct tl_config_reader *r, const struct tl_config_key *key, c
 
 	if (rc == 0 && port->rss == TL_CONFIG_RSS_SYMMETRIC && !tl_config_is_nic(port, &what))
 		return tl_config_refuse(r,
-			"only a NIC that DPDK drives, or a \"vdev:\", takes a key of RSS; \"%.64s\" is %s",
+			"only a NIC that DPDK drives, or a \"vdev:\", supports an RSS key; \"%.64s\" is %s",
 			port->device, what);
 	return rc;
 }
@@ -187,7 +187,7 @@ int tl_config_rss_queues(
 
 	if (!tl_config_is_nic(port, &what))
 		return tl_config_refuse(r,
-			"only a NIC that DPDK drives, or a \"vdev:\", spreads frames by a table; "
+			"only a NIC that DPDK drives, or a \"vdev:\", has an RSS table; "
 			"\"%.64s\" is %s",
 			port->device, what);
 	if (!json_is_array(value) || n == 0)

@@ -69,7 +69,7 @@ static int read_gateway(struct tl_config_reader *r, const struct tl_config_key *
 	if (text == NULL || tl_parse_ipv4(text, &port->gateway_be) != 0)
 		return tl_config_not(r, value, "an IPv4 address, such as 192.0.2.254");
 	if (port->ip_be == 0)
-		return tl_config_refuse(r, "a port without \"ip\" has no use for a gateway");
+		return tl_config_refuse(r, "a gateway requires \"ip\"");
 	if ((port->gateway_be & port->mask_be) != (port->ip_be & port->mask_be))
 		return tl_config_not(r, value, "inside the prefix of \"ip\"");
 	if (port->gateway_be == port->ip_be)
@@ -100,7 +100,7 @@ static int read_gateway6(
 	if (text == NULL || tl_parse_ipv6(text, &port->gateway6) != 0 || !tl_ip6_is_host(&port->gateway6))
 		return tl_config_not(r, value, "the IPv6 address of a router, such as 2001:db8::fe or fe80::1");
 	if (!tl_ip6_is_set(&port->ip6))
-		return tl_config_refuse(r, "a port without \"ip6\" has no use for a gateway of IPv6");
+		return tl_config_refuse(r, "an IPv6 gateway requires \"ip6\"");
 	if (!tl_ip6_is_link_local(&port->gateway6) && !tl_ip6_same_prefix(&port->gateway6, &port->ip6, port->ip6_bits))
 		return tl_config_not(r, value, "inside the prefix of \"ip6\", or link-local");
 	if (tl_ip6_equal(&port->gateway6, &port->ip6))
@@ -200,7 +200,7 @@ static int read_groups(struct tl_config_reader *r, const struct tl_config_key *k
 	int rc = tl_config_integer(r, key, value, &n);
 
 	if (rc == 0 && n > 1 && tl_ip6_is_set(&echo->group6))
-		return tl_config_refuse(r, "groups that follow each other are of IPv4");
+		return tl_config_refuse(r, "consecutive groups are supported for IPv4 only");
 	if (rc == 0 && !is_multicast(htonl(ntohl(echo->group_be) + (uint32_t)n - 1)) && n > 1)
 		return tl_config_refuse(r, "fewer groups are left up to 239.255.255.255");
 	echo->n_groups = (uint32_t)n;

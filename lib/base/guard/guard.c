@@ -74,13 +74,13 @@ int tl_guard_set_user(const char *name, struct tl_err *err)
 		return 0;
 	if (geteuid() != 0)
 		return tl_fail(
-			err, -EPERM, "process.user: only root can become %s: start as root, or as that user", name);
+			err, -EPERM, "process.user: only root can switch to %s: start as root, or as that user", name);
 	(void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
 	int rc = set_ids(user);
 	if (rc == 0)
 		rc = keep_only(opening, TL_ARRAY_LEN(opening));
 	if (rc != 0)
-		return tl_fail(err, rc, "process.user: cannot become %s (%s)", name, strerror(-rc));
+		return tl_fail(err, rc, "process.user: cannot switch to %s (%s)", name, strerror(-rc));
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Landlock: files that a thread may open, whatever its user.
+// Landlock: files that a thread may open, regardless of its user.
 
 #include "guard_priv.h"
 

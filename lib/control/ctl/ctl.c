@@ -140,8 +140,7 @@ void tl_ctl_serve_client(const struct tl_ctl *ctl, int fd)
 	if (!read_command(fd, line, sizeof(line), deadline_ms) || !make_request(ctl, fd, line, &request))
 		return;
 	char *answer = ctl->answer(ctl->ctx, &request);
-	send_all(
-		fd, answer != NULL ? answer : "{\"ok\": false, \"error\": \"no memory for an answer\"}\n", deadline_ms);
+	send_all(fd, answer != NULL ? answer : "{\"ok\": false, \"error\": \"no memory for a reply\"}\n", deadline_ms);
 	free(answer);
 }
 

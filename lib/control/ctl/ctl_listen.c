@@ -27,7 +27,7 @@ static int lock_directory(const struct sockaddr_un *address, struct tl_err *err)
 	const char *dir = dirname(path);
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || access(dir, W_OK | X_OK) != 0) {
-		int rc = tl_fail(err, -errno, "control socket %s: no socket can be made in its directory: %s",
+		int rc = tl_fail(err, -errno, "control socket %s: cannot create a socket in its directory: %s",
 			address->sun_path, strerror(errno));
 		if (fd >= 0)
 			close(fd);
@@ -43,7 +43,7 @@ static int lock_directory(const struct sockaddr_un *address, struct tl_err *err)
 		address->sun_path);
 }
 
-// Remove the socket of a process that has died: nobody listens on it. The directory is locked.
+// Remove the socket of a terminated process, without a listener. The directory is locked.
 static int remove_stale(const struct sockaddr_un *address, struct tl_err *err)
 {
 	const char *path = address->sun_path;

@@ -76,8 +76,7 @@ static void add_wire(
 	report->unstamped = stages->unstamped_pkts;
 	if (stages->after_poll_pkts != 0)
 		tl_latency_add_invalid(report,
-			"%" PRIu64 " of %" PRIu64 " frames are stamped later than the poll that brought them: %s is "
-			"without them",
+			"%" PRIu64 " of %" PRIu64 " frames are stamped later than their poll: %s excludes them",
 			stages->after_poll_pkts, stages->after_poll_pkts + stages->stage[TL_STAGE_WIRE].count,
 			tl_stage_name(TL_STAGE_WIRE));
 }

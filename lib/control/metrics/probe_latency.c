@@ -22,7 +22,7 @@ static void note_silence(struct tl_latency *report, const struct tl_timesync_sta
 {
 	if (stats->unstamped)
 		tl_latency_add_invalid(
-			report, "nothing that was sent was ever stamped: this DPDK does not ask for it (docs/time.md)");
+			report, "no sent frame was stamped: this DPDK does not request it (docs/time.md)");
 }
 
 struct tl_latency *tl_probe_latency(const struct tl_timesync *sync, const char *port)
@@ -47,7 +47,7 @@ struct tl_latency *tl_probe_latency(const struct tl_timesync *sync, const char *
 	report->matched = report->latency.count;
 	report->unmatched_triggers = stats.probes_lost;
 	report->unstamped = stats.ptp_busy_pkts + stats.ptp_lost_pkts;
-	tl_latency_add_fact(report, "time", "from the call of tx_burst to the wire, of a probe now and then");
+	tl_latency_add_fact(report, "time", "from the call of tx_burst to the wire, of sampled probes");
 	tl_latency_add_fact(report, "wire_to_poll", "of received PTP frames, source nic-ptp");
 	note_silence(report, &stats);
 	return report;
@@ -96,8 +96,8 @@ struct tl_latency *tl_reply_latency(const struct tl_timesync *sync, const char *
 	report->unmatched_triggers = stats.replies_lost;
 	report->unstamped = stats.replies_untimed;
 	tl_latency_add_fact(report, "time",
-		has_rx ? "from the trigger on the wire to its reply on the wire, of a reply now and then"
-		       : "from the poll that brought the trigger to its reply on the wire, of a reply now and then");
+		has_rx ? "from the trigger on the wire to its reply on the wire, of sampled replies"
+		       : "from the poll of the trigger to its reply on the wire, of sampled replies");
 	if (has_rx)
 		snprintf(report->clocks_shown, sizeof(report->clocks_shown), "%s",
 			replies.one_clock ? "one stamps both: the difference is exact"

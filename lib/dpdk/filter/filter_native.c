@@ -16,7 +16,7 @@ static const char *refusal_of(const struct bpf_insn *in)
 {
 	switch (in->code) {
 	case BPF_JMP | BPF_JA:
-		return (int32_t)in->k < 0 ? FILTER_INTERPRETED "it loops, and native code may not" : NULL;
+		return (int32_t)in->k < 0 ? FILTER_INTERPRETED "loops are not supported in native code" : NULL;
 	case BPF_ALU | BPF_LSH | BPF_X: // CPUs shift modulo 32, libpcap gives 0 from 32 on
 	case BPF_ALU | BPF_RSH | BPF_X:
 		return FILTER_INTERPRETED "it shifts by a distance taken from the frame";

@@ -110,20 +110,18 @@ int tl_port_refuse_absent(const struct tl_port *port, struct tl_err *err)
 
 	if (lacks_driver(pmd, package, sizeof(package)))
 		return tl_fail(err, -ENODEV,
-			"port %s: DPDK's driver of %s, %s, is not installed: apt install %s (of a DPDK of your own: build it)",
+			"port %s: DPDK's driver of %s, %s, is not installed: apt install %s (in your own DPDK: build it)",
 			port->name, address, pmd, package);
 	if (is_shut(address, file, sizeof(file)))
 		return tl_fail(err, -EACCES,
-			"port %s: this user may not open %s, through which %s is used: be in its group (see "
+			"port %s: this user may not open %s, required for %s: join its group (see "
 			"drivers-config/udev/60-tapline-vfio.rules)",
 			port->name, file, address);
 	if (lacks_ddp(pmd))
 		return tl_fail(err, -ENODEV,
-			"port %s: net_ice did not take %s: its DDP package, /lib/firmware/intel/ice/ddp/ice.pkg, is not there: "
-			"install firmware-misc-nonfree, or do with one queue and no RSS: \"%s,safe-mode-support=1\"",
+			"port %s: net_ice did not accept %s: its DDP package, /lib/firmware/intel/ice/ddp/ice.pkg, is missing: install firmware-misc-nonfree, or use one queue without RSS: \"%s,safe-mode-support=1\"",
 			port->name, address, address);
 	return tl_fail(err, -ENODEV,
-		"port %s: no DPDK driver took %s: is it there (`lspci -s %s`), and bound to vfio-pci "
-		"(`tapline bind --list`; mlx5 stays on its kernel driver)?",
+		"port %s: no DPDK driver accepted %s: check that it exists (`lspci -s %s`) and is bound to vfio-pci (`tapline bind --list`; mlx5 stays on its kernel driver)",
 		port->name, address, address);
 }

@@ -37,7 +37,7 @@ static int probe_virtual(struct tl_port *port, struct tl_err *err)
 		port->dev_name[0] = '\0';
 		if (rc == -EFAULT) // EAL's error for a name that no driver matches
 			return tl_fail(err, rc,
-				"port %s: no driver of this DPDK makes %s: a name begins with that of its driver, such as "
+				"port %s: no driver of this DPDK creates %s: names begin with their driver, such as "
 				"net_null0, net_ring0 or net_pcap0",
 				port->name, name);
 		return tl_fail(err, rc, "port %s: DPDK could not create %s with \"%s\" (%s)%s", port->name, name, args,

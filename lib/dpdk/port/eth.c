@@ -29,8 +29,8 @@ static int ask_device(struct tl_port *port, struct rte_eth_dev_info *info, struc
 	if (rc == 0)
 		rc = rte_eth_macaddr_get(port->port_id, &mac);
 	if (rc != 0)
-		return tl_fail(err, rc, "port %s: %s does not say what it is (%s)", port->name, device_text(port),
-			strerror(-rc));
+		return tl_fail(err, rc, "port %s: cannot read the device information of %s (%s)", port->name,
+			device_text(port), strerror(-rc));
 	memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
 	return 0;
 }
@@ -119,7 +119,7 @@ static int size_rings(const struct tl_port *port, const struct rte_eth_dev_info 
 	*tx_desc = tl_port_tx_descriptors(cfg);
 	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, rx_desc, tx_desc);
 	if (rc != 0)
-		return tl_fail(err, rc, "port %s: %s does not say how long its queues may be (%s)", port->name,
+		return tl_fail(err, rc, "port %s: %s does not report the limits of its queues (%s)", port->name,
 			device_text(port), strerror(-rc));
 	warn_of_ring(port, "rx_descriptors", cfg->rx_descriptors, *rx_desc, &info->rx_desc_lim);
 	warn_of_ring(port, "tx_descriptors", cfg->tx_descriptors, *tx_desc, &info->tx_desc_lim);

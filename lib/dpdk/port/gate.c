@@ -81,7 +81,7 @@ static const char *reason(const struct tl_port *port, const struct tl_port_gate 
 static void tell_closure(struct tl_port *port, uint16_t queue, struct tl_port_gate *g)
 {
 	tl_warn("port %s: %s, queue %u: the NIC's stamps are not used: one was %+" PRId64
-		" ns from the poll that took its frame (%s); frames have the poll's time (tsc)",
+		" ns from the poll of its frame (%s); frames get the poll's time (tsc)",
 		port->name, port->cfg.spec.text, queue, g->offence.late_ns, reason(port, g));
 }
 

@@ -73,11 +73,11 @@ int tl_kernel_mac(const struct tl_port_cfg *cfg, uint8_t mac[TL_ETHER_ADDR_LEN],
 	int rc = interface_ioctl(cfg->spec.arg, SIOCGIFHWADDR, &ifr);
 
 	if (rc != 0)
-		return tl_fail(err, rc, "port %s: interface %s does not tell its address (%s)", cfg->name,
+		return tl_fail(err, rc, "port %s: cannot read the address of interface %s (%s)", cfg->name,
 			cfg->spec.arg, strerror(-rc));
 	if (ifr.ifr_hwaddr.sa_family != ARPHRD_ETHER && ifr.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK)
 		return tl_fail(err, -ENOTSUP,
-			"port %s: interface %s carries no Ethernet frames (link type %u), and others are not recorded",
+			"port %s: interface %s carries no Ethernet frames (link type %u): other link types are not supported",
 			cfg->name, cfg->spec.arg, ifr.ifr_hwaddr.sa_family);
 	memcpy(mac, ifr.ifr_hwaddr.sa_data, TL_ETHER_ADDR_LEN);
 	return 0;

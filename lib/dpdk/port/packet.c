@@ -220,7 +220,7 @@ static bool packet_ended(const struct tl_port *port, struct tl_err *err)
 	if (err != NULL)
 		tl_fail(err, -ENODEV,
 			"port %s: interface %s is gone: it was removed, or moved to another network namespace%s",
-			port->name, port->cfg.spec.arg, sends(port) ? "" : "; what came until then is recorded");
+			port->name, port->cfg.spec.arg, sends(port) ? "" : "; frames received until then are recorded");
 	return true;
 }
 
@@ -235,7 +235,7 @@ static void look_for_errors(const struct tl_port *port)
 		down |= getsockopt(port->sockets.fd[i], SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error == ENETDOWN;
 	}
 	if (down && !is_gone(port))
-		tl_warn("port %s: interface %s is down: frames will come when it is up again (`ip link set %s up`)",
+		tl_warn("port %s: interface %s is down: reception resumes when it is up (`ip link set %s up`)",
 			port->name, port->cfg.spec.arg, port->cfg.spec.arg);
 }
 

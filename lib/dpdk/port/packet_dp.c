@@ -5,7 +5,7 @@
 
 #include <linux/if_packet.h>
 
-#define SEGMENT_BYTES (UINT16_MAX & ~(TL_CACHE_LINE - 1)) // of an mbuf, whose length has 16 bits
+#define SEGMENT_BYTES (UINT16_MAX & ~(TL_CACHE_LINE - 1)) // limit of an mbuf's 16-bit length
 _Static_assert(TL_PACKET_SEGMENTS_MAX *SEGMENT_BYTES >= TL_PACKET_BLOCK_BYTES, "a block's longest frame is one chain");
 
 static struct tpacket_hdr_v1 *block_head(const struct tl_packet_queue *p)
@@ -39,7 +39,7 @@ static bool find_frame(struct tl_packet_queue *p)
 	return p->left_pkts != 0;
 }
 
-// Reclaim the views of the last burst, once nobody else has a reference to any of them. Until then the port does not
+// Reclaim the views of the last burst, once all other references to them are gone. Until then the port does not
 // receive: a frame that is still referenced keeps its data.
 static bool take_views_back(struct tl_packet_queue *p)
 {

@@ -43,7 +43,7 @@ int tl_port_configure_rss(
 	if (!port->cfg.rss_symmetric || conf->rxmode.mq_mode != RTE_ETH_MQ_RX_RSS)
 		return 0;
 	if (!takes_key)
-		return tl_fail(err, -ENOTSUP, "port %s: %s takes no key of RSS: leave out \"rss\"", port->name,
+		return tl_fail(err, -ENOTSUP, "port %s: %s does not support an RSS key: omit \"rss\"", port->name,
 			port->cfg.spec.text);
 	// A key that repeats every 16 bits hashes (a, b) as (b, a), where both have as many bits.
 	for (unsigned i = 0; i < info->hash_key_size; i++)
@@ -73,7 +73,7 @@ int tl_port_spread(struct tl_port *port, struct tl_err *err)
 	if (rc == 0)
 		rc = rte_eth_dev_rss_reta_update(port->port_id, groups, info.reta_size);
 	if (rc != 0)
-		return tl_fail(err, rc, "port %s: %s does not take a table of queues (%s): leave out \"rss_queues\"",
+		return tl_fail(err, rc, "port %s: %s does not accept an RSS table (%s): omit \"rss_queues\"",
 			port->name, port->cfg.spec.text, strerror(-rc));
 	return 0;
 }
@@ -130,8 +130,7 @@ void tl_port_read_shares(struct tl_port *port)
 		if (rss.reta[i] < TL_PORT_QUEUES_MAX)
 			port->shares.entries[rss.reta[i]]++;
 	if (port->cfg.rss_symmetric && !port->shares.symmetric)
-		tl_warn("port %s: %s did not keep the symmetric key of RSS: both directions of a flow may come to "
-			"different queues",
+		tl_warn("port %s: %s did not keep the symmetric RSS key: the directions of a flow may arrive on different queues",
 			port->name, port->cfg.spec.text);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Send to a kernel interface: a system call per frame, which returns when the device, or the other end of a veth, has
-// the frame. A TX ring takes longer, and does not tell which frames were dropped (docs/decisions/014).
+// the frame. A TX ring takes longer, and does not report dropped frames (docs/decisions/014).
 
 #include "port_priv.h"
 

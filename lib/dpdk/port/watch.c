@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runtime events of a port: its link goes down and comes back, or its device is removed.
+// Runtime events of a port: link down and up, removal of the device.
 
 #define ALLOW_EXPERIMENTAL_API // rte_dev_event_callback_*, since 18.05
 
@@ -47,8 +47,7 @@ bool tl_port_removed(const struct tl_port *port, struct tl_err *err)
 		return false;
 	if (err != NULL)
 		tl_fail(err, -ENODEV,
-			"port %s: %s was taken away: it was unplugged, removed, or unbound from its driver; what came "
-			"until then is recorded",
+			"port %s: %s is gone: it was unplugged, removed, or unbound from its driver; frames received until then are recorded",
 			port->name, port->cfg.spec.text);
 	return true;
 }
@@ -118,7 +117,7 @@ static void report_link(const struct tl_port *port)
 		tl_info("port %s: %s has a link, %llu Mbit/s", port->name, port->cfg.spec.text,
 			(unsigned long long)tl_port_speed_bps(port) / 1000000);
 	else
-		tl_warn("port %s: %s has no link any more: frames will come when it has one", port->name,
+		tl_warn("port %s: %s has no link any more: reception resumes with the link", port->name,
 			port->cfg.spec.text);
 }
 

@@ -86,7 +86,7 @@ static int own_all(struct tl_echo_host *host, struct tl_err *err)
 	}
 	if (rc == -EEXIST)
 		return tl_fail(err, rc,
-			"an echo's groups reach into those of echoes on different queues: give them one \"queue\"");
+			"an echo's groups overlap with those of echoes on different queues: give them one \"queue\"");
 	return rc == 0 ? 0 : tl_fail(err, rc, "one port's echoes receive too many groups");
 }
 
@@ -168,7 +168,8 @@ static int receive_groups(struct tl_echo_host *const *hosts, uint32_t n_hosts, s
 	for (uint32_t i = 0; i < n_hosts && n <= TL_PORT_GROUPS_MAX; i++)
 		n = add_groups(hosts[i], macs, n);
 	if (n != 0 && tl_port_set_groups(hosts[0]->port, (const uint8_t(*)[TL_ETHER_ADDR_LEN])macs, n) != 0)
-		return tl_fail(err, -ENOTSUP, "the port can receive no multicast: neither by filter nor promiscuous");
+		return tl_fail(
+			err, -ENOTSUP, "the port cannot receive multicast, neither by filter nor in promiscuous mode");
 	return 0;
 }
 

@@ -130,9 +130,9 @@ static void try_connect(struct tl_echo *echo)
 	}
 }
 
-// Close a half-closed connection unless the peer acknowledges messages. A process that has ended half-closes as well,
-// and sends RST only for later data: without a message it cannot be told from a peer that still receives. An ACK for a
-// message sent after its FIN proves that it does; without one in time the echo reconnects before the next message.
+// Close a half-closed connection unless the peer acknowledges messages. A terminated process half-closes as well, and
+// sends RST only for later data: without a message it looks like a peer that still receives. An ACK for a message sent
+// after the FIN proves that the peer receives; without one in time the echo reconnects before the next message.
 static void check_half_closed(struct tl_echo *echo, uint64_t mono_ns)
 {
 	if (echo->retry_at_ns == 0) {
@@ -171,7 +171,7 @@ static void reset_closing(struct tl_echo_host *host, uint64_t mono_ns)
 		tl_tcp_close_all(host->net, true);
 }
 
-// Keep the send path in the cache while no message comes.
+// Keep the send path in the cache between messages.
 static void keep_warm(struct tl_echo *echo)
 {
 	static const uint8_t message[WARM_BYTES];

@@ -53,9 +53,7 @@ static int enable(struct tl_timesync *sync, struct tl_err *err)
 {
 	int rc = sync->cfg.ops->enable(sync->cfg.ops_ctx);
 
-	return rc == 0 ? 0
-		       : tl_fail(err, rc, "port %s: PTP stamping cannot be switched on (%s)", sync->name,
-				 strerror(-rc));
+	return rc == 0 ? 0 : tl_fail(err, rc, "port %s: cannot enable PTP stamping (%s)", sync->name, strerror(-rc));
 }
 
 int tl_timesync_create(const struct tl_timesync_cfg *cfg, struct tl_timesync **out, struct tl_err *err)

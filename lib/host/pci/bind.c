@@ -178,7 +178,7 @@ int tl_pci_plan_unbind(
 		return rc;
 	bool ours = strcmp(out->device.driver, TL_PCI_DRIVER) == 0;
 	if (out->device.driver[0] != '\0' && !ours)
-		return tl_fail(err, -ENOTSUP, "%s is not with " TL_PCI_DRIVER " but with %s: nothing to give back",
+		return tl_fail(err, -ENOTSUP, "%s is not with " TL_PCI_DRIVER " but with %s: nothing to return",
 			out->device.address, out->device.driver);
 	add_override(out, root, "\n", "any driver may have it");
 	add_leave(out, root);

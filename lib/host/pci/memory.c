@@ -95,7 +95,7 @@ static const char *why_not(int error)
 	return error == EACCES ? ": this needs root"
 	       : error == EPERM
 		       ? ": its directory must belong to root and be writable by root only: `chown root` and `chmod 755` it"
-	       : error == ELOOP ? ": a symbolic link is on the way: remove it"
+	       : error == ELOOP ? ": a symbolic link is in its path: remove it"
 				: "";
 }
 

@@ -51,9 +51,8 @@ static void check_sender(struct tl_client_result *result, uint64_t p50_ns)
 
 	if (fell_behind(result))
 		add(result,
-			"the sender was late: it sent %.1f messages per second of %" PRIu64
-			" that were asked for; lower "
-			"--rate, or give the client a CPU of its own",
+			"the sender was late: it sent %.1f of %" PRIu64
+			" requested messages per second; lower --rate, or give the client a CPU of its own",
 			result->rate_pps, result->asked_pps);
 	else if (result->sender_late.p99_ns > p50_ns)
 		add(result,

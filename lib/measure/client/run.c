@@ -138,7 +138,7 @@ static int no_connection(const struct tl_client_session *s, struct tl_err *err)
 			peer, waited, peer);
 	if (s->cfg->mode == TL_CLIENT_UDP)
 		return tl_fail(err, -ETIMEDOUT,
-			"no way to %s within %s (%s); check that the appliance runs, that its address is this one, and "
+			"%s was not reachable within %s (%s); check that the appliance runs, that its address is this one, and "
 			"that it can be reached from here (cable, subnet, VLAN)",
 			peer, waited, why);
 	return tl_fail(err, -ETIMEDOUT,

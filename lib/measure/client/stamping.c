@@ -204,12 +204,12 @@ static int configure(int fd, struct tl_client_nic *nic, struct tl_err *err)
 	request.ifr_data = (char *)&wanted;
 	if (ioctl(fd, SIOCSHWTSTAMP, &request) != 0)
 		return tl_fail(err, -errno,
-			"cannot turn the time stamps of %s on: %s; run as root, or use --timestamps kernel", nic->name,
+			"cannot enable timestamps of %s: %s; run as root, or use --timestamps kernel", nic->name,
 			strerror(errno));
 	nic->changed = known;
 	if (wanted.rx_filter != HWTSTAMP_FILTER_ALL)
-		return tl_fail(err, -EOPNOTSUPP,
-			"%s did not agree to stamp all received frames; use --timestamps kernel", nic->name);
+		return tl_fail(
+			err, -EOPNOTSUPP, "%s does not stamp all received frames; use --timestamps kernel", nic->name);
 	return 0;
 }
 

@@ -76,7 +76,7 @@ void tl_dclient_end(struct tl_dclient *host)
 		tl_dclient_turn(host);
 	for (unsigned turns = 0; empty < EMPTY_TURNS && (is_quiet || turns < STOP_TURNS); turns++)
 		empty = tl_dclient_turn(host) == 0 ? empty + 1 : 0;
-	tl_port_discipline(host->cfg.port); // a run of less than a second has not been told of a shut gate
+	tl_port_discipline(host->cfg.port); // a run of less than a second has not checked the gate
 }
 
 void tl_dclient_destroy(struct tl_dclient *host)

@@ -42,7 +42,7 @@ static const struct tl_ladder_rung rungs[] = {
 	{"ring-v3-queue", "ring-v3",
 		"a ring and a thread per CPU, chosen by the receive queue; one queue feeds one thread", socket_drops,
 		&ladder_ring3, .fanout = PACKET_FANOUT_QM},
-	{"ring-v3-rnd", "ring-v3", "a ring and a thread per CPU, chosen by chance: even load, flows are torn apart",
+	{"ring-v3-rnd", "ring-v3", "a ring and a thread per CPU, chosen at random: even load, flows are split",
 		socket_drops, &ladder_ring3, .fanout = PACKET_FANOUT_RND},
 	{"ring-v3-rollover", "ring-v3", "one thread until its ring is full, then the next", socket_drops, &ladder_ring3,
 		.fanout = PACKET_FANOUT_ROLLOVER},
@@ -52,7 +52,7 @@ static const struct tl_ladder_rung rungs[] = {
 	{"ring-v3-ebpf", "ring-v3-cbpf", "the same choice by an eBPF program", socket_drops, &ladder_ring3,
 		.fanout = PACKET_FANOUT_EBPF},
 	{"xdp-skb", "ring-v3",
-		"AF_XDP after the driver: the frame is taken before the stack sees it, and copied to memory of the program",
+		"AF_XDP after the driver: the frame is redirected before the stack, and copied to memory of the program",
 		xdp_drops, &ladder_xdp, .mode = LADDER_XDP_SKB, .fanout = TL_LADDER_ALONE, .takes = true},
 	{"xdp-copy", "xdp-skb", "AF_XDP in the driver: the program decides before an skb is made; one copy remains",
 		xdp_drops, &ladder_xdp, .mode = LADDER_XDP_COPY, .fanout = TL_LADDER_ALONE, .takes = true},
@@ -70,8 +70,8 @@ static const struct tl_ladder_rung rungs[] = {
 		"rx_dropped and rx_ring_full of the driver's socket", &ladder_dpdk, .mode = LADDER_DPDK_XDP,
 		.fanout = TL_LADDER_ALONE, .polls = true, .takes = true},
 	{"dpdk-memory", "dpdk-af_packet",
-		"no kernel below the driver: frames copied from memory to mbufs show what the loop costs",
-		"none: it makes a frame when the loop asks", &ladder_dpdk, .mode = LADDER_DPDK_MEMORY,
+		"no kernel below the driver: frames copied from memory to mbufs show the cost of the loop",
+		"none: it creates a frame when the loop polls", &ladder_dpdk, .mode = LADDER_DPDK_MEMORY,
 		.fanout = TL_LADDER_ALONE, .polls = true, .own_source = true},
 };
 

@@ -2,7 +2,7 @@
 // AF_XDP: an XDP program of four instructions hands each frame of receive queue 0 to a socket; the kernel writes it
 // into the program's memory (UMEM) and its descriptor into a ring. The program returns the memory by a second ring. In
 // the skb mode that happens after the driver, in copy mode within it, and with zero-copy the NIC itself writes. The
-// program is attached by a link, so that it is detached when the process ends, whatever its end.
+// program is attached by a link, so that any end of the process detaches it.
 
 #include <errno.h>
 #include <linux/if_link.h>

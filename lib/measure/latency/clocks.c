@@ -140,7 +140,7 @@ int tl_latency_clock_from_json(struct tl_latency *report, const json_t *row, str
 	size_t i;
 
 	if (report->n_clocks == TL_LATENCY_CLOCKS || json_array_size(points) > TL_LATENCY_CLOCK_POINTS)
-		return tl_fail(err, -EINVAL, "more clocks, or points of one, than there is room for");
+		return tl_fail(err, -EINVAL, "too many clocks, or points of a clock");
 	clock = new_clock(report, file != NULL ? file : "", name != NULL ? name : "", json_array_size(points));
 	if (clock == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");

@@ -53,9 +53,8 @@ const char *tl_latency_no_verdict(const struct tl_latency_comparison *c)
 	if (c->verdict != TL_LATENCY_TOO_FEW)
 		return NULL;
 	return c->ordered
-		       ? "too few samples to say anything; measure longer, or compare several runs of each"
-		       : "nothing can be said: a report has no samples in the order they came, or does not say when its "
-			 "triggers were lost; measure again with this version, or compare several runs of each";
+		       ? "too few samples for a verdict; measure longer, or compare several runs of each"
+		       : "no verdict: a report lacks the order of its samples, or the times of its losses; measure again with this version, or compare several runs of each";
 }
 
 // JSON has no infinity.
@@ -169,7 +168,7 @@ static void print_answered(const struct tl_latency_comparison *c, FILE *out)
 
 	if (!c->counted) {
 		fprintf(out,
-			"%-8s unknown: a report does not count triggers without a reply; nothing is called faster\n",
+			"%-8s unknown: a report does not count triggers without a reply; no quantile is declared faster\n",
 			"answered");
 		return;
 	}
@@ -201,10 +200,9 @@ static void print_basis(const struct tl_latency_comparison *c, FILE *out)
 		fprintf(out, "one run each: intervals do not contain the variation between runs\n");
 	else
 		fprintf(out,
-			"a report does not have its samples in the order they came, or not the times of its losses: how "
-			"far these depend on each other is unknown\n");
+			"a report lacks the order of its samples, or the times of its losses: their dependence is unknown\n");
 	if (c->stamps_ns != 0)
-		fprintf(out, "each interval is wider by %s on both sides, which the stamps can be off\n",
+		fprintf(out, "each interval is wider by %s on both sides, the error of the stamps\n",
 			tl_format_ns((uint64_t)fmin(c->stamps_ns, 1e18), text, sizeof(text)));
 	if (c->differs[0] != '\0')
 		fprintf(out, "FORCED: %s\n", TL_PRINTABLE(c->differs));

@@ -59,7 +59,7 @@ static int parse(const char *text, size_t bytes, struct tl_latency **out, struct
 	if (json == NULL && begin != text)
 		return tl_fail(err, -EINVAL, "the report in the page: %s", at.text);
 	if (json == NULL)
-		return tl_fail(err, -EINVAL, "no report, neither JSON nor a page: line %d: %s", at.line, at.text);
+		return tl_fail(err, -EINVAL, "not a report, neither JSON nor a page: line %d: %s", at.line, at.text);
 	int rc = tl_latency_from_json(json, out, err);
 	json_decref(json);
 	return rc;

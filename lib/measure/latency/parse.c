@@ -96,8 +96,7 @@ static int read_stage(struct tl_latency *report, const json_t *row, struct tl_er
 
 	read_text(row, "name", name, sizeof(name));
 	struct tl_latency_stage *stage = tl_latency_stage(report, name);
-	return stage != NULL ? read_hist(row, &stage->hist, err)
-			     : tl_fail(err, -ENOMEM, "more stages than there is room for");
+	return stage != NULL ? read_hist(row, &stage->hist, err) : tl_fail(err, -ENOMEM, "too many stages");
 }
 
 static int read_point(struct tl_latency *report, const json_t *row, struct tl_err *err)

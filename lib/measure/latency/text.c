@@ -103,7 +103,7 @@ static void print_marks(FILE *out, const struct tl_latency_level levels[TL_LATEN
 	if (few)
 		fprintf(out, "  few: fewer than %d samples lie beyond that quantile\n", TL_LATENCY_FEW);
 	if (late)
-		fputs("  late: what measured was late itself, enough to explain that quantile\n", out);
+		fputs("  late: the measuring program was late enough to explain that quantile\n", out);
 }
 
 static void print_limit(FILE *out, const char *name, const uint64_t limits_ns[TL_LATENCY_LEVELS])
@@ -176,7 +176,7 @@ static void print_levels(FILE *out, const struct tl_latency *report)
 			" replies fit several triggers: min, max and mean may be of a wrong pair\n",
 			report->ambiguous);
 	if (report->unmatched_triggers != 0 && report->window_ns != 0)
-		fprintf(out, "  window: %s; a trigger without a reply waited at least so long\n",
+		fprintf(out, "  window: %s; a trigger without a reply waited at least that long\n",
 			tl_format_ns(report->window_ns, window, sizeof(window)));
 	if (report->n_samples != 0 && report->n_samples != report->latency.count)
 		fprintf(out, "samples kept: the %s %zu of %" PRIu64 "\n", tl_latency_kept(report), report->n_samples,

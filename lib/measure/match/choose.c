@@ -74,7 +74,7 @@ static uint32_t first_in_sight(
 	return first_since(match, group, place, reply_ns - tl_min_u64(match->cfg.window_ns, reply_ns));
 }
 
-// Tell whether this trigger and all behind it are stamped too late for the window.
+// Check whether this trigger and all behind it are stamped too late for the window.
 static bool is_beyond(const struct tl_match *match, const struct match_trigger *trigger, uint64_t reply_ns)
 {
 	uint64_t ahead_ns = trigger->latest_ns - tl_min_u64(reply_ns, trigger->latest_ns);

@@ -113,7 +113,7 @@ static void pass(struct match_text *text, uint32_t len)
 	}
 }
 
-// Count bytes that belong to no trigger; those that came with one segment are one reply.
+// Count bytes without a trigger; those of one segment are one reply.
 static void pass_unmatched(struct tl_match *match, struct match_text *text, uint32_t len)
 {
 	match->stats.unmatched_reply_bytes += len;

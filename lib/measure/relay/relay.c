@@ -19,10 +19,9 @@ static const struct tl_relay relays[] = {
 		"the kernel's stack twice; per message a wake-up, a system call that receives and one that sends, and two "
 		"copies",
 		relay_blocking},
-	{"epoll", "blocking", "one more system call per message, which says that there is something to receive",
-		relay_epoll},
-	{"epoll-busy", "epoll", "the thread never sleeps: no wake-up, but a CPU of its own", relay_epoll_busy},
-	{"io_uring", "epoll", "one system call per message sends it, asks for the next and sleeps; the wake-up remains",
+	{"epoll", "blocking", "one more system call per message, which reports readable sockets", relay_epoll},
+	{"epoll-busy", "epoll", "the thread never sleeps: no wake-up, but a dedicated CPU", relay_epoll_busy},
+	{"io_uring", "epoll", "one system call per message sends it, requests the next and sleeps; the wake-up remains",
 		relay_uring},
 };
 

@@ -83,7 +83,7 @@ int64_t tl_report_unaccounted(const struct tl_report_table *table, const void *r
 	return (int64_t)difference;
 }
 
-// A frame that the user told the NIC to drop is not lost.
+// A frame dropped by a rule of the user is not lost.
 static bool is_loss(const char *name)
 {
 	return (strncmp(name, "drop_", 5) == 0 && strcmp(name, "drop_rule_pkts") != 0) ||
@@ -114,7 +114,7 @@ struct tl_report_flow tl_report_total(const struct tl_report_capture *capture)
 	return total;
 }
 
-// One probe and one received frame may be in flight while running.
+// While running a probe and a received frame may be in flight.
 bool tl_report_ptp_ok(const struct tl_report_ptp *ptp, bool final)
 {
 	int64_t probes = tl_report_unaccounted(&tl_report_probe_table, &ptp->probes);

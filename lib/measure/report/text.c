@@ -127,7 +127,7 @@ static void print_handoff(FILE *out, const struct tl_report_handoff *handoff, bo
 		fprintf(out, "  BROKEN: %s frames were %s between lcores\n", grouped(tl_magnitude(unaccounted), n),
 			unaccounted > 0 ? "lost unseen" : "taken twice");
 	if (handoff->drop_handoff_pkts != 0)
-		fprintf(out, "  LOST: %s frames that came to another lcore than their echo's, which did not keep up\n",
+		fprintf(out, "  LOST: %s frames on another lcore than their echo's, which did not keep up\n",
 			grouped(handoff->drop_handoff_pkts, n));
 }
 
@@ -225,7 +225,7 @@ static void print_ptp(FILE *out, const struct tl_report_ptp *ptp, bool final)
 	print_replies(out, ptp);
 	fprintf(out, "  stamps of the NIC, within %s ns\n", grouped(ptp->bound_ns, bound));
 	if (!ptp->stamps_sent)
-		fprintf(out, "  UNSTAMPED: the NIC stamps nothing that it sends (see docs/time.md)\n");
+		fprintf(out, "  UNSTAMPED: the NIC stamps no sent frames (see docs/time.md)\n");
 }
 
 static void print_unit(FILE *out, uint64_t unit_ns)
@@ -249,10 +249,10 @@ static void print_stamps(FILE *out, const struct tl_report_port *port)
 	else
 		fprintf(out, ", bound unknown");
 	if (port->unstamped_pkts != 0)
-		fprintf(out, "; %s frames had none, and have the poll's", grouped(port->unstamped_pkts, n));
+		fprintf(out, "; %s frames without one have the poll's", grouped(port->unstamped_pkts, n));
 	fputc('\n', out);
 	if (stamps->gate_closures != 0)
-		fprintf(out, "  STAMPS REFUSED: of %s frames, since they could not be theirs; the gate is %s\n",
+		fprintf(out, "  STAMPS REFUSED: of %s frames, as implausible; the gate is %s\n",
 			grouped(stamps->refused_pkts, n), stamps->gate);
 }
 
@@ -299,8 +299,8 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 			grouped(port->hw_seen_pkts, of), percent(lost, port->hw_seen_pkts, share));
 	if (port->altered_pkts != 0)
 		fprintf(out,
-			"  ALTERED: %s frames are not as they were on the wire: the kernel put segments or fragments\n"
-			"  together, or had not cut them yet (turn off its offloads; see docs/ports.md)\n",
+			"  ALTERED: %s frames differ from the wire: the kernel merged segments or fragments, or had not\n"
+			"  segmented them yet (disable its offloads; see docs/ports.md)\n",
 			grouped(port->altered_pkts, n));
 	if (port->drop_tx_pkts != 0)
 		fprintf(out, "  LOST: %s frames that the port refused to send\n", grouped(port->drop_tx_pkts, n));
@@ -351,10 +351,10 @@ static void print_files(FILE *out, const struct tl_report_capture *capture)
 	for (uint32_t i = 0; i < capture->n_files; i++)
 		fprintf(out, "      %s\n", TL_PRINTABLE(capture->files[i]));
 	if (capture->flows != 0)
-		fprintf(out, "  cut-off: %s flows begun, %s forgotten to make room for others\n",
-			grouped(capture->flows, n), grouped(capture->flows_evicted, evicted));
+		fprintf(out, "  cut-off: %s flows begun, %s evicted by others\n", grouped(capture->flows, n),
+			grouped(capture->flows_evicted, evicted));
 	if (capture->recycled_files != 0)
-		fprintf(out, "  dropped from the ring: %s file%s of %s\n", grouped(capture->recycled_files, n),
+		fprintf(out, "  removed from the ring: %s file%s of %s\n", grouped(capture->recycled_files, n),
 			capture->recycled_files == 1 ? "" : "s",
 			tl_format_bytes(capture->recycled_bytes, bytes, sizeof(bytes)));
 }

@@ -85,7 +85,7 @@ static void print_port(FILE *out, const struct pair *pair)
 		total(pair->now, drops, c[6]));
 }
 
-// Time of a queue's lcore in turns with at least so many frames, by the index of turn_ns; all is the whole time.
+// Time of a queue's lcore in turns with at least as many frames as by this index of turn_ns; all is the whole time.
 static double turns_from(const json_t *queue, size_t first, double *all)
 {
 	double sum = 0;
@@ -100,7 +100,7 @@ static double turns_from(const json_t *queue, size_t first, double *all)
 	return sum;
 }
 
-// Format the share of time between the responses in turns with at least so many frames.
+// Format the share of time between the responses in turns with at least this many frames.
 static const char *turn_share(const struct pair *pair, size_t first, char cell[CELL])
 {
 	double all_before, all_now;

@@ -108,8 +108,8 @@ static void check_frames(const struct counted *c, struct tl_selftest_check *chec
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL, "the port took %u frames of %u", c->sent, FRAMES);
 	else
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
-			"of %u frames %u came twice, %u were damaged, %u came before one that was sent earlier",
-			c->sent, tally->again, tally->damaged, tally->disordered);
+			"of %u frames %u were duplicated, %u damaged, %u reordered", c->sent, tally->again,
+			tally->damaged, tally->disordered);
 }
 
 static bool accounts_agree(const struct counted *c)
@@ -127,7 +127,7 @@ static void check_accounts(const struct counted *c, struct tl_selftest_check *ch
 
 	if (!accounts_agree(c))
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
-			"%u frames arrived, but the account is not even: hw_seen is not what was polled and dropped",
+			"%u frames arrived, but the account does not add up: hw_seen is not the sum of polled and dropped frames",
 			c->sent);
 	else if (c->driver_after.known && (out < c->sent || in != polled))
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
@@ -137,7 +137,7 @@ static void check_accounts(const struct counted *c, struct tl_selftest_check *ch
 		tl_selftest_verdict(check, figures, TL_SELFTEST_PASS,
 			"%u frames of 60 to 1514 bytes arrived once, whole and in order; %s", c->sent,
 			c->after.port.verified ? "the count of an independent source agrees"
-					       : "nothing but the driver counts them");
+					       : "only the driver counts them");
 }
 
 void tl_selftest_check_counters(struct tl_selftest *t, struct tl_selftest_check *check)

@@ -31,7 +31,7 @@ void tl_selftest_check_link(struct tl_selftest *t, struct tl_selftest_check *che
 	if (!tx_up || !rx_up) {
 		t->cannot = "there is no link";
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
-			"port %u has no link: look after cable, transceiver and loopback plug",
+			"port %u has no link: check cable, transceiver and loopback plug",
 			tx_up ? t->way.to : t->way.from);
 	} else if (tx_mbps != rx_mbps) {
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
@@ -98,7 +98,7 @@ void tl_selftest_check_cable(struct tl_selftest *t, struct tl_selftest_check *ch
 			check, figures, TL_SELFTEST_FAIL, "port %u took %u frames of %u", t->way.from, sent, PROBES);
 	else if (t->way.from != t->way.to && came == 0 && is_looped_back(t))
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
-			"what port %u sends comes back to itself: loopback plug or loopback mode", t->way.from);
+			"port %u receives its own frames: loopback plug or loopback mode", t->way.from);
 	else
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
 			"%u frames of %u arrived: join the two ports by a cable, or one port to itself by a loopback plug",

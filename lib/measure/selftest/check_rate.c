@@ -98,8 +98,8 @@ static void conclude(struct tl_selftest *t, const struct rate *r, uint64_t drops
 			sent_mbps, lost, r->sent);
 	else if (is_card(t->way.tx_port) && r->blocked * 100 >= r->calls * BLOCKED_PERCENT)
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
-			"the port took %" PRIu64 " of %" PRIu64 " Mbit/s: look after the slot and pause frames",
-			sent_mbps, line_mbps);
+			"the port took %" PRIu64 " of %" PRIu64 " Mbit/s: check the slot and pause frames", sent_mbps,
+			line_mbps);
 	else
 		tl_selftest_verdict(check, figures, TL_SELFTEST_NOT_AVAILABLE,
 			"this CPU sends and receives %" PRIu64 " of %" PRIu64 " Mbit/s on one thread", sent_mbps,

@@ -69,7 +69,7 @@ void tl_selftest_check_rss(struct tl_selftest *t, struct tl_selftest_check *chec
 
 	if (queues == 1) {
 		tl_selftest_verdict(
-			check, NULL, TL_SELFTEST_NOT_AVAILABLE, "the port has one receive queue, or spreads nothing");
+			check, NULL, TL_SELFTEST_NOT_AVAILABLE, "the port has one receive queue, or no RSS");
 		return;
 	}
 	bool predictable = tl_port_rss(t->way.rx_port, &rss);
@@ -83,15 +83,15 @@ void tl_selftest_check_rss(struct tl_selftest *t, struct tl_selftest_check *chec
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL, "some of %u frames did not arrive", FLOWS);
 	else if (strays != 0)
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
-			"%u of %u connections came to another queue than the card's key and table say", strays, FLOWS);
+			"%u of %u connections arrived on another queue than by the NIC's key and table", strays, FLOWS);
 	else if (used < queues)
-		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL, "%u connections came to %u of %u queues only",
+		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL, "%u connections arrived on %u of %u queues only",
 			FLOWS, used, queues);
 	else if (!predictable)
 		tl_selftest_verdict(check, figures, TL_SELFTEST_NOT_AVAILABLE,
-			"the driver does not report key and table; %u connections came to all %u queues", FLOWS,
+			"the driver does not report key and table; %u connections arrived on all %u queues", FLOWS,
 			queues);
 	else
 		tl_selftest_verdict(check, figures, TL_SELFTEST_PASS,
-			"%u connections came to the %u queues that the card's key and table say", FLOWS, queues);
+			"%u connections arrived on the %u queues given by the NIC's key and table", FLOWS, queues);
 }

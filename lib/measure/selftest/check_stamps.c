@@ -77,7 +77,7 @@ static void check_stamps(
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL, "%u frames of %u arrived", s->came, FRAMES);
 	else if (s->refused != 0)
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
-			"%" PRIu64 " %s stamps cannot be of the polls that took their frames: the log names the reason",
+			"%" PRIu64 " %s stamps are implausible for the polls of their frames: the log has the reason",
 			s->refused, source);
 	else if (s->unstamped != 0)
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL, "%u of %u frames have no stamp of %s",
@@ -88,7 +88,7 @@ static void check_stamps(
 			source, s->early, FRAMES, s->late);
 	else
 		tl_selftest_verdict(check, figures, TL_SELFTEST_PASS,
-			"%s stamps of %u frames lie between sending and receiving, give or take %" PRIu64 " ns", source,
+			"%s stamps of %u frames are between sending and receiving, within %" PRIu64 " ns", source,
 			FRAMES, s->bound_ns);
 }
 
@@ -197,7 +197,7 @@ static void check_ptp(struct tl_selftest *t, struct tl_selftest_check *check, bo
 			check, figures, TL_SELFTEST_PASS, "each of %u %s PTP frames has a stamp of its own", n, what);
 	else if (!received && n == 0) // no library reports its build options
 		tl_selftest_verdict(check, figures, TL_SELFTEST_NOT_AVAILABLE,
-			"no sent PTP frame has a stamp: Intel's drivers ask for one in a DPDK built with RTE_LIBRTE_IEEE1588 only");
+			"no sent PTP frame has a stamp: Intel's drivers request one only in a DPDK built with RTE_LIBRTE_IEEE1588");
 	else
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
 			"%u of %u %s PTP frames have a stamp of their own", n, SYNCS, what);

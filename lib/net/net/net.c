@@ -79,8 +79,8 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 		{is_host_ip(cfg->ip_be, cfg->mask_be) || (cfg->ip_be == 0 && tl_ip6_is_set(&cfg->ip6)),
 			"the IP address must be a host's"},
 		{cfg->gateway_be != cfg->ip_be || cfg->ip_be == 0, "the gateway must be another host"},
-		{is_good_ip6(cfg), "the IPv6 address and gateway must be two hosts', the prefix 1 to 128 bits, the MTU "
-				   "at least 1280"},
+		{is_good_ip6(cfg),
+			"the IPv6 address and gateway must be those of two hosts, the prefix 1 to 128 bits, the MTU at least 1280"},
 		{cfg->dscp < 64, "the DSCP must be 0 to 63"},
 		{cfg->vlan <= 4094, "the VLAN must be 1 to 4094, or 0 for none"},
 		{cfg->mtu >= 576 && cfg->mtu <= 9600, "the MTU must be 576 to 9600"},

@@ -552,7 +552,7 @@ static void input_synchronized(struct tl_tcp *c, struct tl_tcp_seg *seg)
 
 // ---- TIME-WAIT
 
-// True if the SYN is new by its timestamp, whatever its sequence number (RFC 6191, section 2).
+// True if the SYN is new by its timestamp, for any sequence number (RFC 6191, section 2).
 static bool is_stamped_later(const struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	if (!c->stamped)

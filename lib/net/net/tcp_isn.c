@@ -66,7 +66,7 @@ uint64_t tl_tcp_hash_key(const struct tl_net *net, const uint64_t secret[2], str
 	return tl_tcp_hash(secret, tl_tcp_hash(secret, ports ^ word[0]) ^ word[1]);
 }
 
-// Our address is constant per net, so the key stands in for it.
+// Our address is constant per net, so the key replaces it.
 uint32_t tl_tcp_isn(struct tl_net *net, struct tl_tcp_key key)
 {
 	if (net->tcp->isn_fixed)

@@ -66,7 +66,7 @@ void tl_tcp_ready_options(struct tl_tcp *c)
 
 // ---- shapes
 
-// Shape of the headers: where the payload begins tells it.
+// Shape of the headers, identified by the offset of the payload.
 #define OFF_IP4 (TL_ETHER_LEN + TL_IPV4_LEN + TL_TCP_LEN)
 #define OFF_IP4_STAMPED (OFF_IP4 + TL_TCP_STAMP_LEN)
 #define OFF_IP6 (TL_ETHER_LEN + TL_IPV6_LEN + TL_TCP_LEN)

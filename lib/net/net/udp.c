@@ -39,7 +39,7 @@ static bool is_unique(const struct tl_net *net, const struct tl_udp *udp)
 	return udp->port_be != 0 && tl_ipv4_is_mcast(udp->group_be) && net->cfg.vlan == 0;
 }
 
-// A port came or went.
+// A port was opened or closed.
 static void update_lookup(struct tl_net *net)
 {
 	net->n_udp = 0;

@@ -61,7 +61,7 @@ static int parse_prefix(const char *text, struct tl_edit_prefix *out, struct tl_
 		out->addr = ntohl(ip_be);
 		out->bits = (uint8_t)__builtin_popcount(mask_be);
 	} else {
-		return tl_fail(err, -EINVAL, "%s: no prefix such as 10.0.0.0/8 or 2001:db8::/32", text);
+		return tl_fail(err, -EINVAL, "%s: expected a prefix such as 10.0.0.0/8 or 2001:db8::/32", text);
 	}
 	out->mask = mask_of(out->bits, out->six);
 	if ((out->addr & ~out->mask) != 0)
@@ -79,7 +79,7 @@ static int parse_range(const char *text, uint16_t *first, uint16_t *last, struct
 	if (split(text, '-', left, &right) != 0)
 		strncpy(left, text, sizeof(left) - 1)[sizeof(left) - 1] = '\0';
 	if (tl_parse_u64(left, 0, UINT16_MAX, &from) != 0 || tl_parse_u64(right, 0, UINT16_MAX, &to) != 0 || from > to)
-		return tl_fail(err, -EINVAL, "%s: no port or ports such as 80 or 5000-5099, up to 65535", text);
+		return tl_fail(err, -EINVAL, "%s: expected ports such as 80 or 5000-5099, up to 65535", text);
 	*first = (uint16_t)from;
 	*last = (uint16_t)to;
 	return 0;
@@ -108,7 +108,7 @@ int tl_edit_add_map(struct tl_edit *edit, const char *text, struct tl_err *err)
 	const char *to;
 
 	if (split(text, '=', from, &to) != 0)
-		return tl_fail(err, -EINVAL, "%s: no map such as 10.0.0.0/8=192.168.0.0/16", text);
+		return tl_fail(err, -EINVAL, "%s: expected a map such as 10.0.0.0/8=192.168.0.0/16", text);
 	int rc = parse_prefix(from, &map.from, err);
 	if (rc == 0)
 		rc = parse_prefix(to, &map.to, err);
@@ -129,7 +129,7 @@ int tl_edit_add_ports(struct tl_edit *edit, const char *text, struct tl_err *err
 	uint64_t to;
 
 	if (split(text, '=', from, &right) != 0 || tl_parse_u64(right, 0, UINT16_MAX, &to) != 0)
-		return tl_fail(err, -EINVAL, "%s: no map such as 80=8080 or 5000-5099=6000", text);
+		return tl_fail(err, -EINVAL, "%s: expected a map such as 80=8080 or 5000-5099=6000", text);
 	int rc = parse_range(from, &map.first, &map.last, err);
 	if (rc != 0)
 		return rc;
@@ -153,7 +153,8 @@ int tl_edit_add_step(struct tl_edit *edit, const char *text, struct tl_err *err)
 	uint64_t by;
 
 	if (split(text, '+', range, &right) != 0 || tl_parse_u64(right, 1, STEP_MAX, &by) != 0)
-		return tl_fail(err, -EINVAL, "%s: no increment such as 10.1.0.0/16+1 or 40000-49999+100", text);
+		return tl_fail(
+			err, -EINVAL, "%s: expected an increment such as 10.1.0.0/16+1 or 40000-49999+100", text);
 	step.by = (uint32_t)by;
 	step.ports = strchr(range, '/') == NULL;
 	int rc = step.ports ? parse_range(range, &step.first, &step.last, err) : parse_prefix(range, &step.prefix, err);
@@ -181,7 +182,7 @@ int tl_edit_set_vlan(struct tl_edit *edit, const char *text, struct tl_err *err)
 		}
 	}
 	if (strcmp(text, "strip") != 0)
-		return tl_fail(err, -EINVAL, "%s: no VLAN edit: add:ID, set:ID (0 to %d) or strip", text, VLAN_ID_MAX);
+		return tl_fail(err, -EINVAL, "%s: expected add:ID, set:ID (0 to %d) or strip", text, VLAN_ID_MAX);
 	edit->vlan = TL_EDIT_VLAN_STRIP;
 	return 0;
 }

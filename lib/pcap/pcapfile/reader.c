@@ -106,7 +106,7 @@ uint64_t tl_pcap_fault_offset(const struct tl_pcap_reader *reader)
 	return reader->base + reader->fault.offset;
 }
 
-// Map the whole file, whatever its size: pages are loaded and evicted during the walk. Only a regular file can be
+// Map the whole file, of any size: pages are loaded and evicted during the walk. Only a regular file can be
 // mapped.
 static int map_file(const char *path, void **out_data, size_t *out_size, struct tl_err *err)
 {

@@ -35,7 +35,7 @@ static void add_damage(struct check *check, uint64_t from, uint64_t to)
 	report->damaged_bytes += to - from;
 }
 
-// Tell whether all units so far are good.
+// Check whether all units so far are good.
 static bool is_unbroken(const struct check *check)
 {
 	return check->report->ranges == 0 && check->report->covered_bytes == 0;
@@ -82,7 +82,7 @@ static bool are_zeros(const uint8_t *bytes, uint32_t n)
 	return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
 }
 
-// Tell whether nothing was written from the offset to the end. Return 1, 0 or -errno.
+// Check whether nothing was written from the offset to the end. Return 1, 0 or -errno.
 static int is_unwritten(struct check *check, uint64_t offset)
 {
 	uint32_t bytes = (uint32_t)tl_min_u64(check->io->size_bytes - offset, UNIT_BYTES_MAX);
@@ -115,7 +115,7 @@ static int pass(struct check *check, uint64_t *at)
 	return 0;
 }
 
-// Tell whether a recovery wrote the HEAD: those of the writer have a digest.
+// Check whether a recovery wrote the HEAD: those of the writer have a digest.
 static bool is_by_recovery(const struct tl_pcapng_head *head)
 {
 	return head->digest == TL_DIGEST_NONE && head->check == 0 && head->records == 0;

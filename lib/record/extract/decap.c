@@ -28,7 +28,7 @@ static int drop_tags(struct extract *extract, const uint8_t *frame, const struct
 }
 
 // Lengths on the wire and captured shrink by what is before the innermost frame or packet and its tags; what the outer
-// headers put behind it goes, too, if the frame is whole.
+// headers put behind it is removed too, if the frame is whole.
 int extract_decap(struct extract *extract, uint16_t linktype, struct extract_record *record)
 {
 	enum tl_link link = tl_link_of(linktype);

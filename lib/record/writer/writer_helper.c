@@ -279,7 +279,7 @@ static bool has_ahead(struct tl_writer *writer)
 	return helper->ahead != NULL;
 }
 
-// Tell whether at least half of the slabs are free in each ring that the lcores fill.
+// Check whether at least half of the slabs are free in each ring that the lcores fill.
 static bool have_room(const struct tl_writer *writer)
 {
 	const struct tl_writer_cfg *cfg = &writer->cfg;

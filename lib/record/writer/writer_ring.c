@@ -263,7 +263,7 @@ bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes)
 	uint32_t retries = youngest_retry(ring);
 
 	*out_bytes = 0;
-	// The youngest stays: it is being written, or is all that the recording comes to.
+	// The youngest stays: it is being written, or is the only file of the recording.
 	for (uint32_t i = 0, failures = 0; i + 1 < ring->n && failures < FAILURES_MAX; i++) {
 		struct tl_writer_entry *entry = &ring->entries[i];
 		if (!may_go(entry) || (i >= retries && !tl_writer_has_passed(entry->retry)))

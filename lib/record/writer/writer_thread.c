@@ -155,7 +155,7 @@ static struct tl_writer_file *file_after(struct tl_writer *writer, const struct 
 	return writer->file != file || tl_writer_go_on(writer, TL_WRITER_STUCK_PATIENCE_NS) ? writer->file : NULL;
 }
 
-// Tell whether to leave a file after a write that did not fit: it may not grow (ulimit -f, or the maximum file size),
+// Check whether to leave a file after a write that did not fit: it may not grow (ulimit -f, or the maximum file size),
 // or is large enough that the ring can remove it for new data.
 static bool is_to_be_left(struct tl_writer *writer, const struct tl_writer_file *file, int code)
 {

@@ -107,7 +107,7 @@ static inline void tree_wait_ceil(struct tl_tree *t, struct tree_node *n)
 	wheel_schedule(&t->wheel, n, t->now_ns + tl_bucket_wait(t->mtu_cost - n->ctokens, r->ceil, r->ceil_inverse));
 }
 
-// Wait for tokens of the rate, as of now: borrow until then.
+// Wait for tokens of the rate from now on; borrow until then.
 static inline void tree_wait_rate(struct tl_tree *t, struct tree_node *n)
 {
 	const struct tree_rate *r = n->rate;
@@ -149,7 +149,7 @@ static void tree_place(struct tl_tree *t, struct tree_node *n)
 	}
 }
 
-// Wake the classes whose time has come.
+// Wake the classes that are due.
 static void tree_run_wheel(struct tl_tree *t)
 {
 	struct tree_wheel *w = &t->wheel;
@@ -229,7 +229,7 @@ static inline void tree_pay(struct tl_tree *t, struct tree_node *n, uint32_t byt
 	tree_end_turn(t, n, TREE_EXCESS, bytes, goes_on);
 }
 
-// Send one frame; the root is active and has tokens. NULL: the leaf whose turn it was had only late frames.
+// Send one frame; the root is active and has tokens. NULL: the selected leaf had only late frames.
 static inline void *tree_send(struct tl_tree *t, struct tree_node *root)
 {
 	struct tree_node *n = root;
