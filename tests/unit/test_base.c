@@ -401,7 +401,7 @@ int main(void)
 		{"a heap returns the earliest item after any sequence of insertions, moves and removals",
 			heap_knows_the_first},
 		{"random words are those of SplitMix64, on every machine", random_words},
-		{"a read that is interrupted or short goes on, and fails where the file ends", reads_are_whole},
+		{"an interrupted or short read continues, and fails at the end of the file", reads_are_whole},
 	};
 	return tl_test_main("base", tests, TL_ARRAY_LEN(tests));
 }

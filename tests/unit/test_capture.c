@@ -861,7 +861,7 @@ static void a_frame_without_room_is_a_trigger(void)
 	}
 }
 
-static void a_trigger_of_anybody_is_told(void)
+static void every_trigger_is_reported(void)
 {
 	struct recording r;
 
@@ -920,7 +920,7 @@ static void read_statistics(const char *path, struct told told[INTERFACES_MAX])
 	}
 }
 
-static void the_file_tells_what_became_of_the_frames(void)
+static void the_statistics_of_the_file_have_the_outcome_of_all_frames(void)
 {
 	struct recording r;
 	struct told told[INTERFACES_MAX];
@@ -1073,7 +1073,7 @@ static void of_a_clock_log_nothing_is_missing_between_blocks(void)
 	end_recording(&r);
 }
 
-static void the_file_tells_what_found_no_room(void)
+static void the_statistics_of_the_file_have_drops_without_buffer_space(void)
 {
 	struct recording r;
 	struct told told[INTERFACES_MAX];
@@ -1187,7 +1187,7 @@ static void frames_that_find_no_slab_are_not_taken_from_the_count(void)
 }
 
 // epb_dropcount: the loss stands in the record that follows it, and in no other.
-static void the_record_behind_a_loss_tells_how_many_were_lost(void)
+static void the_record_after_a_loss_has_the_number_of_lost_frames(void)
 {
 	struct tl_pcap_reader *reader;
 	struct tl_pcap_frame frame;
@@ -1223,7 +1223,7 @@ static void the_record_behind_a_loss_tells_how_many_were_lost(void)
 	end_recording(&r);
 }
 
-static void a_buffer_holds_so_many_seconds(void)
+static void the_seconds_held_by_a_buffer_follow_from_its_size(void)
 {
 	CU_ASSERT_EQUAL(tl_capture_hold_seconds(64 << 20), 48);
 	CU_ASSERT_EQUAL(tl_capture_hold_seconds(4 << 20), 2);
@@ -1264,8 +1264,7 @@ int main(void)
 			the_filter_sees_every_segment_and_the_wire_length},
 		{"a snapped frame keeps its wire length", a_snapped_frame_keeps_its_wire_length},
 		{"a frame in several segments is recorded whole", a_frame_in_several_segments_is_recorded_whole},
-		{"a jumbo frame is recorded byte for byte, wherever a snaplen cuts it",
-			jumbo_frames_are_recorded_byte_for_byte},
+		{"a jumbo frame is recorded byte for byte, at any snaplen", jumbo_frames_are_recorded_byte_for_byte},
 		{"a frame of 64 KiB, and of 256 KiB, is recorded byte for byte",
 			frames_of_64_kib_are_recorded_byte_for_byte},
 		{"a frame that no slab can hold is counted and costs no other frame",
@@ -1279,7 +1278,7 @@ int main(void)
 		{"a cut-off counts each frame of a burst by itself", a_cutoff_counts_each_frame_of_a_burst_by_itself},
 		{"a flow that was silent for a minute has its cut-off anew",
 			a_flow_that_was_silent_for_a_minute_has_its_cutoff_anew},
-		{"what the cut-off refuses is not taken from the count",
+		{"frames beyond the cut-off do not count towards the limit",
 			what_the_cutoff_refuses_is_not_taken_from_the_count},
 		{"frames after the end are counted expired", frames_after_the_end_are_counted_expired},
 		{"frames that find no slab are counted and cost no other frame",
@@ -1288,29 +1287,32 @@ int main(void)
 		{"each form can be read, and keeps the account of each queue",
 			each_form_can_be_read_and_keeps_the_account_of_each_queue},
 		{"the time a buffer covers is that of full lines", the_time_a_buffer_covers_is_that_of_full_lines},
-		{"a paused recording counts what it leaves out, and goes on in the same file",
+		{"a paused recording counts skipped frames, and continues in the same file",
 			a_paused_recording_counts_what_it_leaves_out},
 		{"a recording that is over cannot be resumed", a_recording_that_is_over_cannot_be_resumed},
-		{"what no trigger wanted is counted expired, and leaves no file",
+		{"frames outside of all triggers count as expired, and leave no file",
 			what_no_trigger_wanted_is_counted_expired},
 		{"a frame is a trigger", a_frame_is_a_trigger},
 		{"a frame of a direction that is not recorded is none", a_frame_of_another_direction_is_none},
 		{"a loss makes no episode longer", a_loss_makes_no_episode_longer},
 		{"a frame without room is a trigger where that is wanted", a_frame_without_room_is_a_trigger},
-		{"a trigger of anybody is told", a_trigger_of_anybody_is_told},
-		{"the file tells what became of the frames", the_file_tells_what_became_of_the_frames},
+		{"every trigger is reported", every_trigger_is_reported},
+		{"the statistics of the file have the outcome of all frames",
+			the_statistics_of_the_file_have_the_outcome_of_all_frames},
 		{"a recording keeps its largest bound and every step of a clock",
 			a_recording_keeps_its_largest_bound_and_every_step_of_a_clock},
 		{"of a clock log nothing is missing between blocks", of_a_clock_log_nothing_is_missing_between_blocks},
-		{"the file tells what found no room", the_file_tells_what_found_no_room},
-		{"the file tells the port's drops once", the_file_tells_the_ports_drops_once},
+		{"the statistics of the file have drops without buffer space",
+			the_statistics_of_the_file_have_drops_without_buffer_space},
+		{"the statistics of the file have the port's drops once", the_file_tells_the_ports_drops_once},
 		{"a port has one interface where all frames have one source of time",
 			a_port_has_one_interface_where_all_frames_have_one_source_of_time},
 		{"frames that find no slab are not taken from the count",
 			frames_that_find_no_slab_are_not_taken_from_the_count},
-		{"the record behind a loss tells how many were lost",
-			the_record_behind_a_loss_tells_how_many_were_lost},
-		{"a buffer holds so many seconds", a_buffer_holds_so_many_seconds},
+		{"the record after a loss has the number of lost frames",
+			the_record_after_a_loss_has_the_number_of_lost_frames},
+		{"the seconds held by a buffer follow from its size",
+			the_seconds_held_by_a_buffer_follow_from_its_size},
 		{"a filter that does not compile is an error before the file exists",
 			a_filter_that_does_not_compile_is_an_error_before_the_file_exists},
 	};

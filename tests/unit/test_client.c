@@ -144,7 +144,7 @@ static void echoes_in_order_are_all_received(void)
 	tl_client_account_fini(&account);
 }
 
-static void each_fault_of_a_script_is_counted_as_what_it_is(void)
+static void each_injected_fault_is_counted_by_its_kind(void)
 {
 	struct tl_client_account account = account_of(8);
 	static const uint64_t script[] = {0, 2, 1, 5, 3, 5, 0, 7}; // 1, 3 late; 5, 0 twice; 4, 6 never
@@ -292,7 +292,7 @@ static void messages_of_a_burst_leave_at_no_time_of_the_nic(void)
 	CU_ASSERT_EQUAL(parse("--kernel --udp-echo 192.0.2.1:7 --burst 2", &args, &err), 0);
 }
 
-static void wrong_use_names_the_option_and_what_it_accepts(void)
+static void wrong_use_is_refused_with_the_option_and_its_valid_values(void)
 {
 	static const struct {
 		const char *line, *says;
@@ -832,14 +832,15 @@ int main(void)
 		{"a stream is cut right however it was split", stream_is_cut_right_however_it_was_split},
 		{"a new stream begins with a new frame", new_stream_begins_with_a_new_frame},
 		{"echoes in order are all received", echoes_in_order_are_all_received},
-		{"each fault of a script is counted as what it is", each_fault_of_a_script_is_counted_as_what_it_is},
+		{"each injected fault is counted by its kind", each_injected_fault_is_counted_by_its_kind},
 		{"an echo of a message never sent is corrupt", echo_of_a_message_never_sent_is_corrupt},
 		{"a count that disagrees with the bits is noticed", count_that_disagrees_with_the_bits_is_noticed},
 		{"options have defaults", options_have_defaults},
 		{"multicast leaves by the interface that listens", multicast_leaves_by_the_interface_that_listens},
 		{"a port listens on its own address", port_listens_on_its_own_address},
 		{"messages of a burst leave at no time of the NIC", messages_of_a_burst_leave_at_no_time_of_the_nic},
-		{"wrong use names the option and what it accepts", wrong_use_names_the_option_and_what_it_accepts},
+		{"wrong use is refused with the option and its valid values",
+			wrong_use_is_refused_with_the_option_and_its_valid_values},
 		{"the help names every option and default", help_names_every_default},
 		{"the judgement follows from the counts", judgement_follows_from_the_counts},
 		{"the JSON has exactly the documented keys", json_has_exactly_the_documented_keys},

@@ -145,7 +145,7 @@ static bool is_near(uint64_t ns, uint64_t expected_ns)
 	return ns >= expected_ns && ns < expected_ns + TL_NS_PER_MS;
 }
 
-static void who_always_looks_sees_the_time_of_the_link(void)
+static void a_client_that_polls_constantly_sees_the_time_of_the_link(void)
 {
 	struct tl_client_result result = run(&(struct tl_client_hooks){0});
 
@@ -165,7 +165,7 @@ static void stall(void *ctx, const struct tl_client_progress *progress)
 	now_ns += STALL_NS;
 }
 
-static void time_in_which_nobody_looks_is_a_poll_gap(void)
+static void time_without_polls_is_a_poll_gap(void)
 {
 	struct tl_client_result result = run(&(struct tl_client_hooks){.progress = stall});
 
@@ -285,8 +285,9 @@ static void split_echo_arrives_with_its_latest_part(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"who always looks sees the time of the link", who_always_looks_sees_the_time_of_the_link},
-		{"time in which nobody looks is a poll gap", time_in_which_nobody_looks_is_a_poll_gap},
+		{"a client that polls constantly sees the time of the link",
+			a_client_that_polls_constantly_sees_the_time_of_the_link},
+		{"time without polls is a poll gap", time_without_polls_is_a_poll_gap},
 		{"a split echo arrives with the latest of its parts", split_echo_arrives_with_its_latest_part},
 	};
 

@@ -44,7 +44,7 @@ static void check_counts(const struct tl_client_stamps *stamps, struct tl_client
 	CU_ASSERT_EQUAL(stamps->counts.tx_strays, expected.tx_strays);
 }
 
-static void stamps_meet_in_whatever_order_they_come(void)
+static void stamps_are_paired_in_any_order_of_arrival(void)
 {
 	struct tl_client_stamps stamps = stamps_of(1, 8);
 	struct tl_client_pair pair;
@@ -68,7 +68,7 @@ static void stamps_meet_in_whatever_order_they_come(void)
 	tl_client_stamps_fini(&stamps);
 }
 
-static void each_missing_stamp_is_counted_as_what_it_is(void)
+static void each_missing_stamp_is_counted_by_its_kind(void)
 {
 	struct tl_client_stamps stamps = stamps_of(1, 8);
 	struct tl_client_pair pair;
@@ -240,7 +240,7 @@ static void result_is_valid_as_long_as_nothing_is_over_its_limit(void)
 	CU_ASSERT_EQUAL(result.n_invalid, 0);
 }
 
-static void messages_that_were_refused_or_few_say_nothing_of_a_late_sender(void)
+static void refused_or_few_messages_are_no_evidence_of_a_late_sender(void)
 {
 	struct tl_client_result result = believable();
 
@@ -564,8 +564,8 @@ static void report_of_a_run_balances(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"stamps meet in whatever order they come", stamps_meet_in_whatever_order_they_come},
-		{"each missing stamp is counted as what it is", each_missing_stamp_is_counted_as_what_it_is},
+		{"stamps are paired in any order of arrival", stamps_are_paired_in_any_order_of_arrival},
+		{"each missing stamp is counted by its kind", each_missing_stamp_is_counted_by_its_kind},
 		{"numbers of a stream wrap after 4 GiB", numbers_of_a_stream_wrap_after_4_gib},
 		{"numbers of datagrams wrap", numbers_of_datagrams_wrap},
 		{"a message leaves with its last byte, the first time", message_leaves_with_its_last_byte},
@@ -575,8 +575,8 @@ int main(void)
 		{"a sweep is a list or a range", sweep_is_a_list_or_a_range},
 		{"a result is valid as long as nothing is over its limit",
 			result_is_valid_as_long_as_nothing_is_over_its_limit},
-		{"messages that were refused, or few, say nothing of a late sender",
-			messages_that_were_refused_or_few_say_nothing_of_a_late_sender},
+		{"refused or few messages are no evidence of a late sender",
+			refused_or_few_messages_are_no_evidence_of_a_late_sender},
 		{"each fault makes a result invalid by its name", each_fault_makes_a_result_invalid_by_its_name},
 		{"more messages lost than the limit make a result invalid",
 			lost_messages_beyond_the_limit_make_a_result_invalid},

@@ -238,7 +238,7 @@ static void a_steady_counter_is_followed(void)
 	}
 }
 
-static void no_stamp_is_ever_further_off_than_the_bound_says(void)
+static void the_error_of_a_stamp_never_exceeds_its_bound(void)
 {
 	static const double ticks_ns[] = {1, 6.4, 15000};
 
@@ -291,7 +291,7 @@ static void a_step_is_followed_at_the_next_comparison_and_counted(void)
 	end(&w);
 }
 
-static void a_small_step_soon_after_another_is_no_rate(void)
+static void a_small_step_soon_after_another_does_not_change_the_rate(void)
 {
 	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 17};
 
@@ -367,7 +367,7 @@ static void bits_above_the_counters_width_do_not_matter(void)
 	end(&w);
 }
 
-static void time_goes_on_where_it_was_when_the_line_changes(void)
+static void time_is_continuous_when_the_line_changes(void)
 {
 	struct world w = {.tick_ns = 1, .ppm = -40, .walk_ppm = 0.5, .limit_ppm = 60, .rng = 8};
 	uint64_t last_ns = 0;
@@ -812,7 +812,7 @@ static void rates_that_turn_all_the_time_break_no_bound(void)
 
 // ---- what is left of each comparison, for a log
 
-static void each_comparison_leaves_what_it_showed(void)
+static void each_comparison_is_logged_with_its_result(void)
 {
 	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 24};
 	struct tl_clock_reading reading, before;
@@ -907,19 +907,20 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a steady counter is followed", a_steady_counter_is_followed},
-		{"no stamp is ever further off than the bound says", no_stamp_is_ever_further_off_than_the_bound_says},
+		{"the error of a stamp never exceeds its bound", the_error_of_a_stamp_never_exceeds_its_bound},
 		{"readings that are off are set aside and move nothing",
 			readings_that_are_off_are_set_aside_and_move_nothing},
 		{"a step is followed at the next comparison, and counted",
 			a_step_is_followed_at_the_next_comparison_and_counted},
-		{"a small step soon after another is no rate", a_small_step_soon_after_another_is_no_rate},
+		{"a small step soon after another does not change the rate",
+			a_small_step_soon_after_another_does_not_change_the_rate},
 		{"a line that bends for too long has a bound that grows",
 			a_line_that_bends_for_too_long_has_a_bound_that_grows},
 		{"a rate that changes at once is learned within seconds",
 			a_rate_that_changes_at_once_is_learned_within_seconds},
 		{"a counter of 32 bits wraps unnoticed", a_counter_of_32_bits_wraps_unnoticed},
 		{"bits above the counter's width do not matter", bits_above_the_counters_width_do_not_matter},
-		{"time goes on where it was when the line changes", time_goes_on_where_it_was_when_the_line_changes},
+		{"time is continuous when the line changes", time_is_continuous_when_the_line_changes},
 		{"a step of wall time is a step of the stamps", a_step_of_wall_time_is_a_step_of_the_stamps},
 		{"while the counter cannot be read, the bound grows", while_the_counter_cannot_be_read_the_bound_grows},
 		{"a time is the reading whose time it is", a_time_is_the_reading_whose_time_it_is},
@@ -945,7 +946,7 @@ int main(void)
 		{"rates that turn all the time break no bound, of 300 seeds",
 			rates_that_turn_all_the_time_break_no_bound},
 		{"wall time learns the rate of the kernel's", wall_time_learns_the_rate_of_the_kernels},
-		{"each comparison leaves what it showed", each_comparison_leaves_what_it_showed},
+		{"each comparison is logged with its result", each_comparison_is_logged_with_its_result},
 		{"a step is left once, by the clock that made it", a_step_is_left_once_by_the_clock_that_made_it},
 		{"a reader never sees half of a line", a_reader_never_sees_half_of_a_line},
 	};

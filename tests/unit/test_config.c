@@ -402,7 +402,7 @@ static void one_lcore_owns_a_group(void)
 	tl_config_free(load(TWO_QUEUES(MCAST("239.1.1.1", "2") ", " SEND ", 'queue': 'auto'")));
 }
 
-static void the_keys_of_an_echo_tell_its_mode(void)
+static void the_keys_of_an_echo_determine_its_mode(void)
 {
 	struct tl_config *config = load(ECHO("{'port': 'a', " MCAST("239.1.2.3",
 		"30001") ", " SEND
@@ -514,7 +514,7 @@ static void ipv6_that_cannot_be_is_refused(void)
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
-static void what_looks_like_a_clash_but_is_none_is_accepted(void)
+static void apparent_conflicts_are_accepted(void)
 {
 	// Two readers of one file; one port number for TCP, UDP and a group; a source; two groups on one UDP port.
 	tl_config_free(load("{'ports': [{'name': 'a', 'device': 'pcap:x'}, {'name': 'b', 'device': 'pcap:x'}]}"));
@@ -775,7 +775,7 @@ static void the_line_is_found_behind_texts_that_look_like_structure(void)
 		"2: $.ports[0]: [] is not an object");
 }
 
-static void a_port_that_stands_twice_is_refused(void)
+static void a_duplicate_port_is_refused(void)
 {
 	static const struct refusal refusals[] = {
 		{"{'ports': [{'name': 'a', 'device': 'x'},\n{'device': 'y',\n'name': 'a'}]}",
@@ -900,7 +900,7 @@ static void an_echo_on_a_port_that_cannot_answer_is_refused(void)
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
-static void two_echoes_that_hear_the_same_are_refused(void)
+static void two_echoes_with_the_same_input_are_refused(void)
 {
 	static const struct refusal refusals[] = {
 		{ECHO("{'port': 'a', 'tcp_listen': 1},\n{'port': 'a', 'tcp_listen': 1}"),
@@ -936,7 +936,7 @@ static void a_list_that_is_too_long_is_refused(void)
 	expect_refusal("{\n'ports': []}", "2: $.ports: the list is empty");
 }
 
-static void a_key_that_stands_twice_is_named(void)
+static void a_duplicate_key_is_named(void)
 {
 	static const struct refusal refusals[] = {
 		{"{'ports': [],\n'ports': []}", "2: duplicate key 'ports'"},
@@ -949,7 +949,7 @@ static void a_key_that_stands_twice_is_named(void)
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
-static void what_is_not_json_is_refused_with_its_line(void)
+static void invalid_json_is_refused_with_its_line(void)
 {
 	static const struct refusal refusals[] = {
 		{"", " the file is empty"},
@@ -1251,12 +1251,12 @@ int main(void)
 		{"captures read their order and form", captures_read_their_order_and_form},
 		{"an order or form that means nothing is refused", an_order_or_form_that_means_nothing_is_refused},
 		{"a recording can wait for triggers", a_recording_waits_for_triggers},
-		{"what means nothing with triggers, or without, is refused", triggers_that_mean_nothing_are_refused},
+		{"keys without effect with triggers, or without, are refused", triggers_that_mean_nothing_are_refused},
 		{"one lcore owns a group", one_lcore_owns_a_group},
-		{"the keys of an echo tell its mode", the_keys_of_an_echo_tell_its_mode},
-		{"IPv6 addresses stand where IPv4 addresses do", ipv6_stands_where_ipv4_does},
+		{"the keys of an echo determine its mode", the_keys_of_an_echo_determine_its_mode},
+		{"IPv6 addresses are accepted in place of IPv4 addresses", ipv6_stands_where_ipv4_does},
 		{"an IPv6 address that cannot be is refused", ipv6_that_cannot_be_is_refused},
-		{"what looks like a clash but is none is accepted", what_looks_like_a_clash_but_is_none_is_accepted},
+		{"apparent conflicts are accepted", apparent_conflicts_are_accepted},
 		{"a command line is refused by the name of its option",
 			a_command_line_is_refused_by_the_name_of_its_option},
 		{"an unknown key is refused with the nearest known one",
@@ -1269,17 +1269,17 @@ int main(void)
 		{"a text that is too long is refused", a_text_that_is_too_long_is_refused},
 		{"the line is found behind texts that look like structure",
 			the_line_is_found_behind_texts_that_look_like_structure},
-		{"a port that stands twice is refused", a_port_that_stands_twice_is_refused},
+		{"a duplicate port is refused", a_duplicate_port_is_refused},
 		{"an lcore with two tasks is refused", an_lcore_with_two_tasks_is_refused},
 		{"a port name that names nothing is refused with those that do",
 			a_port_name_that_names_nothing_is_refused_with_those_that_do},
 		{"a file with two writers is refused", a_file_with_two_writers_is_refused},
 		{"an echo without exactly one mode is refused", an_echo_without_exactly_one_mode_is_refused},
 		{"an echo on a port that cannot answer is refused", an_echo_on_a_port_that_cannot_answer_is_refused},
-		{"two echoes that hear the same are refused", two_echoes_that_hear_the_same_are_refused},
+		{"two echoes with the same input are refused", two_echoes_with_the_same_input_are_refused},
 		{"a list that is too long or empty is refused", a_list_that_is_too_long_is_refused},
-		{"a key that stands twice is named", a_key_that_stands_twice_is_named},
-		{"what is not JSON is refused with its line", what_is_not_json_is_refused_with_its_line},
+		{"a duplicate key is named", a_duplicate_key_is_named},
+		{"invalid JSON is refused with its line", invalid_json_is_refused_with_its_line},
 		{"a NUL behind the text is refused", a_nul_behind_the_text_is_refused},
 		{"a file that cannot be read is refused with the reason",
 			a_file_that_cannot_be_read_is_refused_with_the_reason},

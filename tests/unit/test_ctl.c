@@ -118,7 +118,7 @@ static void a_command_without_memory_for_its_answer_is_answered_with_an_error(vo
 	stop(&s);
 }
 
-static void the_socket_has_mode_0660_and_goes_away_at_close(void)
+static void the_socket_has_mode_0660_and_is_removed_at_close(void)
 {
 	struct server s;
 	struct stat st;
@@ -387,7 +387,7 @@ int main(void)
 		{"a command gets its answer whole", a_command_gets_its_answer_whole},
 		{"a command without memory for its answer is answered with an error",
 			a_command_without_memory_for_its_answer_is_answered_with_an_error},
-		{"the socket has mode 0660 and goes away at close", the_socket_has_mode_0660_and_goes_away_at_close},
+		{"the socket has mode 0660 and is removed at close", the_socket_has_mode_0660_and_is_removed_at_close},
 		{"a second server on the same path is refused", a_second_server_on_the_same_path_is_refused},
 		{"a socket left by a dead process is replaced", a_socket_left_by_a_dead_process_is_replaced},
 		{"a file that is not a socket is left alone", a_file_that_is_no_socket_is_left_alone},

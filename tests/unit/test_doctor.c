@@ -702,11 +702,11 @@ int main(void)
 		{"lists of CPUs are read as the kernel writes them, and nothing else", lists_of_cpus_are_read},
 		{"masks of CPUs are read", masks_of_cpus_are_read},
 		{"a list that does not fit is cut, and shows it", long_lists_are_cut},
-		{"words in braces become what the facts say", facts_are_put_into_texts},
+		{"words in braces are replaced by facts", facts_are_put_into_texts},
 		{"interrupts go to cores of the card's node without workers",
 			interrupts_go_to_cores_of_the_node_without_workers},
 		{"interrupts of two cards go to different cores", interrupts_of_two_cards_go_to_different_cores},
-		{"whatever a path holds, a finding is one line of ASCII", findings_are_one_line_of_ascii},
+		{"a finding is one line of ASCII for any path", findings_are_one_line_of_ascii},
 	};
 
 	return tl_test_main("doctor", tests, TL_ARRAY_LEN(tests));

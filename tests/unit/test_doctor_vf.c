@@ -77,7 +77,7 @@ static void each_function_has_the_trust_of_its_own_entry(void)
 	CU_ASSERT_FALSE(tl_vf_trust(answer.bytes, answer.used, 3).known);
 }
 
-static void trust_that_the_driver_does_not_tell_is_unknown(void)
+static void trust_is_unknown_if_the_driver_does_not_report_it(void)
 {
 	struct answer answer = answer_with((const uint32_t[]){NOT_TOLD, 1}, 2);
 	struct answer none = answer_with(NULL, 0);
@@ -115,7 +115,8 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"each function has the trust of its own entry", each_function_has_the_trust_of_its_own_entry},
-		{"trust that the driver does not tell is unknown", trust_that_the_driver_does_not_tell_is_unknown},
+		{"trust is unknown if the driver does not report it",
+			trust_is_unknown_if_the_driver_does_not_report_it},
 		{"an answer that ends early is read no further", an_answer_that_ends_early_is_read_no_further},
 		{"an answer of another kind is unknown", an_answer_of_another_kind_is_unknown},
 	};

@@ -353,7 +353,7 @@ static void a_cut_frame_ends_at_its_last_whole_header(void)
 }
 
 // The last layer that is understood, and what it carries.
-static void what_is_not_understood_is_not_entered(void)
+static void unknown_encapsulations_are_not_entered(void)
 {
 	static const enum layer refused[][8] = {
 		{ETHER, IP4_FRAGMENT, IP4, TCP},
@@ -451,7 +451,7 @@ int main(void)
 		{"every encapsulation leads to its innermost packet",
 			every_encapsulation_leads_to_its_innermost_packet},
 		{"a cut frame ends at its last whole header", a_cut_frame_ends_at_its_last_whole_header},
-		{"what is not understood is not entered", what_is_not_understood_is_not_entered},
+		{"unknown encapsulations are not entered", unknown_encapsulations_are_not_entered},
 		{"the walk ends at the fourth tunnel", the_walk_ends_at_the_fourth_tunnel},
 		{"the network is that of the innermost tunnel that has one",
 			the_network_is_that_of_the_innermost_tunnel_that_has_one},

@@ -131,7 +131,7 @@ static struct tl_port *open_port(void)
 
 // mlx5 tells the removal of its device (drivers/net/mlx5/linux/mlx5_os.c:2512, DPDK v22.11) to a port that was
 // configured for it (linux/mlx5_ethdev_os.c:758). For others DPDK refuses that (lib/ethdev/rte_ethdev.c:1186).
-static void a_driver_that_tells_the_removal_of_its_device_is_asked_to_and_its_event_ends_the_port(void)
+static void removal_events_are_requested_from_a_driver_that_supports_them_and_end_the_port(void)
 {
 	struct tl_err err = {{0}};
 
@@ -230,7 +230,7 @@ static void without_a_list_groups_are_received_by_allmulticast_and_without_that_
 
 // ---- sizes
 
-static void a_nic_that_only_records_has_deep_rings_unless_told_otherwise(void)
+static void a_nic_that_only_records_has_deep_rings_by_default(void)
 {
 	struct tl_port_cfg cfg = {.spec.kind = TL_PORT_PCI};
 
@@ -301,10 +301,10 @@ static void the_kernels_interface_has_its_own_mtu_again(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a driver that tells the removal of its device is asked to, and its event ends the port",
-			a_driver_that_tells_the_removal_of_its_device_is_asked_to_and_its_event_ends_the_port},
-		{"a NIC that only records has deep rings unless told otherwise",
-			a_nic_that_only_records_has_deep_rings_unless_told_otherwise},
+		{"removal events are requested from a driver that supports them, and end the port",
+			removal_events_are_requested_from_a_driver_that_supports_them_and_end_the_port},
+		{"a NIC that only records has deep rings by default",
+			a_nic_that_only_records_has_deep_rings_by_default},
 		{"a buffer holds a frame with its CRC and two tags, in whole KiB",
 			a_buffer_holds_a_frame_with_its_crc_and_two_tags_in_whole_kib},
 		{"the kernel's interface has its own MTU again", the_kernels_interface_has_its_own_mtu_again},

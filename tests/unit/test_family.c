@@ -171,10 +171,10 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"every family is found by its driver", every_family_is_found},
-		{"what a port has that its family has not is said", what_differs_is_said},
+		{"differences between a port and its family are reported", what_differs_is_said},
 		{"limits of every release of a driver are documented",
 			limits_of_every_release_of_a_driver_are_documented},
-		{"a file that is wrong is named, with what is wrong", a_wrong_file_is_named},
+		{"an invalid file is named, with its error", a_wrong_file_is_named},
 	};
 
 	return tl_test_main("family", tests, TL_ARRAY_LEN(tests));

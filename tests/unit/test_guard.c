@@ -297,7 +297,7 @@ static void a_thread_that_makes_a_call_of_another_class_ends_the_process(void)
 	CU_ASSERT_TRUE(is_killed(converter_opens));
 }
 
-static void a_driver_that_appends_to_its_log_on_an_lcore_is_refused_and_goes_on(void)
+static void a_driver_that_writes_its_log_on_an_lcore_is_refused_and_continues(void)
 {
 	if (is_fine(has_seccomp))
 		CU_ASSERT_TRUE(is_fine(driver_logs));
@@ -404,7 +404,7 @@ static int become_and_return(void)
 	return tl_guard_set_user("nobody", &err) == 0 && geteuid() != 0 && setuid(0) == -1 ? 0 : 1;
 }
 
-static void root_becomes_a_user_who_may_open_ports_and_nothing_later(void)
+static void root_switches_to_a_user_that_may_open_ports_and_loses_that_right_later(void)
 {
 	CU_ASSERT_TRUE(is_fine(become_nobody_known));
 	if (geteuid() != 0)
@@ -429,11 +429,11 @@ int main(void)
 		{"to run a program ends the process", to_run_a_program_ends_the_process},
 		{"a thread that makes a call of another class ends the process",
 			a_thread_that_makes_a_call_of_another_class_ends_the_process},
-		{"a driver that appends to its log on an lcore is refused, and goes on",
-			a_driver_that_appends_to_its_log_on_an_lcore_is_refused_and_goes_on},
+		{"a driver that writes its log on an lcore is refused, and continues",
+			a_driver_that_writes_its_log_on_an_lcore_is_refused_and_continues},
 		{"a thread that was there before is restricted, too", a_thread_that_was_there_before_is_restricted_too},
-		{"root becomes a user who may open ports, and nothing later",
-			root_becomes_a_user_who_may_open_ports_and_nothing_later},
+		{"root switches to a user that may open ports, and loses that right later",
+			root_switches_to_a_user_that_may_open_ports_and_loses_that_right_later},
 		{"a thread has its own name though root is dropped", a_thread_has_its_own_name_though_root_is_dropped},
 	};
 

@@ -523,7 +523,7 @@ static void put_file(const char *recording, const void *data, size_t bytes)
 	fclose(file);
 }
 
-static void only_what_begins_as_a_sidecar_is_removed_or_moved(void)
+static void only_files_with_the_header_of_a_sidecar_are_removed_or_moved(void)
 {
 	static const uint8_t zeros[4096];
 	char dir[64], recording[80], other[80], text[] = "a list of my own";
@@ -622,8 +622,8 @@ int main(void)
 		{"a row that is missing in a sidecar is known", missing_row_is_known},
 		{"of a torn sidecar the whole rows are good, and the tear is known", torn_sidecar_is_known},
 		{"any flipped bit of a sidecar is seen", any_flipped_bit_is_seen},
-		{"only what begins as a sidecar is removed or moved",
-			only_what_begins_as_a_sidecar_is_removed_or_moved},
+		{"only files with the header of a sidecar are removed or moved",
+			only_files_with_the_header_of_a_sidecar_are_removed_or_moved},
 		{"a sidecar is moved and removed", a_sidecar_is_moved_and_removed},
 		{"a sidecar has its name only when it is whole", a_sidecar_has_its_name_only_when_it_is_whole},
 		{"a sidecar that cannot be written leaves nothing", a_sidecar_that_cannot_be_written_leaves_nothing},

@@ -97,7 +97,7 @@ static void *fail_elsewhere(void *arg)
 	return arg;
 }
 
-static void what_failed_in_another_thread_is_not_of_this_value(void)
+static void a_failure_in_another_thread_does_not_affect_this_value(void)
 {
 	json_t *value = json_object();
 	pthread_t thread;
@@ -141,8 +141,8 @@ int main(void)
 		{"a value is not whole when memory failed while it was built",
 			a_value_is_not_whole_when_memory_failed_while_it_was_built},
 		{"a text is whole, or there is none, whichever allocation fails", a_text_is_whole_or_there_is_none},
-		{"what failed in another thread is not of this value",
-			what_failed_in_another_thread_is_not_of_this_value},
+		{"a failure in another thread does not affect this value",
+			a_failure_in_another_thread_does_not_affect_this_value},
 		{"text of any bytes is a string", text_of_any_bytes_is_a_string},
 		{"a number beyond signed ones is the largest of them",
 			a_number_beyond_signed_ones_is_the_largest_of_them},

@@ -537,7 +537,7 @@ static json_int_t integer_in(const json_t *array, size_t i)
 	return json_integer_value(json_array_get(array, i));
 }
 
-static void what_is_not_known_of_stamps_is_null(void)
+static void unknown_properties_of_stamps_are_null(void)
 {
 	static const char *const nulls[] = {"reply_bound_ns", "reply_bound_clock"};
 	struct tl_latency *report = new_report(), *back = NULL;
@@ -759,14 +759,14 @@ int main(void)
 		{"lost triggers lie in the block of their time, and are read back",
 			lost_triggers_lie_in_the_block_of_their_time},
 		{"the levels of blocks lie between values", levels_of_blocks_lie_between_values},
-		{"the page holds the JSON that is printed, whatever stands in its strings", the_page_holds_the_json},
+		{"the page contains the printed JSON, with any strings", the_page_holds_the_json},
 		{"the page refers to nothing outside of it", the_page_asks_for_nothing},
 		{"the CSV has every sample to the nanosecond", csv_has_every_sample},
 		{"percentiles are printed as HdrHistogram does", percentiles_are_in_hdr_format},
-		{"percentiles of more samples than a double has digits come to an end",
+		{"percentiles of more samples than the precision of a double terminate",
 			percentiles_of_2_to_the_60_samples_end},
 		{"the text has every part of a full report", text_has_every_part},
-		{"what is not known of stamps is null", what_is_not_known_of_stamps_is_null},
+		{"unknown properties of stamps are null", unknown_properties_of_stamps_are_null},
 		{"a clock is shown by its worst comparisons", a_clock_is_shown_by_its_worst_comparisons},
 		{"a file that cannot be written is named", a_file_that_cannot_be_written_is_named},
 	};

@@ -513,7 +513,7 @@ static void what_was_measured_otherwise_is_refused(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"equal distributions are called different in 5 % of pairs or so, whatever their shape",
+		{"equal distributions of any shape are declared different in about 5 % of pairs",
 			equal_distributions_seldom_differ},
 		{"a shift of 5 ns in a microsecond is found in 20,000 samples, in both directions", a_shift_is_found},
 		{"a longer tail is found at p99, and not at p50 and p90", a_longer_tail_is_found_where_it_is},
@@ -521,7 +521,8 @@ int main(void)
 		{"a quantile with fewer than 10 samples beyond it is not judged", too_few_samples_are_said},
 		{"the same reports give the same intervals", the_same_call_gives_the_same_answer},
 		{"a run that drifts is not judged", a_run_that_drifts_is_not_judged},
-		{"what the stamps do not resolve is no difference", what_stamps_do_not_resolve_is_no_difference},
+		{"a difference below the resolution of the stamps is none",
+			what_stamps_do_not_resolve_is_no_difference},
 		{"a side that lost its tail is not called faster", who_lost_the_tail_is_not_faster},
 		{"losses of one time are one event, and losses of unknown times are not judged",
 			losses_of_one_time_are_one_event},

@@ -275,7 +275,7 @@ int main(void)
 		{"dependent samples have theirs", dependent_samples_have_theirs},
 		{"samples that alternate correlate by -1 and 1", every_second_sample_shows},
 		{"lags count all samples, kept or not", lags_count_all_samples},
-		{"too few samples, or equal ones, say nothing", too_few_or_equal_samples_say_nothing},
+		{"too few samples, or equal ones, give no interval", too_few_or_equal_samples_say_nothing},
 		{"a drift shows in the medians of stretches, and that the run does not settle",
 			a_drift_shows_in_the_stretches},
 		{"intervals hold the quantile 95 times of 100", intervals_hold_the_quantile},

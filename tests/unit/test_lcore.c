@@ -125,7 +125,7 @@ static uint16_t poll_count(void *ctx, uint64_t mono_ns)
 	return c->sent < 5 ? (uint16_t)(c->sent++ % 2) : 0; // nothing, one, nothing, one, nothing
 }
 
-static void a_drain_goes_on_while_a_service_finds_something_by_polling(void)
+static void a_drain_continues_while_a_service_receives_frames_by_polling(void)
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_l6", 1, test_clock);
 	struct count c = {0};
@@ -445,8 +445,8 @@ int main(void)
 		{"a frame of any queue of the port ends the wait, where that is asked for",
 			a_frame_of_any_queue_of_the_port_ends_the_wait_where_it_is_asked_for},
 		{"a drain receives all that is queued", a_drain_receives_all_that_is_queued},
-		{"a drain goes on while a service finds something by polling",
-			a_drain_goes_on_while_a_service_finds_something_by_polling},
+		{"a drain continues while a service receives frames by polling",
+			a_drain_continues_while_a_service_receives_frames_by_polling},
 		{"a stop ends though frames never do", a_stop_ends_though_frames_never_do},
 		{"services run in order, and each one sends before the next",
 			services_run_in_order_and_each_one_sends_before_the_next},

@@ -185,7 +185,7 @@ int main(void)
 		{"each driver's frames, losses and errors are the sums that its source calls for",
 			each_drivers_frames_losses_and_errors_are_the_sums_that_its_source_calls_for},
 		{"counters that a device lacks are left out", counters_that_a_device_lacks_are_left_out},
-		{"a driver without a counter of its MAC, or that nobody has read, has none",
+		{"drivers without MAC counters, and unverified ones, have none",
 			a_driver_that_nobody_has_read_has_no_counters},
 	};
 

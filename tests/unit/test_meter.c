@@ -498,12 +498,12 @@ static void shaper_waits(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"srTCM, blind: green of Tc, yellow of Te, which gets what Tc cannot hold", single_rate_blind},
+		{"srTCM, blind: green of Tc, yellow of Te, which gets the overflow of Tc", single_rate_blind},
 		{"srTCM, aware: yellow never takes of Tc, red takes nothing", single_rate_aware},
-		{"without an excess burst there is no yellow", single_rate_without_excess},
+		{"without an excess burst no frame is yellow", single_rate_without_excess},
 		{"trTCM, blind: red of the peak, green takes of both, yellow of the peak only", two_rates_blind},
 		{"trTCM, aware: a frame's colour never improves", two_rates_aware},
-		{"a clock that goes backward fills no bucket twice", time_goes_backward},
+		{"decreasing times fill no bucket twice", time_goes_backward},
 		{"a gap of 584 years and the largest rates fill a bucket, and no more", time_jumps_to_its_end},
 		{"a fraction of a byte is not lost between frames", fractions_are_kept},
 		{"in packet mode a frame of any length is one", packets_count_one},
@@ -517,10 +517,9 @@ int main(void)
 		{"the envelope is the smallest burst with which all is green", envelope_is_the_smallest_burst},
 		{"each colour is rte_meter's where its periods are exact", agrees_with_rte_meter},
 		{"and the rate is kept where rte_meter lets 0.6 % too much pass", is_exact_where_rte_meter_rounds},
-		{"what a shaper sends is bounded by burst and rate, in order, and leaves as soon as it can",
-			shaped_frames_are_bounded},
+		{"a shaper sends in order, within burst and rate, as early as possible", shaped_frames_are_bounded},
 		{"over 10 s the shaped rate is exact from 64 kbit/s to 10 Gbit/s", shaped_rate_is_exact},
-		{"a shaper waits for tokens to the nanosecond, and loses what is longer than its burst", shaper_waits},
+		{"a shaper waits for tokens to the nanosecond, and drops frames longer than its burst", shaper_waits},
 	};
 	return tl_test_main("meter", tests, TL_ARRAY_LEN(tests));
 }

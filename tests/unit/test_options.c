@@ -66,7 +66,7 @@ static void options_and_values_are_read_in_order(void)
 	CU_ASSERT_EQUAL(reader.status, -1);
 }
 
-static void a_word_ends_them_where_the_command_says_so(void)
+static void the_first_word_ends_the_options_of_such_commands(void)
 {
 	struct tl_options_reader reader;
 	char words[] = "-w a thing --quiet", seen[64];
@@ -75,7 +75,7 @@ static void a_word_ends_them_where_the_command_says_so(void)
 	CU_ASSERT_STRING_EQUAL(seen, "wa ");
 }
 
-static void what_is_wrong_ends_with_status_2(void)
+static void wrong_use_ends_with_status_2(void)
 {
 	struct tl_options_reader reader;
 	char unknown[] = "--loud", valueless[] = "--count", value[] = "--quiet=x", seen[64];
@@ -90,7 +90,7 @@ static void what_is_wrong_ends_with_status_2(void)
 	CU_ASSERT_EQUAL(reader.status, 2);
 }
 
-static void who_is_quiet_gets_help_like_any_option(void)
+static void help_is_an_option_like_any_other(void)
 {
 	struct tl_options_reader reader;
 	char words[] = "--help", seen[64];
@@ -106,7 +106,7 @@ static const char *store(struct tl_option_field into, const char *value, void *f
 	return tl_options_store(&into, value, field);
 }
 
-static void a_value_is_stored_where_its_row_says(void)
+static void a_value_is_stored_in_the_field_of_its_row(void)
 {
 	struct {
 		uint64_t before;
@@ -177,10 +177,10 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"options and values are read in order", options_and_values_are_read_in_order},
-		{"a word ends them where the command says so", a_word_ends_them_where_the_command_says_so},
-		{"what is wrong ends with status 2", what_is_wrong_ends_with_status_2},
-		{"who is quiet gets help like any option", who_is_quiet_gets_help_like_any_option},
-		{"a value is stored where its row says", a_value_is_stored_where_its_row_says},
+		{"the first word ends the options of such commands", the_first_word_ends_the_options_of_such_commands},
+		{"wrong use ends with status 2", wrong_use_ends_with_status_2},
+		{"help is an option like any other", help_is_an_option_like_any_other},
+		{"a value is stored in the field of its row", a_value_is_stored_in_the_field_of_its_row},
 		{"a value out of its range is refused, and not stored",
 			a_value_out_of_its_range_is_refused_and_not_stored},
 		{"help has all of the table", help_has_all_of_the_table},

@@ -109,7 +109,7 @@ static uint8_t first_byte(uint16_t i)
 
 // ----
 
-static void frames_come_in_bursts_and_a_block_goes_back_when_all_are_freed(void)
+static void frames_arrive_in_bursts_and_a_block_is_returned_when_all_are_freed(void)
 {
 	rig_begin();
 	for (unsigned i = 0; i < TL_BURST + 10; i++)
@@ -132,7 +132,7 @@ static void frames_come_in_bursts_and_a_block_goes_back_when_all_are_freed(void)
 	rig_end();
 }
 
-static void the_ring_goes_round(void)
+static void the_ring_wraps(void)
 {
 	rig_begin();
 	for (unsigned round = 0; round < 3 * BLOCKS + 1; round++) {
@@ -148,7 +148,7 @@ static void the_ring_goes_round(void)
 }
 
 // A block may be handed over without a frame.
-static void an_empty_block_goes_back(void)
+static void an_empty_block_is_returned(void)
 {
 	rig_begin();
 	kernel_retires_block();
@@ -288,10 +288,10 @@ static void frames_too_long_for_one_mbuf_are_chains(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"frames come in bursts, and a block goes back when all are freed",
-			frames_come_in_bursts_and_a_block_goes_back_when_all_are_freed},
-		{"the ring goes round", the_ring_goes_round},
-		{"an empty block goes back", an_empty_block_goes_back},
+		{"frames arrive in bursts, and a block is returned when all are freed",
+			frames_arrive_in_bursts_and_a_block_is_returned_when_all_are_freed},
+		{"the ring wraps", the_ring_wraps},
+		{"an empty block is returned", an_empty_block_is_returned},
 		{"a referenced frame stays intact, and the port waits",
 			who_keeps_a_frame_keeps_it_whole_and_the_port_waits},
 		{"time and direction are the kernel's", time_and_direction_are_those_that_the_kernel_tells},

@@ -228,7 +228,7 @@ int main(void)
 		{"a gap between bursts is polled through, however many frames a burst has",
 			gap_between_bursts_is_polled_through},
 		{"a gap is forgotten after two windows", gap_is_forgotten_after_two_windows},
-		{"where another thread wants the CPU, at most a sixteenth of the time is taken while polling in vain",
+		{"on a shared CPU, polls without frames take at most a sixteenth of the time",
 			thread_that_wants_the_cpu_loses_little_and_takes_little},
 		{"a stall of 3 ms now and then costs no patience", rare_stall_costs_no_patience},
 		{"after a long stop patience is back within about a second", long_stop_is_forgiven_after_a_second},

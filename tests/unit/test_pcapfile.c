@@ -531,7 +531,7 @@ static void a_clock_block_reads_back_as_it_was_written(void)
 	}
 }
 
-static void what_is_no_clock_block_is_not_read_as_one(void)
+static void other_blocks_are_not_read_as_clock_blocks(void)
 {
 	static const uint8_t checked[] = {0, 3, 4, 5, 7, 8, 15, 44, 47};
 	uint8_t good[TL_PCAPNG_CLOCK_BYTES + 2 * TL_PCAPNG_CLOCK_RECORD_BYTES], buf[sizeof(good)];
@@ -934,7 +934,7 @@ static void expect_cuts_to_be_seen(const struct file *file)
 	}
 }
 
-static void a_cut_file_ends_with_an_error_wherever_it_is_cut(void)
+static void a_file_truncated_at_any_offset_ends_with_an_error(void)
 {
 	struct file pcapng = {.size = 0};
 
@@ -1180,7 +1180,7 @@ static void an_option_ends_within_its_block(void)
 	}
 }
 
-static void the_check_of_a_slab_tells_each_byte_and_its_place(void)
+static void the_check_of_a_slab_depends_on_each_byte_and_its_position(void)
 {
 	uint8_t slab[TL_PCAPNG_HEAD_BYTES + 3 * 64 + 12], lane[64];
 
@@ -1206,12 +1206,12 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"only a pcap header with our mark is ours", only_a_pcap_header_with_our_mark_is_ours},
 		{"a clock block reads back as it was written", a_clock_block_reads_back_as_it_was_written},
-		{"what is no clock block is not read as one", what_is_no_clock_block_is_not_read_as_one},
+		{"other blocks are not read as clock blocks", other_blocks_are_not_read_as_clock_blocks},
 		{"blocks that are watched for are shown, and others see nothing of them",
 			blocks_that_are_watched_for_are_shown_and_others_see_nothing_of_them},
 		{"an option ends within its block", an_option_ends_within_its_block},
-		{"the check of a slab tells each byte and its place",
-			the_check_of_a_slab_tells_each_byte_and_its_place},
+		{"the check of a slab depends on each byte and its position",
+			the_check_of_a_slab_depends_on_each_byte_and_its_position},
 		{"a section header is encoded as the draft has it", a_section_header_as_the_draft_has_it},
 		{"an interface description is encoded as the draft has it",
 			an_interface_description_as_the_draft_has_it},
@@ -1225,7 +1225,7 @@ int main(void)
 			padding_is_never_shorter_than_a_block},
 		{"a PAD is one block of zeros", a_pad_is_one_block_of_zeros},
 		{"a HEAD is read back", a_head_is_read_back},
-		{"what is no HEAD of ours is not read as one", what_is_no_head_is_not_read_as_one},
+		{"foreign blocks are not read as HEADs", what_is_no_head_is_not_read_as_one},
 		{"the application of a section header is read back", the_application_is_read_back},
 		{"a section header cut or wrong anywhere is not read beyond its end",
 			a_broken_section_header_is_not_read_beyond},
@@ -1233,14 +1233,16 @@ int main(void)
 		{"a file is mapped and read", a_file_is_mapped_and_read},
 		{"frames that were forgotten take no memory, and stay readable",
 			frames_that_were_forgotten_take_no_memory_and_stay_readable},
-		{"what is no regular capture file is refused with its name", what_is_no_regular_file_is_refused},
+		{"a file that is not a regular capture file is refused with its name",
+			what_is_no_regular_file_is_refused},
 		{"pcap of either byte order, in us or ns, is read", pcap_of_either_order_and_resolution_is_read},
 		{"time is exact to the resolution and offset of its interface",
 			time_is_exact_to_the_resolution_of_the_interface},
 		{"a time outside 1970 to 2554 is refused", a_time_that_does_not_fit_is_refused},
 		{"sections of both byte orders and packet blocks of every kind are read",
 			sections_and_packet_blocks_of_every_kind_are_read},
-		{"a cut file ends with an error wherever it is cut", a_cut_file_ends_with_an_error_wherever_it_is_cut},
+		{"a file truncated at any offset ends with an error",
+			a_file_truncated_at_any_offset_ends_with_an_error},
 		{"a file with any byte wrong stays within its bounds",
 			a_file_with_any_byte_wrong_stays_within_its_bounds},
 		{"a frame needs its interface described in its own section",
@@ -1252,7 +1254,7 @@ int main(void)
 		{"a wire length below the captured one is raised to it",
 			a_wire_length_below_the_captured_one_is_raised_to_it},
 		{"more interfaces than a reader holds are refused", more_interfaces_than_we_hold_are_refused},
-		{"a frame's options and its interface's texts are told", what_else_a_file_says_of_a_frame_is_told},
+		{"options of frames and texts of interfaces are returned", what_else_a_file_says_of_a_frame_is_told},
 	};
 
 	return tl_test_main("pcapfile", tests, TL_ARRAY_LEN(tests));

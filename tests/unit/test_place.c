@@ -127,7 +127,7 @@ static void cpus_that_are_named_stay_and_no_other_queue_gets_them(void)
 	CU_ASSERT_EQUAL(place.nodes[1], 1); // the NIC's, wherever its lcores are
 }
 
-static void a_host_that_tells_nothing_is_placed_all_the_same(void)
+static void a_host_without_facts_is_placed_nevertheless(void)
 {
 	struct tl_facts facts = {.cpu.online = tl_cpus_parse_list("0-1")};
 	struct tl_place place;
@@ -175,8 +175,8 @@ int main(void)
 			queues_for_which_no_cpu_is_left_share_the_main_lcores},
 		{"CPUs that are named stay, and no other queue gets them",
 			cpus_that_are_named_stay_and_no_other_queue_gets_them},
-		{"a host that tells nothing is placed all the same", a_host_that_tells_nothing_is_placed_all_the_same},
-		{"an lcore polls all the time where its CPU is isolated or its device wakes nobody, else it is adaptive",
+		{"a host without facts is placed nevertheless", a_host_without_facts_is_placed_nevertheless},
+		{"an lcore polls constantly on an isolated CPU or with a device without wake-up, otherwise it is adaptive",
 			idle_is_adaptive_where_others_may_want_the_cpu_or_need_it},
 	};
 

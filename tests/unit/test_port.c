@@ -47,7 +47,7 @@ static void every_form_of_a_port_is_understood(void)
 	check_spec("vdev:net_null0,size=64", TL_PORT_VDEV, "net_null0,size=64");
 }
 
-static void what_is_no_port_is_refused_with_the_forms(void)
+static void an_invalid_port_is_refused_with_the_valid_forms(void)
 {
 	static const char *const wrong[] = {"", "xdp:", "pcap:", "vdev:", "eth 0", "a/b", "0000:3b:00.8",
 		"0000:3b:00.00", "an_interface_name_too_long", "xdp:a/b"};
@@ -220,7 +220,7 @@ static unsigned drain(struct tl_rxq *q)
 	return total;
 }
 
-static void what_is_pushed_leaves_with_the_flush_and_is_counted(void)
+static void pushed_frames_leave_with_the_flush_and_are_counted(void)
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_a", 1, test_clock);
 
@@ -287,7 +287,7 @@ static void refused_frames_are_counted_and_not_recorded(void)
 	tl_port_close(port);
 }
 
-static void a_file_drops_and_counts_what_is_pushed(void)
+static void a_file_drops_and_counts_pushed_frames(void)
 {
 	static const uint32_t sizes[] = {60};
 	char path[96], text[96];
@@ -309,7 +309,7 @@ static void a_file_drops_and_counts_what_is_pushed(void)
 	unlink(path);
 }
 
-static void drops_are_told_by_queue_only_where_they_add_up(void)
+static void drops_are_reported_by_queue_only_if_they_add_up(void)
 {
 	struct tl_port *port = tl_test_port_queues("vdev:net_null_q", 2, 0, test_clock);
 	struct tl_port_stats stats = {0};
@@ -360,7 +360,7 @@ static void the_queue_of_a_segment_is_computed_as_a_nic_does(void)
 			known[i].hash % 512);
 }
 
-static void rss_is_known_where_the_driver_tells(void)
+static void rss_is_known_if_the_driver_reports_it(void)
 {
 	struct tl_port *tells = tl_test_port_queues("vdev:net_null_r", 2, 0, test_clock),
 		       *none = tl_test_port_queues("vdev:net_ring_r", 1, 1, test_clock);
@@ -410,22 +410,22 @@ static void a_run_that_has_polled_all_that_was_seen_loses_nothing(void)
 	expect_account(97, 100, 3, 100, 3);
 }
 
-static void what_comes_and_is_dropped_after_the_end_belongs_to_nobody(void)
+static void frames_received_and_dropped_after_the_end_are_not_accounted(void)
 {
 	expect_account(97, 5000, 900, 100, 3);
 }
 
-static void what_is_polled_of_later_frames_counts_as_seen(void)
+static void later_frames_that_are_polled_count_as_seen(void)
 {
 	expect_account(110, 5000, 900, 113, 3);
 }
 
-static void what_was_seen_before_the_end_and_dropped_after_it_is_lost(void)
+static void frames_seen_before_the_end_and_dropped_after_it_are_lost(void)
 {
 	expect_account(95, 5000, 900, 100, 5);
 }
 
-static void what_nobody_polled_or_dropped_stays_unaccounted(void)
+static void frames_neither_polled_nor_dropped_stay_unaccounted(void)
 {
 	expect_account(95, 100, 3, 100, 3);
 	expect_account(95, 101, 4, 100, 4);
@@ -436,7 +436,7 @@ static void more_than_the_device_saw_is_never_made_up(void)
 	expect_account(110, 105, 3, 105, 3);
 }
 
-static void what_was_lost_before_the_run_is_taken_off_both_sides(void)
+static void losses_before_the_run_are_subtracted_on_both_sides(void)
 {
 	struct tl_port_stats before = device_says(0, 7), now = device_says(50, 9);
 
@@ -452,31 +452,32 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"every form of a port is understood", every_form_of_a_port_is_understood},
-		{"what is no port is refused, with the forms", what_is_no_port_is_refused_with_the_forms},
+		{"an invalid port is refused, with the valid forms", an_invalid_port_is_refused_with_the_valid_forms},
 		{"a file gives every frame with its own time and then ends",
 			a_file_gives_every_frame_with_its_own_time_and_then_ends},
 		{"a broken file gives its good frames and then its error",
 			a_broken_file_gives_its_good_frames_and_then_its_error},
 		{"a missing file or interface is named", a_missing_file_or_interface_is_named},
-		{"what is pushed leaves with the flush and is counted",
-			what_is_pushed_leaves_with_the_flush_and_is_counted},
-		{"a file drops and counts what is pushed", a_file_drops_and_counts_what_is_pushed},
-		{"drops are told by queue only where they add up", drops_are_told_by_queue_only_where_they_add_up},
+		{"pushed frames leave with the flush and are counted",
+			pushed_frames_leave_with_the_flush_and_are_counted},
+		{"a file drops and counts pushed frames", a_file_drops_and_counts_pushed_frames},
+		{"drops are reported by queue only if they add up", drops_are_reported_by_queue_only_if_they_add_up},
 		{"the queue of a segment is computed as a NIC does", the_queue_of_a_segment_is_computed_as_a_nic_does},
-		{"RSS is known where the driver tells", rss_is_known_where_the_driver_tells},
+		{"RSS is known if the driver reports it", rss_is_known_if_the_driver_reports_it},
 		{"frames that find no room wait for the next flush", frames_that_find_no_room_wait_for_the_next_flush},
 		{"refused frames are counted and not recorded", refused_frames_are_counted_and_not_recorded},
 		{"a run that has polled all that was seen loses nothing",
 			a_run_that_has_polled_all_that_was_seen_loses_nothing},
-		{"what comes and is dropped after the end belongs to nobody",
-			what_comes_and_is_dropped_after_the_end_belongs_to_nobody},
-		{"what is polled of later frames counts as seen", what_is_polled_of_later_frames_counts_as_seen},
-		{"what was seen before the end and dropped after it is lost",
-			what_was_seen_before_the_end_and_dropped_after_it_is_lost},
-		{"what nobody polled or dropped stays unaccounted", what_nobody_polled_or_dropped_stays_unaccounted},
+		{"frames received and dropped after the end are not accounted",
+			frames_received_and_dropped_after_the_end_are_not_accounted},
+		{"later frames that are polled count as seen", later_frames_that_are_polled_count_as_seen},
+		{"frames seen before the end and dropped after it are lost",
+			frames_seen_before_the_end_and_dropped_after_it_are_lost},
+		{"frames neither polled nor dropped stay unaccounted",
+			frames_neither_polled_nor_dropped_stay_unaccounted},
 		{"more than the device saw is never made up", more_than_the_device_saw_is_never_made_up},
-		{"what was lost before the run is taken off both sides",
-			what_was_lost_before_the_run_is_taken_off_both_sides},
+		{"losses before the run are subtracted on both sides",
+			losses_before_the_run_are_subtracted_on_both_sides},
 	};
 
 	tl_test_eal_start();

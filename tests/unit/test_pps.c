@@ -534,7 +534,7 @@ int main(void)
 		{"softirqs have their CPUs, of old kernels by the order of lines", softirqs_have_their_cpus},
 		{"interrupts have their CPUs, counts and queues", interrupts_have_their_cpus_and_queues},
 		{"a virtio NIC has the interrupts of its parent", a_virtio_nic_has_the_interrupts_of_its_parent},
-		{"a counter of 32 bits that wraps goes on", counters_that_wrap_are_mended},
+		{"a counter of 32 bits that wraps is continued", counters_that_wrap_are_mended},
 		{"counters that were reset have no difference", counters_that_were_reset_have_no_difference},
 		{"interfaces that come, go or are made again have no rates", interfaces_come_and_go},
 		{"queues that are new or were reset have no rates", queues_come_and_go},

@@ -82,7 +82,7 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"rates are bits per second, in bit or bytes (bps), powers of 1000 or (kibit) of 1024", rates},
-		{"sizes are bytes, in powers of 1024, or so many bits", sizes},
+		{"sizes are bytes, in powers of 1024, or bits", sizes},
 		{"an unknown unit, no number and too large a value are errors with a place", errors_have_a_place},
 	};
 	return tl_test_main("rates", tests, TL_ARRAY_LEN(tests));

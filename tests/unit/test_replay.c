@@ -606,7 +606,7 @@ static void what_is_no_capture_is_refused(void)
 
 // ---- the end before the end
 
-static void a_stopped_run_counts_what_it_read_and_did_not_send(void)
+static void a_stopped_run_counts_frames_read_and_not_sent(void)
 {
 	const char *path;
 
@@ -862,15 +862,13 @@ int main(void)
 		{"the files of a word are in the order of their first times",
 			the_files_of_a_word_are_in_the_order_of_their_times},
 		{"a word that names no capture file is refused by name", wrong_words_are_named},
-		{"a file that was cut is sent up to the cut, whose offset is named", a_cut_file_is_sent_up_to_the_cut},
-		{"what lies behind a damaged record is sent where its end is known",
-			what_lies_behind_a_damaged_record_is_sent},
+		{"a truncated file is sent up to the truncation, with its offset", a_cut_file_is_sent_up_to_the_cut},
+		{"records after a damaged one are sent if its end is known", what_lies_behind_a_damaged_record_is_sent},
 		{"a file that was removed is counted", a_file_removed_before_its_loop_is_counted},
 		{"records across windows, and longer than one, are read whole", records_across_windows_are_read_whole},
 		{"a file that becomes shorter while it is read is named", a_file_that_becomes_shorter_is_named},
-		{"what is no capture file is refused", what_is_no_capture_is_refused},
-		{"a stopped run counts what it read and did not send",
-			a_stopped_run_counts_what_it_read_and_did_not_send},
+		{"a file that is not a capture is refused", what_is_no_capture_is_refused},
+		{"a stopped run counts frames read and not sent", a_stopped_run_counts_frames_read_and_not_sent},
 		{"frames that the port never takes are refused", frames_that_the_port_never_takes_are_refused},
 		{"only frames that are due together go to the port in one call", only_frames_due_together_are_batched},
 		{"a burst is the most for one call", a_burst_is_the_most_for_one_call},

@@ -152,7 +152,7 @@ static void a_rate_of_frames_ignores_the_recorded_times(void)
 	CU_ASSERT_EQUAL(schedule.backward_pkts, 0);
 }
 
-static void a_rate_of_bits_counts_what_a_frame_takes_on_the_wire(void)
+static void a_rate_in_bits_counts_the_frame_s_bits_on_the_wire(void)
 {
 	begin(TL_REPLAY_BPS, 0, UINT64_C(10000000000) * TL_REPLAY_MILLION);
 	CU_ASSERT_EQUAL(tl_replay_schedule_next(&schedule, 0, 60), 0);
@@ -258,20 +258,20 @@ int main(void)
 		{"a loop begins when the one before ended, after a thousand loops as well",
 			a_loop_begins_when_the_last_one_ended},
 		{"the next file keeps its distance in time", the_next_file_keeps_its_distance},
-		{"a file that begins earlier goes on from the end of the one before",
+		{"a file that begins earlier continues from the end of its predecessor",
 			a_file_that_begins_earlier_goes_on_from_the_end_of_the_last},
 		{"gaps beyond --max-gap are shortened, and no others", longer_gaps_are_shortened_and_nothing_else},
 		{"the longest time at the slowest speed is due at the latest",
 			from_1970_to_2554_at_the_slowest_is_due_at_the_latest},
 		{"a rate of frames ignores the recorded times", a_rate_of_frames_ignores_the_recorded_times},
-		{"a rate of bits counts what a frame takes on the wire",
-			a_rate_of_bits_counts_what_a_frame_takes_on_the_wire},
+		{"a rate in bits counts the frame's bits on the wire",
+			a_rate_in_bits_counts_the_frame_s_bits_on_the_wire},
 		{"at line rate every frame is due at once", at_line_rate_all_is_due_at_once},
 		{"speeds are decimals from a hundredth to a hundred",
 			speeds_are_decimals_from_a_hundredth_to_a_hundred},
 		{"rates have a unit", rates_have_a_unit},
 		{"the frames of a burst are due at once, bursts apart", bursts_are_due_at_once_and_apart},
-		{"each counter of the ledger is a part of what was read", each_counter_is_a_part_of_what_was_read},
+		{"each counter of the ledger is a part of the read frames", each_counter_is_a_part_of_what_was_read},
 	};
 
 	return tl_test_main("replay_schedule", tests, TL_ARRAY_LEN(tests));

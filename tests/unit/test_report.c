@@ -292,7 +292,7 @@ static void every_drop_of_a_port_or_a_recording_is_a_loss(void)
 	free(snap);
 }
 
-static void what_a_rule_drops_is_no_loss(void)
+static void frames_dropped_by_a_rule_are_no_loss(void)
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 	struct tl_report_port *port = &snap->ports[0];
@@ -315,7 +315,7 @@ static void what_a_rule_drops_is_no_loss(void)
 	free(snap);
 }
 
-static void a_flow_rule_says_its_outcome(void)
+static void a_flow_rule_is_printed_with_its_outcome(void)
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 	const struct tl_report_rule rules[] = {{.matches = "dst 10.0.0.1",
@@ -361,7 +361,7 @@ static void a_flow_rule_says_its_outcome(void)
 	free(snap);
 }
 
-static void without_a_count_of_drops_nobody_knows_whether_frames_were_lost(void)
+static void without_a_count_of_drops_losslessness_is_unknown(void)
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 	static const struct {
@@ -409,7 +409,7 @@ static void the_ledger_groups_and_aligns_its_numbers(void)
 	free(snap);
 }
 
-static void the_ledger_says_in_words_what_was_lost(void)
+static void the_ledger_describes_losses_in_words(void)
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -423,7 +423,7 @@ static void the_ledger_says_in_words_what_was_lost(void)
 	free(snap);
 }
 
-static void a_share_of_nothing_or_of_almost_nothing_is_still_said(void)
+static void a_share_of_none_or_almost_none_is_printed(void)
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 
@@ -435,7 +435,7 @@ static void a_share_of_nothing_or_of_almost_nothing_is_still_said(void)
 	free(snap);
 }
 
-static void a_broken_port_says_which_side_is_ahead(void)
+static void a_broken_port_is_printed_with_the_larger_side(void)
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -447,7 +447,7 @@ static void a_broken_port_says_which_side_is_ahead(void)
 	free(snap);
 }
 
-static void what_lcores_handed_over_is_printed_where_there_was_some(void)
+static void hand_offs_are_printed_if_there_were_any(void)
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 	char *text = text_of(tl_report_ledger_text, snap);
@@ -793,7 +793,7 @@ static void the_json_of_an_echo_has_its_latencies_with_their_source(void)
 	free(snap);
 }
 
-static void one_entry_also_stands_alone_and_two_do_not(void)
+static void a_single_entry_also_appears_by_itself_two_do_not(void)
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -829,7 +829,7 @@ static void the_json_carries_the_counters_of_a_stack_under_its_port(void)
 	free(snap);
 }
 
-static void a_broken_ledger_says_in_json_by_how_much(void)
+static void a_broken_ledger_has_its_difference_in_the_json(void)
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -886,7 +886,7 @@ static const struct tl_report_stages stages = {.has = {false, true, true, true, 
 	.list = &late,
 	.n_list = 1};
 
-static void what_is_known_of_a_late_message_is_a_row_and_what_is_not_a_dash(void)
+static void a_late_message_is_a_row_with_dashes_for_unknown_values(void)
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -948,17 +948,14 @@ int main(void)
 		{"queues are printed where there are several", queues_are_printed_where_there_are_several},
 		{"the JSON has a row for each queue", the_json_has_a_row_for_each_queue},
 		{"every drop of a port or a recording is a loss", every_drop_of_a_port_or_a_recording_is_a_loss},
-		{"what a rule drops is no loss", what_a_rule_drops_is_no_loss},
-		{"a flow rule says its outcome", a_flow_rule_says_its_outcome},
-		{"without a count of drops nobody knows whether frames were lost",
-			without_a_count_of_drops_nobody_knows_whether_frames_were_lost},
+		{"frames dropped by a rule are no loss", frames_dropped_by_a_rule_are_no_loss},
+		{"a flow rule is printed with its outcome", a_flow_rule_is_printed_with_its_outcome},
+		{"without a count of drops losslessness is unknown", without_a_count_of_drops_losslessness_is_unknown},
 		{"the ledger groups and aligns its numbers", the_ledger_groups_and_aligns_its_numbers},
-		{"the ledger says in words what was lost", the_ledger_says_in_words_what_was_lost},
-		{"a share of nothing or of almost nothing is still said",
-			a_share_of_nothing_or_of_almost_nothing_is_still_said},
-		{"a broken port says which side is ahead", a_broken_port_says_which_side_is_ahead},
-		{"what lcores handed over is printed where there was some",
-			what_lcores_handed_over_is_printed_where_there_was_some},
+		{"the ledger describes losses in words", the_ledger_describes_losses_in_words},
+		{"a share of none or almost none is printed", a_share_of_none_or_almost_none_is_printed},
+		{"a broken port is printed with the larger side", a_broken_port_is_printed_with_the_larger_side},
+		{"hand-offs are printed if there were any", hand_offs_are_printed_if_there_were_any},
 		{"an unverified port is not called ok", an_unverified_port_is_not_called_ok},
 		{"an empty snapshot prints no rows", an_empty_snapshot_prints_no_rows},
 		{"the echo table shows both stages", the_echo_table_shows_both_stages},
@@ -972,14 +969,14 @@ int main(void)
 			the_json_of_a_recording_has_totals_and_directions},
 		{"the JSON of an echo has its latencies with their source",
 			the_json_of_an_echo_has_its_latencies_with_their_source},
-		{"one entry also stands alone and two do not", one_entry_also_stands_alone_and_two_do_not},
+		{"a single entry also appears by itself, two do not", a_single_entry_also_appears_by_itself_two_do_not},
 		{"the JSON carries the counters of a stack under its port",
 			the_json_carries_the_counters_of_a_stack_under_its_port},
-		{"a broken ledger says in JSON by how much", a_broken_ledger_says_in_json_by_how_much},
+		{"a broken ledger has its difference in the JSON", a_broken_ledger_has_its_difference_in_the_json},
 		{"a path that is not UTF-8 still has a name in the JSON",
 			a_path_that_is_not_utf8_still_has_a_name_in_the_json},
-		{"what is known of a late message is a row, and what is not a dash",
-			what_is_known_of_a_late_message_is_a_row_and_what_is_not_a_dash},
+		{"a late message is a row, with dashes for unknown values",
+			a_late_message_is_a_row_with_dashes_for_unknown_values},
 		{"the JSON of a late message has all that is known of it",
 			the_json_of_a_late_message_has_all_that_is_known_of_it},
 	};

@@ -361,9 +361,9 @@ static const struct tl_test tests[] = {
 	{"a send buffer is lent while data is unacknowledged, and data that finds none comes again", buffers_are_lent},
 	{"a connection may keep a send buffer of its own, and does not open without", one_may_keep_its_own},
 	{"connections without a deadline cost the timers nothing", idle_costs_nothing},
-	{"the wheel's work is even: what is due, and what will soon be", work_is_even},
-	{"a deadline is met wherever it hangs on the wheel", deadlines_are_met},
-	{"a wheel that nobody turned for a while loses nothing", late_ticks_lose_nothing},
+	{"the wheel's work is even: due connections, and those of the next round", work_is_even},
+	{"a deadline is met at any slot of the wheel", deadlines_are_met},
+	{"a wheel without ticks for a while loses no deadline", late_ticks_lose_nothing},
 };
 
 int main(void)

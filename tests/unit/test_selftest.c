@@ -141,7 +141,7 @@ static void expect(const char *id, enum tl_selftest_verdict verdict)
 		printf("# %s: %s: %s\n", id, tl_selftest_verdict_name(check->verdict), check->text);
 }
 
-static void a_good_loop_passes_what_it_has_and_fails_nothing(void)
+static void a_good_loop_passes_all_available_checks(void)
 {
 	CU_ASSERT_EQUAL(run(NONE, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig.result.counts[TL_SELFTEST_FAIL], 0);
@@ -206,7 +206,7 @@ static void without_a_link_nothing_else_is_tried(void)
 	end();
 }
 
-static void a_link_that_goes_meanwhile_is_told(void)
+static void a_link_down_during_the_test_is_reported(void)
 {
 	CU_ASSERT_EQUAL(run(NONE, NULL, "link_stays"), 0);
 	expect("link", TL_SELFTEST_PASS);
@@ -245,13 +245,13 @@ static void the_report_has_every_check_and_no_address(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a good loop passes what it has and fails nothing", a_good_loop_passes_what_it_has_and_fails_nothing},
+		{"a good loop passes all available checks", a_good_loop_passes_all_available_checks},
 		{"a frame that is lost fails the counters", a_frame_that_is_lost_fails_the_counters},
 		{"a frame that comes twice fails the counters", a_frame_that_comes_twice_fails_the_counters},
 		{"a byte that changes fails the counters", a_byte_that_changes_fails_the_counters},
 		{"frames of another run are foreign and no fault", frames_of_another_run_are_foreign_and_no_fault},
 		{"without a link nothing else is tried", without_a_link_nothing_else_is_tried},
-		{"a link that goes meanwhile is told", a_link_that_goes_meanwhile_is_told},
+		{"a link down during the test is reported", a_link_down_during_the_test_is_reported},
 		{"a run that is stopped ends at once", a_run_that_is_stopped_ends_at_once},
 		{"the report has every check and no address", the_report_has_every_check_and_no_address},
 	};

@@ -348,7 +348,7 @@ int main(void)
 			a_slab_ends_on_a_boundary_whatever_its_records_leave},
 		{"the longest record allowed fits a slab, a longer one is refused", the_longest_record_fits_a_slab},
 		{"an empty slab is not sealed", an_empty_slab_is_not_sealed},
-		{"only a slab whose first record is older than asked is sealed",
+		{"only a slab with a first record older than requested is sealed",
 			only_a_slab_older_than_asked_is_sealed},
 		{"a writer that is behind costs records until it gives a slab back",
 			a_slow_writer_costs_records_not_slabs},

@@ -145,7 +145,7 @@ static size_t wire_has(uint8_t *first)
 
 // ---- received frames
 
-static void a_frame_is_visible_at_once_and_its_slot_goes_back_when_it_is_copied(void)
+static void a_frame_is_visible_at_once_and_its_slot_is_returned_after_the_copy(void)
 {
 	rig_begin();
 	CU_ASSERT_EQUAL(receive(), 0);
@@ -165,7 +165,7 @@ static void a_frame_is_visible_at_once_and_its_slot_goes_back_when_it_is_copied(
 	rig_end();
 }
 
-static void the_ring_goes_round_in_bursts(void)
+static void the_ring_wraps_in_bursts(void)
 {
 	rig_begin();
 	for (uint32_t round = 0; round < 5; round++) {
@@ -356,9 +356,9 @@ static void without_a_receiver_frames_wait(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a frame is visible at once, and its slot goes back when it is copied",
-			a_frame_is_visible_at_once_and_its_slot_goes_back_when_it_is_copied},
-		{"the ring goes round, in bursts", the_ring_goes_round_in_bursts},
+		{"a frame is visible at once, and its slot is returned after the copy",
+			a_frame_is_visible_at_once_and_its_slot_is_returned_after_the_copy},
+		{"the ring wraps, in bursts", the_ring_wraps_in_bursts},
 		{"a frame without an mbuf waits in its slot", a_frame_without_an_mbuf_waits_in_its_slot},
 		{"time and direction are the kernel's", time_and_direction_are_the_kernels},
 		{"where tsc was asked for the time is the poll's", where_tsc_was_asked_for_the_time_is_the_polls},

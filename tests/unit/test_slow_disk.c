@@ -229,9 +229,8 @@ static void the_loss_of_a_small_buffer_is_exact(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a buffer of 768 MiB outlasts a disk that stands still for 5 million frames",
-			a_large_buffer_outlasts_the_stall},
-		{"what 64 MiB cannot hold meanwhile is lost to the frame, in the ledger and in the file",
+		{"a buffer of 768 MiB covers a disk stall of 5 million frames", a_large_buffer_outlasts_the_stall},
+		{"frames beyond 64 MiB during a stall are counted exactly, in the ledger and in the file",
 			the_loss_of_a_small_buffer_is_exact},
 	};
 

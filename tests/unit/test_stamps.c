@@ -263,7 +263,7 @@ static void a_nic_whose_clock_cannot_be_read_is_not_used_or_an_error(void)
 	tl_port_close(port);
 }
 
-static void a_nic_whose_clock_the_start_sets_anew_is_right_from_the_first_frame_on(void)
+static void a_nic_with_a_clock_reset_at_the_start_has_correct_stamps_from_the_first_frame_on(void)
 {
 	static struct tl_burst burst;
 	struct tl_port_stamps stamps;
@@ -684,8 +684,8 @@ int main(void)
 			a_frame_without_a_stamp_is_marked_and_counted_and_has_the_polls_time},
 		{"a NIC whose clock cannot be read is not used, or an error",
 			a_nic_whose_clock_cannot_be_read_is_not_used_or_an_error},
-		{"a NIC whose clock the start sets anew is right from the first frame on",
-			a_nic_whose_clock_the_start_sets_anew_is_right_from_the_first_frame_on},
+		{"a NIC with a clock reset at the start has correct stamps from the first frame on",
+			a_nic_with_a_clock_reset_at_the_start_has_correct_stamps_from_the_first_frame_on},
 		{"a NIC that shows TAI is recognised, and stamped in UTC",
 			a_nic_that_shows_tai_is_recognised_and_stamped_in_utc},
 		{"stamps of another clock than the one that is read are refused from the first on",

@@ -63,7 +63,7 @@ static int has_it(struct tl_steer *steer, uint16_t queue, const struct frame *f)
 	return who;
 }
 
-static void a_port_or_group_has_one_owner_wherever_its_frames_arrive(void)
+static void a_port_or_group_has_one_owner_regardless_of_the_receiving_queue(void)
 {
 	struct bed bed = start_steer();
 	struct frame tcp = tcp_frame(7, 0x02, ""), udp = udp_frame(PEER, US, 7, "u"),
@@ -484,8 +484,8 @@ static void three_lcores_hand_over_at_full_speed_and_lose_nothing_uncounted(void
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a port or group has one owner, wherever its frames arrive",
-			a_port_or_group_has_one_owner_wherever_its_frames_arrive},
+		{"a port or group has one owner, regardless of the receiving queue",
+			a_port_or_group_has_one_owner_regardless_of_the_receiving_queue},
 		{"frames without an owner stay on the receiving lcore", what_is_nobodys_stays_where_it_arrived},
 		{"ARP and IGMP go to every lcore", arp_and_igmp_go_to_everybody},
 		{"fragments go to the group's owner, or to every lcore",

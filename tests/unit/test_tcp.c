@@ -2367,7 +2367,7 @@ static const struct tl_test tests[] = {
 	{"SACK blocks that are invalid or not negotiated are ignored", wrong_blocks_mean_nothing},
 	{"the 32 nearest SACKed ranges are stored", sacked_ranges_are_few},
 	{"a timeout discards SACKed ranges; ranges reported again are not retransmitted", timeout_forgets_sacks},
-	{"messages that are not acknowledged whole are counted, wherever they lie in the ring",
+	{"messages that are not acknowledged whole are counted, at any offset of the ring",
 		counts_what_is_not_acknowledged},
 	{"a full TX ring delays segments, and is not a loss", full_queue_is_no_loss},
 	{"a shut window is probed until it opens", zero_window_is_probed},

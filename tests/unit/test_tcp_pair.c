@@ -510,7 +510,7 @@ int main(void)
 		{"with SACK little more goes again than was lost, without a timeout", sack_saves},
 		{"on a clean wire nothing is sent twice", clean_wire_wastes_nothing},
 		{"scaled windows fill a long pipe", scaled_windows_fill_a_long_pipe},
-		{"an echo whose window follows its room never lacks room, nor shrinks the window",
+		{"an echo with a window that follows its room always has room, and never shrinks the window",
 			echo_never_runs_out_of_room},
 		{"so does an echo with a scaled window", echo_with_a_scaled_window},
 		{"1000 connections opened and ended leave nothing behind", thousand_come_and_go},

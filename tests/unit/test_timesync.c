@@ -192,7 +192,7 @@ static void check_delays(const struct tl_timesync *sync, const struct tl_hist *h
 	CU_ASSERT(is_about(hist->max_ns, bound_ns));
 }
 
-static void a_probe_is_a_ptp_frame_and_its_stamp_tells_the_way_to_the_wire(void)
+static void a_probe_is_a_ptp_frame_and_its_stamp_gives_the_time_to_the_wire(void)
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start(40, &service);
@@ -328,7 +328,7 @@ static void receive(const struct tl_service *service, uint64_t flags, uint64_t t
 	free(b);
 }
 
-static void a_received_ptp_frame_tells_the_way_from_the_wire(void)
+static void a_received_ptp_frame_gives_the_time_from_the_wire(void)
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start(0, &service);
@@ -371,7 +371,7 @@ static void received_frames_without_a_stamp_of_their_own_are_counted(void)
 	tl_timesync_destroy(sync);
 }
 
-static void a_register_whose_frame_never_came_is_emptied(void)
+static void a_register_without_its_frame_is_emptied(void)
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start(0, &service);
@@ -521,7 +521,7 @@ static struct tl_timesync_replies replies_of(const struct tl_timesync *sync)
 	return replies;
 }
 
-static void a_stamped_reply_tells_the_way_from_the_poll_to_the_wire(void)
+static void a_stamped_reply_gives_the_time_from_the_poll_to_the_wire(void)
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start_replies(NULL, 0, &service);
@@ -601,7 +601,7 @@ static void a_trigger_may_have_come_after_the_oldest_poll_of_its_burst(void)
 	end_replies(sync);
 }
 
-static void stamps_that_are_not_of_one_clock_as_the_driver_says_make_no_latency(void)
+static void stamps_of_different_clocks_as_by_the_driver_give_no_latency(void)
 {
 	static const struct tl_port_nic wrong = {.stamps = true, .by_phc = true, .read_clock = read_rx_ticks};
 	struct tl_service service;
@@ -638,7 +638,7 @@ static void a_reply_without_both_stamps_has_no_latency_and_is_counted(void)
 	end_replies(sync);
 }
 
-static void a_reply_that_nobody_sends_does_not_hold_up_the_probes(void)
+static void a_reply_that_is_never_sent_does_not_delay_the_probes(void)
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start_replies(NULL, 20, &service);
@@ -701,7 +701,7 @@ static void each_offer_is_taken_by_one_of_two_lcores(void)
 	end_replies(sync);
 }
 
-static void a_port_whose_driver_has_no_stamps_is_refused(void)
+static void a_port_with_a_driver_without_stamps_is_refused(void)
 {
 	struct tl_timesync_cfg cfg = {.name = "lan", .port = port, .clock = test_clock};
 	struct tl_timesync *sync = NULL;
@@ -715,8 +715,8 @@ static void a_port_whose_driver_has_no_stamps_is_refused(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a probe is a PTP frame, and its stamp tells the way to the wire",
-			a_probe_is_a_ptp_frame_and_its_stamp_tells_the_way_to_the_wire},
+		{"a probe is a PTP frame, and its stamp gives the time to the wire",
+			a_probe_is_a_ptp_frame_and_its_stamp_gives_the_time_to_the_wire},
 		{"one probe is in flight at a time", one_probe_is_in_flight_at_a_time},
 		{"a late stamp is not taken for that of the next probe",
 			a_late_stamp_is_not_taken_for_that_of_the_next_probe},
@@ -727,27 +727,28 @@ int main(void)
 		{"twenty probes without a stamp mean that DPDK asks for none",
 			twenty_probes_without_a_stamp_mean_that_dpdk_asks_for_none},
 		{"a stamp after the counter has wrapped is right", a_stamp_after_the_counter_has_wrapped_is_right},
-		{"a received PTP frame tells the way from the wire", a_received_ptp_frame_tells_the_way_from_the_wire},
+		{"a received PTP frame gives the time from the wire",
+			a_received_ptp_frame_gives_the_time_from_the_wire},
 		{"received frames without a stamp of their own are counted",
 			received_frames_without_a_stamp_of_their_own_are_counted},
-		{"a register whose frame never came is emptied", a_register_whose_frame_never_came_is_emptied},
+		{"a register without its frame is emptied", a_register_without_its_frame_is_emptied},
 		{"of several registers all are emptied", of_several_registers_all_are_emptied},
 		{"a frame that was just taken keeps its stamp", a_frame_that_was_just_taken_keeps_its_stamp},
-		{"a stamped reply tells the way from the poll to the wire",
-			a_stamped_reply_tells_the_way_from_the_poll_to_the_wire},
+		{"a stamped reply gives the time from the poll to the wire",
+			a_stamped_reply_gives_the_time_from_the_poll_to_the_wire},
 		{"stamps of two clocks are compared within their bounds",
 			stamps_of_two_clocks_are_compared_within_their_bounds},
 		{"of stamps of one clock the difference is exact", of_stamps_of_one_clock_the_difference_is_exact},
 		{"a trigger may have come after the oldest poll of its burst",
 			a_trigger_may_have_come_after_the_oldest_poll_of_its_burst},
-		{"stamps that are not of one clock, as the driver says, make no latency",
-			stamps_that_are_not_of_one_clock_as_the_driver_says_make_no_latency},
+		{"stamps of different clocks, as by the driver, give no latency",
+			stamps_of_different_clocks_as_by_the_driver_give_no_latency},
 		{"a reply without both stamps has no latency, and is counted",
 			a_reply_without_both_stamps_has_no_latency_and_is_counted},
-		{"a reply that nobody sends does not hold up the probes",
-			a_reply_that_nobody_sends_does_not_hold_up_the_probes},
+		{"a reply that is never sent does not delay the probes",
+			a_reply_that_is_never_sent_does_not_delay_the_probes},
 		{"each offer is taken by one of two lcores", each_offer_is_taken_by_one_of_two_lcores},
-		{"a port whose driver has no stamps is refused", a_port_whose_driver_has_no_stamps_is_refused},
+		{"a port with a driver without stamps is refused", a_port_with_a_driver_without_stamps_is_refused},
 	};
 
 	tl_test_eal_start();

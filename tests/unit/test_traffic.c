@@ -105,7 +105,7 @@ static void the_counts_are_those_of_the_pairs(void)
 	tl_traffic_destroy(traffic);
 }
 
-static void what_cannot_be_written_is_told(void)
+static void a_failed_write_is_reported(void)
 {
 	const char *const paths[TL_TRAFFIC_FILES] = {"/dev/full", "/dev/full"};
 	const char *const nowhere[TL_TRAFFIC_FILES] = {"/proc/none/a", "/proc/none/b"};
@@ -126,7 +126,7 @@ int main(void)
 		{"a seed makes the same traffic each time", a_seed_makes_the_same_traffic_each_time},
 		{"every trick is played", every_trick_is_played},
 		{"the counts are those of the pairs", the_counts_are_those_of_the_pairs},
-		{"what cannot be written is told", what_cannot_be_written_is_told},
+		{"a failed write is reported", a_failed_write_is_reported},
 	};
 
 	return tl_test_main("traffic", tests, TL_ARRAY_LEN(tests));

@@ -285,7 +285,7 @@ static void recovered_file_says_where_its_chain_ends(void)
 }
 
 // By its digest alone: all blocks of the slab are whole.
-static void recovery_keeps_no_slab_whose_digest_is_wrong(void)
+static void recovery_keeps_no_slab_with_a_wrong_digest(void)
 {
 	for (enum tl_digest_kind kind = TL_DIGEST_CRC32C; kind < TL_DIGEST_KINDS; kind++) {
 		struct file file = make(kind);
@@ -361,9 +361,9 @@ int main(void)
 		{"each of several damaged ranges is named", each_of_several_ranges_is_named},
 		{"a slab that was removed or replaced is known", slab_that_was_moved_removed_or_replaced_is_known},
 		{"a file that was not closed is incomplete", file_that_was_not_closed_is_incomplete},
-		{"a recovered file says where its chain ends", recovered_file_says_where_its_chain_ends},
-		{"recovery keeps no slab whose digest is wrong", recovery_keeps_no_slab_whose_digest_is_wrong},
-		{"a file without digests is said to have none, and a foreign one to be none",
+		{"a recovered file is reported with the end of its chain", recovered_file_says_where_its_chain_ends},
+		{"recovery keeps no slab with a wrong digest", recovery_keeps_no_slab_with_a_wrong_digest},
+		{"a file without digests and a foreign file are reported as such",
 			file_without_digests_is_said_to_have_none},
 	};
 

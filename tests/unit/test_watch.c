@@ -35,7 +35,7 @@ static struct tl_port_link link_at_a_look(struct tl_port *port)
 	return link;
 }
 
-static void a_link_that_goes_and_comes_is_noticed_and_its_going_counted(void)
+static void link_down_and_up_are_detected_and_link_down_is_counted(void)
 {
 	struct tl_port *port = ring("vdev:net_ring_link");
 	uint16_t port_id = tl_port_rxq(port, 0)->port_id;
@@ -84,7 +84,7 @@ static void a_nic_is_asked_for_its_link_once_a_second_at_most(void)
 	CU_ASSERT(!tl_port_link_due(&events, 7 * TL_NS_PER_S - 1));
 }
 
-static void who_waits_for_a_link_is_told_whether_it_came(void)
+static void a_wait_for_a_link_returns_whether_it_is_up(void)
 {
 	struct tl_port *port = ring("vdev:net_ring_await");
 
@@ -133,7 +133,7 @@ static void a_device_that_is_taken_away_ends_its_port_with_a_sentence(void)
 	rte_dev_event_callback_process("net_ring_gone", RTE_DEV_EVENT_REMOVE);
 	CU_ASSERT(tl_port_ended(port, NULL));
 	CU_ASSERT(tl_port_ended(port, &err));
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "net_ring_gone was taken away"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "net_ring_gone is gone"));
 	CU_ASSERT(!link_at_a_look(port).up);
 	CU_ASSERT(!tl_port_ended(other, NULL));
 	tl_port_close(other);
@@ -153,16 +153,16 @@ static void of_a_closed_port_nothing_is_heard(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a link that goes and comes is noticed, and its going counted",
-			a_link_that_goes_and_comes_is_noticed_and_its_going_counted},
+		{"link down and up are detected, and link down is counted",
+			link_down_and_up_are_detected_and_link_down_is_counted},
 		{"the speed is that of the last look", the_speed_is_that_of_the_last_look},
 		{"a NIC is asked for its link once a second at most",
 			a_nic_is_asked_for_its_link_once_a_second_at_most},
-		{"who waits for a link is told whether it came", who_waits_for_a_link_is_told_whether_it_came},
+		{"a wait for a link returns whether it is up", a_wait_for_a_link_returns_whether_it_is_up},
 		{"a driver's package is named as Debian names it", a_drivers_package_is_named_as_debian_names_it},
 		{"a link that cannot be read is unknown, and has not gone",
 			a_link_that_cannot_be_read_is_unknown_and_has_not_gone},
-		{"a device that is taken away ends its port, with a sentence",
+		{"a removed device ends its port with a message",
 			a_device_that_is_taken_away_ends_its_port_with_a_sentence},
 		{"of a closed port nothing is heard", of_a_closed_port_nothing_is_heard},
 	};

@@ -200,7 +200,7 @@ static void byte_that_the_disk_changed_is_found(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"what is written with digests is verified to be that", what_is_written_is_verified},
+		{"a file written with digests verifies as good", what_is_written_is_verified},
 		{"slabs that were written twice are verified", slabs_that_were_written_twice_are_verified},
 		{"slabs that moved to the next file are verified", slabs_that_moved_to_the_next_file_are_verified},
 		{"statistics between slabs are verified", statistics_between_slabs_are_verified},

@@ -762,10 +762,10 @@ static void ring_that_writes_its_files_again_syncs_them_unless_told(void)
 
 static const struct tl_test tests[] = {
 	{"packets in the page cache are written when the disk has them", packets_in_the_page_cache_are_not_written},
-	{"what the disk lost of the page cache is counted as dropped and cut off",
+	{"data of the page cache lost by the disk is counted as dropped and cut off",
 		lost_page_cache_is_dropped_and_cut_off},
-	{"what opens a file is written again when the disk lost it", lost_prologue_is_written_again},
-	{"an error of the disk during writes costs what the page cache had",
+	{"the opening blocks of a file are rewritten if the disk lost them", lost_prologue_is_written_again},
+	{"a disk error during writes costs the data in the page cache",
 		error_during_writes_costs_no_more_than_the_page_cache},
 	{"an error of the disk after a rotation costs the file that was left",
 		error_after_rotation_costs_the_file_that_was_left},
@@ -784,11 +784,11 @@ static const struct tl_test tests[] = {
 		single_file_that_fsync_refuses_counts_for_nothing},
 	{"a file whose end cannot be cut off stays .part", file_that_cannot_be_cut_stays_a_part},
 	{"a file whose last blocks cannot be written stays .part", epilogue_that_cannot_be_written_leaves_a_part},
-	{"a file written again whose end cannot be cut off shows no old packets",
+	{"a reused file with an end that cannot be cut off shows no old packets",
 		reused_file_that_cannot_be_cut_shows_no_old_packets},
-	{"a name that fails for want of memory takes no number of a file that is gone",
+	{"a rename that fails without memory does not reuse the number of a removed file",
 		name_without_memory_takes_no_number_of_a_file_that_is_gone},
-	{"a ring that writes its files again forces them to the disk unless told otherwise",
+	{"a ring that reuses files forces them to the disk by default",
 		ring_that_writes_its_files_again_syncs_them_unless_told},
 };
 

@@ -539,7 +539,7 @@ static void what_the_disk_refuses_is_counted(void)
 	rig_close(&rig);
 }
 
-static void an_episode_too_large_for_a_file_goes_on_in_the_next(void)
+static void an_episode_too_large_for_a_file_continues_in_the_next(void)
 {
 	struct rig rig;
 
@@ -619,7 +619,7 @@ static void rotate(struct rig *rig)
 static const struct tl_writer_policy ring_of_three = {.rotate_packets = 100, .keep_files = 3};
 
 // The one at hand included: those of 1006, 1007 and 1008.
-static void what_the_ring_drops_has_expired(void)
+static void data_removed_by_the_ring_has_expired(void)
 {
 	struct rig rig;
 
@@ -848,23 +848,22 @@ int main(void)
 		{"a trigger that is heard late counts from its own time", a_trigger_counts_from_its_own_time},
 		{"the window has no more bytes than asked for, over all rings", the_window_has_its_bytes},
 		{"the window always leaves slabs to the lcore", the_lcore_always_finds_a_slab},
-		{"what follows is saved until the time after the trigger is over",
+		{"the following data is saved until the time after the trigger is over",
 			what_follows_is_saved_until_it_is_over},
 		{"a slab that is sealed late belongs to the episode in which it was begun",
 			a_slab_that_is_sealed_late_still_belongs_to_it},
 		{"a trigger during an episode makes it longer", a_trigger_during_an_episode_makes_it_longer},
 		{"a trigger after it begins the next file", a_trigger_after_it_begins_the_next_file},
 		{"no record is saved twice though windows overlap", no_record_is_saved_twice},
-		{"the end completes an episode with what is sealed last", the_end_completes_an_episode},
-		{"an episode that is too long for a file goes on in further ones",
-			a_long_episode_goes_on_in_further_files},
+		{"the end completes an episode with the slabs sealed last", the_end_completes_an_episode},
+		{"an episode too long for a file continues in further ones", a_long_episode_goes_on_in_further_files},
 		{"a rotation between episodes does nothing", a_rotation_between_episodes_does_nothing},
-		{"what the disk refuses of an episode is counted as dropped", what_the_disk_refuses_is_counted},
-		{"an episode too large for a file goes on in the next",
-			an_episode_too_large_for_a_file_goes_on_in_the_next},
+		{"data of an episode refused by the disk is counted as dropped", what_the_disk_refuses_is_counted},
+		{"an episode too large for a file continues in the next",
+			an_episode_too_large_for_a_file_continues_in_the_next},
 		{"an episode that gets no file is dropped, and the lcore finds slabs all the time",
 			an_episode_without_a_file_is_dropped},
-		{"what the ring drops has expired", what_the_ring_drops_has_expired},
+		{"data removed by the ring has expired", data_removed_by_the_ring_has_expired},
 		{"a trigger saves the files of its time from the ring", a_trigger_saves_files_from_the_ring},
 		{"a file of an episode's last moment is saved, however late it is completed",
 			a_file_of_an_episodes_last_moment_is_saved_however_late_it_is_completed},

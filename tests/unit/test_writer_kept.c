@@ -477,21 +477,21 @@ static void file_that_is_not_like_a_new_one_is_not_written_again(void)
 }
 
 static const struct tl_test tests[] = {
-	{"a ring keeps so many files", ring_keeps_files},
-	{"a ring keeps so many bytes", ring_keeps_bytes},
-	{"a removed file is whole for who has it open, or by another name", removed_file_is_whole_for_who_has_it},
-	{"a ring knows its files again after a restart", ring_knows_its_files_again},
+	{"a ring keeps the configured number of files", ring_keeps_files},
+	{"a ring keeps the configured number of bytes", ring_keeps_bytes},
+	{"a removed file stays whole for open descriptors and other links", removed_file_is_whole_for_who_has_it},
+	{"a ring recognizes its files after a restart", ring_knows_its_files_again},
 	{"a ring drops nothing but its own files", ring_drops_nothing_but_its_own},
 	{"a file of the ring that was replaced stays", replaced_file_stays},
 	{"two recordings do not write one file", two_recordings_need_two_files},
-	{"what a killed run left is kept if it holds records", leftover_is_kept_if_it_holds_records},
-	{"nothing is kept of what a killed run had not begun", leftover_without_records_leaves_no_trace},
+	{"files left by a killed run are kept if they have records", leftover_is_kept_if_it_holds_records},
+	{"files not begun by a killed run are removed", leftover_without_records_leaves_no_trace},
 	{"a full ring writes its oldest file again", full_ring_writes_its_oldest_file_again},
 	{"the next run writes the files of the last again", next_run_writes_the_files_of_the_last_again},
 	{"a file that somebody has is not written again", file_that_somebody_has_is_not_written_again},
 	{"a file that is not like a new one is not written again",
 		file_that_is_not_like_a_new_one_is_not_written_again},
-	{"the next run recovers what the last was killed in", next_run_recovers_the_last},
+	{"the next run recovers the file of a killed run", next_run_recovers_the_last},
 };
 
 int main(void)

@@ -175,7 +175,7 @@ static void nameless_file_is_no_removed_file(void)
 }
 
 static const struct tl_test tests[] = {
-	{"without its directory a recording counts what is lost, and goes on when it is there again",
+	{"without its directory a recording counts losses, and continues when it exists again",
 		removed_directory_is_waited_for},
 	{"a next file that is removed while it is opened takes no packets", next_file_removed_while_it_is_opened},
 	{"a removed directory does not hold stop", removed_directory_does_not_hold_stop},

@@ -478,11 +478,11 @@ static void rotation_waits_while_the_origins_have_room(void)
 
 static const struct tl_test tests[] = {
 	{"a rotated file is whole and keeps within its size", rotated_files_are_whole},
-	{"the number of a rotated file stands before its suffix", number_stands_before_the_suffix},
-	{"names tell the time in UTC", names_tell_the_time},
+	{"the number of a rotated file precedes its suffix", number_stands_before_the_suffix},
+	{"names have the time in UTC", names_tell_the_time},
 	{"a path with unknown conversions is refused", unknown_conversions_are_refused},
 	{"only names that a recording could give are taken for its own", only_names_that_it_could_give_match},
-	{"when the next file cannot be opened the recording goes on in the last", rotation_that_fails_loses_nothing},
+	{"if the next file cannot be opened the recording continues in the last", rotation_that_fails_loses_nothing},
 	{"a file of a ring is called .part until it is complete", file_is_part_until_complete},
 	{"time rotates at full periods, also a recording without packets", time_rotates_idle_recordings},
 	{"a clock that steps back does not put off the next rotation",

@@ -307,12 +307,12 @@ static void null_discards_what_it_counts(void)
 }
 
 static const struct tl_test tests[] = {
-	{"a pipe gets the blocks without what serves files only", pipe_gets_plain_pcapng},
-	{"a reader of a pipe that leaves is noticed, and what it missed is counted", reader_that_leaves_is_noticed},
+	{"a pipe gets the blocks without those for files only", pipe_gets_plain_pcapng},
+	{"an exited reader of a pipe is detected, and undelivered packets are counted", reader_that_leaves_is_noticed},
 	{"it is noticed although nothing is written", idle_pipe_notices_too},
 	{"a reader that may leave is no error", a_reader_that_may_leave_is_no_error},
 	{"nor is one that leaves at the end", nor_is_one_that_leaves_at_the_end},
-	{"a pipe that nobody reads does not hold stop for ever", stalled_pipe_does_not_hold_stop},
+	{"a pipe without a reader does not block stop forever", stalled_pipe_does_not_hold_stop},
 	{"a pipe gets nothing after a write that failed, for a block may be cut short",
 		pipe_gets_nothing_after_a_write_that_failed},
 	{"a device is written like a pipe", devices_are_streams},

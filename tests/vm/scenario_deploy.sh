@@ -45,7 +45,7 @@ judge_user() {
 judge_unplugged() {
 	check_equal "of $1 the NIC is let go, and the kernel removes it" "$(cat "out/$1.gone" 2>&1)" gone
 	check_equal "$1 ends with status 1" "$(cat "out/$1.status")" 1
-	check "$1 says why" grep -q '0000:01:00.0 was taken away' "out/$1.log"
+	check "$1 says why" grep -q '0000:01:00.0 is gone' "out/$1.log"
 	check_json "its ledger holds" "out/$1.json" '.ledger_ok and .final'
 	check "capinfos takes its file" capinfos -c "out/$2"
 	"$TAPLINE" recover --dry-run --json "out/$2" >recover.json 2>recover.log || true
