@@ -40,9 +40,9 @@ in_peer ip neighbour flush dev "$PEER_IF"
 check "after the kernel forgot us it finds us again" answers_ping
 
 check "arping is answered" in_peer arping -q -c 3 -w 5 -I "$PEER_IF" "$APP_IP"
-check_equal "a host that probes for our address hears that it is taken (RFC 5227)" \
+check_equal "a host that probes for our address gets a reply (RFC 5227)" \
 	"$(in_peer arping -q -D -c 2 -w 3 -I "$PEER_IF" "$APP_IP" && echo free || echo taken)" taken
-check_equal "nobody answers for another address" \
+check_equal "other addresses get no reply" \
 	"$(in_peer arping -q -D -c 1 -w 1 -I "$PEER_IF" 10.99.0.77 && echo free || echo taken)" free
 
 check_equal "a fragmented ping is not answered" \

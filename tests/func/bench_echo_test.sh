@@ -38,7 +38,7 @@ every_rung() {
 		(.bytes_per_s - 16 * .msgs_per_s | fabs) <= 1e-6 * .bytes_per_s)'
 	check_json "testpmd is refused, because it has no TCP" all.json \
 		'.rungs | map(select(.name == "testpmd")) | length == 2 and all((.refused | test("no TCP")) and .paced == null and .bulk == null)'
-	check_json "what every kernel has was not refused" all.json '.rungs | map(select(.name |
+	check_json "rungs supported by every kernel ran" all.json '.rungs | map(select(.name |
 		IN("blocking", "epoll", "epoll-busy", "tapline", "tapline-poll"))) | length == 10 and all(.refused == null)'
 	check "the page has a bar for each" grep -q 'tapline-poll.*tcp-tcp.*class="b"' page.html
 }
@@ -54,7 +54,7 @@ large_messages() {
 
 tells_why() {
 	"$TAPLINE" bench echo --seconds 0.01 --sizes 16 --rungs blocking,epoll >text.txt 2>text.log
-	check "the text says why a rung differs from another" grep '^epoll, beside blocking: one more system call per message' text.txt
+	check "the text has the cause of each difference" grep '^epoll, beside blocking: one more system call per message' text.txt
 	check "and by how much" grep -qE '^  tcp-tcp, 16 bytes: [0-9.]+ us, [0-9.]+ times blocking; [0-9.]+ MB/s, [0-9.]+ times' text.txt
 }
 

@@ -69,7 +69,7 @@ interrupted() {
 	wait_for 60 grep -q '60 bytes, source' interrupted.log || func_die "nothing runs: $(<interrupted.log)"
 	app_stop INT
 	check_equal "an interrupted run ends with status 1" "$APP_STATUS" 1
-	check_json "its report says so and has no verdict" interrupted.out '.interrupted and .verdicts == []'
+	check_json "its report marks it and has no verdict" interrupted.out '.interrupted and .verdicts == []'
 	check_equal "no namespace is left" "$(ip netns list | grep -c "^tapline-$app_pid-")" 0
 	check_equal "no file" "$(find tmp recordings -mindepth 1 | wc -l)" 0
 }

@@ -121,7 +121,7 @@ compares() {
 		'.ratio = 0.1 | .noisy = true | .noise = ["steal 9%"]'
 	compared "nor one that is gone, and the reason is told" 0 '^not judged: null-60: no disk' null-60 '.value = null | .why = "no disk"'
 	jq 'del(.figures)' result.json >new.json
-	refuses "what is no result is refused" "no result of tools/bench.sh" "$figures" compare result.json new.json
+	refuses "a file that is not a result is refused" "no result of tools/bench.sh" "$figures" compare result.json new.json
 }
 
 # counted N: check a count of N above the null echo, where 300 are committed; print what differs, and return 3 without counts.
@@ -187,7 +187,7 @@ ends_when_interrupted() {
 	check_equal "after an interruption it ends with status 130" "$status" 130
 	check_equal "no namespace is left" "$(ip netns list | grep -c "^tapline-$below-" || true)" 0
 	check "and no process" is_gone "$below"
-	check_json "it writes what it has" interrupted/result.json \
+	check_json "it writes its figures so far" interrupted/result.json \
 		'(.figures | length) == 1 and all(.figures[]; .value == null and .why == "interrupted before its end")'
 }
 
@@ -213,7 +213,7 @@ measures() {
 	check_json "and nothing else" out/result.json '.quick and (.figures | length) == 1 and
 		(.figures[0] | .name == "digest-sha256" and .value > 0) and (.host | .cpus > 0 and (.dpdk | length > 0))'
 	check "the page is there" grep -q digest-sha256 out/index.html
-	check "the comparison says that it has nothing to compare with" grep -q \
+	check "the comparison reports that there is no earlier result" grep -q \
 		'^not judged: digest-sha256: the old result has no value' measured.txt
 }
 

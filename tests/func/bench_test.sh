@@ -11,9 +11,9 @@ left_behind() {
 }
 
 wrong_calls() {
-	refuses "without the name of a benchmark it says which there are" "overhead" "$TAPLINE" bench
+	refuses "without the name of a benchmark it lists them" "overhead" "$TAPLINE" bench
 	refuses "too few rounds to bound a difference are refused" "6 to 840" "$TAPLINE" bench overhead --rounds 5
-	refuses "a rate that is no number is refused" "--rate" "$TAPLINE" bench overhead --rate fast
+	refuses "a rate that is not a number is refused" "--rate" "$TAPLINE" bench overhead --rate fast
 }
 
 # A directory that was cut short would be another one.
@@ -38,7 +38,7 @@ measures() {
 	check_json "every message that came alone is in the rows, and the last of each pair that came together" bench.json \
 		'(.residence.costs | all(.latency_ns.count == 300)) and (.round_trip.costs | all(.latency_ns.count == 294))
 		and (.wire_round_trip.costs | all(.latency_ns.count <= 294)) and (.back_to_back.costs | all(.latency_ns.count <= 150))'
-	check_json "the order is told, round by round" bench.json '.order | .design == "Williams" and .variants[0] == "no recording"
+	check_json "the order is reported, round by round" bench.json '.order | .design == "Williams" and .variants[0] == "no recording"
 		and (.variants | length) as $n | (.sequences | length) == 6 and all(.sequences[]; sort == [range($n)])'
 	check_json "and that these rounds are not balanced, and how many would be" bench.json \
 		'.order.balanced == false and .order.balanced_rounds == 14 and .order.bounded_rounds == 10
@@ -48,15 +48,15 @@ measures() {
 		and (.facts.intervals | test("^18 differences, each with 99.72 % .* unbounded")))'
 	check_json "the first row differs from itself by nothing" bench.json \
 		"$views"' | all(.costs[0] | [.p50_ns, .p99_ns, .p999_ns] | all(.low == 0 and .diff == 0 and .high == 0))'
-	check_json "a round trip takes longer than what is a part of it" bench.json '[.residence.costs, .round_trip.costs] |
+	check_json "a round trip takes longer than its parts" bench.json '[.residence.costs, .round_trip.costs] |
 		transpose | all(.[0].latency_ns.min < .[1].latency_ns.min)'
 	check_json "the time outside the appliance is the mean round trip on the wire without the stay" bench.json '.outside | . == null or
 		(.costs_family == (.means | length) - 1 and all(.means[]; .mean_ns > 0) and .means[0].diff_ns.diff == 0)'
 	check_json "and no better than they are" bench.json '.outside == null or .outside.valid == .wire_round_trip.valid'
-	check_json "the appliance's own wire to poll is there, or null and it is said why" bench.json \
+	check_json "the appliance's own wire to poll is reported, or null with the reason" bench.json \
 		'has("wire_to_poll") and if .wire_to_poll == null then (.wire_to_poll_missing | test("does not stamp arriving frames"))
 		else .wire_to_poll_missing == null and (.wire_to_poll.means | length) >= 2 end'
-	check_json "what the client does not believe of its times is told of its views, not of the appliance's" bench.json \
+	check_json "the client's doubts are reported for its own times, not for the appliance's" bench.json \
 		"$views"' | .[0].valid and all(.[]; .valid == (.invalid == []))
 		and all(.[1:][].invalid[]; test("^the client declared its times invalid in [0-9]+ of 42 runs"))'
 	check "the page is there" grep -q "no recording" page.html

@@ -80,12 +80,12 @@ says() {
 refusals() {
 	host
 	says "a NIC that does not exist is named" 2 "no PCI device 0000:99:00.0" bind 99:00.0
-	says "what is no address is said to be none" 2 '"eth0" is not a PCI address' bind eth0
+	says "an invalid address is refused" 2 '"eth0" is not a PCI address' bind eth0
 	says "no address is a wrong call" 2 "which NIC?" bind
-	check_equal "who is not root is told so" "$(unshare --user "$TAPLINE" bind "$NIC" 2>&1)" \
+	check_equal "without root it is refused" "$(unshare --user "$TAPLINE" bind "$NIC" 2>&1)" \
 		"tapline: error: bind needs root (with --dry-run it does not)"
 	device 0000:00:00.0 - - 0x060000
-	says "what is no network device is refused" 2 "is not a network device" bind 00:00.0
+	says "a device that is not a NIC is refused" 2 "is not a network device" bind 00:00.0
 	device 0000:5e:00.0 mlx5_core 9 0x020000 0x15b3
 	says "a Mellanox NIC stays with its driver" 2 "mlx5_core. Leave it there" bind 5e:00.0
 
@@ -107,7 +107,7 @@ refusals() {
 	host
 	ln -sfn ../../../../kernel/iommu_groups/7 root/sys/bus/pci/devices/$TWIN/iommu_group
 	says "a group that the kernel would keep a part of is refused" 2 "shares IOMMU group 7 with $TWIN" bind "$NIC"
-	says "a group that goes as a whole is not" 0 "$TWIN: ixgbe -> vfio-pci" bind --dry-run "$NIC" "$TWIN"
+	says "a complete IOMMU group is accepted" 0 "$TWIN: ixgbe -> vfio-pci" bind --dry-run "$NIC" "$TWIN"
 	mkdir -p root/etc/udev/rules.d && touch "root/etc/udev/rules.d/70-tapline-$TWIN.rules"
 	says "nor is one of which the rest is bound at boot" 0 "$NIC: ixgbe -> vfio-pci" bind --dry-run "$NIC"
 	rm "root/etc/udev/rules.d/70-tapline-$TWIN.rules"
@@ -174,7 +174,7 @@ all_or_none() {
 	host
 	rm root/sys/bus/pci/devices/{"$NIC","$TWIN"}/iommu_group
 	TWIN_TO=ixgbe gives_back "the same without an IOMMU" "$refused" --no-iommu
-	check_equal "and vfio goes back to where it was" "$(unsafe)" N
+	check_equal "and vfio's mode is restored" "$(unsafe)" N
 	host
 	mkdir -p root/etc/udev
 	ln -s /proc/nowhere root/etc/udev/rules.d
@@ -186,7 +186,7 @@ without_iommu() {
 	host
 	rm root/sys/bus/pci/devices/$NIC/iommu_group
 	says "a NIC without an IOMMU that is not taken is an error" 1 "not to vfio-pci" bind --no-iommu "$NIC"
-	check_equal "and vfio goes back to where it was" "$(unsafe)" N
+	check_equal "and vfio's mode is restored" "$(unsafe)" N
 	set_unsafe Y
 	says "where others have allowed it" 1 "not to vfio-pci" bind --no-iommu "$NIC"
 	check_equal "it stays allowed" "$(unsafe)" Y
@@ -196,11 +196,11 @@ without_iommu() {
 	driver "$NIC" vfio-pci
 	set_unsafe Y
 	says "unbind of a NIC" 0 "the kernel's choice" unbind "$NIC"
-	check_equal "leaves alone what bind has not switched on" "$(unsafe)" Y
+	check_equal "does not change a mode that bind has not enabled" "$(unsafe)" Y
 	mkdir -p root/run/tapline-bind root/sys/class/vfio/noiommu-3
 	echo N >root/run/tapline-bind/no-iommu
-	says "a dry run tells of the switch" 0 "# the last NIC without an IOMMU switches" unbind --dry-run "$NIC"
-	says "while another needs it, it is said how it ends" 0 \
+	says "a dry run reports the change of mode" 0 "# the last NIC without an IOMMU switches" unbind --dry-run "$NIC"
+	says "while another device needs the mode, the command to end it is printed" 0 \
 		"echo N > root/sys/module/vfio/parameters/enable_unsafe_noiommu_mode" unbind "$NIC"
 	check_equal "and it stays" "$(unsafe)" Y
 	rm -r root/sys/class/vfio/noiommu-3
@@ -215,7 +215,7 @@ without_iommu() {
 faults() {
 	host
 	says "a kernel that does not give the NIC to vfio-pci is an error" 1 "bound $NIC to ixgbe, not to vfio-pci" bind "$NIC"
-	check_equal "and what was done is undone" "$(head -n 1 root/sys/bus/pci/devices/$NIC/driver_override)" ""
+	check_equal "and all changes are undone" "$(head -n 1 root/sys/bus/pci/devices/$NIC/driver_override)" ""
 	check "and nothing is remembered" test ! -e "root/run/tapline-bind/$NIC"
 	rm -r root/sys/bus/pci/drivers/vfio-pci
 	says "a kernel without vfio-pci is an error that names modprobe" 1 "modprobe vfio-pci" bind "$NIC"
@@ -230,12 +230,12 @@ memory() {
 		grep -q "KERNEL==\"$NIC\", RUN+=\"'/.*/tapline' bind $NIC\"" "$rule"
 	mkdir -p root/run/tapline-bind
 	echo ixgbe >"root/run/tapline-bind/$NIC"
-	says "unbind wants the driver that it had" 0 "$NIC: vfio-pci -> ixgbe" unbind --dry-run "$NIC"
-	says "unbind says when the kernel gives it to another" 1 "not to ixgbe" unbind "$NIC"
+	says "unbind requires the previous driver" 0 "$NIC: vfio-pci -> ixgbe" unbind --dry-run "$NIC"
+	says "unbind reports when the kernel binds another driver" 1 "not to ixgbe" unbind "$NIC"
 	rm "root/run/tapline-bind/$NIC"
-	says "of one whose driver is forgotten the kernel chooses" 0 "the kernel's choice" unbind "$NIC"
+	says "without a stored driver the kernel chooses" 0 "the kernel's choice" unbind "$NIC"
 	check "unbind takes the rule away" test ! -e "$rule"
-	says "what the kernel has is not given back" 2 "is not with vfio-pci but with ixgbe" unbind "$TWIN"
+	says "a device with its kernel driver is not unbound" 2 "is not with vfio-pci but with ixgbe" unbind "$TWIN"
 }
 
 # bind_into SENTENCE TEXT: bind fails with the text, and the file of root's that was its aim is as before.

@@ -53,7 +53,7 @@ done
 check "and stays what it is" cmp in.pcap before.pcap
 
 capture -i pcap:in.pcap -w udp.pcapng --json udp port 5001 >run.json || true
-check_equal "a filter keeps what it names" "$(count_frames udp.pcapng -Y 'udp.dstport == 5001')" 2500
+check_equal "a filter selects its frames" "$(count_frames udp.pcapng -Y 'udp.dstport == 5001')" 2500
 check_json "and counts the rest" run.json \
 	'.ledger_ok and (.captures[0] | .written_pkts == 2500 and .filtered_pkts == 2500)'
 check_json "and the result names the filter's engine" run.json '.captures[0].filter_engine | test("^(jit|bpf_filter: .+)$")'
@@ -75,7 +75,7 @@ check_json "and the ledger holds" run.json '.ledger_ok and .captures[0].written_
 
 check_equal "to a pipe: tshark reads along" \
 	"$(capture -i pcap:in.pcap -w - | tshark -r - 2>/dev/null | wc -l)" 5000
-check_equal "a reader that goes early ends the recording" \
+check_equal "a reader that exits early ends the recording" \
 	"$(capture -i pcap:in.pcap -w - | head -c 1000 | wc -c)" 1000
 
 capture -i vdev:net_null0 -w /dev/null --duration 0.5 --json >run.json || true
@@ -104,7 +104,7 @@ ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" -w veth.pcapng --json ic
 app_pid=$!
 check "recording an interface begins" wait_for 60 test -s veth.pcapng -o ! -e "/proc/$app_pid"
 wait_for 60 grep -q ' s  received' run.log || true
-check "the kernel goes on answering meanwhile" in_peer ping -q -c 1000 -i 0.001 -W 1 "$APP_IP"
+check "the kernel continues to reply meanwhile" in_peer ping -q -c 1000 -i 0.001 -W 1 "$APP_IP"
 app_stop INT
 check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
 check_json "the ledger holds" run.json '.ledger_ok and .port.verified'

@@ -33,7 +33,7 @@ check_json "the time is the buffer by the bytes per second, those are frames by 
 check_json "a snaplen makes records shorter" check.json '[.captures[1].coverage[] | select(.frame_bytes == 1514) |
 	.record_bytes] | unique | length == 1 and .[0] < 128'
 check_json "a file has no line rate" check.json '.captures[2].coverage == []'
-check_equal "the text says the same" "$(grep -c '^capture\[1\]: 1.0 GiB per queue x 1 queue: .* ms of [0-9]* Gbit/s' check.txt)" 3
+check_equal "the text agrees" "$(grep -c '^capture\[1\]: 1.0 GiB per queue x 1 queue: .* ms of [0-9]* Gbit/s' check.txt)" 3
 check "also of two queues" grep -q "^capture\[0\]: 64.0 MiB per queue x 2 queues: [0-9.]* ms of 10 Gbit/s at 60-byte frames ([0-9.]* GB/s), [0-9.]* ms at 1514" check.txt
 check "and of the file" grep -q '^capture\[2\]: .* no line rate' check.txt
 # ---- --explain
@@ -53,10 +53,10 @@ check_json "it names each port, how its frames come in, and the CPU of each queu
 	'[.explained[] | .name, .device] == ["lan", "'"$APP_IF"'", "far", "vdev:net_null0", "old", "pcap:in.pcap"]
 	 and all(.explained[]; .queues | length == 1 and (.[0].cpu | type == "number"))
 	 and (.explained[0].receives_by | test("AF_PACKET.*echo.*xdp:"))'
-check_json "what an lcore does while nothing arrives, and why" explain.json \
+check_json "the idle mode of an lcore, and its reason" explain.json \
 	'[.explained[] | .idle_why != ""] == [true, true, true] and (.explained[2].idle == "adaptive")
 	 and (.explained[1] | .idle == "poll" and .idle_why == "set in the configuration"
 		or .idle_why == "a queue shares its CPU with the control thread")'
-check_equal "the text says the same" "$(grep -c "^port \|^  idle \|^  queue 0 on CPU [0-9]" explain.txt)" 9
+check_equal "the text agrees" "$(grep -c "^port \|^  idle \|^  queue 0 on CPU [0-9]" explain.txt)" 9
 check_equal "--check alone explains nothing" "$(jq -c 'has("explained")' check.json) $(grep -c '^port ' check.txt || true)" "false 0"
 check_equal "no file was made" "$(ls ./*.pcapng 2>/dev/null)" ""

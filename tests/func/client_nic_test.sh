@@ -42,7 +42,7 @@ at_a_time() {
 		"$STAMPED and .stamps.departures == \"nic-tx\" and .stamps.paired > 0 and .stamps.wire_over_rtt == 0"
 	check_equal "and no other frame does" "$(told)" "$(jq '.sent - .stamps.tx_missing' udp.json)"
 	judged 50
-	check_json "what lies between is what the NIC's clock says, to some ns" judged.json '.samples > 0 and .strays == 0 and .beyond == 0'
+	check_json "the difference is that of the NIC's clock, to some ns" judged.json '.samples > 0 and .strays == 0 and .beyond == 0'
 	check_json "the report names the sources, and bounds of one clock" report.json \
 		'.trigger_source == "nic-tx" and .reply_source == "nic-rx" and .trigger_bound_ns <= 2 and .reply_bound_ns <= 2'
 	client group.json --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" --lead $LEAD_US
@@ -52,11 +52,11 @@ at_a_time() {
 missed() {
 	nic=(STAMPING_NIC=mlx5 STAMPING_NIC_MISS=10)
 	client missed.json --udp-echo "$APP_IP:7" --timestamps nic --lead $LEAD_US
-	check_json "a NIC that says it missed times makes the result invalid" missed.json "$STAMPED and .valid == false
+	check_json "a NIC that reports missed send times makes the result invalid" missed.json "$STAMPED and .valid == false
 		and any(.invalid[]; test(\"counts $(logged at_past) errors in sending at a time .tx_pp_timestamp_past_errors.\"))"
 	nic=(STAMPING_NIC=mlx5)
 	client late.json --udp-echo "$APP_IP:7" --timestamps nic --lead 1
-	check_json "what comes too late for its time leaves without one, and without a stamp" late.json "$STAMPED and .stamps.tx_missing > 0
+	check_json "a message too late for its send time leaves without it, and without a stamp" late.json "$STAMPED and .stamps.tx_missing > 0
 		and .stamps.departures == \"nic-tx\" and .stamps.paired == $(told)"
 }
 
@@ -66,7 +66,7 @@ without() {
 	shift
 	client without.json --timestamps nic "$@"
 	check_json "departures are stamped by tsc$text" without.json "$STAMPED and .stamps.departures == \"tsc\" and .stamps.paired > 0"
-	check "and the client says so" grep -qF -- "departures are stamped by tsc$text" client.log
+	check "and the client reports it" grep -qF -- "departures are stamped by tsc$text" client.log
 	check_equal "and no frame is sent at a time" "$(told)" 0
 }
 
@@ -74,10 +74,10 @@ without() {
 refused() {
 	nic=(STAMPING_NIC=mlx5-utc)
 	client utc.json --udp-echo "$APP_IP:7" --timestamps nic --lead $LEAD_US
-	check_json "datagrams of a NIC whose clock fails its gate have no stamps" utc.json ".received == .sent and .received > 0 and
+	check_json "datagrams have no stamps if the NIC's clock fails its gate" utc.json ".received == .sent and .received > 0 and
 		.ledger_ok and .stamps.paired == 0 and .stamps.rx_missing == .received and .valid == false"
 	check_equal "and none of them gets a time" "$(told)" 0
-	check "the client says why" grep -q 'stamps are times since 1970' client.log
+	check "the client gives the reason" grep -q 'stamps are times since 1970' client.log
 }
 
 others() {

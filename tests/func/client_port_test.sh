@@ -44,7 +44,7 @@ app_start config.json
 client multicast.json --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" --cold 3 --csv samples.csv --report report.json
 check_json "from multicast to TCP each echo has its stamps or is counted" multicast.json "$STAMPED and .mode == \"multicast\""
 check_json "every frame of the port is accounted for" multicast.json "$LEDGER"
-check_json "the first echoes stand apart" multicast.json '.cold | length == 3 and all(.connection == 0 and .rtt_ns > 0)'
+check_json "the first echoes are listed apart" multicast.json '.cold | length == 3 and all(.connection == 0 and .rtt_ns > 0)'
 check_equal "every pair that is not cold is a sample" "$(($(wc -l <samples.csv) - 1))" \
 	"$(jq '.stamps.paired - ([.cold[] | select(.wire_rtt_ns != null)] | length)' multicast.json)"
 check_json "the report names both sources" report.json '.trigger_source == "tsc" and (.reply_source == "tsc" or .reply_source == "kernel") and .trigger_bound_ns > 0'
@@ -61,7 +61,7 @@ check_json "bursts leave whole, and the last of each has figures of its own" bur
 	"$STAMPED and .sent == 100 and .burst_last_rtt_ns.count == 10 and .burst_last_wire_rtt_ns.count <= 10 and ($LEDGER)"
 
 client user.json --udp-echo "$APP_IP:7" --timestamps user
-check_json "without stamps nothing stands in for them" user.json \
+check_json "missing stamps are not replaced" user.json \
 	'.best == "rtt_ns" and .received == .sent and .wire_rtt_ns.p50 == null and .stamps.paired == 0 and .stamps.departures == "user"'
 client net.json --udp-echo "$APP_IP:7" --timestamps user --null user.json
 check_json "a null echo over the same transport is taken off" net.json \
@@ -70,9 +70,9 @@ jq '.transport = "kernel"' user.json >kernel.json
 fails "one over sockets of the kernel is refused" 2 "has no run over udp with --port" --udp-echo "$APP_IP:7" --timestamps user \
 	--null kernel.json
 
-fails "an address that nobody has is told" 1 "no ARP reply" --udp-echo 10.99.0.77:7 --connect-timeout 0.3
-fails "so is a TCP port that nobody listens on" 1 "connection refused" --tcp-connect "$APP_IP:9" --connect-timeout 2
-fails "and a connection that nobody makes" 1 "no connection to" --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5999" \
+fails "an address without a host is reported" 1 "no ARP reply" --udp-echo 10.99.0.77:7 --connect-timeout 0.3
+fails "so is a TCP port without a listener" 1 "connection refused" --tcp-connect "$APP_IP:9" --connect-timeout 2
+fails "and a connection that is never opened" 1 "no connection to" --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5999" \
 	--connect-timeout 0.3
 fails "an address out of the prefix is a wrong call" 2 "is not in the prefix of --ip" --udp-echo 192.0.2.1:7
 fails "as is a port that does not exist" 2 "no interface" --udp-echo "$APP_IP:7" --port none0
@@ -82,13 +82,13 @@ app_stop TERM
 check_json "the ledger of the appliance holds" run.json '.ledger_ok'
 ip -netns "$APP_NS" link set "$APP_IF" down
 wait_for 60 in_peer grep -q 0 "/sys/class/net/$PEER_IF/carrier" || func_die "the link stays up"
-fails "a port without a link is told before anything is sent" 1 "no link" --udp-echo "$APP_IP:7"
+fails "a port without a link is reported before the first message" 1 "no link" --udp-echo "$APP_IP:7"
 
 netns_delete "$APP_NS" "$PEER_NS"
 net_begin_relayed --lose 20000 --late 20000 --late-us 3000 --seed 7
 ip -netns "$PEER_NS" address flush dev "$PEER_IF"
 app_start config.json
 client lossy.json --tcp-connect "$APP_IP:7" --payload 3000 --linger 20
-check_json "over a wire that loses and delays, echoes that had to wait are not stamped by what came later" lossy.json \
+check_json "over a wire that drops and delays, delayed echoes do not get the stamps of later data" lossy.json \
 	"$STAMPED and .stamps.rx_shared > 0 and ($LEDGER) and .net[0].tcp_retransmits > 0"
 app_stop TERM

@@ -79,7 +79,7 @@ check_json "tcpdump has the same stamp of every echo of TCP, too" compared.json 
 
 client multicast.json --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" --cold 3 --html page.html --hgrm h.hgrm --report report.json
 check_json "from multicast to TCP each echo has its stamps or is counted" multicast.json "$STAMPED and .mode == \"multicast\""
-check_json "the first echoes stand apart" multicast.json '.cold | length == 3 and all(.connection == 0 and .rtt_ns > 0)'
+check_json "the first echoes are listed apart" multicast.json '.cold | length == 3 and all(.connection == 0 and .rtt_ns > 0)'
 check "the page and the percentiles are written" grep -q '<html' page.html
 check "percentiles are those of HdrHistogram" grep -qi percentile h.hgrm
 check_json "the report has the pairs of the run" report.json '.method == "software" and .trigger_source == "kernel"
@@ -90,7 +90,7 @@ client sweep.json --udp-echo "$APP_IP:7" --payload 16:1472:3
 check_json "a payload sweep has a run per size and a line through them" sweep.json \
 	'([.points[].payload_bytes] == [16, 744, 1472]) and all(.points[]; '"$STAMPED"') and .slope.of == "wire_rtt_ns"
 	 and .slope.r2 >= 0 and .slope.r2 <= 1 and .slope.ns_per_byte_se != null'
-check "its progress tells the point" grep -q 'point [123] of 3' client.log
+check "its progress has the point" grep -q 'point [123] of 3' client.log
 client rates.json --tcp-connect "$APP_IP:7" --rate 100,500
 check_json "a rate sweep has a run per rate" rates.json '([.points[].asked_pps] == [100, 500]) and .slope == null'
 
@@ -107,7 +107,7 @@ check_json "they have stamps" bursts.json '.burst_last_wire_rtt_ns.count > 0'
 refused "a burst of more than 64 is refused" "--burst 65: give a whole number from 1 to 64" --udp-echo "$APP_IP:7" --burst 65
 
 client user.json --udp-echo "$APP_IP:7" --timestamps user
-check_json "without stamps nothing stands in for them" user.json \
+check_json "missing stamps are not replaced" user.json \
 	'.best == "rtt_ns" and .wire_rtt_ns.p50 == null and .stamps.paired == 0 and .stamps.departures == "user"'
 refused "a NIC that cannot stamp is refused" "ethtool -T $PEER_IF" --udp-echo "$APP_IP:7" --timestamps nic
 
@@ -124,13 +124,13 @@ check_json "the mean of a null echo is taken off, and no quantile" net.json \
 refused "a null echo that is not there" "error: --null none.json: No such file or directory" \
 	--udp-echo "$APP_IP:7" --null none.json
 printf '{' >torn.json
-refused "a null echo that is no JSON" "error: --null torn.json: line 1: " \
+refused "a null echo that is not JSON" "error: --null torn.json: line 1: " \
 	--udp-echo "$APP_IP:7" --null torn.json
 refused "a null echo of another rate is refused" "has no run over udp" --udp-echo "$APP_IP:7" --null null.json --rate 999
 
 flood=(--tcp-connect 127.0.0.1:9 --seconds 0.001 --rate 10000000 --linger 10) # echoes come many in a segment
 client flood.json "${flood[@]}"
-check_json "what is not to be believed is called invalid" flood.json \
+check_json "unreliable results are declared invalid" flood.json \
 	'.received == .sent and .valid == false and any(.invalid[]; test("^stamps are missing"))'
 check_equal "which changes no exit status" "$CLIENT_STATUS" 0
 client flood.json "${flood[@]}" --require-valid

@@ -91,6 +91,6 @@ config_refused "a syntax error, with its line" bad.json:4
 : >bad.json
 config_refused "an empty file"
 head -c 4096 /dev/urandom >bad.json
-config_refused "a file that is no text"
+config_refused "a file that is not text"
 rm bad.json
 config_refused "a file that is not there"

@@ -26,7 +26,7 @@ costs "a datagram costs the same with one group, a hundred and ten thousand" gro
 check_json "each byte of payload costs less than one and a half instructions" result.json \
 	'[.scenarios[] | select(.name | startswith("payload-"))] | length == 7 and
 		(last.instructions_per_pkt - first.instructions_per_pkt) / 1459 < 1.5'
-check_json "message and ACK have a figure each, and what they take together" result.json '
+check_json "message and ACK have a figure each, and one for both" result.json '
 	def of($list; $name): [$list[] | select(.name == $name)] | first;
 	. as {$figures, $scenarios} | of($figures; "pure-ack-instructions").value as $ack |
 	of($figures; "tcp-echo-instructions").value as $echo | $ack > 50 and $echo > 2 * $ack and

@@ -66,7 +66,7 @@ check_json "the rest is cut, and the ledger holds" run.json ".ledger_ok and .los
 check_equal "tshark finds nothing wrong with the file" \
 	"$(tshark -r out.pcapng -Y '_ws.malformed && eth.src != 02:00:00:00:00:ee' 2>&1 >/dev/null | grep -v '^Running as')" ""
 
-check_equal "and the file says what it lacks" \
+check_equal "and the file has the cut-off in its description" \
 	"$(tshark -r out.pcapng -c 1 -T fields -e frame.interface_description 2>/dev/null)" \
 	"queue 0, received, first $LIMIT bytes of each flow, timestamps: file, unit 1 ns, bound unknown"
 
@@ -84,10 +84,10 @@ expected many.pcap | sort >expected.txt
 capture -i pcap:many.pcap -w many.pcapng --cutoff-bytes $LIMIT --cutoff-flows 1K --json >run.json || true
 times many.pcapng | sort >recorded.txt
 check_equal "with more flows than entries nothing is missing" "$(comm -23 expected.txt recorded.txt)" ""
-check_json "what was forgotten is counted, and the ledger holds" run.json '.ledger_ok and (.captures[0] |
+check_json "evicted flows are counted, and the ledger holds" run.json '.ledger_ok and (.captures[0] |
 	.flows_evicted > 0 and .written_pkts + .cut_pkts == 20000 and .cut_pkts > 0)'
 
 check_equal "a cut-off of less than 1K is misuse" "$(misuse --cutoff-bytes 1000)" 2
-check_equal "a table of a size that is no power of two is misuse" "$(misuse --cutoff-bytes 1K --cutoff-flows 3000)" 2
+check_equal "a table size that is not a power of two is misuse" "$(misuse --cutoff-bytes 1K --cutoff-flows 3000)" 2
 check_equal "a table of flows without a cut-off is misuse" "$(misuse --cutoff-flows 4K)" 2
 check "and named by its option" grep -q -e '--cutoff-flows: only a recording' capture.log

@@ -24,7 +24,7 @@ record_to_small_disk
 check_equal "a full disk ends the recording with status 1" "$(cat status)" 1
 check "the message names the file, the cause and the mend" \
 	grep -q 'small/out.pcapng: .*No space left on device; free some space' run.log
-check_json "what did not fit is counted as dropped by the disk, and the ledger holds" run.json \
+check_json "frames beyond the space are counted as dropped by the disk, and the ledger holds" run.json \
 	'.ledger_ok and (.lossless | not) and (.captures[0] | .drop_disk_pkts > 0 and
 	.written_pkts + .drop_disk_pkts + .drop_ring_pkts == 20000)'
 check_equal "the file holds every frame that is counted as written" \

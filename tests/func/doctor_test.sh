@@ -347,7 +347,7 @@ try_nonsense() {
 	head -c 3000000 /dev/zero | tr '\0' 1 >long
 	make_host
 	each_file cp long
-	survives "and of one whose files are all 3 MB long" doctor_of --json
+	survives "and of one with files of 3 MB each" doctor_of --json
 }
 
 # ---- the script, on a made-up host: what it would call is only noted
@@ -395,12 +395,12 @@ try_script() {
 	doctor_of --fix-script >fix.sh || true
 	check "shellcheck has nothing to say of the script" shellcheck fix.sh
 	check_equal "it reboots nothing" "$(grep -v '^#' fix.sh | grep -c reboot)" 0
-	check "what must be on the kernel's command line is shown" grep -q '^#   isolcpus=managed_irq,domain,2-3$' fix.sh
+	check "required kernel command line options are shown" grep -q '^#   isolcpus=managed_irq,domain,2-3$' fix.sh
 	make_tools
 	check "it runs" run_script
 	put proc/irq/40/effective_affinity_list "$(<host/proc/irq/40/smp_affinity_list)"
 	doctor_of --json >report.json || true
-	check_equal "what it mends is mended" "$(diff good.txt <(verdicts <report.json) | sed -n 's/^> //p' | sort)" \
+	check_equal "the fixes take effect" "$(diff good.txt <(verdicts <report.json) | sed -n 's/^> //p' | sort)" \
 		"$(printf '%s\n' 'cpu.irqbalance warn' 'cpu.isolated warn' 'cpu.smt warn' 'memory.hugepages fail' 'pci.aspm warn')"
 	check_equal "hugepages are asked for as many as are needed" "$(<host/$HUGE/nr_hugepages)" 528
 	check "tools are called for the rest" grep -q '^setpci -s 0000:5e:00.0 CAP_EXP+10.w' called
@@ -408,7 +408,7 @@ try_script() {
 	check "it runs again" run_script
 	check_equal "and then changes nothing" "$(files_of_host)" "$(<before)"
 	check "it can be undone" run_script undo
-	check_equal "and then each file is what it was" "$(files_of_host | grep -v 'rtemap_1\|irq/40/effective')" "$(<broken)"
+	check_equal "and then each file is restored" "$(files_of_host | grep -v 'rtemap_1\|irq/40/effective')" "$(<broken)"
 	check "a service that it stopped is started" grep -q '^systemctl enable --now irqbalance' called
 	check "undone twice is undone once" run_script undo
 }
@@ -449,9 +449,9 @@ try_receive() {
 	check_equal "RPS that is off is ok" "$(receive_of rps)" "ok ens1: off"
 	check_equal "XPS with each CPU is ok" "$(receive_of xps)" "ok ens1: each CPU has a queue"
 	put $MLX5/net/ens1/queues/rx-1/rps_cpus 05
-	check_equal "RPS to a worker is told" "$(receive_of rps)" "warn ens1: goes to workers: CPUs 2"
+	check_equal "RPS to a worker is reported" "$(receive_of rps)" "warn ens1: goes to workers: CPUs 2"
 	put $MLX5/net/ens1/queues/tx-1/xps_cpus 70
-	check_equal "XPS that lacks a CPU is told" "$(receive_of xps)" "warn ens1: CPUs 7 have no queue"
+	check_equal "XPS without a CPU is reported" "$(receive_of xps)" "warn ens1: CPUs 7 have no queue"
 	timeout 60 "$TAPLINE" doctor --root host -c kernel.json --fix-script >fix.sh || true
 	check "shellcheck has nothing to say of its script" shellcheck fix.sh
 	check "it runs" run_script
@@ -475,10 +475,10 @@ try_live() {
 		jq -e '.checks[] | select(.id == "storage.rate") | .verdict == "unknown"' report.json
 	cp "$TAPLINE" tapline
 	chmod 755 "$DIR"
-	survives "nobody gets a report of this machine, too" \
+	survives "user nobody gets a report of this machine" \
 		setpriv --reuid 65534 --regid 65534 --clear-groups ./tapline doctor --json
 	chmod 700 host/sys host/dev
-	survives "and of a host that nobody may read" \
+	survives "and of a host without read permission" \
 		setpriv --reuid 65534 --regid 65534 --clear-groups ./tapline doctor --root host -c doctor.json --json
 }
 
@@ -500,7 +500,7 @@ make_host
 doctor_of --json >good.json || true
 verdicts <good.json >good.txt
 # Support of O_DIRECT depends on the file system of the test.
-check_equal "of a good host all is ok but what files cannot tell" "$(grep -v ' ok$\|^storage.o_direct' good.txt)" \
+check_equal "on a good host all is ok except facts that files cannot show" "$(grep -v ' ok$\|^storage.o_direct' good.txt)" \
 	"$(printf '%s unknown\n' link.pause link.fec time.synchronized storage.free storage.rate)"
 check "the report is complete" is_report good.json 0
 put $HUGE/free_hugepages 0

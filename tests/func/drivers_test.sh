@@ -42,12 +42,12 @@ kinds_are_known() {
 	! jq -r '.drivers[] | .known[], .facts[].known[]' drivers-config/*/capabilities.json | grep -vE '^(source|model|vm) '
 }
 
-check "docs/drivers.md is what the capability files say" diff <(python3 docs/generate.py drivers drivers-config) docs/drivers.md
+check "docs/drivers.md is generated from the capability files" diff <(python3 docs/generate.py drivers drivers-config) docs/drivers.md
 check "each fact is about a topic of the table" facts \
 	'.about | IN("queues", "rings", "stamps", "drops", "rules", "limits", "faults")'
-check "what is known is known by source, model or machine" kinds_are_known
+check "each evidence is a source, the model or the machine" kinds_are_known
 check "a source has its file and its release" sources_have_releases
-check "a suite that showed something is there" suites_are_there
-check "each driver says of stamps and drops" test -z "$(jq -r '.drivers[] | select(([.facts[].about] | contains(["stamps"]) and
+check "each suite given as evidence exists" suites_are_there
+check "each driver has facts about stamps and drops" test -z "$(jq -r '.drivers[] | select(([.facts[].about] | contains(["stamps"]) and
 	contains(["drops"])) | not).pmd' drivers-config/*/capabilities.json)"
 exit "$func_failed"

@@ -35,7 +35,7 @@ same_packets() {
 decap() {
 	check "frames are peeled" extract in.pcap -w out.pcapng --decap --json
 	outermost out.pcapng >found
-	check "what remains is what tshark finds innermost" cmp expected found
+	check "the remaining packet is tshark's innermost one" cmp expected found
 	check_equal "of each frame, though most have an outer header" "$(wc -l <found) $(grep -c '192.0.2\|2001:db8' found)" "369 0"
 	check_equal "it is a whole Ethernet frame, or a raw IP packet" \
 		"$(tshark -r out.pcapng -T fields -e frame.protocols 2>/dev/null | cut -d: -f1-3 | sort -u | tr '\n' ' ')" \
@@ -65,7 +65,7 @@ cut_frames() {
 	check "of a frame cut anywhere the innermost ports are found where tshark finds them" \
 		cmp <(ported cut.txt) <(ported found)
 	check_equal "and no frame is missing" "$(wc -l <found)" "$(wc -l <cut.txt)"
-	check_equal "its lengths on the wire are those of what remains" \
+	check_equal "its lengths on the wire are those of the remaining packet" \
 		"$(tshark -r out.pcapng -Y 'ip.dst == 10.0.0.2 && ((raw && frame.len != ip.len) || (eth && frame.len != ip.len + 14))' \
 			2>/dev/null | wc -l)" 0
 }
@@ -103,12 +103,12 @@ index() {
 	capture indexed -i pcap:in.pcap --index --inner
 	check_equal "an index of innermost packets finds them" "$(slabs_read --inner --host 10.0.0.1)" 1
 	same_packets "all of them" host.txt out.pcapng
-	check_equal "and knows what is not there" "$(slabs_read --inner --host 10.9.9.9) $(slabs_read --inner --port 30000)" "0 0"
+	check_equal "and excludes absent addresses" "$(slabs_read --inner --host 10.9.9.9) $(slabs_read --inner --port 30000)" "0 0"
 	check_equal "outermost packets are found by it, too" "$(slabs_read --host 192.0.2.1) $(slabs_read --host 10.9.9.9)" "1 0"
 	extract indexed.pcapng --reindex >/dev/null
-	check_equal "an index without them says nothing of them" "$(slabs_read --inner --host 10.9.9.9)" 1
+	check_equal "an index without them does not exclude them" "$(slabs_read --inner --host 10.9.9.9)" 1
 	extract indexed.pcapng --reindex --inner >/dev/null
-	check_equal "it can be made anew with them" "$(slabs_read --inner --host 10.9.9.9)" 0
+	check_equal "it can be recreated with them" "$(slabs_read --inner --host 10.9.9.9)" 0
 }
 
 # flows FILE: how many flows a cut-off told apart, and whether it cut any.
@@ -135,10 +135,10 @@ cutoff() {
 mistakes() {
 	check_equal "a recording without filter, cut-off and index has no use for --inner" \
 		"$("$TAPLINE" capture -i pcap:in.pcap -w bad.pcapng --inner >/dev/null 2>capture.log && echo 0 || echo $?)" 2
-	check "which is said" grep -q -e '--inner: applies only to a recording with a "\?filter' capture.log
+	check "with a message" grep -q -e '--inner: applies only to a recording with a "\?filter' capture.log
 	check_equal "--inner of nothing is misuse" "$(misuse --inner)" 2
 	check_equal "Ethernet addresses have no place in inner(...)" "$(misuse 'inner(ether host 1:2:3:4:5:6)')" 2
-	check "which is said" grep -q "filter 'inner(ether host 1:2:3:4:5:6)': .*ethernet addresses" extract.log
+	check "with a message" grep -q "filter 'inner(ether host 1:2:3:4:5:6)': .*ethernet addresses" extract.log
 	check_equal "a bracket that is missing is misuse" "$(misuse 'ip and inner(tcp')" 2
 	check "and has its place" grep -q 'no closing bracket, at character 8' extract.log
 }

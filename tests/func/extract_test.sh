@@ -87,7 +87,7 @@ index_is_that_of_a_look() {
 		"$(jq '.captures[0].files | length' results)"
 	cp -r ring again
 	timeout 60 "$TAPLINE" extract again --reindex --json >reindex.json 2>reindex.log
-	check "an index made anew is the same" diff -r ring again
+	check "a recreated index is the same" diff -r ring again
 	check_json "and counts every packet" reindex.json '.records_matched == 20000 and .files_indexed == .files'
 	extract all ring
 	check_equal "the whole of a ring is extracted in order" "$(frames all.pcapng | sha256sum)" "$(frames in.pcap | sha256sum)"
@@ -122,7 +122,7 @@ damaged_index_is_no_error() {
 	rm "$index"
 	survives "no index" 'without a good index'
 	timeout 60 "$TAPLINE" extract hour --reindex >/dev/null 2>&1
-	check "--reindex makes it anew" cmp good.tlx "$index"
+	check "--reindex recreates it" cmp good.tlx "$index"
 }
 
 ring_removes_indexes() {
@@ -161,7 +161,7 @@ misuse_is_refused() {
 	check_equal "a bad filter is misuse" "$(status_of "$TAPLINE" extract hour "${out[@]}" nonsense here)" 2
 	check_equal "no file is misuse" "$(status_of "$TAPLINE" extract "${out[@]}")" 2
 	check_equal "no output is misuse" "$(status_of "$TAPLINE" extract hour)" 2
-	check_equal "an input is no output" "$(status_of "$TAPLINE" extract hour -w hour/hour.pcapng)" 2
+	check_equal "an input is refused as output" "$(status_of "$TAPLINE" extract hour -w hour/hour.pcapng)" 2
 	check "and is not touched" test "$(stat -c %s hour/hour.pcapng)" -gt 100000000
 }
 
@@ -176,7 +176,7 @@ vanished_file_is_skipped() {
 	wait_for 60 test -e gone.pcapng || true
 	rm ringlike/b.pcapng
 	wait "$pid" || status=$?
-	check_equal "a file that vanishes meanwhile is no error" "$status" 0
+	check_equal "a file removed meanwhile is no error" "$status" 0
 	check_json "it is skipped, and counted" gone.json '.files == 1 and .files_gone == 1 and .records_matched > 1000'
 }
 
@@ -211,7 +211,7 @@ leaves_half_a_slab() {
 	dd if=/dev/zero of=half.pcapng bs=4096 seek=300 count=4 conv=notrunc status=none
 	check "a slab that is not whole is no error" extract rest half.pcapng
 	check_json "and is left out, alone" rest.json '.files_incomplete == 0 and .slabs_damaged == 1 and .slabs_read == 2'
-	check "it is said" grep -q 'is damaged, or being written: left out' rest.log
+	check "a message reports it" grep -q 'is damaged, or being written: left out' rest.log
 }
 
 func_begin

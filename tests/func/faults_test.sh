@@ -57,7 +57,7 @@ no_direct_io() {
 	mount -t ramfs none ram
 	check_equal "where O_DIRECT is refused it records all the same: status 0" \
 		"$(capture_status -i pcap:in.pcap -w ram/x.pcapng --rotate 4M)" 0
-	check_equal "and says so once" "$(grep -c 'refuses O_DIRECT' capture.log)" 1
+	check_equal "and logs it once" "$(grep -c 'refuses O_DIRECT' capture.log)" 1
 	check_equal "every frame is there" "$(count_frames ram/*.pcapng)" 20000
 	umount ram
 }
@@ -66,14 +66,14 @@ limit_of_file_size() {
 	ulimit -S -f 1024 # less than a slab and what opens a file
 	check_equal "a file size limit ends with status 1, not with SIGXFSZ" "$(capture_status -i pcap:in.pcap -w limit.pcapng)" 1
 	check "the message names it" grep -q 'limit.pcapng: .*File too large; raise the file size limit (ulimit -f)' capture.log
-	check_json "what is beyond is counted" run.json \
+	check_json "data beyond it is counted" run.json \
 		'.ledger_ok and (.captures[0] | .drop_disk_pkts > 10000 and .written_pkts > 500 and .written_pkts + .drop_disk_pkts == 20000)'
-	check_equal "and what is counted as written is there" "$(count_frames limit.pcapng)" "$(jq '.captures[0].written_pkts' run.json)"
+	check_equal "and the written packets are in the file" "$(count_frames limit.pcapng)" "$(jq '.captures[0].written_pkts' run.json)"
 	ulimit -S -f 1
 	check_equal "a result that cannot be written whole is an error: status 1" "$(capture_status -i pcap:in.pcap -w /dev/null)" 1
 	check_equal "a log that may not grow is none: status 0" "$(capture -i pcap:in.pcap -w /dev/null >/dev/null && echo 0 || echo $?)" 0
 	ulimit -S -f 2560
-	check_equal "a recording that rotates goes on in the next file: status 0" \
+	check_equal "a rotating recording continues in the next file: status 0" \
 		"$(capture_status -i pcap:in.pcap -w limits.pcapng --rotate-seconds 3600)" 0
 	check_json "nothing is lost" run.json '.ledger_ok and .lossless and (.captures[0].files | length) > 5'
 	check_equal "every frame is there once" "$(count_frames limits*.pcapng)" 20000
@@ -86,7 +86,7 @@ odd_frames() {
 	check_json "and counted" run.json '.ledger_ok and .lossless and .captures[0].written_pkts == 24'
 	check_equal "byte for byte" "$(bytes odd.pcapng)" "$(bytes odd.pcap)"
 	check_equal "with a snaplen too" "$(capture_status -i pcap:odd.pcap -w snap.pcapng --snaplen 5000)" 0
-	check_equal "cut where it says" "$(tshark -r snap.pcapng -T fields -e frame.len -e frame.cap_len 2>/dev/null)" \
+	check_equal "truncated at the reported offset" "$(tshark -r snap.pcapng -T fields -e frame.len -e frame.cap_len 2>/dev/null)" \
 		"$(lengths odd.pcap 5000)"
 	check_equal "a filter sees them" "$(capture_status -i pcap:odd.pcap -w long.pcapng 'ether[8999] >= 0 and greater 9000')" 0
 	check_json "those that it does not match are counted" run.json '.ledger_ok and (.captures[0] | .written_pkts == 12 and .filtered_pkts == 12)'
@@ -157,16 +157,16 @@ target_removed() {
 	send_frames 1000
 	wait_all drop_disk_pkts 1000
 	mkdir gone
-	check "when its directory is there again a recording goes on by itself" wait_for 60 test -e gone/one_00001.pcapng
+	check "when its directory exists again a recording continues by itself" wait_for 60 test -e gone/one_00001.pcapng
 	check "one that rotates too" wait_for 60 compgen -G 'gone/many*.part'
 	send_frames 1000
 	wait_all written_pkts 2000
 	check_end "a directory that was removed for a while" TERM
 	check "the message names the mend" grep -q 'gone/one.pcapng: .*No such file or directory; create its directory' run.log
-	check_json "what it could not keep is counted to the frame" run.json \
+	check_json "lost frames are counted exactly" run.json \
 		'all(.captures[]; .written_pkts == 2000 and .drop_disk_pkts == 1000)'
-	check_equal "the results name what is there" "$(jq -r '.captures[].files[]' run.json | sort)" "$(printf '%s\n' gone/* | sort)"
-	check_equal "with what came since" "$(count_frames gone/*.pcapng)" 2000
+	check_equal "the results name the existing files" "$(jq -r '.captures[].files[]' run.json | sort)" "$(printf '%s\n' gone/* | sort)"
+	check_equal "with the frames received since" "$(count_frames gone/*.pcapng)" 2000
 	check_equal "and nothing else is left" "$(find gone -name '.*' -o -name '*.part')" ""
 }
 
@@ -216,7 +216,7 @@ read_only_while_running() {
 	send_frames 1000
 	wait_all drop_disk_pkts 1000
 	check_end "a file system that turns read-only" TERM
-	check_json "what came before is written, what came later is counted" run.json \
+	check_json "earlier frames are written, later ones are counted" run.json \
 		'all(.captures[]; .written_pkts == 50000 and .drop_disk_pkts == 1000)'
 	holds "a file system that turns read-only: what was written is there" disk/one.pcapng
 	check_equal "under the name of a file that is not complete, where it rotates" "$(count_frames disk/many.pcapng.part)" 50000

@@ -31,10 +31,10 @@ check "the TCP peer is connected to" wait_for 60 status_is '.echo.connections ==
 send 239.2.0.0
 send 239.2.19.136
 send 239.2.39.15
-check "what comes to the first, to one in the middle and to the last is echoed" \
+check "datagrams to the first, a middle and the last group are echoed" \
 	wait_for 60 status_is '.echo | .received_msgs == 300 and .echoed_msgs == 300'
 send 239.2.39.16
-check "what comes to the next is none of ours" wait_for 60 status_is '[.net[].drop_not_ours_pkts] | max >= 100'
+check "datagrams to the next group are not ours" wait_for 60 status_is '[.net[].drop_not_ours_pkts] | max >= 100'
 check "and not echoed" status_is '.echo.received_msgs == 300'
 app_stop TERM
 stop_process "$tcpdump_pid" TERM || true

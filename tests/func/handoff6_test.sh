@@ -47,7 +47,7 @@ lcores_at_rest
 app_stop TERM
 check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
 lcores_ended
-check_json "the addresses were nobody else's" run.json \
+check_json "no other host had the addresses" run.json \
 	'.net[0].nd_duplicate_addresses == 0 and .net[0].nd_conflicts_pkts == 0'
 # Each queue has an interface of received and one of sent frames.
 check_equal "each group was reported by the lcore that owns it" "$(reported_by)" "1 ff05::1111 3 ff05::2222"

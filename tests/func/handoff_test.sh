@@ -28,12 +28,12 @@ lcores_start 239.1.1.1 239.1.1.2 '
 	{"name": "next", "port": "lan", "udp_listen": 9}
 	{"name": "same", "port": "lan", "receive": {"group": "239.1.1.2", "udp_port": 5009},
 		"send": {"tcp_connect": "10.99.0.2:5009"}}'
-check_json "an echo lives where it is told, else the next one in turn, but with its group" begin.json \
+check_json "an echo runs on its configured queue, otherwise on the next in turn, but with its group" begin.json \
 	'[.echoes[].queue] == [0, 1, 0, 1, 0, 1, 1]'
 
 lcores_serve 239.1.1.1 239.1.1.2
 check "datagrams come back" datagrams 7 1472
-check "ping is answered, whichever queue it comes to" answers_ping
+check "ping is answered on every queue" answers_ping
 check "so is ARP" answers_arp
 check "an IGMP query is answered by both lcores" answers_igmp
 

@@ -22,7 +22,7 @@ if grep -q '__[at]san_init' elf.txt; then
 	exit
 fi
 check "the program is position-independent" grep -q 'DYN (Position-Independent' elf.txt
-check "what the dynamic linker has resolved is read-only" grep -q GNU_RELRO elf.txt
+check "relocations are read-only after the dynamic linker" grep -q GNU_RELRO elf.txt
 check "all of it is resolved at the start" grep -q BIND_NOW elf.txt
 check_equal "no segment is writable and executable" "$(grep -E 'LOAD|GNU_STACK' elf.txt | grep -c 'RWE')" 0
 check "stacks have a protector" grep -q __stack_chk_fail elf.txt

@@ -57,7 +57,7 @@ drop_ins() {
 		"$(refused --also bpf tapline@.service) $(refused --also bpf tapline@.service tapline@.service.d/xdp.conf)" \
 		"adjtimex bpf clock_adjtime mincore adjtimex clock_adjtime mincore"
 	echo 'NoSuchSetting=yes' >>tapline@.service.d/xdp.conf
-	check "a setting that systemd does not know would be told" grep -q NoSuchSetting <(complaints tapline@.service)
+	check "an unknown setting of systemd would be reported" grep -q NoSuchSetting <(complaints tapline@.service)
 }
 
 # node N SIZE_KB PAGES
@@ -84,7 +84,7 @@ hugepages() {
 	node 1 2048 700
 	node 1 1048576 0
 	take "# a comment" "" "0 2M 512" "1 2M 600" "1 1G 4"
-	check_equal "each node gets its pages, and keeps what it has" "$status $(pages 0 2048) $(pages 1 2048) $(pages 1 1048576)" \
+	check_equal "each node gets its pages, and keeps those it has" "$status $(pages 0 2048) $(pages 1 2048) $(pages 1 1048576)" \
 		"0 512 700 4"
 	take "7 2M 1"
 	check "a node that is not there is named, with the line" grep -q "line 1: node 7" out.txt

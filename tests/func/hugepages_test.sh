@@ -74,7 +74,7 @@ claim_hugepages
 
 status=0
 "$TAPLINE" capture -i pcap:in.pcap -w out.pcapng --json udp port 5001 >run.json 2>run.log </dev/null || status=$?
-check_equal "a capture goes on when its hugepages are taken before DPDK starts" "$status" 0
+check_equal "a capture continues when its hugepages are taken before DPDK starts" "$status" 0
 check "and tells so" went_on run.log
 check_json "with the arguments that it was given" run.json '.lossless and (.captures[0] | .written_pkts == 50 and .filtered_pkts == 50)'
 

@@ -25,7 +25,7 @@ tcpdump_pid=$peer_pid
 wait_for 60 grep -q 'listening on' tcpdump.log
 app_start config.json
 
-check "it joins with IGMPv3, and says so twice (RFC 3376 section 5.1)" wait_for 60 has_seen "$report3" 2
+check "it joins with IGMPv3, and reports it twice (RFC 3376 section 5.1)" wait_for 60 has_seen "$report3" 2
 joins=$(seen "$report3")
 in_peer "$PEER_PY" igmp_query "$PEER_IP" 3 >/dev/null
 check "it answers a query" wait_for 60 has_seen "$report3" $((joins + 1))

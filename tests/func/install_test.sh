@@ -12,10 +12,10 @@ prefix=$(meson introspect --buildoptions "$build" | jq -r '.[] | select(.name ==
 DESTDIR=$DIR/root meson install --quiet --no-rebuild -C "$build" >install.log 2>&1 || func_die "meson install failed"
 check_equal "every file is where it belongs, and no other" "$(files_below "root$prefix")" "$(installed_files | LC_ALL=C sort)"
 check_equal "nothing is outside of the prefix" "$(find root -type f -not -path "root$prefix/*")" ""
-check_equal "units start what is installed" "$(missing_programs "$DIR/root" "$prefix")" ""
+check_equal "units start the installed program" "$(missing_programs "$DIR/root" "$prefix")" ""
 check_equal "nothing is set for the whole host because it is installed" "$(host_settings root)" ""
 check "the installed program runs" "root$prefix/bin/tapline" --version
-check "it is no one else's to write" test "$(stat -c %a "root$prefix/bin/tapline")" = 755
+check "other users cannot write it" test "$(stat -c %a "root$prefix/bin/tapline")" = 755
 check_equal "bash finds the completion" "$(bash -c "source root$prefix/share/bash-completion/completions/tapline; complete -p tapline")" \
 	"complete -o filenames -F _tapline tapline"
 for file in "$func_root"/docs/examples/*.json; do

@@ -23,7 +23,7 @@ flat "and so it does with a cut-off" cutoff-flows- 3
 check_json "plain frames pay 3 at most where a cut-off looks into tunnels" result.json \
 	'[.scenarios[] | select(.name == "inner-flows-1000", .name == "cutoff-flows-1000") | .instructions_per_pkt] |
 		length == 2 and .[1] <= .[0] + 3'
-check_json "where each frame begins a flow and forgets another, a third more at most" result.json \
+check_json "if each frame begins a flow and evicts another, a third more at most" result.json \
 	'[.scenarios[] | select(.name | startswith("cutoff-")) | .instructions_per_pkt] | length == 4 and max < min * 1.34'
 flat "in the first file, the hundredth and the thousandth" files- 3
 flat "and in the last tenth of a long recording as in its first" age- 2

@@ -63,7 +63,7 @@ app_start config.json
 check "it answers ping a moment after its start" wait_for 60 answers_ping6
 check "before that it tried whether its address was free (RFC 4862)" \
 	has_seen "icmpv6.type == 135 && ipv6.src == :: && icmpv6.nd.ns.target_address == $APP_IP6" 1
-check "then it told everybody that it has it" \
+check "then it announced the address to all" \
 	wait_for 60 has_seen "icmpv6.type == 136 && ipv6.dst == ff02::1 && icmpv6.nd.na.target_address == $APP_IP6" 1
 check_equal "the kernel learnt the MAC of the interface" "$(neighbour "$APP_IP6" | awk '{print $3}')" "$mac"
 check "ping is answered in every size up to the MTU" pings_of_every_size "$APP_IP6"
@@ -113,7 +113,7 @@ check "it leaves when it ends, in the querier's version" \
 	wait_for 60 has_seen "icmpv6.type == 132 && ipv6.dst == ff02::2 && ipv6.src == $link_local" 1
 wait "$reader_pid" || true
 check_json "and all that was echoed arrived" read.json '.received == 500 * 16'
-check_equal "tshark finds no fault with what we sent" \
+check_equal "tshark finds no fault with our packets" \
 	"$(tshark -r wire.pcap -Y "eth.src == $mac && (_ws.malformed || icmpv6.checksum.status == 0)" 2>/dev/null | wc -l)" 0
 stop_process "$tcpdump_pid" TERM || true
 check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
@@ -128,7 +128,7 @@ app_start taken.json
 check "an address that the kernel has is not used" wait_for 60 status_is '.net[0].nd_duplicate_addresses == 1'
 ip -netns "$PEER_NS" -6 address del "$APP_IP6/64" dev "$PEER_IF"
 check "the link-local address is" wait_for 60 in_peer ping -6 -q -c 1 -W 1 "$link_local%$PEER_IF"
-check "and nobody answers for the other" bash -c '! "$@"' bash \
+check "and the other gets no reply" bash -c '! "$@"' bash \
 	ip netns exec "$PEER_NS" ping -6 -q -c 1 -W 1 "$APP_IP6"
 app_stop TERM
 check_equal "SIGTERM ends this one with status 0, too" "$APP_STATUS" 0

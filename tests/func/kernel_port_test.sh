@@ -83,10 +83,10 @@ frames_are_those_that_tcpdump_sees() {
 	check_equal "an 802.1Q tag is where it was, with its priority" "$(count 'eth.type == 0x8100 && vlan.id == 5 && vlan.priority == 5')" 100
 	check_equal "an 802.1ad tag too" "$(count 'eth.type == 0x88a8 && ieee8021ad.id == 7')" 200
 	check_equal "and one in the other" "$(count 'ieee8021ad.id == 7 && vlan.id == 5')" 100
-	check_equal "what the host sent is outbound" "$(count 'ip.src == 10.99.0.1 && frame.packet_flags_direction != 2')" 0
-	check_equal "what it received is inbound" "$(count 'ip.src == 10.99.0.2 && frame.packet_flags_direction != 1')" 0
+	check_equal "frames sent by the host are outbound" "$(count 'ip.src == 10.99.0.1 && frame.packet_flags_direction != 2')" 0
+	check_equal "frames received by it are inbound" "$(count 'ip.src == 10.99.0.2 && frame.packet_flags_direction != 1')" 0
 	check_equal "every reply to 200 pings among it" "$(count 'icmp.type == 0 && frame.packet_flags_direction == 2 && ip.len == 84')" 200
-	check_equal "what one CPU sent is in the order of its times" \
+	check_equal "frames sent by one CPU are in timestamp order" \
 		"$(tshark -r ours.pcapng -Y 'icmp.type == 8 && ip.len == 84' -T fields -e frame.time_epoch 2>/dev/null | sort -nc && echo yes)" yes
 	check "the file names the kernel as their source" grep -aq 'received and sent, timestamps: kernel' ours.pcapng
 }
@@ -153,7 +153,7 @@ one_direction() {
 	record "$APP_IF" --direction tx
 	ping_app -c 100 -i 0.002
 	app_stop INT
-	check_equal "with direction tx there is what was sent" "$(count 'icmp.type == 0')" 100
+	check_equal "with direction tx sent frames are recorded" "$(count 'icmp.type == 0')" 100
 	check_equal "and nothing that was received" "$(count 'ip.src == 10.99.0.2')" 0
 }
 
@@ -183,8 +183,8 @@ beside_an_echo() {
 	wait_for 60 status_is '.captures[0] | .tx.written_pkts >= 33 and .rx.written_pkts >= 59' || true
 	app_stop TERM
 	check_json "beside an echo the ledger holds, too" run.json '.ledger_ok and .lossless'
-	check_equal "what the host sends is outbound there as well" "$(count 'eth.type == 0x88b5 && frame.packet_flags_direction == 2')" 30
-	check_equal "what it receives is inbound" "$(count 'eth.type == 0x88b5 && frame.packet_flags_direction == 1')" 20
+	check_equal "frames sent by the host are outbound there as well" "$(count 'eth.type == 0x88b5 && frame.packet_flags_direction == 2')" 30
+	check_equal "frames received by it are inbound" "$(count 'eth.type == 0x88b5 && frame.packet_flags_direction == 1')" 20
 	check_equal "and the stack's answers are outbound" "$(count 'icmp.type == 0 && frame.packet_flags_direction == 2')" 3
 	check_equal "fragments stay fragments" "$(count 'ip.src == 10.99.0.2 && (ip.flags.mf == 1 || ip.frag_offset > 0)')" 6
 	check_equal "tags are where they were" "$(count 'eth.type == 0x8100 && vlan.id == 5') $(count 'eth.type == 0x88a8 && ieee8021ad.id == 7')" "10 20"
@@ -215,7 +215,7 @@ under_traffic() {
 		((failed == 0)) || break
 	done
 	stop_process "$peer_pid" || true
-	check_equal "the account is exact under traffic, and what the kernel saw until the end is in the file" "$failed" 0
+	check_equal "the account is exact under traffic, and the file has all frames seen by the kernel until the end" "$failed" 0
 }
 
 # ---- the interface goes
@@ -224,19 +224,19 @@ down_and_up() {
 	record "$APP_IF" icmp
 	ping_app -c 10 -i 0.002
 	in_peer ip link set "$PEER_IF" down
-	check "a link that the other side takes away is told" wait_for 60 grep -q "$APP_IF has no link any more" run.log
+	check "link down of the other side is reported" wait_for 60 grep -q "$APP_IF has no link any more" run.log
 	in_peer ip link set "$PEER_IF" up
 	check "and that it is back" wait_for 60 grep -q "$APP_IF has a link" run.log
 	in_app ip link set "$APP_IF" down
-	check "an interface that goes down is told" wait_for 60 grep -q "interface $APP_IF is down: reception resumes when it is up" run.log
+	check "an interface that goes down is reported" wait_for 60 grep -q "interface $APP_IF is down: reception resumes when it is up" run.log
 	in_app ip link set "$APP_IF" up
 	wait_for 60 ping_app -c 1 || true
 	ping_app -c 10 -i 0.002
 	app_stop INT
-	check_equal "the recording goes on with it: status 0" "$APP_STATUS" 0
+	check_equal "the recording continues with it: status 0" "$APP_STATUS" 0
 	check_json "the ledger holds, and the report counts how often the link went" run.json '.ledger_ok and .lossless and
 		.port.link_downs >= 1'
-	check_equal "what came before and after is there" "$(($(count 'icmp.type == 8') >= 20))" 1
+	check_equal "frames before and after are recorded" "$(($(count 'icmp.type == 8') >= 20))" 1
 }
 
 # DPDK's driver as a virtual device loses what its ring of 512 frames has no room for, and counts nothing before 25.03.
@@ -250,7 +250,7 @@ virtual_device() {
 	check "every frame of a burst is seen through net_af_packet as a virtual device" \
 		wait_for 60 status_is '.port | .rx_pkts + .drop_nic_pkts >= 3000'
 	app_stop TERM
-	check_json "what its ring had no room for is the kernel's count" run.json \
+	check_json "frames dropped by a full ring are the kernel's count" run.json \
 		'.ledger_ok and .lossless == false and (.port | .verified and .drops_known and .drop_nic_pkts >= 2000)'
 }
 
@@ -273,7 +273,7 @@ removed() {
 	app_stop INT
 	check_equal "with status 1" "$APP_STATUS" 1
 	check "and says why" grep -q "interface $APP_IF is gone" run.log
-	check_json "what came until then is accounted for" run.json '.ledger_ok and .lossless'
+	check_json "frames received until then are accounted for" run.json '.ledger_ok and .lossless'
 	check_equal "and in the file" "$(count 'icmp.type == 8')" 50
 }
 

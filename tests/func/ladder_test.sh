@@ -8,7 +8,7 @@ source "$(dirname "$0")/../lib/func.sh"
 ALL_RAN='.rungs | map(select(.refused == null))'
 
 wrong_calls() {
-	refuses "a size that is no frame's is refused" "--sizes" "$TAPLINE" bench rx --sizes 60,59
+	refuses "a size that is not a frame's is refused" "--sizes" "$TAPLINE" bench rx --sizes 60,59
 	refuses "an unknown rung is refused" "--rungs" "$TAPLINE" bench rx --rungs recv,rec
 	refuses "an option of the other benchmark is refused" "bench overhead" "$TAPLINE" bench rx --rounds 7
 	refuses "and the other way round" "bench rx" "$TAPLINE" bench overhead --sizes 60
@@ -25,10 +25,10 @@ every_rung() {
 		and .received_pkts == 100 and .received_bytes == 6000 and .in_order != false)'
 	check_json "the marks of the frames were looked at, but by a recorder" all.json \
 		"$ALL_RAN"' | all((.check == null or .check.in_order == null) == (.name == "dpdk-memory" or .name == "tapline"))'
-	check_json "what runs everywhere ran" all.json "$ALL_RAN"' | map(.name) |
+	check_json "rungs that run everywhere ran" all.json "$ALL_RAN"' | map(.name) |
 		contains(["udp", "recv", "recv-fanout-hash", "recvmmsg", "pcap", "pcap-immediate", "ring-v2", "ring-v3", "ring-v3-ebpf",
 		"dpdk-af_packet", "dpdk-memory", "tapline"])'
-	check_json "a rung that was refused says why, and has no figures" all.json '.rungs | map(select(.refused != null)) |
+	check_json "a refused rung has the reason, and no figures" all.json '.rungs | map(select(.refused != null)) |
 		(map(select(.name == "xdp-zerocopy" and (.refused | test("zero-copy")))) | length == 1)
 		and all((.refused | length) > 10 and .cpu_ns_per_pkt == null and .lost_pkts == null)'
 	check_json "fanout runs a thread per CPU, at least two" all.json \
@@ -51,7 +51,7 @@ large_frames() {
 
 tells_why() {
 	"$TAPLINE" bench rx --seconds 0.01 --sizes 60 --rungs recv,recvmmsg >text.txt 2>text.log
-	check "the text says why a rung costs what it costs, with the figure" \
+	check "the text has the cause of each cost, with the figure" \
 		grep -A1 '^recvmmsg, beside recv: up to 64 frames per system call' text.txt
 	check "and how it compares" grep -qE ' ns per frame of 60 bytes, [0-9.]+ times recv$' text.txt
 }
@@ -70,7 +70,7 @@ real_traffic() {
 	before=$(sent_on_app)
 	in_app "$TAPLINE" bench rx -i "$APP_IF" --take --seconds 0.01 --json >idle.json 2>idle.log
 	check_equal "with an interface nothing is sent" "$(sent_on_app)" "$before"
-	check_json "and the result says so" idle.json '.host.own_traffic == false and (.rungs | all(.check == null and .loss_free_pps == null))'
+	check_json "and the result reports it" idle.json '.host.own_traffic == false and (.rungs | all(.check == null and .loss_free_pps == null))'
 	check_json "rungs that need our own frames are refused" idle.json \
 		'.rungs | map(select(.name == "udp" or .name == "dpdk-memory")) | length == 2 and all(.refused != null)'
 	peer_start python3 -c '

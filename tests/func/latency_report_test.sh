@@ -26,7 +26,7 @@ forms_agree() {
 	timeout 60 "$TAPLINE" latency both.pcapng --trigger 'udp dst port 5001' --reply 'tcp src port 5002' --json \
 		--csv pairs.csv --hgrm pairs.hgrm --html pairs.html >pairs.json 2>pairs.log
 	check "JSON, percentile file and the JSON in the page follow from the samples of the CSV" "$LIB/check_report.py" pairs
-	check_equal "what is written is not for everybody" \
+	check_equal "written files are not readable for everybody" \
 		"$(stat -c %a pairs.html pairs.csv pairs.hgrm pairs.csv.manifest.json pairs.hgrm.manifest.json | sort -u)" 640
 }
 
@@ -51,7 +51,7 @@ reports_say_how_they_came_about() {
 		bound_ns: .trigger_bound_ns, bound_clock: .trigger_bound_clock} and .manifest.clocks.shown == .clocks_shown'
 	check_json "and version and host" manifest.json ".manifest | .version == \"$("$TAPLINE" --version | cut -d' ' -f2)\"
 		and (.host.kernel | contains(\"$(uname -r)\"))"
-	check_equal "beside the CSV stands the same, of that file" \
+	check_equal "the CSV has the same manifest beside it, of that file" \
 		"$(jq -c '[.schema, .manifest.inputs[0].path, .file.sha256]' pairs.csv.manifest.json)" \
 		"[\"tapline:manifest:1\",\"both.pcapng\",\"$(sha256sum pairs.csv | cut -d' ' -f1)\"]"
 	"$TAPLINE" "${call[@]}" >pairs.txt 2>manifest.log
@@ -95,7 +95,7 @@ parquet() {
 
 pairs_become_parquet() {
 	check_equal "without pyarrow the converter refuses to work" "$(parquet python3 -I -S)" 2
-	check "and says what to install" grep -q 'pip install pyarrow' parquet.log
+	check "and names the package to install" grep -q 'pip install pyarrow' parquet.log
 	if ! python3 -c 'import pyarrow' 2>/dev/null; then
 		skip "pairs become Parquet" "pyarrow is not installed"
 		return
@@ -177,29 +177,29 @@ comparisons() {
 	check_equal "a threshold of 40 ns lets them pass" "$(compare a.json slower.json --threshold 40ns)" 0
 	check_equal "a threshold of 1 % does not" "$(compare a.json slower.json --threshold 1%)" 1
 	check_equal "15 samples are too few for any quantile" "$(compare a.json few.json)" 2
-	check_json "and that is said of each" compare.json 'all(.quantiles[]; .verdict == "too few samples" and .diff_ns == null)'
+	check_json "and each is reported" compare.json 'all(.quantiles[]; .verdict == "too few samples" and .diff_ns == null)'
 	report many seed=5 drift_ns=400 >drifts.json
 	check_equal "a run that is too short for how slowly it changes gives no verdict" "$(compare a.json drifts.json)" 2
-	check_json "and it is said which figures, and why" compare.json '.verdict == "inconclusive" and
+	check_json "with the figures and the reason" compare.json '.verdict == "inconclusive" and
 		(.no_verdict | test("too short for how slowly it changes: measure ten times as long, or compare several runs")) and
 		(.quantiles[0] | .verdict == "inconclusive" and .diff_ns == null and .b_effective < 100)'
 	check "on standard error, too" grep -q 'error: a run is too short for how slowly it changes' compare.log
 	check_equal "an invalid result is not compared" "$(compare a.json invalid.json)" 2
-	check "and its reason is told" grep -q 'invalid.json: .*the sender was late' compare.log
+	check "and its reason is reported" grep -q 'invalid.json: .*the sender was late' compare.log
 	check_equal "not even by force" "$(compare --force a.json invalid.json)" 2
 	echo '{"verdict": 1}' >other.json
 	check_equal "another JSON is refused" "$(compare a.json other.json)" 2
 	check "with the file's name" grep -q 'other.json' compare.log
 	check_equal "a wrong threshold is refused" "$(compare a.json same.json --threshold 5parsec)" 2
-	check "the table says the verdict" bash -c "'$TAPLINE' latency --compare a.json same.json | grep -q 'verdict: B is not shown to differ'"
+	check "the table has the verdict" bash -c "'$TAPLINE' latency --compare a.json same.json | grep -q 'verdict: B is not shown to differ'"
 }
 
 # refused SENTENCE WORDS FILE: by name, unless forced.
 refused() {
 	check_equal "$1 are refused" "$(compare a.json "$3")" 2
-	check "and both values are told" grep -q -- "$2.*: measure both alike, or give --force" compare.log
+	check "and both values are reported" grep -q -- "$2.*: measure both alike, or give --force" compare.log
 	check_equal "but compared by force" "$(compare --force a.json "$3")" 0
-	check_json "which the comparison says" compare.json ".differs | contains(\"$2\")"
+	check_json "as the comparison reports" compare.json ".differs | contains(\"$2\")"
 }
 
 unlike_reports_are_refused() {
@@ -218,18 +218,18 @@ lost_replies_count() {
 	report many seed=1 shift_ns=100 >a.json
 	report many seed=2 lost=300 >lossy.json
 	check_equal "a side that lost its tail is slower, however fast the rest is" "$(compare a.json lossy.json)" 1
-	check_json "as p99 is among what was lost" compare.json '.b_lost == 300 and .answered.verdict == "slower" and
+	check_json "as p99 is among the lost triggers" compare.json '.b_lost == 300 and .answered.verdict == "slower" and
 		(.quantiles[0].verdict == "faster") and (.quantiles[2] | .b_ns == null and .high_ns == null and .verdict == "slower")'
 	report many seed=2 lost=60 lost_at=once >burst.json
 	check_equal "60 lost at one time are one event, and no reason to refuse" "$(compare same.json burst.json)" 0
 	check_json "as they are worth" compare.json '.b_lost == 60 and .answered.verdict == "same" and .answered.b_effective < 1000'
 	jq 'del(.series.blocks[][6])' burst.json >undated.json
-	check_equal "where it is not known when they were lost nothing is said" "$(compare same.json undated.json)" 2
+	check_equal "without the times of losses there is no verdict" "$(compare same.json undated.json)" 2
 	check "but why" grep -q 'the times of its losses' compare.log
 	jq 'del(.unmatched_triggers, .series.blocks[][6])' same.json >uncounted.json
 	check_equal "a report that does not count losses is no reason to refuse" "$(compare a.json uncounted.json)" 0
 	check_json "but is not called faster" compare.json '.counted == false and .verdict == "same" and .quantiles[0].verdict == "faster"'
-	check "and the table says why" bash -c "'$TAPLINE' latency --compare a.json uncounted.json | grep -q 'answered unknown'"
+	check "and the table has the reason" bash -c "'$TAPLINE' latency --compare a.json uncounted.json | grep -q 'answered unknown'"
 }
 
 # Up to 5 % of the pairs of equal series may be called different.
@@ -244,7 +244,7 @@ dependent_samples_are_not_taken_for_independent() {
 	check "of 20 pairs of equal, dependent series 3 at most are called different, not $differ" test "$differ" -le 3
 	check_json "as 20,000 samples are worth some hundred" compare.json '.a_samples == 20000 and .quantiles[0].a_effective < 2000'
 	jq 'del(.series.blocks)' dependent_a.json >unordered.json
-	check_equal "without the order of samples nothing is said" "$(compare unordered.json dependent_b.json)" 2
+	check_equal "without the order of samples there is no verdict" "$(compare unordered.json dependent_b.json)" 2
 	check "but how to go on" grep -q 'compare several runs' compare.log
 }
 
@@ -252,7 +252,7 @@ coarse_stamps_show_no_small_differences() {
 	report many seed=1 unit_ns=1000 shift_ns=30 >coarse_a.json
 	report many seed=2 unit_ns=1000 shift_ns=70 >coarse_b.json
 	check_equal "40 ns between stamps in microseconds are no difference" "$(compare coarse_a.json coarse_b.json)" 0
-	check_json "as it is within what they resolve" compare.json '.stamps_ns == 4000 and .quantiles[0].diff_ns == 1000'
+	check_json "as it is below their resolution" compare.json '.stamps_ns == 4000 and .quantiles[0].diff_ns == 1000'
 }
 
 several_runs() {
@@ -269,7 +269,7 @@ several_runs() {
 	check_equal "also without the order of their samples" "$(compare a1.json a2.json a3.json -- c0.json c2.json c3.json)" 1
 	check_equal "one run of a side is not compared with several" "$(compare a1.json -- b1.json b2.json)" 2
 	check_equal "nor one of each given thrice without --" "$(compare a1.json a2.json b1.json)" 2
-	check_equal "-- may stand between one of each" "$(compare a1.json -- b1.json)" 0
+	check_equal "-- is allowed between one of each" "$(compare a1.json -- b1.json)" 0
 	check_equal "a side must not be empty" "$(compare -- b1.json b2.json)" 2
 }
 

@@ -54,7 +54,7 @@ wrong_ones_are_named() {
 	ln -s /dev/null wrong/seed-000004/triggers.cap
 	selftest --seeds 5 --keep wrong >wrong.log 2>&1 || status=$?
 	check_equal "a capture that is read wrongly makes status 1" "$status" 1
-	check "its seed, its files and what happens in it are named" grep -q '^seed 3: files in wrong/seed-000003; [a-zA-Z]' wrong.log
+	check "its seed, its files and its events are named" grep -q '^seed 3: files in wrong/seed-000003; [a-zA-Z]' wrong.log
 	check "so is why one cannot be read at all" grep -q '^seed 4: .*triggers.cap' wrong.log
 	check "the others are right" grep -q '^self-test: seeds 1 to 5, .* 2 captures were read wrongly$' wrong.log
 	ln -s /proc/no missing

@@ -41,9 +41,9 @@ known_latencies() {
 	is_known "a pair of files gives every percentile to the nanosecond" pair.json unknown
 	latency both both.pcapng "${FILTERS[@]}"
 	is_known "so does one file that holds both" both.json two-port
-	check_json "its stamps count ns, and nobody knows how far they are off" both.json '.trigger_unit_ns == 1 and .reply_unit_ns == 1 and
+	check_json "its stamps are in ns, with an unknown bound" both.json '.trigger_unit_ns == 1 and .reply_unit_ns == 1 and
 		has("trigger_bound_ns") and .trigger_bound_ns == null and .reply_bound_ns == null and .reply_bound_clock == null'
-	check "the text says so" grep -q '^stamps of replies  *file, unit 1 ns, bound unknown$' \
+	check "the text reports it" grep -q '^stamps of replies  *file, unit 1 ns, bound unknown$' \
 		<(timeout 60 "$TAPLINE" latency both.pcapng "${FILTERS[@]}" 2>/dev/null)
 	latency sequence both.pcapng "${FILTERS[@]}" --match sequence:0:8
 	is_known "so does a number in both" sequence.json two-port
@@ -57,7 +57,7 @@ known_latencies() {
 	check "the page is one" grep -q '</html>' pair.html
 	check "the percentile file is one" grep -q '^#\[Mean' pair.hgrm
 	latency us us.pcap "${FILTERS[@]}"
-	check_json "a file of microseconds says that it is one" us.json \
+	check_json "a file of microseconds is reported as such" us.json \
 		'.matched == 1000 and .facts.unit_of_triggers == "us" and .trigger_unit_ns == 1000 and .trigger_bound_ns == null and
 		([.latency_ns.min, .latency_ns.p50, .latency_ns.max] - [1000, 2000]) == []'
 }
@@ -83,7 +83,7 @@ losses() {
 	check_json "as many as are allowed do not, either" narrow.json '.unanswered == 499 and .valid and .max_loss == 0.499'
 	latency both both.pcapng "${FILTERS[@]}"
 	check_json "without loss both quantiles are the same" both.json 'all(.quantiles[]; .ns == .with_loss_ns and (.above_window | not))'
-	check_json "what too few samples lie beyond is marked" both.json '[.quantiles[].few] == [false, false, false, true]'
+	check_json "quantiles with too few samples beyond are marked" both.json '[.quantiles[].few] == [false, false, false, true]'
 }
 
 # method SENTENCE METHOD CLOCKS FILE...: the method, and what the line of clocks says, as text and as JSON.
@@ -92,7 +92,7 @@ method() {
 	shift 3
 	latency method "$@" --trigger 'udp dst port 5001' --reply 'src port 5002 or dst port 5002'
 	check_json "$sentence" method.json ".matched >= 1000 and .method == \"$method\" and (.clocks_shown | test(\"^$clocks\"))"
-	check "as its text says" grep -qE "^clocks +$clocks" \
+	check "as its text reports" grep -qE "^clocks +$clocks" \
 		<("$TAPLINE" latency "$@" --trigger 'udp dst port 5001' --reply 'src port 5002 or dst port 5002')
 }
 
@@ -122,11 +122,11 @@ clocks_are_shown() {
 raw_pairs() {
 	"$LIB/raw_pairs.py" make raw.pcapng
 	latency raw raw.pcapng --trigger udp --reply tcp --csv raw.csv
-	check "each line of the CSV tells packets, stamps, interfaces, sources, bounds, segments and flags as they were made" \
+	check "each line of the CSV has packets, stamps, interfaces, sources, bounds, segments and flags as generated" \
 		"$LIB/raw_pairs.py" check raw.csv
 	check_equal "a CSV that cannot be written is a failure" \
 		"$(status_of timeout 60 "$TAPLINE" latency both.pcapng "${FILTERS[@]}" --csv /dev/full)" 1
-	check "it is said" grep -q '/dev/full: cannot be written: No space left' last.log
+	check "a message reports it" grep -q '/dev/full: cannot be written: No space left' last.log
 }
 
 what_goes_wrong_shows() {
@@ -142,18 +142,18 @@ what_goes_wrong_shows() {
 		'(.valid | not) and any(.invalid[]; test("the triggers are [0-9]+ bytes, the replies [0-9]+: by position"))'
 	editcap both.pcapng shifted.pcapng 2 2001 2>/dev/null
 	latency shifted shifted.pcapng "${FILTERS[@]}" --match position
-	check_json "nor as many bytes of both, which only the payloads tell" shifted.json \
+	check_json "nor as many bytes of both, which only the payloads distinguish" shifted.json \
 		'(.valid | not) and any(.invalid[]; test("^999 replies are not the bytes of the triggers at their position"))'
 	latency narrow both.pcapng "${FILTERS[@]}" --window 1500ns
-	check_json "a window leaves out what is further apart" narrow.json \
+	check_json "a window excludes pairs that are further apart" narrow.json \
 		'.matched == 501 and .unmatched_triggers == 499 and .unmatched_replies == 499 and .latency_ns.max == 1500'
 	head -c 60000 triggers.pcap >torn.pcap
 	latency torn torn.pcap replies.pcap "${FILTERS[@]}"
 	check_json "a file that ends in the middle is used up to there" torn.json '.matched > 500 and .facts.incomplete_file == "yes"'
-	check "and that is said" grep -q 'used up to there' torn.log
+	check "and a message reports it" grep -q 'used up to there' torn.log
 	check_equal "no match at all is a failure" \
 		"$(status_of "$TAPLINE" latency both.pcapng --trigger 'udp port 1' --reply 'tcp port 5002')" 1
-	check "it is said that the filter of triggers let nothing through" \
+	check "a trigger filter without matches is reported" \
 		grep -q 'error: no reply was matched: --trigger selects 0 of 2001 frames, --reply 1001 of 2001; .*VLAN' last.log
 	check_equal "so it is of replies" "$(status_of "$TAPLINE" latency triggers.pcap replies.pcap "${FILTERS[@]:0:3}" udp)" 1
 	check "and which of the two that was" grep -q -e '--trigger selects 1000 of 1000 .* --reply 0 of 1001;' last.log
@@ -206,7 +206,7 @@ links_open_in_wireshark() {
 		"$(tshark -r without.pcapng -Y 'udp.port == 5001 && !frame.packet_id' 2>/dev/null | wc -l)" 499
 	timeout 60 "$TAPLINE" latency both.pcapng "${FILTERS[@]}" --json -w - 2>piped.json | tshark -r - -T fields -e frame.packet_id \
 		2>/dev/null >piped
-	check_equal "the copy goes through a pipe" "$(grep -c . piped)" 2000
+	check_equal "the copy can be piped" "$(grep -c . piped)" 2000
 	is_known "and the results to standard error" piped.json two-port
 }
 
@@ -216,7 +216,7 @@ other_files() {
 	timeout 60 "$TAPLINE" capture -i pcap:both.pcapng -w ours.pcapng >/dev/null 2>capture.log </dev/null
 	latency ours ours.pcapng "${FILTERS[@]}" -w marked.pcapng
 	is_known "stamps of a file reappear in our recording and in the report" ours.json unknown
-	check "the copy says where its stamps come from" grep -q 'timestamps: file' <(capinfos marked.pcapng)
+	check "the copy has the source of its stamps" grep -q 'timestamps: file' <(capinfos marked.pcapng)
 	sed 's/timestamps: file/timestamps: tsc /' ours.pcapng >tsc.pcapng
 	latency tsc tsc.pcapng "${FILTERS[@]}"
 	check_json "stamps of software are called so" tsc.json '.method == "software" and .source == "tsc" and .matched == 1000'
@@ -230,7 +230,7 @@ other_files() {
 	done
 	sed 's/file, unit 1000 ns, bound unknown/file (in units of 1000 ns)       /' ours.pcapng >older.pcapng
 	latency older older.pcapng "${FILTERS[@]}"
-	check_json "one of an older version says it, too" older.json '.trigger_unit_ns == 1000 and .trigger_bound_ns == null'
+	check_json "one of an older version has it too" older.json '.trigger_unit_ns == 1000 and .trigger_bound_ns == null'
 	editcap -a '2:somebody was here' both.pcapng commented.pcapng 2>/dev/null
 	latency commented commented.pcapng "${FILTERS[@]}" -w again.pcapng
 	check_equal "comments that were there stay" \
@@ -262,7 +262,7 @@ own_echo() {
 
 misuse_is_refused() {
 	refused "a missing file" 'none.pcap: No such file' none.pcap "${FILTERS[@]}"
-	refused "a file that is no capture" 'error: pair.csv, byte 0: neither pcap nor pcapng (.*); bytes in it: [0-9]*$' pair.csv "${FILTERS[@]}"
+	refused "a file that is not a capture" 'error: pair.csv, byte 0: neither pcap nor pcapng (.*); bytes in it: [0-9]*$' pair.csv "${FILTERS[@]}"
 	refused "the same file twice" 'the same file' both.pcapng ./both.pcapng "${FILTERS[@]}"
 	refused "three files" 'two files at most' both.pcapng us.pcap cut.pcap "${FILTERS[@]}"
 	refused "no file" 'which file' "${FILTERS[@]}"

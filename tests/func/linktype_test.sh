@@ -92,9 +92,9 @@ what_is_not_read_is_said() {
 	check "and it is named" grep -q 'radio.pcapng: link type IEEE802_11_RADIO (127) is not supported' last.log
 	check_equal "a filter that a link type has not is refused: status 2" \
 		"$(status_of latency RAW.pcap --trigger 'ether src 1:2:3:4:5:6' --reply tcp)" 2
-	check "it is said which" grep -q -e '--trigger, link type RAW (101): filter .*ethernet addresses' last.log
+	check "the message names it" grep -q -e '--trigger, link type RAW (101): filter .*ethernet addresses' last.log
 	check_equal "no packet of an unknown link type is looked into" "$(status_of extract radio.pcap --port 5001 -w out.pcapng)" 1
-	check "which is said" grep -q 'radio.pcap: packets of link type IEEE802_11_RADIO (127) cannot be looked into' last.log
+	check "with a message" grep -q 'radio.pcap: packets of link type IEEE802_11_RADIO (127) cannot be looked into' last.log
 	check_equal "those beside it are" "$(status_of extract radio.pcapng --port 5001 -w out.pcapng) $(packets out.pcapng | wc -l)" "1 1000"
 	check_equal "by time they are taken" "$(status_of extract radio.pcap --from @1 -w out.pcapng)" 0
 	check_equal "all of them" "$(packets out.pcapng | wc -l)" 2001
@@ -137,7 +137,7 @@ for i in range($MESSAGES):
 			".matched == $MESSAGES and .unmatched_triggers == 0 and .unmatched_replies == 0 and .ambiguous == 0"
 		check_equal "in the same packets" "$(cut -d, -f6,7 "$name.csv" | sha256sum)" "$(cut -d, -f6,7 wire.csv | sha256sum)"
 	done
-	check_json "what it captured as sent is known by its header" any1.json '.method == "rx-tx"'
+	check_json "its header marks captured sent frames" any1.json '.method == "rx-tx"'
 	check_json "in either version" any2.json '.method == "rx-tx"'
 	same_as_tshark "answers on any interface" any2.pcap 'sll.pkttype == 4' outbound
 	same_as_tshark "messages to any interface" any1.pcap "sll.pkttype == 0 && ip.dst == $PEER_IP" inbound and host "$PEER_IP"

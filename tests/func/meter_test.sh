@@ -49,7 +49,7 @@ check "each frame has the colour, and each shaped frame the departure, of an ora
 
 meter a.pcap "${CONTRACT[@]}"
 cp meter.json first.json
-check_json "colours add up to what was read" first.json '.pkts == 3000 and .pkts == .green_pkts + .yellow_pkts + .red_pkts and
+check_json "colours add up to the read frames" first.json '.pkts == 3000 and .pkts == .green_pkts + .yellow_pkts + .red_pkts and
 	.bytes == .green_bytes + .yellow_bytes + .red_bytes and .green_pkts > 0 and .yellow_pkts > 0 and .red_pkts > 0'
 check_json "the series add up to the counts" first.json '. as $all | .settings[0] as $s | all("green", "yellow", "red";
 	. as $c | ($s.series[$c + "_bytes"] | add) == $all[$c + "_bytes"])'
@@ -58,7 +58,7 @@ is_like_the_first "a compressed recording" a.pcapng.zst
 timeout 120 "$TAPLINE" capture -i pcap:a.pcap -w snapped.pcapng --snaplen 64 >capture.log 2>&1 </dev/null || true
 is_like_the_first "a recording that was cut to a snaplen" snapped.pcapng
 meter a.pcap a.pcap "${CONTRACT[@]}"
-check_json "a second file goes on; its frames that are earlier share the last time" meter.json '.pkts == 6000 and .backward_pkts == 2999'
+check_json "a second file continues; its earlier frames share the last time" meter.json '.pkts == 6000 and .backward_pkts == 2999'
 head -c 1000000 a.pcap >cut.pcap
 meter cut.pcap "${CONTRACT[@]}"
 check_equal "a file that was cut off is metered up to there, with status 1" "$STATUS $(jq '.damages == 1 and .pkts > 100' meter.json)" "1 true"
@@ -133,7 +133,7 @@ if command -v valgrind >/dev/null; then
 		check_json "of 10,000 classes as of 10: $kind" tree.json \
 			"[.scenarios[] | select(.name | test(\"^tree-$kind-[0-9]+$\")) | .instructions_per_pkt] | length == 2 and max < min * 1.05"
 	done
-	check_json "and less than double where each leaf comes and goes beyond its rate" tree.json \
+	check_json "and less than double if each leaf repeatedly exceeds its rate" tree.json \
 		'[.scenarios[] | select(.name | test("^tree-rates-[0-9]+$")) | .instructions_per_pkt] | length == 2 and max < min * 2'
 	check_counts tree tree.json "$(dirname "$(dirname "$TAPLINE")")/tests/bench/bench_tree"
 else

@@ -31,7 +31,7 @@ watchdog() {
 	app_start config.json
 	unset WATCHDOG_USEC
 	check "it is ready when it answers" wait_for 60 heard READY=1 1
-	check "its state is told every second" wait_for 60 heard STATUS=received 2
+	check "its state is reported every second" wait_for 60 heard STATUS=received 2
 	check "the watchdog is fed" wait_for 60 heard WATCHDOG=1 3
 	mkfifo gate
 	"$lib/hold_thread.py" "$(pgrep -P "$app_pid" -x tapline || echo "$app_pid")" "$(lcore_thread)" <gate >held.log 2>&1 &
@@ -40,12 +40,12 @@ watchdog() {
 	wait_for 60 heard STATUS "$(($(count STATUS) + 1))"
 	fed=$(count WATCHDOG)
 	wait_for 60 heard STATUS "$(($(count STATUS) + 2))"
-	check_equal "nothing feeds it while an lcore stands still" "$(count WATCHDOG)" "$fed"
+	check_equal "the watchdog is not fed while an lcore is stuck" "$(count WATCHDOG)" "$fed"
 	exec 9>&-
-	check "it is fed again when the lcore goes on" wait_for 60 heard WATCHDOG=1 "$((fed + 1))"
+	check "it is fed again when the lcore continues" wait_for 60 heard WATCHDOG=1 "$((fed + 1))"
 	app_stop TERM
 	check_equal "the appliance ends well" "$APP_STATUS" 0
-	check "that it stops is told last" test "$(tail -n 1 heard.log)" = STOPPING=1
+	check "stopping is reported last" test "$(tail -n 1 heard.log)" = STOPPING=1
 }
 
 # The thread of the one RX lcore.

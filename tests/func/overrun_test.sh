@@ -28,8 +28,8 @@ seen=$(($(arrived) - before))
 
 check_equal "SIGTERM ends it with status 0: counted loss is no failure" "$APP_STATUS" 0
 check_equal "the interface got the whole burst" "$((seen >= frames && seen < frames + 100))" 1
-check_json "frames were lost, and the port says so" run.json '.port.drop_nic_pkts > 0 and (.lossless | not)'
-check_json "the count of what arrived is the kernel's" run.json '.port.verified'
+check_json "frames were lost, and the port reports it" run.json '.port.drop_nic_pkts > 0 and (.lossless | not)'
+check_json "the count of arrived frames is the kernel's" run.json '.port.verified'
 check_json "it is the interface's own count, to the frame" run.json ".port.hw_seen_pkts - $seen | . >= 0 and . <= $before"
 check_json "seen = received + lost" run.json \
 	'.port | .hw_seen_pkts == .rx_pkts + .drop_nic_pkts + .drop_nombuf_pkts + .drop_error_pkts'

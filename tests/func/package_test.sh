@@ -73,7 +73,7 @@ installs() {
 	check "the group vfio is there" in_root getent group vfio
 	check_equal "nothing is started at boot" "$(find root/etc/systemd -name '*tapline*')" ""
 	check_equal "every file of \`meson install\` is where it belongs below /usr" "$(missing_files)" ""
-	check_equal "units start what is installed" "$(missing_programs "$DIR/root" /usr)" ""
+	check_equal "units start the installed program" "$(missing_programs "$DIR/root" /usr)" ""
 	check_equal "the package sets nothing for the whole host" "$(host_settings root)" ""
 }
 
@@ -82,7 +82,7 @@ missing_files() {
 }
 
 works() {
-	check_equal "the installed program says its version" "$(in_root tapline --version)" "$("$TAPLINE" --version)"
+	check_equal "the installed program prints its version" "$(in_root tapline --version)" "$("$TAPLINE" --version)"
 	python3 "$func_root/tests/lib/make_numbered.py" root/tmp/in.pcap 100 60 || func_die "no input"
 	cat >root/tmp/record.json <<-'END'
 		{
@@ -105,7 +105,7 @@ is_removed() {
 	mkdir -p root/var/lib/tapline
 	touch root/var/lib/tapline/lan.pcapng
 	check "apt purges it" apt_get purge tapline
-	check_equal "recordings stay, and who owns them" "$(find root/var/lib/tapline -type f; in_root id -un tapline)" \
+	check_equal "recordings stay, and their owner" "$(find root/var/lib/tapline -type f; in_root id -un tapline)" \
 		"root/var/lib/tapline/lan.pcapng"$'\n'tapline
 	rm -r root/var/lib/tapline
 	apt_get install "/tmp/$(basename tapline_*_amd64.deb)" >>apt.log 2>&1 || func_die "it cannot be installed again"

@@ -45,11 +45,11 @@ try_masks() {
 	check_equal "an lcore may run on a CPU that the mask of the process lacks" "$(run_narrowed "${mask[@]}")" 0
 	config '"auto"'
 	check_equal "\"auto\" keeps to a mask that was narrowed on purpose" "$(run_narrowed "${mask[@]}")" 0
-	check "and says where, and why, queues share the control thread's CPU" \
+	check "and reports which queues share the control thread's CPU, and why" \
 		grep -q "ports\[0\].lcores: no CPU is left for 1 of 1 queues of port lan: they share CPU $main_cpu" run.log
 	config '"auto"' ', "idle": "poll"'
 	run_narrowed "${mask[@]}" >/dev/null
-	check "even where they were told to poll" grep -q 'in spite of "idle": "poll"' run.log
+	check "even if configured to poll" grep -q 'in spite of "idle": "poll"' run.log
 }
 
 try_cpuset() {
@@ -89,7 +89,7 @@ try_prediction() {
 	check_equal "but one that its interrupts are routed to" "$(predicted cpu.shared)" "each queue has a CPU: 3,6"
 	interrupt 42
 	printf '           CPU0       CPU3       CPU6\n  9:  1  1  1  acpi\n 42:     0     7     0   mlx5_comp0\n' >host/proc/interrupts
-	check_equal "or have come to, where the kernel does not tell the route" "$(predicted cpu.shared)" "each queue has a CPU: 6-7"
+	check_equal "or its current CPU, if the kernel does not report the route" "$(predicted cpu.shared)" "each queue has a CPU: 6-7"
 	rm -r "$CARD/msi_irqs"
 	check "memory is wanted on the node of the NICs alone" \
 		grep -q '^node 0: 2048 MiB free, 1024 needed; node 1: 2048 MiB free, 0 needed$' <(predicted memory.hugepages_node)
@@ -110,7 +110,7 @@ try_absent() {
 	echo 0x1593 >devices/0000:3b:00.0/device
 	echo '{"eal": {"huge": false, "memory_mb": 256, "main_lcore": '"$main_cpu"'}, "ports": [{"name": "lan", "device": "0000:3b:00.0"}]}' >ice.json
 	SYSFS_PCI_DEVICES=$DIR/devices "$TAPLINE" run ice.json --duration 1 >run.out 2>run.log </dev/null || true
-	check "ice without its DDP package, or without its driver, is told what to do" \
+	check "ice without its DDP package, or without its driver, is refused with a remedy" \
 		grep -Eq 'ice.pkg, is not there: .*,safe-mode-support=1|apt install librte-net-ice' run.log
 }
 

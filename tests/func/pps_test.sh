@@ -80,12 +80,12 @@ wait_for 60 has_received $((before + 5000)) || func_die "the frames did not arri
 bytes=$(($(received bytes) - bytes)) # veth counts them without the Ethernet header, if NAPI takes them
 pps_stop
 check_equal "SIGINT ends the interval, and the report is printed" "$PPS_STATUS" 0
-check_json "the count over the interval is what was sent" pps.json \
+check_json "the count over the interval is that of the sent packets" pps.json \
 	".interfaces | length == 1 and (.[0] | .state == \"ok\" and .rx_pkts == 5000 and .rx_bytes == $bytes)"
 check_json "rates are counts over the interval" pps.json \
 	'.interval_ns as $ns | .interfaces[0] | (.rx_pps * $ns / 1e9 - 5000 | fabs) < 0.001 and
 		(.rx_bps * $ns / 1e9 - .rx_bytes * 8 | fabs) < 1'
-check_json "queues have what was sent between them, and each some" pps.json \
+check_json "the queues have all sent packets together, and each some" pps.json \
 	".interfaces[0].queues | length == 2 and ([.[].rx_pkts] | add == 5000 and min > 0) and ([.[].rx_bytes] | add == $bytes)"
 check_json "imbalance is the busiest queue over the mean" pps.json \
 	'.interfaces[0] | ([.queues[].rx_pkts] | max) / 2500 - .imbalance | fabs < 1e-9'
@@ -96,7 +96,7 @@ pps --once --interval 0.1 >page.txt
 check_equal "without names all interfaces are shown, except lo" "$(sed -n '2p' page.txt | cut -d ' ' -f 1)" "$APP_IF"
 check_equal "one page is one" "$(grep -c '^interface' page.txt)" 1
 check "it has the queues" grep -q '^  queue 1 ' page.txt
-check_equal "pages are plain where there is no terminal" "$(grep -c $'\033' page.txt || true)" 0
+check_equal "pages are plain without a terminal" "$(grep -c $'\033' page.txt || true)" 0
 ip -netns "$APP_NS" link add quiet0 type ifb
 pps quiet0 --once --interval 0.1 >page.txt
 check "an interface that is down is shown if it is named" grep -q '^quiet0 ' page.txt
@@ -104,7 +104,7 @@ check "an interface that is down is shown if it is named" grep -q '^quiet0 ' pag
 pps_start quiet0
 ip -netns "$APP_NS" link delete quiet0
 pps_stop
-check_equal "an interface that goes fails a single page" "$PPS_STATUS" 1
+check_equal "an interface that disappears fails a single page" "$PPS_STATUS" 1
 check_json "and is gone, without counts" pps.json '.interfaces[0] | .state == "gone" and .rx_pkts == null and .queues == []'
 ip -netns "$APP_NS" link add quiet0 type ifb
 pps_start quiet0
@@ -115,7 +115,7 @@ check_json "one that was made again is new" pps.json '.interfaces[0] | .state ==
 ip -netns "$APP_NS" link delete quiet0
 cp "$TAPLINE" tapline
 chmod 755 "$DIR"
-check "nobody may look, too" in_app timeout 60 setpriv --reuid 65534 --regid 65534 --clear-groups ./tapline pps "$APP_IF" --once --interval 0.1
+check "user nobody may read them" in_app timeout 60 setpriv --reuid 65534 --regid 65534 --clear-groups ./tapline pps "$APP_IF" --once --interval 0.1
 
 app_config config.json '"capture": [{"port": "lan", "path": "out.pcapng"}]'
 app_start config.json

@@ -19,7 +19,7 @@ ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
 ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" --queues 2 -w two.pcapng --json icmp >run.json 2>run.log </dev/null &
 app_pid=$!
 check "recording with two queues begins" wait_for 60 grep -q ' s  received' run.log
-check "the kernel goes on answering" ping_many
+check "the kernel continues to reply" ping_many
 app_stop INT
 
 check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0

@@ -61,7 +61,7 @@ two_queues_in_order() {
 		>two.json 2>two.log </dev/null &
 	app_pid=$!
 	check "recording two queues in the order of time begins" wait_for 60 grep -q ' s  received' two.log
-	check "the kernel goes on answering" ping_many
+	check "the kernel continues to reply" ping_many
 	app_stop INT
 	check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
 	check_json "the ledger holds, and that of each queue" two.json '.ledger_ok and .lossless and
@@ -72,7 +72,7 @@ two_queues_in_order() {
 	check_equal "each of the 310 requests is there once" \
 		"$(tshark -r two.pcapng -Y 'icmp.type == 8' -T fields -e ip.src -e icmp.seq 2>/dev/null | sort -u | wc -l)" 310
 	check_equal "and no more" "$(tshark -r two.pcapng -Y 'icmp.type == 8' 2>/dev/null | wc -l)" 310
-	check_equal "time never goes back" "$(goes_back two.pcapng)" ""
+	check_equal "time never decreases" "$(goes_back two.pcapng)" ""
 }
 
 # ---- classic pcap
@@ -89,7 +89,7 @@ each_is_pcap_ns() {
 classic_pcap() {
 	capture pcap -i pcap:in.pcap -w out.pcap --format pcap-ns || true
 	check_json "pcap-ns: the ledger holds and nothing is lost" pcap.json '.ledger_ok and .lossless'
-	check "tcpdump and capinfos know it as pcap with nanoseconds" each_is_pcap_ns out.pcap
+	check "tcpdump and capinfos recognize pcap with nanoseconds" each_is_pcap_ns out.pcap
 	check_equal "it is the file that was read, byte for byte" "$(tail -c +25 out.pcap | sha256sum)" "$(tail -c +25 in.pcap | sha256sum)"
 	check_equal "and no more than that" "$(stat -c %s out.pcap)" "$(stat -c %s in.pcap)"
 	capture pcap_rotated -i pcap:in.pcap -w many.pcap --format pcap-ns --rotate 4M || true
@@ -102,7 +102,7 @@ classic_pcap() {
 	timeout 120 "$TAPLINE" capture -i pcap:in.pcap -w - --format pcap-ns 2>stdout.log </dev/null | tcpdump -nr - 2>/dev/null >stdout.txt || true
 	check_equal "through a pipe tcpdump reads every frame" "$(wc -l <stdout.txt)" "$packets"
 	capture pcap_snapped -i pcap:in.pcap -w snapped.pcap --format pcap-ns --snaplen 64 --order time || true
-	check_equal "the header says how much of each frame is there" "$(od -An -tu4 -j16 -N4 snapped.pcap | tr -d ' ')" 64
+	check_equal "the header has the snaplen" "$(od -An -tu4 -j16 -N4 snapped.pcap | tr -d ' ')" 64
 	check_equal "and each has its length on the wire" "$(tshark -r snapped.pcap -T fields -e frame.len 2>/dev/null | sha256sum)" \
 		"$(tshark -r in.pcap -T fields -e frame.len 2>/dev/null | sha256sum)"
 }
@@ -124,11 +124,11 @@ compressed() {
 	check "zstd -t finds it whole" zstd -qt out.pcapng.zst
 	check_equal "it is on 4 KiB boundaries" "$(($(stat -c %s out.pcapng.zst) % 4096))" 0
 	zstd -dqf out.pcapng.zst -o unpacked.pcapng
-	check_equal "what comes out are the records of the recording without compression" "$(bare_records unpacked.pcapng | sha256sum)" \
+	check_equal "the output has the records of the recording without compression" "$(bare_records unpacked.pcapng | sha256sum)" \
 		"$(bare_records plain.pcapng | sha256sum)"
 	check_equal "all of them" "$(records unpacked.pcapng | wc -l)" "$packets"
 	check "it has one header and statistics" each_opens_and_closes_in_order out.pcapng.zst
-	check_equal "tshark reads what zstd unpacks" "$(frames unpacked.pcapng | sha256sum)" "$in_frames"
+	check_equal "tshark reads the output of zstd" "$(frames unpacked.pcapng | sha256sum)" "$in_frames"
 	timeout 120 "$TAPLINE" extract out.pcapng.zst --rate 0 -w extracted.pcapng udp port 5001 >extract.log 2>&1 </dev/null || true
 	check_equal "tapline extract reads it" "$(records extracted.pcapng | wc -l)" $((packets / 2))
 	capture zstd_rotated -i pcap:in.pcap -w many.pcapng.zst --compress zstd --rotate 4M || true
@@ -247,4 +247,4 @@ check "a level without compression" refused_with '--compress-level: applies only
 check "threads without compression" refused_with '--compress-threads: applies only to a recording with' --compress-threads 2
 check "triggers with an order" refused_with '--mode: a recording that waits for triggers' --mode trigger --order time
 check "an index of a compressed recording" refused_with '--index: only pcapng, not compressed' --compress zstd --index
-check "and a form that nobody knows" refused_with "--format: \"pcap\" is not one of" --format pcap
+check "and an unknown format" refused_with "--format: \"pcap\" is not one of" --format pcap

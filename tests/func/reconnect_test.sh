@@ -29,7 +29,7 @@ check_json "the client saw 1000 of 1000" client.json '.received == 1000 and .cor
 check "the appliance notices that the client has gone" wait_for 60 \
 	status_is '.echo | .connections == 0 and .disconnects >= 1'
 multicast 100
-check "what comes then is dropped and counted" wait_for 60 status_is '.echo.drop_no_conn_msgs == 300'
+check "messages are then dropped and counted" wait_for 60 status_is '.echo.drop_no_conn_msgs == 300'
 
 check "a second client is connected to and served" client
 check "its end is noticed, too" wait_for 60 status_is '.echo | .connections == 0 and .disconnects == 2'

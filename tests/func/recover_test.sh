@@ -159,7 +159,7 @@ tshark_reads_it() {
 	"$TAPLINE" recover shark --json >recover.json 2>recover.log || true
 	local file
 	file=$(jq -r '[.files[] | select(.outcome == "recovered")][0].name' recover.json)
-	check_equal "tshark reads what was recovered, as many frames as recover says" \
+	check_equal "tshark reads the recovered file, with the number of frames reported by recover" \
 		"$(tshark -r "$file" 2>tshark.log | wc -l)" \
 		"$(jq '[.files[] | select(.outcome == "recovered")][0].records_kept' recover.json)"
 	check_equal "without a complaint" "$(grep -v 'Running as user' tshark.log || true)" ""
@@ -176,7 +176,7 @@ next_start_recovers() {
 	status=0
 	timeout 60 "$TAPLINE" capture -i pcap:in.pcap -w next/rot.pcapng --rotate 16M >next.out 2>next.log || status=$?
 	check_equal "the next recording on the same path ends well" "$status" 0
-	check "it recovers what was left, and says so" grep -q 'left by an earlier run: recovered' next.log
+	check "it recovers the leftover file, and reports it" grep -q 'left by an earlier run: recovered' next.log
 	check_equal "no file .part is left" "$(compgen -G 'next/*.part' || true)" ""
 	check "and all files are whole" capinfos -c next/*.pcapng
 	"$TAPLINE" recover next/*.pcapng --json >recover.json 2>recover.log || true
@@ -193,10 +193,10 @@ leaves_alone() {
 	check_equal "and the recording does not mind" "$APP_STATUS" 0
 	mkdir locked
 	cp "$(find busy -name '*.pcapng' -print -quit)" locked/x.pcapng.part
-	check "what somebody is writing is left alone: status 0" \
+	check "a file being written is left alone: status 0" \
 		flock locked/x.pcapng.part "$TAPLINE" recover locked --json >locked.json
 	flock locked/x.pcapng.part "$TAPLINE" recover locked >busy.out || true
-	check "and it says so" grep -q 'is being written, and left alone' busy.out
+	check "and it is reported" grep -q 'is being written, and left alone' busy.out
 	check "it has kept its name" test -e locked/x.pcapng.part
 
 	tcpdump -nr in.pcap -w other.pcapng.part 2>/dev/null
@@ -243,7 +243,7 @@ only_looks_when_dry() {
 	find dry -type f -exec cksum {} + | sort >dry.before
 	"$TAPLINE" recover dry --dry-run >dry.out
 	find dry -type f -exec cksum {} + | sort >dry.after
-	check "--dry-run says what would be done" grep -q 'to be recovered' dry.out
+	check "--dry-run prints its actions" grep -q 'to be recovered' dry.out
 	check "and does nothing" cmp dry.before dry.after
 }
 

@@ -76,9 +76,9 @@ forms_are_read() {
 	comes_whole "two files, one after the other" a.pcap 400 first.pcap second.pcap --speed 10
 	check_json "two files of one recording: nothing was moved" replay.json '.rebased_files == 0 and .files_read == 2'
 	comes_whole "at a rate" a.pcap 400 a.pcap --rate 5000pps
-	check_json "at a rate: it took what that takes" replay.json '.elapsed_ns >= 399 * 200000 and .pacing.rate == 5000'
+	check_json "at a rate: the duration is that of the rate" replay.json '.elapsed_ns >= 399 * 200000 and .pacing.rate == 5000'
 	comes_whole "as fast as the port takes them" a.pcap 4000 a.pcap --line-rate --loops 10
-	check_json "as fast as it goes there is no lateness" replay.json '.lateness_ns == null and .late_pkts == null'
+	check_json "at line rate there is no lateness" replay.json '.lateness_ns == null and .late_pkts == null'
 }
 
 # Files of one recording whose frames alternate.
@@ -164,7 +164,7 @@ damage_fails() {
 	head -c -1 a.pcap >damaged.pcap
 	replay damaged.pcap -i vdev:net_null0 --speed 20
 	check_equal "a damaged file: status 1" "$STATUS" 1
-	check_json "what can be sent of it is, and the place is named" replay.json \
+	check_json "its readable part is sent, and the offset is named" replay.json \
 		"$IDENTITY and .sent_pkts == 399 and .skipped_damaged_pkts == 1 and .damages == 1 and .damaged[0].offset > 24"
 	check "and the message names it" grep -q 'damaged.pcap, byte [0-9]*: the file ends inside a frame' replay.log
 }
@@ -195,7 +195,7 @@ a_signal_ends_it() {
 	start_hours
 	app_stop INT
 	check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
-	check_json "and what was not sent is counted" replay.json "$IDENTITY and .stopped and .unsent_pkts > 0 and .sent_pkts > 0"
+	check_json "and unsent frames are counted" replay.json "$IDENTITY and .stopped and .unsent_pkts > 0 and .sent_pkts > 0"
 }
 
 a_lost_interface_ends_it() {
@@ -205,7 +205,7 @@ a_lost_interface_ends_it() {
 	wait_for 60 is_gone "$app_pid" || true
 	wait "$app_pid" || status=$?
 	check_equal "an interface that is removed: status 1" "$status" 1
-	check "and the message says so" grep -Eq "$APP_IF (lost its link or was removed|is gone)" hours.log
+	check "and the message names the reason" grep -Eq "$APP_IF (lost its link or was removed|is gone)" hours.log
 	check_json "and the ledger holds" replay.json "$IDENTITY and .stopped and .unsent_pkts > 0"
 }
 
@@ -216,7 +216,7 @@ enter_sends_a_frame() {
 	check_json "one by one: as many frames as lines are sent" replay.json \
 		"$IDENTITY and .sent_pkts == 3 and .unsent_pkts > 0 and .stopped and .pacing.one_by_one"
 	replay a.pcap -i vdev:net_null0 --burst 100:30ms
-	check_json "bursts: it took what they take" replay.json \
+	check_json "bursts: the duration is that of the bursts" replay.json \
 		"$IDENTITY and .sent_pkts == 400 and .elapsed_ns >= 3 * 30000000 and .pacing.burst_pkts == 100"
 }
 
@@ -234,7 +234,7 @@ wrong_calls() {
 	refused "a directory without captures" /proc/self/net/stat -i vdev:net_null0
 	refused "no port" a.pcap
 	refused "a file as a port" a.pcap -i pcap:a.pcap
-	refused "a file that is no capture" /bin/true -i vdev:net_null0
+	refused "a file that is not a capture" /bin/true -i vdev:net_null0
 	refused "a filter that does not compile" a.pcap -i vdev:net_null0 no such thing
 	refused "speed and rate" a.pcap -i vdev:net_null0 --speed 2 --rate 5pps
 	refused "a burst without time" a.pcap -i vdev:net_null0 --burst 5

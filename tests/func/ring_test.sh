@@ -60,10 +60,10 @@ rotates_on_demand() {
 	kill -s HUP "$app_pid"
 	check "SIGHUP begins a new file" wait_for 60 test -e hup_00001.pcapng
 	check "and completes the last" wait_for 60 all_are_whole hup.pcapng
-	check_equal "with what was recorded" "$(count_frames hup.pcapng)" 10
+	check_equal "with the recorded packets" "$(count_frames hup.pcapng)" 10
 	in_peer ping -q -c 5 -i 0.01 "$APP_IP" >/dev/null
 	app_stop INT
-	check_equal "the recording goes on to its end" "$APP_STATUS" 0
+	check_equal "the recording continues to its end" "$APP_STATUS" 0
 	check_equal "in the new file" "$(count_frames hup_00001.pcapng)" 10
 	check_json "the ledger holds" run.json '.ledger_ok and .captures[0].written_pkts == 20'
 }
@@ -75,11 +75,11 @@ keeps_a_ring() {
 	check_json "a ring of 3 files drops the others, and counts them" first.json '.ledger_ok and .lossless and
 		(.captures[0] | .written_pkts == 20000 and (.files | length) == 3 and .recycled_files > 1 and
 		.recycled_bytes > 4000000 * .recycled_files * 0.5)'
-	check_equal "what is left is what the results name" "$(find ring -name 'r*.pcapng' ! -name r_00002.pcapng | sort)" \
+	check_equal "the remaining files are those in the results" "$(find ring -name 'r*.pcapng' ! -name r_00002.pcapng | sort)" \
 		"$(jq -r '.captures[0].files | sort | .[]' first.json)"
 	last=$(jq -r '.captures[0].files[-1]' first.json)
 	capture -i pcap:in.pcap -w ring/r.pcapng --count 10 --rotate 4M --keep-files 3 --json >second.json || true
-	check_json "after a restart the ring knows its files: one more, one less" second.json \
+	check_json "after a restart the ring recognizes its files: one more, one less" second.json \
 		'.captures[0] | (.files | length) == 1 and .recycled_files == 1'
 	check_equal "the oldest is gone" "$(test -e "$(jq -r '.captures[0].files[0]' first.json)" || echo gone)" gone
 	check "the youngest is there" test -e "$last"
@@ -102,8 +102,8 @@ keeps_a_ring_on_nfs() {
 	check_equal "on NFS recover --dry-run looks at a file" \
 		"$("$TAPLINE" recover nfs --dry-run --json | jq .recovered)" 1
 	capture -i pcap:in.pcap -w nfs/r.pcapng --count 10 --rotate 4M --keep-files 3 --json >nfs2.json || true
-	check "the next recording recovers what was left" test -e nfs/r_00777.pcapng
-	check_json "and its ring knows its files" nfs2.json '.captures[0].recycled_files == 1'
+	check "the next recording recovers the leftover files" test -e nfs/r_00777.pcapng
+	check_json "and its ring recognizes its files" nfs2.json '.captures[0].recycled_files == 1'
 	check_equal "and keeps its limit" "$(find nfs -name 'r*' ! -name '*.tlx' | wc -l)" 3
 }
 
@@ -125,16 +125,16 @@ recycles_a_full_disk() {
 		return
 	fi
 	on_small_disk --rotate 4M --on-full recycle
-	check_equal "on a full disk --on-full recycle goes on: status 0" "$(cat status)" 0
+	check_equal "on a full disk --on-full recycle continues: status 0" "$(cat status)" 0
 	check_json "no frame is lost, and old files are counted" run.json '.ledger_ok and .lossless and
 		(.captures[0] | .written_pkts == 20000 and .drop_disk_pkts == 0 and .recycled_files > 0)'
 	check "the last files are whole" test "$(cat frames)" -gt 5000
 	on_small_disk --rotate 4M
 	check_equal "--on-full pause ends with status 1" "$(cat status)" 1
-	check_json "and counts what did not fit" run.json \
+	check_json "and counts dropped packets" run.json \
 		'.ledger_ok and (.captures[0] | .drop_disk_pkts > 0 and .recycled_files == 0)'
 	# The last files may have had no room for their closing blocks: they keep the name .part.
-	check_equal "what is counted as written is there" "$(cat frames)" "$(jq '.captures[0].written_pkts' run.json)"
+	check_equal "the written packets are in the files" "$(cat frames)" "$(jq '.captures[0].written_pkts' run.json)"
 }
 
 rotates_through_the_socket() {

@@ -34,7 +34,7 @@ goes_on() {
 	check_equal "$1 that calls $2 is refused" "$("$func_root/tests/lib/force_syscall.py" "$app_pid" "$1" "$2" 2>&1)" "-$3"
 	in_peer ping -q -c 3 -i 0.1 -W 1 "$APP_IP" >/dev/null
 	app_stop TERM
-	check_equal "and goes on, to its end in order" "$APP_STATUS" 0
+	check_equal "and continues, to an orderly end" "$APP_STATUS" 0
 	check_json "with nothing lost" run.json '.ledger_ok and .lossless and .captures[0].written_pkts > 0'
 }
 
@@ -52,7 +52,7 @@ restricted() {
 	own_names=$(names)
 	check "each kind of thread has a name" test "$(wc -w <<<"$own_names")" -ge 7
 	app_status >status.json
-	check_json "the status says so" status.json '.process | .sandbox and .no_new_privs and .seccomp and .capabilities == "="'
+	check_json "the status reports it" status.json '.process | .sandbox and .no_new_privs and .seccomp and .capabilities == "="'
 	check_json "and the version of Landlock" status.json '.process.landlock >= 0'
 }
 
@@ -72,10 +72,10 @@ as_root() {
 	app_start config.json
 	restricted
 	in_peer ping -q -c 3 -i 0.1 -W 1 "$APP_IP" >/dev/null
-	check "its ring goes on in new files" wait_for 60 has_rotated
+	check "its ring continues in new files" wait_for 60 has_rotated
 	app_stop TERM
 	check_equal "it ends in order" "$APP_STATUS" 0
-	check_json "the final report says what was in force" run.json '.process.sandbox and .ledger_ok and .lossless'
+	check_json "the final report has the restrictions in force" run.json '.process.sandbox and .ledger_ok and .lossless'
 	check_equal "each file with packets has its index" "$(find ring -name '*.tlx' | sed 's/.tlx$//' | sort)" "$(with_packets ring/a-*.pcapng)"
 	check_equal "its socket is gone" "$([[ -e control.sock ]] && echo there || echo gone)" gone
 	check_equal "the interface is promiscuous no longer" "$(in_app ip -d link show "$APP_IF" | grep -o 'promiscuity [0-9]*')" 'promiscuity 0'
@@ -88,7 +88,7 @@ latency_of_root() {
 	before=$(ls -A ring)
 	in_app timeout 60 "$TAPLINE" run user.json --latency reports >latency.json 2>latency.log || status=$?
 	check_equal "a directory for reports that is not the user's is refused at the start" "$status" 2
-	check "with the reason, and what to do" grep -q 'reports/.*\.json: cannot be written: Permission denied: give reports and its files to nobody' latency.log
+	check "with the reason and a remedy" grep -q 'reports/.*\.json: cannot be written: Permission denied: give reports and its files to nobody' latency.log
 	check_equal "before anything is recorded" "$(ls -A ring)" "$before"
 	rmdir reports && app_start user.json --latency reports
 	app_stop TERM
@@ -117,7 +117,7 @@ switched_off() {
 	jq '.process = {"sandbox": "off"}' config.json >off.json
 	app_start off.json
 	check_equal "with the sandbox off no system call is filtered" "$(unlike Seccomp 0)" ""
-	check_equal "and the status says so" "$(app_status .process.sandbox)" false
+	check_equal "and the status reports it" "$(app_status .process.sandbox)" false
 	check "and the log" grep -q 'sandbox: off' run.log
 	app_stop TERM
 }

@@ -67,11 +67,11 @@ self_test veth a0 b0
 check_equal "two ports that a cable joins pass" "$TEST_STATUS" 0
 check_json "frames arrive both ways, once, whole and in order" veth.json "$(judged cable pass) and $(judged counters pass) and
 	([.checks[] | select(.id == \"cable\") | [.from, .to]] == [[0, 1], [1, 0]])"
-check_json "what is lost while nobody takes it is counted" veth.json "$(judged drops pass) and
+check_json "losses without polls are counted" veth.json "$(judged drops pass) and
 	all(.checks[] | select(.id == \"drops\").figures; .drops > 0 and .sent == 65536)"
-check_json "what a port has not, is not available, and says why" veth.json "$(judged rss 'not available') and
+check_json "checks not supported by a port are not available, with the reason" veth.json "$(judged rss 'not available') and
 	all(.checks[]; .text != \"\") and .fail == 0 and .pass + .not_available == 22"
-check "the report is as its schema says" fits_schema veth.json
+check "the report follows its schema" fits_schema veth.json
 check "it names neither the host nor a MAC address" \
 	bash -c '! grep -qiE "$(uname -n)|([0-9a-f]{2}:){5}[0-9a-f]{2}" veth.json'
 check "the table has a line of each check" test "$(grep -cE '^  (pass|fail|not available) ' veth.txt)" = 22
@@ -95,10 +95,10 @@ check_json "stamps of PTP frames are found" past.json "$(judged ptp_rx pass) and
 check_equal "and the status is 1" "$TEST_STATUS" 1
 
 check "a run that is interrupted leaves nothing behind" is_stopped
-refuses "a file is no port to send to" "cannot send to a file" doctor --self-test pcap:in.pcap
+refuses "a file is refused as a port to send to" "cannot send to a file" doctor --self-test pcap:in.pcap
 refuses "an interface that is not there is a wrong call" "no interface" doctor --self-test none0
 refuses "so is one port twice" "are the same" doctor --self-test a0 a0
 refuses "and a loopback of two" "of one port" doctor --self-test a0 b0 --loopback
 refuses "and a configuration" "--self-test goes with" doctor --self-test a0 -c none.json
 refuses "and a report without a test" "go with --self-test" doctor --report x.json
-refuses "a report that cannot be written is told before the test" "--report none/x.json" doctor --self-test a0 b0 --report none/x.json
+refuses "a report that cannot be written is refused before the test" "--report none/x.json" doctor --self-test a0 b0 --report none/x.json

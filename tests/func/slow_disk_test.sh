@@ -50,7 +50,7 @@ large_buffer() {
 	disk_hangs
 	flood "$stall_pkts"
 	echo "# sent in $(jq .seconds flood.json) s, lost by the port: $(app_status .port.drop_nic_pkts)"
-	check_equal "while the disk stands still nothing is written" "$(app_status '.captures[0].written_pkts')" 0
+	check_equal "while the disk stalls nothing is written" "$(app_status '.captures[0].written_pkts')" 0
 	disk_answers
 	app_stop TERM
 	check_equal "it ends with status 0" "$APP_STATUS" 0
@@ -66,15 +66,15 @@ small_buffer() {
 	disk_hangs
 	flood "$stall_pkts"
 	disk_answers
-	check "the recording goes on when the disk answers" wait_for 60 status_is '.captures[0].in_flight_pkts == 0'
+	check "the recording continues when the disk responds" wait_for 60 status_is '.captures[0].in_flight_pkts == 0'
 	flood 1000
 	app_stop TERM
 	check_equal "counted loss is no failure: status 0" "$APP_STATUS" 0
-	check_json "64 MiB lose what they cannot hold, and the ledger holds" run.json '.ledger_ok and (.captures[0] |
+	check_json "frames beyond 64 MiB are lost, and the ledger holds" run.json '.ledger_ok and (.captures[0] |
 		.drop_ring_pkts > 4000000 and .drop_disk_pkts == 0 and .offered_pkts == .written_pkts + .drop_ring_pkts)'
-	check_equal "the file has what is counted as written" "$(capinfos -TMrc slow.pcapng 2>/dev/null | cut -f2)" \
+	check_equal "the file has the written packets" "$(capinfos -TMrc slow.pcapng 2>/dev/null | cut -f2)" \
 		"$(jq '.captures[0].written_pkts' run.json)"
-	check_equal "and its records tell of every lost frame" "$("$lib/sum_drops.py" slow.pcapng)" \
+	check_equal "and its records account for every lost frame" "$("$lib/sum_drops.py" slow.pcapng)" \
 		"$(jq '.captures[0].drop_ring_pkts' run.json)"
 }
 

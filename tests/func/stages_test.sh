@@ -55,7 +55,7 @@ check_json "none takes longer than the whole" run.json '.echoes[0] | .residence_
 	[.poll_to_parsed, .parsed_to_ready, .ready_to_tx] | all(.min <= $whole.min and .max <= $whole.max)'
 check_json "the send call is the one that is shown without stages" run.json '.echoes[0] |
 	.stages_ns.tx_call.mean == .tx_call_ns.mean'
-check_json "what the stamps cost is told, and what rdtsc alone costs" run.json '.echoes[0] | .stamp_cost_ns > 0 and .rdtsc_ns > 0'
+check_json "the cost of stamps is reported, and that of rdtsc alone" run.json '.echoes[0] | .stamp_cost_ns > 0 and .rdtsc_ns > 0'
 check_json "each message has the poll gap before it" run.json '.echoes[0] | .poll_gap_ns.count == .echoed_msgs and
 	.poll_gap_above_p50_msgs <= .echoed_msgs'
 check_json "an echo without stages has none" run.json '.echoes[2] | .echoed_msgs == 1 and (has("stages_ns") | not)'
@@ -69,7 +69,7 @@ check_json "each with its stages" run.json '.echoes[1].outliers | length > 0 and
 check_json "with the frames of its burst, among them its own" run.json '.echoes[1].outliers | all(.msgs == (.own_frames | length) and
 	(.burst.frame_bytes | length) == .burst.frames and (.burst.frame_bytes | add) == .burst.bytes)'
 check_json "one of them of all those that had waited" run.json 'any(.echoes[1].outliers[]; .msgs > 10 and .poll_gap_ns > 10000)'
-check_json "and what the kernel counted meanwhile" run.json '.echoes[1].outliers | all(.noise |
+check_json "and the kernel's counts meanwhile" run.json '.echoes[1].outliers | all(.noise |
 	.over_ns > 0 and .interrupts >= 0 and .involuntary_switches >= 0)'
 check "the table at the end has them, too" grep -Eq '^  outliers: [0-9]+ bursts above 1.000 us' run.log
 
@@ -89,4 +89,4 @@ app_config alone.json
 check_equal "a configuration without an echo has no latency" \
 	"$("$TAPLINE" run alone.json --latency reports 2>&1; echo $?)" \
 	"$(printf '%s\n%s' 'tapline: error: --latency: no echo in: alone.json (see `tapline run --help`)' 2)"
-check "a file is no directory" grep -q 'not a directory' <<<"$("$TAPLINE" run config.json --latency file 2>&1)"
+check "a file is refused as directory" grep -q 'not a directory' <<<"$("$TAPLINE" run config.json --latency file 2>&1)"

@@ -71,7 +71,7 @@ recordings() {
 		".port.timestamps.source == \"nic-rx\" and .port.unstamped_pkts == $(logged rx_skipped) and .ledger_ok"
 	tshark -r lan.pcapng -Y 'frame.interface_description matches "nic-rx"' -T fields -e frame.time_epoch >frames.times 2>/dev/null
 	judged rx frames.times
-	check_json "and stand apart" judged.json ".stamps == $((FRAMES - FRAMES / 3)) and .times == .stamps and .beyond == 0"
+	check_json "and are listed apart" judged.json ".stamps == $((FRAMES - FRAMES / 3)) and .times == .stamps and .beyond == 0"
 }
 
 # Drivers that put one clock into their frames and read another.
@@ -82,7 +82,7 @@ gates() {
 	check_json "stamps of UTC by a clock of ticks are refused from the first on" run.json '.ledger_ok and .port.unstamped_pkts == 200
 		and (.port.timestamps | .source == "tsc" and .unit_ns == 1 and .gate == {state: "shut", closures: 1, refused_pkts: 200})'
 	check_json "and of the recording" run.json '.captures[0].stamps | length == 1 and .[0].source == "tsc" and .[0].unit_ns == 1'
-	check "the warning says why" grep -q 'stamps are times since 1970.*REAL_TIME_CLOCK_ENABLE=0' run.log
+	check "the warning has the reason" grep -q 'stamps are times since 1970.*REAL_TIME_CLOCK_ENABLE=0' run.log
 	check "so does the report" grep -q 'STAMPS REFUSED: of 200 frames' run.log
 	check_equal "the recording has the poll's times" "$(times nic-rx | wc -l) $(times tsc | wc -l)" "0 200"
 
@@ -100,7 +100,7 @@ gates() {
 	record record.json
 	check_json "stamps that jump in mid-run are refused from there on" run.json '.ledger_ok
 		and .port.timestamps.gate == {state: "shut", closures: 1, refused_pkts: 50}'
-	check "the warning says so" grep -q "stamps jumped" run.log
+	check "the warning reports it" grep -q "stamps jumped" run.log
 	check_json "the report names both sources of the recording" run.json '[.captures[0].stamps[].source] == ["nic-rx", "tsc"]'
 	check_equal "each frame has the time that its interface names" "$(times nic-rx | wc -l) $(times tsc | wc -l)" "150 50"
 }
@@ -112,12 +112,12 @@ probes() {
 	app_stop TERM
 	check_equal "each stamp that the NIC was asked for was read, and none was in the way" \
 		"$(jq .port.ptp.probes_stamped run.json) 0" "$(logged tx_read) $(logged tx_busy)"
-	check_json "the NIC says that a probe takes that long to the wire, and nobody else does" run.json ".port.ptp.tx_to_wire_ns
+	check_json "the time of a probe to the wire comes from the NIC alone" run.json ".port.ptp.tx_to_wire_ns
 		| .source == \"nic-tx\" and .min >= $AHEAD_NS - 1000000 and .count >= 10"
 	nic mlx5
 	app_status=0
 	timeout 60 ip netns exec "$APP_NS" "$TAPLINE" run probes.json 2>err.txt </dev/null || app_status=$?
-	check_equal "a ConnectX has no probes, and says so" "$app_status $(grep -c 'stamps no PTP frames' err.txt)" "2 1"
+	check_equal "a ConnectX has no probes, with a message" "$app_status $(grep -c 'stamps no PTP frames' err.txt)" "2 1"
 }
 
 # replies_are FILTER: messages, until it is true of the replies' counts.
@@ -131,8 +131,8 @@ replies() {
 	app_start replies.json --latency reports
 	wait_for 60 replies_are '.replies_timed >= 10' || not_ok "replies come back with stamps" "$(app_status .port.ptp)"
 	app_stop TERM
-	check "the start says what is stamped, and by whom" grep -q 'at most 40 replies and 0 PTP probes a second: nic-tx' run.log
-	check_json "each marked reply has a latency, both of whose stamps are the NIC's" run.json '.ledger_ok and (.port.ptp.replies
+	check "the start reports the stamped frames and their sources" grep -q 'at most 40 replies and 0 PTP probes a second: nic-tx' run.log
+	check_json "each marked reply has a latency with both stamps from the NIC" run.json '.ledger_ok and (.port.ptp.replies
 		| .replies_timed >= 10 and .replies_timed == .replies_marked and .trigger_source == "nic-rx")'
 	check_json "the report is of method rx-tx, exact, with the three parts of the way" reports/lan-replies.json '
 		.method == "rx-tx" and .trigger_source == "nic-rx" and .reply_source == "nic-tx" and .valid and
@@ -142,7 +142,7 @@ replies() {
 	"$func_root/tests/lib/judge_replies.py" nic.stamps reports/lan-replies.csv >judged.json
 	check_json "to the nanosecond it is the time between two of the NIC's stamps" judged.json \
 		".samples >= 10 and .exact == .samples and .sent == .samples"
-	check_json "which has in it what only the NIC knows, on both sides" reports/lan-replies.json \
+	check_json "which includes the NIC's part on both sides" reports/lan-replies.json \
 		".latency_ns.min > $BACK_NS + $AHEAD_NS and (.stages[0].latency_ns.min > $BACK_NS - 1000000) and
 		(.stages[2].latency_ns.min > $AHEAD_NS - 1000000)"
 
@@ -151,7 +151,7 @@ replies() {
 	wait_for 60 replies_are '.replies_timed >= 3 and .replies_untimed >= 3' ||
 		not_ok "some replies come back with stamps, some triggers without" "$(app_status .port.ptp)"
 	app_stop TERM
-	check_json "a reply whose trigger was not stamped has none, and is counted" run.json '.ledger_ok and (.port.ptp.replies
+	check_json "a reply to an unstamped trigger has none, and is counted" run.json '.ledger_ok and (.port.ptp.replies
 		| .replies_untimed >= 3 and .latency_ns.count == .replies_timed)'
 }
 

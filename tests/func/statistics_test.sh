@@ -65,7 +65,7 @@ check_equal "the whole one ends with status 0" "$APP_STATUS" 0
 check_equal "statistics begin where a slab could" "$(isbs killed.pcapng | awk '$1 % 4096' | wc -l)" 0
 check_equal "they do not shrink" "$(isbs whole.pcapng)" "$(isbs whole.pcapng | sort -snk 2)"
 before=$(isbs killed.pcapng | tail -n 1 | cut -d' ' -f3)
-check "what they call delivered is in the file but for the last second" \
+check "the delivered packets are in the file except those of the last second" \
 	test "$(tshark -r killed.pcapng 2>/dev/null | wc -l)" -ge $((before - 50))
 check_equal "no reader complains about the killed one" "$(complaints killed.pcapng)" ""
 check_equal "nor about the whole one" "$(complaints whole.pcapng)" ""

@@ -43,7 +43,7 @@ check_equal "recordings are for their owner and group only" "$(stat -c %a out.pc
 check_equal "an unknown command does not hurt" \
 	"$(echo nonsense | timeout 5 socat -t 2 - UNIX-CONNECT:control.sock >/dev/null && status_is true && echo fine)" fine
 timeout 5 socat -u EXEC:'sleep 3' UNIX-CONNECT:control.sock &
-check "a client that says nothing does not stop the others" wait_for 60 status_is '.uptime_ns > 0'
+check "a silent client does not block the others" wait_for 60 status_is '.uptime_ns > 0'
 # Everybody who can connect may ask; to operate takes more.
 chmod 666 control.sock
 chmod 711 "$DIR"

@@ -53,7 +53,7 @@ echo "# $(<out/version)"
 judge_port kernel 0000000000000000 0000000000003000
 judge_port xdp 0000008000201000 0000008000203000
 check_equal "xdp: its program is detached" "$(grep -i 'libxdp.*error' out/xdp.log || true)" ""
-check "what it says is read" grep -q '^port lan (xdp:app0)' out/xdp.log
+check "its output is read" grep -q '^port lan (xdp:app0)' out/xdp.log
 check_equal "a wrong configuration is not tried again" "$(cat out/wrong.status out/wrong.show | xargs)" \
 	"1 ActiveState=failed ExecMainStatus=2 NRestarts=0 Result=exit-code"
 check_equal "of the devices it may open those of vfio, and no other" "$(cat out/devices)" \

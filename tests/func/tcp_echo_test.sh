@@ -92,12 +92,12 @@ check_json "a peer that never reads is stopped: we take no more than windows and
 	'.blocked and .sent < 16000000'
 check "another connection is served meanwhile" small_echo_works
 stop_process "$peer_pid" KILL 2>/dev/null || true
-check "it is forgotten when it goes" wait_for 60 status_is '.echo.connections == 0'
+check "it is removed when it ends" wait_for 60 status_is '.echo.connections == 0'
 
 in_peer timeout 60 "$PEER_PY" open_close "$APP_IP" 7 1000 >open_close.json || true
 check_json "1000 connections open and close, by FIN and by RST" open_close.json '.done == 1000 and .errors == []'
 in_peer timeout 60 "$PEER_PY" open_together "$APP_IP" 7 200 >together.json || true
-check_json "200 connections stand at once" together.json '.same == 200'
+check_json "200 connections are open at once" together.json '.same == 200'
 
 check "no connection is left" wait_for 60 status_is '.echo.connections == 0'
 app_status >end.json

@@ -22,7 +22,7 @@ app_start config.json
 app_status >begin.json
 
 in_peer timeout -k 5 400 "$PEER_PY" echo_bytes "$APP_IP" 7 "$TOTAL" >echo.json || true
-check_json "1 GB goes there and comes back, byte for byte, and then our FIN" echo.json \
+check_json "1 GB is echoed byte for byte, followed by our FIN" echo.json \
 	".received == $TOTAL and .same and .fin"
 check "no connection is left" wait_for 60 status_is '.echo.connections == 0'
 check "no mbuf is left: as many are in use as at the start" wait_for 60 \
@@ -33,11 +33,11 @@ relay_stop
 
 way_is_bad "$RELAY_APP_IF" "the wire lost, doubled and reordered frames of ours"
 way_is_bad "$RELAY_PEER_IF" "the wire lost, doubled and reordered frames of the kernel's"
-check_json "we sent again what was lost, and the kernel said by SACK and D-SACK what was not" run.json \
+check_json "we retransmitted losses, and the kernel reported the rest by SACK and D-SACK" run.json \
 	'.net[0] | .tcp_retransmits > 1000 and .tcp_sacks_rx > 1000 and .tcp_dsacks_rx > 100'
-check_json "the kernel sent again what was lost, and we said by SACK and D-SACK what was not" run.json \
+check_json "the kernel retransmitted losses, and we reported the rest by SACK and D-SACK" run.json \
 	'.net[0] | .tcp_out_of_order_pkts > 1000 and .tcp_sacks_tx > 1000 and .tcp_dsacks_tx > 100'
-check_json "the kernel recovered by our SACK blocks, and heard of its doubles" kernel.json \
+check_json "the kernel recovered by our SACK blocks, and was informed of its duplicates" kernel.json \
 	'.kernel | .TcpRetransSegs > 1000 and .TcpExtTCPSackRecovery > 100 and .TcpExtTCPDSACKRecv > 100'
 check_json "a timeout was the exception: one in ten retransmissions at most" run.json \
 	'.net[0] | .tcp_timeouts * 10 <= .tcp_retransmits'

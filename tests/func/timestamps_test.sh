@@ -42,7 +42,7 @@ files() {
 	editcap -F pcapng us.pcap us.pcapng
 	times ns.pcap >ns.times
 	times us.pcap >us.times
-	check_equal "the inputs are 500 frames, some of which a microsecond cannot tell" \
+	check_equal "the inputs are 500 frames, some within the same microsecond" \
 		"$(wc -l <ns.times) $(cmp -s ns.times us.times || echo differ)" "500 differ"
 	keeps "of a pcap file with nanoseconds every time reappears" ns.pcap ns.times
 	keeps "of one with microseconds, too" us.pcap us.times
@@ -55,7 +55,7 @@ files() {
 	check_json "unit and bound are two things: the one of a pcap file is known, the other never" run.json '
 		(.port.timestamps | .unit_ns == 1000 and .bound_ns == null) and
 		.captures[0].stamps == [{source: "file", unit_ns: 1000, bound_max_ns: null, bound_clock: null}]'
-	check "its recording says so" grep -aq 'timestamps: file, unit 1000 ns, bound unknown' out.pcapng
+	check "its recording has it" grep -aq 'timestamps: file, unit 1000 ns, bound unknown' out.pcapng
 	check_equal "and has no log of clocks, which did not stamp it" "$(grep -ac TAPCLOK1 out.pcapng)" 0
 	check "the source may be asked for by its name" capture -i pcap:ns.pcap -w named.pcapng --timestamps file
 	refused "a file has no others" 'pcap:ns.pcap has no timestamps "nic-rx"' "$TAPLINE" capture -i pcap:ns.pcap -w no.pcapng --timestamps nic-rx
@@ -82,11 +82,11 @@ files_of_the_driver() {
 		.port.unstamped_pkts == 0'
 	capture -i "$device" -w named.pcapng --count 500 --timestamps tsc --json >named.json || true
 	check_json "and so has one of which it is wanted" named.json '.port.timestamps | .source == "tsc" and .bound_ns > 0'
-	refused "what is repeated has no times of a file" 'infinite_rx=1 has no timestamps "file": give one of those that it has, "tsc"' \
+	refused "a repeated file has no timestamps of a file" 'infinite_rx=1 has no timestamps "file": give one of those that it has, "tsc"' \
 		"$TAPLINE" capture -i "$device,infinite_rx=1" -w no.pcapng --timestamps file
 	check "and nothing was begun" test ! -e no.pcapng
 	echo "{\"ports\": [{\"name\": \"a\", \"device\": \"$device,iface=lo\", \"timestamps\": \"file\"}]}" >iface.json
-	refused "--check knows that an interface has none either" '$.ports[0].timestamps' "$TAPLINE" run --check iface.json
+	refused "--check refuses them for an interface, too" '$.ports[0].timestamps' "$TAPLINE" run --check iface.json
 }
 
 interfaces() {
@@ -103,11 +103,11 @@ interfaces() {
 	jq '.ports[0].timestamps = "nic-rx"' lan.json >nic.json
 	refused "a kernel interface has no stamps of its NIC" "nic.json: \$.ports[0].timestamps: port lan: $APP_IF has no timestamps \"nic-rx\"" \
 		ip netns exec "$APP_NS" "$TAPLINE" run nic.json
-	refused "--check knows that as well" '$.ports[0].timestamps' "$TAPLINE" run --check nic.json
+	refused "--check refuses it as well" '$.ports[0].timestamps' "$TAPLINE" run --check nic.json
 	jq 'del(.echo) | .ports[0].timestamps = "kernel"' lan.json >kernel.json
 	app_start kernel.json
 	app_stop TERM
-	check_json "without an echo it has the kernel's, whose bound nobody knows" run.json '.port.timestamps ==
+	check_json "without an echo it has the kernel's, with an unknown bound" run.json '.port.timestamps ==
 		{source: "kernel", unit_ns: 1, bound_ns: null, bound_clock: null, nic_clock: null, gate: null}'
 	check "which the start and the recording say" grep -q 'stamps from     kernel, unit 1 ns, bound unknown' run.log
 	jq '.ports[0].timestamps = "nic-rx" | .ports[0].device = "vdev:net_null0" | del(.echo)' lan.json >null.json
@@ -149,7 +149,7 @@ a_clock_that_is_set() {
 	echo_sizes 201 250 50
 	wait_for 60 status_is '.uptime_ns > 5e9' || not_ok "it runs for some seconds" "$(app_status .uptime_ns)"
 	app_status >early.json
-	check_json "before that the status knows of no step" early.json '.captures[0] | .clock_steps == 0 and .stamps[0].bound_max_ns < 2000000'
+	check_json "before that the status has no step" early.json '.captures[0] | .clock_steps == 0 and .stamps[0].bound_max_ns < 2000000'
 	set_clock 3000000
 	wait_for 60 status_is '.captures[0].clock_steps == 1' || not_ok "the step is seen" "$(app_status .captures)"
 	echo_sizes 251 300 100
@@ -182,7 +182,7 @@ a_clock_that_is_set() {
 	fi
 	timeout 60 "$PROGRAM" extract lan.pcapng -w extracted.pcapng >/dev/null 2>extract.log </dev/null
 	latency extracted extracted.pcapng --trigger 'udp dst port 7' --reply 'udp src port 7'
-	check_json "what is extracted from a recording keeps its log" extracted.json '(.valid | not) and .matched == 100 and
+	check_json "an extract of a recording keeps its log" extracted.json '(.valid | not) and .matched == 100 and
 		.trigger_bound_ns == '"$(jq .trigger_bound_ns stepped.json)"' and .clocks[0].comparisons == '"$(jq '.clocks[0].comparisons' stepped.json)"
 	check "and opens elsewhere" tcpdump -nr extracted.pcapng
 	sed 's/TAPCLOK1/TAPCLOKX/g' lan.pcapng >without.pcapng
@@ -218,7 +218,7 @@ beside_an_echo() {
 	check_json "and where they are not; no frame lacks one" run.json '.ledger_ok and .lossless and .port.unstamped_pkts == 0
 		and (.port.timestamps | .source == "kernel" and .unit_ns == 1 and .bound_ns == null) and .echo.echoed_msgs == 200'
 	check_equal "each of 200 datagrams has the stamp that tcpdump has of it" "$(asked lan.pcapng)" "$(asked theirs.pcap)"
-	check "what the echo sent stands apart, with its own time" grep -aq 'queue 0, sent[^:]*timestamps: tsc' lan.pcapng
+	check "frames sent by the echo are on another interface, with their own time" grep -aq 'queue 0, sent[^:]*timestamps: tsc' lan.pcapng
 }
 
 func_begin

@@ -70,7 +70,7 @@ invalid reply; waiting
 invalid reply; waiting
 lan - - - - - - 0
 lan 100 0 0 0 0 0 0"
-check_equal "pages are plain where there is no terminal" "$(grep -c $'\033' top.txt || true)" 0
+check_equal "pages are plain without a terminal" "$(grep -c $'\033' top.txt || true)" 0
 rm -f count
 check_equal "one page is one" "$(top --socket fake.sock --interval 0.1 --once | grep -c '^tapline')" 1
 rm -f count

@@ -54,9 +54,9 @@ verb_saves_what_was_held() {
 	check "the verb is a trigger" control trigger verb.pcapng
 	send 4 1002
 	check "the episode's file is complete when its time is over" saved verb.pcapng
-	check_equal "it holds what came before" "$(has verb.pcapng 1001)" 5
-	check_equal "and what came after" "$(has verb.pcapng 1002)" 4
-	check_equal "the file says why" "$([[ $(comment verb.pcapng) == 'trigger: control at 2'*Z* ]] && echo yes)" yes
+	check_equal "it has the frames before" "$(has verb.pcapng 1001)" 5
+	check_equal "and the frames after" "$(has verb.pcapng 1002)" 4
+	check_equal "the file has the reason" "$([[ $(comment verb.pcapng) == 'trigger: control at 2'*Z* ]] && echo yes)" yes
 	check_equal "the log too" "$(grep -c 'verb.pcapng: trigger: control at 2' run.log)" 1
 	check_equal "the other recordings still wait" "$(visible_files | xargs)" "./cont.pcapng ./verb.pcapng"
 }
@@ -68,10 +68,10 @@ frame_saves_what_is_around_it() {
 	check "a frame is a trigger" saved match.pcapng
 	send 3 1005
 	check_equal "its file holds it" "$(has match.pcapng 999)" 1
-	check_equal "and what was before" "$(has match.pcapng 1003)" 5
+	check_equal "and the frames before" "$(has match.pcapng 1003)" 5
 	check_equal "and after" "$(has match.pcapng 1004)" 5
 	check_equal "but nothing that came after its time" "$(has match.pcapng 1005)" 0
-	check_equal "its file says why" "$([[ $(comment match.pcapng) == 'trigger: filter at '* ]] && echo yes)" yes
+	check_equal "its file has the reason" "$([[ $(comment match.pcapng) == 'trigger: filter at '* ]] && echo yes)" yes
 }
 
 slow_echo_saves() {
@@ -88,7 +88,7 @@ loss_saves() {
 	wait_for 60 status_is '.port.drop_nic_pkts > 0' || true
 	send 3 3001
 	check "a loss is a trigger" saved lost.pcapng
-	check_equal "its file holds what came then" "$(has lost.pcapng 3001)" 3
+	check_equal "its file has the frames of that time" "$(has lost.pcapng 3001)" 3
 	check_equal "and says why" "$([[ $(comment lost.pcapng) == 'trigger: drop at '* ]] && echo yes)" yes
 }
 
@@ -97,7 +97,7 @@ signal_saves_everywhere() {
 	kill -s USR1 "$app_pid"
 	check "SIGUSR1 is a trigger for every recording that waits" saved verb_00001.pcapng
 	check "for this one too" saved lost_00001.pcapng
-	check_equal "the file says so" "$([[ $(comment verb_00001.pcapng) == 'trigger: signal at '* ]] && echo yes)" yes
+	check_equal "the file records it" "$([[ $(comment verb_00001.pcapng) == 'trigger: signal at '* ]] && echo yes)" yes
 }
 
 verbs_say_what_is_wrong() {
@@ -129,14 +129,14 @@ pause_leaves_out() {
 }
 
 pause_was_exact() {
-	check_equal "what came before the pause is recorded" "$(has cont.pcapng 2001)" 5
-	check_equal "nothing of what came during it" "$(has cont.pcapng 2002)" 0
-	check_equal "what came after, in the same file" "$(has cont.pcapng 2003)" 6
+	check_equal "frames before the pause are recorded" "$(has cont.pcapng 2001)" 5
+	check_equal "no frames during it" "$(has cont.pcapng 2002)" 0
+	check_equal "frames after it, in the same file" "$(has cont.pcapng 2003)" 6
 	check_json "to the frame" run.json \
 		'.captures[0] | .paused_pkts == 7 and .offered_pkts == .written_pkts + .filtered_pkts + .paused_pkts'
-	check_equal "the file has what is written" "$(tshark -r cont.pcapng 2>/dev/null | wc -l)" \
+	check_equal "the file has the written packets" "$(tshark -r cont.pcapng 2>/dev/null | wc -l)" \
 		"$(jq '.captures[0].written_pkts' run.json)"
-	check_equal "no record tells of a loss" "$(tshark -r cont.pcapng -Y 'frame.drop_count > 0' 2>/dev/null | wc -l)" 0
+	check_equal "no record has a loss" "$(tshark -r cont.pcapng -Y 'frame.drop_count > 0' 2>/dev/null | wc -l)" 0
 }
 
 all_is_accounted_for() {
@@ -190,7 +190,7 @@ ring_is_saved_from() {
 	app_pid=$!
 	wait_for 60 app_answers_or_is_gone || true
 	in_peer "$(dirname "$PEER_PY")/send_pcap.py" "$PEER_IF" in.pcap 4000 >/dev/null
-	check "a recording that keeps a ring is told of the trigger" wait_for 60 status_is '.captures[0].triggers == 1'
+	check "a recording with a ring receives the trigger" wait_for 60 status_is '.captures[0].triggers == 1'
 	wait_for 60 ring_goes_round || true
 	wait_for 60 status_is '.captures[0] | .state == "waiting" and .in_flight_pkts == 0' || true
 	app_stop INT
@@ -201,7 +201,7 @@ ring_is_saved_from() {
 	for file in ring*.pcapng; do
 		sum=$((sum + $(tshark -r "$file" 2>/dev/null | wc -l)))
 	done
-	check_json "the files that are there hold what is written, and the rest has expired" run.json ".ledger_ok and
+	check_json "the existing files have the written packets, and the rest has expired" run.json ".ledger_ok and
 		(.captures[0] | .written_pkts == $sum and .expired_pkts == .offered_pkts - .filtered_pkts - $sum and .recycled_files > 0)"
 }
 

@@ -65,7 +65,7 @@ names_the_slab_of_any_byte() {
 	check_equal "one byte at $places places: each is named to its slab, with status 1" "$wrong" 0
 	check "there are some" test "$places" -ge 20
 	change changed.pcapng 5000
-	check "the range is said in words" grep -q 'damaged: bytes 4096 to' <("$TAPLINE" verify changed.pcapng)
+	check "the range is printed in words" grep -q 'damaged: bytes 4096 to' <("$TAPLINE" verify changed.pcapng)
 }
 
 # ---- what becomes of files
@@ -80,7 +80,7 @@ cut_and_recovered_files_say_so() {
 	check_equal "which is not good: status 1" "$verify_status" 1
 	timeout 60 "$TAPLINE" recover cut.pcapng.part >/dev/null 2>&1
 	verify cut cut.pcapng
-	check_json "a recovered one says that its chain ends early" cut.json \
+	check_json "a recovered one reports the early end of its chain" cut.json \
 		".files[0].outcome == \"recovered\" and .files[0].records == 20000 and .files[0].damaged == [] and
 		.files[0].chain_end_bytes == $((size - 4096))"
 }
@@ -108,7 +108,7 @@ others_are_told_apart() {
 	local wrong
 	capture -w plain.pcapng
 	verify plain plain.pcapng
-	check_json "a recording without digests is said to have none" plain.json '.files[0].outcome == "no-digests"'
+	check_json "a recording without digests is reported as such" plain.json '.files[0].outcome == "no-digests"'
 	check_equal "which is not good: status 1" "$verify_status" 1
 	verify foreign in.pcap
 	check_json "a file of another program is foreign" foreign.json '.files[0].outcome == "foreign"'

@@ -53,10 +53,10 @@ app_start config.json
 serves_all "to an access port"
 
 switch_to --vlan $((VID + 1))
-check "in another VLAN nobody is there" silence
+check "another VLAN gets no reply" silence
 check "such frames are counted" wait_for 60 status_is '.net[0] | .drop_vlan_pkts > 0 and .drop_untagged_pkts == 0'
 switch_to
-check "without a tag nobody is there" silence
+check "untagged requests get no reply" silence
 check "such frames are counted, too" wait_for 60 status_is '.net[0].drop_untagged_pkts > 0'
 switch_to --vlan "$VID"
 check "back in the VLAN ping is answered" wait_for 60 answers_ping
@@ -72,8 +72,8 @@ check_equal "the MSS is that of the MTU" \
 	"$(tshark -r trunk.pcapng -Y "eth.src == $APP_MAC && tcp.flags.syn == 1" -T fields -e tcp.options.mss_val 2>/dev/null | sort -u)" 1460
 check "the longest frame has 1518 bytes" test "$(our_frames "frame.len == 1518")" -gt 0
 check_equal "and nothing is longer" "$(our_frames "frame.len > 1518")" 0
-check "the recording has what came in other VLANs" test "$(trunk "vlan.id == $((VID + 1))")" -gt 0
-check "and what came untagged" test "$(trunk '!vlan')" -gt 0
+check "the recording has the frames of other VLANs" test "$(trunk "vlan.id == $((VID + 1))")" -gt 0
+check "and untagged frames" test "$(trunk '!vlan')" -gt 0
 
 if ! ip -netns "$PEER_NS" link add link "$PEER_IF" name tagged0 type vlan id "$VID" 2>/dev/null; then
 	skip "a VLAN interface of the kernel as the peer" "this kernel has no 802.1Q interfaces"
