@@ -90,4 +90,4 @@ check_json "evicted flows are counted, and the ledger holds" run.json '.ledger_o
 check_equal "a cut-off of less than 1K is misuse" "$(misuse --cutoff-bytes 1000)" 2
 check_equal "a table size that is not a power of two is misuse" "$(misuse --cutoff-bytes 1K --cutoff-flows 3000)" 2
 check_equal "a table of flows without a cut-off is misuse" "$(misuse --cutoff-flows 4K)" 2
-check "and named by its option" grep -q -e '--cutoff-flows: only a recording' capture.log
+check "and named by its option" grep -q -e '--cutoff-flows: applies only to a recording' capture.log
