@@ -46,7 +46,7 @@ void tl_bench_remove(const char *dir);
 int tl_bench_spawn(const struct tl_bench_rig *rig, const char *ns, const char *name, const char *const argv[],
 	struct tl_bench_process *out, struct tl_err *err);
 
-// Call main(ctx) in a process of its own in the namespace, which is killed when this one ends. main() returns 0, or
+// Call main(ctx) in a separate process in the namespace, which is killed when this one ends. main() returns 0, or
 // -errno with a message, which becomes the process's last line on stderr. Return as spawn() does.
 int tl_bench_fork(const struct tl_bench_rig *rig, const char *ns, const char *name,
 	int (*main)(void *ctx, struct tl_err *err), void *ctx, struct tl_bench_process *out, struct tl_err *err);

@@ -211,7 +211,7 @@ static bool is_same_file(const char *a, const char *b)
 	return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
-// Check that the outputs can be written and are no inputs, before an input is lost.
+// Check that the outputs are writable and not inputs, before an input is overwritten.
 static int check_outputs(const struct tl_meter_args *args, struct tl_err *err)
 {
 	const struct tl_latency_files files = {.csv = args->csv, .html = args->html};

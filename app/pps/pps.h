@@ -132,7 +132,7 @@ void pps_take_ports(const json_t *status, const struct pps_want *want, struct pp
 
 // ---- two looks
 
-// Set *out to what was added to a row. A counter of 32 bits that has wrapped is mended; false: the row was reset.
+// Set *out to the increments of a row. A counter of 32 bits that has wrapped is corrected; false: the row was reset.
 bool pps_row_since(const struct pps_row *before, const struct pps_row *now, struct pps_row *out);
 
 // Set *out, to be freed, to the difference of two looks. Return 0 or -ENOMEM.

@@ -63,7 +63,7 @@ double tl_bench_echo_bulk_pps(const struct tl_bench_echo_row *row)
 }
 
 // Run the client once against the rung. A relay serves one connection, and the appliance would take seconds to
-// connect to the next client: both begin anew. Accepting one takes it no time.
+// connect to the next client: both restart. Accepting one takes it no time.
 static int run_once(struct echo_rig *rig, struct tl_bench_echo_row *row, bool bulk, struct tl_err *err)
 {
 	int rc = echo_rung_start(rig, row, err);

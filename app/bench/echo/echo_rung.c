@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Run a rung: a relay in a process of its own, which ends with its connection, or the appliance, which can
+// Run a rung: a relay in a separate process, which ends with its connection, or the appliance, which can
 // serve several.
 
 #include <arpa/inet.h>

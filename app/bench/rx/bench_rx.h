@@ -2,7 +2,7 @@
 #pragma once
 
 // bench_rx: what each way of receiving costs on this host: every rung of lib/measure/ladder and Tapline itself, one
-// after another, each in a process of its own, on the same frames.
+// after another, each in its own process, on the same frames.
 //
 // Without an interface it makes a network namespace that has no name and ends with the process, a veth pair in it, and
 // sends; with one it receives what arrives, and sends nothing.

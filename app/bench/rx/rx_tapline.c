@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tapline: this program, capturing to null: TPACKET_V3, each frame parsed where a filter asks for it, stamped, and
-// encoded as pcapng into a slab that nothing writes. It is a process of its own, asked for its counters.
+// encoded as pcapng into a discarded slab. It is a separate process, queried for its counters.
 
 #include <errno.h>
 #include <poll.h>

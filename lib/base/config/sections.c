@@ -458,7 +458,7 @@ static const struct tl_config_key outliers_keys[] = {
 };
 static const struct tl_config_table outliers_table = {KEYS(outliers_keys), .bytes = sizeof(struct tl_config_outliers)};
 
-// "receive" and "send" have no struct of their own: they fill the echo's.
+// "receive" and "send" have no own struct: they fill the echo's.
 static const struct tl_config_key echo_keys[] = {
 	{KEY(tl_config_echo, name, tl_config_name), .max = TL_CONFIG_NAME_MAX - 1},
 	{"port", tl_config_text, FIELD(tl_config_echo, port_name), .max = 4095, .required = true},

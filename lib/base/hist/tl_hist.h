@@ -18,7 +18,7 @@
 
 #define TL_HIST_SUB_BITS 10
 #define TL_HIST_MAX_BITS 37
-#define TL_HIST_MAX_NS ((UINT64_C(1) << TL_HIST_MAX_BITS) - 1) // largest value with a bucket of its own
+#define TL_HIST_MAX_NS ((UINT64_C(1) << TL_HIST_MAX_BITS) - 1) // largest value with its own bucket
 #define TL_HIST_BUCKETS ((TL_HIST_MAX_BITS - TL_HIST_SUB_BITS + 1) << TL_HIST_SUB_BITS)
 
 struct tl_hist {

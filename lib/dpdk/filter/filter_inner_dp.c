@@ -37,7 +37,7 @@ bool tl_filter_match_inner_bytes(
 	return rest != NULL && tl_filter_match_bytes(rest, data, cap_bytes, wire_bytes);
 }
 
-// Native code takes an mbuf: one that has the packet only, without memory of its own.
+// Native code takes an mbuf: one with the packet only, without its own memory.
 bool tl_filter_match_inner(const struct filter_inner *inner, const struct rte_mbuf *m, uint32_t wire_bytes)
 {
 	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);

@@ -9,7 +9,7 @@
 // encapsulated frame is that of its innermost packet (tl_encap.h), within its VNI or VSID.
 //
 // The table has a fixed size and buckets of one cache line, so the cost per frame does not depend on the number of
-// flows. In a full bucket a new flow replaces the one idle longest; if that one continues, it starts anew, so more of
+// flows. In a full bucket a new flow replaces the one idle longest; if that one continues, it restarts, so more of
 // it is kept than configured, never less. A flow is identified by 64 bits of a keyed hash: among a million flows one
 // new flow in 10^13 collides.
 //
@@ -33,7 +33,7 @@ struct tl_flow_table; // opaque
 struct tl_flow_cfg {
 	uint32_t entries;      // a power of two, TL_FLOW_ENTRIES_MIN .. _MAX
 	uint32_t cutoff_bytes; // TL_FLOW_CUTOFF_MIN .. _MAX
-	uint64_t idle_ns;      // idle time after which a flow starts anew, by frame timestamps, to 67 ms
+	uint64_t idle_ns;      // idle time after which a flow restarts, by frame timestamps, to 67 ms
 	bool inner;	       // flows of innermost packets
 	int socket_id;
 	uint64_t seed; // key of the hash: random, secret

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames sent by the NIC at a time of its own clock.
+// Scheduled sending: frames sent by the NIC at a time of its clock.
 
 #include "port_priv.h"
 

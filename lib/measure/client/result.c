@@ -13,7 +13,7 @@
 #include <tl_units.h>
 
 // ---- reasons why a result is not valid: one rule for all sporadic faults, more than one in a hundred; losses have a
-// limit of their own, set by the caller
+// own limit, set by the caller
 
 #define RARE 100 // inverse of the share of faults that a valid result may have
 

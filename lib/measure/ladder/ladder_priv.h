@@ -23,7 +23,7 @@ struct ladder_lane {
 };
 
 // Allocate a lane of bytes, all 0; give it an AF_PACKET socket that receives nothing yet; set_up() what the rung needs;
-// let the socket receive what arrives at the interface, in the rung's fanout group. Return 0 or -errno, then closed.
+// bind the socket to the interface, in the rung's fanout group. Return 0 or -errno, then closed.
 int ladder_open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, size_t bytes,
 	int (*set_up)(void *lane, const struct tl_ladder_cfg *cfg, struct tl_err *err), void **out, struct tl_err *err);
 

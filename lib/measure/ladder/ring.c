@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RX_RING: memory that the kernel's softirq fills and the program maps, for all versions. It is a ring of units, slots
-// (V2) or blocks (V3), each with a status word of its own.
+// (V2) or blocks (V3), each with its own status word.
 
 #include <errno.h>
 #include <poll.h>

@@ -116,7 +116,7 @@ struct tl_ladder_cfg {
 	unsigned ifindex;
 	uint32_t lane, lanes;
 	uint32_t buffer_bytes; // of this lane: socket buffer, ring or UMEM; a power of two, 1 MiB or more
-	uint32_t size_bytes;   // frame size, for a source of its own
+	uint32_t size_bytes;   // frame size, for an own source
 	uint16_t group;	       // fanout group of all lanes
 	uint32_t cpu;	       // on which the lane's thread will run
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// io_uring: one recvmsg request stays armed (multishot, Linux 6.0) and takes a buffer of ours for each frame. The
+// io_uring: one recvmsg request stays armed (multishot, Linux 6.0) and takes one of our buffers for each frame. The
 // thread reads completions from shared memory and returns buffers by a second ring; it enters the kernel only to sleep.
 // The skb, the queue's lock and the copy are those of recv.
 

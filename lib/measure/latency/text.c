@@ -62,7 +62,7 @@ static void print_latency(FILE *out, const struct tl_latency *report)
 	struct tl_hist_summary summary;
 
 	tl_latency_summarize(report, &summary);
-	print_figures(out, "latency", &summary); // its marks are in a row of their own
+	print_figures(out, "latency", &summary); // its marks are in a separate row
 	fputc('\n', out);
 	print_overflow(out, &report->latency);
 }

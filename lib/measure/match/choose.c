@@ -34,7 +34,7 @@ static bool is_open(const struct match_trigger *trigger)
 
 // ---- places of a group
 
-// Return the first place from this one on whose trigger waits, or the end.
+// Return the first place from this one on with a waiting trigger, or the end.
 static uint32_t next_open(struct tl_match *match, struct match_group *group, uint32_t place)
 {
 	while (place != group->end) {
@@ -90,7 +90,7 @@ const struct match_trigger *match_oldest(struct tl_match *match, struct match_gr
 
 // ---- candidates
 
-// Return the first place from this one on whose trigger was not given up, or the end.
+// Return the first place from this one on with a trigger not given up, or the end.
 static uint32_t next_live(struct tl_match *match, const struct match_group *group, uint32_t place)
 {
 	uint32_t end = place;

@@ -13,7 +13,7 @@
 
 // ---- bytes in order
 
-// Process the next bytes: a trigger, or bytes of replies, which are decided when all that is there has been put.
+// Process the next bytes: a trigger, or bytes of replies, which are decided after all available bytes.
 static int put_next(struct tl_match *match, struct match_stream *stream, const struct match_payload *bytes)
 {
 	uint64_t at = stream->expected;
@@ -96,7 +96,7 @@ static int skip_hole(struct tl_match *match, struct match_stream *stream)
 	return rc != 0 ? rc : deliver_held(match, stream);
 }
 
-// Decide everything that is there.
+// Decide all available bytes.
 static int settle(struct tl_match *match, struct match_stream *stream)
 {
 	int rc = 0;

@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 // Print the page: per port, recording and echo the rates between the responses, by the appliance's own clock. before
-// may be NULL: then there are no rates; nor if a counter decreased, as the appliance was restarted.
+// may be NULL. Without it, or after a restart of the appliance (a counter decreased), there are no rates.
 void tl_top_print(FILE *out, const json_t *before, const json_t *now);
 
 // Replace the last page on the terminal, clipped to columns and rows; nothing scrolls.

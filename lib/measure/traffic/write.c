@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Capture writer: pcap (draft-ietf-opsawg-pcap) or pcapng (draft-ietf-opsawg-pcapng), of either byte order, in micro-
-// or nanoseconds, with any link header that the matcher reads. An encoder of its own, as that of recordings has one
+// or nanoseconds, with any link header that the matcher reads. A separate encoder, as that of recordings has one
 // form only.
 
 #include <errno.h>

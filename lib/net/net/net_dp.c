@@ -94,7 +94,7 @@ static uint64_t *refuse_ip(struct tl_net *net, const struct rte_mbuf *m, const u
 	if (!is_host_source(net, pkt))
 		return &stats->drop_malformed_pkts;
 	if (pkt->kind == TL_PKT_FRAG)
-		return NULL; // no checksum of its own
+		return NULL; // without own checksum
 	return tl_net_cksum_ok(m, frame, pkt, pkt->kind) ? NULL : &stats->drop_cksum_pkts;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cache warm-up: run the fast path to its end, then undo it. In a file of its own, so that the code in tcp_ready_dp.c
+// Cache warm-up: run the fast path to its end, then undo it. In a separate file, so that the code in tcp_ready_dp.c
 // runs and not an inlined copy.
 
 #include <rte_mbuf.h>

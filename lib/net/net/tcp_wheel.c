@@ -3,7 +3,7 @@
 // expiries, not of connections.
 //
 // A deadline that moves later only changes a field: the connection wakes at the old time, finds nothing due, and is
-// inserted anew. One that moves earlier by more than 4 ms is inserted with a delay of 4 ms: by then its ACK has usually
+// reinserted. One that moves earlier by more than 4 ms is inserted with a delay of 4 ms: by then its ACK has usually
 // arrived. So the data path rarely touches the wheel, with one busy connection as with a million quiet ones.
 //
 // Near slots hold the ticks of this round (1.07 s) and the next; far slots hold one later round each. During a round

@@ -101,7 +101,7 @@ static bool is_icmp_error(uint8_t type, bool six)
 		   : type == 3 || type == 4 || type == ICMP_REDIRECT || type == 11 || type == 12;
 }
 
-// Edit the packet quoted by an error. The quote contains checksums of its own, which change too: add the difference of
+// Edit the packet quoted by an error. The quote contains checksums, which change too: add the difference of
 // its sums.
 static void edit_quote(const struct tl_edit *e, bool six, struct edit_span quote, uint64_t *change)
 {

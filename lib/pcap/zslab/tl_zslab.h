@@ -61,7 +61,7 @@ void tl_zslab_put_pad(void *out, uint32_t unit_bytes);
 int tl_zslab_get_head(const void *buf, uint64_t size, struct tl_zslab_unit *out);
 
 // Parse the unit at the start of buf. Return 0, or -EINVAL: no unit, or one not whole within size. Padding alone may
-// be truncated: unit_bytes is then what is there, except for an empty unit, which is not checked further.
+// be truncated: unit_bytes is then the available part, except for an empty unit, which is not checked further.
 int tl_zslab_look(const void *buf, uint64_t size, struct tl_zslab_unit *out);
 
 // Create an unpacker. Return NULL if out of memory.

@@ -14,7 +14,7 @@
 #define IDB_LINKTYPE_AT 8u
 #define LINKTYPE_ETHERNET 1
 #define LINKTYPE_RAW 101
-// A ring must not recognize it as a recording of its own.
+// A ring must not recognize it as one of its recordings.
 #define APPLICATION "extract (tapline " TL_VERSION ")"
 
 static int flush(struct extract_output *output)
@@ -163,7 +163,7 @@ static int put_simple(struct extract_output *output, const struct extract_record
 	return rc != 0 ? rc : put_u32(output, total);
 }
 
-// Write a record with data of its own, and the options of its block.
+// Write a record with other data, and the options of its block.
 static int put_peeled(struct extract_output *output, const struct extract_record *record, uint32_t id)
 {
 	static const uint8_t padding[4];

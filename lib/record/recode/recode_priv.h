@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Stages of recode; each moves slabs from rings into a ring of its own.
+// Stages of recode; each moves slabs from rings into its own ring.
 //
 //   merge.c    N rings to one, by timestamp
 //   convert.c  slab for slab, on several threads, in order

@@ -114,7 +114,7 @@ static struct tree_rate rates_of(const struct tl_tree_class *c, uint32_t quantum
 		.prio = c->prio};
 }
 
-// A class with the ceil of its parent needs no bucket of its own: what the parent may send is within its burst, too.
+// A class with the ceil of its parent needs no own bucket: the parent's limit keeps it within its burst.
 static bool rates_is_free(const struct tl_tree_class *c, const struct tl_tree_class *parent)
 {
 	return c->ceil == parent->ceil && c->cburst >= parent->cburst;

@@ -246,7 +246,7 @@ static inline void *tree_send(struct tl_tree *t, struct tree_node *root)
 	return frame;
 }
 
-// Give some of the classes their other rates, and place them anew. The root is in no list.
+// Have some of the classes adopt the new rates, and move them between lists. The root is in no list.
 static void tree_refresh(struct tl_tree *t)
 {
 	uint32_t end = (uint32_t)tl_min_u64(t->refreshed + REFRESH, t->n_nodes);
