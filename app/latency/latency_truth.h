@@ -10,7 +10,7 @@
 
 #define TL_LATENCY_PATH_BYTES 512
 
-// One seed: its files, and the differences found.
+// A seed: its files, and the differences found.
 struct tl_latency_subject {
 	const struct tl_traffic *traffic;
 	char dir[TL_LATENCY_PATH_BYTES - 32];

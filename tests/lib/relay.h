@@ -18,7 +18,7 @@ struct held {
 	uint8_t bytes[FRAME_BYTES];
 };
 
-// One direction: from one socket to the other.
+// A direction: from one socket to the other.
 struct way {
 	int from, to;
 	uint64_t numbers;      // assigned so far

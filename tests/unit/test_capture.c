@@ -319,7 +319,7 @@ static bool next_is(struct tl_pcap_reader *reader, uint32_t len, uint32_t cap_by
 	return true;
 }
 
-// One recording of frames of these lengths, 0 at their end, each in segments of 2 KiB and once more in small ones.
+// Record frames of these lengths (0 ends them), each in segments of 2 KiB and again in small ones.
 static void record_long_frames(uint32_t snaplen, const uint32_t *lens, const char *filter)
 {
 	struct recording r;
@@ -982,7 +982,7 @@ static void read_clock_log(const char *path, struct clock_log *log)
 	tl_pcap_close(reader);
 }
 
-// One comparison more; number n of the TSC with CLOCK_REALTIME.
+// Add a comparison, number n of the TSC with CLOCK_REALTIME.
 static void compare(const struct recording *r, uint64_t n, int64_t offset_ns, uint64_t bound_ns)
 {
 	test_clock->last = (struct tl_clock_reading){.number = n,

@@ -565,7 +565,7 @@ static void noise_of_the_readings_is_averaged_out(void)
 		double late_ns = w.device_ns - floor(w.device_ns / w.tick_ns) * w.tick_ns; // since the tick
 		sum += pow(off_ns + late_ns - 500, 2); // a reading is half a tick old, all in all
 	}
-	// One reading is uniform over 1 us: 289 ns. Of sixteen a line's end has half of it.
+	// A reading is uniform over 1 us: 289 ns. The end of a line through sixteen has half of that.
 	CU_ASSERT(sqrt(sum / 1000) < 220);
 	end(&w);
 }

@@ -44,7 +44,7 @@ static void add_clock(struct tl_latency *report, size_t n)
 	free(points);
 }
 
-// One of everything, and text that would end a script or break a tag.
+// An entry of each kind, and text that would end a script or break a tag.
 static struct tl_latency *full_report(void)
 {
 	struct tl_latency *report = new_report();

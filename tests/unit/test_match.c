@@ -1671,7 +1671,7 @@ static void held_in_two_places(struct scene *scene, uint64_t i, uint64_t n)
 		held_behind_many_losses(scene, i, n);
 }
 
-// One message per connection, of which each ends in the middle.
+// A message per connection; each ends in the middle.
 static void a_connection_each(struct scene *scene, uint64_t i, uint64_t n)
 {
 	(void)n;

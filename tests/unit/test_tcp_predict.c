@@ -123,7 +123,7 @@ static uint32_t draw_ack(struct script *s)
 	}
 }
 
-// One segment that follows *seq: mostly the next, else of old bytes or beyond a gap.
+// A segment that follows *seq: mostly the next, else of old bytes or beyond a gap.
 static struct rte_mbuf *draw_segment(struct script *s, uint32_t *seq)
 {
 	static const uint16_t lens[] = {0, 0, 0, 1, 16, 16, 16, 64, 65, 333, MSS - TL_TCP_STAMP_LEN};

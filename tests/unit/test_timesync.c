@@ -310,7 +310,7 @@ static void a_stamp_after_the_counter_has_wrapped_is_right(void)
 	tl_timesync_destroy(sync);
 }
 
-// One frame of a burst that the poll returned at tsc.
+// A frame of a burst that the poll returned at tsc.
 static void receive(const struct tl_service *service, uint64_t flags, uint64_t tsc)
 {
 	struct tl_burst *b = calloc(1, sizeof(*b));

@@ -364,7 +364,7 @@ static void packets_in_the_page_cache_are_not_written(void)
 	}
 }
 
-// One sync after another fails; what was confirmed before stays, and what comes after is written again.
+// Consecutive syncs fail; confirmed data stays, and later data is rewritten.
 static void lose_one(struct how how, unsigned failing)
 {
 	struct rig rig;

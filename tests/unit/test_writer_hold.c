@@ -171,7 +171,7 @@ static void slab(struct rig *rig, uint32_t ring)
 	wait_for_looks(rig);
 }
 
-// One slab at each of these seconds.
+// Write a slab at each of these seconds.
 static void slabs(struct rig *rig, uint32_t ring, uint64_t from, uint64_t to)
 {
 	for (uint64_t second = from; second <= to; second++) {
@@ -635,7 +635,7 @@ static void data_removed_by_the_ring_has_expired(void)
 	rig_close(&rig);
 }
 
-// One without rows.
+// A sidecar without rows.
 static void put_sidecar(const struct rig *rig, const char *recording)
 {
 	char path[200];
@@ -760,7 +760,7 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
 	return -1;
 }
 
-// One file is complete when its trigger comes, the other is completed later. Then the ring has gone round.
+// A file is complete when its trigger occurs, the other is completed later. Then the ring wraps.
 static void save_refused(struct rig *rig)
 {
 	rig_start_ring(rig, (struct tl_writer_hold_cfg){.pre_ns = 10 * S}, ring_of_three);

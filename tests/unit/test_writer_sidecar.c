@@ -91,7 +91,7 @@ static void sidecar_has_every_slab(void)
 	CU_ASSERT(sum.blank < sum.rows);
 }
 
-// One slab after another, each when the last has come back: the index is never behind.
+// Submit slabs one by one, each when the last was returned: the index is never behind.
 static void every_row_is_filled_when_slabs_come_slowly(void)
 {
 	struct indexed sum = {0};

@@ -29,7 +29,7 @@ struct rig {
 	struct tl_bench_rx_row *row;
 };
 
-// One run: differences of two snapshots.
+// A run: differences of two snapshots.
 struct run {
 	struct rx_sent sent;
 	struct rx_snapshot was, is;

@@ -30,7 +30,7 @@ struct tl_clock_swap {
 	struct tl_clock_line line;
 };
 
-// One comparison of a counter with a clock, for a log.
+// A comparison of a counter with a clock, for a log.
 struct tl_clock_reading {
 	uint64_t number;   // of the comparison, from 1; 0: none yet
 	uint64_t time_ns;  // since 1970, by the line from then on

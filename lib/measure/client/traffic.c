@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One step of sending due messages and of receiving echoes.
+// A step of a run: send due messages, receive echoes.
 
 #include "session_priv.h"
 

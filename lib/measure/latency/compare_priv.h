@@ -28,8 +28,8 @@ struct tl_latency_spread tl_latency_spread(const struct tl_latency_blocks *block
 typedef double tl_latency_figure(const struct tl_latency *run, double share);
 tl_latency_figure tl_latency_value_at, tl_latency_mean, tl_latency_answered;
 
-// One run per side. Each of these functions sets diff and verdict SAME of a row whose a and b are set; INCONCLUSIVE if
-// a run is not settled.
+// With one run per side. Each of these functions sets diff and verdict SAME of a row whose a and b are set;
+// INCONCLUSIVE if a run is not settled.
 struct tl_latency_one {
 	const struct tl_latency *run;
 	struct tl_latency_blocks blocks;

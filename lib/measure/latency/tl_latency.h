@@ -79,7 +79,7 @@ struct tl_latency_level {
 
 #define TL_LATENCY_UNBOUNDED UINT64_MAX // an unknown bound
 
-// One comparison of a clock behind the stamps, or the worst of several consecutive ones.
+// A comparison of a clock behind the stamps, or the worst of several consecutive ones.
 struct tl_latency_clock_point {
 	uint64_t time_ns;  // since 1970
 	int64_t offset_ns; // measured error of stamps
@@ -111,7 +111,7 @@ struct tl_latency_stage {
 
 enum tl_latency_axis { TL_LATENCY_PAYLOAD_BYTES, TL_LATENCY_RATE_PPS };
 
-// One run of a sweep.
+// A run of a sweep.
 struct tl_latency_point {
 	enum tl_latency_axis axis;
 	uint64_t at; // bytes or packets per second
@@ -124,7 +124,7 @@ struct tl_latency_interval {
 	double diff_ns, low_ns, high_ns;
 };
 
-// One row of the table of recording costs. The first row is the reference of the others: its differences are 0.
+// A row of the table of recording costs. The first row is the reference of the others: its differences are 0.
 struct tl_latency_cost {
 	char name[TL_LATENCY_NAME];
 	struct tl_hist_summary latency;

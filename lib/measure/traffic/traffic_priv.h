@@ -31,7 +31,7 @@ struct message {
 	bool unanswered, done;
 };
 
-// One direction of a TCP connection, or all datagrams of a side.
+// A direction of a TCP connection, or all datagrams of a side.
 struct flow {
 	uint32_t isn; // sequence number of the first byte
 	uint16_t from_port, to_port;

@@ -94,7 +94,7 @@ static void parse_ipv6(const struct frame *frame, struct headers *h, uint32_t at
 		find_l4(frame, h, next, at, end);
 }
 
-// One VLAN tag is the parser's; a second one is a packet type that it does not know.
+// The parser handles one VLAN tag; a second one is an unknown packet type.
 void parse(const struct frame *frame, struct headers *out)
 {
 	const uint8_t *data = frame->data;

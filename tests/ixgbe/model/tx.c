@@ -97,7 +97,7 @@ static void send_frame(struct card *card, unsigned queue, struct job *job)
 	wire_send(card, frame);
 }
 
-// One descriptor; true: it was the last of its frame.
+// Process a descriptor; true: the last of its frame.
 static bool take_descriptor(struct card *card, unsigned queue, uint8_t *descriptor, struct job *job)
 {
 	uint64_t words[2];
