@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Measure the recording rate, with its upper bounds and other recorders in the same run. docs/benchmarks.md says what
-# each scenario measures, and what it does not.
+# Measure the recording rate, with its upper bounds and other recorders in the same run. docs/benchmarks.md describes
+# the scenarios.
 set -euo pipefail
 # A build of its own: that of tools/demo.sh lacks the programs of the measurements.
 TL_BUILD=${TL_BUILD:-$(realpath "$(dirname "$0")/../..")/build-bench}
@@ -35,7 +35,7 @@ usage() {
 
 # wanted NAME
 wanted() {
-	# shellcheck disable=SC2053 # a pattern is what it is
+	# shellcheck disable=SC2053 # a pattern is intended
 	[[ $1 == $only ]]
 }
 
@@ -46,7 +46,7 @@ build_programs() {
 	ninja -C "$TL_BUILD" app/tapline tests/bench/libbench_paced.so tests/bench/bench_primary tests/bench/bench_blast >&2
 }
 
-# Taken once for all: what is missing for dpdk-dumpcap skips that scenario, what is missing for us is an error.
+# Allocated once for all: if too few are free for dpdk-dumpcap that scenario is skipped; if too few for Tapline, it is an error.
 take_hugepages() {
 	local pages=$(((160 + buffer_max_mb) / 2))
 	if wanted dumpcap-60 && hugepages_take $((pages + dumpcap_pages)); then return; fi

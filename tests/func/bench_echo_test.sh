@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tapline bench echo: each rung returns what was sent, or says why not; nothing is left behind. How long it takes is of no matter
+# tapline bench echo: each rung returns the sent bytes, or gives a reason; nothing is left behind. Durations do not matter
 # here.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
@@ -74,7 +74,7 @@ interrupted() {
 	check_equal "and no file" "$(find "$TMPDIR" -mindepth 1 | wc -l)" 0
 }
 
-# client_runs: tell whether the client has a connection, by the peer's namespace.
+# client_runs: check whether the client has a connection, in the peer's namespace.
 client_runs() {
 	[[ -n $(ip netns exec "tapline-$app_pid-peer" ss -Htn state established 2>/dev/null) ]]
 }

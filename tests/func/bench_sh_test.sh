@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tools/bench.sh: what it makes of the runs' output, its comparison, its documents, and how it ends. What it measures is of no
+# tools/bench.sh: evaluation of the runs' output, comparison, documents, and exit status. The measured values are of no
 # matter here.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tapline bench overhead: that it measures what it says, and leaves nothing behind. What it measures is of no matter here.
+# tapline bench overhead: it measures the documented times, and leaves nothing behind. The values do not matter here.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

@@ -63,7 +63,7 @@ host() {
 		>root/proc/net/route
 }
 
-# says SENTENCE STATUS TEXT COMMAND...: the exit status, and a text in what it prints.
+# says SENTENCE STATUS TEXT COMMAND...: the exit status, and a text in the output.
 says() {
 	local sentence=$1 want=$2 text=$3 status=0 before
 	shift 3
@@ -134,8 +134,8 @@ echo $NIC > root/sys/bus/pci/drivers_probe"
 		grep -Eq "^$NIC +8086:10fb +ixgbe +7 +0 +ten0" list.txt
 }
 
-# moves ADDRESS FROM TO: what the kernel does with a NIC that is taken from its driver and probed. The files are FIFOs:
-# what the driver link says has been changed before the next write is let in.
+# moves ADDRESS FROM TO: do the kernel's part when a NIC is unbound and probed. The files are FIFOs:
+# the driver link is changed before the next write is accepted.
 moves() {
 	timeout 20 cat "root/sys/bus/pci/drivers/$2/unbind"
 	[[ $2 == "$3" ]] || has_driver "$1" "$3"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The client on a port whose NIC stamps what arrives and sends at a time (tests/lib/stamping_nic.c): from wire to wire by one
-# clock, which itself tells how long that was.
+# The client on a port with receive stamps and scheduled sending of the NIC (tests/lib/stamping_nic.c): wire to wire by one
+# clock, which also reports the true time.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -30,7 +30,7 @@ logged() {
 	sed -n "s/^$1 //p" nic.stamps
 }
 
-# How many frames the NIC was told a time for.
+# Number of frames with a send time.
 told() {
 	echo $(($(logged at_sent) + $(logged at_past)))
 }
@@ -60,7 +60,7 @@ missed() {
 		and .stamps.departures == \"nic-tx\" and .stamps.paired == $(told)"
 }
 
-# without TEXT OPTION...: departures have another source, and the client says why.
+# without TEXT OPTION...: departures have another source, and the client gives the reason.
 without() {
 	local text=$1
 	shift
@@ -70,7 +70,7 @@ without() {
 	check_equal "and no frame is sent at a time" "$(told)" 0
 }
 
-# A NIC whose stamps are of another clock than the one that is read.
+# A NIC with stamps of another clock than the readable one.
 refused() {
 	nic=(STAMPING_NIC=mlx5-utc)
 	client utc.json --udp-echo "$APP_IP:7" --timestamps nic --lead $LEAD_US

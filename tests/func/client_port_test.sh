@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The client over a port of its own, our stack on both ends of a veth: what the kernel's client shows it shows, too, and the
+# The client over its own port, with our stack on both ends of a veth: it shows the figures of the kernel's client, and the
 # port's account besides.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"

@@ -50,7 +50,7 @@ judge_stamps() {
 	"$COMPARE" samples.csv fields "$PEER_IP" >compared.json
 }
 
-# saw_messages PROTOCOL COUNT: whether so many came back; writes what was seen to fields.
+# saw_messages PROTOCOL COUNT: check that this number of messages came back; write them to fields.
 saw_messages() {
 	# shellcheck disable=SC2094 # -e names a field, not a file
 	tshark -r seen.pcap -Y "$1.payload" -T fields -e frame.time_epoch -e ip.src -e "$1.payload" >fields 2>/dev/null

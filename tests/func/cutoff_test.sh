@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The cut-off of flows, with tshark as the judge: what it reads of the input says which frames belong to a flow's first
-# bytes; what it reads of the recording says which are there.
+# The cut-off of flows, with tshark as the judge: it finds the frames of each flow's first bytes in the input, and those
+# in the recording.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -19,7 +19,7 @@ dissect() {
 		-e tcp.flags.syn 2>/dev/null
 }
 
-# expected FILE: the times of the frames that belong in the recording; how many flows began goes to FILE.flows.
+# expected FILE: the times of the frames that belong in the recording; the number of flows is written to FILE.flows.
 expected() {
 	dissect "$1" | awk -F'|' -v limit="$LIMIT" -v flows="$1.flows" '
 		function end(address, port) { return address "," port }

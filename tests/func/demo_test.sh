@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The demo as a newcomer runs it: what it claims is checked against the recording by other tools, and it leaves nothing behind.
+# The demo: other tools check its claims against the recording, and it leaves nothing behind.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -11,14 +11,14 @@ host_state() {
 	grep -c hugetlbfs /proc/mounts || true
 }
 
-# left_by PID: what the demo that ran as this process, in a session of its own, has left behind. A zombie waits for init.
+# left_by PID: processes left behind by the demo that ran as this process, in a separate session. A zombie waits for init.
 left_by() {
 	ip netns list | grep "tapline-$1-" || true
 	ps -o pid=,stat=,args= -s "$1" | awk '$2 !~ /^Z/' || true
 	[[ $(host_state) == "$host_before" ]] || echo "hugepages: $(host_state | tr '\n' ' ')"
 }
 
-# In a session of its own, so that its processes can be told; with SIGINT as a terminal gives it.
+# In a separate session, to identify its processes; with SIGINT as from a terminal.
 demo_start() {
 	setsid env --default-signal=INT "$demo" "$@" >demo.txt 2>demo.log </dev/null &
 	demo_pid=$!

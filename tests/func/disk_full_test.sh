@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A disk that fills up while recording: nothing hangs, what was recorded stays readable, the rest is counted.
+# A disk that fills up while recording: nothing hangs, recorded packets stay readable, the rest is counted.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

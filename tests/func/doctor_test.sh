@@ -32,7 +32,7 @@ status_of() {
 	echo "$status"
 }
 
-# is_report FILE STATUS: whether doctor ended as its report says, and the report is complete.
+# is_report FILE STATUS: check that the status agrees with the report, and that the report is complete.
 is_report() {
 	[[ $2 == 0 || $2 == 1 ]] && jq -e --argjson status "$2" '
 		(.checks | length) >= 40 and (.checks | length) == .ok + .warn + .fail + .unknown and
@@ -101,7 +101,7 @@ faults() {
 	END
 }
 
-# try_fault ID VERDICT COMMAND...: the command breaks the host in one thing, which the check of that id tells.
+# try_fault ID VERDICT COMMAND...: the command makes one fault, which the check of that id reports.
 try_fault() {
 	local id=$1 verdict=$2
 	shift 2
@@ -211,7 +211,7 @@ make_virtual() {
 	ln -s "../0000:3b:00.0" "host/$MLX5/$1"
 }
 
-# limits: what pci.limits says of each card.
+# limits: findings of pci.limits for each card.
 limits() {
 	doctor_of --json >limits.json || true
 	jq -r '.checks[] | select(.id == "pci.limits").read' limits.json
@@ -350,7 +350,7 @@ try_nonsense() {
 	survives "and of one with files of 3 MB each" doctor_of --json
 }
 
-# ---- the script, on a made-up host: what it would call is only noted
+# ---- the script, on a made-up host: its calls are only noted
 
 make_tools() {
 	local tool
@@ -413,7 +413,7 @@ try_script() {
 	check "undone twice is undone once" run_script undo
 }
 
-# ---- the kernel's receive path: four queues of ens1, whose interrupts are on a worker, another node, and twice on CPU 0
+# ---- the kernel's receive path: four queues of ens1, with interrupts on a worker, another node, and twice on CPU 0
 
 make_receive() {
 	local n=50 cpu
@@ -435,7 +435,7 @@ make_receive() {
 	put $MLX5/net/ens1/queues/tx-1/xps_cpus f0
 }
 
-# receive_of ID: what the check reads on the made-up host.
+# receive_of ID: value of the check on the made-up host.
 receive_of() {
 	timeout 60 "$TAPLINE" doctor --root host -c kernel.json --json >receive.json || true
 	jq -r --arg id "receive.$1" '.checks[] | select(.id == $id) | "\(.verdict) \(.read)"' receive.json

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The table of drivers: docs/drivers.md and the capability files say the same, and each fact says how it is known.
+# The table of drivers: docs/drivers.md and the capability files agree, and each fact has its evidence.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 cd "$func_root"
@@ -14,7 +14,7 @@ facts() {
 	[[ -z $found ]]
 }
 
-# known KIND: what the facts say of this kind, once.
+# known KIND: evidence of this kind, without duplicates.
 known() {
 	jq -r ".drivers[] | .known[], .facts[].known[] | select(startswith(\"$1 \")) | sub(\"^$1 \"; \"\")" \
 		drivers-config/*/capabilities.json | sort -u

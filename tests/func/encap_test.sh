@@ -111,7 +111,7 @@ index() {
 	check_equal "it can be recreated with them" "$(slabs_read --inner --host 10.9.9.9)" 0
 }
 
-# flows FILE: how many flows a cut-off told apart, and whether it cut any.
+# flows FILE: number of flows distinguished by a cut-off, and whether it cut any.
 flows() {
 	jq -c '.captures[0] | [.flows, .cut_pkts > 0]' "$1"
 }

@@ -35,7 +35,7 @@ capture() {
 	timeout 60 "$TAPLINE" capture "$@" >results 2>>capture.log </dev/null
 }
 
-# ---- what is read, and what is taken
+# ---- reading and selection
 
 reads_a_minute() {
 	local from=$((HOUR_START + 1234)) wanted status=0
@@ -98,7 +98,7 @@ index_is_that_of_a_look() {
 	check "but where it is asked for" test -s single.pcapng.tlx
 }
 
-# survives SENTENCE MESSAGE: the host is found all the same, and the log says why it took longer.
+# survives SENTENCE MESSAGE: the host is found nevertheless, and the log has the reason of the slower search.
 survives() {
 	extract damaged hour --host 10.1.1.1
 	check_equal "$1: the result is the same" "$(records damaged.pcapng | sha256sum)" "$host_records"
@@ -180,7 +180,7 @@ vanished_file_is_skipped() {
 	check_json "it is skipped, and counted" gone.json '.files == 1 and .files_gone == 1 and .records_matched > 1000'
 }
 
-# However slow the host: no faster than it was told to.
+# On a host of any speed: no faster than configured.
 reads_no_faster_than_allowed() {
 	local began=${EPOCHREALTIME/./} took_us
 	timeout 60 "$TAPLINE" extract ring/r.pcapng --rate 4M --json -w slow.pcapng >slow.json 2>slow.log </dev/null || true
@@ -205,7 +205,7 @@ reads_a_running_recording() {
 	check "its index is there when it is complete" test -s live/l.pcapng.tlx
 }
 
-# A slab of which only some pages have arrived: nothing of it is taken, and all of those behind it.
+# A slab with missing pages: it is skipped, and all slabs after it are read.
 leaves_half_a_slab() {
 	cp ring/r.pcapng half.pcapng
 	dd if=/dev/zero of=half.pcapng bs=4096 seek=300 count=4 conv=notrunc status=none

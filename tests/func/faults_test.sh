@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A recording whose target cannot be written, at first or later, and one with frames of every length: drops are counted, the
-# recording goes on when it can and ends on request, and its files are complete.
+# recording continues when possible and ends on request, and its files are complete.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -34,7 +34,7 @@ lengths() {
 	tshark -r "$1" -T fields -e frame.len 2>/dev/null | awk -v snap="$2" '{print $1 "\t" ($1 < snap ? $1 : snap)}'
 }
 
-# bytes FILE: a checksum of what tshark shows of each frame.
+# bytes FILE: a checksum of tshark's output per frame.
 bytes() {
 	tshark -r "$1" -x 2>/dev/null | cksum
 }
@@ -108,7 +108,7 @@ bad_filter() {
 	check_equal "and nothing was begun" "$(ls good.pcapng bad.pcapng bad.sock 2>/dev/null)" ""
 }
 
-# ---- recording what arrives
+# ---- recording of received frames
 
 # live_start CAPTURE...: each the JSON of a capture without its port; all frames that are sent here are offered to each.
 live_start() {
@@ -143,7 +143,7 @@ check_end() {
 		'.ledger_ok and (.lossless | not) and all(.captures[]; .offered_pkts == .written_pkts + .drop_disk_pkts + .drop_ring_pkts)'
 }
 
-# holds SENTENCE FILE...: they hold what the first recording counts as written.
+# holds SENTENCE FILE...: they have the packets that the first recording counts as written.
 holds() {
 	check_equal "$1" "$(count_frames "${@:2}")" "$(jq '.captures[0].written_pkts' run.json)"
 }

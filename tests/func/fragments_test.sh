@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Multicast datagrams longer than the MTU: their fragments come out of order and twice, and TCP carries what they were.
+# Multicast datagrams longer than the MTU: their fragments arrive reordered and duplicated, and TCP carries the datagrams.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 ROUNDS=40 COUNT=$((40 * 8)) SIZE=4000
 
-# fragments_config FILE WHAT: WHAT is what becomes of fragments.
+# fragments_config FILE WHAT: WHAT is the value of ip_fragments.
 fragments_config() {
 	app_config "$1" '"echo": [{"port": "lan", "receive": {"group": "239.1.2.3", "udp_port": 5000},
 		"send": {"tcp_connect": "'"$PEER_IP"':6000"}}]' '"capture": [{"port": "lan", "path": "lan.pcapng"}]'

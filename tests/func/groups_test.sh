@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# An echo of ten thousand multicast groups: what is sent to any of them comes out, and what is sent beside them does not;
+# An echo of ten thousand multicast groups: datagrams to each of them are echoed, those to others are not;
 # tshark counts the groups that are reported.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"

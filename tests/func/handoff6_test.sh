@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Two lcores on one port of IPv6 only: the kernel spreads frames as it likes, and each comes to the lcore that owns its
-# echo; neighbour discovery and MLD come to both.
+# Two lcores on one port of IPv6 only: the kernel distributes frames arbitrarily, and each reaches the lcore that owns its
+# echo; neighbour discovery and MLD reach both.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tests/lib/two_lcores.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Two lcores on one port, echoes on both: the kernel spreads frames as it likes, and each comes to the lcore that owns its
+# Two lcores on one port, echoes on both: the kernel distributes frames arbitrarily, and each reaches the lcore that owns its
 # echo; one frame is recorded once.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
@@ -14,7 +14,7 @@ answers_arp() {
 	answers_ping
 }
 
-# Each lcore has joined one group, said so twice, and answers for it.
+# Each lcore has joined one group, reported it twice, and answers for it.
 answers_igmp() {
 	wait_for 60 status_is '.net[0].igmp_reports_tx == 4' || return
 	in_peer "$PEER_PY" igmp_query "$PEER_IP" 3

@@ -37,7 +37,7 @@ complaints() {
 	"$analyze" verify --man=no "./$1" 2>&1 | grep -F "${1%.service}" || true
 }
 
-# refused UNIT...: what the program's own filter permits and the unit, with its drop-ins, does not.
+# refused UNIT...: system calls permitted by the program's own filter and not by the unit with its drop-ins.
 refused() {
 	"$analyze" syscall-filter | "$func_root/tests/lib/unit_calls.py" "$func_root/lib/base/guard/seccomp.c" "$@"
 }
@@ -71,7 +71,7 @@ pages() {
 	cat "root/sys/devices/system/node/node$1/hugepages/hugepages-$2kB/nr_hugepages"
 }
 
-# take LINE...: the script's exit status is in status, what it says in out.txt.
+# take LINE...: the script's exit status is in status, its output in out.txt.
 take() {
 	printf '%s\n' "$@" >hugepages.conf
 	status=0

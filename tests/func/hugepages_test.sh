@@ -55,7 +55,7 @@ went_on() {
 	grep -q 'warning: DPDK did not start with hugepages: another process took .* starting again with ordinary memory' "$1"
 }
 
-# check_begins SENTENCE ARGUMENT...: the program goes on without hugepages; its work is not waited for.
+# check_begins SENTENCE ARGUMENT...: the program continues without hugepages, and is ended before its work is done.
 check_begins() {
 	local sentence=$1 pid
 	shift

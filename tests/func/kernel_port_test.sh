@@ -35,7 +35,7 @@ tcpdump_has() {
 	(($(tshark -r theirs.pcap -Y "$2" 2>/dev/null | wc -l) >= $1))
 }
 
-# compare_end COUNT FILTER: when tcpdump has so many frames of this kind, the last ones that were sent.
+# compare_end COUNT FILTER: compare when tcpdump has this number of frames of this kind, the last ones sent.
 compare_end() {
 	wait_for 60 tcpdump_has "$1" "$2" || not_ok "tcpdump sees $1 frames of $2" "$(<tcpdump.log)"
 	stop_process "$tcpdump_pid" INT || true
@@ -67,7 +67,7 @@ first_cpu() {
 	taskset -cp $$ | sed 's/.*: //; s/[,-].*//'
 }
 
-# ---- what the wire has
+# ---- frames on the wire
 
 frames_are_those_that_tcpdump_sees() {
 	compare_begin "$APP_IF"
@@ -137,7 +137,7 @@ loopback() {
 	)" 1
 }
 
-# ---- what is asked for
+# ---- options
 
 one_direction() {
 	local queues
@@ -218,7 +218,7 @@ under_traffic() {
 	check_equal "the account is exact under traffic, and the file has all frames seen by the kernel until the end" "$failed" 0
 }
 
-# ---- the interface goes
+# ---- loss of the interface
 
 down_and_up() {
 	record "$APP_IF" icmp

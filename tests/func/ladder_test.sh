@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tapline bench rx: each rung receives what was sent, or says why not; with -i nothing is sent; nothing is left behind. What a frame
-# costs is of no matter here.
+# tapline bench rx: each rung receives the sent frames, or gives a reason; with -i nothing is sent; nothing is left behind.
+# Costs do not matter here.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -86,7 +86,7 @@ while True:
 	check_json "frames are not taken from the kernel without leave" kept.json '.rungs[0].refused | test("--take")'
 }
 
-# is_receiving RUNG: tell whether its socket is on the interface.
+# is_receiving RUNG: check whether its socket is on the interface.
 is_receiving() {
 	case $1 in
 	xdp-* | dpdk-af_xdp) ip -netns "$APP_NS" -details link show "$APP_IF" | grep -q xdp ;;

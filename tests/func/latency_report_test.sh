@@ -62,7 +62,7 @@ reports_say_how_they_came_about() {
 		and (.manifest.inputs | map(.path)) == ["manifest.json", "manifest.json"]'
 }
 
-# schema_refuses SENTENCE JQ: what jq makes of a report.
+# schema_refuses SENTENCE JQ: the schema refuses a report modified by jq.
 schema_refuses() {
 	mkdir -p refused
 	jq "$2" manifest.json >refused/report

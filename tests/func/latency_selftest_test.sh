@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # `tapline latency --self-test`, and an oracle that reads the same captures byte by byte and knows nothing but
-# docs/latency.md. TL_SEEDS says how many captures; tools/test.sh --nightly asks for 10000.
+# docs/latency.md. TL_SEEDS is the number of captures; tools/test.sh --nightly sets 10000.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -13,7 +13,7 @@ selftest() {
 	timeout 600 "$TAPLINE" latency --self-test "$@" </dev/null
 }
 
-# Prints what differs, and what the last lines of both sum up to.
+# Prints the differences, and the sums of the last lines of both.
 judge_all() {
 	local first count wrong=0
 	for ((first = 1; first <= SEEDS; first += AT_ONCE)); do

@@ -86,7 +86,7 @@ losses() {
 	check_json "quantiles with too few samples beyond are marked" both.json '[.quantiles[].few] == [false, false, false, true]'
 }
 
-# method SENTENCE METHOD CLOCKS FILE...: the method, and what the line of clocks says, as text and as JSON.
+# method SENTENCE METHOD CLOCKS FILE...: the method and the line of clocks, as text and as JSON.
 method() {
 	local sentence=$1 method=$2 clocks=$3
 	shift 3

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A link that goes and comes back: addresses and groups are announced anew, and connections live on.
+# Link down and up: addresses and groups are announced again, and connections survive.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

@@ -25,7 +25,7 @@ is_refused() {
 	check "$sentence: says why" grep -qF -- "$message" refused.log
 }
 
-# counts: what the settings did, without what depends on the file.
+# counts: results of the settings, without those that depend on the file.
 counts() {
 	jq -c '[.pkts, .bytes, [.settings[] | del(.series, .last_departure_ns)]]' "$1"
 }

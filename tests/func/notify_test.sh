@@ -6,14 +6,14 @@ source "$(dirname "$0")/../lib/func.sh"
 
 lib=$func_root/tests/lib
 
-# listen_at SOCKET: in the appliance's namespace, as abstract names are of one; heard.log has what the manager is told from now on.
+# listen_at SOCKET: in the appliance's namespace, as abstract names are of one; heard.log has the manager's input from now on.
 listen_at() {
 	ip netns exec "$APP_NS" "$lib/notify_listen.py" "$1" >heard.log 2>&1 &
 	wait_for 60 grep -q listening heard.log || func_die "the manager does not listen"
 	export NOTIFY_SOCKET=$1
 }
 
-# heard WORD N: whether it was said so often at least.
+# heard WORD N: check that it was sent at least N times.
 heard() {
 	(($(grep -c "^$1" heard.log) >= $2))
 }
@@ -22,7 +22,7 @@ count() {
 	grep -c "^$1" heard.log || true
 }
 
-# A watchdog of 400 ms, and an lcore that stands still while the rest goes on.
+# A watchdog of 400 ms, and an lcore that is stuck while the rest continues.
 watchdog() {
 	local fed
 	listen_at "$DIR/notify.sock"

@@ -19,7 +19,7 @@ in_page() {
 	sed -n '/^\.SH OPTIONS/,/^\.SH EXIT/p' "$docs/tapline-$1.1" | sed 's/\\-/-/g' | sed -n '/^\.TP$/{n;s/.*--\([a-z-]\+\)\\fR.*/\1/p}' | sort
 }
 
-# complete_words WORD...: what is offered for the last one.
+# complete_words WORD...: completions of the last one.
 complete_words() (
 	# shellcheck source=/dev/null # it is generated
 	source "$docs/tapline"

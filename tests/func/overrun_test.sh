@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A port overrun while nobody polls it: the ledger holds the exact loss, by the kernel's own count.
+# An overrun of a port without polls: the ledger has the exact loss, by the kernel's count.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

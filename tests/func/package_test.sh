@@ -11,7 +11,7 @@ source "$func_root/tools/lib/mirror.sh"
 mirror=$(debian_mirror) || mirror=''
 suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 
-# lacks: says what this host needs and has not.
+# lacks: prints the missing requirements of this host.
 lacks() {
 	local tool
 	for tool in dpkg-buildpackage dh debootstrap; do

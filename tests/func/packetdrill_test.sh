@@ -18,7 +18,7 @@ fails() {
 	! "$@"
 }
 
-# names_unit_tests FILE: each script says which unit tests hold the same where there is no packetdrill.
+# names_unit_tests FILE: each script names the unit tests that cover it without packetdrill.
 names_unit_tests() {
 	local name names
 	mapfile -t names < <(sed -n 's|^// Unit: ||p' "$1")

@@ -63,12 +63,12 @@ try_cpuset() {
 	rmdir "$CPUSET"
 }
 
-# predicted ID: what doctor read for a check, on the made-up host.
+# predicted ID: value of a doctor check on the made-up host.
 predicted() {
 	"$TAPLINE" doctor --root host -c made.json --json 2>doctor.log | jq -r --arg id "$1" '.checks[] | select(.id == $id).read'
 }
 
-# interrupt IRQ [CPUS]: an IRQ of the card's, which is routed to these CPUs, if the kernel tells.
+# interrupt IRQ [CPUS]: an IRQ of the card, routed to these CPUs if the kernel reports them.
 interrupt() {
 	mkdir -p "$CARD/msi_irqs" "host/proc/irq/$1"
 	touch "$CARD/msi_irqs/$1"
@@ -99,7 +99,7 @@ try_prediction() {
 	check_equal "and each port gets CPUs of its own node" "$(predicted pci.numa)" "0000:5e:00.0: node 0; 0000:3b:00.0: node 1"
 }
 
-# An E810 that no driver took: EAL looks for devices where the variable says.
+# An E810 that no driver accepted: EAL looks for devices in the directory of the variable.
 try_absent() {
 	if compgen -G '/lib/firmware/*/ice.pkg' >/dev/null || [[ -e /lib/firmware/intel/ice/ddp/ice.pkg ]]; then
 		skip "ice without its DDP package is told what to do" "this host has the package"

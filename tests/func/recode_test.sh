@@ -28,7 +28,7 @@ records() {
 	"$lib/list_records.py" "$@"
 }
 
-# As above, less the interface, whose description says when the recording began.
+# As above, without the interface, which has the start of the recording in its description.
 bare_records() {
 	records "$1" | awk '{print $1, $NF}'
 }
@@ -142,7 +142,7 @@ compressed() {
 	check_equal "through a pipe into zstd -d" "$(frames piped.pcapng | sha256sum)" "$in_frames"
 }
 
-# ---- what goes wrong
+# ---- failures
 
 # One that was killed while it recorded with --rotate. Its hidden next file is in the way of none.
 killed() {
@@ -174,7 +174,7 @@ ring() {
 	check "$form: what another program wrote stays" cmp "in.$suffix" "$name/x_00042.$suffix"
 }
 
-# Readers that read nothing more, of recordings that never end: what cannot be delivered is counted, and a signal ends
+# Readers that stop reading, of recordings that never end: undelivered packets are counted, and a signal ends
 # each. All at once, for each waits some seconds for its reader.
 stuck_readers() {
 	local forms=('--order time' '--format pcap-ns' '--compress zstd --order time') readers=() writers=() i status

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Multicast to TCP while the TCP peer comes and goes: what has nowhere to go is counted, and the appliance connects again.
+# Multicast to TCP while the TCP peer disconnects and returns: dropped messages are counted, and the appliance reconnects.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

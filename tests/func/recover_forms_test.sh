@@ -39,7 +39,7 @@ has_written() {
 	(($(written) + 0 > $1)) || is_gone "$app_pid"
 }
 
-# kill_one DIR SUFFIX KEYS: somewhere in its first or second file. before is what was written by then.
+# kill_one DIR SUFFIX KEYS: kill it within its first or second file. before is the data written by then.
 kill_one() {
 	record_start "$1/x.$2" "$3"
 	wait_for 60 has_written $((RANDOM % 80000))
@@ -51,7 +51,7 @@ kill_one() {
 	jq -e '.whole == (.files | length) and .whole > 0' again.json >/dev/null || { echo "a second one finds something" && return 1; }
 }
 
-# Compressed: what zstd unpacks is a recording as any other.
+# Compressed: the output of zstd is a recording like any other.
 judge_zstd() {
 	local file
 	for file in "$1"/x*; do

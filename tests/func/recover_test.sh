@@ -48,7 +48,7 @@ has_written() {
 	(($(written) + 0 > 0)) || is_gone "$app_pid"
 }
 
-# has_recycled FILES: the ring has given up so many, so that all that is written now is over something.
+# has_recycled FILES: the ring has recycled this number, so that all files being written are reused.
 has_recycled() {
 	(($(app_status '.captures[0].recycled_files' 2>/dev/null || true) + 0 >= $1)) || is_gone "$app_pid"
 }
@@ -210,7 +210,7 @@ leaves_alone() {
 	check_equal "nor is an unknown option any use" "$("$TAPLINE" recover --what x >/dev/null 2>&1 && echo 0 || echo $?)" 2
 }
 
-# Files called like ours that do not say so: nobody else may remove them, nor those of a recording beside them.
+# Foreign files with names like ours: neither they nor the files of a recording beside them may be removed.
 leaves_foreign_files() {
 	local status=0 file
 	mkdir foreign

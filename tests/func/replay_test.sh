@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `tapline replay` over a veth, with the kernel of the other end as the judge: frames, order, times, what is left out, and how
+# `tapline replay` over a veth, with the kernel of the other end as the judge: frames, order, times, skipped frames, and how
 # it ends.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
@@ -14,7 +14,7 @@ listens_to_wire() {
 	grep -qs 'listening on' tcpdump.log
 }
 
-# watch_wire FRAMES: records to got.pcap what comes to the peer, until so many frames have come.
+# watch_wire FRAMES: records the peer's received frames to got.pcap, until this number has arrived.
 watch_wire() {
 	rm -f got.pcap tcpdump.log
 	peer_start timeout 60 tcpdump -n -i "$PEER_IF" -Q in -s 2000 -B 16384 --time-stamp-precision=nano -c "$1" -w got.pcap \
@@ -22,7 +22,7 @@ watch_wire() {
 	wait_for 30 listens_to_wire || func_die "tcpdump does not listen"
 }
 
-# seen_all SENTENCE: tcpdump ends when it has as many as it was told to wait for.
+# seen_all SENTENCE: tcpdump ends when it has the requested number.
 seen_all() {
 	local status=0
 	wait "$peer_pid" || status=$?
@@ -36,7 +36,7 @@ replay() {
 	in_app timeout 60 "$TAPLINE" replay "$@" --json >replay.json 2>replay.log </dev/null || STATUS=$?
 }
 
-# comes_whole SENTENCE SENT.pcap FRAMES ARG...: is replayed, and comes to the peer as it is.
+# comes_whole SENTENCE SENT.pcap FRAMES ARG...: replay it, and compare the frames received by the peer.
 comes_whole() {
 	local sentence=$1 sent=$2 frames=$3
 	shift 3
@@ -48,7 +48,7 @@ comes_whole() {
 	check_json "$sentence: the ledger says so" replay.json "$IDENTITY and .sent_pkts == $frames and .hw_sent_pkts >= $frames"
 }
 
-# ---- what comes
+# ---- frames that arrive
 
 times_are_kept() {
 	local start=$(($(date +%s) + 2))
@@ -81,7 +81,7 @@ forms_are_read() {
 	check_json "at line rate there is no lateness" replay.json '.lateness_ns == null and .late_pkts == null'
 }
 
-# Files of one recording whose frames alternate.
+# Files of one recording with alternating frames.
 alternate() {
 	python3 -c 'import struct
 data, at, parts = open("a.pcap", "rb").read(), 24, [bytearray(), bytearray(), bytearray()]
@@ -130,7 +130,7 @@ goes_through_xdp() {
 	check "an AF_XDP port: byte for byte, in order" "$LIB/judge_replay.py" same a.pcap got.pcap replay.json
 }
 
-# ---- what does not
+# ---- frames that do not
 
 names_what_it_leaves_out() {
 	"$LIB/make_pcap.py" sizes.pcap 5 60 1514 1515 2000

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A recording that goes on in new files and keeps a ring of them: by the clock while idle, after a restart, on a full disk, and
+# A recording that rotates and keeps a ring of files: by the clock while idle, after a restart, on a full disk, and
 # on demand.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"

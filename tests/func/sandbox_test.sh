@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The rights of a running appliance, thread by thread, and what it leaves behind that takes a right to undo.
+# The privileges of a running appliance, thread by thread, and cleanup that requires privileges.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 RING='"capture": [{"port": "lan", "path": "ring/a-%Y%m%d-%H%M%S.pcapng", "rotate_seconds": 1, "keep_files": 3, "index": true, "order": "time"}]'
 
-# threads FIELD: a line for each thread, its name and what the kernel says of it. Threads of io_uring are the kernel's.
+# threads FIELD: a line for each thread, its name and the kernel's field. Threads of io_uring are the kernel's.
 threads() {
 	local task
 	for task in "/proc/$app_pid/task"/*; do
@@ -14,7 +14,7 @@ threads() {
 	done
 }
 
-# unlike FIELD VALUE: threads of which the kernel says something else.
+# unlike FIELD VALUE: threads with another value of the field.
 unlike() {
 	threads "$1" | grep -v " $2\$" || true
 }
@@ -28,7 +28,7 @@ kills() {
 	check_equal "$1 that calls $2 ends the process" "$APP_STATUS" $((128 + 31)) # SIGSYS
 }
 
-# goes_on THREAD CALL ERRNO: a call that is refused, and the process goes on.
+# goes_on THREAD CALL ERRNO: the call is refused, and the process continues.
 goes_on() {
 	app_start config.json
 	check_equal "$1 that calls $2 is refused" "$("$func_root/tests/lib/force_syscall.py" "$app_pid" "$1" "$2" 2>&1)" "-$3"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# doctor --self-test without a card: over a veth, whose kernel counts what it drops, and over rings with a NIC that stamps.
+# doctor --self-test without a card: over a veth, with drops counted by the kernel, and over rings with a stamping NIC.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 STAMPING_NIC_SO=${TL_BUILD:-$func_root/build}/tests/libstamping_nic.so
 
-# self_test NAME PORT... [OPTION...]: its report goes to NAME.json, its exit status to TEST_STATUS.
+# self_test NAME PORT... [OPTION...]: its report is in NAME.json, its exit status in TEST_STATUS.
 self_test() {
 	local name=$1
 	shift
@@ -14,7 +14,7 @@ self_test() {
 	in_app timeout 120 "$TAPLINE" doctor --self-test "$@" --report "$name.json" >"$name.txt" 2>"$name.log" </dev/null || TEST_STATUS=$?
 }
 
-# stamped NAME VARIABLE...: a ring whose frames are stamped.
+# stamped NAME VARIABLE...: a ring with stamped frames.
 stamped() {
 	local name=$1
 	shift

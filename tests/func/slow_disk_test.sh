@@ -20,7 +20,7 @@ slow_config() {
 	END
 }
 
-# The writer thread, and only that, stands still until disk_answers.
+# The writer thread alone is blocked until disk_answers.
 disk_hangs() {
 	rm -f gate held.log
 	mkfifo gate
@@ -35,7 +35,7 @@ disk_answers() {
 	wait "$holder_pid"
 }
 
-# Until the port has taken in, or lost, what was sent.
+# Wait until the port has received, or lost, all sent frames.
 flood() {
 	local before
 	before=$(app_status .port.hw_seen_pkts)
@@ -94,7 +94,7 @@ stop_while_hanging() {
 	check_equal "in a whole file" "$(capinfos -TMrc slow.pcapng 2>/dev/null | cut -f2)" "$(jq '.captures[0].written_pkts' run.json)"
 }
 
-# The appliance has left its loop: nobody answers at the socket any more.
+# The appliance has left its loop: the socket no longer replies.
 not_polling() {
 	! timeout 1 "$TAPLINE" status --socket control.sock >/dev/null 2>&1
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The stages of an echo's messages, the late ones with what was around them, and the times between two polls.
+# The stages of an echo's messages, outliers with their context, and the times between two polls.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

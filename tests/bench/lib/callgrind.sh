@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Sourced. Instructions and nanoseconds of the scenarios of a program, which prints a line "NAME PKTS NANOSECONDS" for each
-# and calls end_of_scenario() before and after: what it costs is what happens in between in one function.
+# and calls end_of_scenario() before and after: its cost is that of one function in between.
 
 die() {
 	echo "$(basename "$0"): $*" >&2

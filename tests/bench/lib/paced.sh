@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
-# Scenarios with a source that gives frames at a rate and loses what is not fetched in time: paced-*, paced-ring-60 and
-# dumpcap-60. What counts is the highest rate without loss. paced.c is the source: preloaded, it makes a device of net_pcap
+# Scenarios with a source that delivers frames at a rate and drops those not fetched in time: paced-*, paced-ring-60 and
+# dumpcap-60. The result is the highest rate without loss. paced.c is the source: preloaded, it makes a device of net_pcap
 # one that behaves so, in our process as in the one that dpdk-dumpcap attaches to.
 #
 # Everyone gets the same milliseconds of memory: ring_ms in front of the polling thread (the part of a NIC's ring; it must
@@ -42,7 +42,7 @@ our_trial() {
 	rm -f "$bench_file"
 }
 
-# record_bytes SIZES: what a record of such a frame takes in a file of ours.
+# record_bytes SIZES: bytes of a record of such a frame in a Tapline recording.
 record_bytes() {
 	if [[ ! -s $1.record ]]; then
 		timeout -k 5 20 "$TAPLINE" capture -i "$(file_source "$1")" -w null: --count 1000000 --json 2>trial.log |
@@ -67,7 +67,7 @@ one_try() {
 	found_stall_ms=$(stall_ms "$deepest" "$pps")
 }
 
-# stall_ms FRAMES PPS: how long it took for so many to wait.
+# stall_ms FRAMES PPS: time in which this number of frames accumulates.
 stall_ms() {
 	awk "BEGIN { printf \"%.1f\", $1 * 1000 / $2 }"
 }
@@ -112,7 +112,7 @@ memory_facts() {
 		'{$ring_ms, $buffer_ms, $stall_ms}'
 }
 
-# paced-SIZES: beside what the disk takes, as records of ours, and at most what a 10 Gbit/s wire carries.
+# paced-SIZES: beside the rate of the disk, as Tapline records, limited by the rate of a 10 Gbit/s wire.
 run_paced() {
 	local sizes=${1#paced-} disk wire bare reference=disk
 	[[ $sizes != ring-* ]] || { run_paced_ring "$1" "${sizes#ring-}" && return; }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
-# Scenarios with a source that waits for whoever is slow: null-*, dummy-60, disk-*. Loss shows as back-pressure, so what
+# Scenarios with a source that waits for the recorder: null-*, dummy-60, disk-*. Loss shows as back-pressure, so what
 # counts is the rate.
 
 # record SOURCE FILE [OPTION...]: prints "pps bytes_per_second lost".
@@ -30,7 +30,7 @@ fio_bytes_per_second() {
 	rm -f "$bench_file"
 }
 
-# beside_receive_only NAME SOURCE [EXTRA]: who comes first changes with the round.
+# beside_receive_only NAME SOURCE [EXTRA]: the order alternates between rounds.
 beside_receive_only() {
 	local name=$1 source=$2 extra=${3:-'{}'} pps bps lost ref
 	((round % 2)) || read -r pps bps lost < <(record "$source" null:)

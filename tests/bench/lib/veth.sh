@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
 # Scenarios on a veth pair: the kernel's recorders and Tapline on an AF_PACKET port, one after the other, each alone on one
-# CPU, from the same sender on the other. What counts is what is lost of the frames sent, and CPU time per frame.
+# CPU, from the same sender on the other. The results are losses of sent frames, and CPU time per frame.
 
 veth_pps=1200000 # about what one CPU sends; only decides how many frames make --seconds
 veth_bytes=60
@@ -106,7 +106,7 @@ run_veth() {
 	veth_result "$1" "$ours" "$reference" "$alone"
 }
 
-# veth_result NAME OURS REFERENCE ALONE: ALONE is what a frame costs the sender when nobody records.
+# veth_result NAME OURS REFERENCE ALONE: ALONE is the sender's cost per frame without a recorder.
 veth_result() {
 	jq -nc --arg name "$1" --argjson ours "$2" --argjson reference "$3" --argjson alone "$4" --argjson bytes "$veth_bytes" '
 		{$name, reference: ($name | ltrimstr("veth-")), pps: $ours.pps, bps: ($ours.pps * $bytes),
