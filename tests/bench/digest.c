@@ -2,7 +2,7 @@
 // Measure the cost of a digest on the thread that writes: bench_digest. Prints JSON.
 //
 // As many slabs as --buffer has by default, one after another, so that each comes from memory as it does from an RX
-// lcore. The time is that of the thread on its CPU: what else the host does counts only as far as it takes caches away.
+// lcore. The time is that of the thread on its CPU: other load of the host matters only by cache evictions.
 
 #include <stdio.h>
 #include <stdlib.h>

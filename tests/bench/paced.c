@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LD_PRELOADed: makes a device of one queue that gives frames as fast as they are asked for one that gives them at a
-// rate, as a wire does. What is due and not fetched waits in a ring; what finds the ring full is lost, and counted.
+// rate, as a wire does. Due frames that are not fetched wait in a ring; frames beyond a full ring are lost, and
+// counted.
 //
 // TL_PACED_PPS is the rate, TL_PACED_RING how many frames the ring holds, TL_PACED_FILE where the counters of struct
 // paced are to be found, while the program runs and after it. Without TL_PACED_PPS nothing changes. The clock starts

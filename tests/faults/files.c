@@ -79,7 +79,7 @@ ssize_t __read_chk(int fd, void *data, size_t len, size_t size)
 	return now < 0 ? -1 : syscall(SYS_read, fd, data, now < (ssize_t)size ? now : (ssize_t)size);
 }
 
-// Tell whether the call must fail; errno is set then.
+// Check whether the call must fail; errno is set then.
 static bool fails(const char *name, const void *site, int fd)
 {
 	int code = seam_count(name, site, fd);

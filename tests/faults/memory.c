@@ -76,7 +76,7 @@ void seam_trace_leaks(void)
 
 // ---- the calls
 
-// Tell whether the call must fail; errno is set then.
+// Check whether the call must fail; errno is set then.
 static bool fails(const char *name, const void *site)
 {
 	int code = seam_count(name, site, -1);

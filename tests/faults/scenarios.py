@@ -24,7 +24,7 @@ class Scenario:
 
     @property
     def publishes(self):
-        """Tell whether a name without .part means a complete file."""
+        """Check whether a name without .part means a complete file."""
         return "--rotate" in self.args or "trigger" in self.args
 
 

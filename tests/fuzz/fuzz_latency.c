@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzzes the reader of latency reports: any JSON is a report or is refused with a sentence, and what was read can be
+// Fuzzes the reader of latency reports: any JSON is a report or is refused with a message, and a report read can be
 // written in every form, read again, and compared with itself.
 
 #include <stdlib.h>

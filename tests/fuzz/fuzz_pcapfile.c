@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds any bytes to the capture file reader and the HEAD decoder: every frame and what is said of it lies within them,
+// Feeds any bytes to the capture file reader and the HEAD decoder: every frame and its description is within them,
 // and the end is final.
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes may be parsed and summed: what the parse says of them must lie inside them. They are read as an Ethernet
+// Any bytes may be parsed and summed: the results must refer to bytes inside them. They are read as an Ethernet
 // frame, and as one of the link type that the last byte chooses.
 
 #include <stdlib.h>

@@ -298,7 +298,7 @@ class Case:
 
     @staticmethod
     def is_different(trigger, part, stream):
-        """Tell whether the capture has all bytes of a pair, and they differ. [By position]"""
+        """Check whether the capture has all bytes of a pair, and they differ. [By position]"""
         cut = trigger.cut or any(frame.number in stream.cut for _, _, frame in part)
         return not cut and len(part) == len(trigger.payload) and bytes(value for _, value, _ in part) != trigger.payload
 

@@ -171,7 +171,7 @@ static inline uint64_t counter(const struct host *h, const char *name)
 	return UINT64_MAX;
 }
 
-// Tell whether in_pkts is the sum of the rx_ and drop_ counters.
+// Check whether in_pkts is the sum of the rx_ and drop_ counters.
 static inline bool partition_holds(const struct host *h)
 {
 	struct tl_counter all[128];
@@ -369,7 +369,7 @@ static inline bool is_request(const struct frame *f, const uint8_t *to, uint32_t
 	return is_arp(f, &want);
 }
 
-// Tell whether this is an IPv4 packet from the host with correct checksums, to this MAC and address.
+// Check whether this is an IPv4 packet from the host with correct checksums, to this MAC and address.
 static inline bool is_ip(const struct frame *f, const uint8_t *mac, uint32_t dst, uint8_t proto)
 {
 	const uint8_t *ip = f->bytes + 14;

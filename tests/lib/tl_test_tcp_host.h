@@ -367,7 +367,7 @@ static inline bool in_state(const struct app *app, const char *name)
 	return strcmp(tl_tcp_state_name(app->c), name) == 0;
 }
 
-// Tell whether the received data is the peer's stream from its first byte.
+// Check whether the received data is the peer's stream from its first byte.
 static inline bool has_stream(const struct app *app, size_t len)
 {
 	for (size_t i = 0; i < app->len; i++) {

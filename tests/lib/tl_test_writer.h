@@ -136,7 +136,7 @@ static const struct tl_writer_backend tl_test_faulty_backend = {
 
 // ---- an idle writer
 
-// Tell whether the next file has been opened.
+// Check whether the next file has been opened.
 static inline bool tl_test_has_next(struct tl_writer *writer)
 {
 	pthread_mutex_lock(&writer->helper.lock);
@@ -145,7 +145,7 @@ static inline bool tl_test_has_next(struct tl_writer *writer)
 	return has;
 }
 
-// Tell whether the writer waits for the next file, or has timed out waiting for it.
+// Check whether the writer waits for the next file, or has timed out waiting for it.
 static inline bool tl_test_wants_next(struct tl_writer *writer)
 {
 	pthread_mutex_lock(&writer->helper.lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The applications of the two sides: one sends a text, or sends back what it gets, and both compare what comes.
+// The applications of the two sides: one sends a text, or echoes received data, and both compare received data.
 
 #include "sim.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// At the wire: what middleboxes do, what is lost on purpose, what every segment of ours must keep to, and the trace.
+// At the wire: middleboxes, intended losses, invariants of all our segments, and the trace.
 
 #include <inttypes.h>
 

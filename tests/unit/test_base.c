@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errors and units: what a user writes is read exactly or refused.
+// Errors and units: input of a user is read exactly or refused.
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order of a benchmark's runs, and what is told of them.
+// The order of a benchmark's runs, and its report.
 
 #include "tl_test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the recording from burst to file: what is written is read back, and every frame is accounted for.
+// Tests of the recording from burst to file: written data is read back, and every frame is accounted for.
 
 #include <sched.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client's judgement of its own figures: stamps brought together, sweeps, verdicts, what a null echo takes off.
+// The client's judgement of its own figures: pairing of stamps, sweeps, verdicts, subtraction of a null echo.
 
 #include "tl_test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The configuration file: what it means, and every mistake in it that is refused with a sentence.
+// The configuration file: its values, and every mistake in it that is refused with a message.
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// doctor: each check tells a good host from one where a single thing is wrong.
+// doctor: each check distinguishes a good host from one with a single fault.
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The capability files: they can be read, and what differs from them is said.
+// The capability files: they can be read, and differences from them are reported.
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the flows of a cut-off: which frames belong together, which of them are kept, and what a full table does.
+// Tests of the flows of a cut-off: assignment of frames, kept frames, and eviction in a full table.
 
 #include <stdlib.h>
 #include <string.h>

@@ -73,7 +73,7 @@ static struct tl_guard_state enter(void)
 	return state;
 }
 
-// Tell whether the kernel and the build have it: a kernel without Landlock, or a sanitizer, is no fault.
+// Check whether the kernel and the build have it: a kernel without Landlock, or a sanitizer, is no fault.
 static int has_landlock(void)
 {
 	return enter().landlock != 0 ? 0 : 1;

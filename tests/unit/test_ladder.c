@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of the ladder's sender, what a sink makes of them, and the table of rungs.
+// Frames of the ladder's sender, their counts in a sink, and the table of rungs.
 
 #include "tl_test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The latency report: how it is filled, and that its forms say the same.
+// The latency report: its contents, and the agreement of its formats.
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Comparing two reports: how often it is wrong about equal distributions, and what it finds in shifted ones. All random
+// Comparing two reports: error rate for equal distributions, and detection of shifted ones. All random
 // numbers come from seeds: the rates are the same on every run.
 
 #include <math.h>

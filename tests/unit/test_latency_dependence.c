@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Intervals beside quantiles, autocorrelation, drift and residuals, on series whose figures are known.
+// Intervals beside quantiles, autocorrelation, drift and residuals, on series with known figures.
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lib/measure/match with frames built by hand: what is linked, at which time, and what is counted instead.
+// lib/measure/match with frames built by hand: links, their times, and counts of all others.
 
 #include <inttypes.h>
 #include <stdio.h>

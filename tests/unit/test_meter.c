@@ -292,7 +292,7 @@ static struct tl_meter_cfg make_cfg(uint64_t *state)
 	return cfg;
 }
 
-// Tell whether in each window the frames of colours up to "worst" are at most burst + rate x time. Times that go
+// Check whether in each window the frames of colours up to "worst" are at most burst + rate x time. Times that go
 // backward count as the latest before.
 static bool is_bounded(const struct frame *frames, size_t n, enum tl_meter_colour worst, const struct tl_meter_cfg *cfg,
 	uint64_t burst, uint64_t rate)
@@ -429,7 +429,7 @@ static void is_exact_where_rte_meter_rounds(void)
 
 // ---- shaper
 
-// Tell whether the frame could not have left 1 ns earlier.
+// Check whether the frame could not have left 1 ns earlier.
 static bool left_as_soon_as_possible(struct tl_shaper before, const struct frame *f, uint64_t departure_ns)
 {
 	uint64_t last_ns = before.time_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UDP datagrams that come in IPv4 fragments: put together, refused, given up, and an account of each fragment.
+// UDP datagrams in IPv4 fragments: reassembled, refused, expired, and an account of each fragment.
 
 #include "tl_test_host.h"
 

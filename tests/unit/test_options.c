@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table of options: what is accepted, and how it is explained.
+// A table of options: accepted calls, and help.
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of a kernel interface's ring, whose blocks are filled here as the kernel fills them.
+// Tests of a kernel interface's ring, with blocks filled here as by the kernel.
 
 #include <linux/if_packet.h>
 #include <stdlib.h>

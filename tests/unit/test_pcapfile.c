@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Capture files: what the encoder writes byte for byte, what the reader makes of files of every kind, whole and cut.
+// Capture files: the encoder's output byte for byte, the reader on files of every kind, whole and truncated.
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flow rules from the plan to the driver. This program stands in for librte_ethdev where rules are concerned.
+// Flow rules from the plan to the driver. This program replaces librte_ethdev's functions of rules.
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// recover: whatever a crash leaves of a recording becomes a valid file with every whole slab in it.
+// recover: the remains of a recording after a crash become a valid file with every whole slab.
 
 #include <fcntl.h>
 #include <stdio.h>

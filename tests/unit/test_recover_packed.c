@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// recover: compressed recordings, and those in classic pcap, become valid files with what was whole in them.
+// recover: compressed recordings, and those in classic pcap, become valid files with their whole parts.
 
 #include <zstd.h>
 

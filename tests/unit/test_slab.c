@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slab rings: what a sealed slab looks like, what happens when the writer is behind, and two threads at full speed.
+// Slab rings: layout of a sealed slab, behaviour when the writer is behind, and two threads at full speed.
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the steering between the lcores of a port: whose a frame is, and that none is lost or torn on its way.
+// Tests of the steering between the lcores of a port: owner lookup, and hand-off without loss or damage.
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of what is kept of late messages, and of the kernel's counters read beside them.
+// Tests of outlier records, and of the kernel's counters read beside them.
 
 #include <pthread.h>
 #include <signal.h>

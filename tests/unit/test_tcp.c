@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stack against a peer whose segments are written by hand: the state machine of RFC 9293, case by case.
+// A stack against a peer with hand-written segments: the state machine of RFC 9293, case by case.
 
 #include <errno.h>
 

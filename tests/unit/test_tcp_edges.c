@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP one step past its edges: what is older, longer, later or larger than what is still good.
+// TCP one step past its limits: input that is older, longer, later or larger than the last valid one.
 
 #include "tl_test_tcp_host.h"
 #include "tcp_loss.h"

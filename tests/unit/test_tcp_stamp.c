@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timestamps (RFC 7323): who sends them, which one is echoed, which segment is too old, and what the round trip is.
+// Timestamps (RFC 7323): negotiation, echoed timestamp, PAWS, and round-trip time.
 
 #include "tl_test_tcp_host.h"
 

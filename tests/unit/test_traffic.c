@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The traffic of the self-test: what it promises of every seed. Whether the truth is true,
+// The traffic of the self-test: its guarantees for every seed. Whether the truth is true,
 // tests/func/latency_selftest_test.sh lets an oracle judge.
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// verify: whatever is changed in a recording with digests is named, to the slab that it is in.
+// verify: every change in a recording with digests is reported with its slab.
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer: sealed slabs reach the file exactly once and in order, whatever the disk does.
+// writer: sealed slabs reach the file exactly once and in order, for any behaviour of the disk.
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer: whatever fails under it, what the disk has not confirmed is not written, and has no complete name.
+// writer: with any failing call, data not confirmed by the disk is not counted as written, and has no complete name.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -250,7 +250,7 @@ static uint64_t dropped(const struct rig *rig)
 	return look(rig).drop_disk_pkts[TL_DIR_RX];
 }
 
-// Tell whether a value is reached in time.
+// Check whether a value is reached in time.
 static bool reaches(uint64_t (*value)(const struct rig *rig), const struct rig *rig, uint64_t least)
 {
 	return tl_test_until(value(rig) >= least);
@@ -267,7 +267,7 @@ static uint64_t taken(const struct rig *rig)
 	return SLABS - tl_slab_used(rig->ring);
 }
 
-// Tell whether the next file is open.
+// Check whether the next file is open.
 static uint64_t waiting(const struct rig *rig)
 {
 	return tl_test_has_next(rig->writer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer, full: a disk that is full, or refuses to write, costs what is counted, and leaves no trace.
+// writer, full: a disk that is full, or refuses writes, costs only counted data, and leaves no trace.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static uint64_t free_bytes(const char *dir)
 	return (uint64_t)status.f_bavail * status.f_frsize;
 }
 
-// Tell whether the helper has completed what was left, opened the next file and made room for it since.
+// Check whether the helper has completed what was left, opened the next file and made room for it since.
 static bool has_tidied(const struct rig *rig)
 {
 	struct tl_writer_helper *helper = &rig->writer->helper;

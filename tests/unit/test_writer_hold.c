@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer, holding: what is around a trigger reaches a file, all else is counted as expired, and no record is both.
+// writer, holding: data around a trigger reaches a file, all other data is counted as expired, and no record is both.
 
 #include <dirent.h>
 #include <errno.h>

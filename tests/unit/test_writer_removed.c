@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer, removed: a file or a directory that goes away is left for a new one.
+// writer, removed: a removed file or directory is replaced by a new one.
 
 #include <errno.h>
 #include <ftw.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer, rotation: which files a recording goes to, what they are called, and when the next begins.
+// writer, rotation: the files of a recording, their names, and the start of the next.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -208,7 +208,7 @@ static void rotation_that_fails_loses_nothing(void)
 	rig_close(&rig);
 }
 
-// Tell whether the helper has caught up.
+// Check whether the helper has caught up.
 static bool all_but_one_are_complete(const struct rig *rig)
 {
 	struct tl_writer_stats stats;

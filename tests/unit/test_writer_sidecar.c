@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer, sidecar: a sidecar says what the slabs of its file hold, and nothing else.
+// writer, sidecar: a sidecar describes the slabs of its file, and nothing else.
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer, stream: pipes and devices, and the statistics of what is read while it grows.
+// writer, stream: pipes and devices, and statistics in a growing file.
 
 #include <errno.h>
 #include <fcntl.h>
