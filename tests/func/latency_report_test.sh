@@ -141,7 +141,7 @@ pages_draw() {
 		and (.text | contains("; the last 2,000 of 20,000"))
 		and (.head | contains("95 %: 941 ns – 957 ns")) and (.text | contains("most, number 1999: +") and contains("the run does not settle")
 		and contains("worth as many independent samples: p50 814") and contains("argvtapline "))
-		and (.text | contains("[unbounded]") and contains("Invalid: the sender was late") and contains("that hold all 6 together"))
+		and (.text | contains("[unbounded]") and contains("Invalid: the sender was late") and contains("with joint intervals for all 6"))
 		and (.text | contains("p50 grows by 1.5 ns per byte") and contains("<b>isolcpus=1</b>"))'
 }
 
