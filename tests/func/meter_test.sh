@@ -114,7 +114,7 @@ is_refused "a shaper with an excess burst" "--shape has one bucket" a.pcap --cir
 is_refused "a file that is not there" "nowhere.pcap" nowhere.pcap --cir 1kbit --cbs 1k
 is_refused "no file" "which recordings?" --cir 1kbit --cbs 1k
 is_refused "17 settings" "more than 16" a.pcap --cir 1kbit --cbs 1k --cbs 2k --cbs 3k --ebs 1 --ebs 2 --ebs 3 --ebs 4 --ebs 5 --ebs 6
-is_refused "an output that is an input" "a.pcap: is read" a.pcap --cir 1kbit --cbs 1k --csv ./a.pcap
+is_refused "an output that is an input" "a.pcap: is an input file" a.pcap --cir 1kbit --cbs 1k --csv ./a.pcap
 check_equal "and the input is as it was" "$(stat -c %s a.pcap)" "$(jq '.manifest.inputs[0].bytes' first.json)"
 
 # ---- cost

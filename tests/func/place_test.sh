@@ -111,7 +111,7 @@ try_absent() {
 	echo '{"eal": {"huge": false, "memory_mb": 256, "main_lcore": '"$main_cpu"'}, "ports": [{"name": "lan", "device": "0000:3b:00.0"}]}' >ice.json
 	SYSFS_PCI_DEVICES=$DIR/devices "$TAPLINE" run ice.json --duration 1 >run.out 2>run.log </dev/null || true
 	check "ice without its DDP package, or without its driver, is refused with a remedy" \
-		grep -Eq 'ice.pkg, is not there: .*,safe-mode-support=1|apt install librte-net-ice' run.log
+		grep -Eq 'ice.pkg, is missing: .*,safe-mode-support=1|apt install librte-net-ice' run.log
 }
 
 func_begin
