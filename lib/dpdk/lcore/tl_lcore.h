@@ -27,7 +27,7 @@ struct tl_service {
 	bool parse; // rx() needs burst->pkt
 	// HOT. Process a received burst; frames that it pushes to the txq are sent right after it returns.
 	void (*rx)(void *ctx, struct tl_burst *burst);
-	// HOT. Process the same burst after that flush: for bookkeeping.
+	// HOT. Process the same burst after that flush, for bookkeeping.
 	void (*after_tx)(void *ctx, struct tl_burst *burst);
 	// HOT. Process sent frames; only called if a service of this lcore sets it.
 	void (*sent)(void *ctx, struct tl_burst *burst);
@@ -65,12 +65,12 @@ int tl_lcore_create(const struct tl_lcore_cfg *cfg, struct tl_lcore **out, struc
 int tl_lcore_start(struct tl_lcore *lcore, struct tl_err *err);
 void tl_lcore_request(struct tl_lcore *lcore, enum tl_lcore_phase phase);
 
-// Gaps between two polls longer than this are recorded, whether the lcore was busy or its CPU was taken away.
+// Gaps between two polls longer than this are recorded, whether the lcore was busy or preempted.
 #define TL_LCORE_GAP_NS (10 * TL_NS_PER_US)
 void tl_lcore_gaps(const struct tl_lcore *lcore, struct tl_hist *out);
 
 // Load of an lcore, sampled at each timer run, about every 100 us: the time since the last sample counts for the turn
-// that ran then, and for an empty one if the lcore slept meanwhile. The polls themselves cost nothing more.
+// that ran then, and for an empty one if the lcore slept meanwhile. The polls themselves have no extra cost.
 #define TL_LCORE_SIZES 8 // turns with 0, 1, 2..3, 4..7, 8..15, 16..31, 32..63, 64 and more frames
 struct tl_lcore_load {
 	uint64_t turn_ns[TL_LCORE_SIZES];  // by the frames of the turn, those handed over by other lcores included
