@@ -1,35 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payload and connection of a frame. A frame may be truncated by the capture, and frames sent by the capturing host may
-// lack a checksum that is left to the network card.
+// Payload and connection of a frame.
 
 #include "match_priv.h"
-
-static enum tl_pkt_kind parse(
-	struct tl_match *match, const struct tl_match_frame *frame, const uint8_t **out_data, struct tl_pkt *out)
-{
-	uint32_t have = frame->cap_bytes, whole = frame->wire_bytes;
-
-	*out_data = frame->data;
-	if (have > MATCH_FRAME_MAX || whole > MATCH_FRAME_MAX)
-		return TL_PKT_OTHER;
-	if (have < whole) {
-		memcpy(match->scratch, frame->data, have);
-		memset(match->scratch + have, 0, whole - have);
-		*out_data = match->scratch;
-	}
-	whole = have > whole ? have : whole;
-	tl_wire_parse_link(frame->link, *out_data, whole, out);
-	if (out->kind == TL_PKT_BAD_CKSUM) {
-		if (*out_data != match->scratch)
-			memcpy(match->scratch, frame->data, whole);
-		*out_data = match->scratch;
-		struct tl_ipv4_hdr *ip = (void *)(match->scratch + out->l3_off);
-		ip->cksum_be = 0;
-		ip->cksum_be = tl_cksum_finish(tl_cksum_add(0, ip, (size_t)(ip->version_ihl & 0x0f) * 4));
-		tl_wire_parse_link(frame->link, *out_data, whole, out);
-	}
-	return out->kind == TL_PKT_IP6 ? out->ip6_kind : out->kind;
-}
 
 static void read_tcp(const uint8_t *data, const struct tl_pkt *pkt, struct match_payload *out)
 {
@@ -55,9 +27,10 @@ static void read_tcp(const uint8_t *data, const struct tl_pkt *pkt, struct match
 
 enum match_use match_read_frame(struct tl_match *match, const struct tl_match_frame *frame, struct match_payload *out)
 {
-	const uint8_t *data;
 	struct tl_pkt pkt;
-	enum tl_pkt_kind kind = parse(match, frame, &data, &pkt);
+	const uint8_t *data = tl_wire_parse_captured(
+		frame->link, frame->data, frame->cap_bytes, frame->wire_bytes, match->scratch, &pkt);
+	uint8_t kind = pkt.kind == TL_PKT_IP6 ? pkt.ip6_kind : pkt.kind;
 
 	if (kind == TL_PKT_BAD && frame->cap_bytes < frame->wire_bytes)
 		return MATCH_CUT;

@@ -22,7 +22,6 @@
 #define MATCH_BASE UINT64_C(0x9e3779b97f4a7c15) // of the polynomial that represents a string of bytes, modulo 2^64
 #define MATCH_BEGINNING 4u			// bytes
 #define MATCH_BEGINNINGS (1u << 14)
-#define MATCH_FRAME_MAX (65536u + 64u)
 
 // Triggers of the same bytes, in order of arrival: a ring of places that count from 0, modulo 2^32.
 struct match_group {
@@ -165,7 +164,7 @@ struct tl_match {
 	struct match_reply reply;      // the bytes so far of the reply that ends at byte reply_end of the stream
 	uint64_t reply_end;	       // 0: none yet
 	uint64_t begin;		       // position of the next trigger's bytes
-	uint8_t scratch[MATCH_FRAME_MAX];
+	uint8_t scratch[TL_CAPTURED_MAX];
 };
 
 // Payload of a frame.

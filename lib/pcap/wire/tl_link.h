@@ -42,3 +42,10 @@ bool tl_link_parse(enum tl_link link, const uint8_t *frame, uint32_t len, struct
 
 // Same as tl_wire_parse() for any of these link types; ARP is supported with Ethernet and SLL headers.
 void tl_wire_parse_link(enum tl_link link, const uint8_t *frame, uint32_t len, struct tl_pkt *out);
+
+// Same for a frame of which the capture kept cap_bytes of wire_bytes, whatever its IPv4 header checksum: the missing
+// bytes read as zeros. Return the address that the offsets of *out refer to: frame, or scratch. Frames longer than
+// TL_CAPTURED_MAX are TL_PKT_OTHER.
+#define TL_CAPTURED_MAX (65536u + 64u)
+const uint8_t *tl_wire_parse_captured(enum tl_link link, const uint8_t *frame, uint32_t cap_bytes, uint32_t wire_bytes,
+	uint8_t scratch[TL_CAPTURED_MAX], struct tl_pkt *out);
