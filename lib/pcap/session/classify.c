@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The verdict on a session.
+
+#include "session_priv.h"
+
+#define TLS_HANDSHAKE 22 // RFC 8446, section 5.1
+#define TLS_MAJOR 3	 // of legacy_record_version, from SSL 3.0 on
+#define TLS_CLIENT_HELLO 1
+#define TLS_HELLO_AT 5 // after the record header
+
+const char *tl_session_class_name(enum tl_session_class class)
+{
+	static const char *const names[TL_SESSION_CLASSES] = {[TL_SESSION_COMPLETE] = "complete",
+		[TL_SESSION_NO_SYN] = "no_syn",
+		[TL_SESSION_UNOPENED] = "unopened",
+		[TL_SESSION_HOLE] = "hole",
+		[TL_SESSION_CUT] = "cut",
+		[TL_SESSION_NO_END] = "no_end",
+		[TL_SESSION_BEYOND] = "beyond"};
+
+	return names[class];
+}
+
+bool session_is_over(const struct session *s)
+{
+	return s->reset || s->empty || (s->stream[0].fin_done && s->stream[1].fin_done);
+}
+
+// True if bytes are missing: others wait for them, or they were acknowledged and never seen.
+static bool has_hole(const struct session_stream *stream)
+{
+	return stream->held != NULL || (stream->fin_at != UINT64_MAX && !stream->fin_done) ||
+	       stream->acked > stream->expected + (stream->fin_done ? 1 : 0);
+}
+
+static enum tl_session_class class_of(const struct session *s)
+{
+	const struct session_stream *client = &s->stream[TL_SESSION_CLIENT], *server = &s->stream[TL_SESSION_SERVER];
+
+	if (client->known && !server->known && !s->opened)
+		return TL_SESSION_UNOPENED;
+	if (!client->known || !server->known)
+		return TL_SESSION_NO_SYN;
+	if (has_hole(client) || has_hole(server))
+		return TL_SESSION_HOLE;
+	return session_is_over(s) ? TL_SESSION_COMPLETE : TL_SESSION_NO_END;
+}
+
+static bool is_tls(const struct tl_session *s)
+{
+	const uint8_t *data = s->data[TL_SESSION_CLIENT];
+
+	return s->bytes[TL_SESSION_CLIENT] > TLS_HELLO_AT && data[0] == TLS_HANDSHAKE && data[1] == TLS_MAJOR &&
+	       data[TLS_HELLO_AT] == TLS_CLIENT_HELLO;
+}
+
+void session_classify(struct tl_session_set *set, struct session *s)
+{
+	enum tl_session_class class = s->empty ? s->pub.class : class_of(s);
+
+	if (class != TL_SESSION_COMPLETE)
+		session_empty(set, s, class);
+	for (int side = 0; side < 2; side++) {
+		s->pub.data[side] = s->stream[side].data;
+		s->pub.bytes[side] = s->stream[side].data != NULL ? s->stream[side].expected : 0;
+	}
+	s->pub.class = class;
+	s->pub.steps = s->steps;
+	s->pub.is_tls = is_tls(&s->pub);
+	set->stats.classes[class]++;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// session_priv: declarations shared by the files of this module.
+//
+//   session.c   frames, memory, create and destroy
+//   table.c     connections by addresses and ports, and their sessions
+//   stream.c    a side by sequence number, and the steps
+//   classify.c  the verdict on a session
+
+#include <tl_session.h>
+
+// Addresses and ports of a connection, the lower end first. Hashed and compared as bytes.
+struct session_key {
+	struct tl_session_end end[2];
+	uint16_t is_ip6, zero;
+};
+
+// A segment.
+struct session_segment {
+	const uint8_t *data;
+	uint32_t len;  // payload
+	uint32_t have; // captured of it
+	uint32_t seq;  // of the first payload byte
+	uint32_t ack;
+	uint8_t flags;
+	uint64_t ts_ns;
+};
+
+// Bytes after a hole.
+struct session_piece {
+	struct session_piece *next;
+	uint64_t at, ts_ns;
+	uint32_t len;
+	uint8_t data[];
+};
+
+// One side of a session. Positions count payload bytes from 0.
+struct session_stream {
+	bool known;    // the SYN was seen
+	uint32_t base; // sequence number of position 0
+	uint64_t expected;
+	uint64_t acked;	 // highest position that the other side acknowledged, a FIN counts one
+	uint64_t fin_at; // UINT64_MAX: no FIN seen
+	bool fin_done;	 // it is in the script
+	uint8_t *data;
+	uint64_t room;
+	struct session_piece *held, *last_held; // in order, without overlap
+	uint64_t held_bytes;
+	uint32_t pieces;
+};
+
+struct session {
+	struct tl_session pub; // first member
+	struct session *next;  // older, of the same bucket
+	struct session_key key;
+	bool client_is_first; // end[0] of the key is the client
+	bool empty;	      // content was given up: the class is final
+	bool reset;	      // a RST was seen
+	bool opened;	      // a segment was seen that follows a SYN
+	struct session_stream stream[2];
+	struct tl_session_step *steps;
+	uint32_t steps_room;
+};
+
+struct tl_session_set {
+	struct tl_session_cfg cfg;
+	struct tl_session_stats stats;
+	struct session **bucket;
+	uint64_t buckets; // a power of two
+	struct session **list;
+	uint64_t n, room;
+	bool full; // there was no memory for a session
+	uint8_t scratch[TL_CAPTURED_MAX];
+};
+
+// ---- session.c
+
+// Allocate within the limit, or change the size of p from old_bytes. NULL with *rc 0: beyond the limit; with -ENOMEM:
+// the host has none.
+void *session_realloc(struct tl_session_set *set, void *p, uint64_t old_bytes, uint64_t bytes, int *rc);
+void session_free(struct tl_session_set *set, void *p, uint64_t bytes);
+
+// Give up the content of a session.
+void session_empty(struct tl_session_set *set, struct session *s, enum tl_session_class class);
+
+// ---- table.c
+
+// Find the latest session of the connection; NULL: none.
+struct session *session_find(const struct tl_session_set *set, const struct session_key *key);
+
+// Begin a session. Return 0 with *out NULL if it is beyond the limit, or -ENOMEM.
+int session_begin(struct tl_session_set *set, const struct session_key *key, bool client_is_first, uint64_t ts_ns,
+	struct session **out);
+
+// ---- stream.c
+
+// Process a segment of this side. Return 0 or -ENOMEM.
+int session_segment(struct tl_session_set *set, struct session *s, enum tl_session_side side,
+	const struct session_segment *segment);
+
+void session_free_held(struct tl_session_set *set, struct session_stream *stream);
+
+// ---- classify.c
+
+// True for a session that has ended in the recording.
+bool session_is_over(const struct session *s);
+
+void session_classify(struct tl_session_set *set, struct session *s);

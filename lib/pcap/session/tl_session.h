@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// session: the TCP sessions in captured frames (RFC 9293), as scripts: ordered steps of who sent how many bytes, or
+// closed, and when. Frames in, scripts out; independent of files.
+//
+//   frame ── tl_session_add() ──▶ connection, by addresses and ports ──▶ side, reassembled by sequence number ──▶ steps
+//
+// The client is the side that sent the SYN. Each byte counts the first time it is seen, in the order of the stream: of
+// overlapping segments the first captured wins, retransmissions, keepalives and answered window probes add nothing, and
+// bytes after a hole wait for it. Checksums are not verified (a capturing host leaves them to its NIC), and neither
+// VLAN tags nor MAC addresses distinguish connections.
+//
+// Memory is bounded by cfg.memory_bytes, contents included. A session whose content does not fit is kept without it
+// (TL_SESSION_BEYOND); from the first session for which there is no memory at all, new ones are only counted.
+//
+// Threads: one per object. Memory: create/destroy; frames are copied.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tl_base.h>
+#include <tl_link.h>
+
+#define TL_SESSION_MEMORY_MIN (UINT64_C(1) << 16)
+#define TL_SESSION_HELD_MAX (UINT64_C(16) << 20) // bytes of a side that may wait for a hole, in at most
+#define TL_SESSION_PIECES_MAX 4096u		 // so many pieces: usually more than a window
+
+enum tl_session_class {
+	TL_SESSION_COMPLETE, // from both SYNs to both FINs, or a RST, without a missing byte
+	TL_SESSION_NO_SYN,   // the SYN of a side is missing: it began before the recording
+	TL_SESSION_UNOPENED, // the server refused the connection, or did not answer
+	TL_SESSION_HOLE,     // bytes are missing
+	TL_SESSION_CUT,	     // a segment was recorded in part (snaplen)
+	TL_SESSION_NO_END,   // neither RST nor both FINs: it continued after the recording
+	TL_SESSION_BEYOND,   // its content exceeds cfg.session_bytes, or did not fit into cfg.memory_bytes
+	TL_SESSION_CLASSES,
+};
+const char *tl_session_class_name(enum tl_session_class class); // "complete", "no_syn", ...
+
+enum tl_session_side { TL_SESSION_CLIENT, TL_SESSION_SERVER };
+enum tl_session_event { TL_SESSION_DATA, TL_SESSION_FIN, TL_SESSION_RST };
+
+struct tl_session_step {
+	enum tl_session_side side;
+	enum tl_session_event event;
+	uint64_t bytes;		 // of TL_SESSION_DATA: the next ones of the side's stream
+	uint64_t at_ns, last_ns; // since 1970: of its first and of its last segment
+};
+
+struct tl_session_end {
+	struct tl_ip6 ip; // an IPv4 address in the first 4 bytes
+	uint16_t port_be;
+};
+
+// A session. Without content (bytes and steps are 0) unless it is COMPLETE.
+struct tl_session {
+	uint64_t number; // 1, 2, ... in the order of their first frames
+	enum tl_session_class class;
+	bool is_ip6;
+	bool is_tls; // COMPLETE, and the client's first bytes are a TLS record with a ClientHello (RFC 8446,
+		     // section 5.1)
+	struct tl_session_end end[2]; // by side
+	uint64_t first_ns;	      // of its first frame
+	uint64_t bytes[2];	      // length of the streams, by side
+	const uint8_t *data[2];
+	const struct tl_session_step *steps;
+	uint32_t n_steps;
+};
+
+struct tl_session_cfg {
+	uint64_t memory_bytes;	// limit for everything, at least TL_SESSION_MEMORY_MIN
+	uint64_t session_bytes; // limit for the content of a session, both sides; 0: none but memory_bytes
+	uint64_t pause_ns;	// a side that continues later than this after its last segment begins a new step
+};
+
+// At the end: frames = used + ignored + truncated + stray + beyond (all of them "_pkts").
+struct tl_session_stats {
+	uint64_t frames_pkts;
+	uint64_t used_pkts;		      // segments of sessions
+	uint64_t ignored_pkts;		      // not TCP, fragments, malformed
+	uint64_t truncated_pkts;	      // captured without the whole TCP header
+	uint64_t stray_pkts;		      // a RST of no session, or from an address and port to itself
+	uint64_t beyond_pkts;		      // of connections for which there was no memory
+	uint64_t beyond_sessions;	      // SYNs among those: a lower bound of them
+	uint64_t memory_bytes;		      // in use
+	uint64_t memory_max_bytes;	      // largest so far
+	uint64_t classes[TL_SESSION_CLASSES]; // sessions by class; valid after finish()
+};
+
+struct tl_session_frame {
+	const uint8_t *data;
+	uint32_t cap_bytes, wire_bytes;
+	uint64_t ts_ns; // since 1970
+	enum tl_link link;
+};
+
+struct tl_session_set; // opaque
+
+// Return 0 or -ENOMEM. cfg is copied.
+int tl_session_create(const struct tl_session_cfg *cfg, struct tl_session_set **out);
+void tl_session_destroy(struct tl_session_set *set);
+
+// Process a frame, in the order of the capture. Return 0, or -ENOMEM if the host has less memory than the limit.
+int tl_session_add(struct tl_session_set *set, const struct tl_session_frame *frame);
+
+// Classify the sessions, after the last frame.
+void tl_session_finish(struct tl_session_set *set);
+
+// Number of sessions; session i < that, valid until destroy. After finish().
+uint64_t tl_session_count(const struct tl_session_set *set);
+const struct tl_session *tl_session_at(const struct tl_session_set *set, uint64_t i);
+
+const struct tl_session_stats *tl_session_get_stats(const struct tl_session_set *set);

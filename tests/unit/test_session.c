@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lib/pcap/session with segments written by hand: which sessions there are, what each side sent, in which order, and
+// what is incomplete.
+
+#include <stdio.h>
+
+#include "tl_test_session.h"
+
+static void takes_request_and_answer(void)
+{
+	struct recording r = begin();
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "GET /");
+	record(&r, SERVER, ACK, 1, 6, "200 ");
+	record(&r, SERVER, ACK, 5, 6, "OK");
+	record(&r, CLIENT, ACK, 6, 7, "GET /b");
+	record(&r, SERVER, ACK, 7, 12, "404");
+	record_close(&r, 11, 9);
+	const struct tl_session_stats *stats = finish(&r);
+	CU_ASSERT_EQUAL(stats->used_pkts, 11);
+	CU_ASSERT_EQUAL(stats->classes[TL_SESSION_COMPLETE], 1);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "GET /GET /b", "200 OK404"));
+	CU_ASSERT(is_script(&r, 0, "c5 s6 c6 s3 cF sF"));
+	const struct tl_session *s = tl_session_at(r.set, 0);
+	CU_ASSERT_EQUAL(s->first_ns, START_NS);
+	CU_ASSERT_EQUAL(s->steps[1].at_ns, START_NS + 4 * TL_NS_PER_US);
+	CU_ASSERT_EQUAL(s->steps[1].last_ns, START_NS + 5 * TL_NS_PER_US);
+	CU_ASSERT_EQUAL(s->end[CLIENT].port_be, tl_be16(40000));
+	CU_ASSERT_EQUAL(s->end[SERVER].port_be, tl_be16(80));
+	CU_ASSERT_EQUAL(s->end[SERVER].ip.byte[3], 2);
+	tl_session_destroy(r.set);
+}
+
+static void tells_client_from_server_by_the_syn(void)
+{
+	struct recording r = begin();
+
+	r.client_port = 20; // the lower one
+	r.ip6 = true;
+	record_handshake(&r);
+	record(&r, SERVER, ACK, 1, 1, "220 ready");
+	record(&r, CLIENT, ACK, 1, 10, "QUIT");
+	record_close(&r, 4, 9);
+	finish(&r);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "QUIT", "220 ready"));
+	CU_ASSERT(is_script(&r, 0, "s9 c4 cF sF"));
+	CU_ASSERT(tl_session_at(r.set, 0)->is_ip6);
+	CU_ASSERT_EQUAL(tl_session_at(r.set, 0)->end[CLIENT].port_be, tl_be16(20));
+	tl_session_destroy(r.set);
+}
+
+static void drops_retransmissions(void)
+{
+	struct recording r = begin();
+
+	record(&r, CLIENT, SYN, 0, 0, "");
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	record(&r, CLIENT, ACK, 3, 1, "cdef"); // one byte again
+	record(&r, SERVER, ACK, 1, 7, "xy");
+	record(&r, CLIENT, ACK, 1, 1, "abcdef"); // after the answer
+	record(&r, SERVER, ACK, 1, 7, "xy");
+	record_close(&r, 6, 2);
+	record(&r, SERVER, FIN | ACK, 3, 7, "");
+	finish(&r);
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 1);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "abcdef", "xy"));
+	CU_ASSERT(is_script(&r, 0, "c6 s2 cF sF"));
+	tl_session_destroy(r.set);
+}
+
+static void sorts_reordered_segments(void)
+{
+	struct recording r = begin();
+
+	record_handshake(&r);
+	record(&r, CLIENT, FIN | ACK, 9, 1, "ij");
+	record(&r, CLIENT, ACK, 4, 1, "de");
+	record(&r, CLIENT, ACK, 7, 1, "gh");
+	record(&r, CLIENT, ACK, 5, 1, "efgh"); // around what waits
+	record(&r, CLIENT, ACK, 1, 1, "abcd");
+	record(&r, SERVER, FIN | ACK, 1, 12, "");
+	finish(&r);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "abcdefghij", ""));
+	CU_ASSERT(is_script(&r, 0, "c10 cF sF"));
+	CU_ASSERT_EQUAL(tl_session_at(r.set, 0)->steps[0].last_ns, START_NS + 7 * TL_NS_PER_US);
+	tl_session_destroy(r.set);
+}
+
+static void keeps_the_first_of_overlapping_bytes(void)
+{
+	struct recording r = begin();
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 4, 1, "DEF");
+	record(&r, CLIENT, ACK, 2, 1, "bcdefgh"); // around what waits
+	record(&r, CLIENT, ACK, 1, 1, "aBCDEFGHi");
+	record_close(&r, 9, 0);
+	finish(&r);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "abcDEFghi", ""));
+	tl_session_destroy(r.set);
+}
+
+static void sequence_numbers_wrap(void)
+{
+	struct recording r = begin();
+
+	r.isn[CLIENT] = UINT32_MAX - 3;
+	r.isn[SERVER] = UINT32_MAX;
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 4, 1, "defg");
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	record(&r, SERVER, ACK, 1, 8, "xyz");
+	record(&r, CLIENT, ACK, 1, 4, "abcdefg");
+	record_close(&r, 7, 3);
+	finish(&r);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "abcdefg", "xyz"));
+	tl_session_destroy(r.set);
+}
+
+static void a_hole_makes_it_incomplete(void)
+{
+	struct recording r = begin();
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	record(&r, CLIENT, ACK, 5, 1, "ef");
+	record_close(&r, 6, 0);
+	const struct tl_session_stats *stats = finish(&r);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_HOLE, "", ""));
+	CU_ASSERT_EQUAL(stats->classes[TL_SESSION_HOLE], 1);
+	CU_ASSERT_EQUAL(tl_session_at(r.set, 0)->n_steps, 0);
+	tl_session_destroy(r.set);
+}
+
+static void bytes_that_only_their_ack_shows_are_a_hole(void)
+{
+	struct recording r = begin();
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	record(&r, SERVER, ACK, 1, 4, "");
+	record(&r, CLIENT, ACK, 4, 8, ""); // 7 bytes of the server are not in the recording
+	record(&r, CLIENT, RST, 4, 0, "");
+	finish(&r);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_HOLE, "", ""));
+	tl_session_destroy(r.set);
+}
+
+static void a_cut_segment_makes_it_incomplete(void)
+{
+	struct recording r = begin();
+
+	record_handshake(&r);
+	r.cut_bytes = 2;
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	r.cut_bytes = 0;
+	record_close(&r, 3, 0);
+	r.client_port = 40001;
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	r.cut_bytes = 2;
+	record(&r, CLIENT, ACK, 1, 1, "abc"); // again: it is known already
+	r.cut_bytes = 3 + TL_TCP_LEN - 4;     // the ports only
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	r.cut_bytes = 0;
+	record_close(&r, 3, 0);
+	const struct tl_session_stats *stats = finish(&r);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_CUT, "", ""));
+	CU_ASSERT(is_session(&r, 1, TL_SESSION_COMPLETE, "abc", ""));
+	CU_ASSERT_EQUAL(stats->truncated_pkts, 1);
+	tl_session_destroy(r.set);
+}
+
+static void a_session_without_syn_is_no_script(void)
+{
+	struct recording r = begin();
+
+	record(&r, SERVER, ACK, 100, 100, "abc");
+	record(&r, CLIENT, ACK, 100, 103, "def");
+	record_close(&r, 200, 200);
+	r.client_port = 40001; // the client's SYN is missing
+	record(&r, SERVER, SYN | ACK, 0, 1, "");
+	record(&r, SERVER, SYN | ACK, 0, 1, "");
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	record_close(&r, 3, 0);
+	r.client_port = 40002; // the server's
+	record(&r, CLIENT, SYN, 0, 0, "");
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	record_close(&r, 3, 0);
+	finish(&r);
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 3);
+	for (uint64_t i = 0; i < 3; i++) {
+		CU_ASSERT(is_session(&r, i, TL_SESSION_NO_SYN, "", ""));
+		CU_ASSERT_EQUAL(tl_session_at(r.set, i)->end[SERVER].port_be, tl_be16(80));
+	}
+	tl_session_destroy(r.set);
+}
+
+static void a_syn_may_be_captured_after_its_answer(void)
+{
+	struct recording r = begin();
+
+	record(&r, SERVER, SYN | ACK, 0, 1, "");
+	record(&r, CLIENT, SYN, 0, 0, "");
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	record_close(&r, 3, 0);
+	finish(&r);
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 1);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "abc", ""));
+	tl_session_destroy(r.set);
+}
+
+static void without_an_end_it_is_incomplete(void)
+{
+	struct recording r = begin();
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	record(&r, CLIENT, FIN | ACK, 4, 1, ""); // one side only
+	finish(&r);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_NO_END, "", ""));
+	tl_session_destroy(r.set);
+}
+
+static void a_refused_one_was_never_open(void)
+{
+	struct recording r = begin();
+
+	record(&r, CLIENT, SYN, 0, 0, "");
+	record(&r, SERVER, RST | ACK, 0, 1, "");
+	r.client_port = 40001;
+	record(&r, CLIENT, SYN, 0, 0, "");
+	record(&r, CLIENT, SYN, 0, 0, "");
+	const struct tl_session_stats *stats = finish(&r);
+	CU_ASSERT_EQUAL(stats->classes[TL_SESSION_UNOPENED], 2);
+	tl_session_destroy(r.set);
+}
+
+static void who_closes_and_how_is_in_the_script(void)
+{
+	struct recording r = begin();
+
+	record_handshake(&r); // the server first, and the client still sends
+	record(&r, SERVER, FIN | ACK, 1, 1, "bye");
+	record(&r, CLIENT, ACK, 1, 5, "last");
+	record(&r, CLIENT, FIN | ACK, 5, 5, "");
+	record(&r, SERVER, ACK, 5, 6, "");
+	r.client_port++; // a RST of the server
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	record(&r, SERVER, RST | ACK, 1, 4, "");
+	record(&r, CLIENT, ACK, 4, 1, "ignored");
+	r.client_port++; // one of the client
+	record_handshake(&r);
+	record(&r, CLIENT, RST, 1, 0, "");
+	r.client_port++; // both at once: neither FIN acknowledges the other
+	record_handshake(&r);
+	record(&r, CLIENT, FIN | ACK, 1, 1, "");
+	record(&r, SERVER, FIN | ACK, 1, 1, "");
+	record(&r, CLIENT, ACK, 2, 2, "");
+	record(&r, SERVER, ACK, 2, 2, "");
+	finish(&r);
+	CU_ASSERT(is_script(&r, 0, "s3 sF c4 cF"));
+	CU_ASSERT(is_script(&r, 1, "c3 sR"));
+	CU_ASSERT(is_script(&r, 2, "cR"));
+	CU_ASSERT(is_script(&r, 3, "cF sF"));
+	CU_ASSERT_EQUAL(tl_session_get_stats(r.set)->classes[TL_SESSION_COMPLETE], 4);
+	tl_session_destroy(r.set);
+}
+
+static void keepalives_and_window_probes_add_nothing(void)
+{
+	struct recording r = begin();
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 0, 1, "x"); // a keepalive before any data, with a byte
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	record(&r, CLIENT, ACK, 3, 1, "");  // one without
+	record(&r, CLIENT, ACK, 3, 1, "?"); // and one with a byte
+	record(&r, SERVER, ACK, 1, 4, "");
+	record(&r, CLIENT, ACK, 4, 1, "d"); // a probe of a closed window is a byte of the stream
+	record(&r, CLIENT, ACK, 4, 1, "def");
+	record_close(&r, 6, 0);
+	finish(&r);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "abcdef", ""));
+	tl_session_destroy(r.set);
+}
+
+static void nothing_follows_a_fin(void)
+{
+	struct recording r = begin();
+
+	record_handshake(&r);
+	record(&r, CLIENT, FIN | ACK, 1, 1, "abc");
+	record(&r, CLIENT, ACK, 4, 1, "junk");
+	record(&r, CLIENT, ACK, 1, 1, "abcjunk");
+	record(&r, SERVER, FIN | ACK, 1, 5, "");
+	finish(&r);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "abc", ""));
+	tl_session_destroy(r.set);
+}
+
+static void ports_are_used_again(void)
+{
+	struct recording r = begin();
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "one");
+	record_close(&r, 3, 0);
+	record(&r, CLIENT, RST, 5, 0, ""); // late
+	r.isn[CLIENT] = 900000;
+	r.isn[SERVER] = 20;
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "two");
+	r.isn[CLIENT] = 7; // without an end of the second
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "three");
+	record_close(&r, 5, 0);
+	finish(&r);
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 3);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "one", ""));
+	CU_ASSERT(is_session(&r, 1, TL_SESSION_NO_END, "", ""));
+	CU_ASSERT(is_session(&r, 2, TL_SESSION_COMPLETE, "three", ""));
+	tl_session_destroy(r.set);
+}
+
+static void sessions_are_told_apart(void)
+{
+	struct recording r = begin();
+
+	for (uint16_t i = 0; i < 1000; i++) {
+		r.client_port = (uint16_t)(40000 + i);
+		r.isn[CLIENT] = i * 77777u;
+		record_handshake(&r);
+	}
+	for (uint16_t i = 0; i < 1000; i++) {
+		char text[16];
+		r.client_port = (uint16_t)(40000 + i);
+		r.isn[CLIENT] = i * 77777u;
+		snprintf(text, sizeof(text), "%04u", i);
+		record(&r, CLIENT, ACK, 1, 1, text);
+		record_close(&r, 4, 0);
+	}
+	finish(&r);
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 1000);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "0000", ""));
+	CU_ASSERT(is_session(&r, 999, TL_SESSION_COMPLETE, "0999", ""));
+	CU_ASSERT_EQUAL(tl_session_at(r.set, 999)->number, 1000);
+	tl_session_destroy(r.set);
+}
+
+static void tls_is_named(void)
+{
+	static const char *const hellos[] = {"\x16\x03\x01\x7f\x7f\x01?", "\x16\x03\x01\x7f\x7f\x02?", "\x16\x03\x01"};
+	struct recording r = begin();
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(hellos); i++) {
+		r.client_port++;
+		record_handshake(&r);
+		record(&r, CLIENT, ACK, 1, 1, hellos[i]);
+		record_close(&r, (uint32_t)strlen(hellos[i]), 0);
+	}
+	finish(&r);
+	CU_ASSERT(tl_session_at(r.set, 0)->is_tls);
+	CU_ASSERT_FALSE(tl_session_at(r.set, 1)->is_tls);
+	CU_ASSERT_FALSE(tl_session_at(r.set, 2)->is_tls);
+	tl_session_destroy(r.set);
+}
+
+static void a_pause_begins_a_step(void)
+{
+	struct recording r =
+		begin_with(&(struct tl_session_cfg){.memory_bytes = 1 << 20, .pause_ns = 10 * TL_NS_PER_US});
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "ab");
+	record(&r, CLIENT, ACK, 3, 1, "cd");
+	r.ts_ns += 10 * TL_NS_PER_US;
+	record(&r, CLIENT, ACK, 5, 1, "ef");
+	record_close(&r, 6, 0);
+	finish(&r);
+	CU_ASSERT(is_script(&r, 0, "c4 c2 cF sF"));
+	tl_session_destroy(r.set);
+}
+
+static void strays_are_counted(void)
+{
+	struct recording r = begin();
+
+	record(&r, CLIENT, RST, 1, 0, "");
+	r.bad_checksum = true; // left to the NIC
+	record_handshake(&r);
+	record_close(&r, 0, 0);
+	const struct tl_session_stats *stats = finish(&r);
+	CU_ASSERT_EQUAL(stats->stray_pkts, 1);
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 1);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "", ""));
+	tl_session_destroy(r.set);
+}
+
+// ---- memory
+
+static void a_session_beyond_its_limit_is_kept_without_content(void)
+{
+	struct recording r = begin_with(
+		&(struct tl_session_cfg){.memory_bytes = 1 << 20, .session_bytes = 5, .pause_ns = UINT64_MAX});
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	record(&r, SERVER, ACK, 1, 4, "xy");
+	record(&r, CLIENT, ACK, 4, 3, "d");
+	record_close(&r, 4, 2);
+	r.client_port++;
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "abcde");
+	record_close(&r, 5, 0);
+	finish(&r);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_BEYOND, "", ""));
+	CU_ASSERT(is_session(&r, 1, TL_SESSION_COMPLETE, "abcde", ""));
+	tl_session_destroy(r.set);
+}
+
+static void memory_is_bounded(void)
+{
+	struct recording r = begin_with(&(struct tl_session_cfg){.memory_bytes = 256 << 10, .pause_ns = UINT64_MAX});
+	char text[1200];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	for (uint16_t i = 0; i < 2000; i++) {
+		r.client_port = (uint16_t)(10000 + i);
+		record_handshake(&r);
+		record(&r, CLIENT, ACK, 1, 1, text);
+		record(&r, CLIENT, ACK, 10000, 1, text);
+	}
+	const struct tl_session_stats *stats = finish(&r);
+	CU_ASSERT(stats->memory_max_bytes <= 256 << 10);
+	CU_ASSERT(stats->classes[TL_SESSION_BEYOND] > 0);
+	CU_ASSERT(stats->beyond_sessions > 0);
+	CU_ASSERT_EQUAL(stats->beyond_sessions + tl_session_count(r.set), 2000);
+	CU_ASSERT_EQUAL(stats->beyond_pkts, 5 * stats->beyond_sessions);
+	tl_session_destroy(r.set);
+}
+
+static void pieces_behind_a_hole_are_bounded(void)
+{
+	struct recording r = begin();
+
+	record_handshake(&r);
+	for (uint32_t i = 0; i <= TL_SESSION_PIECES_MAX; i++)
+		record(&r, CLIENT, ACK, 10 + 2 * i, 1, "x");
+	uint64_t before = tl_session_get_stats(r.set)->memory_bytes;
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	CU_ASSERT_EQUAL(tl_session_get_stats(r.set)->memory_bytes, before);
+	finish(&r);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_HOLE, "", ""));
+	tl_session_destroy(r.set);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a request and its answer are steps with their times", takes_request_and_answer},
+		{"the side that sent the SYN is the client, also with the lower port and over IPv6",
+			tells_client_from_server_by_the_syn},
+		{"retransmissions add nothing", drops_retransmissions},
+		{"reordered segments are put in order", sorts_reordered_segments},
+		{"of overlapping bytes the first captured count", keeps_the_first_of_overlapping_bytes},
+		{"sequence numbers wrap", sequence_numbers_wrap},
+		{"a hole makes a session incomplete", a_hole_makes_it_incomplete},
+		{"acknowledged bytes that were not recorded are a hole", bytes_that_only_their_ack_shows_are_a_hole},
+		{"a segment recorded in part makes a session incomplete, unless it is known",
+			a_cut_segment_makes_it_incomplete},
+		{"without the SYN of a side there is no script", a_session_without_syn_is_no_script},
+		{"a SYN may be captured after its answer", a_syn_may_be_captured_after_its_answer},
+		{"with one FIN only a session has no end", without_an_end_it_is_incomplete},
+		{"a refused or unanswered connection was never open", a_refused_one_was_never_open},
+		{"the script has the order of FINs and who reset", who_closes_and_how_is_in_the_script},
+		{"keepalives and window probes add no bytes", keepalives_and_window_probes_add_nothing},
+		{"bytes after a FIN are ignored", nothing_follows_a_fin},
+		{"a connection of the same ports is another session", ports_are_used_again},
+		{"a thousand interleaved sessions are told apart", sessions_are_told_apart},
+		{"a ClientHello makes it TLS, other records do not", tls_is_named},
+		{"a pause begins another step", a_pause_begins_a_step},
+		{"a RST of no session is a stray, and IPv4 checksums need not be right", strays_are_counted},
+		{"a session beyond its limit is kept without content",
+			a_session_beyond_its_limit_is_kept_without_content},
+		{"memory is bounded, and what is beyond it is counted", memory_is_bounded},
+		{"pieces behind a hole are bounded", pieces_behind_a_hole_are_bounded},
+	};
+
+	return tl_test_main("session", tests, TL_ARRAY_LEN(tests));
+}
