@@ -338,6 +338,12 @@ def matched(how, *frames, offsets=0):
         struct.pack("<HH", len(frame) | bits << 8, later) + frame for bits, later, frame in frames)
 
 
+def session(memory, content, *ops):
+    """Operations for the sessions of a recording: (bits, flags, position, length, acknowledged), positions from 64 on."""
+    return bytes([memory, content]) + b"".join(
+        struct.pack("<BBHBBB", bits, flags, 64 + position, length, ack & 255, ack >> 8) for bits, flags, position, length, ack in ops)
+
+
 def exchange(segment):
     """Three datagrams and a stream of replies: split, merged, repeated, overlapping, out of order, across a wrap."""
     trigger, reply, cut, back = 16, 0, 8, 32
@@ -415,6 +421,15 @@ def seeds():
     yield "match/sequence", matched(1, *over4, offsets=5)
     yield "match/sequence_lengths", matched(130, *over4, offsets=1)
     yield "match/position", matched(2, *over4)
+    opening = [(32, 2, 0, 0, 0), (33, 18, 0, 0, 1), (32, 16, 1, 0, 1)]
+    closing = [(32, 17, 41, 0, 31), (33, 17, 31, 0, 42), (32, 16, 42, 0, 32)]
+    said = [(32, 24, 1, 20, 1), (32, 24, 31, 10, 1), (32, 24, 15, 20, 1), (33, 24, 11, 20, 41), (33, 24, 1, 15, 41)]
+    yield "session/complete", session(255, 0, *opening, *said, *closing)
+    yield "session/twice", session(255, 0, *opening, *said, *closing, *[(bits | 18, *rest) for bits, *rest in opening], (50, 4, 1, 0, 0))
+    yield "session/small", session(0, 2, *opening, *said, *closing)
+    yield "session/cut_and_hole", session(9, 0, *opening, (40, 24, 1, 20, 1), *[(bits | 4, *rest) for bits, *rest in [*opening, said[1]]])
+    frame = ether(ipv4(6, tcp(2, 7)))
+    yield "session/raw", session(9, 0, *opening, (0, 255, len(frame) - 64, 0, 0)) + frame
     yield "pcapfile/ns_little", pcap(0xA1B23C4D, "<")
     yield "pcapfile/us_big", pcap(0xA1B2C3D4, ">")
     yield "pcapfile/ng_little_ns", pcapng("<", 9)

@@ -56,7 +56,7 @@ int tl_session_create(const struct tl_session_cfg *cfg, struct tl_session_set **
 	if (set == NULL)
 		return -ENOMEM;
 	set->cfg = *cfg;
-	set->stats.memory_bytes = sizeof(*set);
+	set->stats.memory_bytes = set->stats.memory_max_bytes = sizeof(*set);
 	*out = set;
 	return 0;
 }

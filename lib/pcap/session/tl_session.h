@@ -22,7 +22,7 @@
 #include <tl_base.h>
 #include <tl_link.h>
 
-#define TL_SESSION_MEMORY_MIN (UINT64_C(1) << 16)
+#define TL_SESSION_MEMORY_MIN (UINT64_C(1) << 17)
 #define TL_SESSION_HELD_MAX (UINT64_C(16) << 20) // bytes of a side that may wait for a hole, in at most
 #define TL_SESSION_PIECES_MAX 4096u		 // so many pieces: usually more than a window
 
