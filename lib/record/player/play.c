@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A session in progress. The stack's callbacks record what happened and make the play due; its steps are taken outside
+// of them.
+
+#include "player_priv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define CHUNK_BYTES 16384u	  // per send call
+#define RETRY_NS TL_NS_PER_MS	  // for a send buffer
+#define WINDOW_BYTES (256u << 10) // receive window
+#define CONNECT_TIMEOUT_MS_MAX 60000
+
+static const struct tl_tcp_ops play_ops;
+
+// ---- due times
+
+static void set_due(struct play *play, uint64_t due_ns)
+{
+	tl_heap_set(&play->player->due, play->slot, due_ns);
+}
+
+// Record progress, and take steps soon.
+static void touch(struct play *play)
+{
+	play->moved_ns = play->player->now_ns;
+	set_due(play, play->moved_ns);
+}
+
+// ---- begin and end
+
+static void release(struct play *play)
+{
+	struct tl_player *player = play->player;
+
+	set_due(play, TL_HEAP_NEVER);
+	player->stats.active--;
+	player->free_slots[player->n_free++] = play->slot;
+	play->session = NULL;
+	play->c = NULL;
+}
+
+static uint32_t connect_timeout_ms(const struct tl_player *player)
+{
+	uint64_t ms = player->cfg.timeout_ns / TL_NS_PER_MS;
+
+	return (uint32_t)tl_max_u64(1, tl_min_u64(ms, CONNECT_TIMEOUT_MS_MAX));
+}
+
+bool play_begin(struct tl_player *player, const struct tl_session *session, uint32_t copy)
+{
+	const struct tl_player_cfg *cfg = &player->cfg;
+	const struct tl_tcp_opts opts = {
+		.recv_window_bytes = WINDOW_BYTES, .connect_timeout_ms = connect_timeout_ms(player)};
+	uint16_t port_be = cfg->target_port_be != 0 ? cfg->target_port_be : session->end[TL_SESSION_SERVER].port_be;
+	uint32_t slot = player->free_slots[player->n_free - 1];
+	struct play *play = &player->plays[slot];
+
+	*play = (struct play){.player = player,
+		.session = session,
+		.slot = slot,
+		.copy = copy,
+		.begin_ns = player->now_ns,
+		.differs_at = UINT64_MAX};
+	int rc = tl_tcp_connect(cfg->net, cfg->target_be, port_be, &play_ops, play, &opts, &play->c);
+	if (rc == -ENOSPC || rc == -EADDRNOTAVAIL) {
+		play->session = NULL;
+		return false;
+	}
+	player->n_free--;
+	player->stats.active++;
+	if (rc == 0) {
+		touch(play);
+	} else {
+		player_count(player, TL_PLAYER_UNREACHABLE, play, strerrordesc_np(-rc));
+		release(play);
+	}
+	return true;
+}
+
+void play_abort(struct play *play, enum tl_player_row row)
+{
+	play->verdict = row;
+	tl_tcp_abort(play->c); // ends in on_closed()
+}
+
+// True if only the recorded server's RST is left of the script.
+static bool awaits_reset(const struct play *play)
+{
+	const struct tl_session *s = play->session;
+
+	return play->step + 1 == s->n_steps && s->steps[play->step].side == TL_SESSION_SERVER &&
+	       s->steps[play->step].event == TL_SESSION_RST;
+}
+
+static enum tl_player_row row_of(const struct play *play, enum tl_tcp_reason reason)
+{
+	if (reason == TL_TCP_ABORTED && play->verdict == TL_PLAYER_STOPPED)
+		return TL_PLAYER_STOPPED;
+	if (play->differs_at != UINT64_MAX)
+		return TL_PLAYER_DIVERGED;
+	switch (reason) {
+	case TL_TCP_DONE:
+		return TL_PLAYER_COMPLETED;
+	case TL_TCP_REFUSED:
+		return TL_PLAYER_REFUSED;
+	case TL_TCP_RESET:
+		return awaits_reset(play) ? TL_PLAYER_COMPLETED : TL_PLAYER_RESET_BY_TARGET;
+	case TL_TCP_TIMEOUT:
+		return TL_PLAYER_TIMEOUT;
+	case TL_TCP_UNREACHABLE:
+		return TL_PLAYER_UNREACHABLE;
+	case TL_TCP_ABORTED:
+		break;
+	}
+	return play->verdict;
+}
+
+// ---- callbacks of the stack
+
+static void on_opened(void *ctx, struct tl_tcp *c)
+{
+	struct play *play = ctx;
+
+	play->opened = true;
+	touch(play);
+}
+
+// Return the offset of the first byte that differs from the recorded answers, or UINT64_MAX.
+static uint64_t compare(const struct play *play, const uint8_t *data, uint32_t len)
+{
+	uint64_t recorded = play->session->bytes[TL_SESSION_SERVER], at = play->received;
+	uint64_t same = at < recorded ? tl_min_u64(len, recorded - at) : 0;
+
+	for (uint64_t i = 0; i < same && !play->player->cfg.lengths_only; i++)
+		if (data[i] != play->session->data[TL_SESSION_SERVER][at + i])
+			return at + i;
+	return same < len ? recorded : UINT64_MAX;
+}
+
+static void on_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	struct play *play = ctx;
+	struct tl_player *player = play->player;
+
+	if (play->asked_ns != 0) {
+		tl_hist_record(player->target, player->now_ns - play->asked_ns);
+		tl_hist_record(player->recorded, play->recorded_ns);
+		play->asked_ns = 0;
+	}
+	if (play->differs_at == UINT64_MAX)
+		play->differs_at = compare(play, data, len);
+	play->received += len;
+	player->stats.received_bytes += len;
+	touch(play);
+}
+
+static void on_room(void *ctx, struct tl_tcp *c)
+{
+	touch(ctx);
+}
+
+// The target has sent its FIN: recorded answers that have not come are missing.
+static void take_end(struct play *play)
+{
+	play->peer_closed = true;
+	if (play->differs_at == UINT64_MAX && play->received < play->session->bytes[TL_SESSION_SERVER])
+		play->differs_at = play->received;
+}
+
+static void on_peer_closed(void *ctx, struct tl_tcp *c)
+{
+	take_end(ctx);
+	touch(ctx);
+}
+
+static void on_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
+{
+	struct play *play = ctx;
+	bool ours = reason == TL_TCP_DONE || reason == TL_TCP_ABORTED;
+
+	if (reason == TL_TCP_DONE)
+		take_end(play); // after our FIN it is not reported otherwise
+	player_count(play->player, row_of(play, reason), play, ours ? "" : tl_tcp_reason_text(reason));
+	release(play);
+}
+
+static const struct tl_tcp_ops play_ops = {
+	.opened = on_opened, .data = on_data, .room = on_room, .peer_closed = on_peer_closed, .closed = on_closed};
+
+// ---- steps
+
+enum progress { NEXT, WAITS_FOR_TARGET, WAITS_FOR_TIME, CLOSED };
+
+// Start to measure the answer to a request that has been sent.
+static void ask(struct play *play, const struct tl_session_step *step)
+{
+	const struct tl_session *s = play->session;
+	const struct tl_session_step *answer = step + 1;
+
+	if (play->step + 1 == s->n_steps || answer->side != TL_SESSION_SERVER || answer->event != TL_SESSION_DATA ||
+		play->received > play->needed)
+		return;
+	play->asked_ns = play->player->now_ns;
+	play->recorded_ns = answer->at_ns > step->last_ns ? answer->at_ns - step->last_ns : 0;
+}
+
+static enum progress send_bytes(struct play *play, const struct tl_session_step *step)
+{
+	const uint8_t *data = play->session->data[TL_SESSION_CLIENT];
+
+	while (play->step_sent < step->bytes) {
+		uint32_t len = (uint32_t)tl_min_u64(
+			tl_min_u64(step->bytes - play->step_sent, CHUNK_BYTES), tl_tcp_room(play->c));
+		int rc = len != 0 ? tl_tcp_send(play->c, data + play->sent, len) : 0;
+		if (len == 0)
+			return WAITS_FOR_TARGET; // on_room() follows
+		if (rc == -ENOBUFS)
+			return WAITS_FOR_TIME; // all buffers are lent
+		if (rc != 0)
+			return WAITS_FOR_TARGET; // on_closed() follows
+		play->sent += len;
+		play->step_sent += len;
+		play->moved_ns = play->player->now_ns;
+		play->player->stats.sent_bytes += len;
+	}
+	play->step_sent = 0;
+	ask(play, step);
+	return NEXT;
+}
+
+static enum progress take_client_step(struct play *play, const struct tl_session_step *step)
+{
+	if (!play->opened)
+		return WAITS_FOR_TARGET;
+	switch (step->event) {
+	case TL_SESSION_DATA:
+		return send_bytes(play, step);
+	case TL_SESSION_FIN:
+		play->closing = true;
+		tl_tcp_close(play->c);
+		return play->session != NULL ? NEXT : CLOSED;
+	case TL_SESSION_RST:
+		break;
+	}
+	play_abort(play, TL_PLAYER_COMPLETED);
+	return CLOSED;
+}
+
+static enum progress take_server_step(struct play *play, const struct tl_session_step *step)
+{
+	uint64_t needed = play->needed + step->bytes;
+
+	if (step->event != TL_SESSION_DATA)
+		return play->peer_closed ? NEXT : WAITS_FOR_TARGET;
+	if (play->player->cfg.wait == TL_PLAYER_BYTES && play->received < needed)
+		return WAITS_FOR_TARGET;
+	play->needed = needed;
+	return NEXT;
+}
+
+static uint64_t step_due_ns(const struct play *play, const struct tl_session_step *step)
+{
+	uint64_t after_ns = step->at_ns > play->session->first_ns ? step->at_ns - play->session->first_ns : 0;
+
+	return play->begin_ns + player_scaled(play->player, after_ns);
+}
+
+static enum progress take_step(struct play *play, uint64_t *due_ns)
+{
+	const struct tl_player *player = play->player;
+	const struct tl_session_step *step = &play->session->steps[play->step];
+
+	*due_ns = player->now_ns + RETRY_NS;
+	if (step->side == TL_SESSION_SERVER)
+		return take_server_step(play, step);
+	if (player->cfg.wait == TL_PLAYER_TIME && step_due_ns(play, step) > player->now_ns) {
+		*due_ns = step_due_ns(play, step);
+		return WAITS_FOR_TIME;
+	}
+	return take_client_step(play, step);
+}
+
+// True if the rest of the script cannot be played: the target has closed before it answered.
+static bool is_cut_short(const struct play *play)
+{
+	return play->peer_closed && play->received < play->session->bytes[TL_SESSION_SERVER];
+}
+
+// Close after the last step, once the answers are complete.
+static enum progress finish(struct play *play)
+{
+	if (play->closing || !play->opened)
+		return WAITS_FOR_TARGET;
+	if (play->received < play->session->bytes[TL_SESSION_SERVER] && !play->peer_closed)
+		return WAITS_FOR_TARGET;
+	play->closing = true;
+	tl_tcp_close(play->c);
+	return play->session != NULL ? WAITS_FOR_TARGET : CLOSED;
+}
+
+void play_advance(struct play *play)
+{
+	struct tl_player *player = play->player;
+	const struct tl_session *s = play->session;
+	enum progress progress = NEXT;
+	uint64_t due_ns = 0;
+
+	while (progress == NEXT && play->step < s->n_steps && !is_cut_short(play)) {
+		progress = take_step(play, &due_ns);
+		if (progress == NEXT)
+			play->step++;
+	}
+	if (progress == NEXT)
+		progress = finish(play);
+	if (progress == CLOSED)
+		return;
+	if (progress == WAITS_FOR_TARGET)
+		due_ns = play->moved_ns + player->cfg.timeout_ns;
+	if (progress == WAITS_FOR_TARGET && due_ns <= player->now_ns)
+		play_abort(play, TL_PLAYER_TIMEOUT);
+	else
+		set_due(play, due_ns);
+}

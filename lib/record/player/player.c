@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Player: which session begins when.
+
+#include "player_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <tl_err.h>
+
+#define RESOLVE_NS (5 * TL_NS_PER_S)
+
+// ---- set-up
+
+static int by_time(const void *a_session, const void *b_session)
+{
+	const struct tl_session *a = *(const struct tl_session *const *)a_session;
+	const struct tl_session *b = *(const struct tl_session *const *)b_session;
+
+	if (a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns ? -1 : 1;
+	return a->number < b->number ? -1 : 1;
+}
+
+// Choose the sessions to play, and count the others.
+static void choose(struct tl_player *player)
+{
+	const struct tl_player_cfg *cfg = &player->cfg;
+	uint64_t n = tl_session_count(cfg->sessions);
+
+	for (uint64_t i = 0; i < n; i++) {
+		const struct tl_session *s = tl_session_at(cfg->sessions, i);
+		if (s->class != TL_SESSION_COMPLETE)
+			player_count(player, TL_PLAYER_INCOMPLETE + s->class - 1, NULL, NULL);
+		else if (s->is_tls && !cfg->opaque)
+			player_count(player, TL_PLAYER_TLS, NULL, NULL);
+		else
+			player->order[player->n_order++] = s;
+	}
+	qsort(player->order, player->n_order, sizeof(*player->order), by_time);
+	player->stats.ledger.found_sessions = n;
+	player->stats.ledger.copied_sessions = player->n_order * (cfg->plays - 1);
+}
+
+static bool allocate(struct tl_player *player)
+{
+	uint32_t slots = player->cfg.at_a_time;
+
+	player->order = calloc(tl_session_count(player->cfg.sessions) + 1, sizeof(struct tl_session *));
+	player->plays = calloc(slots, sizeof(*player->plays));
+	player->free_slots = calloc(slots, sizeof(*player->free_slots));
+	player->due.node = calloc(slots, sizeof(*player->due.node));
+	player->due.place = calloc(slots, sizeof(*player->due.place));
+	player->target = malloc(sizeof(*player->target));
+	player->recorded = malloc(sizeof(*player->recorded));
+	player->failures = calloc(TL_PLAYER_FAILURES_MAX, sizeof(*player->failures));
+	return player->order != NULL && player->plays != NULL && player->free_slots != NULL &&
+	       player->due.node != NULL && player->due.place != NULL && player->target != NULL &&
+	       player->recorded != NULL && player->failures != NULL;
+}
+
+int tl_player_create(const struct tl_player_cfg *cfg, struct tl_player **out, struct tl_err *err)
+{
+	struct tl_player *player = calloc(1, sizeof(*player));
+
+	if (player == NULL)
+		return tl_fail(err, -ENOMEM, "not enough memory");
+	player->cfg = *cfg;
+	if (!allocate(player)) {
+		tl_player_destroy(player);
+		return tl_fail(err, -ENOMEM, "not enough memory");
+	}
+	tl_hist_init(player->target);
+	tl_hist_init(player->recorded);
+	for (uint32_t i = 0; i < cfg->at_a_time; i++)
+		player->free_slots[player->n_free++] = cfg->at_a_time - 1 - i;
+	choose(player);
+	*out = player;
+	return 0;
+}
+
+void tl_player_destroy(struct tl_player *player)
+{
+	if (player == NULL)
+		return;
+	free(player->order);
+	free(player->plays);
+	free(player->free_slots);
+	free(player->due.node);
+	free(player->due.place);
+	free(player->target);
+	free(player->recorded);
+	free(player->failures);
+	free(player);
+}
+
+// ---- the ledger
+
+void player_count(struct tl_player *player, enum tl_player_row row, const struct play *play, const char *reason)
+{
+	player->stats.ledger.rows[row]++;
+	if (play == NULL || row == TL_PLAYER_COMPLETED || player->n_failures == TL_PLAYER_FAILURES_MAX)
+		return;
+	player->failures[player->n_failures++] = (struct tl_player_failure){.session = play->session,
+		.copy = play->copy,
+		.row = row,
+		.sent_bytes = play->sent,
+		.received_bytes = play->received,
+		.differs_at = play->differs_at,
+		.reason = reason};
+}
+
+// ---- the run
+
+static bool is_any_left(const struct tl_player *player)
+{
+	return player->next < player->n_order;
+}
+
+static uint64_t next_due_ns(const struct tl_player *player)
+{
+	if (player->cfg.at_once)
+		return player->origin_ns;
+	return player->origin_ns +
+	       player_scaled(player, player->order[player->next]->first_ns - player->order[0]->first_ns);
+}
+
+// Begin the sessions that are due, and their copies.
+static void begin_due(struct tl_player *player)
+{
+	while (is_any_left(player) && player->now_ns >= next_due_ns(player)) {
+		if (player->n_free == 0 || !play_begin(player, player->order[player->next], player->next_copy)) {
+			player->stats.waited_sessions += !player->has_waited && !player->cfg.at_once;
+			player->has_waited = true;
+			return;
+		}
+		player->has_waited = false;
+		if (++player->next_copy == player->cfg.plays) {
+			player->next_copy = 0;
+			player->next++;
+		}
+	}
+}
+
+static void run_due(struct tl_player *player)
+{
+	while (tl_heap_due(&player->due) <= player->now_ns)
+		play_advance(&player->plays[tl_heap_first(&player->due)]);
+}
+
+// Resolve the next hop before the first session: of several SYNs that wait for it, the stack keeps one. A target that
+// is not resolved in time gets its connections all the same, for a row each.
+static bool is_resolved(struct tl_player *player)
+{
+	if (!player->resolved && player->begun) {
+		bool in_time = player->now_ns - player->origin_ns < RESOLVE_NS;
+		player->resolved = tl_net_resolve(player->cfg.net, player->cfg.target_be) != -EAGAIN || !in_time;
+		if (player->resolved)
+			player->origin_ns = player->now_ns;
+	}
+	return player->resolved;
+}
+
+void tl_player_begin(struct tl_player *player, uint64_t mono_ns)
+{
+	player->origin_ns = player->now_ns = mono_ns;
+	player->begun = true;
+}
+
+void tl_player_input(struct tl_player *player, struct tl_burst *burst)
+{
+	player->now_ns = burst->mono_ns;
+	tl_net_input(player->cfg.net, burst);
+	run_due(player);
+}
+
+void tl_player_tick(struct tl_player *player, uint64_t mono_ns)
+{
+	player->now_ns = mono_ns;
+	tl_net_tick(player->cfg.net, mono_ns);
+	run_due(player);
+	if (is_resolved(player))
+		begin_due(player);
+}
+
+void tl_player_stop(struct tl_player *player)
+{
+	uint64_t left = player->n_order - player->next;
+
+	for (uint32_t i = 0; i < player->cfg.at_a_time; i++)
+		if (player->plays[i].session != NULL)
+			play_abort(&player->plays[i], TL_PLAYER_STOPPED);
+	player->stats.ledger.rows[TL_PLAYER_UNSENT] += left * player->cfg.plays - player->next_copy;
+	player->next = player->n_order;
+	player->next_copy = 0;
+}
+
+bool tl_player_is_done(const struct tl_player *player)
+{
+	return !is_any_left(player) && player->stats.active == 0;
+}
+
+const struct tl_player_stats *tl_player_get_stats(const struct tl_player *player)
+{
+	return &player->stats;
+}
+
+const struct tl_hist *tl_player_target_times(const struct tl_player *player)
+{
+	return player->target;
+}
+
+const struct tl_hist *tl_player_recorded_times(const struct tl_player *player)
+{
+	return player->recorded;
+}
+
+size_t tl_player_failures(const struct tl_player *player, const struct tl_player_failure **out)
+{
+	*out = player->failures;
+	return player->n_failures;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// player_priv: declarations shared by the files of this module.
+//
+//   player.c  which session begins when
+//   play.c    one session: its steps, the stack's callbacks, its row
+//   ledger.c  the ledger's names and identity
+
+#include <tl_heap.h>
+#include <tl_player.h>
+#include <tl_tcp.h>
+
+// A session in progress.
+struct play {
+	struct tl_player *player;
+	const struct tl_session *session;
+	struct tl_tcp *c; // NULL: closed
+	uint32_t slot, copy;
+	uint32_t step;			 // next one
+	uint64_t step_sent;		 // bytes of that step sent
+	uint64_t sent, received, needed; // bytes; needed: of answers, up to the step
+	uint64_t begin_ns, moved_ns;	 // start; last progress
+	uint64_t asked_ns;		 // end of a request whose answer has not begun; 0: none
+	uint64_t recorded_ns;		 // response time of the recorded server to it
+	uint64_t differs_at;		 // UINT64_MAX: it does not
+	bool opened, peer_closed, closing;
+	enum tl_player_row verdict; // row in case of tl_tcp_abort()
+};
+
+struct tl_player {
+	struct tl_player_cfg cfg;
+	uint64_t now_ns, origin_ns;
+	const struct tl_session **order; // to be played, in the order of their times
+	uint64_t n_order, next;		 // next one to begin
+	uint32_t next_copy;
+	bool begun, resolved, has_waited; // has_waited: the next one has been counted
+	struct play *plays;		  // cfg.at_a_time
+	uint32_t *free_slots;
+	uint32_t n_free;
+	struct tl_heap due; // of plays, by slot
+	struct tl_hist *target, *recorded;
+	struct tl_player_stats stats;
+	struct tl_player_failure *failures;
+	size_t n_failures;
+};
+
+// Recorded time ns_in_recording after the start, at the speed of the run.
+static inline uint64_t player_scaled(const struct tl_player *player, uint64_t ns_in_recording)
+{
+	return (uint64_t)((unsigned __int128)ns_in_recording * TL_PLAYER_MILLION / player->cfg.speed);
+}
+
+// ---- play.c
+
+// Connect. False: the stack has no connection or port free; try later.
+bool play_begin(struct tl_player *player, const struct tl_session *session, uint32_t copy);
+
+// Take the steps that are possible now, and check the timeout.
+void play_advance(struct play *play);
+
+// Reset the connection; the session ends in this row.
+void play_abort(struct play *play, enum tl_player_row row);
+
+// ---- player.c
+
+// Count a session in its row. play: what is known of it; NULL: it was not played.
+void player_count(struct tl_player *player, enum tl_player_row row, const struct play *play, const char *reason);

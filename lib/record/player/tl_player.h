@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// player: plays the client side of recorded TCP sessions (tl_session.h) against a target, over our own stack.
+//
+//   script ── connect, send, wait for the answer, close as recorded ──▶ tl_net ──▶ target; its answer is compared
+//
+// A play is a session, or a copy of it, with a connection of its own. Plays begin in the order of the recording, and at
+// its distances unless cfg.at_once. Each session ends in exactly one row of the ledger.
+//
+// A response time is the time from the last byte of a request given to the stack, until the first byte of the answer is
+// delivered by it; in the recording, between the segments with these bytes. It is recorded for both where the script
+// has an answer after a request, and nothing of the answer came earlier.
+//
+// Threads: the one that owns the net. Memory: create/destroy; sessions and net are borrowed until destroy. Time: the
+// caller passes monotonic ns.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tl_base.h>
+#include <tl_hist.h>
+#include <tl_net.h>
+#include <tl_session.h>
+
+struct tl_err;
+struct tl_player; // opaque
+
+#define TL_PLAYER_MILLION UINT64_C(1000000)
+#define TL_PLAYER_FAILURES_MAX 64
+
+// When the client's next bytes are sent, or its side is closed.
+enum tl_player_wait {
+	TL_PLAYER_BYTES, // when as many bytes of answers have come as in the recording
+	TL_PLAYER_TIME,	 // at the recorded time after the start of the session
+};
+
+struct tl_player_cfg {
+	struct tl_net *net;
+	const struct tl_session_set *sessions; // finished
+	uint32_t target_be;
+	uint16_t target_port_be; // 0: that of each session
+	uint32_t plays;		 // of each session, at least 1
+	uint32_t at_a_time;	 // connections, at most the net's max_conns
+	enum tl_player_wait wait;
+	uint64_t speed;	     // of the recorded times, in millionths
+	bool at_once;	     // begin sessions as soon as a connection is free
+	bool opaque;	     // play TLS sessions, too
+	bool lengths_only;   // compare the length of answers, not their bytes
+	uint64_t timeout_ns; // for a play without progress: a byte sent, acknowledged or received
+};
+
+// Rows of the ledger: what became of a session.
+enum tl_player_row {
+	TL_PLAYER_COMPLETED,	   // to the recorded end, with the recorded answers
+	TL_PLAYER_DIVERGED,	   // the target answered otherwise, whatever came then
+	TL_PLAYER_REFUSED,	   // the target refused the connection
+	TL_PLAYER_UNREACHABLE,	   // no ARP reply, or reported unreachable
+	TL_PLAYER_RESET_BY_TARGET, // reset where the recorded server did not
+	TL_PLAYER_TIMEOUT,	   // no progress; reset by us
+	TL_PLAYER_STOPPED,	   // interrupted by tl_player_stop(); reset by us
+	TL_PLAYER_UNSENT,	   // not begun before that
+	TL_PLAYER_TLS,		   // not played: see cfg.opaque
+	TL_PLAYER_INCOMPLETE,	   // not played: the first of TL_SESSION_CLASSES - 1 rows, from TL_SESSION_NO_SYN on
+	TL_PLAYER_ROWS = TL_PLAYER_INCOMPLETE + TL_SESSION_CLASSES - 1,
+};
+
+// found + copied = the sum of the rows, once nothing is in progress.
+struct tl_player_ledger {
+	uint64_t found_sessions;  // in the recording
+	uint64_t copied_sessions; // plays of sessions beyond the first
+	uint64_t rows[TL_PLAYER_ROWS];
+};
+
+// Counters in the order above, with their names ("found_sessions").
+#define TL_PLAYER_COUNTERS (2 + TL_PLAYER_ROWS)
+#define TL_PLAYER_WHOLES 2
+void tl_player_ledger_rows(const struct tl_player_ledger *ledger, struct tl_counter rows[TL_PLAYER_COUNTERS]);
+bool tl_player_ledger_ok(const struct tl_player_ledger *ledger);
+const char *tl_player_row_name(enum tl_player_row row); // "completed_sessions"
+
+// A play that did not complete.
+struct tl_player_failure {
+	const struct tl_session *session;
+	uint32_t copy; // from 0
+	enum tl_player_row row;
+	uint64_t sent_bytes, received_bytes;
+	uint64_t differs_at; // DIVERGED: offset of the first byte of the answers that differs, is missing or too many
+	const char *reason;  // end of the connection, "" if it goes without saying. Static
+};
+
+struct tl_player_stats {
+	struct tl_player_ledger ledger;
+	uint64_t active;	  // plays in progress
+	uint64_t waited_sessions; // begun late: cfg.at_a_time were in progress, or no port was free
+	uint64_t sent_bytes, received_bytes;
+};
+
+// Create a player; nothing is sent. Return 0, or -errno with a message.
+int tl_player_create(const struct tl_player_cfg *cfg, struct tl_player **out, struct tl_err *err);
+void tl_player_destroy(struct tl_player *player);
+
+// Start with the first session, once the next hop of the target is resolved, or 5 s later.
+void tl_player_begin(struct tl_player *player, uint64_t mono_ns);
+
+// Pass a parsed burst to the stack, and do what its frames permit. Frames are pushed to tx, not flushed.
+void tl_player_input(struct tl_player *player, struct tl_burst *burst);
+
+// Begin sessions and take steps that are due, and run the stack's timers. Call at least every millisecond.
+void tl_player_tick(struct tl_player *player, uint64_t mono_ns);
+
+// Reset all connections, and count the sessions not begun as unsent.
+void tl_player_stop(struct tl_player *player);
+
+// True once every session has its row.
+bool tl_player_is_done(const struct tl_player *player);
+
+const struct tl_player_stats *tl_player_get_stats(const struct tl_player *player);
+const struct tl_hist *tl_player_target_times(const struct tl_player *player);
+const struct tl_hist *tl_player_recorded_times(const struct tl_player *player);
+
+// List the first TL_PLAYER_FAILURES_MAX failures; return their number.
+size_t tl_player_failures(const struct tl_player *player, const struct tl_player_failure **out);

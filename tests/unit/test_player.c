@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lib/record/player: recordings written by hand, played over a wire in virtual time against a second stack that answers
+// as recorded, otherwise, or not at all.
+
+#include <stdio.h>
+
+#include <tl_player.h>
+
+#include "tl_test_session.h"
+#include "tl_test_tcp.h"
+#include "tl_test_wire.h"
+
+#define CONNS 64
+#define BUFFER 16384
+#define CLIENT_HOST 1
+#define SERVER_HOST 2
+
+// Behaviour of the target.
+enum habit { ANSWERS, LIES, TALKS, STOPS_SHORT, RESETS, STALLS };
+
+struct sim {
+	struct wire wire;
+	struct tl_net *net[2];
+	struct recording recording;
+	struct tl_player *player;
+	enum habit habit;
+	const char *banner; // sent at once, or NULL
+	bool closes;	    // after an answer
+	unsigned opened, done, reset;
+	uint64_t opened_ns[256]; // of connections
+	char heard[4096];	 // requests in order of arrival
+	unsigned in_use;
+};
+
+// ---- the target: a line is answered by "re:" and the line
+
+static struct sim *the_sim; // context of its callbacks
+
+static void server_send(struct tl_tcp *c, const char *text)
+{
+	CU_ASSERT_EQUAL(tl_tcp_send(c, text, (uint32_t)strlen(text)), 0);
+}
+
+static void on_opened(void *ctx, struct tl_tcp *c)
+{
+	struct sim *sim = ctx;
+
+	sim->opened_ns[sim->opened++ % TL_ARRAY_LEN(sim->opened_ns)] = sim->wire.now_ns;
+	if (sim->banner != NULL)
+		server_send(c, sim->banner);
+}
+
+static void on_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	struct sim *sim = ctx;
+	char answer[256];
+
+	strncat(sim->heard, (const char *)data, tl_min_u64(len, sizeof(sim->heard) - strlen(sim->heard) - 1));
+	if (memchr(data, '\n', len) == NULL)
+		return;
+	snprintf(answer, sizeof(answer), "re:%.*s", (int)len, (const char *)data);
+	switch (sim->habit) {
+	case TALKS:
+		strcat(answer, "more");
+		break;
+	case LIES:
+		answer[4] ^= 1;
+		break;
+	case STOPS_SHORT:
+		answer[2] = '\0';
+		break;
+	case RESETS:
+		tl_tcp_abort(c);
+		return;
+	case STALLS:
+		return;
+	case ANSWERS:
+		break;
+	}
+	server_send(c, answer);
+	if (sim->closes || sim->habit == STOPS_SHORT)
+		tl_tcp_close(c);
+}
+
+static void on_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
+{
+	struct sim *sim = ctx;
+
+	sim->done += reason == TL_TCP_DONE;
+	sim->reset += reason == TL_TCP_RESET;
+}
+
+static const struct tl_tcp_ops server_ops = {.opened = on_opened, .data = on_data, .closed = on_closed};
+
+// ---- the wire
+
+static void input(void *ctx, struct tl_burst *burst)
+{
+	if (ctx == the_sim->net[0] && the_sim->player != NULL)
+		tl_player_input(the_sim->player, burst);
+	else
+		tl_net_input(ctx, burst);
+}
+
+static void step(struct sim *sim)
+{
+	struct wire *wire = &sim->wire;
+
+	wire->now_ns = tl_max_u64(tl_min_u64(wire->now_ns + MS, wire_next_ns(wire)), wire->now_ns);
+	for (unsigned side = 0; side < 2; side++)
+		wire_deliver(wire, side);
+	if (sim->player != NULL)
+		tl_player_tick(sim->player, wire->now_ns);
+	else
+		tl_net_tick(sim->net[0], wire->now_ns);
+	tl_net_tick(sim->net[1], wire->now_ns);
+	for (unsigned side = 0; side < 2; side++)
+		tl_txq_flush(&wire->end[side].tx);
+}
+
+static void run(struct sim *sim, uint64_t for_ns)
+{
+	uint64_t end_ns = sim->wire.now_ns + for_ns;
+
+	while (sim->wire.now_ns < end_ns)
+		step(sim);
+}
+
+static struct sim *sim_start(bool listens)
+{
+	struct sim *sim = aligned_alloc(TL_CACHE_LINE, sizeof(*sim));
+	struct tl_tcp_listener *listener = NULL;
+
+	if (sim == NULL)
+		exit(1);
+	memset(sim, 0, sizeof(*sim));
+	the_sim = sim;
+	sim->in_use = rte_mempool_in_use_count(test_pool());
+	sim->recording = begin();
+	wire_init(&sim->wire, test_pool(), 1, 1000 * SECOND);
+	sim->wire.one_way_ns = 50 * TL_NS_PER_US;
+	for (unsigned side = 0; side < 2; side++) {
+		struct tl_net_cfg cfg = test_cfg(&sim->wire.end[side].tx, (uint8_t)(side + 1), CONNS, BUFFER);
+		sim->net[side] = test_net(&cfg);
+		sim->wire.end[side].input = input;
+		sim->wire.end[side].ctx = sim->net[side];
+		tl_net_announce(sim->net[side], sim->wire.now_ns);
+	}
+	if (listens)
+		CU_ASSERT_EQUAL(tl_tcp_listen(sim->net[1], PORT(80), CONNS, &server_ops, sim, NULL, &listener), 0);
+	run(sim, TEST_DAD_NS);
+	return sim;
+}
+
+static struct tl_player_cfg usual(const struct sim *sim)
+{
+	return (struct tl_player_cfg){.net = sim->net[0],
+		.sessions = sim->recording.set,
+		.target_be = host_ip(SERVER_HOST),
+		.plays = 1,
+		.at_a_time = CONNS / 2,
+		.speed = TL_PLAYER_MILLION,
+		.timeout_ns = SECOND};
+}
+
+static void start_playing(struct sim *sim, const struct tl_player_cfg *cfg)
+{
+	struct tl_err err;
+
+	finish(&sim->recording);
+	CU_ASSERT_EQUAL_FATAL(tl_player_create(cfg, &sim->player, &err), 0);
+	tl_player_begin(sim->player, sim->wire.now_ns);
+}
+
+static const struct tl_player_stats *play_with(struct sim *sim, const struct tl_player_cfg *cfg)
+{
+	uint64_t end_ns = sim->wire.now_ns + 100 * SECOND;
+
+	start_playing(sim, cfg);
+	while (!tl_player_is_done(sim->player) && sim->wire.now_ns < end_ns)
+		step(sim);
+	CU_ASSERT(tl_player_is_done(sim->player));
+	CU_ASSERT(tl_player_ledger_ok(&tl_player_get_stats(sim->player)->ledger));
+	run(sim, 10 * MS);
+	return tl_player_get_stats(sim->player);
+}
+
+static const struct tl_player_stats *play(struct sim *sim)
+{
+	struct tl_player_cfg cfg = usual(sim);
+
+	return play_with(sim, &cfg);
+}
+
+// No connection and no mbuf is left on the side of the player.
+static void sim_stop(struct sim *sim)
+{
+	CU_ASSERT_EQUAL(tl_tcp_in_use(sim->net[0], NULL), 0);
+	tl_tcp_close_all(sim->net[1], true);
+	tl_player_destroy(sim->player);
+	tl_session_destroy(sim->recording.set);
+	for (unsigned side = 0; side < 2; side++)
+		tl_net_destroy(sim->net[side]);
+	wire_fini(&sim->wire);
+	CU_ASSERT_EQUAL(rte_mempool_in_use_count(test_pool()), sim->in_use);
+	free(sim);
+}
+
+static const struct tl_player_failure *failure(const struct sim *sim, size_t i)
+{
+	static const struct tl_player_failure none = {.row = TL_PLAYER_ROWS};
+	const struct tl_player_failure *list;
+
+	return i < tl_player_failures(sim->player, &list) ? &list[i] : &none;
+}
+
+// ---- recordings
+
+// A session of two requests: "a\n" and "bb\n".
+static void record_two(struct sim *sim)
+{
+	struct recording *r = &sim->recording;
+
+	r->client_port++;
+	record_handshake(r);
+	record(r, CLIENT, ACK, 1, 1, "a\n");
+	r->ts_ns += 40 * TL_NS_PER_US;
+	record(r, SERVER, ACK, 1, 3, "re:a\n");
+	record(r, CLIENT, ACK, 3, 6, "bb\n");
+	r->ts_ns += 90 * TL_NS_PER_US;
+	record(r, SERVER, ACK, 6, 6, "re:bb\n");
+	record_close(r, 5, 11);
+}
+
+// ---- tests
+
+static void plays_as_recorded(void)
+{
+	struct sim *sim = sim_start(true);
+
+	record_two(sim);
+	const struct tl_player_stats *stats = play(sim);
+	CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_COMPLETED], 1);
+	CU_ASSERT_EQUAL(stats->sent_bytes, 5);
+	CU_ASSERT_EQUAL(stats->received_bytes, 11);
+	CU_ASSERT_STRING_EQUAL(sim->heard, "a\nbb\n");
+	CU_ASSERT_EQUAL(sim->done, 1);
+	CU_ASSERT_EQUAL(tl_player_target_times(sim->player)->count, 2);
+	CU_ASSERT_EQUAL(tl_player_target_times(sim->player)->min_ns, 100 * TL_NS_PER_US); // twice the wire
+	CU_ASSERT_EQUAL(tl_player_recorded_times(sim->player)->min_ns, 41 * TL_NS_PER_US);
+	CU_ASSERT_EQUAL(tl_player_recorded_times(sim->player)->max_ns, 91 * TL_NS_PER_US);
+	CU_ASSERT_EQUAL(failure(sim, 0)->row, TL_PLAYER_ROWS);
+	sim_stop(sim);
+}
+
+static void plays_copies(void)
+{
+	struct sim *sim = sim_start(true);
+	struct tl_player_cfg cfg = usual(sim);
+
+	for (int i = 0; i < 3; i++)
+		record_two(sim);
+	cfg.plays = 10;
+	cfg.at_a_time = 7; // fewer than there are: the others wait
+	const struct tl_player_stats *stats = play_with(sim, &cfg);
+	CU_ASSERT_EQUAL(stats->ledger.found_sessions, 3);
+	CU_ASSERT_EQUAL(stats->ledger.copied_sessions, 27);
+	CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_COMPLETED], 30);
+	CU_ASSERT_EQUAL(sim->done, 30);
+	CU_ASSERT(stats->waited_sessions > 0);
+	sim_stop(sim);
+}
+
+static void differing_answers_diverge(void)
+{
+	static const struct {
+		enum habit habit;
+		uint64_t differs_at;
+	} cases[] = {{LIES, 4}, {TALKS, 5}, {STOPS_SHORT, 2}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		struct sim *sim = sim_start(true);
+		record_two(sim);
+		sim->habit = cases[i].habit;
+		const struct tl_player_stats *stats = play(sim);
+		CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_DIVERGED], 1);
+		CU_ASSERT_EQUAL(failure(sim, 0)->row, TL_PLAYER_DIVERGED);
+		CU_ASSERT_EQUAL(failure(sim, 0)->differs_at, cases[i].differs_at);
+		sim_stop(sim);
+	}
+}
+
+static void lengths_alone_may_count(void)
+{
+	struct sim *sim = sim_start(true);
+	struct tl_player_cfg cfg = usual(sim);
+
+	record_two(sim);
+	sim->habit = LIES;
+	cfg.lengths_only = true;
+	CU_ASSERT_EQUAL(play_with(sim, &cfg)->ledger.rows[TL_PLAYER_COMPLETED], 1);
+	sim_stop(sim);
+	sim = sim_start(true);
+	cfg = usual(sim);
+	record_two(sim);
+	sim->habit = TALKS;
+	cfg.lengths_only = true;
+	CU_ASSERT_EQUAL(play_with(sim, &cfg)->ledger.rows[TL_PLAYER_DIVERGED], 1);
+	CU_ASSERT_EQUAL(failure(sim, 0)->differs_at, 11);
+	sim_stop(sim);
+}
+
+static void each_end_has_its_row(void)
+{
+	static const struct {
+		enum habit habit;
+		bool listens;
+		enum tl_player_row row;
+		uint8_t host;
+	} cases[] = {{RESETS, true, TL_PLAYER_RESET_BY_TARGET, SERVER_HOST},
+		{STALLS, true, TL_PLAYER_TIMEOUT, SERVER_HOST}, {ANSWERS, false, TL_PLAYER_REFUSED, SERVER_HOST},
+		{ANSWERS, true, TL_PLAYER_UNREACHABLE, 9}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		struct sim *sim = sim_start(cases[i].listens);
+		struct tl_player_cfg cfg = usual(sim);
+		record_two(sim);
+		sim->habit = cases[i].habit;
+		cfg.target_be = host_ip(cases[i].host);
+		cfg.timeout_ns = 20 * SECOND;
+		const struct tl_player_stats *stats = play_with(sim, &cfg);
+		CU_ASSERT_EQUAL(stats->ledger.rows[cases[i].row], 1);
+		CU_ASSERT_EQUAL(failure(sim, 0)->row, cases[i].row);
+		CU_ASSERT_EQUAL(failure(sim, 0)->sent_bytes, cases[i].row <= TL_PLAYER_UNREACHABLE ? 0 : 2);
+		CU_ASSERT_EQUAL(sim->reset, cases[i].row == TL_PLAYER_TIMEOUT);
+		sim_stop(sim);
+	}
+}
+
+static void follows_other_scripts(void)
+{
+	struct sim *sim = sim_start(true);
+	struct recording *r = &sim->recording;
+
+	sim->banner = "hello\n";
+	record_handshake(r); // the server speaks first
+	record(r, SERVER, ACK, 1, 1, "hello\n");
+	record(r, CLIENT, ACK, 1, 7, "a\n");
+	record(r, SERVER, ACK, 7, 3, "re:a\n");
+	record_close(r, 2, 11);
+	r->client_port++; // the client closes its side before the answer comes
+	record_handshake(r);
+	record(r, SERVER, ACK, 1, 1, "hello\n");
+	record(r, CLIENT, FIN | ACK, 1, 7, "b\n");
+	record(r, SERVER, FIN | ACK, 7, 4, "re:b\n");
+	record(r, CLIENT, ACK, 4, 13, "");
+	r->client_port++; // the client resets
+	record_handshake(r);
+	record(r, SERVER, ACK, 1, 1, "hello\n");
+	record(r, CLIENT, RST, 1, 0, "");
+	const struct tl_player_stats *stats = play(sim);
+	CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_COMPLETED], 3);
+	CU_ASSERT_EQUAL(sim->reset, 1);
+	CU_ASSERT_STRING_EQUAL(sim->heard, "a\nb\n");
+	sim_stop(sim);
+}
+
+static void a_recorded_reset_of_the_server_completes(void)
+{
+	struct sim *sim = sim_start(true);
+	struct recording *r = &sim->recording;
+
+	record_handshake(r);
+	record(r, CLIENT, ACK, 1, 1, "a\n");
+	record(r, SERVER, RST | ACK, 1, 3, "");
+	sim->habit = RESETS;
+	CU_ASSERT_EQUAL(play(sim)->ledger.rows[TL_PLAYER_COMPLETED], 1);
+	sim_stop(sim);
+}
+
+static void a_server_that_closes_first_is_awaited(void)
+{
+	for (int closes = 0; closes < 2; closes++) {
+		struct sim *sim = sim_start(true);
+		struct recording *r = &sim->recording;
+		record_handshake(r);
+		record(r, CLIENT, ACK, 1, 1, "a\n");
+		record(r, SERVER, FIN | ACK, 1, 3, "re:a\n");
+		record(r, CLIENT, FIN | ACK, 3, 7, "");
+		record(r, SERVER, ACK, 7, 4, "");
+		sim->closes = closes;
+		CU_ASSERT_EQUAL(play(sim)->ledger.rows[closes ? TL_PLAYER_COMPLETED : TL_PLAYER_TIMEOUT], 1);
+		sim_stop(sim);
+	}
+}
+
+static void incomplete_and_encrypted_ones_are_not_played(void)
+{
+	for (int opaque = 0; opaque < 2; opaque++) {
+		struct sim *sim = sim_start(true);
+		struct recording *r = &sim->recording;
+		struct tl_player_cfg cfg = usual(sim);
+		record_handshake(r); // no end
+		r->client_port++;
+		record(r, CLIENT, SYN, 0, 0, ""); // never open
+		r->client_port++;
+		record_handshake(r);
+		record(r, CLIENT, ACK, 1, 1, "\x16\x03\x01??\x01\n");
+		record(r, SERVER, ACK, 1, 8, "re:\x16\x03\x01??\x01\n");
+		record_close(r, 7, 10);
+		cfg.opaque = opaque;
+		const struct tl_player_stats *stats = play_with(sim, &cfg);
+		CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_INCOMPLETE + TL_SESSION_NO_END - 1], 1);
+		CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_INCOMPLETE + TL_SESSION_UNOPENED - 1], 1);
+		CU_ASSERT_EQUAL(stats->ledger.rows[opaque ? TL_PLAYER_COMPLETED : TL_PLAYER_TLS], 1);
+		CU_ASSERT_EQUAL(sim->opened, opaque ? 1 : 0);
+		sim_stop(sim);
+	}
+}
+
+static void stop_resets_what_is_open(void)
+{
+	struct sim *sim = sim_start(true);
+	struct tl_player_cfg cfg = usual(sim);
+
+	for (int i = 0; i < 4; i++)
+		record_two(sim);
+	sim->habit = STALLS;
+	cfg.plays = 3;
+	cfg.at_a_time = 5;
+	cfg.at_once = true;
+	start_playing(sim, &cfg);
+	run(sim, 100 * MS);
+	CU_ASSERT_EQUAL(sim->opened, 5);
+	tl_player_stop(sim->player);
+	CU_ASSERT(tl_player_is_done(sim->player));
+	run(sim, 10 * MS);
+	const struct tl_player_stats *stats = tl_player_get_stats(sim->player);
+	CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_STOPPED], 5);
+	CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_UNSENT], 7);
+	CU_ASSERT(tl_player_ledger_ok(&stats->ledger));
+	CU_ASSERT_EQUAL(sim->reset, 5);
+	CU_ASSERT_EQUAL(tl_tcp_in_use(sim->net[1], NULL), 0);
+	sim_stop(sim);
+}
+
+static void sends_at_recorded_times(void)
+{
+	struct sim *sim = sim_start(true);
+	struct recording *r = &sim->recording;
+	struct tl_player_cfg cfg = usual(sim);
+
+	record_handshake(r);
+	record(r, CLIENT, ACK, 1, 1, "a\n");
+	record(r, SERVER, ACK, 1, 3, "re:a\n");
+	r->ts_ns = START_NS + 600 * MS;
+	record(r, CLIENT, ACK, 3, 6, "b\n");
+	record_close(r, 4, 5);
+	cfg.wait = TL_PLAYER_TIME;
+	cfg.speed = 2 * TL_PLAYER_MILLION;
+	sim->habit = STALLS; // no answer is awaited
+	start_playing(sim, &cfg);
+	run(sim, 290 * MS);
+	CU_ASSERT_STRING_EQUAL(sim->heard, "a\n");
+	run(sim, 20 * MS);
+	CU_ASSERT_STRING_EQUAL(sim->heard, "a\nb\n");
+	run(sim, 2 * SECOND);
+	CU_ASSERT_EQUAL(tl_player_get_stats(sim->player)->ledger.rows[TL_PLAYER_DIVERGED], 1);
+	sim_stop(sim);
+}
+
+static void sessions_begin_at_their_distance(void)
+{
+	struct sim *sim = sim_start(true);
+	struct tl_player_cfg cfg = usual(sim);
+
+	for (int i = 0; i < 3; i++) {
+		sim->recording.ts_ns = START_NS + (uint64_t)i * 800 * MS;
+		record_two(sim);
+	}
+	cfg.speed = 4 * TL_PLAYER_MILLION;
+	CU_ASSERT_EQUAL(play_with(sim, &cfg)->ledger.rows[TL_PLAYER_COMPLETED], 3);
+	for (unsigned i = 1; i < 3; i++) {
+		uint64_t distance_ns = sim->opened_ns[i] - sim->opened_ns[i - 1];
+		CU_ASSERT(distance_ns >= 199 * MS && distance_ns <= 202 * MS);
+	}
+	sim_stop(sim);
+}
+
+static void long_requests_survive_a_bad_wire(void)
+{
+	struct sim *sim = sim_start(true);
+	struct recording *r = &sim->recording;
+	char text[1001];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	record_handshake(r);
+	for (uint32_t i = 0; i < 100; i++) // more than a send buffer
+		record(r, CLIENT, ACK, 1 + 1000 * i, 1, text);
+	record_close(r, 100000, 0);
+	sim->wire.faults.lost = 5;
+	sim->wire.faults.overtaken = 20;
+	sim->wire.faults.overtake_ns = MS;
+	struct tl_player_cfg cfg = usual(sim);
+	cfg.timeout_ns = 50 * SECOND;
+	const struct tl_player_stats *stats = play_with(sim, &cfg);
+	CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_COMPLETED], 1);
+	CU_ASSERT_EQUAL(stats->sent_bytes, 100000);
+	sim_stop(sim);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a session is played as recorded, and answers are timed beside the recorded ones", plays_as_recorded},
+		{"copies have connections of their own, and wait for a free one", plays_copies},
+		{"an answer that differs, is too short or too long diverges at its first byte",
+			differing_answers_diverge},
+		{"where lengths alone count, other bytes do not diverge", lengths_alone_may_count},
+		{"reset, stalled, refused and unreachable sessions have a row each", each_end_has_its_row},
+		{"the server may speak first, the client close early or reset", follows_other_scripts},
+		{"a reset that the recorded server sent completes the session",
+			a_recorded_reset_of_the_server_completes},
+		{"a server that closed first is awaited", a_server_that_closes_first_is_awaited},
+		{"incomplete and encrypted sessions are counted and not played",
+			incomplete_and_encrypted_ones_are_not_played},
+		{"a stop resets what is open and counts what was not begun", stop_resets_what_is_open},
+		{"requests may be sent at their recorded times", sends_at_recorded_times},
+		{"sessions begin at their recorded distance", sessions_begin_at_their_distance},
+		{"requests longer than a send buffer survive a bad wire", long_requests_survive_a_bad_wire},
+	};
+
+	tl_test_eal_start();
+	return tl_test_main("player", tests, TL_ARRAY_LEN(tests));
+}
