@@ -24,6 +24,7 @@
 #define TL_SCHEMA_BENCH_ECHO "tapline:bench-echo:1"
 #define TL_SCHEMA_BENCH_QUALIFY "tapline:bench-qualify:1"
 #define TL_SCHEMA_REPLAY "tapline:replay:1"
+#define TL_SCHEMA_REPLAY_SESSIONS "tapline:replay-sessions:1"
 #define TL_SCHEMA_METER "tapline:meter:1"
 #define TL_SCHEMA_PPS "tapline:pps:1"
 #define TL_SCHEMA_MANIFEST "tapline:manifest:1"

@@ -50,6 +50,32 @@ static const struct tl_option options[] = {
 	{"vlan", 0, "EDIT", "add:ID, set:ID (of tagged frames), or strip: the outermost VLAN tag", 'v'},
 	{"ttl", 0, "N", "TTL or hop limit of all packets, 1 to 255", 'T'},
 	{"dscp", 0, "N", "DSCP of all packets, 0 to 63", 'd'},
+	{.help = "TCP sessions to a server, instead of frames"},
+	{"sessions", 0, "TARGET",
+		"replay the client side of each TCP session against this address, or ADDRESS:PORT (default: the recorded "
+		"port)",
+		TL_INTO(TEXT, struct tl_replay_args, sessions.target)},
+	{"from", 0, "ADDRESS/BITS", "own address on PORT, with the length of its prefix",
+		TL_INTO(TEXT, struct tl_replay_args, sessions.from)},
+	{"gateway", 0, "ADDRESS", "router to a target outside the prefix",
+		TL_INTO(TEXT, struct tl_replay_args, sessions.gateway)},
+	{"scale", 0, "N", "play each session N times, on connections of their own (default 1)",
+		TL_INTO(NUMBER, struct tl_replay_args, sessions.scale, "--scale takes 1 to 10000", 1,
+			TL_SESSIONS_SCALE_MAX)},
+	{"wait", 0, "FOR",
+		"before the client's next bytes: for as many bytes of answers as recorded (bytes, default), or for the "
+		"recorded time (time)",
+		.choices = "bytes time", TL_INTO(TEXT, struct tl_replay_args, sessions.wait)},
+	{"compare", 0, "WHAT", "of the answers with the recorded ones: their bytes (default), or only their length",
+		.choices = "bytes length", TL_INTO(TEXT, struct tl_replay_args, sessions.compare)},
+	{"timeout", 0, "SECONDS", "reset a session without progress for so long (default 10)",
+		TL_INTO(SECONDS, struct tl_replay_args, sessions.timeout_ns, "--timeout takes 0.001 to 86400",
+			TL_NS_PER_MS, 86400 * TL_NS_PER_S)},
+	{"at-a-time", 0, "N", "connections open at a time (default 1024)",
+		TL_INTO(NUMBER, struct tl_replay_args, sessions.at_a_time, "--at-a-time takes 1 to 4096", 1,
+			TL_SESSIONS_AT_A_TIME_MAX)},
+	{"opaque", 0, NULL, "play TLS sessions too, with the recorded bytes",
+		TL_INTO(FLAG, struct tl_replay_args, sessions.opaque)},
 	{.help = "Other options"},
 	{"take", 0, NULL, "allow xdp: on the interface of the default route or of the login", 't'},
 	{"json", 0, NULL, "print the results as one JSON object", 'j'},
@@ -59,14 +85,18 @@ static const struct tl_option options[] = {
 const struct tl_command tl_replay_command = {
 	.name = "replay",
 	.summary = "send recorded frames again, at their recorded times",
-	.usage = "replay FILE... -i PORT [options] [FILTER]",
+	.usage = "replay FILE... -i PORT [options] [FILTER]\n"
+		 "replay FILE... -i PORT --sessions TARGET --from ADDRESS/BITS [options] [FILTER]",
 	.about =
 		"Sends the frames of recordings, or other pcapng and pcap files, one file after the other. FILE may be a directory, a\n"
 		"quoted pattern, or @LIST, a text file of names: its files are played in the order of time. The due time of each frame\n"
 		"is computed from the first frame's. Frames are passed to the driver as soon as possible after it, never before.\n"
 		"FILTER, in tcpdump's syntax, selects frames; it begins with the first word that names no file.\n"
 		"\n"
-		"Every record ends in exactly one counter of the results.",
+		"Every record ends in exactly one counter of the results.\n"
+		"\n"
+		"With --sessions the TCP sessions in the recordings are played by a TCP stack of their own, and the answers of the\n"
+		"target are compared with the recorded ones.",
 	.after =
 		"TIME of --max-gap and --max-late: 500ns, 20us, 1.5ms, 2s. TIME of --start-at: 2026-11-21T04:25:16Z (always UTC) or\n"
 		"@SECONDS since 1970.",
@@ -294,5 +324,9 @@ int tl_cmd_replay(int argc, char **argv)
 	const char *wrong = set_words(&a, argc - optind, argv + optind);
 	if (wrong == NULL)
 		wrong = check(&a);
-	return wrong != NULL ? tl_misuse(&tl_replay_command, wrong, NULL) : tl_replay_run(&a);
+	if (wrong == NULL)
+		wrong = tl_sessions_check(&a);
+	if (wrong != NULL)
+		return tl_misuse(&tl_replay_command, wrong, NULL);
+	return a.sessions.target != NULL ? tl_sessions_main(&a) : tl_replay_run(&a);
 }

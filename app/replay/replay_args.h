@@ -13,6 +13,8 @@
 #include <tl_err.h>
 #include <tl_replay.h>
 
+#include "sessions.h"
+
 #define TL_REPLAY_ANY_LCORE UINT64_MAX
 #define TL_REPLAY_LATE_NS TL_NS_PER_MS // default of --max-late
 
@@ -35,6 +37,7 @@ struct tl_replay_args {
 	bool has_mtu, one_by_one, take, json;
 	unsigned paces;	 // options that set the pacing
 	uint64_t now_ns; // ns since 1970, when the call was parsed
+	struct tl_sessions_args sessions;
 };
 
 // Parse a duration such as "500", "500ns", "20us", "1.5ms" or "2s". Return 0 or -EINVAL.

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// sessions: `tapline replay --sessions`: the TCP sessions of recordings, played against a target.
+//
+//   sessions_args.c  the options
+//   sessions_read.c  files to sessions
+//   sessions_host.c  DPDK, the port, the stack on it
+//   sessions_run.c   the run, and the verdict
+//   sessions_show.c  the results
+//
+// Threads: main. Memory: open/close.
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <tl_eal.h>
+#include <tl_err.h>
+#include <tl_player.h>
+#include <tl_port.h>
+#include <tl_replay_playlist.h>
+#include <tl_session.h>
+
+struct tl_replay_args;
+
+#define TL_SESSIONS_SCALE_MAX 10000
+#define TL_SESSIONS_AT_A_TIME_MAX 4096
+
+// Options as given, and their values once checked.
+struct tl_sessions_args {
+	const char *target; // NULL: no --sessions
+	const char *from, *gateway, *wait, *compare;
+	uint64_t scale, at_a_time, timeout_ns; // 0: not given
+	bool opaque;
+	// Set by tl_sessions_check():
+	uint32_t target_be, ip_be, mask_be, gateway_be;
+	uint16_t target_port_be; // 0: the recorded one
+	enum tl_player_wait waits_for;
+	bool lengths_only;
+};
+
+// Parse the texts and check the combination of options, in place of the check of a replay of frames. Return NULL, or
+// an error text; without --sessions that of an option that needs it.
+const char *tl_sessions_check(struct tl_replay_args *args);
+
+// Outcomes of the records of all files: read = the sum of the others.
+struct tl_sessions_frames {
+	uint64_t read_pkts;
+	uint64_t filtered_pkts;		// rejected by the filter
+	uint64_t skipped_linktype_pkts; // link type without IP packets
+	uint64_t skipped_damaged_pkts;	// unreadable
+	uint64_t taken_pkts;		// given to the sessions
+};
+
+#define TL_SESSIONS_DAMAGES_MAX 16
+
+struct tl_sessions_run {
+	const struct tl_replay_args *args;
+	struct tl_replay_playlist files;
+	struct tl_session_set *set;
+	struct tl_sessions_frames frames;
+	struct tl_err damages[TL_SESSIONS_DAMAGES_MAX];
+	uint64_t n_damages; // all of them
+	struct tl_eal *eal;
+	struct tl_clock *clock;
+	struct tl_port *port;
+	struct tl_port_cfg port_cfg;
+	struct tl_net *net;
+	struct tl_player *player;
+	struct tl_burst burst;
+	uint64_t next_tick_ns;
+	uint64_t elapsed_ns;
+	json_t *manifest;
+	bool stopped, failed;
+};
+
+// ---- sessions_read.c
+
+// Read the sessions of all files. Return 0, or -errno with a message; damaged places are counted.
+int tl_sessions_read(struct tl_sessions_run *run, struct tl_err *err);
+
+// ---- sessions_host.c
+
+// Check the port, without opening it.
+int tl_sessions_plan(struct tl_sessions_run *run, struct tl_err *err);
+// Start DPDK, the port and the stack. Return 0, or -errno with a message; -ENETDOWN: no link.
+int tl_sessions_open(struct tl_sessions_run *run, struct tl_err *err);
+void tl_sessions_close(struct tl_sessions_run *run);
+
+// Poll the port once, run timers if due, and send. Returns the time.
+uint64_t tl_sessions_turn(struct tl_sessions_run *run);
+
+// ---- sessions_run.c
+
+// Run everything. Return the exit status.
+int tl_sessions_main(const struct tl_replay_args *args);
+
+// ---- sessions_show.c
+
+bool tl_sessions_frames_ok(const struct tl_sessions_run *run);
+void tl_sessions_show_progress(const struct tl_sessions_run *run);
+json_t *tl_sessions_json(const struct tl_sessions_run *run); // without manifest; NULL: out of memory
+void tl_sessions_print(const struct tl_sessions_run *run, FILE *out);

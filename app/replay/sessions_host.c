@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DPDK, a port, and the stack on it, polled by the main thread.
+
+#include "replay_args.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+
+#include <tl_net.h>
+#include <tl_wire.h>
+
+#include "hugepages.h"
+#include "plan.h"
+#include "restart.h"
+
+#define BASE_MB 320
+#define CONNS_PER_MB 64 // connections, and those in TIME-WAIT
+#define MTU 1500
+#define LINK_NS (10 * TL_NS_PER_S)
+#define SEND_BUFFER_BYTES (64u << 10)
+#define SEND_BUFFERS_MAX 256u
+#define TICK_NS (100 * TL_NS_PER_US)
+
+int tl_sessions_plan(struct tl_sessions_run *run, struct tl_err *err)
+{
+	struct tl_port_cfg *cfg = &run->port_cfg;
+	const char *device = run->args->device;
+
+	*cfg = (struct tl_port_cfg){.name = "replay",
+		.rx_queues = 1,
+		.tx_queues = 1,
+		.mtu = MTU,
+		.take = run->args->take,
+		.rx_only = true,
+		.timestamps = TL_TS_AUTO,
+		.tx_checksums = true,
+		.socket_id = SOCKET_ID_ANY};
+	int rc = tl_port_spec_parse(device, &cfg->spec, err);
+	if (rc != 0)
+		return rc;
+	if (!tl_port_traits(&cfg->spec)->sends)
+		return tl_fail(err, -EINVAL, "-i %s: a file cannot be sent to", device);
+	return tl_port_check(cfg, err);
+}
+
+static int start_eal(struct tl_sessions_run *run, struct tl_err *err)
+{
+	const struct tl_port_spec *spec = &run->port_cfg.spec;
+	const char *pci = spec->text;
+	uint32_t memory_mb = BASE_MB + (uint32_t)run->args->sessions.at_a_time / CONNS_PER_MB;
+	const struct tl_eal_cfg cfg = {.huge = tl_hugepages_suffice(memory_mb),
+		.memory_mb = memory_mb,
+		.main_lcore = tl_plan_first_cpu(),
+		.pci = &pci,
+		.n_pci = tl_port_traits(spec)->nic};
+
+	int rc = tl_eal_init(&cfg, &run->eal, err);
+	if (rc != 0)
+		return cfg.huge ? tl_restart_without_hugepages(rc) : rc;
+	run->clock = tl_clock_create();
+	return run->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
+}
+
+static int start_port(struct tl_sessions_run *run, struct tl_err *err)
+{
+	run->port_cfg.clock = run->clock;
+	int rc = tl_port_open(&run->port_cfg, &run->port, err);
+	if (rc == 0)
+		rc = tl_port_start(run->port, err);
+	if (rc == 0 && !tl_port_await_link(run->port, LINK_NS))
+		rc = tl_fail(err, -ENETDOWN, "-i %s has no link: is the cable in, and the other side up?",
+			run->args->device);
+	return rc;
+}
+
+static int start_net(struct tl_sessions_run *run, struct tl_err *err)
+{
+	const struct tl_sessions_args *s = &run->args->sessions;
+	uint32_t at_a_time = (uint32_t)s->at_a_time;
+	struct tl_net_cfg cfg = {.name = "replay",
+		.tx = tl_port_txq(run->port, 0),
+		.pool = tl_port_pool(run->port),
+		.ip_be = s->ip_be,
+		.mask_be = s->mask_be,
+		.gateway_be = s->gateway_be,
+		.mtu = MTU,
+		.max_conns = 2 * at_a_time,
+		.send_buffers = at_a_time < SEND_BUFFERS_MAX ? at_a_time : SEND_BUFFERS_MAX,
+		.send_buffer_bytes = SEND_BUFFER_BYTES,
+		.socket_id = tl_port_config(run->port)->socket_id};
+
+	memcpy(cfg.mac, tl_port_mac(run->port), sizeof(cfg.mac));
+	int rc = tl_net_create(&cfg, &run->net, err);
+	if (rc == 0)
+		tl_net_announce(run->net, tl_clock_mono_ns(run->clock, rte_rdtsc()));
+	return rc;
+}
+
+static int make_player(struct tl_sessions_run *run, struct tl_err *err)
+{
+	const struct tl_sessions_args *s = &run->args->sessions;
+	const struct tl_replay_pacing *pacing = &run->args->pacing;
+	const struct tl_player_cfg cfg = {.net = run->net,
+		.sessions = run->set,
+		.target_be = s->target_be,
+		.target_port_be = s->target_port_be,
+		.plays = (uint32_t)s->scale,
+		.at_a_time = (uint32_t)s->at_a_time,
+		.wait = s->waits_for,
+		.speed = pacing->speed,
+		.at_once = pacing->pace == TL_REPLAY_LINE,
+		.opaque = s->opaque,
+		.lengths_only = s->lengths_only,
+		.timeout_ns = s->timeout_ns};
+
+	return tl_player_create(&cfg, &run->player, err);
+}
+
+int tl_sessions_open(struct tl_sessions_run *run, struct tl_err *err)
+{
+	int rc = start_eal(run, err);
+
+	if (rc == 0)
+		rc = start_port(run, err);
+	if (rc == 0)
+		rc = start_net(run, err);
+	return rc == 0 ? make_player(run, err) : rc;
+}
+
+void tl_sessions_close(struct tl_sessions_run *run)
+{
+	json_decref(run->manifest);
+	if (run->net != NULL)
+		tl_net_destroy(run->net);
+	tl_player_destroy(run->player);
+	tl_session_destroy(run->set);
+	if (run->port != NULL && tl_port_torn_out(run->port))
+		tl_eal_abandon(run->eal);
+	tl_port_close(run->port);
+	tl_clock_destroy(run->clock);
+	tl_eal_fini(run->eal);
+	tl_replay_playlist_free(&run->files);
+}
+
+static void flush(struct tl_sessions_run *run)
+{
+	tl_txq_flush(tl_port_txq(run->port, 0));
+	tl_net_sent(run->net);
+}
+
+uint64_t tl_sessions_turn(struct tl_sessions_run *run)
+{
+	struct tl_rxq *rxq = tl_port_rxq(run->port, 0);
+	struct tl_burst *burst = &run->burst;
+	uint16_t n = rxq->burst(rxq, burst);
+
+	for (uint16_t i = 0; i < n; i++)
+		tl_wire_parse(rte_pktmbuf_mtod(burst->pkts[i], uint8_t *), burst->pkts[i]->data_len, &burst->pkt[i]);
+	if (n != 0) {
+		tl_player_input(run->player, burst);
+		flush(run);
+		rte_pktmbuf_free_bulk(burst->pkts, n);
+	}
+	if (burst->mono_ns >= run->next_tick_ns) {
+		run->next_tick_ns = burst->mono_ns + TICK_NS;
+		tl_player_tick(run->player, burst->mono_ns);
+		flush(run);
+	}
+	return burst->mono_ns;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Run of `tapline replay --sessions`, and its verdict.
+
+#include "replay_args.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include <rte_cycles.h>
+
+#include <tl_log.h>
+#include <tl_tcp.h>
+
+#include "app.h"
+#include "manifest.h"
+#include "results.h"
+
+#define LINGER_NS (200 * TL_NS_PER_MS) // for the last ACKs, and a RST for each late SYN-ACK
+
+static atomic_bool sessions_stop;
+
+static void ask_to_stop(int signal_number)
+{
+	(void)signal_number;
+	atomic_store_explicit(&sessions_stop, true, memory_order_relaxed);
+}
+
+static bool is_stopped(void)
+{
+	return atomic_load_explicit(&sessions_stop, memory_order_relaxed);
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = ask_to_stop};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+// ---- the run
+
+// Once a second: check clock, link and port, print progress. False: the port is gone.
+static bool look(struct tl_sessions_run *run)
+{
+	struct tl_err err;
+
+	tl_clock_discipline(run->clock);
+	tl_port_discipline(run->port);
+	(void)tl_port_watch(run->port);
+	tl_sessions_show_progress(run);
+	if (!tl_port_ended(run->port, &err))
+		return true;
+	tl_error("%s", err.text);
+	run->failed = true;
+	return false;
+}
+
+static void play(struct tl_sessions_run *run)
+{
+	uint64_t begin_ns = tl_clock_mono_ns(run->clock, rte_rdtsc()), now_ns = begin_ns;
+	uint64_t next_look_ns = begin_ns + TL_NS_PER_S;
+	bool has_port = true;
+
+	tl_player_begin(run->player, begin_ns);
+	while (has_port && !tl_player_is_done(run->player) && !is_stopped()) {
+		now_ns = tl_sessions_turn(run);
+		if (now_ns < next_look_ns)
+			continue;
+		next_look_ns += TL_NS_PER_S;
+		has_port = look(run);
+	}
+	run->elapsed_ns = now_ns - begin_ns;
+	run->stopped = !tl_player_is_done(run->player);
+	tl_player_stop(run->player);
+	for (uint64_t end_ns = now_ns + LINGER_NS; has_port && now_ns < end_ns;)
+		now_ns = tl_sessions_turn(run);
+}
+
+// ---- verdict
+
+// Sessions that were played to another end than the recorded one.
+static uint64_t count_failed(const struct tl_player_ledger *ledger)
+{
+	uint64_t sum = 0;
+
+	for (int row = TL_PLAYER_DIVERGED; row <= TL_PLAYER_TIMEOUT; row++)
+		sum += ledger->rows[row];
+	return sum;
+}
+
+static void judge(struct tl_sessions_run *run)
+{
+	const struct tl_player_stats *stats = tl_player_get_stats(run->player);
+	unsigned open = tl_tcp_in_use(run->net, NULL);
+	bool sums_up = tl_player_ledger_ok(&stats->ledger) && tl_sessions_frames_ok(run);
+
+	for (uint64_t i = 0; i < run->n_damages && i < TL_SESSIONS_DAMAGES_MAX; i++)
+		tl_error("%s", run->damages[i].text);
+	if (run->n_damages > TL_SESSIONS_DAMAGES_MAX)
+		tl_error("and %" PRIu64 " more damaged places", run->n_damages - TL_SESSIONS_DAMAGES_MAX);
+	if (!sums_up)
+		tl_error("the ledger does not add up: this is a defect, report it");
+	if (open != 0)
+		tl_error("%u connections are open at the end: this is a defect, report it", open);
+	run->failed |= !sums_up || open != 0 || run->n_damages != 0 || count_failed(&stats->ledger) != 0;
+}
+
+static int show(struct tl_sessions_run *run)
+{
+	judge(run);
+	if (!run->args->json) {
+		tl_sessions_print(run, stdout);
+		return tl_results_flush(stdout);
+	}
+	json_t *json = tl_sessions_json(run);
+	for (size_t i = 0; i < run->files.n; i++)
+		tl_manifest_add_input(run->manifest, run->files.paths[i]);
+	tl_manifest_put(run->manifest, TL_SCHEMA_REPLAY_SESSIONS, json);
+	return tl_results_json(json, stdout);
+}
+
+static int prepare(struct tl_sessions_run *run, struct tl_err *err)
+{
+	run->manifest = tl_manifest_create(""); // before EAL narrows this process's affinity mask
+	if (run->manifest == NULL)
+		return tl_fail(err, -ENOMEM, "not enough memory");
+	int rc = tl_sessions_plan(run, err);
+	if (rc == 0)
+		rc = tl_sessions_read(run, err);
+	return rc == 0 ? tl_sessions_open(run, err) : rc;
+}
+
+int tl_sessions_main(const struct tl_replay_args *args)
+{
+	struct tl_sessions_run *run = calloc(1, sizeof(*run));
+	struct tl_err err;
+	int status = TL_EXIT_FAILED;
+
+	if (run == NULL)
+		return TL_EXIT_FAILED;
+	run->args = args;
+	catch_signals();
+	int rc = prepare(run, &err);
+	if (rc == 0) {
+		play(run);
+		status = show(run) == 0 && !run->failed ? TL_EXIT_OK : TL_EXIT_FAILED;
+	} else {
+		tl_error("%s", err.text);
+		status = rc == -ENOMEM || rc == -ENETDOWN ? TL_EXIT_FAILED : TL_EXIT_USAGE;
+	}
+	tl_sessions_close(run);
+	free(run);
+	return status;
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# `tapline replay --sessions`: HTTP sessions of the kernel's TCP, recorded by tcpdump, are played against the same server, and
+# against servers that answer otherwise. The server's log and the kernel's sockets are the judges.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+SERVER=$(dirname "$PEER_PY")/session_server.py
+PORT=8080 SESSIONS=20
+LEDGER='.ledger_ok and .found_sessions + .copied_sessions == ([to_entries[] | select((.key | endswith("_sessions")) and
+	(.key | IN("found_sessions", "copied_sessions", "waited_sessions", "beyond_sessions") | not)) | .value] | add)'
+STATUS=0
+
+log_has() {
+	[[ $(wc -l <server.txt) -eq $1 ]]
+}
+
+# every_line_comes N: each line of the log is there so many times.
+every_line_comes() {
+	[[ $(sort server.txt | uniq -c | awk '{print $1}' | sort -u) == "$1" && $(sort -u server.txt | wc -l) -eq $SESSIONS ]]
+}
+
+# replay ARG...: the report in replay.json, the status in STATUS.
+replay() {
+	STATUS=0
+	in_app timeout 100 "$TAPLINE" replay -i "$APP_IF" --from "$APP_IP/24" --json "$@" >replay.json 2>replay.log </dev/null || STATUS=$?
+}
+
+# open_connections: those of the servers to us that are not closed.
+open_connections() {
+	in_peer ss -Htn state established state close-wait state fin-wait-1 state fin-wait-2 state last-ack "dst $APP_IP" | wc -l
+}
+
+# nothing_is_open: no connection is left with the kernel.
+nothing_is_open() {
+	[[ $(open_connections) -eq 0 ]]
+}
+
+leaves_nothing() {
+	check "$1: no connection is left in the kernel" wait_for 20 nothing_is_open
+}
+
+# has_fins N: tell whether the recording has so many FINs, the last segments with a sequence number of their own.
+has_fins() {
+	[[ $(tcpdump -n -r rec.pcap 'tcp[tcpflags] & tcp-fin != 0' 2>/dev/null | wc -l) -ge $1 ]]
+}
+
+record() {
+	peer_start "$SERVER" serve "$PEER_IP" "$PORT" server.txt >server.log 2>&1
+	wait_for 30 grep -qs listening server.log || func_die "the server does not listen"
+	ip netns exec "$PEER_NS" tcpdump -n -i "$PEER_IF" -s 0 -B 16384 --time-stamp-precision=nano -U --immediate-mode -w rec.pcap tcp 2>tcpdump.log </dev/null &
+	local tcpdump_pid=$!
+	wait_for 30 grep -qs 'listening on' tcpdump.log || func_die "tcpdump does not listen"
+	netns_address "$APP_NS" "$APP_IF" "$APP_IP/24"
+	in_app "$SERVER" ask "$PEER_IP" "$PORT" "$SESSIONS" || func_die "the sessions failed"
+	wait_for 30 log_has "$SESSIONS" || func_die "the server has not seen all sessions"
+	ip -netns "$APP_NS" address flush dev "$APP_IF"
+	wait_for 30 has_fins $((2 * SESSIONS)) || func_die "tcpdump has not seen the end of all sessions"
+	stop_process "$tcpdump_pid" TERM 20 || true
+}
+
+# lands SENTENCE ROW PORT ARG...: all sessions land in this row.
+lands() {
+	local sentence=$1 row=$2 port=$3
+	shift 3
+	replay rec.pcap --line-rate --sessions "$PEER_IP:$port" "$@"
+	check_equal "$sentence: status 1" "$STATUS" 1
+	check_json "$sentence: its row" replay.json "$LEDGER and .$row == $SESSIONS and (.failures | length) == $SESSIONS and all(.failures[]; .row == \"$row\")"
+	leaves_nothing "$sentence"
+}
+
+stops_cleanly() {
+	ip netns exec "$APP_NS" "$TAPLINE" replay rec.pcap --line-rate -i "$APP_IF" --from "$APP_IP/24" --sessions "$PEER_IP:$((PORT + 3))" --scale 3 \
+		--at-a-time 30 --timeout 600 --json >replay.json 2>replay.log </dev/null &
+	local replay_pid=$!
+	check "a server that stalls has as many connections as are allowed at a time" wait_for 60 has_connections 30
+	STATUS=0
+	stop_process "$replay_pid" INT 30 || STATUS=$?
+	check_equal "Ctrl-C ends with status 0" "$STATUS" 0
+	check_json "what was open and what had not begun is counted" replay.json \
+		"$LEDGER and .stopped and .stopped_sessions == 30 and .unsent_sessions == 30"
+	leaves_nothing "Ctrl-C"
+}
+
+has_connections() {
+	[[ $(open_connections) -eq $1 ]]
+}
+
+func_begin
+net_begin
+record
+
+replay rec.pcap --sessions "$PEER_IP" --speed 20
+check_equal "the same server: status 0" "$STATUS" 0
+check_json "each session completes, with the recorded port" replay.json \
+	"$LEDGER and .found_sessions == $SESSIONS and .completed_sessions == $SESSIONS and .target_port == null and .failures == []"
+check_json "response times of the target are beside those recorded" replay.json \
+	'.target_response_ns.count > 0 and .target_response_ns.count == .recorded_response_ns.count and .recorded_response_ns.p50 > 0'
+check "the server has seen each session again, byte for byte" wait_for 20 every_line_comes 2
+leaves_nothing "the same server"
+
+replay rec.pcap --sessions "$PEER_IP:$PORT" --line-rate --scale 10
+check_equal "ten copies: status 0" "$STATUS" 0
+check_json "ten copies of each complete" replay.json "$LEDGER and .completed_sessions == 10 * $SESSIONS and .copied_sessions == 9 * $SESSIONS"
+check "the server has seen ten more of each" wait_for 20 every_line_comes 12
+leaves_nothing "ten copies"
+
+lands "a server that answers otherwise" diverged_sessions $((PORT + 1))
+check_json "where it differed is told: at the body of the first answer" replay.json \
+	'all(.failures[]; .differs_at == ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n" | length))'
+lands "a server that resets" reset_by_target_sessions $((PORT + 2))
+lands "a server that stalls" timeout_sessions $((PORT + 3)) --timeout 0.5
+lands "a server that is not there" refused_sessions $((PORT + 4))
+stops_cleanly
+
+replay rec.pcap --sessions "$PEER_IP" --line-rate --compare length 'tcp[tcpflags] & tcp-syn == 0'
+check_json "sessions whose SYN is not in the recording are not played" replay.json \
+	"$LEDGER and .incomplete_no_syn_sessions == $SESSIONS and .sent_bytes == 0 and .filtered_pkts > 0"
+head -c -100 rec.pcap >torn.pcap
+replay torn.pcap --sessions "$PEER_IP" --line-rate
+check_equal "a damaged file: status 1" "$STATUS" 1
+check_json "a damaged file: what is there is played, the place is named" replay.json \
+	"$LEDGER and .completed_sessions >= $SESSIONS - 1 and .damages == 1 and (.damaged[0] | test(\"torn.pcap\"))"
+
+refuses "a target off the prefix is refused" "not in the prefix" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions 192.0.2.7 --from "$APP_IP/24"
+refuses "sessions need an own address" "give --from" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions "$PEER_IP"
+refuses "edits of frames do not go with sessions" "--sessions goes with" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions "$PEER_IP" \
+	--from "$APP_IP/24" --ttl 3
+refuses "options of sessions need --sessions" "go with --sessions" "$TAPLINE" replay rec.pcap -i "$APP_IF" --scale 3
