@@ -16,7 +16,7 @@
 #define SERVER_HOST 2
 
 // Behaviour of the target.
-enum habit { ANSWERS, LIES, TALKS, STOPS_SHORT, RESETS, STALLS };
+enum habit { ANSWERS, LIES, TALKS, STOPS_SHORT, LIES_AND_RESETS, RESETS, STALLS };
 
 struct sim {
 	struct wire wire;
@@ -69,6 +69,12 @@ static void on_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t l
 	case STOPS_SHORT:
 		answer[2] = '\0';
 		break;
+	case LIES_AND_RESETS:
+		answer[4] ^= 1;
+		if (data[0] == 'a')
+			break;
+		tl_tcp_abort(c);
+		return;
 	case RESETS:
 		tl_tcp_abort(c);
 		return;
@@ -276,7 +282,7 @@ static void differing_answers_diverge(void)
 	static const struct {
 		enum habit habit;
 		uint64_t differs_at;
-	} cases[] = {{LIES, 4}, {TALKS, 5}, {STOPS_SHORT, 2}};
+	} cases[] = {{LIES, 4}, {TALKS, 5}, {STOPS_SHORT, 2}, {LIES_AND_RESETS, 4}};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
 		struct sim *sim = sim_start(true);
@@ -469,6 +475,25 @@ static void sends_at_recorded_times(void)
 	sim_stop(sim);
 }
 
+static void an_answer_that_came_early_is_not_timed(void)
+{
+	struct sim *sim = sim_start(true);
+	struct recording *r = &sim->recording;
+	struct tl_player_cfg cfg = usual(sim);
+
+	record_handshake(r);
+	r->ts_ns = START_NS + 10 * MS;
+	record(r, CLIENT, ACK, 1, 1, "a\n");
+	record(r, SERVER, ACK, 1, 3, "hello\nre:a\n");
+	record_close(r, 2, 11);
+	cfg.wait = TL_PLAYER_TIME;
+	sim->banner = "hello\n"; // before the request
+	CU_ASSERT_EQUAL(play_with(sim, &cfg)->ledger.rows[TL_PLAYER_COMPLETED], 1);
+	CU_ASSERT_EQUAL(tl_player_target_times(sim->player)->count, 0);
+	CU_ASSERT_EQUAL(tl_player_recorded_times(sim->player)->count, 0);
+	sim_stop(sim);
+}
+
 static void sessions_begin_at_their_distance(void)
 {
 	struct sim *sim = sim_start(true);
@@ -515,7 +540,7 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"a session is played as recorded, and answers are timed beside the recorded ones", plays_as_recorded},
 		{"copies have connections of their own, and wait for a free one", plays_copies},
-		{"an answer that differs, is too short or too long diverges at its first byte",
+		{"an answer that differs, is too short or too long diverges at its first byte, whatever follows",
 			differing_answers_diverge},
 		{"where lengths alone count, other bytes do not diverge", lengths_alone_may_count},
 		{"reset, stalled, refused and unreachable sessions have a row each", each_end_has_its_row},
@@ -527,6 +552,7 @@ int main(void)
 			incomplete_and_encrypted_ones_are_not_played},
 		{"a stop resets what is open and counts what was not begun", stop_resets_what_is_open},
 		{"requests may be sent at their recorded times", sends_at_recorded_times},
+		{"an answer that began before its request is not timed", an_answer_that_came_early_is_not_timed},
 		{"sessions begin at their recorded distance", sessions_begin_at_their_distance},
 		{"requests longer than a send buffer survive a bad wire", long_requests_survive_a_bad_wire},
 	};

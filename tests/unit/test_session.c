@@ -319,11 +319,18 @@ static void ports_are_used_again(void)
 	record_handshake(&r);
 	record(&r, CLIENT, ACK, 1, 1, "three");
 	record_close(&r, 5, 0);
+	r.client_port++; // of a connection that began before the recording
+	record(&r, SERVER, ACK, 500, 1, "end");
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "five");
+	record_close(&r, 4, 0);
 	finish(&r);
-	CU_ASSERT_EQUAL(tl_session_count(r.set), 3);
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 5);
 	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "one", ""));
 	CU_ASSERT(is_session(&r, 1, TL_SESSION_NO_END, "", ""));
 	CU_ASSERT(is_session(&r, 2, TL_SESSION_COMPLETE, "three", ""));
+	CU_ASSERT(is_session(&r, 3, TL_SESSION_NO_SYN, "", ""));
+	CU_ASSERT(is_session(&r, 4, TL_SESSION_COMPLETE, "five", ""));
 	tl_session_destroy(r.set);
 }
 
