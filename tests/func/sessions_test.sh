@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 SERVER=$(dirname "$PEER_PY")/session_server.py
-PORT=8080 SESSIONS=20
+PORT=8080 SESSIONS=${TL_SESSIONS:-20}
 LEDGER='.ledger_ok and .found_sessions + .copied_sessions == ([to_entries[] | select((.key | endswith("_sessions")) and
 	(.key | IN("found_sessions", "copied_sessions", "waited_sessions", "beyond_sessions") | not)) | .value] | add)'
 STATUS=0
@@ -53,7 +53,7 @@ record() {
 	wait_for 30 grep -qs 'listening on' tcpdump.log || func_die "tcpdump does not listen"
 	netns_address "$APP_NS" "$APP_IF" "$APP_IP/24"
 	in_app "$SERVER" ask "$PEER_IP" "$PORT" "$SESSIONS" || func_die "the sessions failed"
-	wait_for 30 log_has "$SESSIONS" || func_die "the server has not seen all sessions"
+	wait_for 60 log_has "$SESSIONS" || func_die "the server has not seen all sessions"
 	ip -netns "$APP_NS" address flush dev "$APP_IF"
 	wait_for 30 has_fins $((2 * SESSIONS)) || func_die "tcpdump has not seen the end of all sessions"
 	stop_process "$tcpdump_pid" TERM 20 || true
@@ -65,7 +65,7 @@ lands() {
 	shift 3
 	replay rec.pcap --line-rate --sessions "$PEER_IP:$port" "$@"
 	check_equal "$sentence: status 1" "$STATUS" 1
-	check_json "$sentence: its row" replay.json "$LEDGER and .$row == $SESSIONS and (.failures | length) == $SESSIONS and all(.failures[]; .row == \"$row\")"
+	check_json "$sentence: its row" replay.json "$LEDGER and .$row == $SESSIONS and (.failures | length) == ([$SESSIONS, 64] | min) and all(.failures[]; .row == \"$row\")"
 	leaves_nothing "$sentence"
 }
 
@@ -78,7 +78,7 @@ stops_cleanly() {
 	stop_process "$replay_pid" INT 30 || STATUS=$?
 	check_equal "Ctrl-C ends with status 0" "$STATUS" 0
 	check_json "what was open and what had not begun is counted" replay.json \
-		"$LEDGER and .stopped and .stopped_sessions == 30 and .unsent_sessions == 30"
+		"$LEDGER and .stopped and .stopped_sessions == 30 and .unsent_sessions == 3 * $SESSIONS - 30"
 	leaves_nothing "Ctrl-C"
 }
 
@@ -115,7 +115,7 @@ stops_cleanly
 
 replay rec.pcap --sessions "$PEER_IP" --line-rate --compare length 'tcp[tcpflags] & tcp-syn == 0'
 check_json "sessions whose SYN is not in the recording are not played" replay.json \
-	"$LEDGER and .incomplete_no_syn_sessions == $SESSIONS and .sent_bytes == 0 and .filtered_pkts > 0"
+	"$LEDGER and .incomplete_no_syn_sessions > 0 and .incomplete_no_syn_sessions == .found_sessions and .sent_bytes == 0 and .filtered_pkts > 0"
 head -c -100 rec.pcap >torn.pcap
 replay torn.pcap --sessions "$PEER_IP" --line-rate
 check_equal "a damaged file: status 1" "$STATUS" 1

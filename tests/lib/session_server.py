@@ -71,8 +71,8 @@ async def serve(address, port, path):
 async def ask(address, port, number, gate):
     async with gate:
         reader, writer = await asyncio.open_connection(address, port)
-        for i, size in enumerate((5, 1000 * number, 30000)[:1 + number % 3]):
-            upload = b"u" * (997 * number if i == 1 else 0)
+        for i, size in enumerate((5, 1000 * (number % 20), 30000)[:1 + number % 3]):
+            upload = b"u" * (997 * (number % 20) if i == 1 else 0)
             last = i == number % 3
             writer.write(b"POST /%d/%d/%d HTTP/1.1\r\nContent-Length: %d\r\n" % (number, i, size, len(upload)) +
                          (b"Connection: close\r\n" if last and number % 2 else b"") + b"\r\n" + upload)

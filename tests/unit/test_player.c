@@ -12,6 +12,7 @@
 
 #define CONNS 64
 #define BUFFER 16384
+#define BUFFERS 4 // of the player's stack: fewer than connections
 #define CLIENT_HOST 1
 #define SERVER_HOST 2
 
@@ -147,6 +148,7 @@ static struct sim *sim_start(bool listens)
 	sim->wire.one_way_ns = 50 * TL_NS_PER_US;
 	for (unsigned side = 0; side < 2; side++) {
 		struct tl_net_cfg cfg = test_cfg(&sim->wire.end[side].tx, (uint8_t)(side + 1), CONNS, BUFFER);
+		cfg.send_buffers = side == 0 ? BUFFERS : 0;
 		sim->net[side] = test_net(&cfg);
 		sim->wire.end[side].input = input;
 		sim->wire.end[side].ctx = sim->net[side];
@@ -274,6 +276,18 @@ static void plays_copies(void)
 	CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_COMPLETED], 30);
 	CU_ASSERT_EQUAL(sim->done, 30);
 	CU_ASSERT(stats->waited_sessions > 0);
+	sim_stop(sim);
+}
+
+static void few_send_buffers_suffice(void)
+{
+	struct sim *sim = sim_start(true);
+	struct tl_player_cfg cfg = usual(sim);
+
+	for (int i = 0; i < 30; i++)
+		record_two(sim);
+	cfg.at_once = true;
+	CU_ASSERT_EQUAL(play_with(sim, &cfg)->ledger.rows[TL_PLAYER_COMPLETED], 30);
 	sim_stop(sim);
 }
 
@@ -540,6 +554,7 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"a session is played as recorded, and answers are timed beside the recorded ones", plays_as_recorded},
 		{"copies have connections of their own, and wait for a free one", plays_copies},
+		{"sessions that find all send buffers lent wait for one", few_send_buffers_suffice},
 		{"an answer that differs, is too short or too long diverges at its first byte, whatever follows",
 			differing_answers_diverge},
 		{"where lengths alone count, other bytes do not diverge", lengths_alone_may_count},

@@ -206,6 +206,12 @@ static void ask(struct play *play, const struct tl_session_step *step)
 	play->recorded_ns = answer->at_ns > step->last_ns ? answer->at_ns - step->last_ns : 0;
 }
 
+// Nothing could be sent. With bytes of its own in flight on_room() follows; otherwise all send buffers are lent.
+static enum progress await_room(const struct play *play)
+{
+	return tl_tcp_unacked(play->c).bytes != 0 ? WAITS_FOR_TARGET : WAITS_FOR_TIME;
+}
+
 static enum progress send_bytes(struct play *play, const struct tl_session_step *step)
 {
 	const uint8_t *data = play->session->data[TL_SESSION_CLIENT];
@@ -213,11 +219,9 @@ static enum progress send_bytes(struct play *play, const struct tl_session_step 
 	while (play->step_sent < step->bytes) {
 		uint32_t len = (uint32_t)tl_min_u64(
 			tl_min_u64(step->bytes - play->step_sent, CHUNK_BYTES), tl_tcp_room(play->c));
-		int rc = len != 0 ? tl_tcp_send(play->c, data + play->sent, len) : 0;
-		if (len == 0)
-			return WAITS_FOR_TARGET; // on_room() follows
+		int rc = len != 0 ? tl_tcp_send(play->c, data + play->sent, len) : -ENOBUFS;
 		if (rc == -ENOBUFS)
-			return WAITS_FOR_TIME; // all buffers are lent
+			return await_room(play);
 		if (rc != 0)
 			return WAITS_FOR_TARGET; // on_closed() follows
 		play->sent += len;
