@@ -130,8 +130,11 @@ static int prepare(struct tl_sessions_run *run, struct tl_err *err)
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	int rc = tl_sessions_plan(run, err);
 	if (rc == 0)
-		rc = tl_sessions_read(run, err);
-	return rc == 0 ? tl_sessions_open(run, err) : rc;
+		rc = tl_sessions_read(run, err); // which a signal ends at once: nothing is open
+	if (rc != 0)
+		return rc;
+	catch_signals();
+	return tl_sessions_open(run, err);
 }
 
 int tl_sessions_main(const struct tl_replay_args *args)
@@ -143,7 +146,6 @@ int tl_sessions_main(const struct tl_replay_args *args)
 	if (run == NULL)
 		return TL_EXIT_FAILED;
 	run->args = args;
-	catch_signals();
 	int rc = prepare(run, &err);
 	if (rc == 0) {
 		play(run);
