@@ -55,7 +55,7 @@ static const struct tl_option options[] = {
 		"replay the client side of each TCP session against this address, or ADDRESS:PORT (default: the recorded "
 		"port)",
 		TL_INTO(TEXT, struct tl_replay_args, sessions.target)},
-	{"from", 0, "ADDRESS/BITS", "own address on PORT, with the length of its prefix",
+	{"from", 0, "ADDRESS/BITS", "own address on PORT, or range FIRST-LAST, with the length of its prefix",
 		TL_INTO(TEXT, struct tl_replay_args, sessions.from)},
 	{"gateway", 0, "ADDRESS", "router to a target outside the prefix",
 		TL_INTO(TEXT, struct tl_replay_args, sessions.gateway)},

@@ -28,6 +28,7 @@ struct tl_replay_args;
 
 #define TL_SESSIONS_SCALE_MAX 10000
 #define TL_SESSIONS_AT_A_TIME_MAX 4096
+#define TL_SESSIONS_ADDRESSES_MAX 64
 
 // Options as given, and their values once checked.
 struct tl_sessions_args {
@@ -36,8 +37,9 @@ struct tl_sessions_args {
 	uint64_t scale, at_a_time, timeout_ns; // 0: not given
 	bool opaque;
 	// Set by tl_sessions_check():
-	uint32_t target_be, ip_be, mask_be, gateway_be;
-	uint16_t target_port_be; // 0: the recorded one
+	uint32_t target_be, mask_be, gateway_be;
+	uint32_t ip_be, addresses; // first own address, and their number
+	uint16_t target_port_be;   // 0: the recorded one
 	enum tl_player_wait waits_for;
 	bool lengths_only;
 };
@@ -68,7 +70,8 @@ struct tl_sessions_run {
 	struct tl_clock *clock;
 	struct tl_port *port;
 	struct tl_port_cfg port_cfg;
-	struct tl_net *net;
+	struct tl_net *nets[TL_SESSIONS_ADDRESSES_MAX]; // one per own address
+	uint32_t n_nets;
 	struct tl_player *player;
 	struct tl_burst burst;
 	uint64_t next_tick_ns;

@@ -13,6 +13,37 @@ static bool is_in_prefix(const struct tl_sessions_args *s, uint32_t ip_be)
 	return ((ip_be ^ s->ip_be) & s->mask_be) == 0;
 }
 
+static bool is_own(const struct tl_sessions_args *s, uint32_t ip_be)
+{
+	return tl_be32(ip_be) - tl_be32(s->ip_be) < s->addresses;
+}
+
+// Parse ADDRESS/BITS or FIRST-LAST/BITS.
+static const char *parse_from(struct tl_sessions_args *s)
+{
+	static const char wrong[] = "--from takes an address, or a range of up to 64, and the length of their prefix: "
+				    "192.0.2.1/24 or 192.0.2.10-192.0.2.19/24";
+	const char *dash = strchr(s->from, '-');
+	char first[TL_IPV4_TEXT];
+	uint32_t last_be;
+
+	if (tl_parse_ipv4_prefix(dash != NULL ? dash + 1 : s->from, &last_be, &s->mask_be) != 0)
+		return wrong;
+	s->ip_be = last_be;
+	if (dash != NULL) {
+		size_t len = (size_t)(dash - s->from);
+		if (len >= sizeof(first))
+			return wrong;
+		memcpy(first, s->from, len);
+		first[len] = '\0';
+		if (tl_parse_ipv4(first, &s->ip_be) != 0)
+			return wrong;
+	}
+	uint32_t beyond = tl_be32(last_be) - tl_be32(s->ip_be);
+	s->addresses = beyond + 1;
+	return beyond < TL_SESSIONS_ADDRESSES_MAX && is_in_prefix(s, last_be) ? NULL : wrong;
+}
+
 static const char *parse_addresses(struct tl_sessions_args *s)
 {
 	if (tl_parse_ipv4(s->target, &s->target_be) != 0 &&
@@ -20,13 +51,14 @@ static const char *parse_addresses(struct tl_sessions_args *s)
 		return "--sessions takes the target's address, such as 192.0.2.7 or 192.0.2.7:8080 (IPv4)";
 	if (s->from == NULL)
 		return "--sessions needs an address of its own on PORT: give --from ADDRESS/BITS";
-	if (tl_parse_ipv4_prefix(s->from, &s->ip_be, &s->mask_be) != 0)
-		return "--from takes an address and the length of its prefix, such as 192.0.2.1/24";
+	const char *wrong = parse_from(s);
+	if (wrong != NULL)
+		return wrong;
 	if (s->gateway != NULL && (tl_parse_ipv4(s->gateway, &s->gateway_be) != 0 || !is_in_prefix(s, s->gateway_be) ||
-					  s->gateway_be == s->ip_be))
+					  is_own(s, s->gateway_be)))
 		return "--gateway takes another address in the prefix of --from";
-	if (s->target_be == s->ip_be)
-		return "the target is the address of --from: give --from one that no other host has";
+	if (is_own(s, s->target_be))
+		return "the target is an address of --from: give --from one that no other host has";
 	if (s->gateway_be == 0 && !is_in_prefix(s, s->target_be))
 		return "the target is not in the prefix of --from: give another, or a --gateway";
 	return NULL;

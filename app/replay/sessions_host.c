@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DPDK, a port, and the stack on it, polled by the main thread.
+// DPDK, a port, and the stacks on it, polled by the main thread.
 
 #include "replay_args.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_cycles.h>
@@ -22,6 +23,8 @@
 #define LINK_NS (10 * TL_NS_PER_S)
 #define SEND_BUFFER_BYTES (64u << 10)
 #define SEND_BUFFERS_MAX 256u
+#define SHARE_RESERVE 4u // per address: plays take turns, but end at their own times
+#define NET_MB 2	 // of the memory of a further address
 #define TICK_NS (100 * TL_NS_PER_US)
 
 int tl_sessions_plan(struct tl_sessions_run *run, struct tl_err *err)
@@ -50,7 +53,8 @@ static int start_eal(struct tl_sessions_run *run, struct tl_err *err)
 {
 	const struct tl_port_spec *spec = &run->port_cfg.spec;
 	const char *pci = spec->text;
-	uint32_t memory_mb = BASE_MB + (uint32_t)run->args->sessions.at_a_time / CONNS_PER_MB;
+	const struct tl_sessions_args *s = &run->args->sessions;
+	uint32_t memory_mb = BASE_MB + (uint32_t)s->at_a_time / CONNS_PER_MB + s->addresses * NET_MB;
 	const struct tl_eal_cfg cfg = {.huge = tl_hugepages_suffice(memory_mb),
 		.memory_mb = memory_mb,
 		.main_lcore = tl_plan_first_cpu(),
@@ -76,26 +80,35 @@ static int start_port(struct tl_sessions_run *run, struct tl_err *err)
 	return rc;
 }
 
+// Share of an address in a sum, with some in reserve.
+static uint32_t share_of(const struct tl_sessions_args *s, uint32_t sum)
+{
+	return sum / s->addresses + SHARE_RESERVE;
+}
+
 static int start_net(struct tl_sessions_run *run, struct tl_err *err)
 {
 	const struct tl_sessions_args *s = &run->args->sessions;
 	uint32_t at_a_time = (uint32_t)s->at_a_time;
-	struct tl_net_cfg cfg = {.name = "replay",
+	char name[16];
+	struct tl_net_cfg cfg = {.name = name,
 		.tx = tl_port_txq(run->port, 0),
 		.pool = tl_port_pool(run->port),
-		.ip_be = s->ip_be,
+		.pool_users = s->addresses,
+		.ip_be = tl_be32(tl_be32(s->ip_be) + run->n_nets),
 		.mask_be = s->mask_be,
 		.gateway_be = s->gateway_be,
 		.mtu = MTU,
-		.max_conns = 2 * at_a_time,
-		.send_buffers = at_a_time < SEND_BUFFERS_MAX ? at_a_time : SEND_BUFFERS_MAX,
+		.max_conns = share_of(s, 2 * at_a_time),
+		.send_buffers = share_of(s, at_a_time < SEND_BUFFERS_MAX ? at_a_time : SEND_BUFFERS_MAX),
 		.send_buffer_bytes = SEND_BUFFER_BYTES,
 		.socket_id = tl_port_config(run->port)->socket_id};
 
+	snprintf(name, sizeof(name), "replay%u", run->n_nets);
 	memcpy(cfg.mac, tl_port_mac(run->port), sizeof(cfg.mac));
-	int rc = tl_net_create(&cfg, &run->net, err);
+	int rc = tl_net_create(&cfg, &run->nets[run->n_nets], err);
 	if (rc == 0)
-		tl_net_announce(run->net, tl_clock_mono_ns(run->clock, rte_rdtsc()));
+		tl_net_announce(run->nets[run->n_nets++], tl_clock_mono_ns(run->clock, rte_rdtsc()));
 	return rc;
 }
 
@@ -103,7 +116,9 @@ static int make_player(struct tl_sessions_run *run, struct tl_err *err)
 {
 	const struct tl_sessions_args *s = &run->args->sessions;
 	const struct tl_replay_pacing *pacing = &run->args->pacing;
-	const struct tl_player_cfg cfg = {.net = run->net,
+	const struct tl_player_cfg cfg = {.nets = run->nets,
+		.n_nets = run->n_nets,
+		.first_be = s->ip_be,
 		.sessions = run->set,
 		.target_be = s->target_be,
 		.target_port_be = s->target_port_be,
@@ -125,7 +140,7 @@ int tl_sessions_open(struct tl_sessions_run *run, struct tl_err *err)
 
 	if (rc == 0)
 		rc = start_port(run, err);
-	if (rc == 0)
+	while (rc == 0 && run->n_nets < run->args->sessions.addresses)
 		rc = start_net(run, err);
 	return rc == 0 ? make_player(run, err) : rc;
 }
@@ -133,8 +148,8 @@ int tl_sessions_open(struct tl_sessions_run *run, struct tl_err *err)
 void tl_sessions_close(struct tl_sessions_run *run)
 {
 	json_decref(run->manifest);
-	if (run->net != NULL)
-		tl_net_destroy(run->net);
+	for (uint32_t i = 0; i < run->n_nets; i++)
+		tl_net_destroy(run->nets[i]);
 	tl_player_destroy(run->player);
 	tl_session_destroy(run->set);
 	if (run->port != NULL && tl_port_torn_out(run->port))
@@ -148,7 +163,7 @@ void tl_sessions_close(struct tl_sessions_run *run)
 static void flush(struct tl_sessions_run *run)
 {
 	tl_txq_flush(tl_port_txq(run->port, 0));
-	tl_net_sent(run->net);
+	tl_player_sent(run->player);
 }
 
 uint64_t tl_sessions_turn(struct tl_sessions_run *run)

@@ -95,9 +95,11 @@ static uint64_t count_failed(const struct tl_player_ledger *ledger)
 static void judge(struct tl_sessions_run *run)
 {
 	const struct tl_player_stats *stats = tl_player_get_stats(run->player);
-	unsigned open = tl_tcp_in_use(run->net, NULL);
+	unsigned open = 0;
 	bool sums_up = tl_player_ledger_ok(&stats->ledger) && tl_sessions_frames_ok(run);
 
+	for (uint32_t i = 0; i < run->n_nets; i++)
+		open += tl_tcp_in_use(run->nets[i], NULL);
 	for (uint64_t i = 0; i < run->n_damages && i < TL_SESSIONS_DAMAGES_MAX; i++)
 		tl_error("%s", run->damages[i].text);
 	if (run->n_damages > TL_SESSIONS_DAMAGES_MAX)

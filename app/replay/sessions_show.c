@@ -129,6 +129,7 @@ static void put_call(const struct tl_sessions_run *run, json_t *json)
 	json_object_set_new(
 		json, "target_port", s->target_port_be != 0 ? number(tl_be16(s->target_port_be)) : json_null());
 	json_object_set_new(json, "from", address_json(s->ip_be));
+	json_object_set_new(json, "addresses", number(s->addresses));
 	json_object_set_new(json, "scale", number(s->scale));
 	json_object_set_new(json, "at_a_time", number(s->at_a_time));
 	json_object_set_new(json, "wait", json_string(s->waits_for == TL_PLAYER_TIME ? "time" : "bytes"));

@@ -17,7 +17,8 @@ log_has() {
 
 # every_line_comes N: each line of the log is there so many times.
 every_line_comes() {
-	[[ $(sort server.txt | uniq -c | awk '{print $1}' | sort -u) == "$1" && $(sort -u server.txt | wc -l) -eq $SESSIONS ]]
+	cut -d' ' -f1 server.txt | sort | uniq -c >counts.txt
+	[[ $(awk '{print $1}' counts.txt | sort -u) == "$1" && $(wc -l <counts.txt) -eq $SESSIONS ]]
 }
 
 # replay ARG...: the report in replay.json, the status in STATUS.
@@ -26,9 +27,9 @@ replay() {
 	in_app timeout 100 "$TAPLINE" replay -i "$APP_IF" --from "$APP_IP/24" --json "$@" >replay.json 2>replay.log </dev/null || STATUS=$?
 }
 
-# open_connections: those of the servers to us that are not closed.
+# open_connections: those of the servers that are not closed.
 open_connections() {
-	in_peer ss -Htn state established state close-wait state fin-wait-1 state fin-wait-2 state last-ack "dst $APP_IP" | wc -l
+	in_peer ss -Htn state established state close-wait state fin-wait-1 state fin-wait-2 state last-ack "sport >= :$PORT and sport <= :$((PORT + 4))" | wc -l
 }
 
 # nothing_is_open: no connection is left with the kernel.
@@ -99,10 +100,12 @@ check_json "response times of the target are beside those recorded" replay.json 
 check "the server has seen each session again, byte for byte" wait_for 20 every_line_comes 2
 leaves_nothing "the same server"
 
-replay rec.pcap --sessions "$PEER_IP:$PORT" --line-rate --scale 10
+replay rec.pcap --sessions "$PEER_IP:$PORT" --line-rate --scale 10 --from "10.99.0.20-10.99.0.24/24"
 check_equal "ten copies: status 0" "$STATUS" 0
 check_json "ten copies of each complete" replay.json "$LEDGER and .completed_sessions == 10 * $SESSIONS and .copied_sessions == 9 * $SESSIONS"
 check "the server has seen ten more of each" wait_for 20 every_line_comes 12
+check_equal "they come in equal shares from five addresses" "$(grep -o '10[.]99[.]0[.]2[0-9]$' server.txt | sort | uniq -c | awk '{print $1}' | uniq -c)" \
+	"      5 $((2 * SESSIONS))"
 leaves_nothing "ten copies"
 
 lands "a server that answers otherwise" diverged_sessions $((PORT + 1))
@@ -123,6 +126,8 @@ check_json "a damaged file: what is there is played, the place is named" replay.
 	"$LEDGER and .completed_sessions >= $SESSIONS - 1 and .damages == 1 and (.damaged[0] | test(\"torn.pcap\"))"
 
 refuses "a target off the prefix is refused" "not in the prefix" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions 192.0.2.7 --from "$APP_IP/24"
+refuses "a range of addresses must not have the target" "is an address of --from" "$TAPLINE" replay rec.pcap -i "$APP_IF" \
+	--sessions "$PEER_IP" --from 10.99.0.1-10.99.0.9/24
 refuses "sessions need an own address" "give --from" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions "$PEER_IP"
 refuses "edits of frames do not go with sessions" "--sessions goes with" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions "$PEER_IP" \
 	--from "$APP_IP/24" --ttl 3

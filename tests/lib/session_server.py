@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """session_server.py serve ADDRESS PORT LOG: a small HTTP server that answers on PORT, changes a byte of each answer on PORT + 1,
 resets each connection at its first request on PORT + 2, and never answers on PORT + 3. When a connection to PORT has ended, LOG
-gets a line with a digest of its requests. Prints "listening".
+gets a line with a digest of its requests and the client's address. Prints "listening".
 session_server.py ask ADDRESS PORT COUNT: as many sessions, five at a time: several requests per connection, uploads and large
 answers, closed by the client or by the server."""
 
@@ -39,7 +39,7 @@ class Server:
             pass
         writer.close()
         if self.habit == "answer":
-            self.log.write(digest.hexdigest() + "\n")
+            self.log.write(f"{digest.hexdigest()} {writer.get_extra_info('peername')[0]}\n")
             self.log.flush()
 
     async def answer(self, reader, writer, digest):

@@ -15,6 +15,8 @@
 #define BUFFERS 4 // of the player's stack: fewer than connections
 #define CLIENT_HOST 1
 #define SERVER_HOST 2
+#define NETS 3 // addresses of the player, from this host on:
+#define MORE_HOSTS 20
 
 // Behaviour of the target.
 enum habit { ANSWERS, LIES, TALKS, STOPS_SHORT, LIES_AND_RESETS, RESETS, STALLS };
@@ -22,6 +24,9 @@ enum habit { ANSWERS, LIES, TALKS, STOPS_SHORT, LIES_AND_RESETS, RESETS, STALLS 
 struct sim {
 	struct wire wire;
 	struct tl_net *net[2];
+	struct tl_net *nets[NETS]; // of several addresses, or net[0]
+	uint32_t n_nets;
+	uint32_t peers_be[256]; // of connections
 	struct recording recording;
 	struct tl_player *player;
 	enum habit habit;
@@ -46,7 +51,11 @@ static void on_opened(void *ctx, struct tl_tcp *c)
 {
 	struct sim *sim = ctx;
 
-	sim->opened_ns[sim->opened++ % TL_ARRAY_LEN(sim->opened_ns)] = sim->wire.now_ns;
+	unsigned place = sim->opened++ % TL_ARRAY_LEN(sim->opened_ns);
+	uint16_t port_be;
+
+	tl_tcp_peer(c, &sim->peers_be[place], &port_be);
+	sim->opened_ns[place] = sim->wire.now_ns;
 	if (sim->banner != NULL)
 		server_send(c, sim->banner);
 }
@@ -154,6 +163,8 @@ static struct sim *sim_start(bool listens)
 		sim->wire.end[side].ctx = sim->net[side];
 		tl_net_announce(sim->net[side], sim->wire.now_ns);
 	}
+	sim->nets[0] = sim->net[0];
+	sim->n_nets = 1;
 	if (listens)
 		CU_ASSERT_EQUAL(tl_tcp_listen(sim->net[1], PORT(80), CONNS, &server_ops, sim, NULL, &listener), 0);
 	run(sim, TEST_DAD_NS);
@@ -162,7 +173,9 @@ static struct sim *sim_start(bool listens)
 
 static struct tl_player_cfg usual(const struct sim *sim)
 {
-	return (struct tl_player_cfg){.net = sim->net[0],
+	return (struct tl_player_cfg){.nets = sim->nets,
+		.n_nets = sim->n_nets,
+		.first_be = sim->n_nets == 1 ? host_ip(CLIENT_HOST) : host_ip(MORE_HOSTS),
 		.sessions = sim->recording.set,
 		.target_be = host_ip(SERVER_HOST),
 		.plays = 1,
@@ -200,13 +213,31 @@ static const struct tl_player_stats *play(struct sim *sim)
 	return play_with(sim, &cfg);
 }
 
+// Replace the stack of the player by several.
+static void use_several_addresses(struct sim *sim)
+{
+	static const char *const names[NETS] = {"first", "second", "third"};
+
+	for (unsigned i = 0; i < NETS; i++) {
+		struct tl_net_cfg cfg = test_cfg(&sim->wire.end[0].tx, 1, CONNS, BUFFER);
+		cfg.name = names[i];
+		cfg.ip_be = host_ip((uint8_t)(MORE_HOSTS + i));
+		cfg.pool_users = NETS;
+		sim->nets[i] = test_net(&cfg);
+	}
+	sim->n_nets = NETS;
+}
+
 // No connection and no mbuf is left on the side of the player.
 static void sim_stop(struct sim *sim)
 {
-	CU_ASSERT_EQUAL(tl_tcp_in_use(sim->net[0], NULL), 0);
+	for (unsigned i = 0; i < sim->n_nets; i++)
+		CU_ASSERT_EQUAL(tl_tcp_in_use(sim->nets[i], NULL), 0);
 	tl_tcp_close_all(sim->net[1], true);
 	tl_player_destroy(sim->player);
 	tl_session_destroy(sim->recording.set);
+	for (unsigned i = 0; i < sim->n_nets && sim->n_nets != 1; i++)
+		tl_net_destroy(sim->nets[i]);
 	for (unsigned side = 0; side < 2; side++)
 		tl_net_destroy(sim->net[side]);
 	wire_fini(&sim->wire);
@@ -276,6 +307,24 @@ static void plays_copies(void)
 	CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_COMPLETED], 30);
 	CU_ASSERT_EQUAL(sim->done, 30);
 	CU_ASSERT(stats->waited_sessions > 0);
+	sim_stop(sim);
+}
+
+static void plays_take_turns_with_addresses(void)
+{
+	struct sim *sim = sim_start(true);
+	unsigned of_address[NETS] = {0};
+
+	use_several_addresses(sim);
+	for (int i = 0; i < 4; i++)
+		record_two(sim);
+	struct tl_player_cfg cfg = usual(sim);
+	cfg.plays = NETS;
+	CU_ASSERT_EQUAL(play_with(sim, &cfg)->ledger.rows[TL_PLAYER_COMPLETED], 4 * NETS);
+	for (unsigned i = 0; i < sim->opened; i++)
+		of_address[tl_be32(sim->peers_be[i]) - tl_be32(host_ip(MORE_HOSTS))]++;
+	for (unsigned i = 0; i < NETS; i++)
+		CU_ASSERT_EQUAL(of_address[i], 4);
 	sim_stop(sim);
 }
 
@@ -554,6 +603,7 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"a session is played as recorded, and answers are timed beside the recorded ones", plays_as_recorded},
 		{"copies have connections of their own, and wait for a free one", plays_copies},
+		{"plays take turns with several addresses", plays_take_turns_with_addresses},
 		{"sessions that find all send buffers lent wait for one", few_send_buffers_suffice},
 		{"an answer that differs, is too short or too long diverges at its first byte, whatever follows",
 			differing_answers_diverge},

@@ -63,12 +63,14 @@ bool play_begin(struct tl_player *player, const struct tl_session *session, uint
 		.copy = copy,
 		.begin_ns = player->now_ns,
 		.differs_at = UINT64_MAX};
-	int rc = tl_tcp_connect(cfg->net, cfg->target_be, port_be, &play_ops, play, &opts, &play->c);
+	int rc = tl_tcp_connect(
+		cfg->nets[player->turn % cfg->n_nets], cfg->target_be, port_be, &play_ops, play, &opts, &play->c);
 	if (rc == -ENOSPC || rc == -EADDRNOTAVAIL) {
 		play->session = NULL;
 		return false;
 	}
 	player->n_free--;
+	player->turn++;
 	player->stats.active++;
 	if (rc == 0) {
 		touch(play);

@@ -154,7 +154,7 @@ static bool is_resolved(struct tl_player *player)
 {
 	if (!player->resolved && player->begun) {
 		bool in_time = player->now_ns - player->origin_ns < RESOLVE_NS;
-		player->resolved = tl_net_resolve(player->cfg.net, player->cfg.target_be) != -EAGAIN || !in_time;
+		player->resolved = player_nets_resolved(player) || !in_time;
 		if (player->resolved)
 			player->origin_ns = player->now_ns;
 	}
@@ -170,14 +170,14 @@ void tl_player_begin(struct tl_player *player, uint64_t mono_ns)
 void tl_player_input(struct tl_player *player, struct tl_burst *burst)
 {
 	player->now_ns = burst->mono_ns;
-	tl_net_input(player->cfg.net, burst);
+	player_nets_input(player, burst);
 	run_due(player);
 }
 
 void tl_player_tick(struct tl_player *player, uint64_t mono_ns)
 {
 	player->now_ns = mono_ns;
-	tl_net_tick(player->cfg.net, mono_ns);
+	player_nets_tick(player, mono_ns);
 	run_due(player);
 	if (is_resolved(player))
 		begin_due(player);

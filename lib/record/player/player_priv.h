@@ -5,6 +5,7 @@
 //
 //   player.c  which session begins when
 //   play.c    one session: its steps, the stack's callbacks, its row
+//   nets.c    the stacks, one per address
 //   ledger.c  the ledger's names and identity
 
 #include <tl_heap.h>
@@ -34,11 +35,13 @@ struct tl_player {
 	const struct tl_session **order; // to be played, in the order of their times
 	uint64_t n_order, next;		 // next one to begin
 	uint32_t next_copy;
+	uint64_t turn;			  // plays begun: chooses the stack of the next one
 	bool begun, resolved, has_waited; // has_waited: the next one has been counted
 	struct play *plays;		  // cfg.at_a_time
 	uint32_t *free_slots;
 	uint32_t n_free;
-	struct tl_heap due; // of plays, by slot
+	struct tl_heap due;  // of plays, by slot
+	struct tl_burst one; // a frame of a burst, for its stack
 	struct tl_hist *target, *recorded;
 	struct tl_player_stats stats;
 	struct tl_player_failure *failures;
@@ -50,6 +53,15 @@ static inline uint64_t player_scaled(const struct tl_player *player, uint64_t ns
 {
 	return (uint64_t)((unsigned __int128)ns_in_recording * TL_PLAYER_MILLION / player->cfg.speed);
 }
+
+// ---- nets.c
+
+// Pass a burst to the stacks.
+void player_nets_input(struct tl_player *player, struct tl_burst *burst);
+void player_nets_tick(struct tl_player *player, uint64_t mono_ns);
+
+// True once every stack has the MAC address of the next hop, or knows that there is none.
+bool player_nets_resolved(struct tl_player *player);
 
 // ---- play.c
 

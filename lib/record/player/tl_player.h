@@ -12,8 +12,8 @@
 // delivered by it; in the recording, between the segments with these bytes. It is recorded for both where the script
 // has an answer after a request, and nothing of the answer came earlier.
 //
-// Threads: the one that owns the net. Memory: create/destroy; sessions and net are borrowed until destroy. Time: the
-// caller passes monotonic ns.
+// Threads: the one that owns the stacks. Memory: create/destroy; sessions and stacks are borrowed until destroy. Time:
+// the caller passes monotonic ns.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,12 +36,16 @@ enum tl_player_wait {
 };
 
 struct tl_player_cfg {
-	struct tl_net *net;
+	// Stacks on one port, of consecutive IPv4 addresses from first_be on; the plays take turns. Borrowed until
+	// destroy.
+	struct tl_net *const *nets;
+	uint32_t n_nets;
+	uint32_t first_be;
 	const struct tl_session_set *sessions; // finished
 	uint32_t target_be;
 	uint16_t target_port_be; // 0: that of each session
 	uint32_t plays;		 // of each session, at least 1
-	uint32_t at_a_time;	 // connections, at most the net's max_conns
+	uint32_t at_a_time;	 // connections
 	enum tl_player_wait wait;
 	uint64_t speed;	     // of the recorded times, in millionths
 	bool at_once;	     // begin sessions as soon as a connection is free
@@ -103,10 +107,14 @@ void tl_player_destroy(struct tl_player *player);
 // Start with the first session, once the next hop of the target is resolved, or 5 s later.
 void tl_player_begin(struct tl_player *player, uint64_t mono_ns);
 
-// Pass a parsed burst to the stack, and do what its frames permit. Frames are pushed to tx, not flushed.
+// Pass each frame of a parsed burst to the stack of its address, others to the first, and do what they permit. Frames
+// are pushed to tx, not flushed.
 void tl_player_input(struct tl_player *player, struct tl_burst *burst);
 
-// Begin sessions and take steps that are due, and run the stack's timers. Call at least every millisecond.
+// tl_net_sent() of all stacks, after the flush.
+void tl_player_sent(struct tl_player *player);
+
+// Begin sessions and take steps that are due, and run the timers of the stacks. Call at least every millisecond.
 void tl_player_tick(struct tl_player *player, uint64_t mono_ns);
 
 // Reset all connections, and count the sessions not begun as unsent.
