@@ -4,6 +4,10 @@
 // recorded in both directions, with the loop of the product. Prints a line "NAME MESSAGES NANOSECONDS" each, the latter
 // the median, for echo_path.sh, which also runs it in callgrind and counts there what is between window_begin() and
 // window_end(); and "stamp RDTSC STAMP", the nanoseconds of either, on stderr.
+// With the argument "burst" the messages come 64 at a time, without a recording, to a queue that sends once per burst,
+// and to one that sends early. Prints a line "NAME MESSAGES FIRST LAST": the nanoseconds until the first and the last
+// send call of a burst, the medians; a window is a whole turn then.
+//
 // With the argument "cold" the caches are emptied before each message, and the lcore then has time for some ticks:
 // multicast to TCP without sends for practice, and with them.
 
@@ -59,12 +63,14 @@ struct bench {
 	uint32_t messages, sent, taken; // to send; sent; seen again by the peer
 	bool ready;			// the peer has a connection, or needs none
 	bool in_window;
-	uint64_t arrived_tsc;
-	uint8_t *caches; // what fills them; NULL: they stay as they are
+	uint32_t at_once;		// messages per burst
+	bool in_turn;			// of a burst: its window ends with the next poll
+	uint64_t arrived_tsc, last_tsc; // of that burst: its poll, and its last send call so far
+	uint8_t *caches;		// what fills them; NULL: they stay as they are
 	bool emptied;
 	uint64_t next_ns; // when the next message may come
 	uint64_t ends_ns;
-	struct tl_hist stay;
+	struct tl_hist stay, last_stay;
 };
 
 static struct bench bench; // what stands in for the driver gets no context
@@ -188,11 +194,22 @@ static bool may_come(uint64_t mono_ns)
 
 // ---- in the driver's place
 
+// End the window of a burst.
+static void end_turn(void)
+{
+	window_end();
+	if (bench.sent > WARM_UP)
+		tl_hist_record(&bench.last_stay, tl_clock_span_ns(bench.clock, bench.last_tsc - bench.arrived_tsc));
+	bench.in_turn = false;
+}
+
 static uint16_t rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t max)
 {
 	uint64_t mono_ns = tl_clock_mono_ns(bench.clock, rte_rdtsc());
 	uint32_t before = bench.sent;
 
+	if (bench.in_turn)
+		end_turn();
 	if (mono_ns > bench.ends_ns)
 		die("messages got lost");
 	peer_turn(mono_ns);
@@ -201,10 +218,12 @@ static uint16_t rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t max)
 		if (bench.sent == bench.messages)
 			tl_lcore_request(bench.lcore, TL_LCORE_STOP);
 		else if (may_come(mono_ns))
-			send_message();
+			for (uint32_t i = 0; i < bench.at_once; i++)
+				send_message();
 		n = bench.ring_rx(queue, pkts, max);
 	}
 	bench.in_window = bench.sent != before;
+	bench.in_turn = bench.in_window && bench.at_once > 1;
 	if (bench.in_window) {
 		bench.arrived_tsc = rte_rdtsc();
 		window_begin();
@@ -215,11 +234,13 @@ static uint16_t rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t max)
 static uint16_t tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 {
 	if (bench.in_window) {
-		window_end();
+		if (bench.at_once == 1)
+			window_end();
 		if (bench.sent > WARM_UP)
 			tl_hist_record(&bench.stay, tl_clock_span_ns(bench.clock, rte_rdtsc() - bench.arrived_tsc));
 		bench.in_window = false;
 	}
+	bench.last_tsc = rte_rdtsc();
 	uint16_t sent = bench.ring_tx(queue, pkts, n); // a ring leads back to its own port: on from there to the peer
 	bench.n_arrived += bench.ring_rx(bench.rx_queue, bench.arrived + bench.n_arrived, TL_BURST - bench.n_arrived);
 	return sent;
@@ -288,6 +309,7 @@ static void make_echo(struct tl_service *out, bool warm, bool stages)
 		.connect_ip_be = PEER_IP,
 		.connect_port_be = tl_be16(TCP_PORT),
 		.send_buffer_bytes = 65536,
+		.without_cwnd = bench.at_once > 1,
 		.warm = warm,
 		.stages = stages};
 	struct tl_echo_host_cfg cfg = {.net = net_cfg("ours", bench.txq, 1),
@@ -354,12 +376,14 @@ static void measure(const char *name, struct tl_service service, const char *pat
 		.txq = bench.txq,
 		.clock = bench.clock,
 		.services = services,
-		.n_services = 2};
+		.n_services = path != NULL ? 2 : 1};
 	struct tl_err err = {{0}};
 
 	make_peer();
-	make_recording(path);
-	tl_capture_service(bench.capture, 0, &services[1]);
+	if (path != NULL) {
+		make_recording(path);
+		tl_capture_service(bench.capture, 0, &services[1]);
+	}
 	if (tl_lcore_create(&cfg, &bench.lcore, &err) != 0)
 		die(err.text);
 	bench.sent = 0;
@@ -367,11 +391,16 @@ static void measure(const char *name, struct tl_service service, const char *pat
 	bench.ready = bench.host == NULL;
 	bench.ends_ns = tl_clock_mono_ns(bench.clock, rte_rdtsc()) + UNTIL_NS;
 	tl_hist_init(&bench.stay);
+	tl_hist_init(&bench.last_stay);
 	tl_lcore_loop(bench.lcore);
 	tl_lcore_destroy(bench.lcore);
-	end_recording();
+	if (path != NULL)
+		end_recording();
 	tl_net_destroy(bench.peer);
-	printf("%s %" PRIu32 " %" PRIu64 "\n", name, bench.messages, tl_hist_permille(&bench.stay, 500));
+	printf("%s %" PRIu32 " %" PRIu64, name, bench.messages, tl_hist_permille(&bench.stay, 500));
+	if (bench.at_once > 1)
+		printf(" %" PRIu64, tl_hist_permille(&bench.last_stay, 500));
+	printf("\n");
 }
 
 static void print_stamp_cost(void)
@@ -392,12 +421,25 @@ static void measure_echo(const char *name, bool warm, bool stages, const char *p
 	tl_echo_host_destroy(bench.host);
 }
 
+static void measure_bursts(void)
+{
+	uint16_t early_pkts = bench.txq->early_pkts;
+
+	bench.at_once = TL_BURST;
+	bench.messages -= bench.messages % TL_BURST;
+	bench.txq->early_pkts = 0;
+	measure_echo("burst-sent-whole", true, false, NULL);
+	bench.txq->early_pkts = early_pkts;
+	measure_echo("burst-sent-early", true, false, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	char dir[] = "/tmp/tapline-bench-XXXXXX";
 	char path[64];
-	bool cold = argc > 2 && strcmp(argv[2], "cold") == 0;
+	bool cold = argc > 2 && strcmp(argv[2], "cold") == 0, bursts = argc > 2 && strcmp(argv[2], "burst") == 0;
 
+	bench.at_once = 1;
 	bench.messages = WARM_UP + (argc > 1 ? (uint32_t)atoi(argv[1]) : 10000);
 	if (mkdtemp(dir) == NULL)
 		die("no directory under /tmp");
@@ -416,6 +458,8 @@ int main(int argc, char **argv)
 		measure_echo("cold", false, false, path);
 		measure_echo("cold-warmed", true, false, path);
 		free(bench.caches);
+	} else if (bursts) {
+		measure_bursts();
 	} else {
 		measure("null-echo", (struct tl_service){.rx = null_echo}, path);
 		measure_echo("mcast-to-tcp", true, false, path);

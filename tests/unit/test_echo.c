@@ -49,6 +49,13 @@ struct bed {
 	unsigned marked;   // frames of ours that the NIC was to stamp
 	unsigned accepted; // connections the peer accepted
 	unsigned syns;	   // SYNs that arrived at the peer
+	uint64_t poll_tsc; // of our last poll
+	unsigned n_calls;
+	struct call { // flush of our queue
+		unsigned frames;
+		uint64_t received_msgs; // by then
+		uint64_t begin_tsc;
+	} calls[2 * TL_BURST];
 	uint64_t syn_at_ns[16];
 	size_t received; // bytes by TCP or UDP
 	uint8_t bytes[1 << 17];
@@ -62,13 +69,24 @@ static bool stamped;		     // our port's frames say when they were on the wire
 static struct tl_tx_stamp *tx_stamp; // NULL: no reply is to be stamped
 static uint64_t gap_tsc;	     // since our last poll; 0: there was none
 
+static void note_call(const struct tl_txq *q)
+{
+	struct tl_echo_stats stats;
+
+	tl_echo_sample(bed.host, 0, &stats);
+	if (bed.n_calls < TL_ARRAY_LEN(bed.calls))
+		bed.calls[bed.n_calls++] = (struct call){q->n, stats.received_msgs, q->begin_tsc};
+}
+
 static void flush_to_other(struct tl_txq *q)
 {
 	struct end *end = q->backend;
 
+	q->begin_tsc = rte_rdtsc();
+	if (end == &bed.ours && bed.host != NULL)
+		note_call(q);
 	if (bed.stuck && end == &bed.ours)
 		return;
-	q->begin_tsc = rte_rdtsc();
 	for (uint16_t i = 0; i < q->n; i++) {
 		bool refused = bed.refuses && end == &bed.ours;
 		if (end->other->n < INBOX_MAX && !refused)
@@ -117,6 +135,7 @@ static void settle(void)
 	while (bed.ours.n != 0 || (bed.peers.n != 0 && !bed.peer_deaf)) {
 		if (bed.ours.n != 0) {
 			take_burst(&bed.ours, &burst);
+			bed.poll_tsc = burst.tsc;
 			bed.service.rx(bed.service.ctx, &burst);
 			tl_txq_flush(&bed.ours.tx);
 			bed.service.after_tx(bed.service.ctx, &burst);
@@ -824,6 +843,124 @@ static void a_udp_reply_that_waits_for_arp_is_counted_when_its_end_is_known(void
 	}
 }
 
+// ---- parts of a burst
+
+static const struct tl_echo_cfg udp_echo = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
+
+// Receive one burst: datagrams to another port, which have no reply, then some to the echo.
+static void burst_of(unsigned others, unsigned ours)
+{
+	for (unsigned i = 0; i < others + ours; i++)
+		CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, OUR_IP, i < others ? PORT(9) : PORT(7), "datagram", 8), 0);
+	tl_txq_flush(&bed.peers.tx);
+	bed.n_calls = 0;
+	settle();
+}
+
+static void set_up_parts(const struct tl_echo_cfg *echo, uint16_t early_pkts)
+{
+	set_up(echo, false);
+	burst_of(0, 1); // each end learns where the other is
+	bed.ours.tx.early_pkts = early_pkts;
+}
+
+static void expect_call(unsigned call, unsigned frames, uint64_t received_msgs)
+{
+	CU_ASSERT_FATAL(call < bed.n_calls);
+	CU_ASSERT_EQUAL(bed.calls[call].frames, frames);
+	CU_ASSERT_EQUAL(bed.calls[call].received_msgs, received_msgs + 1); // and the one of set_up_parts()
+}
+
+static void the_first_reply_of_a_burst_leaves_before_the_second_message_is_looked_at(void)
+{
+	set_up_parts(&udp_echo, 8);
+	burst_of(0, 20);
+	CU_ASSERT_EQUAL(bed.n_calls, 4);
+	expect_call(0, 1, 1);
+	expect_call(1, 8, 9);
+	expect_call(2, 8, 17);
+	expect_call(3, 3, 20);
+	CU_ASSERT_EQUAL(bed.received, 21 * 8);
+	tear_down();
+}
+
+// So has a single message on any queue.
+static void a_queue_without_early_sends_has_one_call_per_burst(void)
+{
+	set_up_parts(&udp_echo, 0);
+	burst_of(0, 20);
+	CU_ASSERT_EQUAL(bed.n_calls, 1);
+	expect_call(0, 20, 20);
+	bed.ours.tx.early_pkts = 8;
+	burst_of(0, 1);
+	CU_ASSERT_EQUAL(bed.n_calls, 1);
+	expect_call(0, 1, 21);
+	tear_down();
+}
+
+// Up to four frames without a reply at the head of a burst are parts of their own.
+static void the_first_message_need_not_be_the_first_frame(void)
+{
+	set_up_parts(&udp_echo, 8);
+	burst_of(3, 20);
+	CU_ASSERT_EQUAL(bed.n_calls, 4);
+	expect_call(0, 1, 1);
+	expect_call(1, 8, 9);
+	burst_of(4, 20);
+	CU_ASSERT_EQUAL(bed.n_calls, 3);
+	expect_call(0, 8, 28);
+	expect_call(1, 8, 36);
+	expect_call(2, 4, 40);
+	tear_down();
+}
+
+static uint64_t since_poll_ns(unsigned call)
+{
+	return tl_clock_span_ns(test_clock, bed.calls[call].begin_tsc - bed.poll_tsc);
+}
+
+static void each_message_has_the_residence_of_its_own_send_call(void)
+{
+	struct tl_hist before, residence;
+	uint64_t sum_ns = 0;
+
+	set_up_parts(&udp_echo, 8);
+	tl_echo_residence(bed.host, 0, &before);
+	burst_of(0, 20);
+	tl_echo_residence(bed.host, 0, &residence);
+	for (unsigned i = 0; i < bed.n_calls; i++)
+		sum_ns += bed.calls[i].frames * since_poll_ns(i);
+	CU_ASSERT_EQUAL(residence.count - before.count, 20);
+	CU_ASSERT_EQUAL(residence.sum_ns - before.sum_ns, sum_ns);
+	CU_ASSERT(since_poll_ns(0) < since_poll_ns(3));
+	tear_down();
+}
+
+static void messages_of_all_parts_come_back_by_tcp_in_order(void)
+{
+	set_up(&mcast_echo, true);
+	multicast("0000", 4);
+	bed.ours.tx.early_pkts = 8;
+	for (int i = 1; i < 30; i++) {
+		char text[8];
+		snprintf(text, sizeof(text), "%04d", i);
+		CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, GROUP, PORT(5001), text, 4), 0);
+	}
+	tl_txq_flush(&bed.peers.tx);
+	bed.n_calls = 0;
+	settle();
+	CU_ASSERT_EQUAL(bed.calls[0].frames, 1);
+	run_ms(50);
+	CU_ASSERT_EQUAL(bed.received, 30 * 4);
+	for (int i = 0; i < 30; i++) {
+		char text[8];
+		snprintf(text, sizeof(text), "%04d", i);
+		CU_ASSERT_EQUAL(memcmp(bed.bytes + 4 * i, text, 4), 0);
+	}
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 30);
+	tear_down();
+}
+
 // ---- stages
 
 static struct tl_hist stage_of(enum tl_stage stage)
@@ -954,6 +1091,47 @@ static void poll_gaps_and_samples_are_of_each_message(void)
 	CU_ASSERT_EQUAL(tl_tail_samples_at(samples, 1)->msgs, 3);
 	tear_down();
 	gap_tsc = 0;
+}
+
+// The outlier has the times of the last part.
+static void stages_are_those_of_each_part_and_the_outlier_is_of_the_burst(void)
+{
+	struct tl_tail_outlier o;
+
+	set_up_parts(&late_udp_echo, 8);
+	burst_of(0, 20);
+	expect_stages_to_add_up(21);
+	CU_ASSERT(stage_of(TL_STAGE_PARSE).sum_ns > 0);
+	const struct tl_tail *tail = tl_echo_tail(bed.host, 0);
+	CU_ASSERT_EQUAL(tl_tail_count(tail), 2);
+	CU_ASSERT(tl_tail_read(tail, 1, &o));
+	CU_ASSERT_EQUAL(o.msgs, 20);
+	CU_ASSERT_EQUAL(o.own, (UINT64_C(1) << 20) - 1);
+	CU_ASSERT_EQUAL(o.residence_ns, since_poll_ns(3));
+	const struct tl_tail_samples *samples = tl_echo_samples(bed.host, 0);
+	CU_ASSERT_EQUAL(tl_tail_samples_count(samples), 1 + 4); // one per send call
+	CU_ASSERT_EQUAL(tl_tail_samples_at(samples, 1)->msgs, 3);
+	CU_ASSERT_EQUAL(tl_tail_samples_at(samples, 1)->residence_ns, since_poll_ns(3));
+	tear_down();
+}
+
+// Frames refused by the port are sent again after each part, not after each message.
+static void a_part_that_is_not_sent_has_no_residence(void)
+{
+	struct tl_hist residence;
+
+	set_up_parts(&late_udp_echo, 8);
+	bed.stuck = true;
+	burst_of(0, 20);
+	CU_ASSERT_EQUAL(bed.n_calls, 4);
+	tl_echo_residence(bed.host, 0, &residence);
+	CU_ASSERT_EQUAL(residence.count, 1);
+	CU_ASSERT_EQUAL(stage_of(TL_STAGE_TX_CALL).count, 1);
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 21);
+	bed.stuck = false;
+	run_ms(1);
+	CU_ASSERT_EQUAL(bed.received, 21 * 8);
+	tear_down();
 }
 
 // By its own stamp each; of five frames one has no stamp, one's is of the future, and one is not the echo's.
@@ -1098,6 +1276,18 @@ static void a_message_that_waits_for_the_window_is_not_marked(void)
 	tear_down_marking();
 }
 
+static void the_facts_of_a_marked_reply_are_of_its_own_send_call(void)
+{
+	stamp = (struct tl_tx_stamp){0};
+	tx_stamp = &stamp;
+	set_up_parts(&udp_echo, 8);
+	tl_tx_stamp_offer(&stamp);
+	burst_of(0, 20);
+	expect_told(true);
+	CU_ASSERT_EQUAL(stamp.facts.begin_tsc, bed.calls[0].begin_tsc);
+	tear_down_marking();
+}
+
 // Something that waits in our queue.
 static void push_another(void)
 {
@@ -1170,6 +1360,20 @@ int main(void)
 			a_udp_echo_answers_none_that_would_answer_it},
 		{"the lcore announces addresses and groups when main has seen the link come back",
 			the_lcore_announces_when_the_link_is_back},
+		{"the first reply of a burst leaves before the second message is looked at",
+			the_first_reply_of_a_burst_leaves_before_the_second_message_is_looked_at},
+		{"a queue without early sends has one call per burst",
+			a_queue_without_early_sends_has_one_call_per_burst},
+		{"the first message of a burst need not be its first frame",
+			the_first_message_need_not_be_the_first_frame},
+		{"each message has the residence of its own send call",
+			each_message_has_the_residence_of_its_own_send_call},
+		{"a part that is not sent has no residence", a_part_that_is_not_sent_has_no_residence},
+		{"messages of all parts come back by TCP in order", messages_of_all_parts_come_back_by_tcp_in_order},
+		{"stages are those of each part, and the outlier is of the burst",
+			stages_are_those_of_each_part_and_the_outlier_is_of_the_burst},
+		{"the facts of a marked reply are of its own send call",
+			the_facts_of_a_marked_reply_are_of_its_own_send_call},
 		{"the stages of a message add up to its residence", the_stages_of_a_message_add_up_to_its_residence},
 		{"without stages nothing is stamped", without_stages_nothing_is_stamped},
 		{"a full queue leaves no stage after its send call", a_full_queue_leaves_no_stage_after_its_send_call},

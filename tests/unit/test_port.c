@@ -264,6 +264,50 @@ static void frames_that_find_no_room_wait_for_the_next_flush(void)
 	tl_port_close(port);
 }
 
+struct story {
+	unsigned calls, frames;
+	uint64_t ts_ns[TL_BURST];
+};
+
+static void keep_story(void *ctx, struct tl_burst *sent)
+{
+	struct story *s = ctx;
+
+	s->calls++;
+	for (uint16_t i = 0; i < sent->n && s->frames < TL_BURST; i++)
+		s->ts_ns[s->frames++] = sent->ts_ns[i];
+}
+
+// An echo sends the replies of a burst in such parts.
+static void frames_of_several_flushes_are_recorded_at_once_each_with_the_time_of_its_own(void)
+{
+	static const unsigned parts[] = {1, TL_BURST / 2, TL_BURST / 2 - 1};
+	struct tl_port *port = tl_test_port("vdev:net_ring_s", 1, test_clock);
+	struct story story = {0};
+	uint64_t ends_ns[TL_ARRAY_LEN(parts)];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	struct tl_txq *tx = tl_port_txq(port, 0);
+	CU_ASSERT(
+		tx->early_pkts != 0 && 1 + 2 * tx->early_pkts >= TL_BURST); // all of them fit the burst of sent frames
+	tx->on_sent = keep_story;
+	tx->on_sent_ctx = &story;
+	for (unsigned i = 0; i < TL_ARRAY_LEN(parts); i++) {
+		push(tx, tl_port_pool(port), parts[i]);
+		tl_txq_flush(tx);
+		ends_ns[i] = tl_clock_wall_ns(test_clock, tx->end_tsc);
+	}
+	CU_ASSERT_EQUAL(story.calls, 0);
+	tl_txq_record_sent(tx);
+	CU_ASSERT_EQUAL(story.calls, 1);
+	CU_ASSERT_EQUAL(story.frames, TL_BURST);
+	for (unsigned i = 0; i < TL_BURST; i++)
+		CU_ASSERT_EQUAL(story.ts_ns[i], ends_ns[i == 0 ? 0 : i <= parts[1] ? 1 : 2]);
+	CU_ASSERT_EQUAL(drain(tl_port_rxq(port, 0)), TL_BURST);
+	CU_ASSERT_EQUAL(tl_port_mbufs_in_use(port), 0);
+	tl_port_close(port);
+}
+
 // Frames beyond the ring and the queue are refused, counted, freed and not recorded.
 static void refused_frames_are_counted_and_not_recorded(void)
 {
@@ -465,6 +509,8 @@ int main(void)
 		{"the queue of a segment is computed as a NIC does", the_queue_of_a_segment_is_computed_as_a_nic_does},
 		{"RSS is known if the driver reports it", rss_is_known_if_the_driver_reports_it},
 		{"frames that find no room wait for the next flush", frames_that_find_no_room_wait_for_the_next_flush},
+		{"frames of several flushes are recorded at once, each with the time of its own",
+			frames_of_several_flushes_are_recorded_at_once_each_with_the_time_of_its_own},
 		{"refused frames are counted and not recorded", refused_frames_are_counted_and_not_recorded},
 		{"a run that has polled all that was seen loses nothing",
 			a_run_that_has_polled_all_that_was_seen_loses_nothing},

@@ -40,7 +40,6 @@ int tl_lcore_create(const struct tl_lcore_cfg *cfg, struct tl_lcore **out, struc
 	bool records_sent = false;
 	for (uint32_t i = 0; i < cfg->n_services; i++) {
 		l->services[i] = cfg->services[i];
-		l->parse |= cfg->services[i].parse;
 		l->polls |= cfg->services[i].poll != NULL;
 		records_sent |= cfg->services[i].sent != NULL;
 	}

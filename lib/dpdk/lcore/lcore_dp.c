@@ -10,26 +10,12 @@
 #define DRAIN_EMPTY_POLLS 3 // consecutive empty polls, after the port was quiesced
 #define STOP_BURSTS 64	    // minimum bursts, on a port that cannot be quiesced
 
-static void parse_burst(struct tl_burst *b)
-{
-	struct rte_mbuf *const *m = b->pkts, *const *last = m + b->n - 1;
-	struct tl_pkt *pkt = b->pkt;
-
-	for (; m < last; m++, pkt++) {
-		__builtin_prefetch(rte_pktmbuf_mtod(m[1], void *));
-		tl_wire_parse(rte_pktmbuf_mtod(*m, uint8_t *), (*m)->data_len, pkt);
-	}
-	tl_wire_parse(rte_pktmbuf_mtod(*m, uint8_t *), (*m)->data_len, pkt);
-}
-
 // Run the services in order; the frames of each are sent before the next one runs.
 static void handle_burst(struct tl_lcore *l)
 {
 	struct tl_burst *b = &l->burst;
 	struct tl_txq *txq = l->cfg.txq;
 
-	if (l->parse)
-		parse_burst(b);
 	for (uint32_t i = 0; i < l->cfg.n_services; i++) {
 		const struct tl_service *s = &l->services[i];
 		if (s->rx == NULL)

@@ -11,7 +11,6 @@
 struct tl_lcore {
 	struct tl_lcore_cfg cfg;
 	struct tl_service services[TL_LCORE_SERVICES_MAX];
-	bool parse;   // a service needs burst->pkt
 	bool polls;   // a service has a poll()
 	bool closing; // services were requested to close
 	struct tl_patience patience;

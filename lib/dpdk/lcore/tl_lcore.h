@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// lcore: the loop that one core runs over one RX queue: receive a burst, parse it once, pass it to the services in
-// order, send after each, and defer all other work to the end of the turn.
+// lcore: the loop that one core runs over one RX queue: receive a burst, pass it to the services in order, send after
+// each, and defer all other work to the end of the turn.
 //
 // Threads: create, start, request, wait, destroy on main; the services' functions run on the lcore.
 // Memory:  create/destroy; the loop allocates nothing. Received mbufs are freed by the loop after the last service.
@@ -24,8 +24,8 @@ struct tl_lcore;
 // Service on an lcore. Any function may be NULL. Services are in order of urgency: the echo before the recording.
 struct tl_service {
 	void *ctx;
-	bool parse; // rx() needs burst->pkt
-	// HOT. Process a received burst; frames that it pushes to the txq are sent right after it returns.
+	// HOT. Process a received burst; frames that it pushes to the txq are sent right after it returns, if it has
+	// not flushed them.
 	void (*rx)(void *ctx, struct tl_burst *burst);
 	// HOT. Process the same burst after that flush, for bookkeeping.
 	void (*after_tx)(void *ctx, struct tl_burst *burst);

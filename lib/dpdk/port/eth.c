@@ -170,6 +170,7 @@ static void fill_queues(struct tl_port *port)
 	for (uint16_t i = 0; i < port->cfg.tx_queues; i++)
 		port->txq[i] = (struct tl_txq){.port_id = port->port_id,
 			.queue_id = i,
+			.early_pkts = TL_ETH_EARLY_PKTS,
 			.checksums = port->tx_checksums,
 			.flush_fn = tl_eth_flush,
 			.send = tl_eth_send,

@@ -164,6 +164,7 @@ static void fill_txqs(struct tl_port *port)
 	for (uint16_t i = 0; i < port->cfg.tx_queues; i++)
 		port->txq[i] = (struct tl_txq){.port_id = port->port_id,
 			.queue_id = i,
+			.early_pkts = TL_SLOT_EARLY_PKTS,
 			.flush_fn = tl_slot_flush,
 			.send = tl_slot_send,
 			.sent = &port->sent[i],

@@ -44,6 +44,10 @@ struct tl_kernel_sockets {
 #define TL_PACKET_BLOCK_BYTES (256u << 10)
 #define TL_PACKET_SEGMENTS_MAX 5 // mbufs for the longest frame
 #define TL_PACKET_VIEWS (TL_BURST + TL_PACKET_SEGMENTS_MAX - 1)
+// Received frames between two flushes of a burst's replies. A send call of a driver, with its doorbell or system call,
+// costs as much as some messages; frames to a kernel interface have a call each.
+#define TL_ETH_EARLY_PKTS 32
+#define TL_SLOT_EARLY_PKTS 8
 #define TL_PACKET_TAG_BYTES 4 // of VLAN, for which the kernel leaves room before each frame
 
 // Queue of a kernel interface that is not sent to. The kernel fills blocks of frames; a burst is mbufs that

@@ -46,7 +46,7 @@ struct tl_burst {
 	struct rte_mbuf *pkts[TL_BURST];
 	uint64_t ts_ns[TL_BURST];      // since 1970, from the queue's timestamp source
 	uint32_t wire_bytes[TL_BURST]; // length on the wire without FCS, even where the frame arrived cut
-	struct tl_pkt pkt[TL_BURST];   // parsed; valid only where the lcore parses
+	struct tl_pkt pkt[TL_BURST];   // parsed, by the service that needs it
 };
 
 const char *tl_ts_source_name(enum tl_ts_source source); // "tsc", "nic-rx", "nic-ptp", "nic-tx", "kernel", "file"
@@ -192,7 +192,8 @@ struct tl_txq {
 	uint16_t n;
 	uint16_t delayed; // number of the first ones, counted in delayed_tx_pkts
 	uint16_t port_id, queue_id;
-	bool checksums;			    // the device computes those of TCP and UDP in frames that request it
+	uint16_t early_pkts; // received frames of a burst between two flushes, after a first one; 0: flush once
+	bool checksums;	     // the device computes those of TCP and UDP in frames that request it
 	void (*flush_fn)(struct tl_txq *q); // send pkts[0..n), leave less than TL_TXQ_MAX; tests supply their own
 	// The backend's send call, without the queue and its counters: frees the frames that it accepts, and returns
 	// their number; the others stay the caller's.

@@ -217,7 +217,6 @@ void tl_echo_host_destroy(struct tl_echo_host *host)
 void tl_echo_host_service(struct tl_echo_host *host, struct tl_service *out)
 {
 	*out = (struct tl_service){.ctx = host,
-		.parse = true,
 		.rx = tl_echo_rx,
 		.after_tx = tl_echo_after_tx,
 		.tick = tl_echo_tick,

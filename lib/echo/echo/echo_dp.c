@@ -94,17 +94,26 @@ void tl_echo_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t
 
 void tl_echo_rx(void *ctx, struct tl_burst *burst)
 {
-	const struct tl_echo_host *host = ctx;
+	struct tl_echo_host *host = ctx;
 
+	if (TL_UNLIKELY(burst->n > 1)) {
+		tl_echo_input(host, burst, burst, 0);
+		return;
+	}
+	tl_echo_parse_at(burst, 0);
 	tl_net_input(host->net, burst);
 }
 
 // Split the burst by owner first.
 void tl_echo_steered_rx(void *ctx, struct tl_burst *burst)
 {
-	const struct tl_echo_host *host = ctx;
+	struct tl_echo_host *host = ctx;
 
-	tl_net_input(host->net, tl_steer_split(host->steer, burst));
+	tl_echo_parse(burst, 0, burst->n);
+	if (host->is_staged)
+		tl_echo_stamp(&host->staged.parsed_tsc);
+	struct tl_burst *own = tl_steer_split(host->steer, burst);
+	tl_echo_input(host, own, burst, own->n);
 }
 
 static void raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uint64_t mono_ns)
@@ -124,11 +133,9 @@ void tl_echo_count_sent(struct tl_echo *echo)
 	echo->pending_bytes = 0;
 }
 
-// Account for messages that left with the flush just made. Messages held back by a window have no residence time, nor
-// those of a burst that was sent in part.
-void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
+// Messages held back by a window have no residence time, nor those of a flush that sent only a part.
+void tl_echo_account(struct tl_echo_host *host, const struct tl_burst *burst)
 {
-	struct tl_echo_host *host = ctx;
 	bool sent = host->tx->begin_tsc >= burst->tsc && host->tx->n == 0;
 
 	if (TL_UNLIKELY(host->marked.open))
@@ -149,6 +156,13 @@ void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
 			tl_echo_count_sent(echo);
 		echo->pending_msgs = 0;
 	}
+}
+
+void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
+{
+	struct tl_echo_host *host = ctx;
+
+	tl_echo_account(host, burst);
 	tl_net_sent(host->net);
 }
 
@@ -159,7 +173,7 @@ uint16_t tl_echo_poll(void *ctx, uint64_t mono_ns)
 
 	if (handed == NULL)
 		return 0;
-	tl_net_input(host->net, handed);
+	tl_echo_input(host, handed, handed, handed->n);
 	tl_txq_flush(host->tx);
 	tl_echo_after_tx(host, handed);
 	rte_pktmbuf_free_bulk(handed->pkts, handed->n);

@@ -21,6 +21,12 @@ enum tl_echo_state {
 	TL_ECHO_CLOSED
 };
 
+// Messages of a burst that have been sent, with the times of the last flush.
+struct tl_echo_sent {
+	uint64_t msgs, stay_ns;
+	uint64_t stage_ns[TL_STAGES];
+};
+
 // Stage measurements of an echo.
 struct tl_echo_stages {
 	struct tl_hist hist[TL_STAGES];
@@ -30,6 +36,7 @@ struct tl_echo_stages {
 	struct tl_tail *tail;
 	struct tl_tail_samples *samples;
 	bool open; // the last outlier waits for the burst after it
+	struct tl_echo_sent sent;
 };
 
 struct tl_echo {
@@ -43,7 +50,7 @@ struct tl_echo {
 	uint64_t retry_at_ns;  // end of the wait, or of the timeout of a half-closed peer; 0: set by the next tick
 	uint32_t acked_at_fin; // tl_tcp_acked() when the peer half-closed
 	uint64_t backoff_ns;
-	uint64_t pending_msgs;	// echoed in this burst, residence not recorded yet
+	uint64_t pending_msgs;	// echoed since the last flush, residence not recorded yet
 	uint64_t pending_bytes; // MCAST_TO_TCP: not counted yet
 	struct tl_echo_stats stats;
 	struct tl_hist residence;
@@ -59,7 +66,7 @@ struct tl_echo_alarm {
 	_Atomic(uint64_t) *at_ns;
 };
 
-// Stamps of the current burst, and facts of the one before.
+// Stamps of the current part of a burst, and facts of the burst before.
 struct tl_echo_staged {
 	uint64_t parsed_tsc, ready_tsc;
 	struct tl_tail_burst last;
@@ -111,12 +118,18 @@ void tl_echo_note_answering(struct tl_echo_host *host, const struct tl_echo_host
 void tl_echo_rx(void *host, struct tl_burst *burst);
 void tl_echo_steered_rx(void *host, struct tl_burst *burst);
 void tl_echo_after_tx(void *host, struct tl_burst *burst);
-uint16_t tl_echo_poll(void *host, uint64_t mono_ns); // frames from other lcores
-void tl_echo_count_sent(struct tl_echo *echo);	     // MCAST_TO_TCP: count pending messages
+uint16_t tl_echo_poll(void *host, uint64_t mono_ns);			       // frames from other lcores
+void tl_echo_count_sent(struct tl_echo *echo);				       // MCAST_TO_TCP: count pending messages
+void tl_echo_account(struct tl_echo_host *host, const struct tl_burst *burst); // messages that left with the last flush
 void tl_echo_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_udp_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_held_datagram(void *echo, uint16_t len, bool left);
 void tl_echo_tcp_data(void *echo, struct tl_tcp *c, const uint8_t *data, uint32_t len);
+
+// parts_dp.c: parse frames from..to-1; pass a burst, whose first frames are parsed, to the stack in parts, and send the
+// replies of each but the last. polled: the burst as polled, before the split by owner.
+void tl_echo_parse(struct tl_burst *burst, uint16_t from, uint16_t to);
+void tl_echo_input(struct tl_echo_host *host, struct tl_burst *burst, const struct tl_burst *polled, uint16_t parsed);
 
 // mark_dp.c: the same callbacks with marking of a reply on request, and its publication after the send call.
 void tl_echo_marking_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram);
@@ -135,6 +148,7 @@ void tl_echo_finish(void *host);
 void tl_echo_staged_rx(void *host, struct tl_burst *burst);
 void tl_echo_staged_after_tx(void *host, struct tl_burst *burst);
 uint16_t tl_echo_staged_poll(void *host, uint64_t mono_ns);
+void tl_echo_stage_part(struct tl_echo_host *host, const struct tl_burst *burst);      // before tl_echo_account()
 uint64_t tl_echo_own_frames(const struct tl_echo *echo, const struct tl_burst *burst); // one bit per frame
 
 // stages.c
@@ -142,10 +156,16 @@ int tl_echo_stages_init(struct tl_echo_host *host, int socket_id, struct tl_err 
 void tl_echo_stages_fini(struct tl_echo_host *host); // also after a failed init
 
 // COLD. Record an outlier of this burst; complete those before it with facts of this burst; store facts of this burst.
-void tl_echo_note_outlier(
-	struct tl_echo *echo, const struct tl_burst *burst, const uint64_t stage_ns[TL_STAGES], uint64_t stay_ns);
+void tl_echo_note_outlier(struct tl_echo *echo, const struct tl_burst *burst);
 void tl_echo_complete_outliers(struct tl_echo_host *host, const struct tl_burst *burst);
 void tl_echo_keep_burst(struct tl_echo_host *host, const struct tl_burst *burst);
+
+static inline void tl_echo_parse_at(struct tl_burst *burst, uint16_t i)
+{
+	const struct rte_mbuf *m = burst->pkts[i];
+
+	tl_wire_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, &burst->pkt[i]);
+}
 
 // Take a stage stamp.
 static inline void tl_echo_stamp(uint64_t *at_tsc)

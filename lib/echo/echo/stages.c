@@ -115,17 +115,17 @@ void tl_echo_keep_burst(struct tl_echo_host *host, const struct tl_burst *burst)
 	host->staged.last = describe(host, burst);
 }
 
-void tl_echo_note_outlier(
-	struct tl_echo *echo, const struct tl_burst *burst, const uint64_t stage_ns[TL_STAGES], uint64_t stay_ns)
+void tl_echo_note_outlier(struct tl_echo *echo, const struct tl_burst *burst)
 {
 	struct tl_echo_host *host = echo->host;
-	struct tl_tail_outlier outlier = {.msgs = echo->pending_msgs,
-		.residence_ns = stay_ns,
+	const struct tl_echo_sent *sent = &echo->stages->sent;
+	struct tl_tail_outlier outlier = {.msgs = sent->msgs,
+		.residence_ns = sent->stay_ns,
 		.burst = describe(host, burst),
 		.before = host->staged.last,
 		.own = tl_echo_own_frames(echo, burst)};
 
-	memcpy(outlier.stage_ns, stage_ns, sizeof(outlier.stage_ns));
+	memcpy(outlier.stage_ns, sent->stage_ns, sizeof(outlier.stage_ns));
 	for (uint16_t i = 0; i < burst->n; i++)
 		outlier.frame_bytes[i] = (uint16_t)burst->pkts[i]->pkt_len;
 	tl_tail_put(echo->stages->tail, &outlier);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The echo's roles with stage stamps: two stamps before the send call, all bookkeeping after it.
+// The echo's roles with stage stamps: two stamps before each send call, all bookkeeping after it.
 
 #include "echo_priv.h"
 
@@ -11,12 +11,16 @@ void tl_echo_staged_rx(void *ctx, struct tl_burst *burst)
 {
 	struct tl_echo_host *host = ctx;
 
-	tl_echo_stamp(&host->staged.parsed_tsc);
-	if (host->steer != NULL)
+	if (host->steer != NULL) {
 		tl_echo_steered_rx(host, burst);
-	else
-		tl_echo_rx(host, burst);
-	tl_echo_stamp(&host->staged.ready_tsc);
+	} else if (TL_UNLIKELY(burst->n > 1)) {
+		tl_echo_input(host, burst, burst, 0);
+	} else {
+		tl_echo_parse_at(burst, 0);
+		tl_echo_stamp(&host->staged.parsed_tsc);
+		tl_net_input(host->net, burst);
+		tl_echo_stamp(&host->staged.ready_tsc);
+	}
 }
 
 // ---- frames of an echo
@@ -106,7 +110,7 @@ static void split_stages(const struct tl_echo_host *host, const struct tl_burst 
 	stage_ns[TL_STAGE_TX_CALL] = tl_clock_span_ns(host->clock, tx->end_tsc - tx->begin_tsc);
 }
 
-static void record(struct tl_echo *echo, const struct tl_burst *burst, bool handed, uint64_t stage_ns[TL_STAGES])
+static void record(struct tl_echo *echo, const struct tl_burst *burst, const uint64_t stage_ns[TL_STAGES])
 {
 	struct tl_echo_host *host = echo->host;
 	struct tl_echo_stages *stages = echo->stages;
@@ -114,7 +118,6 @@ static void record(struct tl_echo *echo, const struct tl_burst *burst, bool hand
 	uint64_t stay_ns = stage_ns[TL_STAGE_PARSE] + stage_ns[TL_STAGE_STACK] + stage_ns[TL_STAGE_QUEUE];
 	uint64_t gap_ns = tl_echo_poll_gap_ns(host, burst);
 
-	stage_ns[TL_STAGE_WIRE] = host->stamped ? record_wire(echo, burst, handed) : TL_TAIL_UNKNOWN;
 	for (int i = TL_STAGE_PARSE; i < TL_STAGES; i++)
 		tl_hist_record_n(&stages->hist[i], stage_ns[i], n);
 	if (gap_ns != TL_TAIL_UNKNOWN)
@@ -125,22 +128,42 @@ static void record(struct tl_echo *echo, const struct tl_burst *burst, bool hand
 						 .residence_ns = stay_ns,
 						 .poll_gap_ns = gap_ns,
 						 .msgs = n});
-	if (TL_UNLIKELY(stay_ns > stages->outlier_ns))
-		tl_echo_note_outlier(echo, burst, stage_ns, stay_ns);
+	stages->sent.msgs += n;
+	stages->sent.stay_ns = stay_ns;
+	memcpy(stages->sent.stage_ns, stage_ns, sizeof(stages->sent.stage_ns));
+}
+
+void tl_echo_stage_part(struct tl_echo_host *host, const struct tl_burst *burst)
+{
+	uint64_t stage_ns[TL_STAGES] = {0};
+
+	if (TL_UNLIKELY(host->tx->begin_tsc < burst->tsc || host->tx->n != 0))
+		return;
+	split_stages(host, burst, stage_ns);
+	for (uint32_t i = 0; i < host->n_echoes; i++)
+		if (host->echoes[i].pending_msgs != 0 && host->echoes[i].stages != NULL)
+			record(&host->echoes[i], burst, stage_ns);
+}
+
+// Do what is due once per burst. Its last messages stayed longest.
+static void end_burst(struct tl_echo *echo, const struct tl_burst *burst, bool handed)
+{
+	struct tl_echo_sent *sent = &echo->stages->sent;
+
+	sent->stage_ns[TL_STAGE_WIRE] = echo->host->stamped ? record_wire(echo, burst, handed) : TL_TAIL_UNKNOWN;
+	if (TL_UNLIKELY(sent->stay_ns > echo->stages->outlier_ns))
+		tl_echo_note_outlier(echo, burst);
+	sent->msgs = 0;
 }
 
 static void after_tx(struct tl_echo_host *host, struct tl_burst *burst, bool handed)
 {
-	uint64_t stage_ns[TL_STAGES];
-
 	if (TL_UNLIKELY(host->staged.open))
 		tl_echo_complete_outliers(host, burst);
-	if (TL_LIKELY(host->tx->begin_tsc >= burst->tsc && host->tx->n == 0)) {
-		split_stages(host, burst, stage_ns);
-		for (uint32_t i = 0; i < host->n_echoes; i++)
-			if (host->echoes[i].pending_msgs != 0 && host->echoes[i].stages != NULL)
-				record(&host->echoes[i], burst, handed, stage_ns);
-	}
+	tl_echo_stage_part(host, burst);
+	for (uint32_t i = 0; i < host->n_echoes; i++)
+		if (host->echoes[i].stages != NULL && host->echoes[i].stages->sent.msgs != 0)
+			end_burst(&host->echoes[i], burst, handed);
 	tl_echo_after_tx(host, burst);
 	if (host->staged.has_tail)
 		tl_echo_keep_burst(host, burst);
@@ -159,8 +182,7 @@ uint16_t tl_echo_staged_poll(void *ctx, uint64_t mono_ns)
 	if (handed == NULL)
 		return 0;
 	tl_echo_stamp(&host->staged.parsed_tsc);
-	tl_net_input(host->net, handed);
-	tl_echo_stamp(&host->staged.ready_tsc);
+	tl_echo_input(host, handed, handed, handed->n);
 	tl_txq_flush(host->tx);
 	after_tx(host, handed, true);
 	rte_pktmbuf_free_bulk(handed->pkts, handed->n);

@@ -49,7 +49,7 @@ struct tl_echo_cfg {
 	bool stages;	       // take stage stamps; required by the options below
 	uint64_t outlier_ns;   // residence time above which a message is recorded with its context; 0: off
 	uint32_t outliers;     // outliers to keep
-	uint32_t samples;      // bursts whose residence is kept; 0: none
+	uint32_t samples;      // send calls of which the residence is kept; 0: none
 };
 
 // Identity: received = echoed + refused + drop_no_conn + drop_full + drop_tx + lost_unacked. A message of a TCP echo is

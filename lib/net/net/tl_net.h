@@ -84,6 +84,10 @@ void tl_net_announce_again(struct tl_net *net, uint64_t mono_ns);
 // HOT. Handle every frame of a parsed burst; the mbufs stay the caller's. Replies are pushed to tx, not flushed.
 void tl_net_input(struct tl_net *net, struct tl_burst *burst);
 
+// HOT. Handle only frames from..to-1; the others need not be parsed yet. For a burst in parts, in order, with a flush
+// after each; deferred ACKs follow the last frame of the burst.
+void tl_net_input_part(struct tl_net *net, struct tl_burst *burst, uint16_t from, uint16_t to);
+
 // HOT. Do the deferred bookkeeping. Call it after the flush of the frames pushed by tl_net_input().
 void tl_net_sent(struct tl_net *net);
 
