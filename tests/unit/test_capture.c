@@ -202,6 +202,95 @@ static void a_record_has_options_only_where_both_directions_can_occur(void)
 	end_recording(&r);
 }
 
+// A burst of frames of all lengths around n * TL_BURST, each with content of its own; the fourth has two segments.
+static void make_mixed_burst(struct tl_burst *b, unsigned n, uint32_t step)
+{
+	make_burst(b, TL_BURST, 0, 0, (5 + n) * TL_NS_PER_S);
+	for (unsigned i = 0; i < TL_BURST; i++) {
+		uint32_t len = (n * TL_BURST + i) * step % 1515;
+		uint8_t *data = (uint8_t *)rte_pktmbuf_append(b->pkts[i], (uint16_t)len);
+		for (uint32_t at = 0; at < len; at++)
+			data[at] = (uint8_t)(at * 7 + i + n);
+		b->wire_bytes[i] = len;
+	}
+	struct rte_mbuf *second = rte_pktmbuf_alloc(tl_port_pool(port));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(second);
+	memset(rte_pktmbuf_append(second, 45), 0x5a, 45);
+	CU_ASSERT_EQUAL(rte_pktmbuf_chain(b->pkts[3], second), 0);
+	b->wire_bytes[3] += 45;
+}
+
+static void record_mixed_bursts(struct recording *r, const char *filter, uint32_t snaplen)
+{
+	static struct tl_burst burst;
+
+	start_recording(r, (struct tl_capture_cfg){.filter = filter, .snaplen = snaplen});
+	for (unsigned n = 0; n < 40; n++) {
+		make_mixed_burst(&burst, n, n < 8 ? 1 : 757); // all short lengths, then enough for several slabs
+		(n % 2 == 0 ? r->service.rx : r->service.sent)(r->service.ctx, &burst);
+		rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	}
+	write_out(r);
+}
+
+static bool same_frame(const struct tl_pcap_frame *a, const struct tl_pcap_frame *b)
+{
+	return a->cap_bytes == b->cap_bytes && a->wire_bytes == b->wire_bytes && a->ts_ns == b->ts_ns &&
+	       memcmp(a->data, b->data, a->cap_bytes) == 0;
+}
+
+static void expect_content(const struct tl_pcap_frame *f)
+{
+	unsigned n = (unsigned)(f->ts_ns / TL_NS_PER_S) - 5, i = (unsigned)(f->ts_ns % TL_NS_PER_S);
+	uint32_t first_bytes = i == 3 ? f->wire_bytes - 45 : f->wire_bytes;
+
+	for (uint32_t at = 0; at < f->cap_bytes; at++)
+		if (f->data[at] != (at < first_bytes ? (uint8_t)(at * 7 + i + n) : 0x5a)) {
+			CU_FAIL("another byte");
+			return;
+		}
+}
+
+static void compare_recordings(const char *path, const char *other_path, unsigned frames)
+{
+	struct tl_pcap_reader *reader, *other;
+	struct tl_pcap_frame frame, twin;
+	struct tl_err err = {{0}};
+	unsigned n = 0;
+
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(path, &reader, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(other_path, &other, &err), 0);
+	while (tl_pcap_next(reader, &frame, &err) == 1 && tl_pcap_next(other, &twin, &err) == 1) {
+		CU_ASSERT_FATAL(same_frame(&frame, &twin));
+		expect_content(&frame);
+		n++;
+	}
+	CU_ASSERT_EQUAL(n, frames);
+	tl_pcap_close(reader);
+	tl_pcap_close(other);
+}
+
+// With a filter that keeps everything each frame is looked at by itself.
+static void frames_are_recorded_alike_by_the_burst_and_one_by_one(void)
+{
+	static const uint32_t snaplens[] = {0, 64, 100};
+	struct recording by_burst, one_by_one;
+	char path[80];
+
+	for (unsigned i = 0; i < TL_ARRAY_LEN(snaplens); i++) {
+		record_mixed_bursts(&by_burst, NULL, snaplens[i]);
+		snprintf(path, sizeof(path), "%s.burst", by_burst.path);
+		CU_ASSERT_EQUAL_FATAL(rename(by_burst.path, path), 0);
+		record_mixed_bursts(&one_by_one, "greater 0", snaplens[i]);
+		CU_ASSERT_EQUAL(flow_of(&by_burst, TL_DIR_RX).written_pkts, 20 * TL_BURST);
+		CU_ASSERT_EQUAL(flow_of(&by_burst, TL_DIR_TX).written_pkts, 20 * TL_BURST);
+		compare_recordings(path, one_by_one.path, 40 * TL_BURST);
+		unlink(path);
+		end_recording(&by_burst);
+		end_recording(&one_by_one);
+	}
+}
+
 static void frames_the_filter_refuses_are_counted_filtered(void)
 {
 	struct recording r;
@@ -1186,25 +1275,16 @@ static void frames_that_find_no_slab_are_not_taken_from_the_count(void)
 	end_recording(&r);
 }
 
-// epb_dropcount: the loss stands in the record that follows it, and in no other.
-static void the_record_after_a_loss_has_the_number_of_lost_frames(void)
+// Sum of epb_dropcount over the file, and the records that have one.
+static uint64_t sum_dropcounts(const char *path, unsigned *tell)
 {
 	struct tl_pcap_reader *reader;
 	struct tl_pcap_frame frame;
 	struct tl_err err = {{0}};
-	struct recording r;
 	uint64_t told = 0;
-	unsigned tell = 0;
 
-	start_recording(&r, (struct tl_capture_cfg){0});
-	for (int i = 0; i < 60; i++)
-		record(&r, TL_DIR_RX, 64, 1514, 1);
-	CU_ASSERT_EQUAL(tl_capture_start(r.capture, &err), 0);
-	wait_for_slabs(&r);
-	record(&r, TL_DIR_RX, 3, 60, 1);
-	r.service.finish(r.service.ctx);
-	CU_ASSERT_EQUAL(tl_capture_stop(r.capture, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(r.path, &reader, &err), 0);
+	*tell = 0;
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(path, &reader, &err), 0);
 	while (tl_pcap_next(reader, &frame, &err) == 1) {
 		struct tl_pcap_option option;
 		struct tl_pcap_more more;
@@ -1215,11 +1295,44 @@ static void the_record_after_a_loss_has_the_number_of_lost_frames(void)
 			if (option.code == 4)
 				memcpy(&dropped, option.value, sizeof(dropped));
 		told += dropped;
-		tell += dropped != 0;
+		*tell += dropped != 0;
 	}
 	tl_pcap_close(reader);
+	return told;
+}
+
+// epb_dropcount is in the record that follows the loss, and in no other.
+static void the_record_after_a_loss_has_the_number_of_lost_frames(void)
+{
+	struct tl_err err = {{0}};
+	struct recording r;
+	unsigned tell;
+
+	start_recording(&r, (struct tl_capture_cfg){0});
+	for (int i = 0; i < 60; i++)
+		record(&r, TL_DIR_RX, 64, 1514, 1);
+	CU_ASSERT_EQUAL(tl_capture_start(r.capture, &err), 0);
+	wait_for_slabs(&r);
+	record(&r, TL_DIR_RX, 3, 60, 1);
+	r.service.finish(r.service.ctx);
+	CU_ASSERT_EQUAL(tl_capture_stop(r.capture, &err), 0);
+	CU_ASSERT_EQUAL(sum_dropcounts(r.path, &tell), flow_of(&r, TL_DIR_RX).drop_ring_pkts);
 	CU_ASSERT_EQUAL(tell, 1);
-	CU_ASSERT_EQUAL(told, flow_of(&r, TL_DIR_RX).drop_ring_pkts);
+	end_recording(&r);
+}
+
+// A slab is open, but the frame is longer than any.
+static void the_record_after_a_frame_longer_than_a_slab_counts_it_as_lost(void)
+{
+	struct recording r;
+	unsigned tell;
+
+	start_recording(&r, (struct tl_capture_cfg){0});
+	record_chain(&r, (1 << 20) + 1, 2048);
+	record(&r, TL_DIR_RX, 3, 60, 1);
+	write_out(&r);
+	CU_ASSERT_EQUAL(sum_dropcounts(r.path, &tell), 1);
+	CU_ASSERT_EQUAL(tell, 1);
 	end_recording(&r);
 }
 
@@ -1259,6 +1372,8 @@ int main(void)
 		{"a direction that is not wanted is not offered", a_direction_that_is_not_wanted_is_not_offered},
 		{"a record has options only where both directions can occur",
 			a_record_has_options_only_where_both_directions_can_occur},
+		{"frames are recorded alike by the burst and one by one",
+			frames_are_recorded_alike_by_the_burst_and_one_by_one},
 		{"frames the filter refuses are counted filtered", frames_the_filter_refuses_are_counted_filtered},
 		{"the filter sees every segment, and the length on the wire",
 			the_filter_sees_every_segment_and_the_wire_length},
@@ -1311,6 +1426,8 @@ int main(void)
 			frames_that_find_no_slab_are_not_taken_from_the_count},
 		{"the record after a loss has the number of lost frames",
 			the_record_after_a_loss_has_the_number_of_lost_frames},
+		{"the record after a frame longer than a slab counts it as lost",
+			the_record_after_a_frame_longer_than_a_slab_counts_it_as_lost},
 		{"the seconds held by a buffer follow from its size",
 			the_seconds_held_by_a_buffer_follow_from_its_size},
 		{"a filter that does not compile is an error before the file exists",

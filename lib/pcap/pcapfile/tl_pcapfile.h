@@ -197,12 +197,11 @@ static inline uint8_t *tl_pcapng_put_epb(void *buf, const struct tl_pcapng_epb *
 	uint32_t padded = (epb->cap_bytes + 3u) & ~3u;
 	uint8_t *head = buf, *data = head + 28, *option = data + padded;
 
+	memset(option - 4, 0, 4); // the data overwrites all except its padding; without data, the words do
 	tl_pcapng_put_words(head, TL_PCAPNG_EPB, total);
 	tl_pcapng_put_words(head + 8, epb->interface_id, (uint32_t)(epb->ts_ns >> 32));
 	tl_pcapng_put_words(head + 16, (uint32_t)epb->ts_ns, epb->cap_bytes);
 	memcpy(head + 24, &epb->wire_bytes, 4);
-	if (padded != 0)
-		memset(option - 4, 0, 4); // the data overwrites all except its padding
 	if (epb->flags != 0) {
 		tl_pcapng_put_words(option, 2u | 4u << 16, epb->flags); // epb_flags (2), 4 bytes
 		option += 8;

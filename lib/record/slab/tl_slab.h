@@ -78,14 +78,31 @@ static inline void *tl_slab_reserve(struct tl_slab_ring *ring, uint32_t len_byte
 	return TL_LIKELY(len_bytes <= cursor->room_bytes) ? cursor->at : tl_slab_reserve_next(ring, len_bytes, mono_ns);
 }
 
-// HOT. Commit the last reserved len bytes as one complete record.
-static inline void tl_slab_commit(struct tl_slab_ring *ring, uint32_t len_bytes, enum tl_dir dir)
+// HOT. Commit the last reserved len bytes as so many complete records of one direction.
+static inline void tl_slab_commit_records(
+	struct tl_slab_ring *ring, uint32_t len_bytes, enum tl_dir dir, uint32_t records)
 {
 	struct tl_slab_cursor *cursor = (struct tl_slab_cursor *)ring;
 
 	cursor->at += len_bytes;
 	cursor->room_bytes -= len_bytes;
-	cursor->records[dir]++;
+	cursor->records[dir] += records;
+}
+
+// HOT. Commit them as one.
+static inline void tl_slab_commit(struct tl_slab_ring *ring, uint32_t len_bytes, enum tl_dir dir)
+{
+	tl_slab_commit_records(ring, len_bytes, dir, 1);
+}
+
+// HOT. In place of tl_slab_reserve(), for several records at once: return the room of the open slab, 0 if there is
+// none.
+static inline uint32_t tl_slab_room(const struct tl_slab_ring *ring, uint8_t **at)
+{
+	const struct tl_slab_cursor *cursor = (const struct tl_slab_cursor *)ring;
+
+	*at = cursor->at;
+	return cursor->room_bytes;
 }
 
 // Seal the open slab if it holds a record.
