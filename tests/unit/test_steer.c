@@ -241,6 +241,32 @@ static void the_rest_of_a_burst_stays_in_order(void)
 	stop_steer(&bed);
 }
 
+// The frames are zeroed in the ring: a second parse would fail.
+static void a_frame_that_is_handed_over_is_not_parsed_again(void)
+{
+	struct bed bed = start_steer();
+	struct tl_burst burst = {.n = 3, .queue = 0};
+	struct frame f[3] = {tcp_frame(7, 0x10, "1"), tcp_frame(7, 0x18, "1 more"), arp_reply(PEER_MAC, PEER)};
+
+	for (uint16_t i = 0; i < burst.n; i++) {
+		burst.pkts[i] = wrap(&f[i]);
+		tl_wire_parse(rte_pktmbuf_mtod(burst.pkts[i], uint8_t *), f[i].len, &burst.pkt[i]);
+	}
+	(void)tl_steer_split(tl_steer_side(bed.steer, 0), &burst);
+	for (uint16_t i = 0; i < burst.n; i++)
+		memset(rte_pktmbuf_mtod(burst.pkts[i], uint8_t *), 0, f[i].len);
+	struct tl_burst *handed = tl_steer_take(tl_steer_side(bed.steer, 1), 99);
+	CU_ASSERT_EQUAL_FATAL(handed->n, 3);
+	for (uint16_t i = 0; i < handed->n; i++) {
+		CU_ASSERT_PTR_EQUAL(handed->pkts[i], burst.pkts[i]);
+		CU_ASSERT_EQUAL(memcmp(&handed->pkt[i], &burst.pkt[i], offsetof(struct tl_pkt, ip6_alert)), 0);
+	}
+	rte_pktmbuf_free_bulk(handed->pkts, handed->n);
+	CU_ASSERT_EQUAL(take_all(bed.steer, 2), 1);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	stop_steer(&bed);
+}
+
 static void give_tcp(struct tl_steer *steer, uint16_t from, unsigned times)
 {
 	struct frame f = tcp_frame(7, 0x10, "x");
@@ -494,6 +520,7 @@ int main(void)
 			an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes},
 		{"IPv6 is steered as IPv4 is", ipv6_is_steered_as_ipv4_is},
 		{"the rest of a burst stays in order", the_rest_of_a_burst_stays_in_order},
+		{"a frame that is handed over is not parsed again", a_frame_that_is_handed_over_is_not_parsed_again},
 		{"a burst from several lcores is as old as its oldest frame", a_burst_is_as_old_as_its_oldest_frame},
 		{"a full ring drops and counts, and blocks no other",
 			a_full_ring_drops_and_counts_and_hinders_no_other},

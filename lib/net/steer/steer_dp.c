@@ -112,7 +112,7 @@ static uint8_t owner_of(const struct tl_steer *steer, const uint8_t *frame, cons
 	}
 }
 
-static void hand_over(struct tl_steer_side *side, struct tl_steer_ring *ring, struct rte_mbuf *m, uint64_t tsc)
+static void hand_over(struct tl_steer_side *side, struct tl_steer_ring *ring, const struct tl_burst *b, uint16_t i)
 {
 	tl_count(&side->stats.handoff_pkts, 1);
 	if (TL_UNLIKELY(ring->filled - ring->taken_seen == TL_STEER_RING)) {
@@ -122,15 +122,16 @@ static void hand_over(struct tl_steer_side *side, struct tl_steer_ring *ring, st
 			return;
 		}
 	}
-	rte_pktmbuf_refcnt_update(m, 1);
-	ring->frames[ring->filled++ % TL_STEER_RING] = (struct tl_steer_frame){.m = m, .tsc = tsc};
+	rte_pktmbuf_refcnt_update(b->pkts[i], 1);
+	ring->frames[ring->filled++ % TL_STEER_RING] =
+		(struct tl_steer_frame){.m = b->pkts[i], .tsc = b->tsc, .pkt = b->pkt[i]};
 }
 
-static void hand_to_all(struct tl_steer_side *side, struct rte_mbuf *m, uint64_t tsc)
+static void hand_to_all(struct tl_steer_side *side, const struct tl_burst *b, uint16_t i)
 {
 	for (uint16_t q = 0; q < side->steer->queues; q++)
 		if (side->to[q] != NULL)
-			hand_over(side, side->to[q], m, tsc);
+			hand_over(side, side->to[q], b, i);
 }
 
 static void publish(struct tl_steer_side *side)
@@ -171,9 +172,9 @@ struct tl_burst *tl_steer_split(struct tl_steer_side *side, struct tl_burst *b)
 		if (TL_LIKELY(owner == side->queue || owner == TL_STEER_HERE))
 			continue;
 		if (owner == TL_STEER_EVERY) {
-			hand_to_all(side, b->pkts[i], b->tsc);
+			hand_to_all(side, b, i);
 		} else {
-			hand_over(side, side->to[owner], b->pkts[i], b->tsc);
+			hand_over(side, side->to[owner], b, i);
 			away |= UINT64_C(1) << i;
 		}
 	}
@@ -192,6 +193,7 @@ static void take_from(struct tl_steer_ring *ring, struct tl_burst *b)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct tl_steer_frame *f = &ring->frames[(taken + i) % TL_STEER_RING];
 		b->tsc = b->n == 0 || f->tsc < b->tsc ? f->tsc : b->tsc;
+		b->pkt[b->n] = f->pkt;
 		b->pkts[b->n++] = f->m;
 	}
 	if (n != 0)
@@ -214,8 +216,6 @@ struct tl_burst *tl_steer_take(struct tl_steer_side *side, uint64_t mono_ns)
 		return NULL;
 	b->queue = side->queue;
 	b->mono_ns = mono_ns;
-	for (uint16_t i = 0; i < b->n; i++)
-		tl_wire_parse(rte_pktmbuf_mtod(b->pkts[i], uint8_t *), b->pkts[i]->data_len, &b->pkt[i]);
 	tl_count(&side->stats.handoff_taken_pkts, b->n);
 	return b;
 }

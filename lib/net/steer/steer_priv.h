@@ -19,6 +19,7 @@
 struct tl_steer_frame {
 	struct rte_mbuf *m;
 	uint64_t tsc; // time of reception
+	struct tl_pkt pkt;
 };
 
 // A ring with a single producer and a single consumer. filled runs ahead of put within a burst, to publish a burst at

@@ -15,7 +15,8 @@
 //
 // Threads: create, the owners, end of an lcore that never ran, destroy and sample on main; after the first frame the
 //          table is only read, and the hot functions run on the lcore of their side.
-// Memory:  create/destroy. Frames in a ring hold a reference of their mbuf; received frames are never modified.
+// Memory:  create/destroy, 96 KiB per ring. A frame in a ring holds a reference of its mbuf and has the result of its
+//          parse with it; received frames are never modified.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,8 +59,8 @@ void tl_steer_set_rss(struct tl_steer *steer, const struct tl_port_rss *rss);
 // tl_net_cfg.
 bool tl_steer_may_connect(void *side, uint32_t peer_be, uint16_t peer_port_be, uint16_t port_be);
 
-// HOT. Hand over the frames of other lcores. Returns the rest: burst itself if that is all. The mbufs stay the
-// caller's.
+// HOT. Hand over the frames of other lcores, of a parsed burst. Returns the rest: burst itself if that is all. The
+// mbufs stay the caller's.
 struct tl_burst *tl_steer_split(struct tl_steer_side *side, struct tl_burst *burst);
 
 // HOT. Take a parsed burst handed over by others; tsc is the earliest time of reception. The caller owns the mbufs.
