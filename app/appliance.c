@@ -174,6 +174,15 @@ static uint32_t udp_ports(const struct tl_config *config, uint16_t *out_be)
 	return n;
 }
 
+static uint32_t first_answering(const struct tl_config_port *port)
+{
+	uint32_t queue = 0;
+
+	while (!tl_config_answers(port, queue))
+		queue++;
+	return queue;
+}
+
 // Create the host of one lcore with the echoes it owns. A host without echoes answers for unowned traffic on its queue.
 static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_err *err)
 {
@@ -207,7 +216,7 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 						.n_neighbours = neighbours_of(cfg, neighbours),
 						.reassemble = cfg->ip_fragments == TL_CONFIG_FRAGMENTS_REASSEMBLE,
 						.socket_id = tl_port_config(a->ports[port])->socket_id,
-						.is_follower = queue != 0},
+						.is_follower = queue != first_answering(cfg)},
 		.echoes = echoes,
 		.n_echoes = n,
 		.udp_ports_be = udp_ports_be,
@@ -221,7 +230,7 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 	return tl_echo_host_create(&host, &a->hosts[a->plan.place.first[port] + queue], err);
 }
 
-// Create a host for every lcore of a port with an echo.
+// Create a host for every lcore of a port with an echo, unless its queue only records.
 static int make_port_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err)
 {
 	const struct tl_config_port *cfg = &a->config->ports[port];
@@ -230,10 +239,12 @@ static int make_port_hosts(struct tl_appliance *a, uint32_t port, struct tl_err 
 		.socket_id = tl_port_config(a->ports[port])->socket_id};
 
 	memcpy(steer.mac, tl_port_mac(a->ports[port]), sizeof(steer.mac));
+	for (uint16_t q = 0; q < cfg->rx_queues; q++)
+		steer.without_stack |= tl_config_answers(cfg, q) ? 0 : 1u << q;
 	int rc = cfg->rx_queues > 1 ? tl_steer_create(&steer, &a->steers[port], err) : 0;
 
 	for (uint16_t q = 0; q < cfg->rx_queues && rc == 0; q++)
-		rc = make_host(a, port, q, err);
+		rc = tl_config_answers(cfg, q) ? make_host(a, port, q, err) : 0;
 	return rc;
 }
 
@@ -279,8 +290,10 @@ static int join_alarm(struct tl_appliance *a, uint32_t capture, struct tl_err *e
 	uint64_t above_ns = cfg->trigger.echo_latency_us * TL_NS_PER_US;
 	int rc = 0;
 
-	for (uint32_t q = 0; q < a->config->ports[cfg->port].rx_queues && rc == 0 && above_ns != 0; q++)
-		rc = tl_echo_host_alarm(a->hosts[a->plan.place.first[cfg->port] + q], above_ns, slot, err);
+	for (uint32_t q = 0; q < a->config->ports[cfg->port].rx_queues && rc == 0 && above_ns != 0; q++) {
+		struct tl_echo_host *host = a->hosts[a->plan.place.first[cfg->port] + q];
+		rc = host != NULL ? tl_echo_host_alarm(host, above_ns, slot, err) : 0;
+	}
 	return rc;
 }
 
@@ -325,6 +338,8 @@ static int make_capture(struct tl_appliance *a, uint32_t index, struct tl_err *e
 	capture.name = name;
 	capture.reader_may_leave = a->opts.reader_may_leave;
 	capture.port = a->ports[cfg->port];
+	for (uint32_t q = 0; q < a->config->ports[cfg->port].rx_queues; q++)
+		capture.skipped |= tl_config_records(&a->config->ports[cfg->port], q) ? 0 : 1u << q;
 	capture.clock = a->clock;
 	int rc = tl_capture_create(&capture, &a->captures[index], err);
 	if (rc == 0)
@@ -352,15 +367,17 @@ static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, str
 
 	if (a->hosts[entry] != NULL)
 		tl_echo_host_service(a->hosts[entry], &services[n++]);
+	else if (a->steers[port] != NULL)
+		tl_steer_service(tl_steer_side(a->steers[port], queue), &services[n++]);
 	for (uint32_t i = 0; i < a->config->n_captures; i++)
-		if (a->config->captures[i].port == port)
+		if (a->config->captures[i].port == port && tl_config_records(&a->config->ports[port], queue))
 			tl_capture_service(a->captures[i], queue, &services[n++]);
 	if (a->syncs[port] != NULL && queue == 0)
 		tl_timesync_service(a->syncs[port], &services[n++]);
 	struct tl_lcore_cfg cfg = {.lcore_id = entry + 1,
 		.socket_id = a->plan.place.cpu_nodes[entry],
 		.rxq = tl_port_rxq(a->ports[port], queue),
-		.txq = a->plan.has_echo[port] ? tl_port_txq(a->ports[port], queue) : NULL,
+		.txq = a->hosts[entry] != NULL ? tl_port_txq(a->ports[port], queue) : NULL,
 		.clock = a->clock,
 		.services = services,
 		.n_services = n,
@@ -422,6 +439,7 @@ static void list_metrics(struct tl_appliance *a)
 		for (uint32_t q = 0; q < a->config->ports[i].rx_queues; q++) {
 			m->hosts[i][q] = a->hosts[a->plan.place.first[i] + q];
 			m->lcores[i][q] = a->lcores[a->plan.place.first[i] + q];
+			m->roles[i][q] = tl_plan_role(a->config, &a->plan, i, q);
 		}
 	}
 	for (uint32_t i = 0; i < m->n_captures; i++) {

@@ -34,11 +34,16 @@ static uint64_t now_ns(const struct tl_appliance *a)
 // Start the hosts of a port. The port runs, so its RSS configuration is known if the driver reports it.
 static int start_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err)
 {
+	struct tl_echo_host *hosts[TL_CONFIG_QUEUES_MAX];
 	struct tl_port_rss rss;
+	uint32_t n = 0;
 
+	for (uint32_t q = 0; q < a->config->ports[port].rx_queues; q++)
+		if (a->hosts[a->plan.place.first[port] + q] != NULL)
+			hosts[n++] = a->hosts[a->plan.place.first[port] + q];
 	if (a->steers[port] != NULL && tl_port_rss(a->ports[port], &rss))
 		tl_steer_set_rss(a->steers[port], &rss);
-	return tl_echo_hosts_start(&a->hosts[a->plan.place.first[port]], a->config->ports[port].rx_queues, err);
+	return tl_echo_hosts_start(hosts, n, err);
 }
 
 static uint64_t left_ns(const struct tl_appliance *a, uint64_t deadline_ns)
@@ -160,8 +165,9 @@ static void look_for_drops(struct tl_appliance *a)
 // Announce addresses and groups again after link up: switches may have aged them out.
 static void announce_again(struct tl_appliance *a, uint32_t port)
 {
-	for (uint32_t q = 0; q < a->config->ports[port].rx_queues && a->plan.has_echo[port]; q++)
-		tl_echo_host_announce_again(a->hosts[a->plan.place.first[port] + q]);
+	for (uint32_t q = 0; q < a->config->ports[port].rx_queues; q++)
+		if (a->hosts[a->plan.place.first[port] + q] != NULL)
+			tl_echo_host_announce_again(a->hosts[a->plan.place.first[port] + q]);
 }
 
 // Compare the clocks, and store the comparison in the recordings.
@@ -338,6 +344,15 @@ static void expire(const struct tl_appliance *a)
 			tl_capture_expire(a->captures[i]);
 }
 
+// Announce that lcores which were not started hand over no frames: those that run wait for this.
+static void end_unstarted(const struct tl_appliance *a)
+{
+	for (uint32_t p = 0; p < a->config->n_ports; p++)
+		for (uint16_t q = 0; q < a->config->ports[p].rx_queues && a->steers[p] != NULL; q++)
+			if (a->plan.place.first[p] + q >= a->n_running)
+				tl_steer_end(tl_steer_side(a->steers[p], q));
+}
+
 // Drain the RX queues and stop all lcores.
 static void drain(struct tl_appliance *a)
 {
@@ -347,9 +362,7 @@ static void drain(struct tl_appliance *a)
 			q++)
 			tl_lcore_request(a->lcores[a->plan.place.first[p] + q], phase);
 	}
-	for (uint32_t i = a->n_running; i < a->plan.place.n_lcores; i++)
-		if (a->hosts[i] != NULL)
-			tl_echo_host_abandon(a->hosts[i]);
+	end_unstarted(a);
 	for (uint32_t i = 0; i < a->n_running; i++)
 		tl_lcore_wait(a->lcores[i]);
 }

@@ -24,8 +24,9 @@ static json_t *queues_json(const struct tl_config *config, const struct tl_plan 
 
 	for (uint32_t q = 0; q < config->ports[port].rx_queues; q++) {
 		uint32_t entry = plan->place.first[port] + q;
-		json_array_append_new(queues, json_pack("{s:i, s:i}", "cpu", (int)plan->place.cpus[entry], "numa_node",
-						      plan->place.cpu_nodes[entry]));
+		json_array_append_new(
+			queues, json_pack("{s:s, s:i, s:i}", "role", tl_plan_role(config, plan, port, q), "cpu",
+					(int)plan->place.cpus[entry], "numa_node", plan->place.cpu_nodes[entry]));
 	}
 	return queues;
 }
@@ -57,6 +58,25 @@ static void print_rules(const struct tl_config *config, const struct tl_plan *pl
 	free(rules);
 }
 
+// Print the role of a queue, the echoes that it owns, and where it hands over their frames.
+static void print_role(const struct tl_config *config, const struct tl_plan *plan, uint32_t port, uint32_t queue)
+{
+	const char *before = ", owner of ";
+
+	printf(": %s", tl_plan_role(config, plan, port, queue));
+	for (uint32_t i = 0; i < config->n_echoes; i++) {
+		if (config->echoes[i].port != port || plan->echo_queues[i] != queue)
+			continue;
+		printf("%s%s", before, config->echoes[i].name);
+		before = ", ";
+	}
+	if (plan->has_echo[port] && !tl_config_answers(&config->ports[port], queue))
+		printf("; frames for the port's own addresses are handed over (handoff_pkts)");
+	if (plan->has_echo[port] && !tl_config_records(&config->ports[port], queue))
+		printf("; its frames are not recorded (unrecorded_rx_pkts, unrecorded_tx_pkts)");
+	putchar('\n');
+}
+
 json_t *tl_explain_json(const struct tl_config *config, const struct tl_plan *plan)
 {
 	json_t *ports = json_array();
@@ -81,7 +101,7 @@ void tl_explain_print(const struct tl_config *config, const struct tl_plan *plan
 			printf("  queue %" PRIu32 " on CPU %" PRIu32, q, plan->place.cpus[entry]);
 			if (plan->place.cpu_nodes[entry] != TL_PLACE_NO_NODE)
 				printf(" of NUMA node %d", plan->place.cpu_nodes[entry]);
-			putchar('\n');
+			print_role(config, plan, p, q);
 		}
 		print_rules(config, plan, p);
 	}

@@ -37,7 +37,10 @@ static uint64_t recording_bytes(const struct tl_config *config, const struct tl_
 
 	if (capture->cutoff_bytes != 0)
 		queue_bytes += (uint64_t)capture->cutoff_flows * TL_FLOW_ENTRY_BYTES;
-	return queue_bytes * queues + tl_capture_recode_bytes(&cfg, queues);
+	uint32_t recorded = 0;
+	for (uint32_t q = 0; q < queues; q++)
+		recorded += tl_config_records(&config->ports[capture->port], q);
+	return queue_bytes * recorded + tl_capture_recode_bytes(&cfg, queues);
 }
 
 static uint64_t echo_bytes(const struct tl_config_echo *echo)

@@ -64,6 +64,17 @@ static bool same_group(const struct tl_config_echo *a, const struct tl_config_ec
 	       tl_config_share_a_group(a, b);
 }
 
+// Return the next queue in turn whose lcore may own echoes; one does.
+static uint32_t next_queue(const struct tl_config_port *port, uint32_t *turn)
+{
+	uint32_t queue;
+
+	do
+		queue = (*turn)++ % port->rx_queues;
+	while (!tl_config_answers(port, queue));
+	return queue;
+}
+
 // Return the queue of an echo. One lcore owns a group: use the configured queue, else that of another echo of the
 // group, else the next one in turn.
 static uint32_t plan_queue(const struct tl_config *config, const struct tl_plan *plan, uint32_t index, uint32_t *turn)
@@ -77,7 +88,7 @@ static uint32_t plan_queue(const struct tl_config *config, const struct tl_plan 
 	for (uint32_t i = 0; i < index && queue == TL_CONFIG_QUEUE_AUTO; i++)
 		if (same_group(echo, &config->echoes[i]))
 			queue = plan->echo_queues[i];
-	return queue != TL_CONFIG_QUEUE_AUTO ? queue : (*turn)++ % config->ports[echo->port].rx_queues;
+	return queue != TL_CONFIG_QUEUE_AUTO ? queue : next_queue(&config->ports[echo->port], turn);
 }
 
 static void plan_echoes(const struct tl_config *config, struct tl_plan *plan)
@@ -215,6 +226,17 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 	if (rc == 0)
 		warn_of_places(config, out);
 	return rc;
+}
+
+const char *tl_plan_role(const struct tl_config *config, const struct tl_plan *plan, uint32_t port, uint32_t queue)
+{
+	bool answers = plan->has_echo[port] && tl_config_answers(&config->ports[port], queue), records = false;
+
+	for (uint32_t i = 0; i < config->n_captures; i++)
+		records |= config->captures[i].port == port && tl_config_records(&config->ports[port], queue);
+	if (answers && records)
+		return "both";
+	return answers ? "echo" : records ? "record" : "none";
 }
 
 uint32_t tl_plan_first_cpu(void)

@@ -30,6 +30,9 @@ struct tl_plan {
 // Make a plan. Return 0, or a negative errno with a message in *err.
 int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_err *err);
 
+// Return the role that a queue has with the port's echoes and recordings: "both", "echo", "record", "none".
+const char *tl_plan_role(const struct tl_config *config, const struct tl_plan *plan, uint32_t port, uint32_t queue);
+
 // Return the facts of this host on CPUs and memory; the caller frees them. NULL: out of memory.
 struct tl_facts *tl_plan_facts(const struct tl_config *config);
 

@@ -86,12 +86,22 @@ check "and why another cannot be, and what happens instead" \
 ECHO='"echo": [{"port": "lan", "tcp_listen": 5001, "queue": 0}]'
 IP=', "ip": "10.0.0.1/24", "rx_queues": 4'
 "$FLOWS_PY" echo.pcap tcp 10.0.0.1 5001 60
+# to the echo, to the port without an owner, and to others
+"$FLOWS_PY" both.pcap tcp 10.0.0.1 5001 60 udp 10.0.0.1 80 25 udp 192.0.2.7 80 40
 run_with "$IP" echo.pcap 60 "$ECHO"
 check_json "without a rule, frames for an echo come to other lcores, too" run.json '.ledger_ok and .port.handoff_pkts > 0'
 run_with "$IP, \"flow_rules\": [{\"dst_ip\": \"10.0.0.1\", \"proto\": \"tcp\", \"dst_port\": 5001, \"queue\": 0}]" \
 	echo.pcap 60 "$ECHO"
 check_json "with one, all come to the lcore of the echo" run.json '.ledger_ok and .port.handoff_pkts == 0 and
 	.port.queues[0].rx_pkts == 60'
+
+run_with "$IP, \"roles\": [\"echo\", \"record\", \"record\", \"record\"], \"rss_queues\": [1, 2, 3], \"flow_rules\": [
+	{\"dst_ip\": \"10.0.0.1\", \"proto\": \"tcp\", \"dst_port\": 5001, \"queue\": 0}]" both.pcap 125 "$ECHO" "$RECORD"
+check_json "with roles, the rule's frames come to the echo and the others to the recording" run.json '.ledger_ok and
+	[.port.queues[].role] == ["echo", "record", "record", "record"] and .port.queues[0].rx_pkts == 60 and
+	.port.unrecorded_rx_pkts == 60 and .captures[0].rx.offered_pkts == 65 and all(.port.queues[1:][]; .rx_pkts > 0)'
+check_json "of these, what is for the port is handed over" run.json '.port.handoff_pkts == 25 and
+	.port.handoff_taken_pkts == 25 and ([.port.queues[1:][].handoff_pkts] | add) == 25'
 
 rm -rf host
 card "$CARD" 1528 none

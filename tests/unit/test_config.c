@@ -631,6 +631,11 @@ static void a_value_of_the_wrong_type_is_refused(void)
 			"2: $.capture[0].rotate_bytes: true is not 0 or a size from 4M to 16T, such as 65536 or '64K'"},
 		{PORT(", 'ip': 1"), "1: $.ports[0].ip: 1 is not an IPv4 address with a prefix, such as 192.0.2.1/24"},
 		{PORT(", 'lcores': 3"), "1: $.ports[0].lcores: 3 is not 'auto' or an array of lcore numbers"},
+		{PORT(", 'roles': 'echo'"),
+			"1: $.ports[0].roles: 'echo' is not an array with a role for each RX queue"},
+		{PORT(", 'roles': ['send']"), "1: $.ports[0].roles[0]: 'send' is not one of 'both', 'echo', 'record'"},
+		{PORT(", 'rx_queues': 2, 'roles': ['both']"),
+			"1: $.ports[0].roles: 1 roles for 2 RX queues; give one for each"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -1049,6 +1054,7 @@ static void compare_key(const struct tl_config_key *key, const json_t *schema, c
 {
 	json_t *fallback = key->fallback != NULL ? json_loads(key->fallback, JSON_DECODE_ANY, NULL) : NULL;
 	const json_t *documented = json_object_get(schema, "default");
+	const json_t *words = key->read == tl_config_roles ? json_object_get(schema, "items") : schema;
 	bool same = fallback == NULL ? documented == NULL : json_equal(fallback, documented);
 
 	if (key->read == tl_config_number)
@@ -1059,7 +1065,7 @@ static void compare_key(const struct tl_config_key *key, const json_t *schema, c
 		same = same && json_integer_value(json_object_get(schema, "maxItems")) == (json_int_t)key->max &&
 		       json_integer_value(json_object_get(schema, "minItems")) == (json_int_t)key->min;
 	for (size_t i = 0; key->choices != NULL && key->choices[i] != NULL; i++) {
-		const char *word = json_string_value(json_array_get(json_object_get(schema, "enum"), i));
+		const char *word = json_string_value(json_array_get(json_object_get(words, "enum"), i));
 		same = same && word != NULL && strcmp(word, key->choices[i]) == 0;
 	}
 	if (!same)
@@ -1138,7 +1144,11 @@ static void describe_type(const struct tl_config_key *key, char *text, size_t si
 	else if (key->read == tl_config_size)
 		snprintf(text, size, "| %ssize %s to %s |", zero, size_word(key->min, low), size_word(key->max, high));
 	for (size_t i = 0; key->choices != NULL && key->choices[i] != NULL; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s`\"%s\"`", i == 0 ? "| " : ", ", key->choices[i]);
+		used += (size_t)snprintf(text + used, size - used, "%s`\"%s\"`",
+			i != 0			       ? ", "
+			: key->read == tl_config_roles ? "| array of "
+						       : "| ",
+			key->choices[i]);
 	if (used != 0)
 		snprintf(text + used, size - used, " |");
 }

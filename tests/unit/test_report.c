@@ -265,6 +265,11 @@ static void queues_are_printed_where_there_are_several(void)
 	expect_line(snap, "  queue 1   rx  offered_pkts 100 = written_pkts 85 + drop_ring_pkts 15");
 	snap->ports[0].drops_by_queue = false;
 	expect_line(snap, "  queue 1   rx_pkts 517  rx_bytes 31,020");
+	snap->ports[0].queues[1].role = "echo";
+	snap->ports[0].unrecorded_rx_pkts = 1517;
+	snap->ports[0].unrecorded_tx_pkts = 3;
+	expect_line(snap, "  queue 1   rx_pkts 517  rx_bytes 31,020  role echo");
+	expect_line(snap, "  not recorded: 1,517 frames received and 3 sent by queues with the role \"echo\"");
 	snap->ports[0].n_queues = snap->captures[0].n_queues = 1;
 	char *text = text_of(tl_report_ledger_text, snap);
 	CU_ASSERT_PTR_NULL(strstr(text, "  queue"));

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <tl_lcore.h>
 #include <tl_steer.h>
 #include <tl_test_host.h>
 
@@ -17,9 +18,10 @@ struct bed {
 	unsigned in_use; // mbufs before
 };
 
-static struct bed start_steer(void)
+static struct bed start_steer_without(uint32_t without_stack)
 {
-	struct tl_steer_cfg cfg = {.ip_be = US, .queues = QUEUES, .socket_id = SOCKET_ID_ANY};
+	struct tl_steer_cfg cfg = {
+		.ip_be = US, .queues = QUEUES, .without_stack = without_stack, .socket_id = SOCKET_ID_ANY};
 	struct bed bed = {.in_use = rte_mempool_in_use_count(rte_mempool_lookup(POOL))};
 	struct tl_err err;
 
@@ -29,6 +31,11 @@ static struct bed start_steer(void)
 	tl_steer_own_udp(tl_steer_side(bed.steer, 2), PORT(7));
 	CU_ASSERT_EQUAL(tl_steer_own_group(tl_steer_side(bed.steer, 1), GROUP), 0);
 	return bed;
+}
+
+static struct bed start_steer(void)
+{
+	return start_steer_without(0);
 }
 
 static void stop_steer(const struct bed *bed)
@@ -406,6 +413,91 @@ static void with_rss_known_the_answers_arrive_where_they_belong(void)
 	stop_steer(&bed);
 }
 
+// ---- an lcore without a stack
+
+// Lcores with the frame that arrived at the lcore of queue 0, which has no stack: one digit each, lcore 1 first.
+static int others_have_it(struct tl_steer *steer, const struct frame *f)
+{
+	struct tl_burst burst = {.n = 1, .pkts = {wrap(f)}};
+	struct tl_service service;
+
+	tl_steer_service(tl_steer_side(steer, 0), &service);
+	CU_ASSERT_PTR_NULL(service.poll);
+	service.rx(service.ctx, &burst);
+	CU_ASSERT_EQUAL(burst.n, 1); // for the recordings
+	rte_pktmbuf_free(burst.pkts[0]);
+	CU_ASSERT_EQUAL(take_all(steer, 0), 0);
+	int first = take_all(steer, 1);
+	return first * 10 + take_all(steer, 2);
+}
+
+static void an_lcore_without_a_stack_hands_over_all_that_is_for_us(void)
+{
+	static const struct tl_ip6 all_nodes = {{0xff, 0x02, [15] = 1}};
+	static const uint8_t all_nodes_mac[] = {0x33, 0x33, 0, 0, 0, 1}, ask[8] = {128};
+	const uint8_t tcp[20] = {0x13, 0x88, 0, 7, [12] = 0x50, [13] = 2};
+	struct bed bed = start_steer_without(1u << 0);
+	const struct {
+		struct frame frame;
+		int others;
+	} cases[] = {
+		{tcp_frame(7, 0x02, ""), 10},
+		{udp_frame(PEER, US, 7, "u"), 1},
+		{udp_frame(PEER, GROUP, 5001, "m"), 10},
+		{arp_reply(PEER_MAC, PEER), 11},
+		{igmp_query(PEER, IP(224, 0, 0, 1), 0), 11},
+		{tcp_frame(8, 0x02, ""), 10}, // without an owner: the first lcore with a stack answers
+		{udp_frame(PEER, US, 8, "u"), 10},
+		{ping(US, 10), 10},
+		{ip6_frame(OUR_MAC, &HOST6, 6, tcp, sizeof(tcp)), 10},
+		{ip6_frame(all_nodes_mac, &all_nodes, 58, ask, sizeof(ask)), 10},
+		{ip6_frame(OTHER_MAC, &HOST6, 6, tcp, sizeof(tcp)), 0},
+		{udp_frame(PEER, IP(239, 1, 2, 4), 7, "m"), 0},
+		{udp_frame(PEER, FAR_AWAY, 7, "u"), 0},
+		{{.len = 60, .bytes = {[12] = 0x88, [13] = 0xb5}}, 0},
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		int others = others_have_it(bed.steer, &cases[i].frame);
+		if (others != cases[i].others)
+			printf("# case %zu: %02d, not %02d\n", i, others, cases[i].others);
+		CU_ASSERT_EQUAL(others, cases[i].others);
+	}
+	stop_steer(&bed);
+}
+
+static void an_lcore_without_a_stack_gets_nothing(void)
+{
+	struct bed bed = start_steer_without(1u << 0);
+	struct frame arp = arp_reply(PEER_MAC, PEER), tcp = tcp_frame(7, 0x02, "");
+	struct tl_service service;
+
+	CU_ASSERT_EQUAL(tl_steer_stacks(tl_steer_side(bed.steer, 1)), 2);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 1, &arp), 11);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 2, &tcp), 10);
+	for (uint32_t port = 49152; port <= 65535; port++) {
+		uint16_t port_be = tl_be16((uint16_t)port);
+		CU_ASSERT_FALSE(tl_steer_may_connect(tl_steer_side(bed.steer, 0), PEER, PORT(5000), port_be));
+		CU_ASSERT_NOT_EQUAL(tl_steer_may_connect(tl_steer_side(bed.steer, 1), PEER, PORT(5000), port_be),
+			tl_steer_may_connect(tl_steer_side(bed.steer, 2), PEER, PORT(5000), port_be));
+	}
+	tl_steer_end(tl_steer_side(bed.steer, 2));
+	CU_ASSERT_FALSE(tl_steer_all_ended(tl_steer_side(bed.steer, 1)));
+	tl_steer_service(tl_steer_side(bed.steer, 0), &service);
+	service.finish(service.ctx);
+	CU_ASSERT_TRUE(tl_steer_all_ended(tl_steer_side(bed.steer, 1)));
+	stop_steer(&bed);
+}
+
+static void one_lcore_has_a_stack(void)
+{
+	struct tl_steer_cfg cfg = {.ip_be = US, .queues = QUEUES, .without_stack = 7, .socket_id = SOCKET_ID_ANY};
+	struct tl_steer *steer;
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL(tl_steer_create(&cfg, &steer, &err), -EINVAL);
+}
+
 static void groups_fill_the_table_and_no_more(void)
 {
 	struct bed bed = start_steer();
@@ -530,6 +622,11 @@ int main(void)
 		{"the ports of active opens are shared out", the_ports_of_active_opens_are_shared_out},
 		{"with known RSS the replies arrive on the owner's queue",
 			with_rss_known_the_answers_arrive_where_they_belong},
+		{"an lcore without a stack hands over all frames to the port's address",
+			an_lcore_without_a_stack_hands_over_all_that_is_for_us},
+		{"an lcore without a stack is handed no frame, owns no port, and its end is announced",
+			an_lcore_without_a_stack_gets_nothing},
+		{"a port on which no lcore has a stack is refused", one_lcore_has_a_stack},
 		{"groups fill the table and no more", groups_fill_the_table_and_no_more},
 		{"three lcores hand over at full speed and lose nothing uncounted",
 			three_lcores_hand_over_at_full_speed_and_lose_nothing_uncounted},

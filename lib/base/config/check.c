@@ -351,5 +351,5 @@ int tl_config_check(struct tl_config_reader *r, struct tl_config *config)
 		rc = check_trigger(r, config, i);
 	for (uint32_t i = 0; i < config->n_ports && rc == 0; i++)
 		rc = check_probes(r, config, i);
-	return rc;
+	return rc != 0 ? rc : tl_config_check_roles(r, config);
 }

@@ -108,6 +108,10 @@ tl_config_read tl_config_check_rules;
 tl_config_read tl_config_rss;
 tl_config_read tl_config_rss_queues;
 
+// roles.c: the roles of a port's queues, and their check after the echoes and recordings have their ports.
+tl_config_read tl_config_roles;
+int tl_config_check_roles(struct tl_config_reader *r, const struct tl_config *config);
+
 // True if DPDK drives the port's device. If not, *what receives its kind.
 bool tl_config_is_nic(const struct tl_config_port *port, const char **what);
 

@@ -329,6 +329,7 @@ static const struct tl_config_table neighbour_table = {
 	KEYS(neighbour_keys), .bytes = sizeof(struct tl_config_neighbour)};
 
 static const char *const rsses[] = {[TL_CONFIG_RSS_DEFAULT] = "default", [TL_CONFIG_RSS_SYMMETRIC] = "symmetric", NULL};
+static const char *const roles[] = {TL_CONFIG_ROLES(TL_CHOICE_WORD) NULL};
 static const char *const protos[] = {
 	[TL_CONFIG_PROTO_ANY] = "any", [TL_CONFIG_PROTO_TCP] = "tcp", [TL_CONFIG_PROTO_UDP] = "udp", NULL};
 static const struct tl_config_key rule_keys[] = {
@@ -356,6 +357,7 @@ static const struct tl_config_key port_keys[] = {
 	{KEY(tl_config_port, device, tl_config_text), .max = 239, .required = true},
 	{KEY(tl_config_port, rx_queues, tl_config_number), .min = 1, .max = TL_CONFIG_QUEUES_MAX, .fallback = "1"},
 	{KEY(tl_config_port, lcores, read_lcores), .max = TL_CONFIG_LCORE_MAX, .fallback = "\"auto\""},
+	{KEY(tl_config_port, roles, tl_config_roles), .choices = roles},
 	{KEY(tl_config_port, rss, tl_config_rss), .choices = rsses, .fallback = "\"default\""},
 	{KEY(tl_config_port, rss_queues, tl_config_rss_queues), .max = TL_CONFIG_QUEUES_MAX - 1},
 	{KEY(tl_config_port, flow_rules, tl_config_array), .table = &rule_table, .max = TL_CONFIG_RULES_MAX,

@@ -53,6 +53,10 @@ enum tl_config_compress { TL_CONFIG_COMPRESSIONS(TL_CHOICE_VALUE) };
 #define TL_CONFIG_CONGESTIONS(X) X(TL_CONFIG_CONGESTION_NEWRENO, "newreno") X(TL_CONFIG_CONGESTION_NONE, "none")
 enum tl_config_congestion { TL_CONFIG_CONGESTIONS(TL_CHOICE_VALUE) };
 #define TL_CONFIG_SANDBOXES(X) X(TL_CONFIG_SANDBOX_ON, "on") X(TL_CONFIG_SANDBOX_OFF, "off")
+// Roles of an RX queue's lcore. A queue that only records hands frames of echoes over to another lcore.
+#define TL_CONFIG_ROLES(X)                                                                                             \
+	X(TL_CONFIG_ROLE_BOTH, "both") X(TL_CONFIG_ROLE_ECHO, "echo") X(TL_CONFIG_ROLE_RECORD, "record")
+enum tl_config_role { TL_CONFIG_ROLES(TL_CHOICE_VALUE) };
 enum tl_config_sandbox { TL_CONFIG_SANDBOXES(TL_CHOICE_VALUE) };
 
 struct tl_config_eal {
@@ -96,7 +100,8 @@ struct tl_config_port {
 	uint32_t rx_queues;		       // "rx_queues", 1..16, default 1
 	uint32_t lcores[TL_CONFIG_QUEUES_MAX]; // "lcores", one per RX queue, each used once in the file and not the
 					       // main lcore; default "auto": TL_CONFIG_LCORE_AUTO each
-	enum tl_config_rss rss;		       // "rss": "default" (default): the driver's key; "symmetric"
+	enum tl_config_role roles[TL_CONFIG_QUEUES_MAX]; // "roles", one per RX queue; "both" when absent
+	enum tl_config_rss rss;				 // "rss": "default" (default): the driver's key; "symmetric"
 	uint32_t rss_queues;   // "rss_queues": bit i: queue i takes frames without a rule; 0 when absent: all do
 	uint32_t n_flow_rules; // "flow_rules", at most 256, default none; no two match the same frame
 	struct tl_config_rule flow_rules[TL_CONFIG_RULES_MAX];
@@ -250,6 +255,18 @@ int tl_config_load_options(const struct json_t *root, const struct tl_config_opt
 	struct tl_config **out, struct tl_err *err);
 
 void tl_config_free(struct tl_config *config);
+
+// True if the lcore of a queue may own echoes.
+static inline bool tl_config_answers(const struct tl_config_port *port, uint32_t queue)
+{
+	return port->roles[queue] != TL_CONFIG_ROLE_RECORD;
+}
+
+// True if the frames of a queue are in the port's recordings.
+static inline bool tl_config_records(const struct tl_config_port *port, uint32_t queue)
+{
+	return port->roles[queue] != TL_CONFIG_ROLE_ECHO;
+}
 
 // True if a frame may match both rules.
 bool tl_config_rules_overlap(const struct tl_config_rule *a, const struct tl_config_rule *b);

@@ -144,9 +144,12 @@ static uint32_t read_net(const struct tl_echo_host *const *hosts, uint32_t n_hos
 	struct tl_counter more[TL_REPORT_COUNTERS];
 	uint32_t n = 0;
 
-	for (uint32_t q = 0; q < n_hosts && hosts[q] != NULL; q++) {
-		n = tl_net_counters(tl_echo_net(hosts[q]), q == 0 ? out : more, TL_REPORT_COUNTERS);
-		for (uint32_t i = 0; i < n && q != 0; i++)
+	for (uint32_t q = 0; q < n_hosts; q++) {
+		bool is_first = n == 0;
+		if (hosts[q] == NULL)
+			continue;
+		n = tl_net_counters(tl_echo_net(hosts[q]), is_first ? out : more, TL_REPORT_COUNTERS);
+		for (uint32_t i = 0; i < n && !is_first; i++)
 			out[i].value += more[i].value;
 	}
 	return n;
@@ -275,6 +278,30 @@ static void read_echo(struct tl_metrics_echo *echo, struct tl_hist *scratch, str
 	read_stages(echo, scratch, out);
 }
 
+static bool is_recorded(const char *role)
+{
+	return role != NULL && (strcmp(role, "both") == 0 || strcmp(role, "record") == 0);
+}
+
+// Write the roles of the queues, and on a port with recordings the frames of queues that are not recorded.
+static void read_roles(struct tl_port *port, const char *const *roles, struct tl_report_port *out)
+{
+	uint64_t rx = 0, tx = 0;
+	bool has_recording = false;
+
+	for (uint32_t q = 0; q < out->n_queues; q++) {
+		out->queues[q].role = roles[q];
+		has_recording |= is_recorded(roles[q]);
+		if (is_recorded(roles[q]))
+			continue;
+		rx += out->queues[q].rx_pkts;
+		if (q < tl_port_config(port)->tx_queues)
+			tx += tl_count_read(&tl_port_txq(port, (uint16_t)q)->tx_pkts);
+	}
+	out->unrecorded_rx_pkts = has_recording ? rx : 0;
+	out->unrecorded_tx_pkts = has_recording ? tx : 0;
+}
+
 static void read_shares(const struct tl_port *port, struct tl_report_port *out)
 {
 	struct tl_port_shares shares;
@@ -335,6 +362,7 @@ void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *o
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		read_port(m->ports[i], &out->ports[i]);
 		read_gaps(m->lcores[i], scratch, &out->ports[i]);
+		read_roles(m->ports[i], m->roles[i], &out->ports[i]);
 		read_shares(m->ports[i], &out->ports[i]);
 		read_load(m->lcores[i], m->ports[i], &out->ports[i]);
 		read_rules(m->ports[i], m->rules[i], m->n_rules[i], &out->ports[i]);

@@ -35,6 +35,7 @@ struct tl_metrics {
 	const struct tl_timesync *syncs[TL_REPORT_PORTS];		     // NULL: none
 	const struct tl_echo_host *hosts[TL_REPORT_PORTS][TL_REPORT_QUEUES]; // by port and queue; NULL: none
 	const struct tl_lcore *lcores[TL_REPORT_PORTS][TL_REPORT_QUEUES];
+	const char *roles[TL_REPORT_PORTS][TL_REPORT_QUEUES]; // static
 	struct tl_capture *captures[TL_REPORT_CAPTURES];
 	const char *capture_ports[TL_REPORT_CAPTURES]; // names
 	struct tl_report_rule *rules[TL_REPORT_PORTS]; // n_rules rows as planned; a snapshot updates and borrows them

@@ -26,7 +26,7 @@ static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 	if (cfg->steer != NULL) {
 		net.may_connect = tl_steer_may_connect;
 		net.may_connect_ctx = cfg->steer;
-		net.pool_users = tl_steer_lcores(cfg->steer);
+		net.pool_users = tl_steer_stacks(cfg->steer);
 	}
 	net.max_conns = SPARE_CONNS;
 	net.send_buffers = 0;
@@ -187,12 +187,6 @@ int tl_echo_hosts_start(struct tl_echo_host *const *hosts, uint32_t n, struct tl
 void tl_echo_host_announce_again(struct tl_echo_host *host)
 {
 	atomic_fetch_add_explicit(&host->link_ups, 1, memory_order_relaxed);
-}
-
-void tl_echo_host_abandon(struct tl_echo_host *host)
-{
-	if (host->steer != NULL)
-		tl_steer_end(host->steer);
 }
 
 int tl_echo_host_alarm(struct tl_echo_host *host, uint64_t above_ns, _Atomic(uint64_t) *at_ns, struct tl_err *err)

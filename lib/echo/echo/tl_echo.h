@@ -84,9 +84,6 @@ int tl_echo_hosts_start(struct tl_echo_host *const *hosts, uint32_t n, struct tl
 // After link up: the lcore announces the addresses and reports the groups again. Any thread.
 void tl_echo_host_announce_again(struct tl_echo_host *host);
 
-// Abandon a host that is not run: the port's other hosts then do not wait for its frames.
-void tl_echo_host_abandon(struct tl_echo_host *host);
-
 // Set *at_ns to the current time, mono_ns, whenever a residence time exceeds above_ns. Before the lcore runs. Return
 // 0, or -E2BIG with a message.
 int tl_echo_host_alarm(struct tl_echo_host *host, uint64_t above_ns, _Atomic(uint64_t) *at_ns, struct tl_err *err);

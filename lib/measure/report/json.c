@@ -63,6 +63,7 @@ static json_t *port_queues_json(const struct tl_report_port *port)
 		const struct tl_report_port_queue *queue = &port->queues[q];
 		json_t *row = json_object();
 		put(row, "queue", tl_json_number(q));
+		put(row, "role", tl_json_string(queue->role));
 		put(row, "rx_pkts", tl_json_number(queue->rx_pkts));
 		put(row, "rx_bytes", tl_json_number(queue->rx_bytes));
 		put(row, "handoff_pkts", tl_json_number(queue->handoff_pkts));
@@ -205,6 +206,8 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	put(object, "link_downs", tl_json_number(port->link.downs));
 	put(object, "timestamps", stamps_json(&port->stamps));
 	put(object, "queues", port_queues_json(port));
+	put(object, "unrecorded_rx_pkts", tl_json_number(port->unrecorded_rx_pkts));
+	put(object, "unrecorded_tx_pkts", tl_json_number(port->unrecorded_tx_pkts));
 	put(object, "rss_symmetric", port->rss_size != 0 ? json_boolean(port->rss_symmetric) : json_null());
 	put(object, "flow_rules", rules_json(port));
 	put(object, "ptp", ptp_json(&port->ptp));

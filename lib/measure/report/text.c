@@ -145,6 +145,15 @@ static void print_load(FILE *out, const struct tl_report_port_queue *queue)
 		fprintf(out, "  ring at most %" PRIu64 " of %" PRIu64, queue->ring_used_max, queue->descriptors);
 }
 
+static void print_unrecorded(FILE *out, const struct tl_report_port *port)
+{
+	char rx[GROUPED], tx[GROUPED];
+
+	if (port->unrecorded_rx_pkts + port->unrecorded_tx_pkts != 0)
+		fprintf(out, "  not recorded: %s frames received and %s sent by queues with the role \"echo\"\n",
+			grouped(port->unrecorded_rx_pkts, rx), grouped(port->unrecorded_tx_pkts, tx));
+}
+
 static void print_port_queues(FILE *out, const struct tl_report_port *port)
 {
 	char pkts[GROUPED], bytes[GROUPED], drops[GROUPED];
@@ -153,6 +162,8 @@ static void print_port_queues(FILE *out, const struct tl_report_port *port)
 		const struct tl_report_port_queue *queue = &port->queues[q];
 		fprintf(out, "  queue %-2" PRIu32 "  rx_pkts %s  rx_bytes %s", q, grouped(queue->rx_pkts, pkts),
 			grouped(queue->rx_bytes, bytes));
+		if (queue->role != NULL)
+			fprintf(out, "  role %s", queue->role);
 		if (port->drops_by_queue)
 			fprintf(out, "  drop_nic_pkts %s", grouped(queue->drop_nic_pkts, drops));
 		if (port->rss_size != 0 && port->rx_pkts != 0)
@@ -288,6 +299,7 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 	print_stamps(out, port);
 	print_link(out, &port->link);
 	print_port_queues(out, port);
+	print_unrecorded(out, port);
 	print_rules(out, port);
 	print_poll_gaps(out, port);
 	print_port_verdict(out, port, final);

@@ -30,6 +30,7 @@ struct tl_report_stages;
 
 // Receive queue of a port. Its drops are part of the port's.
 struct tl_report_port_queue {
+	const char *role; // static: "both", "echo", "record", "none": the services of its lcore
 	uint64_t rx_pkts, rx_bytes;
 	uint64_t drop_nic_pkts;		   // if the port has drops_by_queue
 	uint64_t handoff_pkts;		   // received here for another queue's lcore
@@ -125,11 +126,12 @@ struct tl_report_port {
 	TL_PORT_PARTS(TL_COUNTER_FIELD)
 	TL_TXQ_COUNTERS(TL_COUNTER_FIELD)
 	TL_RXQ_COUNTERS(TL_COUNTER_FIELD)
-	uint64_t mbufs_in_use;	 // of the port's pool: equal to its start value at the end, otherwise there is a leak
-	bool verified;		 // hw_seen has a source independent of rx_pkts
-	bool drops_unknown;	 // frames dropped at full queues are not counted: drop_nic_pkts 0 is no evidence
-	uint64_t rss_size;	 // entries of the RSS table; 0: unknown, or one queue
-	bool rss_symmetric;	 // both directions of a flow arrive on the same queue
+	uint64_t mbufs_in_use; // of the port's pool: equal to its start value at the end, otherwise there is a leak
+	bool verified;	       // hw_seen has a source independent of rx_pkts
+	bool drops_unknown;    // frames dropped at full queues are not counted: drop_nic_pkts 0 is no evidence
+	uint64_t unrecorded_rx_pkts, unrecorded_tx_pkts; // of queues left out by the port's recordings
+	uint64_t rss_size;				 // entries of the RSS table; 0: unknown, or one queue
+	bool rss_symmetric;				 // both directions of a flow arrive on the same queue
 	bool rule_drops_unknown; // the NIC does not count drops by flow rules: drop_rule_pkts 0 is no evidence
 	uint32_t n_rules;
 	const struct tl_report_rule *rules; // borrowed

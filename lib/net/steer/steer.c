@@ -8,22 +8,27 @@
 
 #include <tl_err.h>
 #include <tl_ip6_book.h>
+#include <tl_lcore.h>
 
 #include "steer_priv.h"
 
 #define DYNAMIC_FIRST 49152 // RFC 6335, section 6
 
-static void join_sides(struct tl_steer *steer)
+static void join_sides(struct tl_steer *steer, uint32_t without_stack)
 {
 	for (uint16_t q = 0; q < steer->queues; q++) {
 		struct tl_steer_side *side = &steer->sides[q];
 		side->steer = steer;
 		side->queue = q;
+		bool has_stack = (without_stack >> q & 1) == 0;
+		if (has_stack)
+			steer->stacks[steer->n_stacks++] = (uint8_t)q;
 		for (uint16_t other = 0; other < steer->queues; other++) {
-			if (other == q)
+			struct tl_steer_ring *ring = &steer->rings[other * steer->queues + q];
+			if (other == q || !has_stack)
 				continue;
-			side->to[other] = &steer->rings[q * steer->queues + other];
-			side->from[other] = &steer->rings[other * steer->queues + q];
+			side->from[other] = ring;
+			steer->sides[other].to[q] = ring;
 		}
 	}
 }
@@ -35,6 +40,8 @@ int tl_steer_create(const struct tl_steer_cfg *cfg, struct tl_steer **out, struc
 	if (cfg->queues < 2 || cfg->queues > TL_PORT_QUEUES_MAX)
 		return tl_fail(err, -EINVAL, "frames are steered between 2 to %u lcores, not %u", TL_PORT_QUEUES_MAX,
 			cfg->queues);
+	if ((~cfg->without_stack & ((1u << cfg->queues) - 1)) == 0)
+		return tl_fail(err, -EINVAL, "no lcore of the port has a stack");
 	size_t bytes = sizeof(struct tl_steer) + rings * sizeof(struct tl_steer_ring);
 	struct tl_steer *steer = rte_zmalloc_socket("tl_steer", bytes, TL_CACHE_LINE, cfg->socket_id);
 	if (steer == NULL)
@@ -46,9 +53,9 @@ int tl_steer_create(const struct tl_steer_cfg *cfg, struct tl_steer **out, struc
 	steer->queues = cfg->queues;
 	memset(steer->tcp, TL_STEER_HERE, sizeof(steer->tcp));
 	memset(steer->udp, TL_STEER_HERE, sizeof(steer->udp));
+	join_sides(steer, cfg->without_stack);
 	for (uint32_t port = DYNAMIC_FIRST; port <= UINT16_MAX; port++)
-		steer->tcp[tl_be16((uint16_t)port)] = (uint8_t)(port % cfg->queues);
-	join_sides(steer);
+		steer->tcp[tl_be16((uint16_t)port)] = steer->stacks[port % steer->n_stacks];
 	*out = steer;
 	return 0;
 }
@@ -71,9 +78,19 @@ struct tl_steer_side *tl_steer_side(struct tl_steer *steer, uint16_t queue)
 	return &steer->sides[queue];
 }
 
-uint16_t tl_steer_lcores(const struct tl_steer_side *side)
+uint16_t tl_steer_stacks(const struct tl_steer_side *side)
 {
-	return side->steer->queues;
+	return side->steer->n_stacks;
+}
+
+static void end_side(void *side)
+{
+	tl_steer_end(side);
+}
+
+void tl_steer_service(struct tl_steer_side *side, struct tl_service *out)
+{
+	*out = (struct tl_service){.ctx = side, .rx = tl_steer_rx, .finish = end_side};
 }
 
 void tl_steer_own_tcp(struct tl_steer_side *side, uint16_t port_be)

@@ -89,7 +89,8 @@ static uint8_t ip6_owner(const struct tl_steer *steer, const uint8_t *frame, con
 	}
 }
 
-static uint8_t owner_of(const struct tl_steer *steer, const uint8_t *frame, const struct tl_pkt *pkt)
+static inline __attribute__((always_inline)) uint8_t owner_of(
+	const struct tl_steer *steer, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	bool to_us = pkt->dst_be == steer->ip_be;
 
@@ -180,6 +181,35 @@ struct tl_burst *tl_steer_split(struct tl_steer_side *side, struct tl_burst *b)
 	}
 	publish(side);
 	return away == 0 ? b : rest_of(side, b, away);
+}
+
+// Owner for a side without a stack: the first stack answers what the others would answer where it arrived.
+static uint8_t owner_elsewhere(const struct tl_steer *steer, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	uint8_t owner = owner_of(steer, frame, pkt);
+	bool to_us = steer->ip_be != 0 && pkt->dst_be == steer->ip_be;
+
+	if (pkt->kind == TL_PKT_IP6) // ICMP: also a ping of all nodes (RFC 4291, section 2.7.1)
+		to_us = memcmp(frame, steer->mac, sizeof(steer->mac)) == 0 || pkt->ip6_kind == TL_PKT_ICMP;
+	return owner == TL_STEER_HERE && to_us ? steer->stacks[0] : owner;
+}
+
+void tl_steer_rx(void *ctx, struct tl_burst *b)
+{
+	struct tl_steer_side *side = ctx;
+
+	for (uint16_t i = 0; i < b->n; i++) {
+		const uint8_t *frame = rte_pktmbuf_mtod(b->pkts[i], const uint8_t *);
+		if (i + 1 < b->n)
+			__builtin_prefetch(rte_pktmbuf_mtod(b->pkts[i + 1], void *));
+		tl_wire_parse(frame, b->pkts[i]->data_len, &b->pkt[i]);
+		uint8_t owner = owner_elsewhere(side->steer, frame, &b->pkt[i]);
+		if (owner == TL_STEER_EVERY)
+			hand_to_all(side, b, i);
+		else if (owner != TL_STEER_HERE)
+			hand_over(side, side->to[owner], b, i);
+	}
+	publish(side);
 }
 
 // Move frames from the ring to the end of the burst.

@@ -43,7 +43,7 @@ struct tl_steer_side {
 	uint16_t queue;
 	uint16_t first;				      // source served first by the next take
 	bool has_rss;				      // the RSS table is known and maps some values to this queue
-	struct tl_steer_ring *to[TL_PORT_QUEUES_MAX]; // NULL: this side itself
+	struct tl_steer_ring *to[TL_PORT_QUEUES_MAX]; // NULL: this side itself, or a side without a stack
 	struct tl_steer_ring *from[TL_PORT_QUEUES_MAX];
 	struct tl_steer_stats stats;
 	struct tl_burst own, handed;
@@ -53,6 +53,8 @@ struct tl_steer {
 	uint32_t ip_be;
 	uint8_t mac[TL_ETHER_ADDR_LEN];
 	uint16_t queues;
+	uint8_t stacks[TL_PORT_QUEUES_MAX]; // queues with a stack, in ascending order
+	uint16_t n_stacks;
 	uint32_t n_groups;
 	struct tl_port_rss rss;
 	struct tl_steer_group groups[TL_STEER_GROUP_SLOTS];
@@ -60,6 +62,9 @@ struct tl_steer {
 	struct tl_steer_side sides[TL_PORT_QUEUES_MAX];
 	struct tl_steer_ring rings[]; // index: from * queues + to
 };
+
+// Function of the service.
+void tl_steer_rx(void *side, struct tl_burst *burst);
 
 // Map an IPv4 group to IPv6 (RFC 4291, section 2.5.5.2).
 static inline struct tl_ip6 tl_steer_mapped(uint32_t group_be)

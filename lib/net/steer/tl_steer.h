@@ -13,6 +13,9 @@
 //   neighbour discovery, MLD
 //   all others                    the receiving lcore
 //
+// An lcore without a stack hands over all frames to the port's address, those without an owner to the first with a
+// stack.
+//
 // Threads: create, the owners, end of an lcore that never ran, destroy and sample on main; after the first frame the
 //          table is only read, and the hot functions run on the lcore of their side.
 // Memory:  create/destroy, 96 KiB per ring. A frame in a ring holds a reference of its mbuf and has the result of its
@@ -24,13 +27,15 @@
 #include <tl_port.h>
 
 struct tl_err;
+struct tl_service;
 struct tl_steer;      // one per port
 struct tl_steer_side; // one per lcore of the port
 
 struct tl_steer_cfg {
 	uint32_t ip_be; // own address of the port
 	uint8_t mac[TL_ETHER_ADDR_LEN];
-	uint16_t queues; // 2..TL_PORT_QUEUES_MAX, one lcore each
+	uint16_t queues;	// 2..TL_PORT_QUEUES_MAX, one lcore each
+	uint32_t without_stack; // bit i: the lcore of queue i has no stack; not all of them
 	int socket_id;
 };
 
@@ -43,7 +48,10 @@ struct tl_steer_stats {
 int tl_steer_create(const struct tl_steer_cfg *cfg, struct tl_steer **out, struct tl_err *err);
 void tl_steer_destroy(struct tl_steer *steer);
 struct tl_steer_side *tl_steer_side(struct tl_steer *steer, uint16_t queue);
-uint16_t tl_steer_lcores(const struct tl_steer_side *side); // lcores of the port
+uint16_t tl_steer_stacks(const struct tl_steer_side *side); // lcores of the port with a stack
+
+// Service for the lcore of a side without a stack, before the recordings. It parses the frames.
+void tl_steer_service(struct tl_steer_side *side, struct tl_service *out);
 
 // Make this side the owner of a TCP or UDP port, or a group. Ephemeral ports (RFC 6335, section 6) are divided at
 // create(). Returns 0, -ENOSPC: 24576 groups, or -EEXIST: owned by another side.

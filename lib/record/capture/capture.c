@@ -36,6 +36,12 @@ uint64_t tl_capture_hold_seconds(uint64_t buffer_bytes)
 	return (slabs - tl_writer_hold_spare(slabs)) * (SLAB_MAX_AGE_NS / TL_NS_PER_S);
 }
 
+// Queues that are not recorded have a ring too, since writer and file number the queues; the smallest one.
+static bool is_skipped(const struct tl_capture *c, uint16_t queue)
+{
+	return (c->cfg.skipped >> queue & 1) != 0;
+}
+
 static int make_rings(struct tl_capture *c, uint64_t run_id, struct tl_err *err)
 {
 	uint32_t slab_bytes, slabs;
@@ -47,7 +53,7 @@ static int make_rings(struct tl_capture *c, uint64_t run_id, struct tl_err *err)
 		snprintf(name, sizeof(name), "%.12s_%u", c->cfg.name, q);
 		struct tl_slab_cfg cfg = {.name = name,
 			.slab_bytes = slab_bytes,
-			.slabs = slabs,
+			.slabs = is_skipped(c, q) ? SLABS_MIN : slabs,
 			.socket_id = tl_port_config(c->cfg.port)->socket_id,
 			.run_id = run_id,
 			.ring_index = q};
@@ -105,6 +111,8 @@ static int make_flows(struct tl_capture *c, struct tl_err *err)
 	int rc = 0;
 
 	for (uint16_t q = 0; q < c->n_queues && rc == 0 && cfg.cutoff_bytes != 0; q++) {
+		if (is_skipped(c, q))
+			continue;
 		rc = tl_secret_fill(&cfg.seed, sizeof(cfg.seed));
 		rc = rc == 0 ? tl_flow_create(&cfg, &c->taps[q].flows, err)
 			     : tl_fail(err, rc, "the kernel gives no random words: %s", strerror(-rc));

@@ -48,7 +48,7 @@ void tl_capture_sample(struct tl_capture *c, struct tl_capture_stats *out)
 		.free_bytes = written.free_bytes,
 		.late_pkts = c->recode != NULL ? tl_recode_late_pkts(c->recode) : 0,
 		.n_queues = c->n_queues,
-		.slabs = tl_slab_count(c->rings[0])};
+		.slabs = tl_slab_count(c->rings[__builtin_ctz(~c->cfg.skipped)])};
 	for (uint16_t q = 0; q < c->n_queues; q++) {
 		sample_queue(c, q, &out->queues[q]);
 		for (int dir = 0; dir < TL_DIRS; dir++)

@@ -64,6 +64,7 @@ struct tl_capture_cfg {
 	bool inner;	       // flows and index refer to innermost packets (tl_encap.h); the filter is used as given
 	bool reader_may_leave; // see tl_writer_cfg
 	struct tl_port *port;  // borrowed for life
+	uint32_t skipped;      // bit i: RX queue i is not recorded, it gets no service; not all of them
 	const struct tl_clock *clock;
 };
 
@@ -100,7 +101,7 @@ struct tl_capture_step {
 struct tl_capture_stats {
 	struct tl_capture_flow flow[TL_DIRS]; // sum over all queues
 	uint32_t n_queues;
-	uint32_t slabs; // per queue
+	uint32_t slabs; // per recorded queue
 	struct tl_capture_queue queues[TL_CAPTURE_QUEUES_MAX];
 	uint64_t written_bytes;
 	uint64_t recycled_files, recycled_bytes;

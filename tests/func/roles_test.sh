@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Roles of queues: one lcore owns all echoes and is not recorded, another one records, and hands over what the echoes receive.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+source "$func_root/tests/lib/two_lcores.sh"
+
+OUR_ADDRESS=$APP_IP PEER_AT=$PEER_IP
+ECHO='"echo": [{"port": "lan", "tcp_listen": 7}, {"port": "lan", "udp_listen": 7}, {"port": "lan", "udp_listen": 9}]'
+RECORD='"capture": [{"port": "lan", "path": "all.pcapng"}]'
+
+# roles FILE ROLES [SECTION...]
+roles() {
+	local file=$1 roles=$2
+	shift 2
+	app_config one.json "$@"
+	jq --argjson roles "$roles" '.ports[0].rx_queues = 2 | .ports[0].roles = $roles | .eal.memory_mb = 512' one.json >"$file"
+}
+
+# refuses_roles SENTENCE TEXT ROLES [SECTION...]: jq writes each role on a line of its own.
+refuses_roles() {
+	local sentence=$1 text=$2
+	shift 2
+	roles wrong.json "$@"
+	refuses "$sentence" "$text" "$TAPLINE" run --check wrong.json
+}
+
+answers_arp() {
+	ip -netns "$PEER_NS" neighbour flush dev "$PEER_IF"
+	answers_ping
+}
+
+func_begin
+net_begin
+refuses_roles "an echo's role needs an echo" 'wrong.json:14: $.ports[0].roles[1]: no echo is on the port "lan": add one' \
+	'["record", "echo"]' "$RECORD"
+refuses_roles "a recording's role needs a recording" 'wrong.json:13: $.ports[0].roles[0]: no recording is of the port "lan"' \
+	'["record", "both"]' "$ECHO"
+refuses_roles "a port with echoes has a queue for them" '$.ports[0].roles[0]: no queue is left for the echoes' \
+	'["record", "record"]' "$ECHO" "$RECORD"
+refuses_roles "a port with recordings has a queue for them" '$.ports[0].roles[0]: no queue is left for the recordings' \
+	'["echo", "echo"]' "$ECHO" "$RECORD"
+refuses_roles "an echo is not on a queue that only records" \
+	'wrong.json:22: $.echo[0].queue: queue 1 of the port "lan" only records' \
+	'["echo", "record"]' "${ECHO/7\}/7, \"queue\": 1\}}" "$RECORD"
+
+roles config.json '["record", "echo"]' "$ECHO" "$RECORD"
+ip netns exec "$APP_NS" "$TAPLINE" run --explain config.json >explain.txt
+check "--explain prints the role of a recorded queue" grep -q '^  queue 0 on CPU .*: record; .*handed over' explain.txt
+check "and that of an echo's, with its echoes" \
+	grep -q '^  queue 1 on CPU .*: echo, owner of echo0, echo1, echo2; its frames are not recorded' explain.txt
+
+app_start config.json
+check "10 MB come back from a TCP echo, whichever queue they come to" echo_of 7 10000000
+check "100 connections at once, from as many ports, too" together 7
+check "datagrams come back" datagrams 9 1472
+check "ping is answered" answers_ping
+check "so is ARP" answers_arp
+check "no connection is left" wait_for 60 status_is '.echoes[0].connections == 0'
+app_stop TERM
+check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
+check_json "the roles are in the results, and all echoes on the one queue" run.json \
+	'[.port.queues[].role] == ["record", "echo"] and [.echoes[].queue] == [1, 1, 1]'
+check_json "frames came to both queues; those of the recorded one were handed over" run.json '.ledger_ok and .port.verified and
+	all(.port.queues[]; .rx_pkts > 0) and .port.queues[0].handoff_pkts > 100 and .port.queues[1].handoff_pkts == 0 and
+	.port.handoff_pkts == .port.handoff_taken_pkts'
+check_json "one stack got each frame that was for the port" run.json \
+	'.net[0].in_pkts == .port.queues[1].rx_pkts + .port.handoff_pkts'
+check_json "the ledger names each frame that is not recorded" run.json '.port.unrecorded_rx_pkts == .port.queues[1].rx_pkts and
+	.port.unrecorded_tx_pkts == .port.tx_pkts and .captures[0].tx.offered_pkts == 0 and
+	.captures[0].rx.offered_pkts + .port.unrecorded_rx_pkts == .port.rx_pkts'
+check_equal "the file has the frames of the recorded queue" "$(tshark -r all.pcapng 2>/dev/null | wc -l)" \
+	"$(jq '.port.queues[0].rx_pkts' run.json)"
+check "the table says so, too" grep -qE '^ *not recorded: [0-9,]+ frames received and [0-9,]+ sent by queues' run.log
