@@ -23,17 +23,26 @@ for queues in 1 2 3 8 16; do
 		'.ledger_ok and .lossless and .captures[0].written_pkts == 400'
 done
 
-"$RSS_PY" back in.pcap back.pcap
-card_config card.json ', "rx_queues": 3, "rss": "symmetric"' "$RECORD"
-rm -f out.pcapng
-app_start card.json
-inject "$CARD" in.pcap
-wait_for 60 received 400 || true
-there=$(app_status '[.port.queues[].rx_pkts | 2 * .]')
-inject "$CARD" back.pcap
-wait_for 60 received 800 || true
-app_stop INT
-check_json "with a symmetric key, both directions of each flow come to one queue" run.json \
-	"[.port.queues[].rx_pkts] == $there and .port.rx_pkts == 800"
+# both_ways KEYS: record 3000 conversations in both directions.
+both_ways() {
+	card_config card.json ", \"rx_queues\": 3$1" "$RECORD"
+	rm -f out.pcapng
+	app_start card.json
+	inject "$CARD" many.pcap
+	wait_for 60 received 3000 || true
+	there=$(app_status '[.port.queues[].rx_pkts | 2 * .]')
+	inject "$CARD" back.pcap
+	wait_for 60 received 6000 || true
+	app_stop INT
+}
+
+"$RSS_PY" frames many.pcap 3000
+"$RSS_PY" back many.pcap back.pcap
+both_ways ', "rss": "symmetric"'
+check_json "with a symmetric key, each queue gets as many frames back as there" run.json \
+	"[.port.queues[].rx_pkts] == $there and .port.rx_pkts == 6000"
 check_json "and the results say so, with the shares that the table of RSS gives" run.json \
 	'.port.rss_symmetric and ([.port.queues[].rss_share * 128] == [43, 43, 42])'
+check_equal "both directions of each of 3000 flows are on one queue" "$("$RSS_PY" torn out.pcapng)" '[3000,0]'
+both_ways ''
+check "with the driver's key most are not" jq -en "$("$RSS_PY" torn out.pcapng)"' | .[0] == 3000 and .[1] > 1500'

@@ -6,6 +6,8 @@
   rss.py queues FILE QUEUES [WHAT]   how many of its frames belong to each queue, as a JSON list: by Microsoft's Toeplitz
                                      hash with the 82599 driver's key, and a table whose entry i is i modulo QUEUES
   rss.py back FILE OUT               its frames with both ends exchanged: the other directions of its conversations
+  rss.py torn FILE                   conversations of a pcapng recording, and those of them with frames on several interfaces
+                                     (queues), as a JSON list
   rss.py pick FILE QUEUES QUEUE OUT  those of its frames that belong to the queue, to another file
 """
 
@@ -74,6 +76,22 @@ def queues(path, count):
     print(json.dumps(found, separators=(",", ":")))
 
 
+def torn(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    at, seen = 0, {}
+    while at < len(data):
+        kind, size = struct.unpack_from("<II", data, at)
+        if kind == 6:  # an enhanced packet block: interface, time, captured length, length, frame
+            interface, length = struct.unpack_from("<I8xI", data, at + 8)
+            ends = tuple_of(data[at + 28:at + 28 + length])
+            half = (len(ends) - 4) // 2
+            pair = sorted((ends[:half] + ends[-4:-2], ends[half:-4] + ends[-2:]))
+            seen.setdefault(tuple(pair), set()).add(interface)
+        at += size
+    print(json.dumps([len(seen), sum(len(found) > 1 for found in seen.values())], separators=(",", ":")))
+
+
 def pick(path, count, queue, out):
     with open(path, "rb") as file:
         head = file.read(24)
@@ -95,7 +113,9 @@ def back(path, out):
         file.write(head + b"".join(exchanged(r) for r in records(path)))
 
 
-if sys.argv[1] == "back":
+if sys.argv[1] == "torn":
+    torn(sys.argv[2])
+elif sys.argv[1] == "back":
     back(sys.argv[2], sys.argv[3])
 elif sys.argv[1] == "frames":
     write(sys.argv[2], int(sys.argv[3]))
