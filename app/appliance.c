@@ -10,6 +10,7 @@
 
 #include <tl_eal.h>
 #include <tl_log.h>
+#include <tl_secret.h>
 
 #include "latency_files.h"
 #include "restart.h"
@@ -62,7 +63,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.tx_checksums = cfg->tx_checksums == TL_CONFIG_CHECKSUMS_AUTO && !wants_sent(a->config, port),
 		.clock = a->clock,
 		.socket_id = a->plan.place.nodes[port],
-		.rss_symmetric = cfg->rss == TL_CONFIG_RSS_SYMMETRIC,
+		.rss_symmetric = cfg->rss != TL_CONFIG_RSS_DEFAULT && tl_port_is_drivers(&a->plan.specs[port]),
 		.rss_queues = cfg->rss_queues,
 		.rules = cfg->flow_rules,
 		.rules_plan = &a->plan.rules[port]};
@@ -328,6 +329,33 @@ struct tl_capture_cfg tl_appliance_capture_cfg(const struct tl_config_capture *c
 		.inner = cfg->inner};
 }
 
+// Create the hand-off by inner flows for a port whose recordings have several queues.
+static int make_inner(struct tl_appliance *a, uint32_t port, struct tl_err *err)
+{
+	const struct tl_config_port *cfg = &a->config->ports[port];
+	struct tl_inner_cfg inner = {.name = cfg->name,
+		.queues = (uint16_t)cfg->rx_queues,
+		.clock = a->clock,
+		.socket_id = tl_port_config(a->ports[port])->socket_id};
+
+	if (!tl_plan_hands_over_inner(a->config, port))
+		return 0;
+	for (uint32_t q = 0; q < cfg->rx_queues; q++)
+		inner.skipped |= tl_config_records(cfg, q) ? 0 : 1u << q;
+	int rc = tl_secret_fill(&inner.seed, sizeof(inner.seed));
+	return rc == 0 ? tl_inner_create(&inner, &a->inners[port], err)
+		       : tl_fail(err, rc, "the kernel gives no random words: %s", strerror(-rc));
+}
+
+static int make_inners(struct tl_appliance *a, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++)
+		rc = make_inner(a, i, err);
+	return rc;
+}
+
 static int make_capture(struct tl_appliance *a, uint32_t index, struct tl_err *err)
 {
 	const struct tl_config_capture *cfg = &a->config->captures[index];
@@ -358,6 +386,25 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 	return rc;
 }
 
+// Create the services of the recordings of a queue. Return their number.
+static uint32_t make_recordings(const struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_service *out)
+{
+	struct tl_service services[TL_CONFIG_CAPTURES_MAX];
+	uint32_t n = 0;
+
+	if (!tl_config_records(&a->config->ports[port], queue))
+		return 0;
+	for (uint32_t i = 0; i < a->config->n_captures; i++)
+		if (a->config->captures[i].port == port)
+			tl_capture_service(a->captures[i], queue, &services[n++]);
+	if (a->inners[port] != NULL) {
+		tl_inner_service(a->inners[port], queue, services, n, out);
+		return 1;
+	}
+	memcpy(out, services, n * sizeof(services[0]));
+	return n;
+}
+
 // Create the roles of one RX queue in the order of their urgency: echo, recordings, PTP.
 static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_err *err)
 {
@@ -369,9 +416,7 @@ static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, str
 		tl_echo_host_service(a->hosts[entry], &services[n++]);
 	else if (a->steers[port] != NULL)
 		tl_steer_service(tl_steer_side(a->steers[port], queue), &services[n++]);
-	for (uint32_t i = 0; i < a->config->n_captures; i++)
-		if (a->config->captures[i].port == port && tl_config_records(&a->config->ports[port], queue))
-			tl_capture_service(a->captures[i], queue, &services[n++]);
+	n += make_recordings(a, port, queue, &services[n]);
 	if (a->syncs[port] != NULL && queue == 0)
 		tl_timesync_service(a->syncs[port], &services[n++]);
 	struct tl_lcore_cfg cfg = {.lcore_id = entry + 1,
@@ -433,6 +478,7 @@ static void list_metrics(struct tl_appliance *a)
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		m->ports[i] = a->ports[i];
 		m->steers[i] = a->steers[i];
+		m->inners[i] = a->inners[i];
 		m->syncs[i] = a->syncs[i];
 		m->rules[i] = a->rules[i]->row;
 		m->n_rules[i] = a->rules[i]->n;
@@ -503,6 +549,8 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 	if (rc == 0)
 		rc = make_captures(a, err);
 	if (rc == 0)
+		rc = make_inners(a, err);
+	if (rc == 0)
 		rc = make_lcores(a, err);
 	if (rc == 0)
 		rc = watch_all_outliers(a, err);
@@ -530,6 +578,7 @@ void tl_appliance_destroy(struct tl_appliance *a)
 		tl_capture_destroy(a->captures[i]);
 	for (uint32_t i = 0; i < a->config->n_ports; i++) {
 		tl_steer_destroy(a->steers[i]);
+		tl_inner_destroy(a->inners[i]);
 		tl_timesync_destroy(a->syncs[i]);
 		if (a->ports[i] != NULL && tl_port_torn_out(a->ports[i]))
 			tl_eal_abandon(a->eal);

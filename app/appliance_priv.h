@@ -12,6 +12,7 @@
 #include <tl_echo.h>
 #include <tl_err.h>
 #include <tl_guard.h>
+#include <tl_inner.h>
 #include <tl_lcore.h>
 #include <tl_metrics.h>
 #include <tl_port.h>
@@ -53,6 +54,7 @@ struct tl_appliance {
 	struct tl_port *ports[TL_CONFIG_PORTS_MAX];
 	struct tl_flow_rules *rules[TL_CONFIG_PORTS_MAX];
 	struct tl_steer *steers[TL_CONFIG_PORTS_MAX];	 // NULL: one lcore owns all echoes of this port
+	struct tl_inner *inners[TL_CONFIG_PORTS_MAX];	 // NULL: frames are recorded where they arrive
 	struct tl_echo_host *hosts[TL_PLACE_LCORES_MAX]; // by lcore; NULL: no echo on this lcore's port
 	uint32_t echo_index[TL_CONFIG_ECHOES_MAX];	 // index of a configured echo within its host
 	struct tl_capture *captures[TL_CONFIG_CAPTURES_MAX];

@@ -347,10 +347,16 @@ static void expire(const struct tl_appliance *a)
 // Announce that lcores which were not started hand over no frames: those that run wait for this.
 static void end_unstarted(const struct tl_appliance *a)
 {
-	for (uint32_t p = 0; p < a->config->n_ports; p++)
-		for (uint16_t q = 0; q < a->config->ports[p].rx_queues && a->steers[p] != NULL; q++)
-			if (a->plan.place.first[p] + q >= a->n_running)
+	for (uint32_t p = 0; p < a->config->n_ports; p++) {
+		for (uint16_t q = 0; q < a->config->ports[p].rx_queues; q++) {
+			if (a->plan.place.first[p] + q < a->n_running)
+				continue;
+			if (a->steers[p] != NULL)
 				tl_steer_end(tl_steer_side(a->steers[p], q));
+			if (a->inners[p] != NULL)
+				tl_inner_end(a->inners[p], q);
+		}
+	}
 }
 
 // Drain the RX queues and stop all lcores.

@@ -103,6 +103,9 @@ void tl_explain_print(const struct tl_config *config, const struct tl_plan *plan
 				printf(" of NUMA node %d", plan->place.cpu_nodes[entry]);
 			print_role(config, plan, p, q);
 		}
+		if (tl_plan_hands_over_inner(config, p))
+			printf("  rss inner: encapsulated frames are handed over to the queue of their inner flow "
+			       "(inner_handoff_pkts): drivers hash outer headers\n");
 		print_rules(config, plan, p);
 	}
 }

@@ -239,6 +239,18 @@ const char *tl_plan_role(const struct tl_config *config, const struct tl_plan *p
 	return answers ? "echo" : records ? "record" : "none";
 }
 
+bool tl_plan_hands_over_inner(const struct tl_config *config, uint32_t port)
+{
+	bool has_capture = false;
+	uint32_t recorded = 0;
+
+	for (uint32_t i = 0; i < config->n_captures; i++)
+		has_capture |= config->captures[i].port == port;
+	for (uint32_t q = 0; q < config->ports[port].rx_queues; q++)
+		recorded += tl_config_records(&config->ports[port], q);
+	return config->ports[port].rss == TL_CONFIG_RSS_INNER && has_capture && recorded > 1;
+}
+
 uint32_t tl_plan_first_cpu(void)
 {
 	cpu_set_t allowed;

@@ -33,6 +33,9 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 // Return the role that a queue has with the port's echoes and recordings: "both", "echo", "record", "none".
 const char *tl_plan_role(const struct tl_config *config, const struct tl_plan *plan, uint32_t port, uint32_t queue);
 
+// True if the lcores of a port hand over encapsulated frames among its recorded queues, by their inner flows.
+bool tl_plan_hands_over_inner(const struct tl_config *config, uint32_t port);
+
 // Return the facts of this host on CPUs and memory; the caller frees them. NULL: out of memory.
 struct tl_facts *tl_plan_facts(const struct tl_config *config);
 

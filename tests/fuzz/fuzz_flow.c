@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct tl_flow_bucket buckets[4];
 	static struct tl_flow_table table = {.buckets = buckets,
 		.bucket_mask = 3,
-		.key = {11, 13, 17, 19, 23, 29},
+		.hash.key = {11, 13, 17, 19, 23, 29},
 		.cutoff_bytes = 1024,
 		.idle_ticks = 1};
 	struct tl_flow_id whole, cut;
@@ -40,6 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	table.tunnels = 0;
 	tl_encap_parse(data, (uint32_t)size, &encap);
 	require(encap.tunnels != 0 || (cut.print == whole.print && cut.syn == whole.syn));
+	bool has_inner = encap.tunnels != 0 && cut.print != 0;
+	require((tl_flow_inner_hash(&table.hash, data, (uint32_t)size) != 0) == has_inner);
 	now_ns += 10 * TL_NS_PER_MS;
 	return 0;
 }

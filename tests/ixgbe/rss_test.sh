@@ -23,26 +23,38 @@ for queues in 1 2 3 8 16; do
 		'.ledger_ok and .lossless and .captures[0].written_pkts == 400'
 done
 
-# both_ways KEYS: record 3000 conversations in both directions.
+# both_ways KEYS N THERE BACK: record N conversations in both directions.
 both_ways() {
 	card_config card.json ", \"rx_queues\": 3$1" "$RECORD"
 	rm -f out.pcapng
 	app_start card.json
-	inject "$CARD" many.pcap
-	wait_for 60 received 3000 || true
+	inject "$CARD" "$3"
+	wait_for 60 received "$2" || true
 	there=$(app_status '[.port.queues[].rx_pkts | 2 * .]')
-	inject "$CARD" back.pcap
-	wait_for 60 received 6000 || true
+	inject "$CARD" "$4"
+	wait_for 60 received $((2 * $2)) || true
 	app_stop INT
+	torn=$("$RSS_PY" torn out.pcapng)
 }
 
 "$RSS_PY" frames many.pcap 3000
 "$RSS_PY" back many.pcap back.pcap
-both_ways ', "rss": "symmetric"'
+both_ways ', "rss": "symmetric"' 3000 many.pcap back.pcap
 check_json "with a symmetric key, each queue gets as many frames back as there" run.json \
 	"[.port.queues[].rx_pkts] == $there and .port.rx_pkts == 6000"
 check_json "and the results say so, with the shares that the table of RSS gives" run.json \
 	'.port.rss_symmetric and ([.port.queues[].rss_share * 128] == [43, 43, 42])'
-check_equal "both directions of each of 3000 flows are on one queue" "$("$RSS_PY" torn out.pcapng)" '[3000,0]'
-both_ways ''
-check "with the driver's key most are not" jq -en "$("$RSS_PY" torn out.pcapng)"' | .[0] == 3000 and .[1] > 1500'
+check_equal "both directions of each of 3000 flows are on one queue" "$torn" '[3000,0]'
+both_ways '' 3000 many.pcap back.pcap
+check "with the driver's key most are not" jq -en "$torn | .[0] == 3000 and .[1] > 1500"
+
+# The card hashes the headers around the conversations.
+"$RSS_PY" wrap many.pcap many-vxlan.pcap 1
+"$RSS_PY" wrap back.pcap back-vxlan.pcap 2
+both_ways ', "rss": "symmetric"' 3000 many-vxlan.pcap back-vxlan.pcap
+check "in VXLAN most are not, in spite of a symmetric key" jq -en "$torn | .[0] == 3000 and .[1] > 1500"
+both_ways ', "rss": "inner"' 3000 many-vxlan.pcap back-vxlan.pcap
+check_equal "with \"inner\", each is recorded on one queue" "$torn" '[3000,0]'
+check_json "by a hand-off that is counted, and each frame is recorded once" run.json '.ledger_ok and .lossless and .port.rss_symmetric and
+	.port.inner_handoff_pkts > 3000 and .port.inner_handoff_pkts == .port.inner_taken_pkts + .port.inner_kept_pkts and
+	.port.inner_kept_pkts == 0 and .captures[0].written_pkts == 6000 and all(.captures[0].queues[]; .rx.offered_pkts > 1500)'

@@ -165,6 +165,21 @@ static void a_kernel_interface_has_no_rules(void)
 	}
 }
 
+static void inner_flows_are_those_of_several_queues(void)
+{
+	static const char one[] = "{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"rss\": \"inner\"}]}",
+			  two[] = "{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"rx_queues\": 2, \"rss\": "
+				  "\"inner\"}]}";
+	struct tl_config *config = NULL;
+	struct tl_err err = {""};
+
+	CU_ASSERT_EQUAL(tl_config_load_text(one, strlen(one), "t.json", &config, &err), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(err.text, "t.json:1: $.ports[0].rss: \"inner\" is for ports with several RX queues");
+	CU_ASSERT_EQUAL_FATAL(tl_config_load_text(two, strlen(two), "t.json", &config, NULL), 0);
+	CU_ASSERT_EQUAL(config->ports[0].rss, TL_CONFIG_RSS_INNER);
+	tl_config_free(config);
+}
+
 static void rules_that_exclude_each_other_are_accepted(void)
 {
 	tl_config_free(load_rules("{'dst_ip': '10.0.0.0/9', 'queue': 0}, {'dst_ip': '10.128.0.0/9', 'queue': 1},"
@@ -279,6 +294,8 @@ int main(void)
 		{"the longest rule has a text", the_longest_rule_has_a_text},
 		{"queues for all other frames are read", queues_for_all_other_frames_are_read},
 		{"a wrong rule is refused with path and line", a_wrong_rule_is_refused_with_path_and_line},
+		{"inner flows are those of several queues, also of a kernel interface",
+			inner_flows_are_those_of_several_queues},
 		{"a kernel interface has no rules", a_kernel_interface_has_no_rules},
 		{"rules that exclude each other are accepted", rules_that_exclude_each_other_are_accepted},
 		{"each family has its own plan", each_family_has_its_own_plan},

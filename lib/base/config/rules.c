@@ -171,6 +171,8 @@ int tl_config_rss(struct tl_config_reader *r, const struct tl_config_key *key, c
 	const char *what;
 	int rc = tl_config_choice(r, key, value, section);
 
+	if (rc == 0 && port->rss == TL_CONFIG_RSS_INNER && port->rx_queues < 2)
+		return tl_config_refuse(r, "\"inner\" is for ports with several RX queues");
 	if (rc == 0 && port->rss == TL_CONFIG_RSS_SYMMETRIC && !tl_config_is_nic(port, &what))
 		return tl_config_refuse(r,
 			"only a NIC that DPDK drives, or a \"vdev:\", supports an RSS key; \"%.64s\" is %s",

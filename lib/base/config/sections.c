@@ -328,7 +328,10 @@ static const struct tl_config_key neighbour_keys[] = {
 static const struct tl_config_table neighbour_table = {
 	KEYS(neighbour_keys), .bytes = sizeof(struct tl_config_neighbour)};
 
-static const char *const rsses[] = {[TL_CONFIG_RSS_DEFAULT] = "default", [TL_CONFIG_RSS_SYMMETRIC] = "symmetric", NULL};
+static const char *const rsses[] = {[TL_CONFIG_RSS_DEFAULT] = "default",
+	[TL_CONFIG_RSS_SYMMETRIC] = "symmetric",
+	[TL_CONFIG_RSS_INNER] = "inner",
+	NULL};
 static const char *const roles[] = {TL_CONFIG_ROLES(TL_CHOICE_WORD) NULL};
 static const char *const protos[] = {
 	[TL_CONFIG_PROTO_ANY] = "any", [TL_CONFIG_PROTO_TCP] = "tcp", [TL_CONFIG_PROTO_UDP] = "udp", NULL};

@@ -73,7 +73,7 @@ struct tl_config_neighbour {
 	uint8_t mac[6];	   // "mac"
 };
 
-enum tl_config_rss { TL_CONFIG_RSS_DEFAULT, TL_CONFIG_RSS_SYMMETRIC };
+enum tl_config_rss { TL_CONFIG_RSS_DEFAULT, TL_CONFIG_RSS_SYMMETRIC, TL_CONFIG_RSS_INNER };
 enum tl_config_proto { TL_CONFIG_PROTO_ANY, TL_CONFIG_PROTO_TCP, TL_CONFIG_PROTO_UDP };
 
 // Addresses that a rule matches.
@@ -101,9 +101,9 @@ struct tl_config_port {
 	uint32_t lcores[TL_CONFIG_QUEUES_MAX]; // "lcores", one per RX queue, each used once in the file and not the
 					       // main lcore; default "auto": TL_CONFIG_LCORE_AUTO each
 	enum tl_config_role roles[TL_CONFIG_QUEUES_MAX]; // "roles", one per RX queue; "both" when absent
-	enum tl_config_rss rss;				 // "rss": "default" (default): the driver's key; "symmetric"
-	uint32_t rss_queues;   // "rss_queues": bit i: queue i takes frames without a rule; 0 when absent: all do
-	uint32_t n_flow_rules; // "flow_rules", at most 256, default none; no two match the same frame
+	enum tl_config_rss rss; // "rss": "default" (default): the driver's key; "symmetric", "inner"
+	uint32_t rss_queues;	// "rss_queues": bit i: queue i takes frames without a rule; 0 when absent: all do
+	uint32_t n_flow_rules;	// "flow_rules", at most 256, default none; no two match the same frame
 	struct tl_config_rule flow_rules[TL_CONFIG_RULES_MAX];
 	uint32_t rx_descriptors; // "rx_descriptors", 64..32768; 0 when absent: by the port's role and driver
 	uint32_t tx_descriptors; // "tx_descriptors", the same

@@ -115,6 +115,16 @@ static void read_steer(struct tl_steer *steer, struct tl_report_port *out)
 	}
 }
 
+static void read_inner(const struct tl_inner *inner, struct tl_report_inner *out)
+{
+	struct tl_inner_stats stats;
+
+	tl_inner_sample(inner, &stats);
+	*out = (struct tl_report_inner){.inner_handoff_pkts = stats.inner_handoff_pkts,
+		.inner_taken_pkts = stats.inner_taken_pkts,
+		.inner_kept_pkts = stats.inner_kept_pkts};
+}
+
 static void read_sync(const struct tl_timesync *sync, struct tl_report_ptp *out)
 {
 	struct tl_timesync_stats s;
@@ -368,6 +378,8 @@ void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *o
 		read_rules(m->ports[i], m->rules[i], m->n_rules[i], &out->ports[i]);
 		if (m->steers[i] != NULL)
 			read_steer(m->steers[i], &out->ports[i]);
+		if (m->inners[i] != NULL)
+			read_inner(m->inners[i], &out->ports[i].inner);
 		if (m->syncs[i] != NULL)
 			read_sync(m->syncs[i], &out->ports[i].ptp);
 		out->n_net[i] = read_net(m->hosts[i], out->ports[i].n_queues, out->net[i]);

@@ -8,6 +8,7 @@
 #include <tl_base.h>
 #include <tl_capture.h>
 #include <tl_echo.h>
+#include <tl_inner.h>
 #include <tl_lcore.h>
 #include <tl_outliers.h>
 #include <tl_port.h>
@@ -32,6 +33,7 @@ struct tl_metrics {
 	uint32_t n_ports, n_captures, n_echoes;
 	struct tl_port *ports[TL_REPORT_PORTS];
 	struct tl_steer *steers[TL_REPORT_PORTS];			     // NULL: none
+	const struct tl_inner *inners[TL_REPORT_PORTS];			     // NULL: none
 	const struct tl_timesync *syncs[TL_REPORT_PORTS];		     // NULL: none
 	const struct tl_echo_host *hosts[TL_REPORT_PORTS][TL_REPORT_QUEUES]; // by port and queue; NULL: none
 	const struct tl_lcore *lcores[TL_REPORT_PORTS][TL_REPORT_QUEUES];

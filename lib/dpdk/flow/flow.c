@@ -25,6 +25,12 @@ static int check(const struct tl_flow_cfg *cfg, struct tl_err *err)
 	return 0;
 }
 
+void tl_flow_hash_init(struct tl_flow_hash *hash, uint64_t seed)
+{
+	for (unsigned i = 0; i < TL_FLOW_KEYS; i++)
+		hash->key[i] = tl_random_next(&seed);
+}
+
 int tl_flow_create(const struct tl_flow_cfg *cfg, struct tl_flow_table **out, struct tl_err *err)
 {
 	int rc = check(cfg, err);
@@ -42,9 +48,7 @@ int tl_flow_create(const struct tl_flow_cfg *cfg, struct tl_flow_table **out, st
 			"no %s on NUMA node %d for a table of %u flows: fewer flows, or more memory or hugepages",
 			tl_format_bytes(bytes, size, sizeof(size)), cfg->socket_id, cfg->entries);
 	}
-	uint64_t seed = cfg->seed;
-	for (unsigned i = 0; i < TL_FLOW_KEYS; i++)
-		t->key[i] = tl_random_next(&seed);
+	tl_flow_hash_init(&t->hash, cfg->seed);
 	t->bucket_mask = cfg->entries / TL_FLOW_WAYS - 1;
 	t->tunnels = cfg->inner ? TL_ENCAP_UDP_PORTS : 0;
 	t->cutoff_bytes = cfg->cutoff_bytes;

@@ -209,12 +209,12 @@ static inline uint64_t hash_end(const uint64_t *key, const struct end *end)
 
 // Sum the hashes of both ends, for the same result in both directions. A CRC would be faster, but is linear: senders
 // could construct colliding flows for any seed.
-static inline uint64_t print_of(const struct tl_flow_table *t, const struct flow_key *key)
+static inline uint64_t print_of(const struct tl_flow_hash *h, const struct flow_key *key)
 {
-	uint64_t ends = hash_end(t->key, &key->src) + hash_end(t->key, &key->dst);
+	uint64_t ends = hash_end(h->key, &key->src) + hash_end(h->key, &key->dst);
 	uint64_t kind = (uint64_t)key->vlans << 16 | (uint64_t)key->version << 8 | key->proto;
 
-	return fold(ends ^ t->key[4], kind ^ t->key[5]);
+	return fold(ends ^ h->key[4], kind ^ h->key[5]);
 }
 
 static inline void publish(
@@ -225,21 +225,48 @@ static inline void publish(
 	__builtin_prefetch(tl_flow_bucket_of(t, out->print), 1);
 }
 
+static inline bool read_innermost(const uint8_t *frame, const struct tl_encap *encap, struct flow_key *key)
+{
+	static const uint64_t none;
+	struct rest r = {.at = frame + encap->off, .len = encap->end - encap->off};
+
+	return encap->ethernet ? read_key(&r, &none, key) : read_packet(&r, encap->ethertype, &none, key);
+}
+
 // Identify what may be a tunnel by its innermost packet. Two tenants may have the same addresses: the network of a
 // packet is a part of its flow.
 static __attribute__((noinline)) void identify_inner(
 	const struct tl_flow_table *t, const uint8_t *frame, uint32_t len, struct tl_flow_id *out)
 {
-	static const uint64_t none;
 	struct flow_key key = {0};
 	struct tl_encap encap;
 
 	tl_encap_parse(frame, len, &encap);
-	struct rest r = {.at = frame + encap.off, .len = encap.end - encap.off};
-	if (!(encap.ethernet ? read_key(&r, &none, &key) : read_packet(&r, encap.ethertype, &none, &key)))
+	if (!read_innermost(frame, &encap, &key))
 		return;
-	uint64_t print = print_of(t, &key);
-	publish(t, encap.network_id != 0 ? fold(print ^ t->key[0], encap.network_id ^ t->key[1]) : print, &key, out);
+	uint64_t print = print_of(&t->hash, &key), id = encap.network_id;
+	publish(t, id != 0 ? fold(print ^ t->hash.key[0], id ^ t->hash.key[1]) : print, &key, out);
+}
+
+static __attribute__((noinline)) uint64_t hash_inner(const struct tl_flow_hash *h, const uint8_t *frame, uint32_t len)
+{
+	struct flow_key key = {0};
+	struct tl_encap encap;
+
+	tl_encap_parse(frame, len, &encap);
+	if (encap.tunnels == 0 || !read_innermost(frame, &encap, &key))
+		return 0;
+	uint64_t print = print_of(h, &key);
+	return print != 0 ? print : 1;
+}
+
+__attribute__((flatten)) uint64_t tl_flow_inner_hash(const struct tl_flow_hash *h, const uint8_t *frame, uint32_t len)
+{
+	static const uint64_t tunnels = TL_ENCAP_UDP_PORTS;
+	struct rest r = {.at = frame, .len = len};
+	struct flow_key key = {0};
+
+	return TL_LIKELY(read_key(&r, &tunnels, &key)) ? 0 : hash_inner(h, frame, len);
 }
 
 // Flattened into one function: that of plain frames shares nothing with that of tunnels.
@@ -251,7 +278,7 @@ __attribute__((flatten)) void tl_flow_identify(
 
 	*out = (struct tl_flow_id){0};
 	if (TL_LIKELY(read_key(&r, &t->tunnels, &key)))
-		publish(t, print_of(t, &key), &key, out);
+		publish(t, print_of(&t->hash, &key), &key, out);
 	else if (t->tunnels != 0)
 		identify_inner(t, frame, len, out);
 }

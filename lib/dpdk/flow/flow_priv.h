@@ -8,7 +8,6 @@
 #define TL_FLOW_WAYS 4	       // entries per cache line
 #define TL_FLOW_TICK_SHIFT 26  // 67 ms per tick of an entry; wraps after 9 years
 #define TL_FLOW_SYN 0x80000000 // flag in used_bytes: the last frame was a SYN
-#define TL_FLOW_KEYS 6
 
 struct tl_flow_entry {
 	uint64_t print;	     // 0: free
@@ -26,8 +25,8 @@ _Static_assert(sizeof(struct tl_flow_bucket) == TL_CACHE_LINE, "a frame touches 
 struct tl_flow_table {
 	struct tl_flow_bucket *buckets;
 	uint64_t bucket_mask;
-	uint64_t key[TL_FLOW_KEYS]; // keys of the hash
-	uint64_t tunnels;	    // TL_ENCAP_UDP_PORTS: flows are those of innermost packets; 0: of outermost
+	struct tl_flow_hash hash;
+	uint64_t tunnels; // TL_ENCAP_UDP_PORTS: flows are those of innermost packets; 0: of outermost
 	uint32_t cutoff_bytes;
 	int32_t idle_ticks;
 	struct tl_flow_stats stats;

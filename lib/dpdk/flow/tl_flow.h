@@ -45,6 +45,13 @@ struct tl_flow_stats {
 	uint64_t flows_evicted; // replaced before they were idle
 };
 
+#define TL_FLOW_KEYS 6
+
+// Keys of the hash of a flow.
+struct tl_flow_hash {
+	uint64_t key[TL_FLOW_KEYS];
+};
+
 // The flow of one frame.
 struct tl_flow_id {
 	uint64_t print; // 0: none
@@ -55,6 +62,13 @@ struct tl_flow_id {
 int tl_flow_create(const struct tl_flow_cfg *cfg, struct tl_flow_table **out, struct tl_err *err);
 void tl_flow_destroy(struct tl_flow_table *table);
 const struct tl_flow_stats *tl_flow_counters(const struct tl_flow_table *table);
+
+// Derive the keys of a hash from a seed.
+void tl_flow_hash_init(struct tl_flow_hash *hash, uint64_t seed);
+
+// HOT. Return a hash of the flow of the innermost packet of an encapsulated frame of len contiguous bytes, the same in
+// both directions, and in any network (VNI, VSID); 0: the frame is not encapsulated, or the packet has no flow.
+uint64_t tl_flow_inner_hash(const struct tl_flow_hash *hash, const uint8_t *frame, uint32_t len);
 
 // HOT. Identify the flow of a frame of len contiguous bytes, and prefetch its cache line: for a burst, identify all
 // frames first.

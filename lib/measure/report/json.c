@@ -201,6 +201,7 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	if (port->rule_drops_unknown)
 		put(object, "drop_rule_pkts", json_null());
 	put_counters(object, &tl_report_handoff_table, &port->handoff);
+	put_counters(object, &tl_report_inner_table, &port->inner);
 	put(object, "unaccounted_pkts", json_integer(tl_report_unaccounted(&tl_report_port_table, port)));
 	put(object, "link", port->link.known ? tl_json_string(port->link.up ? "up" : "down") : json_null());
 	put(object, "link_downs", tl_json_number(port->link.downs));

@@ -23,6 +23,12 @@ static const struct tl_report_counter handoff_counters[] = {
 const struct tl_report_table tl_report_handoff_table = {handoff_counters, TL_ARRAY_LEN(handoff_counters)};
 #undef ROW
 
+#define ROW struct tl_report_inner
+static const struct tl_report_counter inner_counters[] = {
+	WHOLE(inner_handoff_pkts) PART(inner_taken_pkts) PART(inner_kept_pkts)};
+const struct tl_report_table tl_report_inner_table = {inner_counters, TL_ARRAY_LEN(inner_counters)};
+#undef ROW
+
 #define ROW struct tl_report_probes
 static const struct tl_report_counter probe_counters[] = {
 	WHOLE(probes_sent) TL_PROBE_PARTS(PART) ASIDE(probes_refused)};
@@ -130,8 +136,9 @@ bool tl_report_port_ok(const struct tl_report_port *port, bool final)
 {
 	int64_t waiting = tl_report_unaccounted(&tl_report_port_table, port);
 	int64_t handed = tl_report_unaccounted(&tl_report_handoff_table, &port->handoff);
+	int64_t inner = tl_report_unaccounted(&tl_report_inner_table, &port->inner);
 
-	return ((waiting == 0 && handed == 0) || (!final && waiting >= 0 && handed >= 0)) &&
+	return ((waiting == 0 && handed == 0 && inner == 0) || (!final && waiting >= 0 && handed >= 0 && inner >= 0)) &&
 	       tl_report_ptp_ok(&port->ptp, final);
 }
 

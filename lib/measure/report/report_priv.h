@@ -25,6 +25,7 @@ struct tl_report_table {
 
 extern const struct tl_report_table tl_report_port_table;    // rows: struct tl_report_port
 extern const struct tl_report_table tl_report_handoff_table; // rows: struct tl_report_handoff
+extern const struct tl_report_table tl_report_inner_table;   // rows: struct tl_report_inner
 extern const struct tl_report_table tl_report_probe_table;   // rows: struct tl_report_probes
 extern const struct tl_report_table tl_report_ptp_table;     // rows: struct tl_report_ptp_received
 extern const struct tl_report_table tl_report_reply_table;   // rows: struct tl_report_replies

@@ -131,6 +131,20 @@ static void print_handoff(FILE *out, const struct tl_report_handoff *handoff, bo
 			grouped(handoff->drop_handoff_pkts, n));
 }
 
+static void print_inner(FILE *out, const struct tl_report_inner *inner, bool final)
+{
+	const void *const rows[MAX_COLUMNS] = {inner};
+	int64_t unaccounted = tl_report_unaccounted(&tl_report_inner_table, inner);
+	char n[GROUPED];
+
+	if (inner->inner_handoff_pkts == 0)
+		return;
+	print_counters(out, &tl_report_inner_table, rows, 1);
+	if (unaccounted < 0 || (unaccounted > 0 && final))
+		fprintf(out, "  BROKEN: %s encapsulated frames were %s between lcores\n",
+			grouped(tl_magnitude(unaccounted), n), unaccounted > 0 ? "lost unseen" : "taken twice");
+}
+
 // Print the share of the lcore's time with frames, and with at least half a burst of them, and the ring's highest fill.
 static void print_load(FILE *out, const struct tl_report_port_queue *queue)
 {
@@ -305,6 +319,7 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 	print_port_verdict(out, port, final);
 	print_mac(out, port, final);
 	print_handoff(out, &port->handoff, final);
+	print_inner(out, &port->inner, final);
 	print_ptp(out, &port->ptp, final);
 	if (lost != 0)
 		fprintf(out, "  LOST: %s of %s frames that arrived, %s\n", grouped(lost, n),

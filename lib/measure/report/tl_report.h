@@ -49,6 +49,13 @@ struct tl_report_handoff {
 	uint64_t drop_handoff_pkts; // the owner did not keep up
 };
 
+// Encapsulated frames handed over between the recorded lcores of a port, by inner flows: inner_handoff = parts.
+struct tl_report_inner {
+	uint64_t inner_handoff_pkts;
+	uint64_t inner_taken_pkts;
+	uint64_t inner_kept_pkts; // recorded by the receiving lcore: the other one did not keep up
+};
+
 struct tl_report_probes {
 	uint64_t probes_sent;
 	TL_PROBE_PARTS(TL_COUNTER_FIELD)
@@ -141,6 +148,7 @@ struct tl_report_port {
 	struct tl_report_stamps stamps;
 	struct tl_report_link link;
 	struct tl_report_handoff handoff;
+	struct tl_report_inner inner;
 	struct tl_report_ptp ptp;
 	uint32_t n_queues;
 	struct tl_report_port_queue queues[TL_REPORT_QUEUES];

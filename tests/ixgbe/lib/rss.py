@@ -6,6 +6,7 @@
   rss.py queues FILE QUEUES [WHAT]   how many of its frames belong to each queue, as a JSON list: by Microsoft's Toeplitz
                                      hash with the 82599 driver's key, and a table whose entry i is i modulo QUEUES
   rss.py back FILE OUT               its frames with both ends exchanged: the other directions of its conversations
+  rss.py wrap FILE OUT SEED          each of its frames in VXLAN (RFC 7348), between two tunnel end points, from ports by SEED
   rss.py torn FILE                   conversations of a pcapng recording, and those of them with frames on several interfaces
                                      (queues), as a JSON list
   rss.py pick FILE QUEUES QUEUE OUT  those of its frames that belong to the queue, to another file
@@ -50,6 +51,8 @@ def write(path, count):
 
 
 def tuple_of(data):
+    if data[12:14] == b"\x08\x00" and data[23] == 17 and data[36:38] == b"\x12\xb5":
+        return tuple_of(data[50:])  # of the frame in VXLAN
     if data[12:14] == b"\x08\x00":
         return data[26:34] + data[34:38]
     return data[22:54] + data[54:58]
@@ -74,6 +77,21 @@ def queues(path, count):
     for record in records(path):
         found[queue_of(record[16:], count)] += 1
     print(json.dumps(found, separators=(",", ":")))
+
+
+def wrapped(record, i, seed):
+    inner = record[16:]
+    udp = struct.pack(">HHHH", 0xC000 | (i * 7919 + seed * 104729) % 0x4000, 4789, 16 + len(inner), 0)
+    head = struct.pack(">BBHHHBBH", 0x45, 0, 36 + len(inner), 0, 0, 64, 17, 0) + b"\x0a\3\0\1\x0a\3\0\2"
+    data = bytes.fromhex("021b210000010200000000020800") + head + udp + bytes.fromhex("0800000000002a00") + inner
+    return record[:8] + struct.pack("<II", len(data), len(data)) + data
+
+
+def wrap(path, out, seed):
+    with open(path, "rb") as file:
+        head = file.read(24)
+    with open(out, "wb") as file:
+        file.write(head + b"".join(wrapped(r, i, seed) for i, r in enumerate(records(path))))
 
 
 def torn(path):
@@ -115,6 +133,8 @@ def back(path, out):
 
 if sys.argv[1] == "torn":
     torn(sys.argv[2])
+elif sys.argv[1] == "wrap":
+    wrap(sys.argv[2], sys.argv[3], int(sys.argv[4]))
 elif sys.argv[1] == "back":
     back(sys.argv[2], sys.argv[3])
 elif sys.argv[1] == "frames":
