@@ -170,3 +170,13 @@ void *tree_pop(struct tl_tree *t, struct tree_leaf *leaf, uint32_t *out_bytes)
 	}
 	return NULL;
 }
+
+void tree_drop_all(struct tl_tree *t, struct tree_leaf *leaf)
+{
+	while (leaf->backlog_pkts != 0) {
+		struct tree_flow *f = leaf->sizes != NULL ? leaf->turn : leaf->flows;
+		const struct tree_frame *frame = queue_take(t, leaf, f);
+		queue_count_drop(leaf, TL_TREE_DROP_END, frame->bytes);
+		t->drop(t->drop_ctx, frame->frame);
+	}
+}

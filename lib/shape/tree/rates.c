@@ -125,10 +125,11 @@ struct rates_children {
 	uint64_t sum, least; // of their rates, bit/s; least: of those that have one
 };
 
-static int rates_check(
-	const struct tl_tree_class *classes, uint32_t n, uint32_t mtu, struct rates_children *of, struct tl_err *err)
+static int rates_check(const struct tl_tree_class *classes, uint32_t n, uint32_t mtu, struct rates_children *of,
+	uint32_t *at, struct tl_err *err)
 {
 	for (uint32_t i = 0; i < n; i++) {
+		*at = i;
 		struct tl_tree_class c = rates_complete(&classes[i], mtu);
 		struct rates_children *siblings = &of[i != 0 ? c.parent : 0];
 		int rc = rates_check_range(&c, mtu, err);
@@ -146,13 +147,13 @@ static int rates_check(
 	return 0;
 }
 
-int tree_rates_create(
-	const struct tl_tree_class *classes, uint32_t n, uint32_t mtu, struct tl_tree_rates **out, struct tl_err *err)
+int tree_rates_create(const struct tl_tree_class *classes, uint32_t n, uint32_t mtu, struct tl_tree_rates **out,
+	uint32_t *at, struct tl_err *err)
 {
 	struct tl_tree_rates *rates = calloc(1, sizeof(*rates) + n * sizeof(rates->of[0]));
 	struct rates_children *children = calloc(n, sizeof(*children));
 	int rc = rates == NULL || children == NULL ? tl_fail(err, -ENOMEM, "no memory for %" PRIu32 " classes", n)
-						   : rates_check(classes, n, mtu, children, err);
+						   : rates_check(classes, n, mtu, children, at, err);
 
 	for (uint32_t i = 0; rc == 0 && i < n; i++) {
 		struct tl_tree_class c = rates_complete(&classes[i], mtu);

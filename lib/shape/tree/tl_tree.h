@@ -70,6 +70,10 @@ struct tl_tree_cfg {
 // message that names the class, or -ENOMEM.
 int tl_tree_create(const struct tl_tree_cfg *cfg, struct tl_tree **out, struct tl_err *err);
 
+// Check a description. Return as tl_tree_create(); *at receives the index of the class in the message, 0 if it names
+// none.
+int tl_tree_check(const struct tl_tree_cfg *cfg, uint32_t *at, struct tl_err *err);
+
 // Drop the waiting frames, and free. NULL is allowed. The caller destroys rates in use, unless they are those of
 // create.
 void tl_tree_destroy(struct tl_tree *tree);
@@ -82,6 +86,9 @@ void tl_tree_enqueue(struct tl_tree *tree, uint64_t now_ns, uint32_t cls, uint32
 // HOT. Dequeue up to n frames that may leave now. Return their number. The caller owns and sends all of them; for a
 // full TX ring it passes a smaller n.
 uint32_t tl_tree_dequeue(struct tl_tree *tree, uint64_t now_ns, void **out, uint32_t n);
+
+// Drop the waiting frames (TL_TREE_DROP_END), on the thread of dequeue. Neither enqueue nor dequeue may follow.
+void tl_tree_end(struct tl_tree *tree);
 
 #define TL_TREE_NEVER UINT64_MAX
 
@@ -105,6 +112,7 @@ enum tl_tree_drop {
 	TL_TREE_DROP_LIMIT,  // limit_pkts or limit_bytes
 	TL_TREE_DROP_LATE,   // limit_ns
 	TL_TREE_DROP_MEMORY, // frames of the tree
+	TL_TREE_DROP_END,    // tl_tree_end()
 	TL_TREE_DROPS,
 };
 

@@ -42,12 +42,26 @@ static int tree_check_class(const struct tl_tree_cfg *cfg, uint32_t index, struc
 	return 0;
 }
 
-static int tree_check(const struct tl_tree_cfg *cfg, struct tl_err *err)
+static int tree_check(const struct tl_tree_cfg *cfg, uint32_t *at, struct tl_err *err)
 {
 	int rc = tree_check_sizes(cfg, err);
 
-	for (uint32_t i = 0; rc == 0 && i < cfg->n_classes; i++)
+	*at = 0;
+	for (uint32_t i = 0; rc == 0 && i < cfg->n_classes; i++) {
+		*at = i;
 		rc = tree_check_class(cfg, i, err);
+	}
+	return rc;
+}
+
+int tl_tree_check(const struct tl_tree_cfg *cfg, uint32_t *at, struct tl_err *err)
+{
+	struct tl_tree_rates *rates = NULL;
+	int rc = tree_check(cfg, at, err);
+
+	if (rc == 0)
+		rc = tree_rates_create(cfg->classes, cfg->n_classes, cfg->mtu, &rates, at, err);
+	tl_tree_rates_destroy(rates);
 	return rc;
 }
 
@@ -165,14 +179,15 @@ static void tree_set(struct tl_tree *t, const struct tl_tree_cfg *cfg)
 
 int tl_tree_create(const struct tl_tree_cfg *cfg, struct tl_tree **out, struct tl_err *err)
 {
-	int rc = tree_check(cfg, err);
+	uint32_t at;
+	int rc = tree_check(cfg, &at, err);
 
 	if (rc != 0)
 		return rc;
 	struct tl_tree *t = calloc(1, sizeof(*t));
 	if (t == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for a class tree");
-	rc = tree_rates_create(cfg->classes, cfg->n_classes, cfg->mtu, &t->own_rates, err);
+	rc = tree_rates_create(cfg->classes, cfg->n_classes, cfg->mtu, &t->own_rates, &at, err);
 	if (rc == 0)
 		rc = tree_allocate(t, cfg, err);
 	if (rc != 0) {
@@ -184,19 +199,18 @@ int tl_tree_create(const struct tl_tree_cfg *cfg, struct tl_tree **out, struct t
 	return 0;
 }
 
+void tl_tree_end(struct tl_tree *t)
+{
+	for (uint32_t i = 0; i < t->n_nodes; i++)
+		if (t->nodes[i].leaf != NULL)
+			tree_drop_all(t, t->nodes[i].leaf);
+}
+
 void tl_tree_destroy(struct tl_tree *t)
 {
 	if (t == NULL)
 		return;
-	for (uint32_t i = 0; i < t->n_nodes; i++) {
-		struct tree_leaf *leaf = t->nodes[i].leaf;
-		uint32_t bytes;
-		void *frame;
-		if (leaf == NULL)
-			continue;
-		while ((frame = tree_pop(t, leaf, &bytes)) != NULL)
-			t->drop(t->drop_ctx, frame);
-	}
+	tl_tree_end(t);
 	tree_free(t);
 }
 
@@ -204,6 +218,7 @@ int tl_tree_rates_create(
 	const struct tl_tree *t, const struct tl_tree_class *classes, struct tl_tree_rates **out, struct tl_err *err)
 {
 	struct tl_tree_class *placed = calloc(t->n_nodes, sizeof(*placed));
+	uint32_t at;
 
 	if (placed == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for %" PRIu32 " classes", t->n_nodes);
@@ -211,7 +226,7 @@ int tl_tree_rates_create(
 		placed[i] = classes[i];
 		placed[i].parent = i != 0 ? (uint32_t)(t->nodes[i].parent - t->nodes) : 0;
 	}
-	int rc = tree_rates_create(placed, t->n_nodes, t->mtu, out, err);
+	int rc = tree_rates_create(placed, t->n_nodes, t->mtu, out, &at, err);
 	free(placed);
 	return rc;
 }

@@ -128,15 +128,19 @@ struct tree_range {
 // Return 0, or -EINVAL with a message that names the first value out of range, and where it is.
 int tree_check_ranges(const char *where, const struct tree_range *ranges, size_t n, struct tl_err *err);
 
-// Check the rates of classes whose parents are right, and compute them. Return 0 or -EINVAL with a message, or -ENOMEM.
-int tree_rates_create(
-	const struct tl_tree_class *classes, uint32_t n, uint32_t mtu, struct tl_tree_rates **out, struct tl_err *err);
+// Check the rates of classes whose parents are right, and compute them. Return 0, or -EINVAL with a message about class
+// *at, or -ENOMEM.
+int tree_rates_create(const struct tl_tree_class *classes, uint32_t n, uint32_t mtu, struct tl_tree_rates **out,
+	uint32_t *at, struct tl_err *err);
 
 // HOT. Drop a frame that a leaf cannot take.
 void tree_refuse(struct tl_tree *tree, struct tree_leaf *leaf, uint32_t bytes, void *frame);
 
 // HOT. Put a frame into a leaf with several queues, and drop from the longest what is beyond the limits.
 void tree_push(struct tl_tree *tree, struct tree_leaf *leaf, uint32_t hash, uint32_t bytes, void *frame);
+
+// Drop all frames of a leaf.
+void tree_drop_all(struct tl_tree *tree, struct tree_leaf *leaf);
 
 // HOT. Take the next frame of a leaf that has frames, and drop those that waited too long. NULL: none is left.
 void *tree_pop(struct tl_tree *tree, struct tree_leaf *leaf, uint32_t *out_bytes);
