@@ -373,6 +373,47 @@ static void the_time_of_a_sleep_is_idle(void)
 	tl_port_close(s.port);
 }
 
+static uint64_t work_ns; // time of the next work of a service
+
+static uint64_t next_work_ns(void *ctx)
+{
+	return work_ns;
+}
+
+static bool sleeps(struct tl_lcore *lcore, uint64_t after_ns)
+{
+	uint64_t before_ns = tl_clock_mono_ns(test_clock, rte_rdtsc());
+
+	lcore->slept = false;
+	lcore->burst.mono_ns = TL_NS_PER_S;
+	work_ns = after_ns != UINT64_MAX ? TL_NS_PER_S + after_ns : UINT64_MAX;
+	tl_lcore_idle(lcore);
+	uint64_t slept_ns = tl_clock_mono_ns(test_clock, rte_rdtsc()) - before_ns;
+	CU_ASSERT(after_ns < TL_NS_PER_S || slept_ns >= TL_NS_PER_MS * 99 / 100); // as long as without such a service
+	return lcore->slept;
+}
+
+static void an_lcore_does_not_sleep_beyond_the_next_work_of_a_service(void)
+{
+	struct tl_port *port = tl_test_port("vdev:net_ring_l11", 1, test_clock);
+	struct count c = {0};
+	struct tl_service services[] = {{.ctx = &c, .poll = poll_count, .next_ns = next_work_ns}, {.ctx = &c}};
+	struct tl_lcore *lcore = make_lcore(port, services, 2);
+
+	CU_ASSERT_TRUE(sleeps(lcore, UINT64_MAX));
+	CU_ASSERT_TRUE(sleeps(lcore, 10 * TL_NS_PER_S));
+	CU_ASSERT_TRUE(sleeps(lcore, 100 * TL_NS_PER_US));
+	CU_ASSERT_FALSE(sleeps(lcore, 40 * TL_NS_PER_US)); // a sleep lasts longer
+	CU_ASSERT_FALSE(sleeps(lcore, 0));
+	CU_ASSERT_FALSE(lcore->handover);
+	tl_lcore_destroy(lcore);
+	services[1].poll = poll_count; // frames of other lcores, at any time
+	lcore = make_lcore(port, services, 2);
+	CU_ASSERT_TRUE(lcore->handover);
+	tl_lcore_destroy(lcore);
+	tl_port_close(port);
+}
+
 // A queue without frames, a tick of the lcore apart, and a service that takes three turns to close.
 struct closing {
 	struct tl_lcore *lcore;
@@ -455,6 +496,8 @@ int main(void)
 		{"the time of an lcore counts by the frames of its turns",
 			the_time_of_an_lcore_counts_by_the_frames_of_its_turns},
 		{"the time of a sleep is idle", the_time_of_a_sleep_is_idle},
+		{"an lcore does not sleep beyond the next work of a service",
+			an_lcore_does_not_sleep_beyond_the_next_work_of_a_service},
 		{"an lcore is closed when the last service is, and beats with each tick",
 			an_lcore_is_closed_when_the_last_service_is},
 		{"too many services are refused", too_many_services_are_refused},

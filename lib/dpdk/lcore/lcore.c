@@ -16,7 +16,8 @@
 #include <tl_guard.h>
 
 #define IDLE_SLEEP_US 1000
-#define IDLE_SLEEP_POLLING_US 100 // a service polls, and not every device wakes its lcores
+#define IDLE_SLEEP_POLLING_US 100   // for handed-over frames: not every device wakes its lcores
+#define WAKE_NS (60 * TL_NS_PER_US) // a sleep takes this much longer: the timer slack of the kernel is 50 us
 
 static void handle_sent(void *lcore, struct tl_burst *sent)
 {
@@ -41,6 +42,7 @@ int tl_lcore_create(const struct tl_lcore_cfg *cfg, struct tl_lcore **out, struc
 	for (uint32_t i = 0; i < cfg->n_services; i++) {
 		l->services[i] = cfg->services[i];
 		l->polls |= cfg->services[i].poll != NULL;
+		l->handover |= cfg->services[i].poll != NULL && cfg->services[i].next_ns == NULL;
 		records_sent |= cfg->services[i].sent != NULL;
 	}
 	if (cfg->txq != NULL && records_sent) {
@@ -133,10 +135,28 @@ void tl_lcore_destroy(struct tl_lcore *l)
 	rte_free(l);
 }
 
+// Return the time to sleep; 0: a service has work before the shortest sleep ends.
+static uint32_t sleep_us(const struct tl_lcore *l)
+{
+	uint64_t until_ns =
+		l->burst.mono_ns + WAKE_NS + (l->handover ? IDLE_SLEEP_POLLING_US : IDLE_SLEEP_US) * TL_NS_PER_US;
+
+	for (uint32_t i = 0; i < l->cfg.n_services; i++)
+		if (l->services[i].next_ns != NULL)
+			until_ns = tl_min_u64(until_ns, l->services[i].next_ns(l->services[i].ctx));
+	return until_ns > l->burst.mono_ns + WAKE_NS
+		       ? (uint32_t)((until_ns - l->burst.mono_ns - WAKE_NS) / TL_NS_PER_US)
+		       : 0;
+}
+
 void tl_lcore_idle(struct tl_lcore *l)
 {
+	uint32_t us = sleep_us(l);
+
+	if (us == 0)
+		return;
 	l->slept = true;
-	bool woken = tl_rxq_wait(l->cfg.rxq, l->polls, l->polls ? IDLE_SLEEP_POLLING_US : IDLE_SLEEP_US);
+	bool woken = tl_rxq_wait(l->cfg.rxq, l->handover, us);
 
 	tl_patience_note_sleep(&l->patience, woken, tl_clock_mono_ns(l->cfg.clock, rte_rdtsc()));
 }

@@ -11,8 +11,9 @@
 struct tl_lcore {
 	struct tl_lcore_cfg cfg;
 	struct tl_service services[TL_LCORE_SERVICES_MAX];
-	bool polls;   // a service has a poll()
-	bool closing; // services were requested to close
+	bool polls;    // a service has a poll()
+	bool handover; // a service takes frames from other lcores, at any moment
+	bool closing;  // services were requested to close
 	struct tl_patience patience;
 	uint64_t next_tick_ns;
 	uint64_t beats; // ticks so far

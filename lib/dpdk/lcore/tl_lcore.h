@@ -15,7 +15,7 @@
 #include <tl_clock.h>
 #include <tl_port.h>
 
-#define TL_LCORE_SERVICES_MAX 18 // an echo host, 16 recordings and the stamping of PTP frames
+#define TL_LCORE_SERVICES_MAX 19 // an echo host, a shaper, 16 recordings and the stamping of PTP frames
 
 struct tl_err;
 struct tl_hist;
@@ -33,6 +33,8 @@ struct tl_service {
 	void (*sent)(void *ctx, struct tl_burst *burst);
 	// HOT. Once per turn: handle and send work from other sources than the queue; returns the number of frames.
 	uint16_t (*poll)(void *ctx, uint64_t mono_ns);
+	// Return the time, mono_ns, of the next poll() with work: limits the sleep of an adaptive lcore. NULL: unknown.
+	uint64_t (*next_ns)(void *ctx);
 	// Run timers: about every 100 us, and between bursts under load.
 	void (*tick)(void *ctx, uint64_t mono_ns);
 	// Begin an orderly close (TL_LCORE_CLOSE); closed() reports its completion.
