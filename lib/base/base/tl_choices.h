@@ -46,3 +46,11 @@ enum tl_echo_kind { TL_ECHO_KINDS(TL_CHOICE_VALUE) };
 	X(TL_ECHO_FULL_DROP, "drop")   /* drop the message, counted in drop_full_msgs */                               \
 	X(TL_ECHO_FULL_RESET, "reset") /* the same, and reset the connection: the peer does not read */
 enum tl_echo_full { TL_ECHO_FULLS(TL_CHOICE_VALUE) };
+
+// Fields of the hash that selects the queue of a frame within its class.
+#define TL_FAIRS(X)                                                                                                    \
+	X(TL_FAIR_NONE, "none") /* one queue */                                                                        \
+	X(TL_FAIR_FLOW, "flow") /* both addresses, protocol and ports */                                               \
+	X(TL_FAIR_SOURCE, "source")                                                                                    \
+	X(TL_FAIR_DESTINATION, "destination")
+enum tl_fair { TL_FAIRS(TL_CHOICE_VALUE) };

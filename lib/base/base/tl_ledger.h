@@ -27,8 +27,24 @@
 #define TL_TXQ_COUNTERS(X)                                                                                             \
 	X(tx_pkts)                                                                                                     \
 	X(tx_bytes)                                                                                                    \
-	X(drop_tx_pkts)	   /* not accepted by the port, with the queue full or at the end */                           \
-	X(delayed_tx_pkts) /* not accepted at once; then sent, or also in drop_tx_pkts */
+	X(drop_tx_pkts)	    /* not accepted by the port, with the queue full or at the end */                          \
+	X(delayed_tx_pkts)  /* not accepted at once; then sent, or also in drop_tx_pkts */                             \
+	X(drop_shaped_pkts) /* dropped by its class tree */
+
+// Class of a class tree: in_pkts = parts. An inner class has the sums of its leaves, except for borrowed_bytes. The
+// drops of all leaves are the queue's drop_shaped_pkts.
+#define TL_CLASS_DROPS(X)                                                                                              \
+	X(drop_long_pkts)   /* longer than the port's frames */                                                        \
+	X(drop_limit_pkts)  /* limit, limit_bytes */                                                                   \
+	X(drop_late_pkts)   /* limit_ms */                                                                             \
+	X(drop_memory_pkts) /* tree full */                                                                            \
+	X(drop_end_pkts)    /* still queued at the end of the run */
+#define TL_CLASS_PARTS(X) X(sent_pkts) X(queued_pkts) TL_CLASS_DROPS(X)
+#define TL_CLASS_COUNTERS(X)                                                                                           \
+	X(in_bytes) /* bytes include the overhead */                                                                   \
+	X(sent_bytes)                                                                                                  \
+	X(queued_bytes)                                                                                                \
+	X(borrowed_bytes) /* of sent_bytes: beyond the class's own rate */
 
 // PTP frames of a port. Sent to obtain their departure time: probes_sent = parts; and probes_refused, not sent.
 // Received: ptp_received_pkts = parts. Replies marked for a stamp of the NIC, once the outcome is known: replies_marked

@@ -47,7 +47,7 @@ static uint32_t count_mbufs(const struct tl_port_cfg *cfg, uint32_t rx_descripto
 {
 	uint32_t ring = only_records(cfg) ? rx_descriptors : 2 * RTE_MAX(rx_descriptors, tx_descriptors);
 
-	return cfg->rx_queues * (ring + 4 * TL_BURST + 2 * POOL_CACHE) + cfg->tx_queues * HELD_MBUFS;
+	return cfg->rx_queues * (ring + 4 * TL_BURST + 2 * POOL_CACHE) + cfg->tx_queues * HELD_MBUFS + cfg->tx_waiting;
 }
 
 uint64_t tl_port_memory_bytes(const struct tl_port_cfg *cfg, bool mlx5)

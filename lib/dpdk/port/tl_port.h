@@ -108,6 +108,7 @@ struct tl_port_cfg {
 	uint16_t tx_queues;	 // one per lcore that sends; 0 for capture only
 	uint16_t rx_descriptors; // per queue; 0: by the port's role and driver, see tl_port_rx_descriptors()
 	uint16_t tx_descriptors; // per queue; 0: 1024
+	uint32_t tx_waiting;	 // frames that class trees in front of the TX queues may hold, in total
 	uint16_t mtu;
 	bool promisc;
 	bool take;		       // allow AF_XDP on the interface of the default route or the login
@@ -208,6 +209,7 @@ struct tl_txq {
 	struct tl_burst *sent;
 	const struct tl_clock *clock;
 	void *backend; // for flush_fn
+	void *shaper;  // the same, of a queue behind a class tree (tl_shape.h)
 } TL_CACHE_ALIGNED;
 
 // HOT. Take ownership of the mbuf and queue it. Sends only when there is a full burst.

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Set-up of a shaper, its service, and changes of its rates.
+
+#include "shape_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <tl_err.h>
+#include <tl_secret.h>
+
+// ARP; IGMP; IPv6 with a hop-by-hop header, as in MLD (RFC 3810, section 5); ICMPv6 types of MLD (RFC 3810) and
+// neighbour discovery (RFC 4861). With and without a VLAN tag.
+#define SHAPE_CONTROL "arp or igmp or ip6[6] = 0 or (ip6[6] = 58 and ip6[40] >= 130 and ip6[40] <= 143)"
+#define SHAPE_BYPASS "(" SHAPE_CONTROL ") or (vlan and (" SHAPE_CONTROL "))"
+
+static int shape_add_rules(struct tl_shape *s, const struct tl_shape_cfg *cfg, struct tl_err *err)
+{
+	int rc = tl_filter_create(SHAPE_BYPASS, &s->bypass, err);
+
+	for (uint32_t i = 0; i < cfg->n_classes && rc == 0; i++) {
+		const struct tl_shape_class *c = &cfg->classes[i];
+		s->fair[i] = (uint8_t)c->fair;
+		if (c->match == NULL)
+			continue;
+		rc = tl_filter_create(c->match, &s->rules[s->n_rules].filter, err);
+		if (rc != 0)
+			return tl_fail_at(err, rc, "class %s: match", c->tree.name);
+		s->rules[s->n_rules++].leaf = i;
+	}
+	return rc;
+}
+
+static int shape_plant(struct tl_shape *s, const struct tl_shape_cfg *cfg, struct tl_err *err)
+{
+	struct tl_tree_class *classes = calloc(cfg->n_classes, sizeof(*classes));
+	struct tl_tree_cfg tree = {.classes = classes,
+		.n_classes = cfg->n_classes,
+		.mtu = cfg->mtu,
+		.overhead_bytes = cfg->overhead_bytes,
+		.frames = cfg->frames,
+		.now_ns = cfg->now_ns,
+		.drop = shape_drop,
+		.drop_ctx = s};
+
+	if (classes == NULL)
+		return tl_fail(err, -ENOMEM, "no memory for %u classes", cfg->n_classes);
+	for (uint32_t i = 0; i < cfg->n_classes; i++)
+		classes[i] = cfg->classes[i].tree;
+	int rc = tl_tree_create(&tree, &s->tree, err);
+	free(classes);
+	return rc;
+}
+
+static int shape_init(struct tl_shape *s, const struct tl_shape_cfg *cfg, struct tl_err *err)
+{
+	s->txq = cfg->txq;
+	s->clock = cfg->clock;
+	s->fallback = cfg->fallback;
+	s->rules = calloc(cfg->n_classes, sizeof(s->rules[0]));
+	s->fair = calloc(cfg->n_classes, sizeof(s->fair[0]));
+	if (s->rules == NULL || s->fair == NULL)
+		return tl_fail(err, -ENOMEM, "no memory for %u classes", cfg->n_classes);
+	int rc = tl_secret_fill(s->keys, sizeof(s->keys));
+	if (rc != 0)
+		return tl_fail(err, rc, "no random bytes for the hash of a class tree");
+	rc = shape_plant(s, cfg, err);
+	return rc == 0 ? shape_add_rules(s, cfg, err) : rc;
+}
+
+int tl_shape_create(const struct tl_shape_cfg *cfg, struct tl_shape **out, struct tl_err *err)
+{
+	struct tl_shape *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return tl_fail(err, -ENOMEM, "no memory for a class tree");
+	int rc = shape_init(s, cfg, err);
+	if (rc != 0) {
+		tl_shape_destroy(s);
+		return rc;
+	}
+	s->flush = cfg->txq->flush_fn;
+	cfg->txq->shaper = s;
+	cfg->txq->flush_fn = shape_flush;
+	*out = s;
+	return 0;
+}
+
+static void shape_give_back(struct tl_shape *s)
+{
+	if (s->txq->flush_fn != shape_flush)
+		return;
+	s->txq->flush_fn = s->flush;
+	s->txq->shaper = NULL;
+}
+
+void tl_shape_destroy(struct tl_shape *s)
+{
+	if (s == NULL)
+		return;
+	shape_give_back(s);
+	tl_tree_destroy(s->tree);
+	tl_tree_rates_destroy(s->rates);
+	tl_tree_rates_destroy(s->old_rates);
+	for (uint32_t i = 0; i < s->n_rules; i++)
+		tl_filter_destroy(s->rules[i].filter);
+	tl_filter_destroy(s->bypass);
+	free(s->rules);
+	free(s->fair);
+	free(s);
+}
+
+static bool shape_is_empty(void *shape)
+{
+	const struct tl_shape *s = shape;
+
+	return s->backlog == 0 && s->waiting == 0;
+}
+
+static void shape_finish(void *shape)
+{
+	struct tl_shape *s = shape;
+
+	tl_tree_end(s->tree);
+	shape_give_back(s);
+}
+
+void tl_shape_service(struct tl_shape *s, struct tl_service *out)
+{
+	*out = (struct tl_service){.ctx = s,
+		.poll = shape_poll,
+		.next_ns = shape_next_ns,
+		.closed = shape_is_empty,
+		.finish = shape_finish};
+}
+
+void tl_shape_sample(const struct tl_shape *s, uint32_t cls, struct tl_tree_stats *out)
+{
+	tl_tree_sample(s->tree, cls, out);
+}
+
+uint64_t tl_shape_bypassed(const struct tl_shape *s)
+{
+	return tl_count_read(&s->bypass_pkts);
+}
+
+int tl_shape_set_rates(struct tl_shape *s, const struct tl_tree_class *classes, struct tl_err *err)
+{
+	struct tl_tree_rates *rates;
+
+	if (s->rates != NULL && tl_tree_rates_in_use(s->tree) != s->rates)
+		return tl_fail(err, -EBUSY, "the previous change is not complete; try again");
+	int rc = tl_tree_rates_create(s->tree, classes, &rates, err);
+	if (rc != 0)
+		return rc;
+	tl_tree_rates_destroy(s->old_rates);
+	s->old_rates = s->rates;
+	s->rates = rates;
+	tl_tree_offer_rates(s->tree, rates);
+	return 0;
+}

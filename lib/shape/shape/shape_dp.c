@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path of a frame: from the send queue into its class, and back.
+
+#include "shape_priv.h"
+
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+
+#include <tl_wire.h>
+
+#define SHAPE_BURST (TL_BURST / 2) // limit of dequeued frames in the queue, which keeps room for pushes
+
+static inline uint64_t shape_fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+// Hash an address in two words.
+static inline uint64_t shape_hash_ip(const uint64_t *keys, const uint64_t ip[2])
+{
+	return shape_fold(ip[0] ^ keys[0], ip[1] ^ keys[1]);
+}
+
+// Hash the fields that select the queue of a frame. Frames other than IP share one.
+static uint32_t shape_hash(const struct tl_shape *s, enum tl_fair fair, const struct rte_mbuf *m)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+	uint64_t src[2] = {0}, dst[2] = {0}, hash = s->keys[0];
+	struct tl_pkt pkt;
+
+	tl_wire_parse(frame, m->data_len, &pkt);
+	if (pkt.kind == TL_PKT_IP6) {
+		memcpy(src, &tl_wire_ip6(frame, &pkt)->src, sizeof(src));
+		memcpy(dst, &tl_wire_ip6(frame, &pkt)->dst, sizeof(dst));
+	} else {
+		src[0] = pkt.src_be;
+		dst[0] = pkt.dst_be;
+	}
+	if (fair != TL_FAIR_DESTINATION)
+		hash = shape_fold(hash ^ shape_hash_ip(s->keys, src), s->keys[2]);
+	if (fair != TL_FAIR_SOURCE)
+		hash = shape_fold(hash ^ shape_hash_ip(s->keys, dst), s->keys[3]);
+	if (fair == TL_FAIR_FLOW)
+		hash = shape_fold(
+			hash ^ s->keys[4], s->keys[5] ^ ((uint64_t)pkt.kind << 40 | (uint64_t)pkt.ip6_kind << 32 |
+								(uint64_t)pkt.src_port_be << 16 | pkt.dst_port_be));
+	return (uint32_t)(hash >> 32);
+}
+
+static inline uint32_t shape_classify(const struct tl_shape *s, const struct rte_mbuf *m)
+{
+	for (uint32_t i = 0; i < s->n_rules; i++)
+		if (tl_filter_match(s->rules[i].filter, m, m->pkt_len))
+			return s->rules[i].leaf;
+	return s->fallback;
+}
+
+// Move pushed frames into the tree. Frames that bypass it stay, behind those that the port did not accept.
+static void shape_take(struct tl_shape *s, uint64_t now_ns)
+{
+	struct tl_txq *q = s->txq;
+	uint16_t kept = s->waiting;
+
+	for (uint16_t i = kept; i < q->n; i++) {
+		struct rte_mbuf *m = q->pkts[i];
+		if (TL_UNLIKELY(tl_filter_match(s->bypass, m, m->pkt_len))) {
+			tl_count(&s->bypass_pkts, 1);
+			q->pkts[kept++] = m;
+			continue;
+		}
+		uint32_t leaf = shape_classify(s, m);
+		uint32_t hash = s->fair[leaf] != TL_FAIR_NONE ? shape_hash(s, s->fair[leaf], m) : 0;
+		s->backlog++; // before: the tree may drop it
+		tl_tree_enqueue(s->tree, now_ns, leaf, hash, m->pkt_len, m);
+	}
+	q->n = kept;
+}
+
+// Dequeue frames into the room of the queue.
+static void shape_give(struct tl_shape *s, uint64_t now_ns)
+{
+	struct tl_txq *q = s->txq;
+	void *due[SHAPE_BURST];
+	uint32_t room = q->n < SHAPE_BURST ? SHAPE_BURST - q->n : 0;
+	uint32_t n = tl_tree_dequeue(s->tree, now_ns, due, room);
+
+	memcpy(&q->pkts[q->n], due, n * sizeof(due[0]));
+	q->n += (uint16_t)n;
+	s->backlog -= n;
+}
+
+// With a backlog the send call does not belong to the frames just pushed: begin_tsc is cleared, so that no residence
+// time is derived from it.
+uint16_t shape_turn(struct tl_shape *s, uint64_t now_ns)
+{
+	struct tl_txq *q = s->txq;
+	uint64_t before = q->tx_pkts;
+
+	shape_take(s, now_ns);
+	shape_give(s, now_ns);
+	if (q->n != 0)
+		s->flush(q);
+	s->waiting = q->n;
+	if (s->backlog != 0)
+		q->begin_tsc = 0;
+	return (uint16_t)(q->tx_pkts - before);
+}
+
+void shape_flush(struct tl_txq *q)
+{
+	struct tl_shape *s = q->shaper;
+
+	(void)shape_turn(s, tl_clock_mono_ns(s->clock, rte_rdtsc()));
+}
+
+uint64_t shape_next_ns(void *shape)
+{
+	const struct tl_shape *s = shape;
+
+	return s->waiting != 0 ? 0 : tl_tree_next_ns(s->tree);
+}
+
+uint16_t shape_poll(void *shape, uint64_t mono_ns)
+{
+	return TL_UNLIKELY(mono_ns >= shape_next_ns(shape)) ? shape_turn(shape, mono_ns) : 0;
+}
+
+void shape_drop(void *shape, void *frame)
+{
+	struct tl_shape *s = shape;
+
+	s->backlog--;
+	rte_pktmbuf_free(frame);
+	tl_count(&s->txq->drop_shaped_pkts, 1);
+}

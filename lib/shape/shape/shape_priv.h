@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// shape_priv: state shared by set-up and data path.
+
+#include <tl_filter.h>
+#include <tl_shape.h>
+
+#define SHAPE_KEYS 6
+
+struct shape_rule {
+	struct tl_filter *filter;
+	uint32_t leaf;
+};
+
+struct tl_shape {
+	struct tl_txq *txq;
+	const struct tl_clock *clock;
+	struct tl_tree *tree;
+	void (*flush)(struct tl_txq *q); // the backend's
+	uint16_t waiting;		 // leading frames of the queue that the port did not accept
+	uint32_t backlog;		 // frames in the tree
+	uint32_t n_rules;
+	uint32_t fallback;
+	struct tl_filter *bypass;
+	struct shape_rule *rules; // in order
+	uint8_t *fair;		  // by class: enum tl_fair
+	uint64_t bypass_pkts;
+	uint64_t keys[SHAPE_KEYS]; // of the hash: secret, so that senders cannot choose the queue
+	// Main's.
+	struct tl_tree_rates *rates, *old_rates; // offered last, and the previous ones; NULL: those of create
+};
+
+// shape_dp.c: enqueue pushed frames, and send frames within the rates. Return the number accepted by the port.
+uint16_t shape_turn(struct tl_shape *shape, uint64_t now_ns);
+
+// shape_dp.c: functions of queue, service and tree.
+void shape_flush(struct tl_txq *q);
+uint16_t shape_poll(void *shape, uint64_t mono_ns);
+uint64_t shape_next_ns(void *shape);
+void shape_drop(void *shape, void *frame);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// shape: a class tree in front of a send queue. Frames pushed into the queue are classified and wait in the tree. At
+// each flush and each turn of the lcore, frames within the rates go to the port.
+//
+// - A frame belongs to the first class whose expression matches, else to the fallback.
+// - ARP, neighbour discovery, IGMP and MLD bypass the tree and are counted: a port that delays them loses its peers and
+//   groups. ICMP echo replies and errors are classified.
+// - Frames that the port does not accept stay in the queue. Meanwhile the tree dequeues only into its remaining room.
+//
+// Threads: create, destroy, sample and set_rates on main; the service on the lcore of the queue.
+// Memory:  create/destroy; the data path allocates nothing. Waiting frames are mbufs of the port's pool.
+
+#include <stdint.h>
+
+#include <tl_base.h>
+#include <tl_choices.h>
+#include <tl_lcore.h>
+#include <tl_port.h>
+#include <tl_tree.h>
+
+struct tl_err;
+struct tl_shape;
+
+struct tl_shape_class {
+	struct tl_tree_class tree;
+	const char *match; // of a leaf: expression in tcpdump's syntax; NULL: none; borrowed for the call
+	enum tl_fair fair; // of a leaf with several flows: fields of the hash that selects the queue
+};
+
+struct tl_shape_cfg {
+	struct tl_txq *txq; // borrowed for life: not flushed by others
+	const struct tl_clock *clock;
+	const struct tl_shape_class *classes; // as in tl_tree_cfg, parents first; borrowed for the call
+	uint32_t n_classes;
+	uint32_t fallback;		      // leaf of unmatched frames
+	uint32_t mtu, overhead_bytes, frames; // as in tl_tree_cfg
+	uint64_t now_ns;		      // monotonic
+};
+
+// Set up, and replace the flush function of the queue. Needs EAL. Return 0, or the errors of tl_tree_create() and
+// tl_filter_create() with a message.
+int tl_shape_create(const struct tl_shape_cfg *cfg, struct tl_shape **out, struct tl_err *err);
+
+// Restore the flush function of the queue, drop the waiting frames, and free. NULL is allowed.
+void tl_shape_destroy(struct tl_shape *shape);
+
+// The service comes after those that push. It is closed when no frame waits. Its finish drops waiting frames
+// (TL_TREE_DROP_END); frames pushed later are sent unshaped.
+void tl_shape_service(struct tl_shape *shape, struct tl_service *out);
+
+// Sample the counters of a class.
+void tl_shape_sample(const struct tl_shape *shape, uint32_t cls, struct tl_tree_stats *out);
+
+// Return the number of frames that bypassed the tree.
+uint64_t tl_shape_bypassed(const struct tl_shape *shape);
+
+// Set rates, ceils, bursts, quanta and prios of all classes, without losing a frame. Return 0, or the error of
+// tl_tree_rates_create(), or -EBUSY: the previous change is not complete.
+int tl_shape_set_rates(struct tl_shape *shape, const struct tl_tree_class *classes, struct tl_err *err);
