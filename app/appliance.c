@@ -54,6 +54,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.tx_queues = (uint16_t)(a->plan.has_echo[port] ? cfg->rx_queues : 0),
 		.rx_descriptors = (uint16_t)cfg->rx_descriptors,
 		.tx_descriptors = (uint16_t)cfg->tx_descriptors,
+		.tx_waiting = tl_shaping_frames(a->config, port),
 		.mtu = (uint16_t)cfg->mtu,
 		.promisc = cfg->promisc,
 		.ptp = cfg->ptp,
@@ -259,6 +260,17 @@ static int make_hosts(struct tl_appliance *a, struct tl_err *err)
 	return rc;
 }
 
+static int make_shapes(struct tl_appliance *a, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < a->config->n_shapes && rc == 0; i++) {
+		struct tl_port *port = a->ports[a->config->shapes[i].port];
+		rc = tl_shaping_create(a->config, i, port, a->clock, &a->shapes[i], err);
+	}
+	return rc;
+}
+
 static struct tl_writer_policy file_policy(const struct tl_config_capture *c)
 {
 	return (struct tl_writer_policy){.rotate_bytes = c->rotate_bytes,
@@ -405,10 +417,10 @@ static uint32_t make_recordings(const struct tl_appliance *a, uint32_t port, uin
 	return n;
 }
 
-// Create the roles of one RX queue in the order of their urgency: echo, recordings, PTP.
+// Create the roles of one RX queue in the order of their urgency: echo, what it sends, recordings, PTP.
 static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_err *err)
 {
-	struct tl_service services[TL_CONFIG_CAPTURES_MAX + 2];
+	struct tl_service services[TL_LCORE_SERVICES_MAX];
 	uint32_t entry = a->plan.place.first[port] + queue;
 	uint32_t n = 0;
 
@@ -416,6 +428,9 @@ static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, str
 		tl_echo_host_service(a->hosts[entry], &services[n++]);
 	else if (a->steers[port] != NULL)
 		tl_steer_service(tl_steer_side(a->steers[port], queue), &services[n++]);
+	for (uint32_t i = 0; i < a->config->n_shapes; i++)
+		if (a->config->shapes[i].port == port && a->config->shapes[i].queue == queue)
+			tl_shaping_service(a->shapes[i], &services[n++]);
 	n += make_recordings(a, port, queue, &services[n]);
 	if (a->syncs[port] != NULL && queue == 0)
 		tl_timesync_service(a->syncs[port], &services[n++]);
@@ -474,6 +489,7 @@ static void list_metrics(struct tl_appliance *a)
 		.n_ports = a->config->n_ports,
 		.n_captures = a->config->n_captures,
 		.n_echoes = a->config->n_echoes,
+		.n_shapes = a->config->n_shapes,
 		.start_ns = tl_clock_mono_ns(a->clock, rte_rdtsc())};
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		m->ports[i] = a->ports[i];
@@ -492,6 +508,8 @@ static void list_metrics(struct tl_appliance *a)
 		m->captures[i] = a->captures[i];
 		m->capture_ports[i] = a->config->captures[i].port_name;
 	}
+	for (uint32_t i = 0; i < m->n_shapes; i++)
+		tl_shaping_list(a->shapes[i], &m->shapes[i]);
 	for (uint32_t i = 0; i < m->n_echoes; i++) {
 		const struct tl_config_echo *e = &a->config->echoes[i];
 		m->echoes[i] = (struct tl_metrics_echo){.name = e->name,
@@ -542,6 +560,8 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 		rc = make_syncs(a, err);
 	if (rc == 0)
 		rc = make_hosts(a, err);
+	if (rc == 0)
+		rc = make_shapes(a, err);
 	if (rc == 0 && config->process.user != NULL) // the recordings belong to this user
 		rc = tl_guard_set_user(config->process.user, err);
 	if (rc == 0 && opts->latency_dir != NULL)
@@ -574,6 +594,8 @@ void tl_appliance_destroy(struct tl_appliance *a)
 		tl_lcore_destroy(a->lcores[i]);
 	for (uint32_t i = 0; i < a->plan.place.n_lcores; i++)
 		tl_echo_host_destroy(a->hosts[i]);
+	for (uint32_t i = 0; i < a->config->n_shapes; i++)
+		tl_shaping_destroy(a->shapes[i]);
 	for (uint32_t i = 0; i < a->config->n_captures; i++)
 		tl_capture_destroy(a->captures[i]);
 	for (uint32_t i = 0; i < a->config->n_ports; i++) {

@@ -21,6 +21,7 @@
 #include "appliance.h"
 #include "flow_rules.h"
 #include "plan.h"
+#include "shaping.h"
 
 // control.c. Fill *out with the handled signals: SIGINT and SIGTERM end an appliance, SIGHUP rotates its recordings,
 // SIGUSR1 is a trigger.
@@ -57,6 +58,7 @@ struct tl_appliance {
 	struct tl_inner *inners[TL_CONFIG_PORTS_MAX];	 // NULL: frames are recorded where they arrive
 	struct tl_echo_host *hosts[TL_PLACE_LCORES_MAX]; // by lcore; NULL: no echo on this lcore's port
 	uint32_t echo_index[TL_CONFIG_ECHOES_MAX];	 // index of a configured echo within its host
+	struct tl_shaping *shapes[TL_CONFIG_SHAPES_MAX];
 	struct tl_capture *captures[TL_CONFIG_CAPTURES_MAX];
 	struct tl_timesync *syncs[TL_CONFIG_PORTS_MAX]; // NULL: the port's NIC stamps no PTP frames
 	struct tl_lcore *lcores[TL_PLACE_LCORES_MAX];

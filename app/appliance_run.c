@@ -317,7 +317,8 @@ static void close_services(struct tl_appliance *a)
 			(void)poll(NULL, 0, 1);
 	} while (!closed && now_ns(a) < deadline_ns);
 	if (!closed)
-		tl_warn("some connections did not close within %" PRIu64 " s: their peers do not answer",
+		tl_warn("within %" PRIu64
+			" s not all connections were closed, as their peers do not answer, or not all queued frames of class trees were sent",
 			CLOSE_NS / TL_NS_PER_S);
 }
 

@@ -30,7 +30,8 @@ static const struct tl_option options[] = {
 		"check the configuration only, and print how long each recording's buffer lasts at line rate if the disk stalls",
 		TL_INTO(FLAG, struct options, check)},
 	{"explain", 0, NULL,
-		"like --check, and explain the choices for each port: receive method, CPUs, idle mode of the lcores, flow rules",
+		"like --check, and explain the choices for each port: receive method, CPUs, idle mode of the lcores, flow rules, class "
+		"trees",
 		TL_INTO(FLAG, struct options, explain)},
 	{"duration", 0, "S", "end after S seconds (a decimal fraction is allowed)",
 		TL_INTO(SECONDS, struct options, duration_ns, "--duration takes a number of seconds greater than 0", 1,

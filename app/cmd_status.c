@@ -89,6 +89,17 @@ static void print_object(const char *kind, json_t *object)
 	print_stages(object);
 }
 
+// Print a shape, and each of its classes.
+static void print_shape(json_t *shape)
+{
+	size_t index;
+	json_t *cls;
+
+	print_object("shape", shape);
+	json_array_foreach (json_object_get(shape, "classes"), index, cls)
+		print_object("class", cls);
+}
+
 static void print_status(json_t *status)
 {
 	static const struct {
@@ -100,6 +111,8 @@ static void print_status(json_t *status)
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		json_array_foreach (json_object_get(status, sections[i].key), index, row)
 			print_object(sections[i].title, row);
+	json_array_foreach (json_object_get(status, "shapes"), index, row)
+		print_shape(row);
 	printf("ledger\n    %-24s %20s\n", "holds", json_is_true(json_object_get(status, "ledger_ok")) ? "yes" : "no");
 }
 

@@ -84,6 +84,23 @@ bad "PTP stamps from AF_XDP" '$.ports[0].ptp_probes_per_s' '.ports[0] += {ptp_pr
 bad "PTP stamps from a file" '$.ports[1].ptp_probes_per_s' \
 	'.ports += [{name: "old", device: "pcap:in.pcap", ptp_probes_per_s: 0}]'
 
+# shape_with EDIT: the edit that adds a shape of three classes, one of them below another, and changes it.
+shape_with() {
+	echo ".shape = [{name: \"wan\", port: \"lan\", rate: \"2Mbit\", classes: [{name: \"x\", rate: \"1Mbit\", classes: [
+		{name: \"y\", match: \"udp\", rate: \"1Mbit\"}]}, {name: \"z\", rate: \"1Mbit\", default: true}]}] | $1"
+}
+jq "$(shape_with .)" good.json >shaped.json
+check "a right shape is accepted" "$TAPLINE" run --check shaped.json
+bad "a shape of a port without an echo" '$.shape[0].port' "$(shape_with 'del(.echo)')"
+bad "children of more than the rate" '$.shape[0].classes[1]: class z: rate 1000001: the children of wan are guaranteed 2000001 bit/s' \
+	"$(shape_with '.shape[0].classes[1].rate = 1000001')"
+bad "a ceil above that of the class above" '$.shape[0].classes[0].classes[0]: class y: ceil 2000000: above' \
+	"$(shape_with '.shape[0].classes[0].classes[0].ceil = "2Mbit"')"
+bad "a burst below a frame" '$.shape[0].classes[1]: class z: burst 1500: out of range; give 1518' \
+	"$(shape_with '.shape[0].classes[1].burst = 1500')"
+bad "an expression that tcpdump would not take" '$.shape[0].classes[0].classes[0].match' \
+	"$(shape_with '.shape[0].classes[0].classes[0].match = "udp port port"')"
+
 sed 's/"device": "lo"/"device": "lo", "device": "lo"/' good.json >bad.json
 config_refused "a duplicate key, with its line" device bad.json:3
 sed '4s/.*/\t"echo": [,/' good.json >bad.json

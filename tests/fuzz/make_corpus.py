@@ -484,8 +484,8 @@ def seeds():
     yield "ctl/verb_of_a_recording", b"trigger /data/a b.pcapng\nstatus\n"
     yield "ctl/no_end", b"rotate"
     yield "ctl/zero_in_the_line", b"pau\0se\n"
-    yield "ctl/longest", b"pause " + b"x" * 4600 + b"\n"
-    yield "ctl/too_long", b"pause " + b"x" * 4601 + b"\n"
+    yield "ctl/longest", b"pause " + b"x" * 65528 + b"\n"
+    yield "ctl/too_long", b"pause " + b"x" * 65529 + b"\n"
     add, load, indirect, bits, equal, jump, end = range(7)  # as fuzz_mend.c numbers them
     yield "mend/every_form", bytes([load, 0, indirect, 0, bits, 3, equal, 1, add, 0, end, 0, jump, 1, indirect, 0, end, 0])
     yield "mend/jumps_to_the_end", bytes([0x81, 0, indirect, 0, 0x83, 0] * 40)
@@ -498,6 +498,11 @@ def seeds():
     yield "config/duplicate_key", text.replace('"mtu": 1500', '"mtu": 1500, "mtu": 1500').encode()
     yield "config/wrong_types", text.replace("1500", '"1500"').replace("true", "1").encode()
     yield "config/escapes", text.replace("eth0", "e\\u0074h\\n0\\ud83d\\ude00").encode()
+    below = [{"name": "c", "match": "udp", "ceil": "1.5Mbit", "fair": "flow", "flows": 64, "limit_ms": 5},
+             {"name": "d", "default": True, "limit": 10, "limit_bytes": "64K"}]
+    shape = {"name": "wan", "port": "lan", "queue": 1, "rate": "2Mbit", "burst": "100k", "overhead": 24, "classes": [
+        {"name": "a", "echo": "e", "rate": "128kbit", "prio": 1, "quantum": 3000}, {"name": "b", "rate": 1500000, "classes": below}]}
+    yield "config/shape", json.dumps(config() | {"shape": [shape]}).encode()
     yield "config/deep", b"[" * 3000
     yield "config/not_utf8", text.encode().replace(b"eth0", b"\xff\xfe\x00")
     yield "config/empty", b""

@@ -1049,6 +1049,11 @@ static char *read_source_file(const char *name)
 	return text;
 }
 
+static bool is_list(const struct tl_config_key *key)
+{
+	return key->read == tl_config_array || key->read == tl_config_classes;
+}
+
 // Compare the row of a key with its schema.
 static void compare_key(const struct tl_config_key *key, const json_t *schema, const char *path)
 {
@@ -1061,7 +1066,7 @@ static void compare_key(const struct tl_config_key *key, const json_t *schema, c
 		same = same && json_integer_value(json_object_get(schema, "maximum")) == (json_int_t)key->max &&
 		       json_integer_value(json_object_get(schema, "minimum")) ==
 			       (json_int_t)(key->or_zero ? 0 : key->min);
-	if (key->read == tl_config_array)
+	if (is_list(key))
 		same = same && json_integer_value(json_object_get(schema, "maxItems")) == (json_int_t)key->max &&
 		       json_integer_value(json_object_get(schema, "minItems")) == (json_int_t)key->min;
 	for (size_t i = 0; key->choices != NULL && key->choices[i] != NULL; i++) {
@@ -1091,8 +1096,7 @@ static void compare_table(const struct tl_config_table *table, const json_t *sch
 		CU_ASSERT_PTR_NOT_NULL(property);
 		compare_key(key, property, inner);
 		if (key->table != NULL)
-			compare_table(key->table,
-				key->read == tl_config_array ? json_object_get(property, "items") : property, inner);
+			compare_table(key->table, is_list(key) ? json_object_get(property, "items") : property, inner);
 		if (key->required) {
 			const json_t *name = json_array_get(json_object_get(schema, "required"), required++);
 			CU_ASSERT(json_is_string(name) && strcmp(json_string_value(name), key->name) == 0);
@@ -1161,7 +1165,7 @@ static size_t find_rows(const struct tl_config_table *table, const char *text, c
 	for (size_t i = 0; i < table->n_keys; i++) {
 		const struct tl_config_key *key = &table->keys[i];
 		char path[128], start[140], fallback[64], row[512], type[160];
-		snprintf(path, sizeof(path), "%s%s%s", prefix, key->name, key->read == tl_config_array ? "[]." : ".");
+		snprintf(path, sizeof(path), "%s%s%s", prefix, key->name, is_list(key) ? "[]." : ".");
 		if (key->table != NULL)
 			rows += find_rows(key->table, text, path);
 		if (key->table != NULL && *prefix == '\0')
@@ -1189,7 +1193,8 @@ static size_t find_rows(const struct tl_config_table *table, const char *text, c
 
 static void the_reference_has_type_and_default_of_every_key_and_no_other(void)
 {
-	static const char *const sections[] = {"eal.", "ports[].", "capture[].", "echo[].", "control.", "process."};
+	static const char *const sections[] = {
+		"eal.", "ports[].", "capture[].", "echo[].", "shape[].", "control.", "process."};
 	char *text = read_source_file("docs/config.md");
 	size_t expected = find_rows(&tl_config_root, text, ""), rows = 0;
 
@@ -1220,7 +1225,7 @@ static void the_examples_of_the_reference_load(void)
 		tl_config_free(config);
 		p += len + 3;
 	}
-	CU_ASSERT_EQUAL(examples, 4);
+	CU_ASSERT_EQUAL(examples, 5);
 	free(text);
 }
 

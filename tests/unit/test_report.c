@@ -283,8 +283,8 @@ static void every_drop_of_a_port_or_a_recording_is_a_loss(void)
 	struct tl_report_port *port = &snap->ports[0];
 	struct tl_report_flow *rx = &snap->captures[0].flow[TL_DIR_RX], *tx = &snap->captures[0].flow[TL_DIR_TX];
 	uint64_t *const drops[] = {&port->drop_nic_pkts, &port->drop_nombuf_pkts, &port->drop_error_pkts,
-		&port->drop_tx_pkts, &port->handoff.drop_handoff_pkts, &rx->drop_ring_pkts, &rx->drop_disk_pkts,
-		&tx->drop_ring_pkts, &tx->drop_disk_pkts};
+		&port->drop_tx_pkts, &port->drop_shaped_pkts, &port->handoff.drop_handoff_pkts, &rx->drop_ring_pkts,
+		&rx->drop_disk_pkts, &tx->drop_ring_pkts, &tx->drop_disk_pkts};
 
 	CU_ASSERT_TRUE(tl_report_lossless(snap));
 	for (size_t i = 0; i < TL_ARRAY_LEN(drops); i++) {
@@ -936,9 +936,142 @@ static void the_json_of_a_late_message_has_all_that_is_known_of_it(void)
 	free(snap);
 }
 
+// A shape of two classes. 90 frames left them, 1 bypassed them; the port accepted 85, refused 4 and has not yet got 2.
+static struct tl_report_class shape_rows[3];
+
+static struct tl_snapshot *shaped_snapshot(void)
+{
+	struct tl_snapshot *snap = lossless_snapshot();
+
+	shape_rows[0] = (struct tl_report_class){.name = "wan",
+		.rate_bps = 2000000,
+		.ceil_bps = 2000000,
+		.in_pkts = 100,
+		.sent_pkts = 90,
+		.queued_pkts = 3,
+		.drop_limit_pkts = 4,
+		.drop_late_pkts = 3};
+	shape_rows[1] = (struct tl_report_class){.name = "ssh",
+		.parent = "wan",
+		.depth = 1,
+		.rate_bps = 128000,
+		.ceil_bps = 2000000,
+		.prio = 1,
+		.in_pkts = 20,
+		.in_bytes = 2000,
+		.sent_pkts = 16,
+		.queued_pkts = 1,
+		.drop_late_pkts = 3,
+		.borrowed_bytes = 1234,
+		.delay_ns = 32000,
+		.delay_max_ns = 9000};
+	shape_rows[2] = (struct tl_report_class){.name = "rest",
+		.parent = "wan",
+		.depth = 1,
+		.in_pkts = 80,
+		.sent_pkts = 74,
+		.queued_pkts = 2,
+		.drop_limit_pkts = 4};
+	snap->final = false;
+	snap->n_shapes = 1;
+	snap->shapes[0] = (struct tl_report_shape){.name = "wan",
+		.port = "left",
+		.bypass_pkts = 1,
+		.tx_pkts = 85,
+		.drop_tx_pkts = 4,
+		.drop_shaped_pkts = 6,
+		.n_classes = 3,
+		.classes = shape_rows};
+	return snap;
+}
+
+static void a_shape_may_be_ahead_of_its_port_and_never_behind(void)
+{
+	struct tl_snapshot *snap = shaped_snapshot();
+	struct tl_report_shape *shape = &snap->shapes[0];
+
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	shape->tx_pkts = 87;
+	shape->drop_shaped_pkts = 7;
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	shape->tx_pkts = 88; // one that was in no class
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	shape->tx_pkts = 87;
+	shape->drop_shaped_pkts = 8;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	shape->drop_shaped_pkts = 7;
+	shape_rows[2].sent_pkts++;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	expect_line(snap, "  BROKEN: frames are unaccounted for, or accounted for twice, between classes and port");
+	free(snap);
+}
+
+static void at_the_end_nothing_waits_in_a_shape(void)
+{
+	struct tl_snapshot *snap = shaped_snapshot();
+	struct tl_report_shape *shape = &snap->shapes[0];
+
+	snap->final = true;
+	shape->tx_pkts = 87;
+	shape->drop_shaped_pkts = 7;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	shape_rows[0].queued_pkts = 0;
+	shape_rows[0].drop_end_pkts = 3;
+	shape->drop_shaped_pkts = 10;
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	expect_line(snap, "  ok: every frame of its classes is accounted for");
+	shape->tx_pkts = 86;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	shape->tx_pkts = 87;
+	shape->drop_shaped_pkts = 9;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	free(snap);
+}
+
+static void a_shape_shows_its_classes_and_where_frames_were_lost(void)
+{
+	struct tl_snapshot *snap = shaped_snapshot();
+
+	snap->ports[0].drop_shaped_pkts = 7;
+	char *text = text_of(tl_report_ledger_text, snap);
+	CU_ASSERT_TRUE(has_line(text, "shape wan on port left, queue 0"));
+	CU_ASSERT_TRUE(has_line(text,
+		"    ssh                   128k   2.00M            16           1           3         1,234    2.000 us    9.000 "
+		"us"));
+	CU_ASSERT_TRUE(has_line(text, "  1 frames bypassed the classes"));
+	CU_ASSERT_TRUE(has_line(text, "  LOST in ssh:  drop_late_pkts 3"));
+	CU_ASSERT_TRUE(has_line(text, "  LOST in rest:  drop_limit_pkts 4"));
+	CU_ASSERT_PTR_NULL(strstr(text, "LOST in wan"));
+	CU_ASSERT_TRUE(has_line(text, "  LOST: 7 frames dropped by class trees before sending"));
+	CU_ASSERT_PTR_NULL(strstr(text, "frames that arrived")); // none of those was
+	free(text);
+	json_t *json = tl_report_json(snap), *shape = json_array_get(json_object_get(json, "shapes"), 0);
+	const json_t *classes = json_object_get(shape, "classes"), *ssh = json_array_get(classes, 1);
+	CU_ASSERT_EQUAL(integer_at(shape, "bypass_pkts"), 1);
+	CU_ASSERT_TRUE(json_is_true(json_object_get(shape, "ledger_ok")));
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_array_get(classes, 0), "parent")));
+	CU_ASSERT_STRING_EQUAL(string_at(ssh, "parent"), "wan");
+	CU_ASSERT_EQUAL(integer_at(ssh, "rate_bps"), 128000);
+	CU_ASSERT_EQUAL(integer_at(ssh, "ceil_bps"), 2000000);
+	CU_ASSERT_EQUAL(integer_at(ssh, "prio"), 1);
+	CU_ASSERT_EQUAL(integer_at(ssh, "in_pkts"), 20);
+	CU_ASSERT_EQUAL(integer_at(ssh, "in_bytes"), 2000);
+	CU_ASSERT_EQUAL(integer_at(ssh, "borrowed_bytes"), 1234);
+	CU_ASSERT_EQUAL(integer_at(ssh, "drop_late_pkts"), 3);
+	CU_ASSERT_EQUAL(integer_at(ssh, "delay_mean_ns"), 2000);
+	CU_ASSERT_EQUAL(integer_at(ssh, "delay_max_ns"), 9000);
+	json_decref(json);
+	free(snap);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"a shape may be ahead of its port, and never behind",
+			a_shape_may_be_ahead_of_its_port_and_never_behind},
+		{"at the end nothing waits in a shape", at_the_end_nothing_waits_in_a_shape},
+		{"a shape shows its classes, and where frames were lost",
+			a_shape_shows_its_classes_and_where_frames_were_lost},
 		{"a ledger that adds up is ok", a_ledger_that_adds_up_is_ok},
 		{"stamps of PTP frames are reported with their source",
 			stamps_of_ptp_frames_are_reported_with_their_source},

@@ -137,6 +137,22 @@ static void an_echo_shows_its_residence(void)
 	expect(ECHO("0", "0", "0", "null"), ECHO("500000000", "0", "0", "null"), "e 0 0 0 1 - 2.000 ms connected");
 }
 
+#define SHAPE(uptime, sent, lent, lost)                                                                                \
+	"{'uptime_ns': " uptime ", 'shapes': [{'name': 'wan', 'classes': ["                                            \
+	"{'name': 'wan', 'rate_bps': 2000000, 'ceil_bps': 2000000, 'sent_bytes': 0, 'borrowed_bytes': 0, "             \
+	"'queued_pkts': 5, 'delay_mean_ns': null, 'delay_max_ns': null}, "                                             \
+	"{'name': 'ssh', 'rate_bps': 128000, 'ceil_bps': 2000000, 'sent_bytes': " sent ", 'borrowed_bytes': " lent     \
+	", 'queued_pkts': 5, 'drop_long_pkts': 0, 'drop_limit_pkts': " lost ", 'drop_late_pkts': " lost                \
+	", 'drop_memory_pkts': 0, 'drop_end_pkts': 0, 'delay_mean_ns': 1500, 'delay_max_ns': 2000000}]}]}"
+
+static void a_shape_shows_each_class(void)
+{
+	const char *before = SHAPE("0", "0", "0", "0"), *now = SHAPE("500000000", "62500", "6250", "2");
+
+	expect(before, now, "wan 2.00M 2.00M 0 0 5 - - -");
+	expect(before, now, " ssh 128k 2.00M 1.00M 100k 5 8 1.500 us 2.000 ms");
+}
+
 static void an_answer_that_lacks_things_shows_dashes(void)
 {
 	expect("{}", "{'uptime_ns': 1000000000, 'ports': [{}, 3, null]}", "- - - - - - - -");
@@ -182,6 +198,7 @@ int main(void)
 		{"another run of the appliance has no rates yet", another_run_of_the_appliance_has_no_rates_yet},
 		{"a queue that falls behind is seen", a_queue_that_falls_behind_is_seen},
 		{"a recording shows its fullest queue and its disk", a_recording_shows_its_fullest_queue_and_its_disk},
+		{"a shape shows each class", a_shape_shows_each_class},
 		{"an echo shows its residence", an_echo_shows_its_residence},
 		{"an answer that lacks things shows dashes", an_answer_that_lacks_things_shows_dashes},
 		{"a name cannot command the terminal", a_name_cannot_command_the_terminal},

@@ -118,8 +118,7 @@ static int check_lcores(struct tl_config_reader *r, const struct tl_config *conf
 	return 0;
 }
 
-// Find the index of the named port; the error, at the current path, lists the existing names.
-static int resolve_port(
+int tl_config_resolve_port(
 	struct tl_config_reader *r, const struct tl_config *config, const char *name, uint32_t *out_index)
 {
 	char known[256] = "";
@@ -162,7 +161,7 @@ static int check_capture(struct tl_config_reader *r, struct tl_config *config, u
 	struct tl_config_capture *capture = &config->captures[index];
 
 	point_at(r, "capture", index, "port");
-	int rc = resolve_port(r, config, capture->port_name, &capture->port);
+	int rc = tl_config_resolve_port(r, config, capture->port_name, &capture->port);
 	return rc != 0 ? rc : check_capture_path(r, config, index);
 }
 
@@ -184,7 +183,7 @@ static int name_echo(struct tl_config_reader *r, struct tl_config *config, uint3
 
 static int check_echo_port(struct tl_config_reader *r, struct tl_config *config, struct tl_config_echo *echo)
 {
-	int rc = resolve_port(r, config, echo->port_name, &echo->port);
+	int rc = tl_config_resolve_port(r, config, echo->port_name, &echo->port);
 	if (rc != 0)
 		return rc;
 	const struct tl_config_port *port = &config->ports[echo->port];
@@ -351,5 +350,7 @@ int tl_config_check(struct tl_config_reader *r, struct tl_config *config)
 		rc = check_trigger(r, config, i);
 	for (uint32_t i = 0; i < config->n_ports && rc == 0; i++)
 		rc = check_probes(r, config, i);
+	for (uint32_t i = 0; i < config->n_shapes && rc == 0; i++)
+		rc = tl_config_check_shape(r, config, i);
 	return rc != 0 ? rc : tl_config_check_roles(r, config);
 }

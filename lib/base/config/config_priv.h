@@ -15,7 +15,7 @@
 #include <tl_base.h>
 #include <tl_config.h>
 
-#define TL_CONFIG_DEPTH 6 // $.echo[0].receive.group is 4 steps deep
+#define TL_CONFIG_DEPTH (4 + 2 * TL_CONFIG_CLASS_DEPTH_MAX) // $.shape[0].classes[0].rate is 5 steps deep
 #define TL_CONFIG_LCORE_MAX 1023
 
 // A step into a JSON document: a key of an object, or an index of an array when key is NULL.
@@ -40,6 +40,24 @@ struct tl_config_reader {
 	size_t n_options;
 	struct tl_err *err;
 };
+
+// Macros of tables.
+#define KIB UINT64_C(1024)
+#define MIB (KIB << 10)
+#define GIB (MIB << 10)
+#define TIB (GIB << 10)
+
+#define FIELD(section, member)                                                                                         \
+	.offset = offsetof(struct section, member), .width = sizeof(((struct section *)NULL)->member)
+// A key with the name of its field.
+#define KEY(section, member, reader) #member, reader, FIELD(section, member)
+// A key whose value is one of a list's words (tl_choices.h).
+#define CHOICE(section, member, list)                                                                                  \
+	KEY(section, member, tl_config_choice), .choices = (const char *const[])                                       \
+	{                                                                                                              \
+		list(TL_CHOICE_WORD) NULL                                                                              \
+	}
+#define KEYS(table) .keys = (table), .n_keys = TL_ARRAY_LEN(table)
 
 struct tl_config_key;
 struct tl_config_table;
@@ -85,8 +103,11 @@ tl_config_read tl_config_bool;
 tl_config_read tl_config_number; // for a field of width 4 or 8
 tl_config_read tl_config_size;	 // the same, as an integer or "64M"
 tl_config_read tl_config_choice;
-tl_config_read tl_config_text; // for a char *, allocated
-tl_config_read tl_config_name; // a text of [A-Za-z0-9_-]
+tl_config_read tl_config_text;	// for a char *, allocated
+tl_config_read tl_config_name;	// a text of [A-Za-z0-9_-]
+tl_config_read tl_config_rate;	// for a field of width 8: bit/s, or as tc writes it
+tl_config_read tl_config_queue; // for a field of width 4: a number, or "auto"
+tl_config_read tl_config_burst; // for a field of width 8: bytes, or as tc writes it
 
 // Read a whole number within the key's range.
 int tl_config_integer(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, uint64_t *out);
@@ -115,11 +136,20 @@ int tl_config_check_roles(struct tl_config_reader *r, const struct tl_config *co
 // True if DPDK drives the port's device. If not, *what receives its kind.
 bool tl_config_is_nic(const struct tl_config_port *port, const char **what);
 
+// shape.c: an entry of "shape", and its check after the ports and echoes are known.
+extern const struct tl_config_table tl_config_shape_table;
+tl_config_read tl_config_classes; // of a shape; its key has the table of a class
+int tl_config_check_shape(struct tl_config_reader *r, struct tl_config *config, uint32_t index);
+
 // check_capture.c: check of an entry of "capture" after its keys.
 tl_config_read tl_config_check_capture;
 
 // check.c: resolve port names, give echoes their default names, and refuse contradictions.
 int tl_config_check(struct tl_config_reader *r, struct tl_config *config);
+
+// check.c: find the index of the named port; the error, at the current path, lists the existing names.
+int tl_config_resolve_port(
+	struct tl_config_reader *r, const struct tl_config *config, const char *name, uint32_t *out_index);
 
 // locate.c
 void tl_config_enter(struct tl_config_reader *r, const char *key);

@@ -149,6 +149,8 @@ void tl_config_free(struct tl_config *config)
 		free(config->echoes[i].name);
 		free(config->echoes[i].port_name);
 	}
+	for (uint32_t i = 0; i < config->n_shapes; i++)
+		tl_config_free_shape(&config->shapes[i]);
 	free(config->control.socket);
 	free(config->control.operators);
 	free(config->process.user);

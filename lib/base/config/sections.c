@@ -8,23 +8,6 @@
 
 #include <tl_units.h>
 
-#define KIB UINT64_C(1024)
-#define MIB (KIB << 10)
-#define GIB (MIB << 10)
-#define TIB (GIB << 10)
-
-#define FIELD(section, member)                                                                                         \
-	.offset = offsetof(struct section, member), .width = sizeof(((struct section *)NULL)->member)
-// A key with the name of its field.
-#define KEY(section, member, reader) #member, reader, FIELD(section, member)
-// A key whose value is one of a list's words (tl_choices.h).
-#define CHOICE(section, member, list)                                                                                  \
-	KEY(section, member, tl_config_choice), .choices = (const char *const[])                                       \
-	{                                                                                                              \
-		list(TL_CHOICE_WORD) NULL                                                                              \
-	}
-#define KEYS(table) .keys = (table), .n_keys = TL_ARRAY_LEN(table)
-
 #define SCOPE_LINK 2 // of an IPv6 group (RFC 4291, section 2.7): smallest scope that leaves a host
 
 static bool is_multicast(uint32_t ip_be)
@@ -165,9 +148,8 @@ static int read_lcores(struct tl_config_reader *r, const struct tl_config_key *k
 	return rc;
 }
 
-static int read_queue(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+int tl_config_queue(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
-	struct tl_config_echo *echo = section;
 	uint64_t queue = TL_CONFIG_QUEUE_AUTO;
 	int rc = 0;
 
@@ -175,7 +157,7 @@ static int read_queue(struct tl_config_reader *r, const struct tl_config_key *ke
 		rc = tl_config_integer(r, key, value, &queue);
 	else if (strcmp(json_string_value(value), "auto") != 0)
 		rc = tl_config_not(r, value, "\"auto\" or the number of an RX queue");
-	echo->queue = (uint32_t)queue;
+	*(uint32_t *)(void *)((char *)section + key->offset) = (uint32_t)queue;
 	return rc;
 }
 
@@ -467,7 +449,7 @@ static const struct tl_config_table outliers_table = {KEYS(outliers_keys), .byte
 static const struct tl_config_key echo_keys[] = {
 	{KEY(tl_config_echo, name, tl_config_name), .max = TL_CONFIG_NAME_MAX - 1},
 	{"port", tl_config_text, FIELD(tl_config_echo, port_name), .max = 4095, .required = true},
-	{KEY(tl_config_echo, queue, read_queue), .max = TL_CONFIG_QUEUES_MAX - 1, .fallback = "\"auto\""},
+	{KEY(tl_config_echo, queue, tl_config_queue), .max = TL_CONFIG_QUEUES_MAX - 1, .fallback = "\"auto\""},
 	{"receive", tl_config_object, .table = &receive_table},
 	{"send", tl_config_object, .table = &send_table},
 	{"tcp_listen", read_l4_port, FIELD(tl_config_echo, listen_port_be), .min = 1, .max = UINT16_MAX},
@@ -529,6 +511,8 @@ static const struct tl_config_key root_keys[] = {
 		.count_offset = offsetof(struct tl_config, n_captures)},
 	{"echo", tl_config_array, FIELD(tl_config, echoes), .table = &echo_table, .max = TL_CONFIG_ECHOES_MAX,
 		.count_offset = offsetof(struct tl_config, n_echoes)},
+	{"shape", tl_config_array, FIELD(tl_config, shapes), .table = &tl_config_shape_table,
+		.max = TL_CONFIG_SHAPES_MAX, .count_offset = offsetof(struct tl_config, n_shapes)},
 	{KEY(tl_config, control, tl_config_object), .table = &control_table, .fallback = "{}"},
 	{KEY(tl_config, process, tl_config_object), .table = &process_table, .fallback = "{}"},
 };

@@ -28,6 +28,10 @@ struct json_t;
 #define TL_CONFIG_RULES_MAX 256
 #define TL_CONFIG_CAPTURES_MAX 16
 #define TL_CONFIG_ECHOES_MAX 16
+#define TL_CONFIG_SHAPES_MAX 16
+#define TL_CONFIG_CLASSES_MAX 256	       // of a shape
+#define TL_CONFIG_CLASS_DEPTH_MAX 7	       // below the shape
+#define TL_CONFIG_RATE_MAX (UINT64_C(1) << 42) // bit/s
 #define TL_CONFIG_LCORE_AUTO UINT32_MAX
 #define TL_CONFIG_QUEUE_AUTO UINT32_MAX
 
@@ -215,6 +219,48 @@ struct tl_config_echo {
 	uint32_t samples;		      // "samples", 0 (none, default) or 1 .. 16777216
 };
 
+// Class of a shape. The first one is the shape itself; parents precede their children.
+struct tl_config_class {
+	char *name;	  // "name", required, unique in the shape
+	uint32_t place;	  // index of the class itself
+	uint32_t parent;  // index of the class above it
+	uint32_t depth;	  // classes above it
+	uint32_t nth;	  // place in the "classes" of its parent
+	uint32_t line;	  // of the file; 0: not of a file
+	bool has_classes; // "classes" is present, up to 256 in the shape, 7 deep; the other classes are leaves
+	uint64_t rate;	  // "rate", bit/s, 0 (no guarantee, default) or 1 .. 2^42
+	uint64_t ceil;	  // "ceil", from rate; 0 when absent: rate, or without one the parent's ceil
+	uint64_t burst;	  // "burst", bytes; 0 when absent: two frames and 1 ms of rate
+	uint64_t cburst;  // "cburst", the same of ceil
+	uint32_t quantum; // "quantum", bytes; 0 when absent: in proportion to the rates of siblings
+	uint32_t prio;	  // "prio", 0..7, default 0
+	// Leaves:
+	char *match;	      // "match": expression in tcpdump's syntax; for "echo" generated; NULL: "default"
+	char *echo_name;      // "echo", instead of "match"
+	bool is_default;      // "default": class of unmatched frames; one per shape
+	enum tl_fair fair;    // "fair": "none" (default), "flow", "source", "destination"
+	uint32_t flows;	      // "flows", a power of two up to 65536, default 1024, only with "fair"
+	uint32_t limit;	      // "limit", 1..65536 frames, default 1000
+	uint64_t limit_bytes; // "limit_bytes", 0 (none, default) or 1 .. 2^32
+	uint32_t limit_ms;    // "limit_ms", 0 (none, default) or 1 .. 60000
+};
+
+// A class tree in front of the send queue of an lcore.
+struct tl_config_shape {
+	char *name;		 // "name", required, unique
+	char *port_name;	 // "port", required: one with an echo
+	uint32_t port;		 // index into ports[]
+	uint32_t queue;		 // "queue", whose lcore sends; TL_CONFIG_QUEUE_AUTO when absent: the only one
+	uint64_t rate;		 // "rate", required
+	uint64_t burst;		 // "burst"
+	uint32_t overhead_bytes; // "overhead", 0..64, default 0: added to the length of each frame
+	uint32_t n_classes;	 // 1 + those of "classes"
+	uint32_t fallback;	 // index of the default class
+	uint32_t frames;	 // sum of the limits of its leaves
+	uint32_t mtu;		 // longest frame of the port, with overhead
+	struct tl_config_class classes[TL_CONFIG_CLASSES_MAX + 1];
+};
+
 struct tl_config_control {
 	char *socket;	 // "socket", path of the UNIX socket, default NULL: none
 	char *operators; // "operators", group whose members may pause, resume, rotate and trigger, default NULL: none
@@ -228,10 +274,11 @@ struct tl_config_process {
 struct tl_config {
 	char *file; // as given, for messages
 	struct tl_config_eal eal;
-	uint32_t n_ports, n_captures, n_echoes;
+	uint32_t n_ports, n_captures, n_echoes, n_shapes;
 	struct tl_config_port ports[TL_CONFIG_PORTS_MAX];
 	struct tl_config_capture captures[TL_CONFIG_CAPTURES_MAX];
 	struct tl_config_echo echoes[TL_CONFIG_ECHOES_MAX];
+	struct tl_config_shape shapes[TL_CONFIG_SHAPES_MAX];
 	struct tl_config_control control;
 	struct tl_config_process process;
 };
@@ -253,6 +300,13 @@ struct tl_config_option {
 // the n_options, instead of a line: "--keep-files: 1 is not 0 or a whole number from …".
 int tl_config_load_options(const struct json_t *root, const struct tl_config_option *options, size_t n_options,
 	struct tl_config **out, struct tl_err *err);
+
+// Read a new version of the entry "shape"[index] (jansson's json_t, borrowed), and check it with the rest of the
+// configuration. Return 0 and fill *out (caller frees it with tl_config_free_shape()), or a negative errno with one
+// sentence, whose path begins at the entry.
+int tl_config_load_shape(const struct tl_config *config, uint32_t index, const struct json_t *entry,
+	struct tl_config_shape *out, struct tl_err *err);
+void tl_config_free_shape(struct tl_config_shape *shape);
 
 void tl_config_free(struct tl_config *config);
 

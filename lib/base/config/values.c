@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <tl_err.h>
+#include <tl_rates.h>
 #include <tl_units.h>
 
 static void *field_of(const struct tl_config_key *key, void *section)
@@ -151,4 +152,36 @@ int tl_config_name(struct tl_config_reader *r, const struct tl_config_key *key, 
 	if (text == NULL || *text == '\0' || text[strspn(text, letters)] != '\0' || strlen(text) >= TL_CONFIG_NAME_MAX)
 		return tl_config_not(r, value, "a name: 1 to 31 of A-Z a-z 0-9 _ -");
 	return tl_config_text(r, key, value, section);
+}
+
+// Read a number, or a text by its parser, into a field of 8 bytes. wanted: the sentence of a refusal.
+static int read_in_units(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value,
+	void *section, int (*parse)(const char *text, uint64_t *out, struct tl_err *err), const char *wanted)
+{
+	struct tl_err unused;
+	uint64_t n = 0;
+	bool ok = false;
+
+	if (json_is_integer(value)) {
+		ok = json_integer_value(value) >= 0;
+		n = (uint64_t)json_integer_value(value);
+	} else if (json_is_string(value)) {
+		ok = parse(json_string_value(value), &n, &unused) == 0;
+	}
+	if (!ok || !is_in_bounds(key, n))
+		return tl_config_not(r, value, wanted);
+	store(key, section, n);
+	return 0;
+}
+
+int tl_config_rate(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	return read_in_units(
+		r, key, value, section, tl_parse_rate, "a rate from 1 bit/s to 4.3 Tbit/s, such as \"2Mbit\"");
+}
+
+int tl_config_burst(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	return read_in_units(
+		r, key, value, section, tl_parse_size, "a size from 1 byte to 549 MiB, such as 15000 or \"100k\"");
 }

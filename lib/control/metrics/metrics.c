@@ -312,6 +312,43 @@ static void read_roles(struct tl_port *port, const char *const *roles, struct tl
 	out->unrecorded_tx_pkts = has_recording ? tx : 0;
 }
 
+static void read_class(const struct tl_shape *shape, uint32_t cls, struct tl_report_class *out)
+{
+	struct tl_tree_stats s;
+
+	tl_shape_sample(shape, cls, &s);
+	out->in_pkts = s.in_pkts;
+	out->in_bytes = s.in_bytes;
+	out->sent_pkts = s.sent_pkts;
+	out->sent_bytes = s.sent_bytes;
+	out->queued_pkts = s.backlog_pkts;
+	out->queued_bytes = s.backlog_bytes;
+	out->drop_long_pkts = s.drop_pkts[TL_TREE_DROP_LONG];
+	out->drop_limit_pkts = s.drop_pkts[TL_TREE_DROP_LIMIT];
+	out->drop_late_pkts = s.drop_pkts[TL_TREE_DROP_LATE];
+	out->drop_memory_pkts = s.drop_pkts[TL_TREE_DROP_MEMORY];
+	out->drop_end_pkts = s.drop_pkts[TL_TREE_DROP_END];
+	out->borrowed_bytes = s.borrowed_bytes;
+	out->delay_ns = s.delay_ns;
+	out->delay_max_ns = s.delay_max_ns;
+}
+
+// The counters of the queue are read before those of the tree.
+static void read_shape(const struct tl_metrics_shape *shape, struct tl_report_shape *out)
+{
+	out->name = shape->name;
+	out->port = shape->port;
+	out->queue = shape->queue;
+	out->tx_pkts = tl_count_read(&shape->txq->tx_pkts);
+	out->drop_tx_pkts = tl_count_read(&shape->txq->drop_tx_pkts);
+	out->drop_shaped_pkts = tl_count_read(&shape->txq->drop_shaped_pkts);
+	for (uint32_t i = 0; i < shape->n; i++)
+		read_class(shape->shape, i, &shape->rows[i]);
+	out->bypass_pkts = tl_shape_bypassed(shape->shape);
+	out->classes = shape->rows;
+	out->n_classes = shape->n;
+}
+
 static void read_shares(const struct tl_port *port, struct tl_report_port *out)
 {
 	struct tl_port_shares shares;
@@ -365,10 +402,13 @@ void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *o
 	out->n_ports = m->n_ports;
 	out->n_captures = m->n_captures;
 	out->n_echoes = m->n_echoes;
+	out->n_shapes = m->n_shapes;
 	for (uint32_t i = 0; i < m->n_captures; i++)
 		read_capture(m->captures[i], m->capture_ports[i], &out->captures[i]);
 	for (uint32_t i = 0; i < m->n_echoes; i++)
 		read_echo(&m->echoes[i], scratch, &out->echoes[i]);
+	for (uint32_t i = 0; i < m->n_shapes; i++)
+		read_shape(&m->shapes[i], &out->shapes[i]);
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		read_port(m->ports[i], &out->ports[i]);
 		read_gaps(m->lcores[i], scratch, &out->ports[i]);

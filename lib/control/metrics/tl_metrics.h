@@ -13,6 +13,7 @@
 #include <tl_outliers.h>
 #include <tl_port.h>
 #include <tl_report.h>
+#include <tl_shape.h>
 #include <tl_timesync.h>
 
 struct tl_metrics_echo {
@@ -27,10 +28,19 @@ struct tl_metrics_echo {
 	struct tl_report_stages stages; // stages in the last snapshot, which borrows them
 };
 
+struct tl_metrics_shape {
+	const char *name, *port;
+	uint32_t queue;
+	const struct tl_shape *shape;
+	const struct tl_txq *txq;
+	struct tl_report_class *rows; // n rows with names and rates; a snapshot updates the counters, and borrows them
+	uint32_t n;
+};
+
 struct tl_metrics {
 	uint64_t start_ns; // monotonic
 	const struct tl_clock *clock;
-	uint32_t n_ports, n_captures, n_echoes;
+	uint32_t n_ports, n_captures, n_echoes, n_shapes;
 	struct tl_port *ports[TL_REPORT_PORTS];
 	struct tl_steer *steers[TL_REPORT_PORTS];			     // NULL: none
 	const struct tl_inner *inners[TL_REPORT_PORTS];			     // NULL: none
@@ -43,6 +53,7 @@ struct tl_metrics {
 	struct tl_report_rule *rules[TL_REPORT_PORTS]; // n_rules rows as planned; a snapshot updates and borrows them
 	uint32_t n_rules[TL_REPORT_PORTS];
 	struct tl_metrics_echo echoes[TL_REPORT_ECHOES];
+	struct tl_metrics_shape shapes[TL_REPORT_SHAPES];
 };
 
 // final: the lcores have returned and the recordings are closed, so that every identity must hold.

@@ -387,7 +387,7 @@ static json_t *process_json(const struct tl_report_process *p)
 json_t *tl_report_json(const struct tl_snapshot *snap)
 {
 	json_t *object = json_object(), *ports = json_array(), *captures = json_array();
-	json_t *echoes = json_array(), *nets = json_array();
+	json_t *echoes = json_array(), *nets = json_array(), *shapes = json_array();
 
 	for (uint32_t i = 0; i < snap->n_ports; i++) {
 		json_array_append_new(ports, port_json(&snap->ports[i], snap->final));
@@ -398,6 +398,8 @@ json_t *tl_report_json(const struct tl_snapshot *snap)
 		json_array_append_new(captures, capture_json(&snap->captures[i], snap->final));
 	for (uint32_t i = 0; i < snap->n_echoes; i++)
 		json_array_append_new(echoes, echo_json(&snap->echoes[i], snap->final));
+	for (uint32_t i = 0; i < snap->n_shapes; i++)
+		json_array_append_new(shapes, tl_report_shape_json(&snap->shapes[i], snap->final));
 	put(object, "uptime_ns", tl_json_number(snap->uptime_ns));
 	put(object, "clock", clock_json(snap));
 	put(object, "final", json_boolean(snap->final));
@@ -405,6 +407,7 @@ json_t *tl_report_json(const struct tl_snapshot *snap)
 	put_list(object, "ports", "port", ports);
 	put(object, "captures", captures);
 	put_list(object, "echoes", "echo", echoes);
+	put(object, "shapes", shapes);
 	put(object, "net", nets);
 	put(object, "ledger_ok", json_boolean(tl_report_ledger_ok(snap)));
 	bool unknown = tl_report_lossless(snap) && !tl_report_drops_known(snap);

@@ -56,6 +56,11 @@ static const struct tl_report_counter echo_counters[] = {
 const struct tl_report_table tl_report_echo_table = {echo_counters, TL_ARRAY_LEN(echo_counters)};
 #undef ROW
 
+#define ROW struct tl_report_class
+static const struct tl_report_counter class_counters[] = {WHOLE(in_pkts) TL_CLASS_PARTS(PART) TL_CLASS_COUNTERS(ASIDE)};
+const struct tl_report_table tl_report_class_table = {class_counters, TL_ARRAY_LEN(class_counters)};
+#undef ROW
+
 // The unit is not part of these names: it is in the JSON key "residence_ns".
 static const struct tl_report_counter hist_marks[] = {
 	{"min", offsetof(struct tl_hist_summary, min_ns), TL_REPORT_ASIDE},
@@ -183,6 +188,8 @@ bool tl_report_ledger_ok(const struct tl_snapshot *snap)
 		ok = ok && tl_report_capture_ok(&snap->captures[i], snap->final);
 	for (uint32_t i = 0; i < snap->n_echoes; i++)
 		ok = ok && tl_report_echo_ok(&snap->echoes[i], snap->final);
+	for (uint32_t i = 0; i < snap->n_shapes; i++)
+		ok = ok && tl_report_shape_ok(&snap->shapes[i], snap->final);
 	return ok;
 }
 

@@ -31,6 +31,7 @@ extern const struct tl_report_table tl_report_ptp_table;     // rows: struct tl_
 extern const struct tl_report_table tl_report_reply_table;   // rows: struct tl_report_replies
 extern const struct tl_report_table tl_report_flow_table;    // rows: struct tl_report_flow
 extern const struct tl_report_table tl_report_echo_table;    // rows: struct tl_report_echo
+extern const struct tl_report_table tl_report_class_table;   // rows: struct tl_report_class
 extern const struct tl_report_table tl_report_hist_table;    // rows: struct tl_hist_summary, without the mean
 
 uint64_t tl_report_value(const struct tl_report_counter *counter, const void *row);
@@ -49,3 +50,12 @@ bool tl_report_port_ok(const struct tl_report_port *port, bool final);
 bool tl_report_ptp_ok(const struct tl_report_ptp *ptp, bool final); // part of the port's
 bool tl_report_capture_ok(const struct tl_report_capture *capture, bool final);
 bool tl_report_echo_ok(const struct tl_report_echo *echo, bool final);
+
+// shapes.c
+bool tl_report_shape_ok(const struct tl_report_shape *shape, bool final);
+json_t *tl_report_shape_json(const struct tl_report_shape *shape, bool final);
+void tl_report_shape_text(FILE *out, const struct tl_report_shape *shape, bool final);
+
+// text.c: "12,345,678"
+#define TL_REPORT_GROUPED 32 // "18,446,744,073,709,551,615" and its NUL
+const char *tl_report_grouped(uint64_t value, char buf[TL_REPORT_GROUPED]);

@@ -10,11 +10,11 @@
 #include <tl_text.h>
 #include <tl_units.h>
 
-#define GROUPED 32 // "18,446,744,073,709,551,615" and its NUL
+#define GROUPED TL_REPORT_GROUPED
+#define grouped tl_report_grouped
 #define MAX_COLUMNS 3
 
-// "12,345,678"
-static const char *grouped(uint64_t value, char buf[GROUPED])
+const char *tl_report_grouped(uint64_t value, char buf[TL_REPORT_GROUPED])
 {
 	char digits[24];
 	int n = snprintf(digits, sizeof(digits), "%" PRIu64, value);
@@ -305,7 +305,7 @@ static void print_poll_gaps(FILE *out, const struct tl_report_port *port)
 static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 {
 	const void *const rows[MAX_COLUMNS] = {port};
-	uint64_t lost = tl_report_drops(&tl_report_port_table, port) - port->drop_tx_pkts;
+	uint64_t lost = tl_report_drops(&tl_report_port_table, port) - port->drop_tx_pkts - port->drop_shaped_pkts;
 	char n[GROUPED], of[GROUPED], share[GROUPED];
 
 	fprintf(out, "port %s (%s)\n", TL_PRINTABLE(port->name), TL_PRINTABLE(port->device));
@@ -331,6 +331,9 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 			grouped(port->altered_pkts, n));
 	if (port->drop_tx_pkts != 0)
 		fprintf(out, "  LOST: %s frames that the port refused to send\n", grouped(port->drop_tx_pkts, n));
+	if (port->drop_shaped_pkts != 0)
+		fprintf(out, "  LOST: %s frames dropped by class trees before sending\n",
+			grouped(port->drop_shaped_pkts, n));
 	fputc('\n', out);
 }
 
@@ -477,6 +480,8 @@ void tl_report_ledger_text(FILE *out, const struct tl_snapshot *snap)
 		print_port(out, &snap->ports[i], snap->final);
 		verified = verified && snap->ports[i].verified;
 	}
+	for (uint32_t i = 0; i < snap->n_shapes; i++)
+		tl_report_shape_text(out, &snap->shapes[i], snap->final);
 	for (uint32_t i = 0; i < snap->n_captures; i++)
 		print_capture(out, &snap->captures[i], snap->final);
 	fprintf(out, "ledger: %s%s; %s\n", tl_report_ledger_ok(snap) ? "ok" : "BROKEN",

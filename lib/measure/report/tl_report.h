@@ -27,6 +27,7 @@ struct tl_report_stages;
 #define TL_REPORT_COUNTERS 128
 #define TL_REPORT_QUEUES 16
 #define TL_REPORT_SIZES 8
+#define TL_REPORT_SHAPES 16
 
 // Receive queue of a port. Its drops are part of the port's.
 struct tl_report_port_queue {
@@ -223,6 +224,28 @@ struct tl_report_echo {
 	const struct tl_report_stages *stages; // borrowed; NULL: no stage stamps (tl_report_stages.h)
 };
 
+// Class of a shape, the shape itself first. The texts are borrowed.
+struct tl_report_class {
+	const char *name;
+	const char *parent; // NULL: the shape itself
+	uint32_t depth;	    // classes above it
+	uint64_t rate_bps, ceil_bps, prio;
+	uint64_t in_pkts;
+	TL_CLASS_PARTS(TL_COUNTER_FIELD)
+	TL_CLASS_COUNTERS(TL_COUNTER_FIELD)
+	uint64_t delay_ns, delay_max_ns; // waiting times of sent frames: sum and longest
+};
+
+// Class tree in front of a send queue.
+struct tl_report_shape {
+	const char *name, *port; // borrowed
+	uint32_t queue;
+	uint64_t bypass_pkts;				  // sent past the classes
+	uint64_t tx_pkts, drop_tx_pkts, drop_shaped_pkts; // of the queue
+	uint32_t n_classes;
+	const struct tl_report_class *classes; // borrowed
+};
+
 // Restrictions of the process that are in force.
 struct tl_report_process {
 	char user[32];
@@ -236,10 +259,11 @@ struct tl_report_process {
 struct tl_snapshot {
 	struct tl_report_process process;
 	uint64_t uptime_ns;
-	uint32_t n_ports, n_captures, n_echoes;
+	uint32_t n_ports, n_captures, n_echoes, n_shapes;
 	struct tl_report_port ports[TL_REPORT_PORTS];
 	struct tl_report_capture captures[TL_REPORT_CAPTURES];
 	struct tl_report_echo echoes[TL_REPORT_ECHOES];
+	struct tl_report_shape shapes[TL_REPORT_SHAPES];
 	// Per port: the stack's own counters (ARP, IP, TCP, drops), named by the net module; n 0 for a capture-only
 	// port.
 	struct tl_counter net[TL_REPORT_PORTS][TL_REPORT_COUNTERS];
@@ -263,11 +287,11 @@ bool tl_report_drops_known(const struct tl_snapshot *snap);
 // Return {"min":…,"p50":…,"p90":…,"p99":…,"p999":…,"max":…,"mean":…,"count":…}, all others null when count is 0.
 json_t *tl_report_hist_json(const struct tl_hist_summary *summary);
 
-// Return the object of `run --json` and `status --json`: uptime_ns, clock, final, ports[], captures[], echoes[], net[],
-// ledger_ok, lossless; with one port also "port", the same object as ports[0], and with one echo also "echo". A capture
-// has its totals at the top, the same keys per direction in "rx" and "tx", and "rx" and "tx" per receive queue in
-// queues[]. An echo has residence_ns and tx_call_ns, each with "source":"tsc" and "count". unaccounted_pkts is the
-// difference of an identity: negative when counted twice.
+// Return the object of `run --json` and `status --json`: uptime_ns, clock, final, ports[], captures[], echoes[],
+// shapes[], net[], ledger_ok, lossless; with one port also "port", the same object as ports[0], and with one echo also
+// "echo". A capture has its totals at the top, the same keys per direction in "rx" and "tx", and "rx" and "tx" per
+// receive queue in queues[]. An echo has residence_ns and tx_call_ns, each with "source":"tsc" and "count".
+// unaccounted_pkts is the difference of an identity: negative when counted twice.
 json_t *tl_report_json(const struct tl_snapshot *snap);
 
 // True if the rule is in the NIC, or will be.

@@ -181,11 +181,37 @@ static void print_capture(FILE *out, const struct pair *pair)
 		json_array_size(json_object_get(pair->now, "files")), free_space(pair->now, room));
 }
 
-static const char *residence(const json_t *echo, const char *mark, char cell[CELL])
+static const char *time_of(const json_t *row, const char *key, char cell[CELL])
 {
-	const json_t *ns = json_object_get(json_object_get(echo, "residence_ns"), mark);
+	const json_t *ns = json_object_get(row, key);
 
 	return json_is_integer(ns) ? tl_format_ns((uint64_t)json_integer_value(ns), cell, CELL) : "-";
+}
+
+// Print the classes of a shape, the shape itself first.
+static void print_shape(FILE *out, const struct pair *shape)
+{
+	static const char drops[] = TL_CLASS_DROPS(NAME);
+	const json_t *classes = json_object_get(shape->now, "classes");
+	const json_t *before = json_object_get(shape->before, "classes");
+	struct pair pair = {.seconds = shape->seconds};
+	char name[CELL], c[6][CELL], mean[CELL], max[CELL];
+	size_t index;
+
+	json_array_foreach (classes, index, pair.now) {
+		pair.before = at(before, index);
+		fprintf(out, "%s%-*s %9s %9s %9s %9s %9s %9s %11s %11s\n", index == 0 ? "" : "  ", index == 0 ? 14 : 12,
+			name_of(pair.now, "name", name), total(pair.now, "rate_bps", c[0]),
+			total(pair.now, "ceil_bps", c[1]), rate(&pair, "sent_bytes", 8, c[2]),
+			rate(&pair, "borrowed_bytes", 8, c[3]), total(pair.now, "queued_pkts", c[4]),
+			rate(&pair, drops, 1, c[5]), time_of(pair.now, "delay_mean_ns", mean),
+			time_of(pair.now, "delay_max_ns", max));
+	}
+}
+
+static const char *residence(const json_t *echo, const char *mark, char cell[CELL])
+{
+	return time_of(json_object_get(echo, "residence_ns"), mark, cell);
 }
 
 static void print_echo(FILE *out, const struct pair *pair)
@@ -222,6 +248,9 @@ void tl_top_print(FILE *out, const json_t *before, const json_t *now)
 			print_capture},
 		{"echoes", "echo           msgs in/s     out/s    drop/s     conns         p50         p99",
 			print_echo},
+		{"shapes",
+			"shape, class        rate      ceil   bit/s  borrowed    queued    drop/s  delay mean   delay max",
+			print_shape},
 	};
 	struct pair pair = {.seconds = seconds_between(before, now)};
 	uint64_t uptime_ns = (uint64_t)json_integer_value(json_object_get(now, "uptime_ns"));

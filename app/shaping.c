@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Class trees from the entries of "shape".
+
+#include "shaping_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rte_cycles.h>
+
+#include <tl_err.h>
+#include <tl_filter.h>
+
+#define PATH_BYTES 256 // "$.shape[15]", and 7 times ".classes[255]"
+
+// Write the path of a class.
+static const char *shaping_path(const struct tl_config *config, uint32_t index, uint32_t cls, char path[PATH_BYTES])
+{
+	const struct tl_config_class *classes = config->shapes[index].classes;
+	uint32_t way[TL_CONFIG_CLASS_DEPTH_MAX], depth = classes[cls].depth;
+
+	for (uint32_t i = depth, at = cls; i > 0; i--, at = classes[at].parent)
+		way[i - 1] = classes[at].nth;
+	size_t used = (size_t)snprintf(path, PATH_BYTES, "$.shape[%u]", index);
+	for (uint32_t i = 0; i < depth; i++)
+		used += (size_t)snprintf(path + used, PATH_BYTES - used, ".classes[%u]", way[i]);
+	return path;
+}
+
+uint64_t shaping_ceil(const struct tl_config_shape *shape, uint32_t cls)
+{
+	const struct tl_config_class *c = &shape->classes[cls];
+
+	while (c->ceil == 0 && c->rate == 0)
+		c = &shape->classes[c->parent];
+	return c->ceil != 0 ? c->ceil : c->rate;
+}
+
+struct tl_tree_class shaping_tree_class(const struct tl_config_shape *shape, uint32_t cls)
+{
+	const struct tl_config_class *c = &shape->classes[cls];
+	bool leaf = !c->has_classes;
+
+	return (struct tl_tree_class){.name = c->name,
+		.parent = c->parent,
+		.rate = c->rate,
+		.ceil = shaping_ceil(shape, cls),
+		.burst = c->burst,
+		.cburst = c->cburst,
+		.quantum = c->quantum,
+		.prio = c->prio,
+		.flows = leaf && c->fair != TL_FAIR_NONE ? c->flows : 1,
+		.limit_pkts = leaf ? c->limit : 0,
+		.limit_bytes = leaf ? c->limit_bytes : 0,
+		.limit_ns = leaf ? c->limit_ms * TL_NS_PER_MS : 0};
+}
+
+static int shaping_check_expressions(const struct tl_config *config, uint32_t index, struct tl_err *err)
+{
+	const struct tl_config_shape *shape = &config->shapes[index];
+	char path[PATH_BYTES];
+
+	for (uint32_t i = 0; i < shape->n_classes; i++) {
+		const struct tl_config_class *c = &shape->classes[i];
+		int rc = c->match != NULL ? tl_filter_check(c->match, err) : 0;
+		if (rc != 0)
+			return tl_fail_at(err, rc, "%s:%u: %s.match", config->file, c->line,
+				shaping_path(config, index, i, path));
+	}
+	return 0;
+}
+
+static int shaping_check_tree(const struct tl_config *config, uint32_t index, struct tl_err *err)
+{
+	const struct tl_config_shape *shape = &config->shapes[index];
+	struct tl_tree_class *classes = calloc(shape->n_classes, sizeof(*classes));
+	struct tl_tree_cfg tree = {.classes = classes,
+		.n_classes = shape->n_classes,
+		.mtu = shape->mtu,
+		.overhead_bytes = shape->overhead_bytes,
+		.frames = shape->frames};
+	char path[PATH_BYTES];
+	uint32_t at;
+
+	if (classes == NULL)
+		return tl_fail(err, -ENOMEM, "%s: out of memory", config->file);
+	for (uint32_t i = 0; i < shape->n_classes; i++)
+		classes[i] = shaping_tree_class(shape, i);
+	int rc = tl_tree_check(&tree, &at, err);
+	free(classes);
+	if (rc != 0)
+		return tl_fail_at(err, rc, "%s:%u: %s", config->file, shape->classes[at].line,
+			shaping_path(config, index, at, path));
+	return 0;
+}
+
+int tl_shaping_check(const struct tl_config *config, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < config->n_shapes && rc == 0; i++) {
+		rc = shaping_check_expressions(config, i, err);
+		if (rc == 0)
+			rc = shaping_check_tree(config, i, err);
+	}
+	return rc;
+}
+
+uint32_t tl_shaping_frames(const struct tl_config *config, uint32_t port)
+{
+	uint32_t frames = 0;
+
+	for (uint32_t i = 0; i < config->n_shapes; i++)
+		if (config->shapes[i].port == port)
+			frames += config->shapes[i].frames;
+	return frames;
+}
+
+static int shaping_make(struct tl_shaping *s, struct tl_txq *txq, const struct tl_clock *clock, struct tl_err *err)
+{
+	const struct tl_config_shape *config = s->config;
+	struct tl_shape_class *classes = calloc(config->n_classes, sizeof(*classes));
+	struct tl_shape_cfg cfg = {.txq = txq,
+		.clock = clock,
+		.classes = classes,
+		.n_classes = config->n_classes,
+		.fallback = config->fallback,
+		.mtu = config->mtu,
+		.overhead_bytes = config->overhead_bytes,
+		.frames = config->frames,
+		.now_ns = tl_clock_mono_ns(clock, rte_rdtsc())};
+
+	if (classes == NULL)
+		return tl_fail(err, -ENOMEM, "no memory for the classes of %s", config->name);
+	for (uint32_t i = 0; i < config->n_classes; i++)
+		classes[i] = (struct tl_shape_class){.tree = shaping_tree_class(config, i),
+			.match = config->classes[i].match,
+			.fair = config->classes[i].fair};
+	int rc = tl_shape_create(&cfg, &s->shape, err);
+	free(classes);
+	return rc;
+}
+
+int tl_shaping_create(const struct tl_config *config, uint32_t index, struct tl_port *port,
+	const struct tl_clock *clock, struct tl_shaping **out, struct tl_err *err)
+{
+	struct tl_shaping *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return tl_fail(err, -ENOMEM, "out of memory");
+	s->config = &config->shapes[index];
+	struct tl_txq *txq = tl_port_txq(port, (uint16_t)s->config->queue);
+	s->txq = txq;
+	int rc = shaping_make(s, txq, clock, err);
+	if (rc != 0) {
+		tl_shaping_destroy(s);
+		return tl_fail_at(err, rc, "%s: $.shape[%u]", config->file, index);
+	}
+	*out = s;
+	return 0;
+}
+
+void tl_shaping_destroy(struct tl_shaping *s)
+{
+	if (s == NULL)
+		return;
+	tl_shape_destroy(s->shape);
+	free(s);
+}
+
+void tl_shaping_service(struct tl_shaping *s, struct tl_service *out)
+{
+	tl_shape_service(s->shape, out);
+}
+
+void shaping_show_rates(struct tl_shaping *s, const struct tl_config_shape *shape)
+{
+	for (uint32_t i = 0; i < shape->n_classes; i++) {
+		s->rows[i].rate_bps = shape->classes[i].rate;
+		s->rows[i].ceil_bps = shaping_ceil(shape, i);
+		s->rows[i].prio = shape->classes[i].prio;
+	}
+}
+
+void tl_shaping_list(struct tl_shaping *s, struct tl_metrics_shape *out)
+{
+	const struct tl_config_shape *config = s->config;
+
+	for (uint32_t i = 0; i < config->n_classes; i++) {
+		const struct tl_config_class *c = &config->classes[i];
+		s->rows[i] = (struct tl_report_class){
+			.name = c->name, .parent = i != 0 ? config->classes[c->parent].name : NULL, .depth = c->depth};
+	}
+	shaping_show_rates(s, config);
+	*out = (struct tl_metrics_shape){.name = config->name,
+		.port = config->port_name,
+		.queue = config->queue,
+		.shape = s->shape,
+		.txq = s->txq,
+		.rows = s->rows,
+		.n = config->n_classes};
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tapline run --explain: draw the class trees of a port.
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <tl_text.h>
+#include <tl_units.h>
+
+#include "shaping_priv.h"
+
+static const char *const fairs[] = {TL_FAIRS(TL_CHOICE_WORD)};
+
+// Return the sum of the rates guaranteed to the children of a class.
+static uint64_t explain_children_bps(const struct tl_config_shape *shape, uint32_t cls)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = cls + 1; i < shape->n_classes; i++)
+		if (shape->classes[i].parent == cls)
+			sum += shape->classes[i].rate;
+	return sum;
+}
+
+static json_t *explain_class_json(const struct tl_config_shape *shape, uint32_t cls)
+{
+	const struct tl_config_class *c = &shape->classes[cls];
+	json_t *row = json_pack("{s:s, s:s?, s:I, s:I, s:I, s:i, s:s?, s:b}", "name", c->name, "parent",
+		cls != 0 ? shape->classes[c->parent].name : NULL, "rate_bps", (json_int_t)c->rate, "ceil_bps",
+		(json_int_t)shaping_ceil(shape, cls), "children_rate_bps", (json_int_t)explain_children_bps(shape, cls),
+		"prio", (int)c->prio, "match", c->match, "default", c->is_default);
+
+	if (!c->has_classes)
+		json_object_update_new(
+			row, json_pack("{s:s, s:I, s:I, s:I}", "fair", fairs[c->fair], "limit", (json_int_t)c->limit,
+				     "limit_bytes", (json_int_t)c->limit_bytes, "limit_ms", (json_int_t)c->limit_ms));
+	return row;
+}
+
+json_t *tl_shaping_json(const struct tl_config *config, uint32_t port)
+{
+	json_t *shapes = json_array();
+
+	for (uint32_t i = 0; i < config->n_shapes; i++) {
+		const struct tl_config_shape *shape = &config->shapes[i];
+		json_t *classes = json_array();
+		if (shape->port != port) {
+			json_decref(classes);
+			continue;
+		}
+		for (uint32_t c = 0; c < shape->n_classes; c++)
+			json_array_append_new(classes, explain_class_json(shape, c));
+		json_array_append_new(
+			shapes, json_pack("{s:s, s:i, s:i, s:o}", "name", shape->name, "queue", (int)shape->queue,
+					"longest_frame_bytes", (int)shape->mtu, "classes", classes));
+	}
+	return shapes;
+}
+
+static bool explain_is_last(const struct tl_config_shape *shape, uint32_t cls)
+{
+	for (uint32_t i = cls + 1; i < shape->n_classes; i++)
+		if (shape->classes[i].parent == shape->classes[cls].parent)
+			return false;
+	return true;
+}
+
+// Print the branches to a class: "|  `- ".
+static void explain_branches(const struct tl_config_shape *shape, uint32_t cls)
+{
+	uint32_t above[TL_CONFIG_CLASS_DEPTH_MAX], n = 0;
+
+	for (uint32_t at = shape->classes[cls].parent; at != 0; at = shape->classes[at].parent)
+		above[n++] = at;
+	printf("    ");
+	while (n > 0)
+		printf("%s", explain_is_last(shape, above[--n]) ? "   " : "|  ");
+	printf("%s", explain_is_last(shape, cls) ? "`- " : "|- ");
+}
+
+static const char *bps(uint64_t value, char text[24])
+{
+	return tl_format_scaled((double)value, text, 24);
+}
+
+static void explain_frames(const struct tl_config_class *c)
+{
+	printf("; %s%s", c->is_default ? "unmatched frames" : TL_PRINTABLE(c->match),
+		c->fair != TL_FAIR_NONE ? ", " : "");
+	if (c->fair != TL_FAIR_NONE)
+		printf("%" PRIu32 " queues by %s", c->flows, fairs[c->fair]);
+	printf("; limit %" PRIu32 " frames", c->limit);
+	if (c->limit_bytes != 0)
+		printf(", %" PRIu64 " bytes", c->limit_bytes);
+	if (c->limit_ms != 0)
+		printf(", %" PRIu32 " ms", c->limit_ms);
+}
+
+static void explain_class(const struct tl_config_shape *shape, uint32_t cls)
+{
+	const struct tl_config_class *c = &shape->classes[cls];
+	char rate[24], ceil[24], sum[24];
+
+	explain_branches(shape, cls);
+	printf("%s: ", c->name);
+	if (c->rate != 0)
+		printf("%sbit/s guaranteed, ", bps(c->rate, rate));
+	printf("at most %sbit/s, prio %" PRIu32, bps(shaping_ceil(shape, cls), ceil), c->prio);
+	if (c->has_classes)
+		printf("; children guaranteed %sbit/s", bps(explain_children_bps(shape, cls), sum));
+	else
+		explain_frames(c);
+	putchar('\n');
+}
+
+// Print the classes below one, each followed by those below it.
+static void explain_below(const struct tl_config_shape *shape, uint32_t cls)
+{
+	for (uint32_t i = cls + 1; i < shape->n_classes; i++) {
+		if (shape->classes[i].parent != cls)
+			continue;
+		explain_class(shape, i);
+		explain_below(shape, i);
+	}
+}
+
+void tl_shaping_print(const struct tl_config *config, uint32_t port)
+{
+	char rate[24], sum[24];
+
+	for (uint32_t i = 0; i < config->n_shapes; i++) {
+		const struct tl_config_shape *shape = &config->shapes[i];
+		if (shape->port != port)
+			continue;
+		printf("  shape %s, queue %" PRIu32 ": at most %sbit/s, classes guaranteed %sbit/s, frames of up to "
+		       "%" PRIu32 " bytes\n",
+			shape->name, shape->queue, bps(shape->rate, rate), bps(explain_children_bps(shape, 0), sum),
+			shape->mtu);
+		explain_below(shape, 0);
+	}
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// shaping_priv: shared by the files of shaping.
+
+#include <tl_shape.h>
+
+#include "shaping.h"
+
+struct tl_shaping {
+	const struct tl_config_shape *config;
+	const struct tl_txq *txq;
+	struct tl_shape *shape;
+	struct tl_report_class rows[TL_CONFIG_CLASSES_MAX + 1];
+};
+
+// Return the limit of a class, bit/s: without rate and ceil that of its parent.
+uint64_t shaping_ceil(const struct tl_config_shape *shape, uint32_t cls);
+
+struct tl_tree_class shaping_tree_class(const struct tl_config_shape *shape, uint32_t cls);
+
+// Write the rates of a shape into the rows of the report.
+void shaping_show_rates(struct tl_shaping *shaping, const struct tl_config_shape *shape);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Class trees in front of send queues: text, JSON, and their identities.
+
+#include "report_priv.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <tl_json.h>
+#include <tl_units.h>
+
+// Differences of the identities: frames out of the tree or bypassing it = accepted + refused by the port, and drops of
+// the classes = drops of the queue.
+struct shape_open {
+	int64_t sent, dropped; // counted by the tree, not yet by the queue
+};
+
+static struct shape_open shape_open(const struct tl_report_shape *shape)
+{
+	const struct tl_report_class *root = &shape->classes[0];
+
+	return (struct shape_open){
+		.sent = (int64_t)(root->sent_pkts + shape->bypass_pkts - shape->tx_pkts - shape->drop_tx_pkts),
+		.dropped = (int64_t)(tl_report_drops(&tl_report_class_table, root) - shape->drop_shaped_pkts)};
+}
+
+bool tl_report_shape_ok(const struct tl_report_shape *shape, bool final)
+{
+	struct shape_open open = shape_open(shape);
+	bool ok = final ? open.sent == 0 && open.dropped == 0 && shape->classes[0].queued_pkts == 0
+			: open.sent >= 0 && open.dropped >= 0;
+
+	for (uint32_t i = 0; i < shape->n_classes; i++)
+		ok = ok && tl_report_unaccounted(&tl_report_class_table, &shape->classes[i]) == 0;
+	return ok;
+}
+
+static uint64_t delay_mean_ns(const struct tl_report_class *cls)
+{
+	return cls->sent_pkts != 0 ? cls->delay_ns / cls->sent_pkts : 0;
+}
+
+static json_t *class_json(const struct tl_report_class *cls)
+{
+	const struct tl_report_table *table = &tl_report_class_table;
+	json_t *object = json_pack("{s:s, s:s?, s:o, s:o, s:o}", "name", cls->name, "parent", cls->parent, "rate_bps",
+		tl_json_number(cls->rate_bps), "ceil_bps", tl_json_number(cls->ceil_bps), "prio",
+		tl_json_number(cls->prio));
+
+	for (size_t i = 0; i < table->n; i++)
+		json_object_set_new(
+			object, table->counters[i].name, tl_json_number(tl_report_value(&table->counters[i], cls)));
+	bool sent = cls->sent_pkts != 0;
+	json_object_set_new(object, "delay_mean_ns", sent ? tl_json_number(delay_mean_ns(cls)) : json_null());
+	json_object_set_new(object, "delay_max_ns", sent ? tl_json_number(cls->delay_max_ns) : json_null());
+	return object;
+}
+
+json_t *tl_report_shape_json(const struct tl_report_shape *shape, bool final)
+{
+	json_t *classes = json_array();
+
+	for (uint32_t i = 0; i < shape->n_classes; i++)
+		json_array_append_new(classes, class_json(&shape->classes[i]));
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "name", shape->name, "port", shape->port, "queue",
+		tl_json_number(shape->queue), "bypass_pkts", tl_json_number(shape->bypass_pkts), "classes", classes,
+		"ledger_ok", tl_report_shape_ok(shape, final));
+}
+
+static void print_class(FILE *out, const struct tl_report_class *cls)
+{
+	char rate[24], ceil[24], mean[24], max[24], n[4][TL_REPORT_GROUPED];
+	uint64_t drops = tl_report_drops(&tl_report_class_table, cls);
+	int indent = (int)(2 * cls->depth);
+
+	fprintf(out, "  %*s%-*s %7s %7s %13s %11s %11s %13s %11s %11s\n", indent, "", 20 - indent, cls->name,
+		tl_format_scaled((double)cls->rate_bps, rate, sizeof(rate)),
+		tl_format_scaled((double)cls->ceil_bps, ceil, sizeof(ceil)), tl_report_grouped(cls->sent_pkts, n[0]),
+		tl_report_grouped(cls->queued_pkts, n[1]), tl_report_grouped(drops, n[2]),
+		tl_report_grouped(cls->borrowed_bytes, n[3]), tl_format_ns(delay_mean_ns(cls), mean, sizeof(mean)),
+		tl_format_ns(cls->delay_max_ns, max, sizeof(max)));
+}
+
+// Print "  LOST in ssh: drop_limit_pkts 12" for each class with frames of its own.
+static void print_class_drops(FILE *out, const struct tl_report_shape *shape, uint32_t index)
+{
+	const struct tl_report_table *table = &tl_report_class_table;
+	const struct tl_report_class *cls = &shape->classes[index];
+	char n[TL_REPORT_GROUPED];
+
+	if (tl_report_drops(table, cls) == 0 ||
+		(index + 1 < shape->n_classes && shape->classes[index + 1].depth > cls->depth))
+		return;
+	fprintf(out, "  LOST in %s:", cls->name);
+	for (size_t i = 0; i < table->n; i++) {
+		uint64_t value = tl_report_value(&table->counters[i], cls);
+		if (value != 0 && strncmp(table->counters[i].name, "drop_", 5) == 0)
+			fprintf(out, "  %s %s", table->counters[i].name, tl_report_grouped(value, n));
+	}
+	fputc('\n', out);
+}
+
+void tl_report_shape_text(FILE *out, const struct tl_report_shape *shape, bool final)
+{
+	char n[TL_REPORT_GROUPED];
+
+	fprintf(out, "shape %s on port %s, queue %" PRIu32 "\n", shape->name, shape->port, shape->queue);
+	fprintf(out, "  %-20s %7s %7s %13s %11s %11s %13s %11s %11s\n", "class", "rate", "ceil", "sent_pkts", "queued",
+		"dropped", "borrowed B", "delay mean", "max");
+	for (uint32_t i = 0; i < shape->n_classes; i++)
+		print_class(out, &shape->classes[i]);
+	fprintf(out, "  %s frames bypassed the classes\n", tl_report_grouped(shape->bypass_pkts, n));
+	for (uint32_t i = 0; i < shape->n_classes; i++)
+		print_class_drops(out, shape, i);
+	if (!tl_report_shape_ok(shape, final))
+		fprintf(out,
+			"  BROKEN: frames are unaccounted for, or accounted for twice, between classes and port\n");
+	else if (final)
+		fprintf(out, "  ok: every frame of its classes is accounted for\n");
+	fputc('\n', out);
+}

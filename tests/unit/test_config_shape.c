@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// "shape" of the configuration: the class tree that it means, and mistakes that are refused with a sentence.
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_config.h>
+#include <tl_err.h>
+#include <tl_test.h>
+
+// The text, with " for '.
+static int load(const char *text, struct tl_config **out, struct tl_err *err)
+{
+	size_t len = strlen(text);
+	char *copy = malloc(len);
+
+	for (size_t i = 0; i < len; i++)
+		copy[i] = text[i] == '\'' ? '"' : text[i];
+	int rc = tl_config_load_text(copy, len, "t.json", out, err);
+	free(copy);
+	return rc;
+}
+
+static struct tl_config *load_right(const char *text)
+{
+	struct tl_config *config = NULL;
+	struct tl_err err = {""};
+
+	if (load(text, &config, &err) != 0)
+		printf("# refused: %s\n", err.text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(config);
+	return config;
+}
+
+struct refusal {
+	const char *text, *sentence;
+};
+
+static void expect_refusals(const struct refusal *refusals, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct tl_config *config = NULL;
+		struct tl_err err = {""};
+		CU_ASSERT_EQUAL(load(refusals[i].text, &config, &err), -EINVAL);
+		for (char *p = err.text; *p != '\0'; p++)
+			*p = *p == '"' ? '\'' : *p;
+		bool same = strcmp(err.text, refusals[i].sentence) == 0;
+		if (!same)
+			printf("# refused:  %s\n# expected: %s\n", err.text, refusals[i].sentence);
+		CU_ASSERT_TRUE(same);
+		tl_config_free(config);
+	}
+}
+
+#define PORTS                                                                                                          \
+	"{'ports': [{'name': 'a', 'device': 'eth0', 'ip': '192.0.2.1/24', 'ip6': '2001:db8::1/64'},"                   \
+	" {'name': 'v', 'device': 'eth1', 'ip': '192.0.3.1/24', 'vlan': 5},"                                           \
+	" {'name': 'c', 'device': 'eth2'},"                                                                            \
+	" {'name': 'q', 'device': 'eth3', 'ip': '192.0.4.1/24', 'rx_queues': 2}],\n"                                   \
+	"'echo': [{'port': 'a', 'udp_listen': 7}, {'port': 'a', 'name': 'tcp', 'tcp_listen': 9},"                      \
+	" {'port': 'v', 'receive': {'group': '239.1.1.1', 'udp_port': 7}, 'send': {'tcp_connect': '192.0.3.9:80'}},"   \
+	" {'port': 'a', 'name': 'six', 'receive': {'group': 'ff05::1', 'udp_port': 7},"                                \
+	" 'send': {'tcp_connect': '[2001:db8::9]:81'}}, {'port': 'q', 'udp_listen': 7}],\n"
+#define SHAPE(keys) PORTS "'shape': [{'name': 'wan', 'rate': '2Mbit', " keys "}]}"
+#define CLASSES(classes) SHAPE("'port': 'a',\n'classes': [" classes "]")
+#define DEFAULT "{'name': 'rest', 'default': true}"
+
+static void the_classes_of_an_entry_are_a_tree_parents_first(void)
+{
+	struct tl_config *config = load_right(CLASSES(
+		"{'name': 'ssh', 'match': 'tcp port 22', 'rate': '128Kbit', 'ceil': '2Mbit', 'prio': 1, 'burst': '100K',"
+		" 'cburst': 5000, 'quantum': 3000},\n"
+		"{'name': 'users', 'rate': '1.5Mbit', 'classes': [{'name': 'b', 'match': 'udp', 'fair': 'source', 'flows': 64},"
+		" {'name': 'c', 'default': true, 'limit': 5, 'limit_ms': 20, 'limit_bytes': '64K'}]}"));
+	const struct tl_config_shape *s = &config->shapes[0];
+	const struct tl_config_class *c = s->classes;
+
+	CU_ASSERT_EQUAL(config->n_shapes, 1);
+	CU_ASSERT_EQUAL(s->n_classes, 5);
+	CU_ASSERT_EQUAL(s->port, 0);
+	CU_ASSERT_EQUAL(s->queue, 0);
+	CU_ASSERT_EQUAL(s->fallback, 4);
+	CU_ASSERT_EQUAL(s->frames, 1000 + 1000 + 5 + 1);
+	CU_ASSERT_EQUAL(s->mtu, 1518);
+	CU_ASSERT_EQUAL(c[0].rate, 2000000);
+	CU_ASSERT_STRING_EQUAL(c[0].name, "wan");
+	CU_ASSERT_EQUAL(c[1].rate, 128000);
+	CU_ASSERT_EQUAL(c[1].ceil, 2000000);
+	CU_ASSERT_EQUAL(c[1].prio, 1);
+	CU_ASSERT_EQUAL(c[1].burst, 102400);
+	CU_ASSERT_EQUAL(c[1].cburst, 5000);
+	CU_ASSERT_EQUAL(c[1].quantum, 3000);
+	CU_ASSERT_EQUAL(c[1].fair, TL_FAIR_NONE);
+	CU_ASSERT_EQUAL(c[1].line, 4);
+	CU_ASSERT_EQUAL(c[2].parent, 0);
+	CU_ASSERT_TRUE(c[2].has_classes);
+	CU_ASSERT_EQUAL(c[3].parent, 2);
+	CU_ASSERT_EQUAL(c[3].fair, TL_FAIR_SOURCE);
+	CU_ASSERT_EQUAL(c[3].flows, 64);
+	CU_ASSERT_EQUAL(c[3].line, 5);
+	CU_ASSERT_EQUAL(c[4].parent, 2);
+	CU_ASSERT_EQUAL(c[4].depth, 2);
+	CU_ASSERT_EQUAL(c[4].nth, 1);
+	CU_ASSERT_EQUAL(c[4].limit_ms, 20);
+	CU_ASSERT_EQUAL(c[4].limit_bytes, 65536);
+	tl_config_free(config);
+}
+
+static void the_frames_of_an_echo_are_an_expression(void)
+{
+	struct tl_config *config = load_right(CLASSES(
+		"{'name': 'u', 'echo': 'echo0'}, {'name': 't', 'echo': 'tcp'}, {'name': '6', 'echo': 'six'}," DEFAULT));
+	const struct tl_config_class *c = config->shapes[0].classes;
+
+	CU_ASSERT_STRING_EQUAL(c[1].match, "udp src port 7");
+	CU_ASSERT_STRING_EQUAL(c[2].match, "tcp src port 9");
+	CU_ASSERT_STRING_EQUAL(c[3].match, "dst host 2001:db8::9 and tcp dst port 81");
+	tl_config_free(config);
+	config = load_right(
+		SHAPE("'port': 'v', 'overhead': 24, 'classes': [{'name': 'm', 'echo': 'echo2'}, " DEFAULT "]"));
+	CU_ASSERT_STRING_EQUAL(config->shapes[0].classes[1].match, "vlan and dst host 192.0.3.9 and tcp dst port 80");
+	CU_ASSERT_EQUAL(config->shapes[0].mtu, 1542);
+	tl_config_free(config);
+}
+
+static void a_shape_needs_a_port_and_queue_that_send(void)
+{
+	static const struct refusal refusals[] = {
+		{SHAPE("'port': 'x', 'classes': [" DEFAULT "]"),
+			"t.json:3: $.shape[0].port: unknown port 'x'; the ports are: a, v, c, q"},
+		{SHAPE("'port': 'c', 'classes': [" DEFAULT "]"),
+			"t.json:3: $.shape[0].port: the port 'c' has no echo: it sends nothing"},
+		{SHAPE("'port': 'q', 'classes': [" DEFAULT "]"),
+			"t.json:3: $.shape[0].queue: the port 'q' has 2 send queues, one per lcore: set the queue of this shape"},
+		{SHAPE("'port': 'q', 'queue': 2, 'classes': [" DEFAULT "]"),
+			"t.json:3: $.shape[0].queue: the port 'q' has 2 RX queues, counted from 0"},
+		{PORTS "'shape': [{'name': 'w', 'rate': 1, 'port': 'a', 'classes': [" DEFAULT "]},\n"
+		       "{'name': 'w', 'rate': 1, 'port': 'v', 'classes': [" DEFAULT "]}]}",
+			"t.json:4: $.shape[1].name: $.shape[0] is called 'w' already"},
+		{PORTS "'shape': [{'name': 'w', 'rate': 1, 'port': 'a', 'classes': [" DEFAULT "]},\n"
+		       "{'name': 'x', 'rate': 1, 'port': 'a', 'queue': 0, 'classes': [" DEFAULT "]}]}",
+			"t.json:4: $.shape[1].port: the shape 'w' is on this port and queue already"},
+		{"{'ports': [{'name': 'a', 'device': '0000:01:00.0', 'ip': '192.0.2.1/24', 'ptp_probes_per_s': 1}],\n"
+		 "'echo': [{'port': 'a', 'udp_listen': 7}], 'shape': [{'name': 'w', 'rate': 1, 'port': 'a', 'classes': [" DEFAULT
+		 "]}]}",
+			"t.json:2: $.shape[0].port: the port 'a' has ptp_probes_per_s or reply_stamps_per_s: stamped "
+			"frames must not be delayed"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+	tl_config_free(load_right(SHAPE("'port': 'q', 'queue': 1, 'classes': [" DEFAULT "]")));
+}
+
+static void each_frame_has_one_class(void)
+{
+	static const struct refusal refusals[] = {
+		{CLASSES("{'name': 'x', 'match': 'tcp'}"),
+			"t.json:4: $.shape[0].classes: no default class: set 'default': true in one class, for unmatched frames"},
+		{CLASSES(DEFAULT ",\n{'name': 'x', 'default': true}"),
+			"t.json:5: $.shape[0].classes[1].default: the class 'rest' is the default already"},
+		{CLASSES(DEFAULT
+			 ", {'name': 'x', 'match': 'udp'},\n{'name': 'y', 'classes': [{'name': 'z', 'match': 'udp'}]}"),
+			"t.json:5: $.shape[0].classes[2].classes[0].match: unreachable class: the class 'x' matches the same frames first"},
+		{CLASSES(DEFAULT ", {'name': 'x', 'match': 'udp src port 7'},\n{'name': 'y', 'echo': 'echo0'}"),
+			"t.json:5: $.shape[0].classes[2].echo: unreachable class: the class 'x' matches the same frames first"},
+		{CLASSES(DEFAULT ",\n{'name': 'y', 'echo': 'echo2'}"),
+			"t.json:5: $.shape[0].classes[1].echo: no echo on the port 'a' is called 'echo2'"},
+		{CLASSES(DEFAULT ",\n{'name': 'x'}"),
+			"t.json:5: $.shape[0].classes[1]: a class without 'classes' needs exactly one of 'match', 'echo', "
+			"'default': true; it has 0"},
+		{CLASSES("{'name': 'x', 'match': 'udp', 'default': true}"),
+			"t.json:4: $.shape[0].classes[0]: a class without 'classes' needs exactly one of 'match', 'echo', "
+			"'default': true; it has 2"},
+		{CLASSES(DEFAULT ", {'name': 'x', 'classes': [{'name': 'y', 'match': 'udp'}],\n'limit': 5}"),
+			"t.json:5: $.shape[0].classes[1].limit: not allowed with 'classes': only leaves queue frames"},
+		{CLASSES(DEFAULT ",\n{'name': 'rest', 'match': 'udp'}"),
+			"t.json:5: $.shape[0].classes[1].name: duplicate name in the shape: 'rest'"},
+		{CLASSES("{'name': 'wan', 'default': true}"),
+			"t.json:4: $.shape[0].classes[0].name: duplicate name in the shape: 'wan'"},
+		{CLASSES(""), "t.json:4: $.shape[0].classes: the list is empty"},
+		{SHAPE("'port': 'a', 'classes': {}"), "t.json:3: $.shape[0].classes: {} is not an array"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+}
+
+static void values_have_a_range(void)
+{
+	static const struct refusal refusals[] = {
+		{CLASSES("{'name': 'x', 'default': true,\n'rate': '2Mpit'}"),
+			"t.json:5: $.shape[0].classes[0].rate: '2Mpit' is not a rate from 1 bit/s to 4.3 Tbit/s, such as '2Mbit'"},
+		{CLASSES("{'name': 'x', 'default': true,\n'ceil': 0}"),
+			"t.json:5: $.shape[0].classes[0].ceil: 0 is not a rate from 1 bit/s to 4.3 Tbit/s, such as '2Mbit'"},
+		{CLASSES("{'name': 'x', 'default': true,\n'burst': '1G'}"),
+			"t.json:5: $.shape[0].classes[0].burst: '1G' is not a size from 1 byte to 549 MiB, such as 15000 or '100k'"},
+		{CLASSES("{'name': 'x', 'default': true,\n'flows': 64}"),
+			"t.json:5: $.shape[0].classes[0].flows: has no effect without 'fair'"},
+		{CLASSES("{'name': 'x', 'default': true, 'fair': 'flow',\n'flows': 65}"),
+			"t.json:5: $.shape[0].classes[0].flows: 65 is not a power of two"},
+		{CLASSES("{'name': 'x', 'default': true,\n'burst': 5000}"),
+			"t.json:5: $.shape[0].classes[0].burst: has no effect without 'rate'"},
+		{CLASSES("{'name': 'x', 'default': true, 'colour': 1}"),
+			"t.json:4: $.shape[0].classes[0].colour: unknown key; valid keys: name, rate, ceil, burst, cburst, prio, quantum, match, echo, default, fair, flows, "
+			"limit, limit_bytes, limit_ms, classes"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+}
+
+// n classes, each below the one before, or side by side.
+static char *many(uint32_t n, bool deep, const char *keys)
+{
+	char *text = malloc(512 + n * 128);
+	size_t used =
+		(size_t)sprintf(text, "{'ports': [{'name': 'a', 'device': 'eth0', 'ip': '192.0.2.1/24'}], 'eal': "
+				      "{'memory_mb': 64}, 'echo': [{'port': 'a', 'udp_listen': 7}], 'shape': [{'name': "
+				      "'w', 'rate': 1, 'port': 'a', 'classes': [");
+
+	for (uint32_t i = 0; i < n; i++)
+		used += (size_t)sprintf(text + used,
+			deep && i + 1 < n ? "{'name': 'c%u', 'classes': [" : "{'name': 'c%u', 'match': 'len=%u'%s},", i,
+			i, keys);
+	text[used - 1] = ' '; // no comma
+	for (uint32_t i = 1; i < n && deep; i++)
+		used += (size_t)sprintf(text + used, "]}");
+	sprintf(text + used, ", {'name': 'rest', 'default': true%s}]}]}", keys);
+	return text;
+}
+
+static void there_are_limits(void)
+{
+	char *deep = many(8, true, ""), *wide = many(256, false, ""), *greedy = many(3, false, ", 'limit': 30000");
+	struct refusal refusals[] = {
+		{deep, "t.json:1: $.shape[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes: "
+		       "classes nest at most 7 deep"},
+		{wide, "t.json:1: $.shape[0].classes[256]: the shape has more than 256 classes"},
+		{greedy,
+			"t.json:1: $.shape[0].classes: the limits allow 120001 queued frames of 1518 bytes, 173 MiB, and "
+			"eal.memory_mb is 64: lower 'limit', or raise eal.memory_mb"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+	free(deep);
+	free(wide);
+	free(greedy);
+	deep = many(7, true, "");
+	wide = many(255, false, ", 'limit': 100");
+	tl_config_free(load_right(deep));
+	tl_config_free(load_right(wide));
+	free(deep);
+	free(wide);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"the classes of an entry are a tree, parents first", the_classes_of_an_entry_are_a_tree_parents_first},
+		{"the frames of an echo are an expression", the_frames_of_an_echo_are_an_expression},
+		{"a shape needs a port and a queue that send", a_shape_needs_a_port_and_queue_that_send},
+		{"each frame has one class", each_frame_has_one_class},
+		{"values have a range", values_have_a_range},
+		{"there are limits of depth, number and memory", there_are_limits},
+	};
+
+	return tl_test_main("config_shape", tests, TL_ARRAY_LEN(tests));
+}
