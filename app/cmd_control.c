@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline control: send a command for the recordings to a running appliance.
+// tapline control: send a command for the recordings or a shape to a running appliance.
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <jansson.h>
 
@@ -13,8 +14,6 @@
 #include <tl_options.h>
 
 #include "app.h"
-
-#define COMMAND_CHARS 4200 // a verb and a path
 
 struct options {
 	const char *socket;
@@ -28,8 +27,9 @@ static const struct tl_option options[] = {
 
 const struct tl_command tl_control_command = {
 	.name = "control",
-	.summary = "trigger, pause, resume or rotate the recordings of a running appliance",
-	.usage = "control VERB [RECORDING] [--socket PATH]",
+	.summary = "trigger, pause, resume or rotate the recordings of a running appliance, or change its rates",
+	.usage = "control VERB [RECORDING] [--socket PATH]\n"
+		 "control shape NAME FILE|JSON [--socket PATH]",
 	.about =
 		"Sends a verb to the appliance with the control socket PATH (control.socket of its configuration), for one recording\n"
 		"or for all. RECORDING is its path in the configuration, or its index there, from 0.\n"
@@ -37,8 +37,11 @@ const struct tl_command tl_control_command = {
 		"  trigger  save the data in memory and the following data (only \"mode\": \"trigger\")\n"
 		"  pause    count frames instead of recording them\n"
 		"  resume   continue recording\n"
-		"  rotate   begin a new file",
-	.words = "trigger pause resume rotate",
+		"  rotate   begin a new file\n"
+		"\n"
+		"shape sets new rates for the classes of the shape NAME: those of its entry in the configuration FILE, or of JSON that\n"
+		"begins with \"{\". No waiting frame is lost.",
+	.words = "trigger pause resume rotate shape",
 	TL_OPTIONS(options),
 };
 
@@ -55,31 +58,86 @@ static int judge(const char *text)
 	return ok ? TL_EXIT_OK : TL_EXIT_FAILED;
 }
 
+// Return the entry of a shape: the JSON itself, or that of the name in a configuration. NULL: an error was printed.
+static json_t *read_entry(const char *name, const char *file_or_json)
+{
+	json_error_t why;
+	bool is_json = file_or_json[0] == '{';
+	json_t *whole = is_json ? json_loads(file_or_json, JSON_REJECT_DUPLICATES, &why)
+				: json_load_file(file_or_json, JSON_REJECT_DUPLICATES, &why);
+	json_t *entries = json_object_get(whole, "shape"), *entry = entries == NULL ? json_incref(whole) : NULL, *row;
+	size_t index;
+
+	json_array_foreach (entries, index, row) {
+		const char *called = json_string_value(json_object_get(row, "name"));
+		if (called != NULL && strcmp(called, name) == 0 && entry == NULL)
+			entry = json_incref(row);
+	}
+	if (whole == NULL)
+		tl_error("%s:%d: %s", is_json ? "JSON" : file_or_json, why.line, why.text);
+	else if (entry == NULL)
+		tl_error("%s: unknown shape \"%s\"", file_or_json, name);
+	json_decref(whole);
+	return entry;
+}
+
+// Build the command of a shape. NULL: an error was printed.
+static char *shape_command(const char *name, const char *file_or_json)
+{
+	json_t *entry = read_entry(name, file_or_json);
+	char *text = entry != NULL ? json_dumps(entry, JSON_COMPACT) : NULL, *command;
+
+	if (text == NULL || asprintf(&command, "shape %s %s", name, text) < 0)
+		command = NULL;
+	free(text);
+	json_decref(entry);
+	return command;
+}
+
+static char *recording_command(const char *verb, const char *recording)
+{
+	char *command;
+
+	if (asprintf(&command, "%s%s%s", verb, recording != NULL ? " " : "", recording != NULL ? recording : "") < 0)
+		command = NULL;
+	return command;
+}
+
+// Send the command, and print an error.
+static int send_command(const char *socket, const char *command)
+{
+	struct tl_err err;
+	char *answer;
+
+	if (tl_ctl_ask(socket, command, &answer, &err) != 0) {
+		tl_error("%s", err.text);
+		return TL_EXIT_FAILED;
+	}
+	int status = judge(answer);
+	free(answer);
+	return status;
+}
+
 int tl_cmd_control(int argc, char **argv)
 {
 	struct options o = {.socket = TL_DEFAULT_SOCKET};
-	char command[COMMAND_CHARS];
-	struct tl_err err;
-	char *answer;
 	int status = tl_set_options(&tl_control_command, argc, argv, NULL, &o);
 
 	if (status >= 0)
 		return status;
-	int words = argc - optind;
-	if (words < 1 || words > 2)
-		return tl_misuse(&tl_control_command,
-			words < 1 ? "verb missing: one of trigger, pause, resume, rotate"
-				  : "one recording at a time, or all",
-			NULL);
-	const char *recording = words == 2 ? argv[optind + 1] : "";
-	int chars = snprintf(command, sizeof(command), "%s%s%s", argv[optind], words == 2 ? " " : "", recording);
-	if (chars >= (int)sizeof(command))
-		return tl_misuse(&tl_control_command, "recording name too long", NULL);
-	if (tl_ctl_ask(o.socket, command, &answer, &err) != 0) {
-		tl_error("%s", err.text);
-		return TL_EXIT_FAILED;
-	}
-	status = judge(answer);
-	free(answer);
+	char **words = argv + optind;
+	int n = argc - optind;
+	bool is_shape = n > 0 && strcmp(words[0], "shape") == 0;
+	if (n < 1)
+		return tl_misuse(
+			&tl_control_command, "verb missing: one of trigger, pause, resume, rotate, shape", NULL);
+	if (is_shape && n != 3)
+		return tl_misuse(&tl_control_command, "shape takes its name, and a FILE or JSON", NULL);
+	if (!is_shape && n > 2)
+		return tl_misuse(&tl_control_command, "one recording at a time, or all", NULL);
+	char *command =
+		is_shape ? shape_command(words[1], words[2]) : recording_command(words[0], n == 2 ? words[1] : NULL);
+	status = command != NULL ? send_command(o.socket, command) : TL_EXIT_USAGE;
+	free(command);
 	return status;
 }

@@ -12,11 +12,11 @@
 #include <tl_report.h>
 #include <tl_units.h>
 
-// A verb acts on recordings. refuse() returns the reason why a recording does not support the verb, as the end of a
-// sentence that begins with the recording's path.
+// A verb acts on recordings, except for "shape". refuse() returns the reason why a recording does not support the verb,
+// as the end of a sentence that begins with the recording's path.
 struct verb {
 	const char *name;
-	void (*act)(struct tl_capture *capture);
+	void (*act)(struct tl_capture *capture);		 // NULL: the verb is for a shape
 	const char *(*refuse)(const struct tl_capture *capture); // NULL: every recording supports it
 };
 
@@ -46,6 +46,7 @@ static const struct verb verbs[] = {
 	{"pause", pause_recording, NULL},
 	{"resume", resume_recording, NULL},
 	{"rotate", tl_capture_rotate, NULL},
+	{"shape", NULL, NULL},
 };
 
 static json_t *refusal(const char *subject, const char *reason)
@@ -87,6 +88,36 @@ static json_t *act(struct tl_appliance *a, const struct verb *verb, const char *
 		       : refusal("nothing", "is recorded here");
 }
 
+static const struct tl_config_shape *find_shape(const struct tl_appliance *a, const char *name, size_t len)
+{
+	for (uint32_t i = 0; i < a->config->n_shapes; i++)
+		if (strlen(a->config->shapes[i].name) == len && memcmp(a->config->shapes[i].name, name, len) == 0)
+			return &a->config->shapes[i];
+	return NULL;
+}
+
+// Change the rates of a shape: "NAME ENTRY", the latter in JSON.
+static json_t *shape(struct tl_appliance *a, const char *text)
+{
+	size_t len = text != NULL ? strcspn(text, " ") : 0;
+	const struct tl_config_shape *found = find_shape(a, text != NULL ? text : "", len);
+	struct tl_err err = {""};
+
+	if (found == NULL)
+		return json_pack("{s:b, s:o}", "ok", 0, "error",
+			json_sprintf("unknown shape \"%.*s\"; see \"shape\" in the configuration", (int)len,
+				text != NULL ? text : ""));
+	uint32_t index = (uint32_t)(found - a->config->shapes);
+	json_t *entry = json_loads(text + len, JSON_REJECT_DUPLICATES, NULL);
+	int rc = entry != NULL ? tl_shaping_change(a->config, index, a->shapes[index], entry, &err) : -EINVAL;
+	json_decref(entry);
+	if (rc != 0)
+		return json_pack("{s:b, s:o}", "ok", 0, "error",
+			json_sprintf("shape %s not changed: %s", found->name,
+				err.text[0] != '\0' ? err.text : "the entry is not JSON"));
+	return json_pack("{s:b, s:s}", "ok", 1, "shape", found->name);
+}
+
 static json_t *status(struct tl_appliance *a)
 {
 	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);
@@ -105,11 +136,13 @@ static const struct verb *find_verb(const char *name)
 // Execute a verb if its sender has permission, and log request and result.
 static json_t *operate(struct tl_appliance *a, const struct verb *verb, const struct tl_ctl_request *request)
 {
-	json_t *answer =
-		request->may_operate
-			? act(a, verb, request->name)
-			: refusal(verb->name,
-				  "permission denied: verbs require root, the appliance's user, or membership in the group of control.operators");
+	json_t *answer;
+
+	if (!request->may_operate)
+		answer = refusal(verb->name,
+			"permission denied: verbs require root, the appliance's user, or membership in the group of control.operators");
+	else
+		answer = verb->act != NULL ? act(a, verb, request->name) : shape(a, request->name);
 
 	tl_info("control: %s by user %u, process %d: %s", verb->name, (unsigned)request->uid, (int)request->pid,
 		json_is_true(json_object_get(answer, "ok")) ? "done" : "refused");

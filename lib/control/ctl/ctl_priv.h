@@ -11,7 +11,7 @@
 
 struct tl_err;
 
-#define TL_CTL_COMMAND_MAX 4608 // a verb and a path
+#define TL_CTL_COMMAND_MAX 65536 // a verb and a path, or a shape with its classes
 
 struct tl_ctl {
 	int fd;

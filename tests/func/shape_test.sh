@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A class tree in front of a port, checked by the kernel's capture: frames per class, and their order. The rates are near 0 until all
+# frames are queued, and are then changed at run time.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# shape RATE A B: a shape with these rates, and bursts of 1.28 s, for hosts that stop for that long.
+shape() {
+	cat <<J
+{"name": "wan", "port": "lan", "rate": $1, "burst": $(($1 * 16 / 100 + 3200)), "classes": [
+  {"name": "a", "echo": "a", "rate": $2, "burst": $(($2 * 16 / 100 + 1600)), "cburst": $(($2 * 16 / 100 + 1600))},
+  {"name": "b", "rate": $3, "ceil": $1, "burst": $(($3 * 16 / 100 + 1600)), "cburst": $(($1 * 16 / 100 + 3200)), "default": true,
+   "limit": 100}]}
+J
+}
+
+# send PORT N...: N datagrams of 1000 bytes to each port, from one socket each.
+send() {
+	in_peer python3 - "$APP_IP" "$@" <<'P'
+import socket, sys
+host, *pairs = sys.argv[1:]
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for port, n in zip(pairs[::2], pairs[1::2]):
+    for i in range(int(n)):
+        s.sendto(bytes(1000), (host, int(port)))
+P
+}
+
+change() {
+	"$TAPLINE" control shape wan "$1" --socket control.sock
+}
+
+# came PORT: print the replies that the kernel has seen from this port.
+came() {
+	tshark -r kernel.pcap -Y "udp.srcport == $1 && ip.src == $APP_IP" 2>/dev/null | wc -l
+}
+
+classes() {
+	app_status ".shapes[0].classes | map({(.name): .}) | add | $1"
+}
+
+at_rest='.in_pkts == .sent_pkts + .queued_pkts + .drop_long_pkts + .drop_limit_pkts + .drop_late_pkts + .drop_memory_pkts + .drop_end_pkts'
+
+has_neighbour() {
+	ip -netns "$PEER_NS" neigh show "$APP_IP" | grep -q lladdr
+}
+
+func_begin
+net_begin
+app_config config.json '"echo": [{"name": "a", "port": "lan", "udp_listen": 1007}, {"name": "b", "port": "lan", "udp_listen": 1009}]' \
+	"\"shape\": [$(shape 16000 12000 4000)]"
+in_app "$TAPLINE" run --explain config.json >explain.txt </dev/null
+check "--explain draws the tree" grep -Fq '|- a: 12.0kbit/s guaranteed, at most 12.0kbit/s, prio 0; udp src port 1007; limit 1000 frames' explain.txt
+check "with its sums" grep -q 'shape wan, queue 0: at most 16.0kbit/s, classes guaranteed 16.0kbit/s' explain.txt
+app_start config.json
+peer_start tcpdump -q -U -i "$PEER_IF" -w kernel.pcap "udp and src host $APP_IP" 2>tcpdump.log
+wait_for 60 grep -q 'listening on' tcpdump.log
+
+send 1007 1 # until the kernel has the address, it keeps few datagrams
+wait_for 60 has_neighbour
+send 1007 99 1009 150
+check "every datagram is echoed into its class" wait_for 60 status_is '.echoes | map(.echoed_msgs) == [100, 150]'
+classes . >waiting.json
+check_json "frames above the rate are queued, up to the limit" waiting.json '.a.in_pkts == 100 and .a.queued_pkts >= 50 and .b.in_pkts == 150
+	and .b.drop_limit_pkts >= 30 and .wan.in_pkts == 250 and all(.[]; '"$at_rest"')'
+in_peer ip neigh flush dev "$PEER_IF"
+send 1007 1
+check "ARP is answered while the classes are full" wait_for 60 has_neighbour
+
+check_equal "a change of the number of classes is refused" \
+	"$(change '{"name": "wan", "port": "lan", "rate": 16000, "classes": [{"name": "a", "echo": "a", "rate": 12000}, {"name": "b", "rate": 4000, "default": true, "limit": 100}, {"name": "c", "match": "tcp"}]}' 2>&1 || echo "status $?")" \
+	"tapline: error: shape wan not changed: 3 classes instead of 2: only rate, ceil, burst, cburst, quantum and prio can change at run time; restart for other changes
+status 1"
+check_equal "a change of a limit is refused" "$(change "$(shape 16000 12000 4000 | sed 's/"limit": 100/"limit": 90/')" 2>&1 | head -c 82)" \
+	'tapline: error: shape wan not changed: class b: "limit" differs from that of class'
+check_equal "rates above that of the shape are refused" "$(change "$(shape 16000 13000 4000)" 2>&1 | head -c 130)" \
+	"tapline: error: shape wan not changed: class b: rate 4000: the children of wan are guaranteed 17000 bit/s with it, more than its r"
+check_equal "an unknown shape is refused" \
+	"$("$TAPLINE" control shape lan '{}' --socket control.sock 2>&1 || echo "status $?")" \
+	"tapline: error: unknown shape \"lan\"; see \"shape\" in the configuration
+status 1"
+classes . >unchanged.json
+check_json "refused changes have no effect" unchanged.json '.a.rate_bps == 12000 and .wan.rate_bps == 16000'
+
+echo "{\"shape\": [$(shape 800000 600000 200000)]}" >faster.json
+check "a file changes the rates at run time" change faster.json
+check "all queued frames are sent" wait_for 60 status_is '.shapes[0].classes[0].queued_pkts == 0'
+classes . >after.json
+check_json "the change loses no frame" after.json '.a.sent_pkts == 101 and .b.sent_pkts == 150 - .b.drop_limit_pkts and
+	.b.drop_limit_pkts == '"$(jq .b.drop_limit_pkts waiting.json)"' and all(.[]; '"$at_rest"') and .a.rate_bps == 600000'
+check_json "the classes have a delay" after.json '.a.delay_max_ns >= .a.delay_mean_ns and .a.delay_mean_ns > 0'
+check "the kernel received the frames of each class" wait_for 60 eval '[[ $(came 1007) == 101 && $(came 1009) == $(jq .b.sent_pkts after.json) ]]'
+# Count b up to the last frame of a: until then both classes were backlogged.
+tshark -r kernel.pcap -Y "ip.src == $APP_IP" -T fields -e udp.srcport 2>/dev/null >order.txt
+first=$(jq '.a.sent_pkts + .b.sent_pkts' waiting.json)
+ratio=$(awk -v first="$first" 'NR > first + 5 {if ($1 == 1007) {a++; at = b} else b++} END {print a, at}' order.txt)
+echo "[${ratio/ /,}]" >ratio.json
+check_json "classes share in proportion to their rates ($ratio of a and b)" ratio.json '.[0] / .[1] | . > 2.4 and . < 3.7'
+
+"$TAPLINE" top --socket control.sock --once >top.txt
+check "top shows the classes" grep -Eq '^  b +200k +800k ' top.txt
+"$TAPLINE" status --socket control.sock >status.txt
+check_equal "status shows the classes" "$(grep -c '^class' status.txt)" 3
+
+change "$(shape 16000 12000 4000)"
+wait_for 60 status_is '.shapes[0].classes[0].rate_bps == 16000'
+send 1009 90
+wait_for 60 status_is '.shapes[0].classes[2].queued_pkts > 20'
+app_stop TERM
+check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
+check_json "frames queued at the end are dropped and counted" run.json '.shapes[0].classes[2] | .drop_end_pkts > 10 and .queued_pkts == 0'
+check_json "the ledger holds, and has the losses" run.json '.ledger_ok and (.lossless | not) and .shapes[0].ledger_ok and
+	(.shapes[0].classes[0] | .drop_limit_pkts + .drop_end_pkts) == .port.drop_shaped_pkts and .port.mbufs_in_use <= 1' # the stack has one at hand
+check_equal "the tables show the classes" "$(grep -cE '^    (a|b) ' run.log)" 2
