@@ -59,16 +59,16 @@ static const struct tl_option options[] = {
 		TL_INTO(TEXT, struct tl_replay_args, sessions.from)},
 	{"gateway", 0, "ADDRESS", "router to a target outside the prefix",
 		TL_INTO(TEXT, struct tl_replay_args, sessions.gateway)},
-	{"scale", 0, "N", "play each session N times, on connections of their own (default 1)",
+	{"scale", 0, "N", "play each session N times, each on its own connection (default 1)",
 		TL_INTO(NUMBER, struct tl_replay_args, sessions.scale, "--scale takes 1 to 10000", 1,
 			TL_SESSIONS_SCALE_MAX)},
 	{"wait", 0, "FOR",
-		"before the client's next bytes: for as many bytes of answers as recorded (bytes, default), or for the "
+		"wait before the client's next bytes: for the recorded number of reply bytes (bytes, default), or for the "
 		"recorded time (time)",
 		.choices = "bytes time", TL_INTO(TEXT, struct tl_replay_args, sessions.wait)},
-	{"compare", 0, "WHAT", "of the answers with the recorded ones: their bytes (default), or only their length",
+	{"compare", 0, "WHAT", "compare replies with the recorded ones: by bytes (default), or by length only",
 		.choices = "bytes length", TL_INTO(TEXT, struct tl_replay_args, sessions.compare)},
-	{"timeout", 0, "SECONDS", "reset a session without progress for so long (default 10)",
+	{"timeout", 0, "SECONDS", "reset a session after this time without progress (default 10)",
 		TL_INTO(SECONDS, struct tl_replay_args, sessions.timeout_ns, "--timeout takes 0.001 to 86400",
 			TL_NS_PER_MS, 86400 * TL_NS_PER_S)},
 	{"at-a-time", 0, "N", "connections open at a time (default 1024)",
@@ -95,8 +95,8 @@ const struct tl_command tl_replay_command = {
 		"\n"
 		"Every record ends in exactly one counter of the results.\n"
 		"\n"
-		"With --sessions the TCP sessions in the recordings are played by a TCP stack of their own, and the answers of the\n"
-		"target are compared with the recorded ones.",
+		"With --sessions Tapline's TCP stack plays the TCP sessions of the recordings, and compares the replies of the target\n"
+		"with the recorded ones.",
 	.after =
 		"TIME of --max-gap and --max-late: 500ns, 20us, 1.5ms, 2s. TIME of --start-at: 2026-11-21T04:25:16Z (always UTC) or\n"
 		"@SECONDS since 1970.",

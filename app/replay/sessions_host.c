@@ -45,7 +45,7 @@ int tl_sessions_plan(struct tl_sessions_run *run, struct tl_err *err)
 	if (rc != 0)
 		return rc;
 	if (!tl_port_traits(&cfg->spec)->sends)
-		return tl_fail(err, -EINVAL, "-i %s: a file cannot be sent to", device);
+		return tl_fail(err, -EINVAL, "-i %s: cannot send to a file", device);
 	return tl_port_check(cfg, err);
 }
 
