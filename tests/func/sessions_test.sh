@@ -24,7 +24,7 @@ every_line_comes() {
 # replay ARG...: the report in replay.json, the status in STATUS.
 replay() {
 	STATUS=0
-	in_app timeout 100 "$TAPLINE" replay -i "$APP_IF" --from "$APP_IP/24" --json "$@" >replay.json 2>replay.log </dev/null || STATUS=$?
+	in_app timeout 200 "$TAPLINE" replay -i "$APP_IF" --from "$APP_IP/24" --timeout 100 --json "$@" >replay.json 2>replay.log </dev/null || STATUS=$?
 }
 
 # open_connections: those of the servers that are not closed.
