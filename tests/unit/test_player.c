@@ -538,6 +538,23 @@ static void sends_at_recorded_times(void)
 	sim_stop(sim);
 }
 
+static void a_recorded_pause_is_no_stall(void)
+{
+	struct sim *sim = sim_start(true);
+	struct recording *r = &sim->recording;
+	struct tl_player_cfg cfg = usual(sim);
+
+	record_handshake(r);
+	record(r, CLIENT, ACK, 1, 1, "a\n");
+	record(r, SERVER, ACK, 1, 3, "re:a\n");
+	r->ts_ns = START_NS + 600 * MS;
+	record_close(r, 2, 5);
+	cfg.wait = TL_PLAYER_TIME;
+	cfg.timeout_ns = 100 * MS;
+	CU_ASSERT_EQUAL(play_with(sim, &cfg)->ledger.rows[TL_PLAYER_COMPLETED], 1);
+	sim_stop(sim);
+}
+
 static void an_answer_that_came_early_is_not_timed(void)
 {
 	struct sim *sim = sim_start(true);
@@ -617,6 +634,7 @@ int main(void)
 			incomplete_and_encrypted_ones_are_not_played},
 		{"a stop resets what is open and counts what was not begun", stop_resets_what_is_open},
 		{"requests may be sent at their recorded times", sends_at_recorded_times},
+		{"a recorded pause longer than the timeout is no stall", a_recorded_pause_is_no_stall},
 		{"an answer that began before its request is not timed", an_answer_that_came_early_is_not_timed},
 		{"sessions begin at their recorded distance", sessions_begin_at_their_distance},
 		{"requests longer than a send buffer survive a bad wire", long_requests_survive_a_bad_wire},

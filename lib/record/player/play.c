@@ -315,8 +315,10 @@ void play_advance(struct play *play)
 
 	while (progress == NEXT && play->step < s->n_steps && !is_cut_short(play)) {
 		progress = take_step(play, &due_ns);
-		if (progress == NEXT)
+		if (progress == NEXT) {
 			play->step++;
+			play->moved_ns = player->now_ns;
+		}
 	}
 	if (progress == NEXT)
 		progress = finish(play);

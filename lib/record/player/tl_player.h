@@ -51,7 +51,7 @@ struct tl_player_cfg {
 	bool at_once;	     // begin sessions as soon as a connection is free
 	bool opaque;	     // play TLS sessions, too
 	bool lengths_only;   // compare the length of answers, not their bytes
-	uint64_t timeout_ns; // for a play without progress: a byte sent, acknowledged or received
+	uint64_t timeout_ns; // for a play without progress: a step, or a byte sent, acknowledged or received
 };
 
 // Rows of the ledger: what became of a session.
