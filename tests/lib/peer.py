@@ -275,6 +275,24 @@ def echo_datagrams(address, port, one_of=1):
                 s.sendto(data, sender)
 
 
+def udp_flows(host, port, count):
+    """Exchange a datagram from each of `count` ports; one that is not answered within a second is sent again."""
+    for number in range(int(count)):
+        with socket.socket(family_of(host), socket.SOCK_DGRAM) as s:
+            s.settimeout(1)
+            s.connect((host, int(port)))
+            for _ in range(60):
+                try:
+                    s.send(b"flow %d" % number)
+                    if s.recv(64) == b"flow %d" % number:
+                        break
+                except OSError:  # no answer, or nobody listens yet
+                    continue
+            else:
+                sys.exit(f"flow {number} is not answered")
+    return {"flows": int(count)}
+
+
 def echo_streams(address, port):
     """Accept connections one after the other and echo all data, until killed."""
     with socket.create_server((address, int(port)), family=family_of(address)) as server:
@@ -287,7 +305,7 @@ def echo_streams(address, port):
 
 
 PEERS = [igmp_query, mld_query, echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, multicast6,
-         multicast_rounds, blast, flood, tagged,
+         multicast_rounds, blast, flood, tagged, udp_flows,
          datagrams, read_all, accept_many, echo_datagrams, echo_streams]
 
 if __name__ == "__main__":
