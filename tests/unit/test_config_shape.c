@@ -147,6 +147,12 @@ static void a_shape_needs_a_port_and_queue_that_send(void)
 		 "]}]}",
 			"t.json:2: $.shape[0].port: the port 'a' has ptp_probes_per_s or reply_stamps_per_s: stamped "
 			"frames must not be delayed"},
+		{"{'ports': [{'name': 'a', 'device': 'eth0', 'ip': '192.0.2.1/24', 'rx_queues': 2, 'roles': ['echo', "
+		 "'record']}], 'capture': [{'port': 'a', 'path': 'null:'}],\n"
+		 "'echo': [{'port': 'a', 'udp_listen': 7}], 'shape': [{'name': 'w', 'rate': 1, 'port': 'a', 'queue': 1, "
+		 "'classes': [" DEFAULT "]}]}",
+			"t.json:2: $.shape[0].queue: queue 1 of the port 'a' only records and sends nothing ('roles'): "
+			"choose another"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));

@@ -70,6 +70,21 @@ static int check_port(struct tl_config_reader *r, const struct tl_config *config
 	return 0;
 }
 
+static int check_shape(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	const struct tl_config_shape *shape = &config->shapes[index];
+	const struct tl_config_port *port = &config->ports[shape->port];
+
+	if (tl_config_answers(port, shape->queue))
+		return 0;
+	r->path.depth = 0;
+	tl_config_enter(r, "shape");
+	tl_config_enter_index(r, index);
+	return tl_config_refuse_key(r, "queue",
+		"queue %u of the port \"%s\" only records and sends nothing (\"roles\"): choose another", shape->queue,
+		port->name);
+}
+
 static int check_echo(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
 {
 	const struct tl_config_echo *echo = &config->echoes[index];
@@ -92,5 +107,7 @@ int tl_config_check_roles(struct tl_config_reader *r, const struct tl_config *co
 		rc = check_port(r, config, i);
 	for (uint32_t i = 0; i < config->n_echoes && rc == 0; i++)
 		rc = check_echo(r, config, i);
+	for (uint32_t i = 0; i < config->n_shapes && rc == 0; i++)
+		rc = check_shape(r, config, i);
 	return rc;
 }
