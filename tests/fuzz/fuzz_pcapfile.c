@@ -18,10 +18,13 @@ static void require(int truth)
 static void look_at_more(const struct tl_pcap_reader *reader, const uint8_t *data, size_t size)
 {
 	struct tl_pcap_option option;
+	struct tl_pcap_origin origin;
 	struct tl_pcap_more more;
 	uint32_t at = 0;
 
 	tl_pcap_get_more(reader, &more);
+	tl_pcap_get_origin(reader, &origin);
+	require(origin.interface_id == more.interface_id);
 	while (tl_pcap_next_option(more.options, more.options_bytes, more.swapped, &at, &option) == 1)
 		require(option.value >= data && option.len <= (size_t)(data + size - option.value));
 	require(more.name == NULL || more.name_bytes <= (size_t)((const char *)data + size - more.name));

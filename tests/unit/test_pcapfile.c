@@ -1124,6 +1124,7 @@ static void what_else_a_file_says_of_a_frame_is_told(void)
 	struct tl_pcap_reader *reader;
 	struct tl_pcap_option option;
 	struct tl_pcap_frame frame;
+	struct tl_pcap_origin origin;
 	struct tl_pcap_more more;
 	uint32_t at = 0, len = tl_pcapng_put_shb(file, sizeof(file), &(struct tl_pcapng_shb){0});
 
@@ -1146,6 +1147,11 @@ static void what_else_a_file_says_of_a_frame_is_told(void)
 	CU_ASSERT(option.code == 2 && option.len == 4 && option.value[0] == TL_PCAPNG_OUTBOUND);
 	CU_ASSERT_EQUAL(tl_pcap_next_option(more.options, more.options_bytes, more.swapped, &at, &option), 1);
 	CU_ASSERT(option.code == 4 && option.len == 8 && option.value[0] == 3);
+	tl_pcap_get_origin(reader, &origin);
+	CU_ASSERT(origin.interface_id == 1 && origin.flags == TL_PCAPNG_OUTBOUND);
+	file[more.options - file] = 6; // epb_queue instead of epb_flags
+	tl_pcap_get_origin(reader, &origin);
+	CU_ASSERT(origin.interface_id == 1 && origin.flags == 0);
 	CU_ASSERT_EQUAL(tl_pcap_next_option(more.options, more.options_bytes, more.swapped, &at, &option), 0);
 	tl_pcap_close(reader);
 }

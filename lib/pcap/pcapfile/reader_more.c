@@ -6,6 +6,7 @@
 #define BLOCK_SIMPLE_PACKET 3u
 #define EPB_OPTIONS_AT 28u // after the data and its padding
 #define EPB_CAP_AT 20u
+#define EPB_FLAGS 2u
 #define IDB_OPTIONS_AT 16u
 #define IF_NAME 2u
 #define IF_DESCRIPTION 3u
@@ -68,6 +69,23 @@ void tl_pcap_watch(struct tl_pcap_reader *reader, uint32_t type, tl_pcap_block_f
 	reader->watch_ctx = ctx;
 }
 
+// Find the options of the last frame of a pcapng file, and its interface.
+static void find_options(const struct tl_pcap_reader *reader, struct tl_pcap_more *out)
+{
+	uint32_t total = reader_u32(reader, reader->offset - 4); // the frame's block ends here
+	size_t at = reader->offset - total;
+	uint32_t type = reader_u32(reader, at);
+
+	if (type == BLOCK_SIMPLE_PACKET) {
+		out->has_stamp = false;
+		return;
+	}
+	uint32_t data = (uint32_t)tl_align_up(reader_u32(reader, at + EPB_CAP_AT), 4);
+	out->interface_id = type == TL_PCAPNG_EPB ? reader_u32(reader, at + 8) : reader_u16(reader, at + 8);
+	out->options = reader->data + at + EPB_OPTIONS_AT + data;
+	out->options_bytes = total - EPB_OPTIONS_AT - data - 4;
+}
+
 void tl_pcap_get_more(const struct tl_pcap_reader *reader, struct tl_pcap_more *out)
 {
 	*out = (struct tl_pcap_more){.swapped = reader->swapped, .has_stamp = true};
@@ -76,16 +94,27 @@ void tl_pcap_get_more(const struct tl_pcap_reader *reader, struct tl_pcap_more *
 		return;
 	}
 	out->section = reader->sections;
-	uint32_t total = reader_u32(reader, reader->offset - 4); // the frame's block ends here
-	size_t at = reader->offset - total;
-	uint32_t type = reader_u32(reader, at);
-	if (type == BLOCK_SIMPLE_PACKET) {
-		out->has_stamp = false;
-	} else {
-		uint32_t data = (uint32_t)tl_align_up(reader_u32(reader, at + EPB_CAP_AT), 4);
-		out->interface_id = type == TL_PCAPNG_EPB ? reader_u32(reader, at + 8) : reader_u16(reader, at + 8);
-		out->options = reader->data + at + EPB_OPTIONS_AT + data;
-		out->options_bytes = total - EPB_OPTIONS_AT - data - 4;
-	}
+	find_options(reader, out);
 	describe_interface(reader, out);
+}
+
+void tl_pcap_get_origin(const struct tl_pcap_reader *reader, struct tl_pcap_origin *out)
+{
+	struct tl_pcap_more more = {.swapped = reader->swapped};
+	struct tl_pcap_option option;
+	uint32_t at = 0;
+
+	*out = (struct tl_pcap_origin){0};
+	if (reader->next != tl_pcapng_next)
+		return;
+	find_options(reader, &more);
+	out->interface_id = more.interface_id;
+	while (tl_pcap_next_option(more.options, more.options_bytes, more.swapped, &at, &option) == 1) {
+		if (option.code != EPB_FLAGS || option.len != sizeof(out->flags))
+			continue;
+		memcpy(&out->flags, option.value, sizeof(out->flags));
+		if (more.swapped)
+			out->flags = __builtin_bswap32(out->flags);
+		return;
+	}
 }

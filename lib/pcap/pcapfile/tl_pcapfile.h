@@ -35,6 +35,7 @@
 #define TL_PCAPNG_LINKTYPE_ETHERNET 1
 #define TL_PCAPNG_INBOUND 1u // bits 0-1 of epb_flags
 #define TL_PCAPNG_OUTBOUND 2u
+#define TL_PCAPNG_DIRECTION 3u
 
 enum tl_dir { TL_DIR_RX, TL_DIR_TX, TL_DIRS };
 
@@ -286,8 +287,8 @@ uint32_t tl_pcap_unit_ns(const struct tl_pcap_reader *reader);
 typedef void tl_pcap_block_fn(void *ctx, const uint8_t *block, uint32_t bytes);
 void tl_pcap_watch(struct tl_pcap_reader *reader, uint32_t type, tl_pcap_block_fn *fn, void *ctx);
 
-// Further properties of the last frame returned by tl_pcap_next(). Text is borrowed from the mapping, in the file's
-// byte order and not terminated; NULL: not present.
+// Further properties of the last frame returned by tl_pcap_next(), not after tl_pcap_move(). Text is borrowed from the
+// mapping, in the file's byte order and not terminated; NULL: not present.
 struct tl_pcap_more {
 	uint32_t section;	// 0: no sections
 	uint32_t interface_id;	// within the section
@@ -300,6 +301,13 @@ struct tl_pcap_more {
 	bool has_stamp;
 };
 void tl_pcap_get_more(const struct tl_pcap_reader *reader, struct tl_pcap_more *out);
+
+// Interface and direction of the last frame, as far as its own record has them: valid after tl_pcap_move(), too.
+struct tl_pcap_origin {
+	uint32_t interface_id; // within the section; 0 in pcap
+	uint32_t flags;	       // epb_flags; 0: none
+};
+void tl_pcap_get_origin(const struct tl_pcap_reader *reader, struct tl_pcap_origin *out);
 
 // Iterate over options. Return 1 with *out filled, 0 at the end. *at is initially 0.
 struct tl_pcap_option {
