@@ -19,6 +19,12 @@ static const struct tl_option options[] = {
 	{"port", 'i', "PORT",
 		"port to send from: a kernel interface (eth0), xdp:INTERFACE, a PCI address (0000:3b:00.0) or vdev:DEVARGS",
 		'i', .choices = TL_CHOICES_INTERFACE},
+	{"second-port", 'I', "PORT", "a second port, for the frames of the other side: see --split", 'I',
+		.choices = TL_CHOICES_INTERFACE},
+	{"split", 0, "RULE",
+		"frames that -i sends, and -I the others: epb (recorded as outbound), interface[:N], mac:MAC[,MAC...] (source "
+		"addresses), filter:EXPRESSION, or clients",
+		'x'},
 	{"speed", 0, "X", "multiple of the recorded speed, 0.01 to 100 (default 1)", 's'},
 	{"rate", 0, "RATE",
 		"send evenly, not at the recorded times: 1000pps, 2.5Mpps, 100Mbps (bits on the wire) or 40% of the line "
@@ -228,8 +234,14 @@ static const char *set(void *ctx, int id, const char *value)
 
 	switch (id) {
 	case 'i':
-		a->device = value;
+		a->devices[0] = value;
 		return NULL;
+	case 'I':
+		a->devices[1] = value;
+		return NULL;
+	case 'x':
+		a->split_text = value;
+		return tl_replay_split_parse(value, &a->split, &a->wrong) == 0 ? NULL : a->wrong.text;
 	case 's':
 		a->paces++;
 		return tl_replay_parse_speed(value, &a->pacing.speed) == 0 ? NULL : "--speed takes 0.01 to 100";
@@ -293,8 +305,10 @@ static const char *check(const struct tl_replay_args *a)
 
 	if (a->n_words == 0)
 		return "which recordings? name files that exist";
-	if (a->device == NULL)
+	if (a->devices[0] == NULL)
 		return "where to? give -i PORT";
+	if ((a->devices[1] == NULL) != (a->split_text == NULL))
+		return "-I PORT and --split RULE go together: the rule chooses the port of a frame";
 	if (a->paces > 1)
 		return "--speed, --rate, --burst, --line-rate and --one-by-one exclude each other";
 	if ((a->rate != NULL || a->pacing.pace != TL_REPLAY_RECORDED) && a->pacing.max_gap_ns != UINT64_MAX)

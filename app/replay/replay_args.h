@@ -22,8 +22,10 @@ struct tl_replay_args {
 	char **words; // of tl_replay_playlist.h
 	size_t n_words;
 	bool merge;
-	char filter[4096]; // "": no filter
-	const char *device;
+	char filter[4096];		      // "": no filter
+	const char *devices[TL_REPLAY_PORTS]; // NULL: no such port
+	struct tl_replay_split split;	      // which of two ports sends a frame
+	const char *split_text;		      // as given; NULL: one port
 	struct tl_replay_pacing pacing;
 	struct tl_edit edit;
 	enum tl_replay_mtu mtu_action;

@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
 
 #include <tl_log.h>
 #include <tl_place.h>
@@ -22,12 +25,12 @@
 #define AHEAD_PKTS_MAX 32768
 #define LINK_NS (10 * TL_NS_PER_S)
 
-static int plan_port(struct tl_replay_session *s, struct tl_err *err)
+static int plan_port(struct tl_replay_session *s, struct tl_replay_port *port, struct tl_err *err)
 {
 	const struct tl_replay_args *args = s->args;
-	struct tl_port_cfg *cfg = &s->port_cfg;
+	struct tl_port_cfg *cfg = &port->cfg;
 
-	*cfg = (struct tl_port_cfg){.name = "replay",
+	*cfg = (struct tl_port_cfg){.name = port == s->ports ? "replay" : "replay2",
 		.rx_queues = 1,
 		.tx_queues = 1,
 		.mtu = (uint16_t)args->mtu,
@@ -35,20 +38,34 @@ static int plan_port(struct tl_replay_session *s, struct tl_err *err)
 		.rx_only = true,
 		.timestamps = TL_TS_AUTO,
 		.socket_id = SOCKET_ID_ANY};
-	int rc = tl_port_spec_parse(args->device, &cfg->spec, err);
+	int rc = tl_port_spec_parse(port->device, &cfg->spec, err);
 	if (rc != 0)
 		return rc;
 	bool interface = tl_port_traits(&cfg->spec)->interface;
 	if (!tl_port_traits(&cfg->spec)->sends)
 		return tl_fail(err, -EINVAL,
-			"-i %s: cannot send to a file: vdev:net_pcap0,tx_pcap=FILE writes one (with the driver's times)",
-			args->device);
+			"%s: cannot send to a file: vdev:net_pcap0,tx_pcap=FILE writes one (with the driver's times)",
+			port->device);
 	if (interface && args->has_mtu)
 		return tl_fail(err, -EINVAL, "--mtu: an interface has its own: `ip link set %s mtu %" PRIu64 "`",
 			cfg->spec.arg, args->mtu);
 	if (interface)
 		cfg->mtu = TL_ETHER_MIN_FRAME; // no larger MTU is needed
 	return tl_port_check(cfg, err);
+}
+
+static int plan_ports(struct tl_replay_session *s, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (; rc == 0 && s->n_ports < TL_REPLAY_PORTS && s->args->devices[s->n_ports] != NULL; s->n_ports++) {
+		s->ports[s->n_ports].device = s->results.ports[s->n_ports].device = s->args->devices[s->n_ports];
+		rc = plan_port(s, &s->ports[s->n_ports], err);
+	}
+	s->results.n_ports = s->n_ports;
+	if (rc == 0 && s->n_ports == 2 && strcmp(s->ports[0].cfg.spec.arg, s->ports[1].cfg.spec.arg) == 0)
+		return tl_fail(err, -EINVAL, "-I %s: this is the port of -i: give another", s->ports[1].device);
+	return rc;
 }
 
 // Choose the sending lcore's CPU, as `capture` does.
@@ -60,7 +77,7 @@ static int plan_lcore(struct tl_replay_session *s, struct tl_err *err)
 	if (config != NULL) {
 		config->n_ports = 1;
 		config->eal.main_lcore = tl_plan_first_cpu();
-		config->ports[0].device = s->port_cfg.spec.text;
+		config->ports[0].device = s->ports[0].cfg.spec.text;
 		config->ports[0].rx_queues = 1;
 		config->ports[0].lcores[0] = TL_CONFIG_LCORE_AUTO;
 	}
@@ -84,9 +101,10 @@ static uint32_t frames_ahead(uint32_t frame_limit)
 	return n;
 }
 
-static void plan_replay(struct tl_replay_session *s, uint32_t frame_limit)
+static void plan_replay(struct tl_replay_session *s)
 {
 	const struct tl_replay_args *args = s->args;
+	uint32_t frame_limit = 0;
 
 	s->cfg = (struct tl_replay_cfg){.paths = (const char *const *)s->files.paths,
 		.n_paths = s->files.n,
@@ -95,24 +113,38 @@ static void plan_replay(struct tl_replay_session *s, uint32_t frame_limit)
 		.pacing = args->pacing,
 		.mtu_action = args->mtu_action,
 		.gated = args->one_by_one,
-		.frame_limit = frame_limit,
-		.ahead_pkts = frames_ahead(frame_limit),
-		.held_pkts = tl_port_tx_descriptors(&s->port_cfg),
+		.n_outs = s->n_ports,
+		.split = &args->split,
+		.split_filter = s->split_filter,
+		.filter = s->filter,
+		.edit = &args->edit,
+		.clock = s->clock,
+		.socket_id = tl_port_config(s->ports[0].port)->socket_id,
 		.late_ns = args->max_late_ns != UINT64_MAX ? args->max_late_ns : TL_REPLAY_LATE_NS};
+	for (unsigned i = 0; i < s->n_ports; i++) {
+		struct tl_replay_out *out = &s->cfg.outs[i];
+		out->txq = tl_port_txq(s->ports[i].port, 0);
+		out->frame_limit = tl_port_frame_limit(s->ports[i].port);
+		out->held_pkts = tl_port_tx_descriptors(&s->ports[i].cfg);
+		frame_limit = RTE_MAX(frame_limit, out->frame_limit);
+	}
+	s->cfg.ahead_pkts = frames_ahead(frame_limit);
 }
 
 static int start_eal(struct tl_replay_session *s, struct tl_err *err)
 {
-	const char *pci = s->port_cfg.spec.text;
-	uint32_t memory_mb = BASE_MB + (uint32_t)(tl_port_memory_bytes(&s->port_cfg, true) / MIB);
-	struct tl_eal_cfg cfg = {.huge = tl_hugepages_suffice(memory_mb),
-		.memory_mb = memory_mb,
-		.main_lcore = tl_plan_first_cpu(),
-		.lcores = &s->lcore,
-		.n_lcores = 1,
-		.pci = &pci,
-		.n_pci = tl_port_traits(&s->port_cfg.spec)->nic};
+	const char *pci[TL_REPLAY_PORTS];
+	uint32_t memory_mb = BASE_MB;
+	struct tl_eal_cfg cfg = {.main_lcore = tl_plan_first_cpu(), .lcores = &s->lcore, .n_lcores = 1, .pci = pci};
 
+	for (unsigned i = 0; i < s->n_ports; i++) {
+		const struct tl_port_cfg *port = &s->ports[i].cfg;
+		memory_mb += (uint32_t)(tl_port_memory_bytes(port, true) / MIB);
+		if (tl_port_traits(&port->spec)->nic)
+			pci[cfg.n_pci++] = port->spec.text;
+	}
+	cfg.huge = tl_hugepages_suffice(memory_mb);
+	cfg.memory_mb = memory_mb;
 	int rc = tl_eal_init(&cfg, &s->eal, err);
 	if (rc != 0)
 		return cfg.huge ? tl_restart_without_hugepages(rc) : rc;
@@ -122,43 +154,55 @@ static int start_eal(struct tl_replay_session *s, struct tl_err *err)
 	return s->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
 }
 
-static int start_port(struct tl_replay_session *s, struct tl_err *err)
+static int start_port(struct tl_replay_session *s, struct tl_replay_port *p, struct tl_replay_port_results *results,
+	struct tl_err *err)
 {
-	s->port_cfg.clock = s->clock;
-	int rc = tl_port_open(&s->port_cfg, &s->port, err);
+	p->cfg.clock = s->clock;
+	int rc = tl_port_open(&p->cfg, &p->port, err);
 	if (rc == 0)
-		rc = tl_port_start(s->port, err);
+		rc = tl_port_start(p->port, err);
 	if (rc != 0)
 		return rc;
-	if (!tl_port_await_link(s->port, LINK_NS))
-		return tl_fail(
-			err, -ENETDOWN, "-i %s has no link: check the cable and the other side", s->args->device);
+	if (!tl_port_await_link(p->port, LINK_NS))
+		return tl_fail(err, -ENETDOWN, "%s has no link: check the cable and the other side", p->device);
 	struct tl_port_link link;
-	tl_port_link(s->port, &link);
-	s->link_known = link.known;
-	s->results.speed_bps = tl_port_speed_bps(s->port);
-	s->results.hw_known = tl_port_sent(s->port, &s->hw_before);
+	tl_port_link(p->port, &link);
+	p->link_known = link.known;
+	results->speed_bps = tl_port_speed_bps(p->port);
+	results->hw_known = tl_port_sent(p->port, &p->hw_before);
 	return 0;
+}
+
+static int start_ports(struct tl_replay_session *s, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < s->n_ports && rc == 0; i++)
+		rc = start_port(s, &s->ports[i], &s->results.ports[i], err);
+	return rc;
+}
+
+static int make_filters(struct tl_replay_session *s, struct tl_err *err)
+{
+	const struct tl_replay_args *args = s->args;
+	int rc = args->filter[0] != '\0' ? tl_filter_create(args->filter, &s->filter, err) : 0;
+
+	if (rc == 0 && args->split.filter != NULL)
+		rc = tl_filter_create(args->split.filter, &s->split_filter, err);
+	return rc;
 }
 
 static int make_replay(struct tl_replay_session *s, struct tl_err *err)
 {
-	int rc = 0;
+	int rc = make_filters(s, err);
 
-	plan_replay(s, tl_port_frame_limit(s->port));
-	if (s->args->rate != NULL &&
-		tl_replay_parse_rate(s->args->rate, s->results.speed_bps, &s->cfg.pacing) == -ENODATA)
-		return tl_fail(
-			err, -EINVAL, "--rate %s: %s reports no line rate: give bps", s->args->rate, s->args->device);
-	if (s->args->filter[0] != '\0')
-		rc = tl_filter_create(s->args->filter, &s->filter, err);
 	if (rc != 0)
 		return rc;
-	s->cfg.filter = s->filter;
-	s->cfg.edit = &s->args->edit;
-	s->cfg.txq = tl_port_txq(s->port, 0);
-	s->cfg.clock = s->clock;
-	s->cfg.socket_id = tl_port_config(s->port)->socket_id;
+	plan_replay(s);
+	if (s->args->rate != NULL &&
+		tl_replay_parse_rate(s->args->rate, s->results.ports[0].speed_bps, &s->cfg.pacing) == -ENODATA)
+		return tl_fail(err, -EINVAL, "--rate %s: %s reports no line rate: give bps", s->args->rate,
+			s->ports[0].device);
 	return tl_replay_create(&s->cfg, &s->replay, err);
 }
 
@@ -181,14 +225,16 @@ int tl_replay_open(struct tl_replay_session *s, struct tl_err *err)
 	int rc = list_files(s, err);
 	if (rc == 0 && s->args->filter[0] != '\0')
 		rc = tl_filter_check(s->args->filter, err);
+	if (rc == 0 && s->args->split.filter != NULL && (rc = tl_filter_check(s->args->split.filter, err)) != 0)
+		tl_fail_at(err, rc, "--split filter");
 	if (rc == 0)
-		rc = plan_port(s, err);
+		rc = plan_ports(s, err);
 	if (rc == 0)
 		rc = plan_lcore(s, err);
 	if (rc == 0)
 		rc = start_eal(s, err);
 	if (rc == 0)
-		rc = start_port(s, err);
+		rc = start_ports(s, err);
 	if (rc == 0)
 		rc = make_replay(s, err);
 	return rc;
@@ -199,9 +245,12 @@ void tl_replay_close(struct tl_replay_session *s)
 	json_decref(s->manifest);
 	tl_replay_destroy(s->replay);
 	tl_filter_destroy(s->filter);
-	if (s->port != NULL && tl_port_torn_out(s->port))
-		tl_eal_abandon(s->eal);
-	tl_port_close(s->port);
+	tl_filter_destroy(s->split_filter);
+	for (unsigned i = 0; i < s->n_ports; i++)
+		if (s->ports[i].port != NULL && tl_port_torn_out(s->ports[i].port))
+			tl_eal_abandon(s->eal);
+	for (unsigned i = 0; i < s->n_ports; i++)
+		tl_port_close(s->ports[i].port);
 	tl_clock_destroy(s->clock);
 	tl_eal_fini(s->eal);
 	tl_replay_playlist_free(&s->files);

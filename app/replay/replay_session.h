@@ -21,20 +21,27 @@
 
 #define TL_REPLAY_LCORE 1 // EAL's id of the sending lcore
 
+// A port of the call.
+struct tl_replay_port {
+	const char *device;
+	struct tl_port_cfg cfg;
+	struct tl_port *port;
+	uint64_t hw_before;
+	bool link_known; // at the start
+};
+
 struct tl_replay_session {
 	const struct tl_replay_args *args;
 	struct tl_replay_playlist files;
 	struct tl_eal *eal;
 	struct tl_clock *clock;
-	struct tl_port *port;
-	struct tl_filter *filter;
+	struct tl_replay_port ports[TL_REPLAY_PORTS];
+	unsigned n_ports;
+	struct tl_filter *filter, *split_filter;
 	struct tl_replay *replay;
-	struct tl_port_cfg port_cfg;
 	struct tl_replay_cfg cfg;
 	struct tl_replay_results results;
 	uint32_t lcore; // CPU
-	uint64_t hw_before;
-	bool link_known; // of the port, at the start
 	json_t *manifest;
 	bool failed; // an error was printed
 };

@@ -92,6 +92,39 @@ static json_t *pacing_json(const struct tl_replay_results *r)
 		bursts ? number(p->burst_gap_ns) : json_null(), "one_by_one", r->args->one_by_one);
 }
 
+// Return the sum of the devices' counts; null if one is unknown.
+static json_t *hw_sent_json(const struct tl_replay_results *r)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < r->n_ports; i++) {
+		if (!r->ports[i].hw_known)
+			return json_null();
+		sum += r->ports[i].hw_sent_pkts;
+	}
+	return number(sum);
+}
+
+static json_t *ports_json(const struct tl_replay_results *r)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < r->n_ports; i++) {
+		const struct tl_replay_port_results *port = &r->ports[i];
+		const struct tl_replay_out_stats *stats = &r->stats.outs[i];
+		bool due = port->lateness != NULL;
+		json_array_append_new(list,
+			json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "port", tl_json_string(port->device),
+				"speed_bps", port->speed_bps != 0 ? number(port->speed_bps) : json_null(), "sent_pkts",
+				number(stats->sent_pkts), "sent_bytes", number(stats->sent_bytes), "refused_pkts",
+				number(stats->refused_pkts), "hw_sent_pkts",
+				port->hw_known ? number(port->hw_sent_pkts) : json_null(), "late_pkts",
+				due ? number(stats->late_pkts) : json_null(), "lateness_ns",
+				summary_json(port->lateness)));
+	}
+	return list;
+}
+
 static void put_ledger(const struct tl_replay_results *r, json_t *json)
 {
 	struct tl_counter rows[TL_REPLAY_COUNTERS];
@@ -100,7 +133,7 @@ static void put_ledger(const struct tl_replay_results *r, json_t *json)
 	for (size_t i = 0; i < TL_REPLAY_COUNTERS; i++)
 		json_object_set_new(json, rows[i].name, number(rows[i].value));
 	json_object_set_new(json, "ledger_ok", json_boolean(tl_replay_ledger_ok(&r->stats.ledger)));
-	json_object_set_new(json, "hw_sent_pkts", r->hw_known ? number(r->hw_sent_pkts) : json_null());
+	json_object_set_new(json, "hw_sent_pkts", hw_sent_json(r));
 	json_object_set_new(json, "sent_bytes", number(r->stats.sent_bytes));
 }
 
@@ -128,8 +161,10 @@ json_t *tl_replay_json(const struct tl_replay_results *results)
 	const struct tl_replay_args *args = results->args;
 	json_t *json = json_object();
 
-	json_object_set_new(json, "port", tl_json_string(args->device));
-	json_object_set_new(json, "speed_bps", results->speed_bps != 0 ? number(results->speed_bps) : json_null());
+	json_object_set_new(json, "ports", ports_json(results));
+	json_object_set_new(json, "split", args->split_text != NULL ? tl_json_string(args->split_text) : json_null());
+	json_object_set_new(json, "undecided_pkts", number(s->undecided_pkts));
+	json_object_set_new(json, "unknown_hosts", number(s->unknown_hosts));
 	json_object_set_new(json, "filter", args->filter[0] != '\0' ? tl_json_string(args->filter) : json_null());
 	json_object_set_new(json, "pacing", pacing_json(results));
 	json_object_set_new(json, "stopped", json_boolean(results->stopped));
@@ -166,8 +201,14 @@ static void print_ledger(const struct tl_replay_results *r, FILE *out)
 							: "+ ",
 				rows[i].name, rows[i].value);
 	fprintf(out, "the ledger %s\n", tl_replay_ledger_ok(&r->stats.ledger) ? "adds up" : "DOES NOT ADD UP");
-	if (r->hw_known)
-		fprintf(out, "%-24s %12" PRIu64 " (by the device's own count)\n", "hw_sent_pkts", r->hw_sent_pkts);
+	for (unsigned i = 0; i < r->n_ports; i++) {
+		if (r->n_ports != 1)
+			fprintf(out, "%-24s %12" PRIu64 " by %s\n", "sent_pkts", r->stats.outs[i].sent_pkts,
+				r->ports[i].device);
+		if (r->ports[i].hw_known)
+			fprintf(out, "%-24s %12" PRIu64 " (by the own count of %s)\n", "hw_sent_pkts",
+				r->ports[i].hw_sent_pkts, r->ports[i].device);
+	}
 }
 
 static void print_lateness(const struct tl_replay_results *r, FILE *out)
@@ -194,6 +235,8 @@ static void print_notes(const struct tl_replay_results *r, FILE *out)
 	const struct tl_counter notes[] = {{"files merged late, as 64 were open", s->waited_files},
 		{"frames cut to the MTU", s->cut_pkts}, {"frames fragmented", s->fragmented_pkts},
 		{"frames sent with unedited addresses: malformed headers", s->edit_malformed_pkts},
+		{"frames sent by the first port, as --split decides nothing", s->undecided_pkts},
+		{"addresses that found no room for --split clients", s->unknown_hosts},
 		{"edited frames whose L4 checksum is beyond their end", s->edit_unsummed_pkts},
 		{"frames read after they were due", s->reader_late_pkts},
 		{"frames with an earlier time than their predecessor", s->backward_pkts},

@@ -11,6 +11,14 @@
 
 #include "replay_args.h"
 
+struct tl_replay_port_results {
+	const char *device;
+	const struct tl_hist *lateness; // NULL with --line-rate
+	uint64_t speed_bps;		// line rate; 0: unknown
+	bool hw_known;
+	uint64_t hw_sent_pkts; // the device's own count; a kernel interface includes frames sent by others
+};
+
 struct tl_replay_results {
 	const struct tl_replay_args *args;
 	const struct tl_replay_pacing *pacing; // with the absolute rate of a share
@@ -18,10 +26,9 @@ struct tl_replay_results {
 	const struct tl_hist *lateness; // NULL with --line-rate
 	const struct tl_replay_damage *damages;
 	size_t n_damages;
-	uint64_t speed_bps; // line rate; 0: unknown
-	bool hw_known;
-	uint64_t hw_sent_pkts; // the device's own count; a kernel interface includes frames sent by others
-	bool stopped;	       // stopped before everything was sent
+	struct tl_replay_port_results ports[TL_REPLAY_PORTS];
+	unsigned n_ports;
+	bool stopped; // stopped before everything was sent
 };
 
 // Print a progress line.

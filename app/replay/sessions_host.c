@@ -30,7 +30,7 @@
 int tl_sessions_plan(struct tl_sessions_run *run, struct tl_err *err)
 {
 	struct tl_port_cfg *cfg = &run->port_cfg;
-	const char *device = run->args->device;
+	const char *device = run->args->devices[0];
 
 	*cfg = (struct tl_port_cfg){.name = "replay",
 		.rx_queues = 1,
@@ -76,7 +76,7 @@ static int start_port(struct tl_sessions_run *run, struct tl_err *err)
 		rc = tl_port_start(run->port, err);
 	if (rc == 0 && !tl_port_await_link(run->port, LINK_NS))
 		rc = tl_fail(err, -ENETDOWN, "-i %s has no link: is the cable in, and the other side up?",
-			run->args->device);
+			run->args->devices[0]);
 	return rc;
 }
 

@@ -123,7 +123,7 @@ static void put_call(const struct tl_sessions_run *run, json_t *json)
 	const struct tl_sessions_args *s = &args->sessions;
 	bool at_once = args->pacing.pace == TL_REPLAY_LINE;
 
-	json_object_set_new(json, "port", tl_json_string(args->device));
+	json_object_set_new(json, "port", tl_json_string(args->devices[0]));
 	json_object_set_new(json, "filter", args->filter[0] != '\0' ? tl_json_string(args->filter) : json_null());
 	json_object_set_new(json, "target", address_json(s->target_be));
 	json_object_set_new(

@@ -130,6 +130,69 @@ goes_through_xdp() {
 	check "an AF_XDP port: byte for byte, in order" "$LIB/judge_replay.py" same a.pcap got.pcap replay.json
 }
 
+# ---- two ports
+
+listens_to_both() {
+	listens_to_wire && grep -qs 'listening on' tcpdump2.log
+}
+
+# watch_both FRAMES1 FRAMES2: record to got1.pcap and got2.pcap the frames that arrive at both ends.
+watch_both() {
+	local i n=("$@") pids=()
+	rm -f got?.pcap tcpdump*.log
+	for i in 1 2; do
+		peer_start timeout 60 tcpdump -n -i "$PEER_IF${i#1}" -Q in -s 2000 -B 16384 --time-stamp-precision=nano -c "${n[i - 1]}" \
+			-w "got$i.pcap" ether src 02:00:00:00:00:01 or ether src 02:00:00:00:00:02 2>"tcpdump${i#1}.log"
+		pids+=("$peer_pid")
+	done
+	first_pid=${pids[0]}
+	wait_for 30 listens_to_both || func_die "tcpdump does not listen"
+}
+
+# two_ports ARG...: replay through two ports that discard frames.
+two_ports() {
+	replay "$@" -i vdev:net_null0 -I vdev:net_null1 --speed 20
+}
+
+two_ports_play() {
+	local i start n=() rule first_pid
+	netns_join "$APP_NS" "${APP_IF}2" "$PEER_NS" "${PEER_IF}2"
+	"$LIB/make_sides.py" sides 300
+	for i in 1 2; do
+		n+=("$(python3 -c 'import struct, sys
+data, at, n = open("sides.pcap", "rb").read(), 24, 0
+while at < len(data):
+    n += data[at + 16 + 11] == int(sys.argv[1])
+    at += 16 + struct.unpack_from("<I", data, at + 8)[0]
+print(n)' "$i")")
+	done
+	watch_both "${n[@]}"
+	start=$(($(date +%s) + 2))
+	replay sides.pcapng -i "$APP_IF" -I "${APP_IF}2" --split epb --start-at "@$start"
+	check_equal "two ports: status 0" "$STATUS" 0
+	seen_all "two ports: all frames come by the second"
+	peer_pid=$first_pid
+	seen_all "two ports: all frames come by the first"
+	check "two ports: each frame at its port, byte for byte and in order; at its time over both" \
+		"$LIB/judge_replay.py" sides sides.pcap got1.pcap,got2.pcap replay.json "${start}000000000"
+	sides_are "two ports" "${n[@]}"
+	check_json "two ports: each frame's lateness counts for its port and for both" replay.json \
+		'.lateness_ns.count == 300 and ([.ports[].lateness_ns.count] == [.ports[].sent_pkts]) and ([.ports[].lateness_ns.max] | max) == .lateness_ns.max'
+	for rule in interface mac:02:00:00:00:00:01 'filter:src net 10.0.1.0/24' clients; do
+		two_ports sides.pcapng --split "$rule" --loops 2
+		sides_are "--split $rule, two loops" $((2 * n[0])) $((2 * n[1]))
+	done
+	two_ports sides.pcap --split epb
+	check_json "without epb_flags frames leave by the first port, and are counted" replay.json \
+		"$IDENTITY and .undecided_pkts == 300 and [.ports[].sent_pkts] == [300, 0]"
+}
+
+# sides_are SENTENCE FIRST SECOND: check the ports' counts.
+sides_are() {
+	check_json "$1: the ledger adds up over both ports" replay.json "$IDENTITY and [.ports[].sent_pkts] == [$2, $3] and
+		.undecided_pkts == 0 and .sent_pkts == $2 + $3 and (.ports | all(.hw_sent_pkts == null or .hw_sent_pkts >= .sent_pkts))"
+}
+
 # ---- frames that do not
 
 names_what_it_leaves_out() {
@@ -236,6 +299,11 @@ wrong_calls() {
 	refused "a file as a port" a.pcap -i pcap:a.pcap
 	refused "a file that is not a capture" /bin/true -i vdev:net_null0
 	refused "a filter that does not compile" a.pcap -i vdev:net_null0 no such thing
+	refused "a second port without a rule" a.pcap -i vdev:net_null0 -I vdev:net_null1
+	refused "a rule without a second port" a.pcap -i vdev:net_null0 --split clients
+	refused "a wrong rule" a.pcap -i vdev:net_null0 -I vdev:net_null1 --split sides
+	refused "a rule whose filter does not compile" a.pcap -i vdev:net_null0 -I vdev:net_null1 --split 'filter:no such'
+	refused "one port twice" a.pcap -i vdev:net_null0 -I vdev:net_null0 --split clients
 	refused "speed and rate" a.pcap -i vdev:net_null0 --speed 2 --rate 5pps
 	refused "a burst without time" a.pcap -i vdev:net_null0 --burst 5
 	refused "bursts at line rate" a.pcap -i vdev:net_null0 --burst 5:1ms --line-rate
@@ -251,6 +319,7 @@ times_are_kept 0.5
 forms_are_read
 playlists_are_played
 goes_through_xdp
+two_ports_play
 names_what_it_leaves_out
 damage_fails
 lateness_can_fail

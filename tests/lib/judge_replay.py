@@ -6,6 +6,8 @@ file that was sent and the report.
 same     the frames of GOT are those of SENT, repeated for each loop of the report, byte for byte and in order
 times    by the kernel's stamps no frame came more than half the smallest gap before it was due; half of them came no later
          than twice the largest lateness in the report. START_NS is the due time of the first
+sides    both, of two ports: GOT is a list with a comma of the captures behind the first and the second; a frame of SENT belongs to the port
+         that the last digit of its source MAC names, 1 or 2
 Print the errors."""
 
 import json
@@ -51,10 +53,25 @@ def times(sent, got, report, start_ns):
     return ""
 
 
+def sides(sent, gots, report, start_ns):
+    for port, got in enumerate(gots, 1):
+        part = [frame for frame in sent if frame[1][11] == port]
+        first_ns = start_ns + int((part[0][0] - sent[0][0]) / report["pacing"]["speed"])
+        wrong = same(part, got, report) or times(part, got, report, first_ns)
+        if wrong:
+            return f"port {port}: {wrong}"
+    return ""
+
+
 def main(what, sent, got, report, start_ns="0"):
     with open(report, encoding="utf-8") as file:
         said = json.load(file)
-    wrong = same(frames(sent), frames(got), said) if what == "same" else times(frames(sent), frames(got), said, int(start_ns))
+    if what == "sides":
+        wrong = sides(frames(sent), [frames(path) for path in got.split(",")], said, int(start_ns))
+    elif what == "same":
+        wrong = same(frames(sent), frames(got), said)
+    else:
+        wrong = times(frames(sent), frames(got), said, int(start_ns))
     if wrong:
         sys.exit(wrong)
 

@@ -122,14 +122,21 @@ static struct port {
 	uint64_t step_ns;
 } port;
 
+static void move_time(void)
+{
+	struct tl_clock_line line;
+
+	if (port.time == NULL)
+		return;
+	line = port.time->line;
+	line.base_ns += port.step_ns;
+	tl_clock_swap_store(port.time, line);
+}
+
 static void port_flush(struct tl_txq *q)
 {
 	q->begin_tsc = rte_rdtsc();
-	if (port.time != NULL) {
-		struct tl_clock_line line = port.time->line;
-		line.base_ns += port.step_ns;
-		tl_clock_swap_store(port.time, line);
-	}
+	move_time();
 	if (port.shut || port.refuses != 0) {
 		port.refuses -= !port.shut;
 		if (port.shut && port.stop_replay != NULL)
@@ -153,9 +160,33 @@ static void port_flush(struct tl_txq *q)
 		atomic_store(port.stop, true);
 }
 
+// A second port, of the rig only.
+static struct {
+	uint32_t numbers[FRAMES_MAX];
+	unsigned n, calls;
+	atomic_bool *stop; // set by the tenth call
+	bool shut;
+	unsigned until; // shut only until the first port has sent so many frames; 0: for ever
+} shutter;
+
+static void second_flush(struct tl_txq *q)
+{
+	q->begin_tsc = rte_rdtsc();
+	if (++shutter.calls == 10 && shutter.stop != NULL)
+		atomic_store(shutter.stop, true);
+	if (shutter.shut && (shutter.until == 0 || port.n < shutter.until)) {
+		move_time();
+		return;
+	}
+	for (uint16_t i = 0; i < q->n; i++)
+		shutter.numbers[shutter.n++] = number_of(rte_pktmbuf_mtod(q->pkts[i], const uint8_t *));
+	rte_pktmbuf_free_bulk(q->pkts, q->n);
+	q->n = 0;
+}
+
 // ---- a whole replay
 
-static struct tl_txq txq;
+static struct tl_txq txq, second_txq;
 static struct tl_replay_stats stats;
 static struct tl_replay_damage damages[TL_REPLAY_DAMAGES_MAX];
 static size_t n_damages;
@@ -169,11 +200,10 @@ static struct tl_replay_cfg cfg_of(const char *const *paths, size_t n)
 		.n_paths = n,
 		.loops = 1,
 		.pacing = {.pace = TL_REPLAY_RECORDED, .speed = TL_REPLAY_MILLION, .max_gap_ns = UINT64_MAX},
-		.txq = &txq,
+		.outs = {{.txq = &txq, .frame_limit = LIMIT, .held_pkts = 64}},
+		.n_outs = 1,
 		.clock = test_clock,
-		.frame_limit = LIMIT,
 		.ahead_pkts = 64,
-		.held_pkts = 64,
 		.late_ns = TL_NS_PER_S};
 }
 
@@ -645,37 +675,47 @@ static struct {
 	struct replay_sender s;
 	struct tl_clock_swap time;
 	struct rte_mempool *pool;
-	struct tl_hist lateness;
+	struct tl_hist lateness, second_lateness;
 	atomic_bool stop, read_all;
 } rig;
 
 static void begin_rig(uint64_t step_ns)
 {
 	txq = (struct tl_txq){.flush_fn = port_flush};
+	second_txq = (struct tl_txq){.flush_fn = second_flush};
 	port = (struct port){.time = &rig.time, .step_ns = step_ns};
+	memset(&shutter, 0, sizeof(shutter));
 	tl_hist_init(&rig.lateness);
+	tl_hist_init(&rig.second_lateness);
 	tl_clock_swap_store(&rig.time, (struct tl_clock_line){.base_ns = 1000});
 	atomic_store(&rig.stop, false);
 	atomic_store(&rig.read_all, true);
 	rig.s = (struct replay_sender){
 		.ring = rte_ring_create("rig", 256, 0, RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ),
-		.txq = &txq,
+		.outs = {{.txq = &txq, .lateness = &rig.lateness},
+			{.txq = &second_txq, .lateness = &rig.second_lateness}},
+		.n_outs = 1,
 		.stop = &rig.stop,
 		.read_all = &rig.read_all,
 		.time = &rig.time,
 		.anchor_ns = 1000,
-		.late_ns = 100,
-		.lateness = &rig.lateness};
+		.late_ns = 100};
 }
 
-static void queue(uint64_t due_ns)
+static void queue_for(unsigned out, uint64_t due_ns, uint32_t number)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(rig.pool);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(m);
 	m->pkt_len = m->data_len = FRAME_BYTES;
-	((struct replay_tag *)rte_mbuf_to_priv(m))->due_ns = due_ns;
+	fill_frame(rte_pktmbuf_mtod(m, uint8_t *), number, FRAME_BYTES);
+	*(struct replay_tag *)rte_mbuf_to_priv(m) = (struct replay_tag){.due_ns = due_ns, .out = out};
 	CU_ASSERT_EQUAL_FATAL(rte_ring_sp_enqueue(rig.s.ring, m), 0);
+}
+
+static void queue(uint64_t due_ns)
+{
+	queue_for(0, due_ns, 0);
 }
 
 static void end_rig(void)
@@ -697,7 +737,7 @@ static void only_frames_due_together_are_batched(void)
 	CU_ASSERT_EQUAL(port.calls_of[1], 1); // at 100
 	CU_ASSERT_EQUAL(port.calls_of[2], 2); // at 200
 	CU_ASSERT_EQUAL(port.calls_of[3], 2); // at 300
-	CU_ASSERT_EQUAL(rig.s.sent_pkts, 7);
+	CU_ASSERT_EQUAL(rig.s.outs[0].sent_pkts, 7);
 	end_rig();
 }
 
@@ -707,7 +747,7 @@ static void a_burst_is_the_most_for_one_call(void)
 	for (unsigned i = 0; i < 200; i++)
 		queue(0);
 	replay_send(&rig.s);
-	CU_ASSERT_EQUAL(rig.s.sent_pkts, 200);
+	CU_ASSERT_EQUAL(rig.s.outs[0].sent_pkts, 200);
 	CU_ASSERT_EQUAL(port.calls_of[0], TL_BURST);
 	CU_ASSERT_EQUAL(port.calls, 4);
 	end_rig();
@@ -724,7 +764,7 @@ static void lateness_is_from_due_to_the_call_that_took_the_frame(void)
 	CU_ASSERT_EQUAL(rig.lateness.count, 2);
 	CU_ASSERT_EQUAL(rig.lateness.min_ns, 300);
 	CU_ASSERT_EQUAL(rig.lateness.max_ns, 300);
-	CU_ASSERT_EQUAL(rig.s.late_pkts, 2);
+	CU_ASSERT_EQUAL(rig.s.outs[0].late_pkts, 2);
 	CU_ASSERT_EQUAL(rig.s.last_ns, 300);
 	end_rig();
 }
@@ -736,12 +776,12 @@ static void a_frame_is_late_beyond_the_limit_only(void)
 	queue(100); // taken at 200
 	rig.s.late_ns = 100;
 	replay_send(&rig.s);
-	CU_ASSERT_EQUAL(rig.s.late_pkts, 0);
+	CU_ASSERT_EQUAL(rig.s.outs[0].late_pkts, 0);
 	end_rig();
 	begin_rig(101);
 	queue(0);
 	replay_send(&rig.s);
-	CU_ASSERT_EQUAL(rig.s.late_pkts, 1);
+	CU_ASSERT_EQUAL(rig.s.outs[0].late_pkts, 1);
 	end_rig();
 }
 
@@ -755,11 +795,95 @@ static void a_gated_run_sends_only_as_many_as_permitted(void)
 	port.stop_after = 4;
 	port.stop = &rig.stop;
 	replay_send(&rig.s);
-	CU_ASSERT_EQUAL(rig.s.sent_pkts, 4);
+	CU_ASSERT_EQUAL(rig.s.outs[0].sent_pkts, 4);
 	atomic_store(&rig.stop, false);
 	atomic_store(&rig.s.allowed_pkts, 11);
 	replay_send(&rig.s);
-	CU_ASSERT_EQUAL(rig.s.sent_pkts, 10);
+	CU_ASSERT_EQUAL(rig.s.outs[0].sent_pkts, 10);
+	end_rig();
+}
+
+// ---- two ports
+
+static void frames_of_two_ports_leave_by_their_own_at_one_time(void)
+{
+	static const struct {
+		unsigned out;
+		uint64_t due_ns;
+	} frames[] = {{0, 0}, {1, 0}, {0, 0}, {1, 100}, {0, 100}, {1, 150}};
+
+	begin_rig(100);
+	rig.s.n_outs = 2;
+	for (uint32_t i = 0; i < TL_ARRAY_LEN(frames); i++)
+		queue_for(frames[i].out, frames[i].due_ns, i);
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(port.n, 3);
+	CU_ASSERT_TRUE(port.numbers[0] == 0 && port.numbers[1] == 2 && port.numbers[2] == 4);
+	CU_ASSERT_EQUAL(shutter.n, 3);
+	CU_ASSERT_TRUE(shutter.numbers[0] == 1 && shutter.numbers[1] == 3 && shutter.numbers[2] == 5);
+	CU_ASSERT_EQUAL(port.calls, 2);	   // due at 0 and at 100
+	CU_ASSERT_EQUAL(shutter.calls, 3); // and at 150
+	CU_ASSERT_EQUAL(rig.s.outs[0].sent_pkts, 3);
+	CU_ASSERT_EQUAL(rig.s.outs[1].sent_pkts, 3);
+	CU_ASSERT_EQUAL(rig.lateness.count, 3);
+	CU_ASSERT_EQUAL(rig.second_lateness.count, 3);
+	end_rig();
+}
+
+// Queue n_shut frames for a port that accepts none until the other has sent so many, then 100 for the other.
+static void play_past_a_shut_port(unsigned n_shut, unsigned until)
+{
+	begin_rig(0);
+	rig.s.n_outs = 2;
+	for (uint32_t i = 0; i < n_shut; i++)
+		queue_for(1, 0, i);
+	for (uint32_t i = 0; i < 100; i++)
+		queue_for(0, 0, i);
+	shutter.shut = true;
+	shutter.until = until;
+}
+
+static void a_port_that_refuses_does_not_stop_the_other(void)
+{
+	play_past_a_shut_port(TL_BURST, 100);
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(port.n, 100);
+	CU_ASSERT_EQUAL(shutter.n, TL_BURST);
+	for (uint32_t i = 0; i < shutter.n; i++)
+		CU_ASSERT_EQUAL(shutter.numbers[i], i);
+	CU_ASSERT_FALSE(atomic_load(&rig.s.outs[1].refused));
+	CU_ASSERT_EQUAL(rig.s.outs[1].sent_pkts, TL_BURST);
+	end_rig();
+}
+
+static void beyond_a_burst_the_other_port_waits_for_it(void)
+{
+	play_past_a_shut_port(TL_BURST + 1, 1);
+	shutter.stop = &rig.stop; // or it would wait for ever
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(port.n, 0);
+	CU_ASSERT_EQUAL(shutter.n, 0);
+	CU_ASSERT_TRUE(atomic_load(&rig.s.outs[1].refused));
+	atomic_store(&rig.stop, false);
+	shutter.shut = false;
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(port.n, 100);
+	CU_ASSERT_EQUAL(shutter.n, TL_BURST + 1);
+	end_rig();
+}
+
+static void a_frame_accepted_later_has_its_own_lateness(void)
+{
+	begin_rig(100);
+	rig.s.n_outs = 2;
+	queue_for(1, 0, 0);   // refused at 0 and 100, accepted at 300
+	queue_for(0, 200, 0); // accepted at 300
+	shutter.shut = true;
+	shutter.until = 1;
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(shutter.calls, 3);
+	CU_ASSERT_EQUAL(rig.second_lateness.min_ns, 300);
+	CU_ASSERT_EQUAL(rig.lateness.min_ns, 100);
 	end_rig();
 }
 
@@ -781,7 +905,7 @@ static void a_late_reader_is_counted(void)
 	while (tl_count_read(&rig.s.reader_late_times) == 0 && queued < 60000) {
 		queue(0);
 		queued++;
-		CU_ASSERT_TRUE_FATAL(tl_test_until(tl_count_read(&rig.s.sent_pkts) == queued));
+		CU_ASSERT_TRUE_FATAL(tl_test_until(tl_count_read(&rig.s.outs[0].sent_pkts) == queued));
 	}
 	CU_ASSERT_TRUE(tl_count_read(&rig.s.reader_late_times) > 0);
 	CU_ASSERT_TRUE(tl_count_read(&rig.s.reader_late_pkts) > 0);
@@ -796,7 +920,7 @@ static void a_reader_ahead_is_never_late(void)
 	for (unsigned i = 0; i < 200; i++)
 		queue(i);
 	replay_send(&rig.s);
-	CU_ASSERT_EQUAL(rig.s.sent_pkts, 200);
+	CU_ASSERT_EQUAL(rig.s.outs[0].sent_pkts, 200);
 	CU_ASSERT_EQUAL(rig.s.reader_late_pkts, 0);
 	CU_ASSERT_EQUAL(rig.s.reader_late_times, 0);
 	end_rig();
@@ -876,6 +1000,12 @@ int main(void)
 			lateness_is_from_due_to_the_call_that_took_the_frame},
 		{"a frame is late beyond the limit only", a_frame_is_late_beyond_the_limit_only},
 		{"a gated run sends only as many frames as are permitted", a_gated_run_sends_only_as_many_as_permitted},
+		{"frames of two ports leave by their own, each when it is due",
+			frames_of_two_ports_leave_by_their_own_at_one_time},
+		{"a port that refuses frames does not stop the other", a_port_that_refuses_does_not_stop_the_other},
+		{"beyond a burst that waits for one port the other waits, too",
+			beyond_a_burst_the_other_port_waits_for_it},
+		{"a frame that a port accepts later has its own lateness", a_frame_accepted_later_has_its_own_lateness},
 		{"a reader that is late is counted", a_late_reader_is_counted},
 		{"a reader that is ahead is never counted as late", a_reader_ahead_is_never_late},
 		{"a step of the clock moves no due time", a_step_of_the_clock_moves_no_due_time},

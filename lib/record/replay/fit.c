@@ -7,7 +7,7 @@
 
 uint32_t replay_limit(const struct replay_reader *r, uint16_t type)
 {
-	return r->cfg->frame_limit + (type == TL_ETHERTYPE_VLAN ? TL_VLAN_LEN : 0);
+	return r->cfg->outs[r->out].frame_limit + (type == TL_ETHERTYPE_VLAN ? TL_VLAN_LEN : 0);
 }
 
 // Put the fragments into the ring; return their number, 0: the frame must not be fragmented. The frame itself lies in

@@ -122,7 +122,7 @@ void replay_merge_loop(struct replay_reader *r)
 			return;
 		struct source *first = m->heap[0];
 		m->last_ts_ns = first->frame.ts_ns;
-		replay_take(r, &first->frame);
+		replay_take(r, &first->frame, first->source.reader);
 		if (!advance(r, first))
 			swap(m, 0, --m->n);
 		sift_down(m);

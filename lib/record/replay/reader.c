@@ -78,7 +78,8 @@ static void queue(struct replay_reader *r, struct rte_mbuf *m, uint64_t ts_ns, u
 {
 	m->pkt_len = bytes;
 	m->data_len = (uint16_t)bytes;
-	((struct replay_tag *)rte_mbuf_to_priv(m))->due_ns = tl_replay_schedule_next(&r->schedule, ts_ns, bytes);
+	*(struct replay_tag *)rte_mbuf_to_priv(m) =
+		(struct replay_tag){.due_ns = tl_replay_schedule_next(&r->schedule, ts_ns, bytes), .out = r->out};
 	r->batch[r->n_batch++] = m;
 	if (r->n_batch == REPLAY_BATCH)
 		put_batch(r);
@@ -121,7 +122,8 @@ static bool is_long(const struct replay_reader *r, const struct tl_pcap_frame *f
 {
 	uint32_t bytes = r->edits ? tl_edit_copied_bytes(&r->edit, frame->data, frame->cap_bytes) : frame->cap_bytes;
 
-	return TL_UNLIKELY(bytes > r->cfg->frame_limit) && bytes > replay_limit(r, sent_type(frame, bytes));
+	return TL_UNLIKELY(bytes > r->cfg->outs[r->out].frame_limit) &&
+	       bytes > replay_limit(r, sent_type(frame, bytes));
 }
 
 // Return the counter for a frame that is not to be sent; NULL: it is to be sent.
@@ -139,10 +141,12 @@ static uint64_t *refusal(struct replay_reader *r, const struct tl_pcap_frame *fr
 	return frame->cap_bytes < TL_ETHER_LEN ? &ledger->skipped_short_pkts : NULL;
 }
 
-void replay_take(struct replay_reader *r, const struct tl_pcap_frame *frame)
+void replay_take(struct replay_reader *r, const struct tl_pcap_frame *frame, const struct tl_pcap_reader *reader)
 {
 	uint64_t *refused = refusal(r, frame);
 
+	if (refused == NULL && r->split.rule.by != TL_REPLAY_BY_NOTHING)
+		r->out = replay_side(&r->split, frame, reader);
 	if (refused != NULL)
 		tl_count(refused, 1);
 	else if (!is_long(r, frame))
@@ -177,7 +181,7 @@ static void read_file(struct replay_reader *r, const char *path)
 	}
 	do {
 		while (!replay_is_stopped(r) && (rc = tl_extract_source_next(&source, &frame, &err)) == 1)
-			replay_take(r, &frame);
+			replay_take(r, &frame, source.reader);
 		if (replay_is_stopped(r) || rc == 0)
 			break;
 		replay_note_damage(r, path, source.wrong_at, &err);
@@ -201,6 +205,7 @@ void *replay_reader_main(void *reader)
 	tl_guard_thread(TL_GUARD_FILES, "tl-replay");
 	while (r->loops_read < r->cfg->loops && !replay_is_stopped(r)) {
 		tl_edit_set_loop(&r->edit, r->loops_read);
+		replay_split_restart(&r->split);
 		if (r->merge != NULL) {
 			tl_replay_schedule_file(&r->schedule, r->loops_read != 0);
 			replay_merge_loop(r);

@@ -36,20 +36,28 @@ struct tl_replay {
 	uint64_t steps_before;
 	atomic_bool stop;
 	struct pair begin, end;
-	uint64_t unsent_pkts, refused_pkts; // counted by main, at the end
+	uint64_t unsent_pkts, refused_pkts[TL_REPLAY_PORTS]; // counted by main, at the end
 };
 
 // ---- set-up
 
-static uint32_t room_bytes(const struct tl_replay_cfg *cfg)
+static uint32_t frame_limit(const struct tl_replay_cfg *cfg)
 {
-	return RTE_PKTMBUF_HEADROOM + cfg->frame_limit + TL_VLAN_LEN;
+	uint32_t limit = 0;
+
+	for (unsigned i = 0; i < cfg->n_outs; i++)
+		limit = RTE_MAX(limit, cfg->outs[i].frame_limit);
+	return limit;
 }
 
-// Count the mbufs outside the ring: those of the port, the batches of reader and lcore, the caches of the pool.
+// Count the mbufs: those of the ring, of the ports, the batches of reader and lcore, the caches of the pool.
 static uint32_t count_mbufs(const struct tl_replay_cfg *cfg)
 {
-	return cfg->ahead_pkts + cfg->held_pkts + TL_TXQ_MAX + TL_BURST + REPLAY_BATCH + 2 * POOL_CACHE;
+	uint32_t n = cfg->ahead_pkts + TL_BURST + REPLAY_BATCH + 2 * POOL_CACHE;
+
+	for (unsigned i = 0; i < cfg->n_outs; i++)
+		n += cfg->outs[i].held_pkts + TL_TXQ_MAX;
+	return n;
 }
 
 static int make_ring(struct tl_replay *r, struct tl_err *err)
@@ -57,31 +65,40 @@ static int make_ring(struct tl_replay *r, struct tl_err *err)
 	const struct tl_replay_cfg *cfg = &r->cfg;
 
 	r->pool = rte_pktmbuf_pool_create("replay", count_mbufs(cfg), POOL_CACHE, sizeof(struct replay_tag),
-		(uint16_t)room_bytes(cfg), cfg->socket_id);
+		(uint16_t)(RTE_PKTMBUF_HEADROOM + frame_limit(cfg) + TL_VLAN_LEN), cfg->socket_id);
 	r->ring = rte_ring_create(
 		"replay", cfg->ahead_pkts, cfg->socket_id, RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ);
 	if (r->pool != NULL && r->ring != NULL)
 		return 0;
 	return tl_fail(err, -ENOMEM, "no memory for %u frames of %u bytes (%s): reserve more hugepages",
-		count_mbufs(cfg), cfg->frame_limit, rte_strerror(rte_errno));
+		count_mbufs(cfg), frame_limit(cfg), rte_strerror(rte_errno));
+}
+
+// Make the histograms: one of the run, and one per port.
+static bool make_hists(struct tl_replay *r)
+{
+	struct tl_hist **hists[] = {&r->lateness, &r->sender.outs[0].lateness, &r->sender.outs[1].lateness};
+
+	for (unsigned i = 0; i <= r->cfg.n_outs && r->cfg.pacing.pace != TL_REPLAY_LINE; i++) {
+		*hists[i] = malloc(sizeof(**hists[i]));
+		if (*hists[i] == NULL)
+			return false;
+		tl_hist_init(*hists[i]);
+	}
+	return true;
 }
 
 static int make_account(struct tl_replay *r, struct tl_err *err)
 {
 	r->reader.damages.list = calloc(TL_REPLAY_DAMAGES_MAX, sizeof(*r->reader.damages.list));
-	if (r->cfg.pacing.pace != TL_REPLAY_LINE)
-		r->lateness = malloc(sizeof(*r->lateness));
-	if (r->reader.damages.list == NULL || (r->lateness == NULL && r->cfg.pacing.pace != TL_REPLAY_LINE))
-		return tl_fail(err, -ENOMEM, "not enough memory");
 	if (r->cfg.mtu_action != TL_REPLAY_MTU_DROP)
 		r->reader.scratch = malloc(2 * REPLAY_SCRATCH);
 	if (r->cfg.first_ns != NULL)
 		r->reader.merge = replay_merge_create();
-	if ((r->cfg.mtu_action != TL_REPLAY_MTU_DROP && r->reader.scratch == NULL) ||
+	if (r->reader.damages.list == NULL || !make_hists(r) ||
+		(r->cfg.mtu_action != TL_REPLAY_MTU_DROP && r->reader.scratch == NULL) ||
 		(r->cfg.first_ns != NULL && r->reader.merge == NULL))
 		return tl_fail(err, -ENOMEM, "not enough memory");
-	if (r->lateness != NULL)
-		tl_hist_init(r->lateness);
 	return 0;
 }
 
@@ -96,12 +113,13 @@ static void fill(struct tl_replay *r)
 	if (r->reader.edits)
 		r->reader.edit = *r->cfg.edit;
 	r->sender.ring = r->ring;
-	r->sender.txq = r->cfg.txq;
+	r->sender.n_outs = r->cfg.n_outs;
+	for (unsigned i = 0; i < r->cfg.n_outs; i++)
+		r->sender.outs[i].txq = r->cfg.outs[i].txq;
 	r->sender.stop = &r->stop;
 	r->sender.read_all = &r->reader.read_all;
 	r->sender.time = &r->time;
 	r->sender.late_ns = r->cfg.late_ns;
-	r->sender.lateness = r->lateness;
 	r->sender.gated = r->cfg.gated;
 	r->steps_before = r->cfg.clock->steps;
 	tl_clock_swap_store(&r->time, r->cfg.clock->wall.line);
@@ -117,6 +135,8 @@ int tl_replay_create(const struct tl_replay_cfg *cfg, struct tl_replay **out, st
 	int rc = make_ring(r, err);
 	if (rc == 0)
 		rc = make_account(r, err);
+	if (rc == 0)
+		rc = replay_split_init(&r->reader.split, &r->cfg, err);
 	if (rc != 0) {
 		tl_replay_destroy(r);
 		return rc;
@@ -135,6 +155,9 @@ void tl_replay_destroy(struct tl_replay *replay)
 	free(replay->reader.damages.list);
 	free(replay->reader.scratch);
 	free(replay->reader.merge);
+	replay_split_fini(&replay->reader.split);
+	for (unsigned i = 0; i < TL_REPLAY_PORTS; i++)
+		free(replay->sender.outs[i].lateness);
 	free(replay->lateness);
 	free(replay);
 }
@@ -182,9 +205,9 @@ void tl_replay_stop(struct tl_replay *replay)
 	atomic_store_explicit(&replay->stop, true, memory_order_relaxed);
 }
 
-bool tl_replay_is_refused(const struct tl_replay *replay)
+bool tl_replay_is_refused(const struct tl_replay *replay, unsigned out)
 {
-	return atomic_load_explicit(&replay->sender.refused, memory_order_relaxed);
+	return atomic_load_explicit(&replay->sender.outs[out].refused, memory_order_relaxed);
 }
 
 // ---- clock of the run
@@ -242,8 +265,10 @@ static void count_left(struct tl_replay *r)
 	struct replay_sender *s = &r->sender;
 	struct rte_mbuf *m;
 
-	r->refused_pkts += r->cfg.txq->n;
-	tl_txq_drop_waiting(r->cfg.txq);
+	for (unsigned i = 0; i < s->n_outs; i++) {
+		r->refused_pkts[i] += s->outs[i].txq->n;
+		tl_txq_drop_waiting(s->outs[i].txq);
+	}
 	for (; s->at < s->n; r->unsent_pkts++)
 		rte_pktmbuf_free(s->next[s->at++]);
 	for (; rte_ring_sc_dequeue(r->ring, (void **)&m) == 0; r->unsent_pkts++)
@@ -259,14 +284,15 @@ void tl_replay_finish(struct tl_replay *replay)
 	if (replay->begin.mono_ns != 0)
 		replay->end = read_pair(replay);
 	count_left(replay);
+	for (unsigned i = 0; i < replay->cfg.n_outs && replay->lateness != NULL; i++)
+		tl_hist_merge(replay->lateness, replay->sender.outs[i].lateness);
 }
 
 static void sample_ledger(const struct tl_replay *r, struct tl_replay_ledger *out)
 {
 	const struct tl_replay_ledger *read = &r->reader.ledger;
 
-	*out = (struct tl_replay_ledger){.sent_pkts = tl_count_read(&r->sender.sent_pkts), // parts before their sum
-		.refused_pkts = r->refused_pkts,
+	*out = (struct tl_replay_ledger){// parts before their sum
 		.unsent_pkts = tl_count_read(&read->unsent_pkts) + r->unsent_pkts,
 		.filtered_pkts = tl_count_read(&read->filtered_pkts),
 		.skipped_linktype_pkts = tl_count_read(&read->skipped_linktype_pkts),
@@ -274,8 +300,25 @@ static void sample_ledger(const struct tl_replay *r, struct tl_replay_ledger *ou
 		.skipped_short_pkts = tl_count_read(&read->skipped_short_pkts),
 		.skipped_long_pkts = tl_count_read(&read->skipped_long_pkts),
 		.skipped_damaged_pkts = tl_count_read(&read->skipped_damaged_pkts)};
+	for (unsigned i = 0; i < r->cfg.n_outs; i++) {
+		out->sent_pkts += tl_count_read(&r->sender.outs[i].sent_pkts);
+		out->refused_pkts += r->refused_pkts[i];
+	}
 	out->read_pkts = tl_count_read(&read->read_pkts);
 	out->added_pkts = tl_count_read(&read->added_pkts);
+}
+
+static void sample_outs(const struct tl_replay *r, struct tl_replay_stats *out)
+{
+	for (unsigned i = 0; i < r->cfg.n_outs; i++) {
+		const struct replay_out *from = &r->sender.outs[i];
+		out->outs[i] = (struct tl_replay_out_stats){.sent_pkts = tl_count_read(&from->sent_pkts),
+			.sent_bytes = tl_count_read(&from->txq->tx_bytes),
+			.late_pkts = tl_count_read(&from->late_pkts),
+			.refused_pkts = r->refused_pkts[i]};
+		out->sent_bytes += out->outs[i].sent_bytes;
+		out->late_pkts += out->outs[i].late_pkts;
+	}
 }
 
 void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *out)
@@ -283,15 +326,15 @@ void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *ou
 	const struct replay_sender *s = &replay->sender;
 	const struct replay_reader *r = &replay->reader;
 
-	*out = (struct tl_replay_stats){.sent_bytes = tl_count_read(&replay->cfg.txq->tx_bytes),
-		.late_pkts = tl_count_read(&s->late_pkts),
-		.reader_late_pkts = tl_count_read(&s->reader_late_pkts),
+	*out = (struct tl_replay_stats){.reader_late_pkts = tl_count_read(&s->reader_late_pkts),
 		.reader_late_times = tl_count_read(&s->reader_late_times),
 		.waited_files = tl_count_read(&r->waited_files),
 		.cut_pkts = tl_count_read(&r->cut_pkts),
 		.fragmented_pkts = tl_count_read(&r->fragmented_pkts),
 		.edit_malformed_pkts = tl_count_read(&r->edit_malformed_pkts),
 		.edit_unsummed_pkts = tl_count_read(&r->edit_unsummed_pkts),
+		.undecided_pkts = tl_count_read(&r->split.undecided_pkts),
+		.unknown_hosts = tl_count_read(&r->split.unknown_hosts),
 		.backward_pkts = tl_count_read(&r->schedule.backward_pkts),
 		.rebased_files = tl_count_read(&r->schedule.rebased_files),
 		.shortened_gaps = tl_count_read(&r->schedule.shortened_gaps),
@@ -303,12 +346,18 @@ void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *ou
 				      (replay->end.mono_ns - replay->begin.mono_ns)),
 		.drift_bound_ns = replay->begin.half_ns + replay->end.half_ns,
 		.clock_steps = replay->cfg.clock->steps - replay->steps_before};
+	sample_outs(replay, out);
 	sample_ledger(replay, &out->ledger);
 }
 
 const struct tl_hist *tl_replay_lateness(const struct tl_replay *replay)
 {
 	return replay->lateness;
+}
+
+const struct tl_hist *tl_replay_out_lateness(const struct tl_replay *replay, unsigned out)
+{
+	return replay->sender.outs[out].lateness;
 }
 
 size_t tl_replay_damages(const struct tl_replay *replay, const struct tl_replay_damage **out)

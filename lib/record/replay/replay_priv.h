@@ -7,6 +7,7 @@
 //   reader.c    the reader thread: files to frames in the ring
 //   fit.c       frames above the MTU
 //   merge.c     files merged by time
+//   split.c     which of two ports sends a frame
 //   playlist.c  files from the words of a call
 //   damage.c    list of the files that ended damaged
 //   schedule.c  due times
@@ -29,12 +30,40 @@
 // Private area of an mbuf.
 struct replay_tag {
 	uint64_t due_ns; // after the anchor
+	unsigned out;	 // port that sends it
 };
 
 static inline uint64_t replay_due(struct rte_mbuf *m)
 {
 	return ((const struct replay_tag *)rte_mbuf_to_priv(m))->due_ns;
 }
+
+static inline unsigned replay_out_of(struct rte_mbuf *m)
+{
+	return ((const struct replay_tag *)rte_mbuf_to_priv(m))->out;
+}
+
+// ---- split.c
+
+struct rte_hash;
+
+struct replay_split {
+	struct tl_replay_split rule;
+	const struct tl_filter *filter;
+	struct rte_hash *hosts; // sides of addresses, of TL_REPLAY_BY_CLIENTS
+	uint64_t undecided_pkts, unknown_hosts;
+};
+
+// Prepare the rule of cfg. Return 0, or -ENOMEM with a message; call replay_split_fini() in both cases.
+int replay_split_init(struct replay_split *split, const struct tl_replay_cfg *cfg, struct tl_err *err);
+void replay_split_fini(struct replay_split *split);
+
+// Forget the addresses: each loop decides as the first.
+void replay_split_restart(struct replay_split *split);
+
+// Return the side of a frame, the last of reader: 0 or 1.
+unsigned replay_side(
+	struct replay_split *split, const struct tl_pcap_frame *frame, const struct tl_pcap_reader *reader);
 
 // ---- damage.c
 
@@ -59,6 +88,8 @@ struct replay_reader {
 	struct tl_replay_schedule schedule;
 	struct tl_edit edit; // of the current loop
 	bool edits;
+	struct replay_split split;
+	unsigned out;	  // port of the current frame
 	uint8_t *scratch; // a frame above the MTU, then a fragment: REPLAY_SCRATCH each; NULL: they are dropped
 	struct replay_merge *merge; // NULL: one file after the other
 	uint64_t waited_files;
@@ -79,7 +110,7 @@ void replay_put(struct replay_reader *r, uint64_t ts_ns, const uint8_t *data, ui
 bool replay_is_stopped(const struct replay_reader *r);
 
 // Take a record: count it, or put its frame into the ring.
-void replay_take(struct replay_reader *r, const struct tl_pcap_frame *frame);
+void replay_take(struct replay_reader *r, const struct tl_pcap_frame *frame, const struct tl_pcap_reader *reader);
 void replay_note_damage(struct replay_reader *r, const char *path, uint64_t offset, const struct tl_err *err);
 
 // Copy the frame with the edits of the run; return its length.
@@ -96,7 +127,7 @@ void replay_merge_loop(struct replay_reader *r);
 
 #define REPLAY_SCRATCH (65536 + 64) // the longest frame that is cut or fragmented, with edits
 
-// Longest frame that the port sends of this type: with an 802.1Q tag, 4 bytes more.
+// Longest frame that the port of the current frame sends of this type: with an 802.1Q tag, 4 bytes more.
 uint32_t replay_limit(const struct replay_reader *r, uint16_t type);
 
 // Send a frame above the MTU, cut or fragmented. False: it is dropped.
@@ -107,22 +138,31 @@ void *replay_reader_main(void *reader);
 
 // ---- send_dp.c
 
+// A port. Frames that it refused wait in txq, at most TL_BURST.
+struct replay_out {
+	struct tl_txq *txq;
+	struct tl_hist *lateness;  // NULL: not recorded
+	uint64_t due_ns[TL_BURST]; // of the frames in txq
+	uint64_t sent_pkts, late_pkts;
+	atomic_bool refused; // the port refused a frame at the last attempt
+};
+
 struct replay_sender {
 	struct rte_ring *ring;
-	struct tl_txq *txq;
+	struct replay_out outs[TL_REPLAY_PORTS];
+	unsigned n_outs;
 	const atomic_bool *stop, *read_all;
 	const struct tl_clock_swap *time; // clock of the run
 	uint64_t anchor_ns;		  // in the run's time
 	uint64_t late_ns;
-	struct tl_hist *lateness; // NULL: not recorded
 	bool gated;
 	atomic_uint_fast64_t allowed_pkts; // sum of all permits
 	// Frames taken from the ring; next[at..n) are to be sent.
 	struct rte_mbuf *next[TL_BURST];
 	uint16_t at, n;
-	uint64_t sent_pkts, late_pkts, reader_late_pkts, reader_late_times;
-	uint64_t last_ns;    // hand-over of the last frame, after the anchor
-	atomic_bool refused; // the port refused a frame at the last attempt
+	uint64_t taken_pkts; // frames given to a port's queue
+	uint64_t reader_late_pkts, reader_late_times;
+	uint64_t last_ns; // hand-over of the last frame, after the anchor
 };
 
 // HOT. Send until the ring is empty and gets no more frames, or the run is stopped.

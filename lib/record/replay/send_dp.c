@@ -35,6 +35,49 @@ static __attribute__((noinline)) void count_reader_late(struct replay_sender *s)
 	tl_count(&s->reader_late_times, due != 0);
 }
 
+// Count n frames accepted by a port, and their lateness.
+static void count_sent(struct replay_sender *s, struct replay_out *out, uint16_t n)
+{
+	int64_t now_ns = run_ns(s, out->txq->begin_tsc);
+
+	tl_count(&out->sent_pkts, n);
+	__atomic_store_n(&s->last_ns, now_ns > 0 ? (uint64_t)now_ns : 0, __ATOMIC_RELAXED);
+	if (out->lateness == NULL)
+		return;
+	for (uint16_t i = 0; i < n; i++) {
+		uint64_t late_ns = now_ns > (int64_t)out->due_ns[i] ? (uint64_t)now_ns - out->due_ns[i] : 0;
+		tl_hist_record(out->lateness, late_ns);
+		tl_count(&out->late_pkts, late_ns > s->late_ns);
+	}
+}
+
+// Offer a port the frames that wait for it.
+static void offer(struct replay_sender *s, struct replay_out *out)
+{
+	uint16_t before = out->txq->n;
+
+	tl_txq_flush(out->txq);
+	uint16_t left = out->txq->n, sent = before - left;
+	if (sent != 0)
+		count_sent(s, out, sent);
+	for (uint16_t i = 0; i < left && sent != 0; i++)
+		out->due_ns[i] = out->due_ns[sent + i];
+	atomic_store_explicit(&out->refused, left != 0, memory_order_relaxed);
+}
+
+// The same for all ports. Return whether frames still wait.
+static bool offer_all(struct replay_sender *s)
+{
+	bool waiting = false;
+
+	for (unsigned i = 0; i < s->n_outs; i++) {
+		if (s->outs[i].txq->n != 0)
+			offer(s, &s->outs[i]);
+		waiting |= s->outs[i].txq->n != 0;
+	}
+	return waiting;
+}
+
 // Take frames from the ring. False: there are no more, or the run was stopped.
 static bool refill(struct replay_sender *s)
 {
@@ -49,6 +92,7 @@ static bool refill(struct replay_sender *s)
 		if (last || is_stopped(s))
 			return false;
 		waited = true;
+		(void)offer_all(s);
 		rte_pause();
 	}
 	if (TL_UNLIKELY(waited))
@@ -59,13 +103,13 @@ static bool refill(struct replay_sender *s)
 // Reduce the due frames to those permitted.
 static uint16_t permitted(const struct replay_sender *s, uint16_t due)
 {
-	uint64_t left = atomic_load_explicit(&s->allowed_pkts, memory_order_relaxed) - s->sent_pkts;
+	uint64_t left = atomic_load_explicit(&s->allowed_pkts, memory_order_relaxed) - s->taken_pkts;
 
 	return (uint16_t)(left < due ? left : due);
 }
 
 // Wait until the next frame is due. Return the number of due frames, 0: the run was stopped.
-static uint16_t wait_until_due(const struct replay_sender *s)
+static uint16_t wait_until_due(struct replay_sender *s)
 {
 	uint16_t due;
 
@@ -77,50 +121,36 @@ static uint16_t wait_until_due(const struct replay_sender *s)
 			return due;
 		if (is_stopped(s))
 			return 0;
+		(void)offer_all(s);
 		rte_pause();
 	}
 }
 
-// Count n frames accepted by the port, and their lateness.
-static void count_sent(struct replay_sender *s, const uint64_t *due_ns, uint16_t n)
+// Wait until a port's queue has room: it refuses frames. False: the run was stopped.
+static __attribute__((noinline)) bool await_room(struct replay_sender *s, const struct replay_out *out)
 {
-	int64_t now_ns = run_ns(s, s->txq->begin_tsc);
-
-	tl_count(&s->sent_pkts, n);
-	__atomic_store_n(&s->last_ns, now_ns > 0 ? (uint64_t)now_ns : 0, __ATOMIC_RELAXED);
-	if (s->lateness == NULL)
-		return;
-	for (uint16_t i = 0; i < n; i++) {
-		uint64_t late_ns = now_ns > (int64_t)due_ns[i] ? (uint64_t)now_ns - due_ns[i] : 0;
-		tl_hist_record(s->lateness, late_ns);
-		tl_count(&s->late_pkts, late_ns > s->late_ns);
+	while (!tl_txq_has_room(out->txq)) {
+		if (is_stopped(s))
+			return false;
+		(void)offer_all(s);
 	}
+	return true;
 }
 
-// Hand the next n frames to the port, and offer refused ones again. False: the run was stopped before all were
-// accepted.
+// Hand the next n frames to their ports. False: the run was stopped before.
 static bool hand_over(struct replay_sender *s, uint16_t n)
 {
-	struct tl_txq *q = s->txq;
-	uint64_t due_ns[TL_BURST];
-	uint16_t taken = 0;
-
 	for (uint16_t i = 0; i < n; i++) {
-		q->pkts[i] = s->next[s->at + i];
-		due_ns[i] = replay_due(q->pkts[i]);
-	}
-	q->n = n;
-	s->at += n;
-	while (q->n != 0) {
-		uint16_t before = q->n;
-		tl_txq_flush(q);
-		uint16_t now = before - q->n;
-		count_sent(s, due_ns + taken, now);
-		taken += now;
-		atomic_store_explicit(&s->refused, q->n != 0, memory_order_relaxed);
-		if (now == 0 && is_stopped(s))
+		struct rte_mbuf *m = s->next[s->at];
+		struct replay_out *out = &s->outs[replay_out_of(m)];
+		if (TL_UNLIKELY(!tl_txq_has_room(out->txq)) && !await_room(s, out))
 			return false;
+		out->due_ns[out->txq->n] = replay_due(m);
+		out->txq->pkts[out->txq->n++] = m;
+		s->at++;
+		s->taken_pkts++;
 	}
+	(void)offer_all(s);
 	return true;
 }
 
@@ -133,4 +163,6 @@ void replay_send(struct replay_sender *s)
 		if (due == 0 || !hand_over(s, due) || is_stopped(s))
 			return;
 	}
+	while (offer_all(s) && !is_stopped(s))
+		rte_pause();
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// replay: sends the frames of capture files through a port, each at its due time.
+// replay: sends the frames of capture files through one port or two, each at its due time.
 //
 //   reader thread ── decodes, filters, computes due times, copies into mbufs ──▶ ring ──▶ sending lcore ──▶ tl_txq
 //
-// The lcore waits for a frame's due time by the TSC, and hands it to the port together with all other frames due by
-// then. Every record read ends in exactly one counter of the ledger.
+// The lcore waits for a frame's due time by the TSC, and hands it to its port together with all other frames of that
+// port due by then. Each port sends its frames in the order of the files. While a port refuses frames, the other sends,
+// until TL_BURST frames wait for the first: then both wait. Every record read ends in exactly one counter of the
+// ledger.
 //
 // Threads: all functions on main, except tl_replay_send() on the sending lcore; the reader has its own thread.
 // Memory:  create/destroy: mbufs and a ring of cfg.ahead_pkts, for any file size. Sending allocates nothing.
@@ -23,6 +25,7 @@
 #include <tl_hist.h>
 #include <tl_port.h>
 #include <tl_replay_schedule.h>
+#include <tl_replay_split.h>
 
 struct tl_filter;
 struct tl_replay; // opaque
@@ -32,6 +35,15 @@ enum tl_replay_mtu {
 	TL_REPLAY_MTU_DROP,
 	TL_REPLAY_MTU_CUT,	// cut the end, and correct lengths and checksums: tl_fit_cut()
 	TL_REPLAY_MTU_FRAGMENT, // fragment IPv4 packets without DF; drop others
+};
+
+#define TL_REPLAY_PORTS 2
+
+// A port that sends.
+struct tl_replay_out {
+	struct tl_txq *txq;   // borrowed until destroy; with no other user
+	uint32_t frame_limit; // longest frame of the port: tl_port_frame_limit()
+	uint32_t held_pkts;   // limit of frames held by the port: its descriptors
 };
 
 struct tl_replay_cfg {
@@ -45,14 +57,15 @@ struct tl_replay_cfg {
 	const struct tl_filter *filter; // frames to send; NULL: all. Borrowed until destroy
 	const struct tl_edit *edit;	// made in the frames sent, after the filter; NULL: none. Copied by create
 	enum tl_replay_mtu mtu_action;
-	bool gated;		// send only as many frames as tl_replay_allow() permits
-	struct tl_txq *txq;	// borrowed until destroy; with no other user
-	struct tl_clock *clock; // borrowed until destroy; disciplined only by tl_replay_discipline()
-	uint32_t frame_limit;	// longest frame of the port: tl_port_frame_limit()
-	uint32_t ahead_pkts;	// frames decoded ahead: a power of two, at least 64
-	uint32_t held_pkts;	// limit of frames held by the port: its descriptors
-	int socket_id;		// NUMA node of mbufs and ring
-	uint64_t late_ns;	// threshold of late_pkts
+	bool gated; // send only as many frames as tl_replay_allow() permits
+	struct tl_replay_out outs[TL_REPLAY_PORTS];
+	unsigned n_outs;
+	const struct tl_replay_split *split;  // the port of a frame; NULL: the first. Copied by create
+	const struct tl_filter *split_filter; // with TL_REPLAY_BY_FILTER. Borrowed until destroy
+	struct tl_clock *clock;		      // borrowed until destroy; disciplined only by tl_replay_discipline()
+	uint32_t ahead_pkts;		      // frames decoded ahead: a power of two, at least 64
+	int socket_id;			      // NUMA node of mbufs and ring
+	uint64_t late_ns;		      // threshold of late_pkts
 };
 
 #define TL_REPLAY_MERGE_MAX 64 // files open at a time
@@ -86,17 +99,25 @@ struct tl_replay_damage {
 	char text[512];	 // file, offset and cause
 };
 
+// Share of a port in the sums of the same name.
+struct tl_replay_out_stats {
+	uint64_t sent_pkts, sent_bytes, late_pkts, refused_pkts;
+};
+
 struct tl_replay_stats {
 	struct tl_replay_ledger ledger;
-	uint64_t sent_bytes;	    // without FCS
+	uint64_t sent_bytes; // without FCS
+	struct tl_replay_out_stats outs[TL_REPLAY_PORTS];
 	uint64_t late_pkts;	    // part of sent_pkts: handed to the driver more than cfg.late_ns after due time
 	uint64_t reader_late_pkts;  // part of sent_pkts: read after their due time
 	uint64_t reader_late_times; // number of times the lcore waited for the reader
 	// Counted when a frame is read, also if it is not sent in the end.
-	uint64_t cut_pkts;				       // frames cut to the MTU
-	uint64_t fragmented_pkts;			       // frames of which each became several
-	uint64_t edit_malformed_pkts;			       // sent with their addresses: see enum tl_edit_result
-	uint64_t edit_unsummed_pkts;			       // sent with an L4 checksum that could not be updated
+	uint64_t cut_pkts;	      // frames cut to the MTU
+	uint64_t fragmented_pkts;     // frames of which each became several
+	uint64_t edit_malformed_pkts; // sent with their addresses: see enum tl_edit_result
+	uint64_t edit_unsummed_pkts;  // sent with an L4 checksum that could not be updated
+	uint64_t undecided_pkts;      // sent by the first port, as the rule of cfg.split decides nothing
+	uint64_t unknown_hosts;	      // addresses beyond TL_REPLAY_SPLIT_HOSTS
 	uint64_t backward_pkts, rebased_files, shortened_gaps; // see tl_replay_schedule.h
 	uint64_t waited_files; // merged late: TL_REPLAY_MERGE_MAX files were open at the time of their first frame
 	uint64_t loops_read, files_read; // files: sum over all loops
@@ -136,7 +157,7 @@ void tl_replay_allow(struct tl_replay *replay, uint64_t n);
 void tl_replay_stop(struct tl_replay *replay);
 
 // True while the port refuses the frames offered.
-bool tl_replay_is_refused(const struct tl_replay *replay);
+bool tl_replay_is_refused(const struct tl_replay *replay, unsigned out);
 
 // Join the reader and count unsent frames. After tl_replay_send() has returned, or if it was not called.
 void tl_replay_finish(struct tl_replay *replay);
@@ -146,6 +167,7 @@ void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *ou
 
 // Lateness of frames, from due time to the driver call that accepted them; NULL with TL_REPLAY_LINE. After finish().
 const struct tl_hist *tl_replay_lateness(const struct tl_replay *replay);
+const struct tl_hist *tl_replay_out_lateness(const struct tl_replay *replay, unsigned out); // of a port
 
 // List the first TL_REPLAY_DAMAGES_MAX damaged files; return their number. After finish().
 size_t tl_replay_damages(const struct tl_replay *replay, const struct tl_replay_damage **out);
