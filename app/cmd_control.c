@@ -27,8 +27,9 @@ static const struct tl_option options[] = {
 
 const struct tl_command tl_control_command = {
 	.name = "control",
-	.summary = "trigger, pause, resume or rotate the recordings of a running appliance, or change its rates",
-	.usage = "control VERB [RECORDING] [--socket PATH]\n"
+	.summary =
+		"trigger, pause, resume or rotate the recordings of a running appliance, or change its rates; control a replay",
+	.usage = "control VERB [RECORDING | VALUE] [--socket PATH]\n"
 		 "control shape NAME FILE|JSON [--socket PATH]",
 	.about =
 		"Sends a verb to the appliance with the control socket PATH (control.socket of its configuration), for one recording\n"
@@ -40,8 +41,16 @@ const struct tl_command tl_control_command = {
 		"  rotate   begin a new file\n"
 		"\n"
 		"shape sets new rates for the classes of the shape NAME: those of its entry in the configuration FILE, or of JSON that\n"
-		"begins with \"{\". No waiting frame is lost.",
-	.words = "trigger pause resume rotate shape",
+		"begins with \"{\". No waiting frame is lost.\n"
+		"\n"
+		"Verbs for `tapline replay --control PATH`:\n"
+		"\n"
+		"  pause    send no frames; the due times of later frames move\n"
+		"  resume   continue\n"
+		"  speed X  continue at this multiple of the recorded speed, 0.01 to 100\n"
+		"  seek P   continue at a time after the first frame (90s), after or before the current one (+10s; -- -10s), or\n"
+		"           with the first frame of a file (file:NAME)",
+	.words = "trigger pause resume rotate shape speed seek",
 	TL_OPTIONS(options),
 };
 
@@ -129,12 +138,12 @@ int tl_cmd_control(int argc, char **argv)
 	int n = argc - optind;
 	bool is_shape = n > 0 && strcmp(words[0], "shape") == 0;
 	if (n < 1)
-		return tl_misuse(
-			&tl_control_command, "verb missing: one of trigger, pause, resume, rotate, shape", NULL);
+		return tl_misuse(&tl_control_command,
+			"verb missing: one of trigger, pause, resume, rotate, shape, speed, seek", NULL);
 	if (is_shape && n != 3)
 		return tl_misuse(&tl_control_command, "shape takes its name, and a FILE or JSON", NULL);
 	if (!is_shape && n > 2)
-		return tl_misuse(&tl_control_command, "one recording at a time, or all", NULL);
+		return tl_misuse(&tl_control_command, "one recording at a time, or all; one value", NULL);
 	char *command =
 		is_shape ? shape_command(words[1], words[2]) : recording_command(words[0], n == 2 ? words[1] : NULL);
 	status = command != NULL ? send_command(o.socket, command) : TL_EXIT_USAGE;

@@ -30,10 +30,11 @@ static const struct tl_option options[] = {
 
 const struct tl_command tl_status_command = {
 	.name = "status",
-	.summary = "show the counters of a running appliance",
+	.summary = "show the counters of a running appliance or replay",
 	.usage = "status [--socket PATH] [--json]",
 	.about =
-		"Prints the counters of the appliance with the control socket PATH (control.socket of its configuration).",
+		"Prints the counters of the appliance with the control socket PATH (control.socket of its configuration), or of the\n"
+		"replay with --control PATH.",
 	.words = "",
 	TL_OPTIONS(options),
 };
@@ -104,7 +105,7 @@ static void print_status(json_t *status)
 {
 	static const struct {
 		const char *key, *title;
-	} sections[] = {{"ports", "port"}, {"captures", "recording"}, {"echoes", "echo"}};
+	} sections[] = {{"replays", "replay"}, {"ports", "port"}, {"captures", "recording"}, {"echoes", "echo"}};
 	size_t index;
 	json_t *row;
 
@@ -113,7 +114,9 @@ static void print_status(json_t *status)
 			print_object(sections[i].title, row);
 	json_array_foreach (json_object_get(status, "shapes"), index, row)
 		print_shape(row);
-	printf("ledger\n    %-24s %20s\n", "holds", json_is_true(json_object_get(status, "ledger_ok")) ? "yes" : "no");
+	if (json_object_get(status, "ledger_ok") != NULL) // of an appliance
+		printf("ledger\n    %-24s %20s\n", "holds",
+			json_is_true(json_object_get(status, "ledger_ok")) ? "yes" : "no");
 }
 
 static int show(const char *answer, bool as_json)

@@ -83,6 +83,8 @@ static const struct tl_option options[] = {
 	{"opaque", 0, NULL, "play TLS sessions too, with the recorded bytes",
 		TL_INTO(FLAG, struct tl_replay_args, sessions.opaque)},
 	{.help = "Other options"},
+	{"control", 0, "PATH", "listen there for `tapline control` and `tapline status` (a socket)", 'C',
+		.choices = TL_CHOICES_FILE},
 	{"take", 0, NULL, "allow xdp: on the interface of the default route or of the login", 't'},
 	{"json", 0, NULL, "print the results as one JSON object", 'j'},
 	TL_OPTION_HELP,
@@ -267,6 +269,9 @@ static const char *set(void *ctx, int id, const char *value)
 		return NULL;
 	case 'j':
 		a->json = true;
+		return NULL;
+	case 'C':
+		a->control = value;
 		return NULL;
 	case 'G':
 		a->merge = true;

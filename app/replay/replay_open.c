@@ -10,6 +10,7 @@
 
 #include <rte_common.h>
 
+#include <tl_ctl.h>
 #include <tl_log.h>
 #include <tl_place.h>
 
@@ -223,6 +224,8 @@ int tl_replay_open(struct tl_replay_session *s, struct tl_err *err)
 	if (s->manifest == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	int rc = list_files(s, err);
+	if (rc == 0 && s->args->control != NULL)
+		rc = tl_ctl_check(s->args->control, err);
 	if (rc == 0 && s->args->filter[0] != '\0')
 		rc = tl_filter_check(s->args->filter, err);
 	if (rc == 0 && s->args->split.filter != NULL && (rc = tl_filter_check(s->args->split.filter, err)) != 0)

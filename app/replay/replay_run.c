@@ -20,6 +20,7 @@
 
 #include "app.h"
 #include "manifest.h"
+#include "replay_control.h"
 #include "results.h"
 
 #define STALL_NS (10 * TL_NS_PER_S)
@@ -125,25 +126,32 @@ static void check_port(struct tl_replay_session *s, unsigned i, struct watch *w)
 	}
 }
 
-// Wait for a tick, or for a line of standard input, which permits a frame.
-static void await_step(struct tl_replay_session *s, struct watch *w)
+// Permit a frame for each line of standard input.
+static void read_input(struct tl_replay_session *s, struct watch *w)
 {
-	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
 	char text[256];
 	uint64_t lines = 0;
-
-	if (!s->args->one_by_one || w->input_ended) {
-		sleep_a_tick();
-		return;
-	}
-	if (poll(&input, 1, TICK_NS / TL_NS_PER_MS) <= 0)
-		return;
 	ssize_t n = read(STDIN_FILENO, text, sizeof(text));
+
 	w->input_ended = n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN);
 	for (ssize_t i = 0; i < n; i++)
 		lines += text[i] == '\n';
 	w->allowed_pkts += lines;
 	tl_replay_allow(s->replay, lines);
+}
+
+// Wait for a tick, a line of standard input with --one-by-one, or a client of the control socket.
+static void await_step(struct tl_replay_session *s, struct watch *w)
+{
+	struct pollfd events[] = {{.fd = s->args->one_by_one && !w->input_ended ? STDIN_FILENO : -1, .events = POLLIN},
+		{.fd = tl_replay_control_fd(s), .events = POLLIN}};
+
+	if (poll(events, TL_ARRAY_LEN(events), TICK_NS / TL_NS_PER_MS) <= 0) // a signal ends it early
+		return;
+	if (events[0].revents != 0)
+		read_input(s, w);
+	if (events[1].revents != 0)
+		tl_replay_control_serve(s);
 }
 
 // End the run when all permitted frames are sent and standard input has ended.
@@ -172,6 +180,7 @@ static void watch_run(struct tl_replay_session *s)
 			check_port(s, i, &w);
 		ending |= s->failed || is_stopped();
 		check_input(s, &w);
+		(void)tl_replay_land(s->replay);
 		await_step(s, &w);
 	}
 	s->results.stopped = ending;
@@ -213,6 +222,9 @@ static int run(struct tl_replay_session *s, struct tl_err *err)
 		await_frames(s);
 	if (rc == 0 && !is_stopped()) {
 		tl_replay_begin(s->replay, s->args->start_ns);
+		rc = tl_replay_control_open(s, err);
+	}
+	if (rc == 0 && !is_stopped()) {
 		rc = rte_eal_remote_launch(tl_replay_send, s->replay, TL_REPLAY_LCORE);
 		if (rc != 0)
 			tl_fail(err, rc, "the sending lcore did not start (%s)", strerror(-rc));
@@ -221,6 +233,7 @@ static int run(struct tl_replay_session *s, struct tl_err *err)
 		watch_run(s);
 		(void)rte_eal_wait_lcore(TL_REPLAY_LCORE);
 	}
+	tl_replay_control_close(s);
 	s->results.stopped |= is_stopped();
 	tl_replay_finish(s->replay);
 	tl_replay_sample(s->replay, &s->results.stats);
@@ -281,7 +294,6 @@ static int show(struct tl_replay_session *s)
 {
 	struct tl_replay_results *r = &s->results;
 
-	r->args = s->args;
 	r->pacing = &s->cfg.pacing;
 	r->lateness = tl_replay_lateness(s->replay);
 	for (unsigned i = 0; i < r->n_ports; i++)
@@ -296,7 +308,7 @@ static int show(struct tl_replay_session *s)
 
 int tl_replay_run(const struct tl_replay_args *args)
 {
-	struct tl_replay_session s = {.args = args};
+	struct tl_replay_session s = {.args = args, .results.args = args};
 	struct tl_err err;
 	int status = TL_EXIT_FAILED;
 

@@ -30,6 +30,8 @@ struct tl_replay_port {
 	bool link_known; // at the start
 };
 
+struct tl_ctl;
+
 struct tl_replay_session {
 	const struct tl_replay_args *args;
 	struct tl_replay_playlist files;
@@ -41,7 +43,8 @@ struct tl_replay_session {
 	struct tl_replay *replay;
 	struct tl_replay_cfg cfg;
 	struct tl_replay_results results;
-	uint32_t lcore; // CPU
+	uint32_t lcore;	    // CPU
+	struct tl_ctl *ctl; // NULL: no --control
 	json_t *manifest;
 	bool failed; // an error was printed
 };

@@ -21,8 +21,11 @@ void tl_replay_show_progress(const struct tl_replay_stats *stats)
 {
 	char text[32];
 
-	tl_info("replay: sent %" PRIu64 " of %" PRIu64 " frames read, %s into the run; %" PRIu64 " late, %" PRIu64
+	tl_info("replay: %ssent %" PRIu64 " of %" PRIu64 " frames read, %s into the run; %" PRIu64 " late, %" PRIu64
 		" read after they were due",
+		stats->state == TL_REPLAY_PLAYING  ? ""
+		: stats->state == TL_REPLAY_PAUSED ? "paused: "
+						   : "seeks: ",
 		stats->ledger.sent_pkts, stats->ledger.read_pkts, tl_format_ns(stats->elapsed_ns, text, sizeof(text)),
 		stats->late_pkts, stats->reader_late_pkts);
 }
@@ -150,6 +153,8 @@ static void put_time(const struct tl_replay_results *r, json_t *json)
 	json_object_set_new(json, "reader_late_pkts", number(s->reader_late_pkts));
 	json_object_set_new(json, "reader_late_times", number(s->reader_late_times));
 	json_object_set_new(json, "elapsed_ns", number(s->elapsed_ns));
+	json_object_set_new(json, "paused_ns", number(s->paused_ns));
+	json_object_set_new(json, "seeks", number(s->seeks));
 	json_object_set_new(json, "drift_ns", json_integer(s->drift_ns));
 	json_object_set_new(json, "drift_bound_ns", number(s->drift_bound_ns));
 	json_object_set_new(json, "clock_steps", number(s->clock_steps));
@@ -184,6 +189,35 @@ json_t *tl_replay_json(const struct tl_replay_results *results)
 	json_object_set_new(json, "damages", number(s->damages));
 	json_object_set_new(json, "damaged", damages_json(results));
 	return json;
+}
+
+// A row of the ledger and the state, and a row per port.
+json_t *tl_replay_status_json(const struct tl_replay_results *results)
+{
+	static const char *const states[] = {
+		[TL_REPLAY_PLAYING] = "playing", [TL_REPLAY_PAUSED] = "paused", [TL_REPLAY_SEEKING] = "seeking"};
+	const struct tl_replay_stats *s = &results->stats;
+	bool recorded = results->args->pacing.pace == TL_REPLAY_RECORDED && results->args->rate == NULL;
+	struct tl_counter rows[TL_REPLAY_COUNTERS];
+	json_t *row = json_object();
+
+	json_object_set_new(row, "state", json_string(states[s->state]));
+	json_object_set_new(row, "position_ns", number(s->position_ns));
+	json_object_set_new(
+		row, "speed", recorded ? json_real((double)s->speed / (double)TL_REPLAY_MILLION) : json_null());
+	json_object_set_new(row, "paused_ns", number(s->paused_ns));
+	json_object_set_new(row, "seeks", number(s->seeks));
+	tl_replay_ledger_rows(&s->ledger, rows);
+	for (size_t i = 0; i < TL_REPLAY_COUNTERS; i++)
+		json_object_set_new(row, rows[i].name, number(rows[i].value));
+	json_object_set_new(row, "late_pkts", number(s->late_pkts));
+	json_object_set_new(row, "reader_late_pkts", number(s->reader_late_pkts));
+	json_t *ports = json_array();
+	for (unsigned i = 0; i < results->n_ports; i++)
+		json_array_append_new(ports,
+			json_pack("{s:o, s:o, s:o}", "port", tl_json_string(results->ports[i].device), "sent_pkts",
+				number(s->outs[i].sent_pkts), "sent_bytes", number(s->outs[i].sent_bytes)));
+	return json_pack("{s:[o], s:o}", "replays", row, "ports", ports);
 }
 
 // ---- text
@@ -257,6 +291,9 @@ void tl_replay_print(const struct tl_replay_results *results, FILE *out)
 	fprintf(out, "%s in %s, drift %" PRId64 " ns (known to %" PRIu64 " ns)\n",
 		tl_format_bytes(s->sent_bytes, bytes, sizeof(bytes)), tl_format_ns(s->elapsed_ns, time, sizeof(time)),
 		s->drift_ns, s->drift_bound_ns);
+	if (s->paused_ns != 0)
+		fprintf(out, "paused for %s, with %" PRIu64 " seeks\n", tl_format_ns(s->paused_ns, time, sizeof(time)),
+			s->seeks);
 	print_lateness(results, out);
 	print_notes(results, out);
 }

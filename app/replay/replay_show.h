@@ -37,4 +37,7 @@ void tl_replay_show_progress(const struct tl_replay_stats *stats);
 // Return the report without manifest; NULL: out of memory.
 json_t *tl_replay_json(const struct tl_replay_results *results);
 
+// Return the answer to `tapline status`; NULL: out of memory.
+json_t *tl_replay_status_json(const struct tl_replay_results *results);
+
 void tl_replay_print(const struct tl_replay_results *results, FILE *out);

@@ -12,7 +12,7 @@ options_of() {
 }
 
 in_help() {
-	"$TAPLINE" "$1" --help | sed -n 's/^  \(-[a-z],\|   \) --\([a-z-]\+\).*/\2/p' | sort
+	"$TAPLINE" "$1" --help | sed -n 's/^  \(-[a-zA-Z],\|   \) --\([a-z-]\+\).*/\2/p' | sort
 }
 
 in_page() {

@@ -7,7 +7,7 @@ source "$(dirname "$0")/../lib/func.sh"
 
 LIB=$(dirname "$PEER_PY")
 IDENTITY='.ledger_ok and .read_pkts + .added_pkts == .sent_pkts + .filtered_pkts + .skipped_linktype_pkts + .skipped_truncated_pkts +
-	.skipped_short_pkts + .skipped_long_pkts + .skipped_damaged_pkts + .unsent_pkts + .refused_pkts'
+	.skipped_short_pkts + .skipped_long_pkts + .skipped_damaged_pkts + .skipped_seek_pkts + .unsent_pkts + .refused_pkts'
 STATUS=0
 
 listens_to_wire() {

@@ -115,6 +115,7 @@ static struct port {
 	unsigned calls_of[64];	       // frames in each of the first calls
 	unsigned refuses;	       // so many calls take nothing
 	bool shut;		       // for ever
+	uint16_t takes;		       // frames accepted per call; 0: all
 	atomic_bool *stop;	       // asked to end after stop_after frames
 	struct tl_replay *stop_replay; // the same
 	unsigned stop_after;
@@ -146,14 +147,16 @@ static void port_flush(struct tl_txq *q)
 	if (port.calls < TL_ARRAY_LEN(port.calls_of))
 		port.calls_of[port.calls] = q->n;
 	port.calls++;
-	for (uint16_t i = 0; i < q->n; i++) {
+	uint16_t n = port.takes != 0 && port.takes < q->n ? port.takes : q->n;
+	for (uint16_t i = 0; i < n; i++) {
 		const uint8_t *frame = rte_pktmbuf_mtod(q->pkts[i], const uint8_t *);
 		if (port.n < FRAMES_MAX)
 			port.numbers[port.n++] = number_of(frame);
 		q->tx_bytes += q->pkts[i]->pkt_len;
 	}
-	rte_pktmbuf_free_bulk(q->pkts, q->n);
-	q->n = 0;
+	rte_pktmbuf_free_bulk(q->pkts, n);
+	q->n -= n;
+	memmove(q->pkts, q->pkts + n, q->n * sizeof(q->pkts[0]));
 	if (port.stop_after != 0 && port.n >= port.stop_after && port.stop_replay != NULL)
 		tl_replay_stop(port.stop_replay);
 	if (port.stop_after != 0 && port.n >= port.stop_after && port.stop != NULL)
@@ -687,7 +690,7 @@ static void begin_rig(uint64_t step_ns)
 	memset(&shutter, 0, sizeof(shutter));
 	tl_hist_init(&rig.lateness);
 	tl_hist_init(&rig.second_lateness);
-	tl_clock_swap_store(&rig.time, (struct tl_clock_line){.base_ns = 1000});
+	tl_clock_swap_store(&rig.time, (struct tl_clock_line){0});
 	atomic_store(&rig.stop, false);
 	atomic_store(&rig.read_all, true);
 	rig.s = (struct replay_sender){
@@ -698,7 +701,7 @@ static void begin_rig(uint64_t step_ns)
 		.stop = &rig.stop,
 		.read_all = &rig.read_all,
 		.time = &rig.time,
-		.anchor_ns = 1000,
+		.late_scale = UINT64_C(1) << TL_CLOCK_SHIFT,
 		.late_ns = 100};
 }
 
@@ -766,6 +769,21 @@ static void lateness_is_from_due_to_the_call_that_took_the_frame(void)
 	CU_ASSERT_EQUAL(rig.lateness.max_ns, 300);
 	CU_ASSERT_EQUAL(rig.s.outs[0].late_pkts, 2);
 	CU_ASSERT_EQUAL(rig.s.last_ns, 300);
+	end_rig();
+}
+
+// Both are due when the run begins, at 200; the port accepts the first at 300 and the second at 400.
+static void frames_of_a_partial_call_have_their_own_lateness(void)
+{
+	begin_rig(100);
+	rig.time.line.base_ns = 200;
+	queue(100);
+	queue(200);
+	port.takes = 1;
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(rig.lateness.count, 2);
+	CU_ASSERT_EQUAL(rig.lateness.min_ns, 200);
+	CU_ASSERT_EQUAL(rig.lateness.max_ns, 200);
 	end_rig();
 }
 
@@ -932,22 +950,22 @@ static void a_step_of_the_clock_moves_no_due_time(void)
 {
 	struct tl_clock clock = {
 		.wall.line = {.base_ticks = 100, .base_ns = 5000, .mult = UINT64_C(1) << TL_CLOCK_SHIFT}};
-	struct tl_clock_swap time;
+	struct tl_clock_line time;
 	int64_t shift_ns = 0;
 
 	replay_follow(&time, &clock, false, &shift_ns);
-	CU_ASSERT_EQUAL(tl_clock_apply(&time.line, 200), 5100);
+	CU_ASSERT_EQUAL(tl_clock_apply(&time, 200), 5100);
 	clock.wall.line = (struct tl_clock_line){
 		.base_ticks = 300, .base_ns = 5200 + 7 * TL_NS_PER_S, .mult = clock.wall.line.mult};
 	clock.last.offset_ns = 7 * TL_NS_PER_S;
 	replay_follow(&time, &clock, true, &shift_ns);
-	CU_ASSERT_EQUAL(tl_clock_apply(&time.line, 400), 5300);
+	CU_ASSERT_EQUAL(tl_clock_apply(&time, 400), 5300);
 	clock.wall.line.base_ns -= 9 * TL_NS_PER_S;
 	clock.last.offset_ns = -9 * (int64_t)TL_NS_PER_S;
 	replay_follow(&time, &clock, true, &shift_ns);
-	CU_ASSERT_EQUAL(tl_clock_apply(&time.line, 400), 5300);
+	CU_ASSERT_EQUAL(tl_clock_apply(&time, 400), 5300);
 	replay_follow(&time, &clock, false, &shift_ns);
-	CU_ASSERT_EQUAL(tl_clock_apply(&time.line, 500), 5400);
+	CU_ASSERT_EQUAL(tl_clock_apply(&time, 500), 5400);
 }
 
 static void set_up(void)
@@ -998,6 +1016,8 @@ int main(void)
 		{"a burst is the most for one call", a_burst_is_the_most_for_one_call},
 		{"lateness is from due to the call that took the frame",
 			lateness_is_from_due_to_the_call_that_took_the_frame},
+		{"frames that a port accepts one after the other have their own lateness",
+			frames_of_a_partial_call_have_their_own_lateness},
 		{"a frame is late beyond the limit only", a_frame_is_late_beyond_the_limit_only},
 		{"a gated run sends only as many frames as are permitted", a_gated_run_sends_only_as_many_as_permitted},
 		{"frames of two ports leave by their own, each when it is due",

@@ -20,6 +20,7 @@ static const struct {
 	ROW(skipped_short_pkts),
 	ROW(skipped_long_pkts),
 	ROW(skipped_damaged_pkts),
+	ROW(skipped_seek_pkts),
 	ROW(unsent_pkts),
 	ROW(refused_pkts),
 #undef ROW

@@ -18,7 +18,15 @@
 
 bool replay_is_stopped(const struct replay_reader *r)
 {
-	return atomic_load_explicit(r->stop, memory_order_relaxed);
+	return atomic_load_explicit(r->stop, memory_order_relaxed) ||
+	       atomic_load_explicit(&r->interrupted, memory_order_relaxed);
+}
+
+// Counter of frames that are given up: at the end of the run, or for a seek.
+static uint64_t *given_up(struct replay_reader *r)
+{
+	return atomic_load_explicit(&r->interrupted, memory_order_relaxed) ? &r->ledger.skipped_seek_pkts
+									   : &r->ledger.unsent_pkts;
 }
 
 // Wait for space: the ring is full, so the first frame can be sent.
@@ -32,7 +40,7 @@ static void wait_for_room(struct replay_reader *r)
 
 // ---- into the ring
 
-// Put the batch into the ring; frames left when the run is stopped count as unsent.
+// Put the batch into the ring; count the frames left when the run is stopped.
 static void put_batch(struct replay_reader *r)
 {
 	unsigned put = 0;
@@ -42,7 +50,7 @@ static void put_batch(struct replay_reader *r)
 		if (put < r->n_batch)
 			wait_for_room(r);
 	}
-	tl_count(&r->ledger.unsent_pkts, r->n_batch - put);
+	tl_count(given_up(r), r->n_batch - put);
 	rte_pktmbuf_free_bulk(&r->batch[put], r->n_batch - put);
 	r->n_batch = 0;
 }
@@ -76,10 +84,21 @@ uint32_t replay_copy(struct replay_reader *r, const struct tl_pcap_frame *frame,
 // Append a filled mbuf to the batch.
 static void queue(struct replay_reader *r, struct rte_mbuf *m, uint64_t ts_ns, uint32_t bytes)
 {
+	uint64_t due_ns = tl_replay_schedule_next(&r->schedule, ts_ns, bytes);
+
+	if (TL_UNLIKELY(due_ns < r->seek_ns || r->file < r->seek_file)) {
+		rte_pktmbuf_free(m);
+		tl_count(&r->ledger.skipped_seek_pkts, 1);
+		return;
+	}
+	*(struct replay_tag *)rte_mbuf_to_priv(m) =
+		(struct replay_tag){.due_ns = due_ns, .out = (uint16_t)r->out, .pass = r->pass};
 	m->pkt_len = bytes;
 	m->data_len = (uint16_t)bytes;
-	*(struct replay_tag *)rte_mbuf_to_priv(m) =
-		(struct replay_tag){.due_ns = tl_replay_schedule_next(&r->schedule, ts_ns, bytes), .out = r->out};
+	if (TL_UNLIKELY(!atomic_load_explicit(&r->landed, memory_order_relaxed))) {
+		r->landed_ns = due_ns;
+		atomic_store_explicit(&r->landed, true, memory_order_release);
+	}
 	r->batch[r->n_batch++] = m;
 	if (r->n_batch == REPLAY_BATCH)
 		put_batch(r);
@@ -90,7 +109,7 @@ static void put(struct replay_reader *r, const struct tl_pcap_frame *frame)
 	struct rte_mbuf *m = get_mbuf(r);
 
 	if (m == NULL)
-		tl_count(&r->ledger.unsent_pkts, 1);
+		tl_count(given_up(r), 1);
 	else
 		queue(r, m, frame->ts_ns, replay_copy(r, frame, rte_pktmbuf_mtod(m, uint8_t *)));
 }
@@ -100,7 +119,7 @@ void replay_put(struct replay_reader *r, uint64_t ts_ns, const uint8_t *data, ui
 	struct rte_mbuf *m = get_mbuf(r);
 
 	if (m == NULL) {
-		tl_count(&r->ledger.unsent_pkts, 1);
+		tl_count(given_up(r), 1);
 		return;
 	}
 	memcpy(rte_pktmbuf_mtod(m, uint8_t *), data, bytes);
@@ -165,7 +184,7 @@ void replay_note_damage(struct replay_reader *r, const char *path, uint64_t offs
 {
 	tl_count(&r->ledger.skipped_damaged_pkts, 1);
 	tl_count(&r->ledger.read_pkts, 1);
-	replay_damages_add(&r->damages, path, r->loops_read, offset, err);
+	replay_damages_add(&r->damages, path, r->loop, offset, err);
 }
 
 static void read_file(struct replay_reader *r, const char *path)
@@ -173,7 +192,7 @@ static void read_file(struct replay_reader *r, const char *path)
 	struct tl_extract_source source;
 	struct tl_pcap_frame frame;
 	struct tl_err err;
-	int rc;
+	int rc = 0;
 
 	if (tl_extract_source_open(&source, path, &err) != 0) {
 		replay_note_damage(r, path, 0, &err);
@@ -192,7 +211,8 @@ static void read_file(struct replay_reader *r, const char *path)
 static void read_loop(struct replay_reader *r)
 {
 	for (size_t i = 0; i < r->cfg->n_paths && !replay_is_stopped(r); i++) {
-		tl_replay_schedule_file(&r->schedule, i == 0 && r->loops_read != 0);
+		tl_replay_schedule_file(&r->schedule, i == 0 && r->loop != 0);
+		r->file = r->loop * r->cfg->n_paths + i;
 		read_file(r, r->cfg->paths[i]);
 		tl_count(&r->files_read, !replay_is_stopped(r));
 	}
@@ -203,11 +223,11 @@ void *replay_reader_main(void *reader)
 	struct replay_reader *r = reader;
 
 	tl_guard_thread(TL_GUARD_FILES, "tl-replay");
-	while (r->loops_read < r->cfg->loops && !replay_is_stopped(r)) {
-		tl_edit_set_loop(&r->edit, r->loops_read);
+	for (r->loop = 0; r->loop < r->cfg->loops && !replay_is_stopped(r); r->loop++) {
+		tl_edit_set_loop(&r->edit, r->loop);
 		replay_split_restart(&r->split);
 		if (r->merge != NULL) {
-			tl_replay_schedule_file(&r->schedule, r->loops_read != 0);
+			tl_replay_schedule_file(&r->schedule, r->loop != 0);
 			replay_merge_loop(r);
 		} else {
 			read_loop(r);
@@ -215,6 +235,8 @@ void *replay_reader_main(void *reader)
 		tl_count(&r->loops_read, !replay_is_stopped(r));
 	}
 	put_batch(r);
+	if (atomic_load_explicit(&r->interrupted, memory_order_relaxed))
+		return NULL;
 	atomic_store_explicit(&r->read_all, true, memory_order_release);
 	atomic_store_explicit(&r->ready, true, memory_order_release);
 	return NULL;

@@ -19,26 +19,6 @@
 #define BRACKETS 16
 #define POOL_CACHE 256
 
-// Reading of the run's time between two readings of CLOCK_MONOTONIC.
-struct pair {
-	uint64_t run_ns, mono_ns, half_ns;
-};
-
-struct tl_replay {
-	struct tl_replay_cfg cfg;
-	struct rte_mempool *pool;
-	struct rte_ring *ring;
-	struct replay_reader reader;
-	struct replay_sender sender;
-	struct tl_hist *lateness;
-	struct tl_clock_swap time; // wall time of the clock, without the steps since create()
-	int64_t shift_ns;	   // sum of those steps
-	uint64_t steps_before;
-	atomic_bool stop;
-	struct pair begin, end;
-	uint64_t unsent_pkts, refused_pkts[TL_REPLAY_PORTS]; // counted by main, at the end
-};
-
 // ---- set-up
 
 static uint32_t frame_limit(const struct tl_replay_cfg *cfg)
@@ -122,7 +102,8 @@ static void fill(struct tl_replay *r)
 	r->sender.late_ns = r->cfg.late_ns;
 	r->sender.gated = r->cfg.gated;
 	r->steps_before = r->cfg.clock->steps;
-	tl_clock_swap_store(&r->time, r->cfg.clock->wall.line);
+	r->clock = r->cfg.clock->wall.line;
+	replay_control_begin(r, r->clock.base_ns);
 }
 
 int tl_replay_create(const struct tl_replay_cfg *cfg, struct tl_replay **out, struct tl_err *err)
@@ -212,22 +193,23 @@ bool tl_replay_is_refused(const struct tl_replay *replay, unsigned out)
 
 // ---- clock of the run
 
-static uint64_t now_run_ns(const struct tl_replay *r)
+uint64_t replay_clock_ns(const struct tl_replay *r)
 {
-	return tl_clock_apply(&r->time.line, rte_rdtsc()); // only main replaces it
+	return tl_clock_apply(&r->clock, rte_rdtsc());
 }
 
 // Return the narrowest of several readings.
-static struct pair read_pair(const struct tl_replay *r)
+static struct replay_pair read_pair(const struct tl_replay *r)
 {
-	struct pair best = {.half_ns = UINT64_MAX};
+	struct replay_pair best = {.half_ns = UINT64_MAX};
 
 	for (int i = 0; i < BRACKETS; i++) {
 		uint64_t before_ns = tl_mono_ns();
-		uint64_t run_ns = now_run_ns(r);
+		uint64_t clock_ns = replay_clock_ns(r);
 		uint64_t half_ns = (tl_mono_ns() - before_ns + 1) / 2;
 		if (half_ns < best.half_ns)
-			best = (struct pair){.run_ns = run_ns, .mono_ns = before_ns + half_ns, .half_ns = half_ns};
+			best = (struct replay_pair){
+				.clock_ns = clock_ns, .mono_ns = before_ns + half_ns, .half_ns = half_ns};
 	}
 	return best;
 }
@@ -235,17 +217,21 @@ static struct pair read_pair(const struct tl_replay *r)
 void tl_replay_begin(struct tl_replay *replay, uint64_t start_ns)
 {
 	replay->begin = read_pair(replay);
-	replay->sender.anchor_ns = start_ns != 0 ? start_ns - (uint64_t)replay->shift_ns : now_run_ns(replay) + LEAD_NS;
+	replay_control_begin(
+		replay, start_ns != 0 ? start_ns - (uint64_t)replay->shift_ns : replay_clock_ns(replay) + LEAD_NS);
 }
 
-void replay_follow(struct tl_clock_swap *time, const struct tl_clock *clock, bool stepped, int64_t *shift_ns)
+void replay_publish(struct tl_replay *r)
 {
-	struct tl_clock_line line = clock->wall.line;
+	tl_clock_swap_store(&r->time, replay_tempo_line(&r->tempo, &r->clock));
+}
 
+void replay_follow(struct tl_clock_line *line, const struct tl_clock *clock, bool stepped, int64_t *shift_ns)
+{
 	if (stepped)
 		*shift_ns += clock->last.offset_ns;
-	line.base_ns -= (uint64_t)*shift_ns;
-	tl_clock_swap_store(time, line);
+	*line = clock->wall.line;
+	line->base_ns -= (uint64_t)*shift_ns;
 }
 
 void tl_replay_discipline(struct tl_replay *replay)
@@ -254,7 +240,8 @@ void tl_replay_discipline(struct tl_replay *replay)
 	uint64_t steps = clock->steps;
 
 	tl_clock_discipline(clock);
-	replay_follow(&replay->time, clock, clock->steps != steps, &replay->shift_ns);
+	replay_follow(&replay->clock, clock, clock->steps != steps, &replay->shift_ns);
+	replay_publish(replay);
 }
 
 // ---- ledger
@@ -299,7 +286,8 @@ static void sample_ledger(const struct tl_replay *r, struct tl_replay_ledger *ou
 		.skipped_truncated_pkts = tl_count_read(&read->skipped_truncated_pkts),
 		.skipped_short_pkts = tl_count_read(&read->skipped_short_pkts),
 		.skipped_long_pkts = tl_count_read(&read->skipped_long_pkts),
-		.skipped_damaged_pkts = tl_count_read(&read->skipped_damaged_pkts)};
+		.skipped_damaged_pkts = tl_count_read(&read->skipped_damaged_pkts),
+		.skipped_seek_pkts = tl_count_read(&read->skipped_seek_pkts) + tl_count_read(&r->sender.passed_pkts)};
 	for (unsigned i = 0; i < r->cfg.n_outs; i++) {
 		out->sent_pkts += tl_count_read(&r->sender.outs[i].sent_pkts);
 		out->refused_pkts += r->refused_pkts[i];
@@ -342,10 +330,11 @@ void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *ou
 		.files_read = tl_count_read(&r->files_read),
 		.damages = tl_count_read(&r->damages.count),
 		.elapsed_ns = tl_count_read(&s->last_ns),
-		.drift_ns = (int64_t)((replay->end.run_ns - replay->begin.run_ns) -
+		.drift_ns = (int64_t)((replay->end.clock_ns - replay->begin.clock_ns) -
 				      (replay->end.mono_ns - replay->begin.mono_ns)),
 		.drift_bound_ns = replay->begin.half_ns + replay->end.half_ns,
 		.clock_steps = replay->cfg.clock->steps - replay->steps_before};
+	replay_control_sample(replay, out);
 	sample_outs(replay, out);
 	sample_ledger(replay, &out->ledger);
 }

@@ -13,6 +13,8 @@
 //   schedule.c  due times
 //   pacing.c    speeds and rates as text
 //   ledger.c    the ledger's rows and identity
+//   tempo.c     the run's time: pauses, speeds, positions
+//   control.c   pause, speed and seek while the lcore sends
 //   send_dp.c   the lcore: frames from the ring to the port
 //
 // Threads: struct replay_reader is owned by the reader, struct replay_sender by the lcore; main reads their counters.
@@ -30,7 +32,8 @@
 // Private area of an mbuf.
 struct replay_tag {
 	uint64_t due_ns; // after the anchor
-	unsigned out;	 // port that sends it
+	uint16_t out;	 // port that sends it
+	uint32_t pass;	 // of the reader; each seek begins one
 };
 
 static inline uint64_t replay_due(struct rte_mbuf *m)
@@ -83,6 +86,7 @@ struct replay_reader {
 	struct rte_ring *ring;
 	struct rte_mempool *pool;
 	const atomic_bool *stop;
+	atomic_bool interrupted; // a seek ends this pass
 	pthread_t thread;
 	bool started;
 	struct tl_replay_schedule schedule;
@@ -99,8 +103,14 @@ struct replay_reader {
 	unsigned n_batch;
 	struct tl_replay_ledger ledger; // all but sent and refused
 	uint64_t loops_read, files_read;
-	atomic_bool ready;    // the ring is full, or everything is read
-	atomic_bool read_all; // the ring gets no more frames
+	// Of this pass; set by main before the thread starts.
+	uint32_t pass;
+	uint64_t loop, file;	     // file: counts on over the loops
+	uint64_t seek_ns, seek_file; // frames before are not sent
+	atomic_bool landed;	     // a frame was put into the ring
+	uint64_t landed_ns;	     // its due time
+	atomic_bool ready;	     // the ring is full, or everything is read
+	atomic_bool read_all;	     // the ring gets no more frames
 };
 
 // Put a frame into the ring: the bytes at data, due by its recorded time. Without an mbuf, as the run was stopped, the
@@ -152,23 +162,84 @@ struct replay_sender {
 	struct replay_out outs[TL_REPLAY_PORTS];
 	unsigned n_outs;
 	const atomic_bool *stop, *read_all;
-	const struct tl_clock_swap *time; // clock of the run
-	uint64_t anchor_ns;		  // in the run's time
+	const struct tl_clock_swap *time; // the run's time after the anchor, as a signed number
 	uint64_t late_ns;
+	atomic_uint_fast64_t late_scale; // lateness per run's time, shifted by TL_CLOCK_SHIFT
+	atomic_bool held;		 // pause: no frame is due
+	atomic_uint pass;		 // the reader's
+	atomic_uint pass_seen;		 // frames of earlier passes have been dropped
 	bool gated;
 	atomic_uint_fast64_t allowed_pkts; // sum of all permits
 	// Frames taken from the ring; next[at..n) are to be sent.
 	struct rte_mbuf *next[TL_BURST];
 	uint16_t at, n;
 	uint64_t taken_pkts; // frames given to a port's queue
-	uint64_t reader_late_pkts, reader_late_times;
+	uint64_t reader_late_pkts, reader_late_times, passed_pkts;
 	uint64_t last_ns; // hand-over of the last frame, after the anchor
 };
 
 // HOT. Send until the ring is empty and gets no more frames, or the run is stopped.
 void replay_send(struct replay_sender *sender);
 
+// ---- tempo.c
+
+// The run's time as a function of the clock's: it stands in pauses, goes faster or slower, and jumps by seeks. It is
+// computed from the last change, never from the previous value.
+struct replay_tempo {
+	uint64_t clock_ns;  // the last change
+	int64_t pos_ns;	    // the run's time then, after the anchor
+	uint64_t speed, of; // from then on, so much of the run's time per clock time; speed 0: it stands
+};
+
+int64_t replay_tempo_at(const struct replay_tempo *tempo, uint64_t clock_ns);
+
+// Change the speed at a time of the clock.
+void replay_tempo_change(struct replay_tempo *tempo, uint64_t clock_ns, uint64_t speed);
+
+// Return the run's time as a line of the TSC.
+struct tl_clock_line replay_tempo_line(const struct replay_tempo *tempo, const struct tl_clock_line *clock);
+
 // ---- replay.c
 
-// Update the run's time from the clock's line, excluding the clock's last step if there was one.
-void replay_follow(struct tl_clock_swap *time, const struct tl_clock *clock, bool stepped, int64_t *shift_ns);
+// Reading of the clock between two readings of CLOCK_MONOTONIC.
+struct replay_pair {
+	uint64_t clock_ns, mono_ns, half_ns;
+};
+
+struct tl_replay {
+	struct tl_replay_cfg cfg;
+	struct rte_mempool *pool;
+	struct rte_ring *ring;
+	struct replay_reader reader;
+	struct replay_sender sender;
+	struct tl_hist *lateness;
+	struct tl_clock_line clock; // wall time of the clock, without the steps since create()
+	int64_t shift_ns;	    // sum of those steps
+	uint64_t steps_before;
+	struct replay_tempo tempo;
+	struct tl_clock_swap time; // the run's, by both
+	uint64_t speed;		   // without pauses
+	bool paused, seeking, landing;
+	uint64_t held_since_ns, paused_ns; // by the clock
+	uint64_t seeks;
+	atomic_bool stop;
+	struct replay_pair begin, end;
+	uint64_t unsent_pkts, refused_pkts[TL_REPLAY_PORTS]; // counted by main, at the end
+};
+
+// Time of the clock, now.
+uint64_t replay_clock_ns(const struct tl_replay *r);
+
+// Publish the run's time to the lcore.
+void replay_publish(struct tl_replay *r);
+
+// Update the time from the clock's line, excluding the clock's last step if there was one.
+void replay_follow(struct tl_clock_line *line, const struct tl_clock *clock, bool stepped, int64_t *shift_ns);
+
+// ---- control.c
+
+// Begin the run's time at an anchor.
+void replay_control_begin(struct tl_replay *r, uint64_t anchor_ns);
+
+// Fill state, speed, position and paused time.
+void replay_control_sample(const struct tl_replay *r, struct tl_replay_stats *out);

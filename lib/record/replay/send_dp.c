@@ -13,7 +13,7 @@ static int64_t run_ns(const struct replay_sender *s, uint64_t tsc)
 {
 	struct tl_clock_line line = tl_clock_swap_load(s->time);
 
-	return (int64_t)(tl_clock_apply(&line, tsc) - s->anchor_ns);
+	return (int64_t)tl_clock_apply(&line, tsc);
 }
 
 // Count the frames taken from the ring that are due by now.
@@ -39,6 +39,7 @@ static __attribute__((noinline)) void count_reader_late(struct replay_sender *s)
 static void count_sent(struct replay_sender *s, struct replay_out *out, uint16_t n)
 {
 	int64_t now_ns = run_ns(s, out->txq->begin_tsc);
+	uint64_t scale = atomic_load_explicit(&s->late_scale, memory_order_relaxed);
 
 	tl_count(&out->sent_pkts, n);
 	__atomic_store_n(&s->last_ns, now_ns > 0 ? (uint64_t)now_ns : 0, __ATOMIC_RELAXED);
@@ -46,6 +47,7 @@ static void count_sent(struct replay_sender *s, struct replay_out *out, uint16_t
 		return;
 	for (uint16_t i = 0; i < n; i++) {
 		uint64_t late_ns = now_ns > (int64_t)out->due_ns[i] ? (uint64_t)now_ns - out->due_ns[i] : 0;
+		late_ns = (uint64_t)((unsigned __int128)late_ns * scale >> TL_CLOCK_SHIFT);
 		tl_hist_record(out->lateness, late_ns);
 		tl_count(&out->late_pkts, late_ns > s->late_ns);
 	}
@@ -108,13 +110,51 @@ static uint16_t permitted(const struct replay_sender *s, uint16_t due)
 	return (uint16_t)(left < due ? left : due);
 }
 
-// Wait until the next frame is due. Return the number of due frames, 0: the run was stopped.
+static uint32_t pass_of(struct rte_mbuf *m)
+{
+	return ((const struct replay_tag *)rte_mbuf_to_priv(m))->pass;
+}
+
+// Refused frames that wait for a port have no due time in the run's time after a seek: they do not count as late.
+static void forget_due(struct replay_sender *s)
+{
+	for (unsigned i = 0; i < s->n_outs; i++)
+		for (uint16_t k = 0; k < s->outs[i].txq->n; k++)
+			s->outs[i].due_ns[k] = TL_REPLAY_DUE_MAX;
+}
+
+// After a seek drop the frames read before it. Return whether there was one.
+static __attribute__((noinline)) bool drop_passed(struct replay_sender *s)
+{
+	uint32_t pass = atomic_load_explicit(&s->pass, memory_order_acquire);
+
+	if (pass == atomic_load_explicit(&s->pass_seen, memory_order_relaxed))
+		return false;
+	forget_due(s);
+	do {
+		for (; s->at < s->n && pass_of(s->next[s->at]) != pass; s->at++) {
+			rte_pktmbuf_free(s->next[s->at]);
+			tl_count(&s->passed_pkts, 1);
+		}
+		if (s->at < s->n)
+			break;
+		s->at = 0;
+		s->n = (uint16_t)rte_ring_sc_dequeue_burst(s->ring, (void **)s->next, TL_BURST, NULL);
+	} while (s->n != 0);
+	atomic_store_explicit(&s->pass_seen, pass, memory_order_release);
+	return true;
+}
+
+// Wait until the next frame is due. Return the number of due frames, 0: there was a seek, or the run was stopped.
 static uint16_t wait_until_due(struct replay_sender *s)
 {
 	uint16_t due;
 
 	for (;;) {
-		due = count_due(s, run_ns(s, rte_rdtsc()));
+		bool held = atomic_load_explicit(&s->held, memory_order_acquire); // before the time is read
+		if (TL_UNLIKELY(held) && drop_passed(s))
+			return 0;
+		due = TL_UNLIKELY(held) ? 0 : count_due(s, run_ns(s, rte_rdtsc()));
 		if (TL_UNLIKELY(s->gated))
 			due = permitted(s, due);
 		if (due != 0)
@@ -160,7 +200,7 @@ void replay_send(struct replay_sender *s)
 
 	while (s->at < s->n || refill(s)) {
 		due = wait_until_due(s);
-		if (due == 0 || !hand_over(s, due) || is_stopped(s))
+		if (!hand_over(s, due) || is_stopped(s))
 			return;
 	}
 	while (offer_all(s) && !is_stopped(s))

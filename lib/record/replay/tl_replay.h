@@ -81,15 +81,18 @@ struct tl_replay_ledger {
 	uint64_t skipped_short_pkts;	 // shorter than an Ethernet header
 	uint64_t skipped_long_pkts;	 // longer than the port's MTU allows, and neither cut nor fragmented
 	uint64_t skipped_damaged_pkts;	 // unreadable: the first such record of a file, which ends there
+	uint64_t skipped_seek_pkts;	 // passed by a seek
 	uint64_t unsent_pkts;		 // read but not offered when the run was stopped
 	uint64_t refused_pkts;		 // offered to the port, which did not accept them before the run was stopped
 };
 
 // Counters in the order above, with their names ("read_pkts").
-#define TL_REPLAY_COUNTERS 11
+#define TL_REPLAY_COUNTERS 12
 #define TL_REPLAY_WHOLES 2 // the first ones: their sum is that of the others
 void tl_replay_ledger_rows(const struct tl_replay_ledger *ledger, struct tl_counter rows[TL_REPLAY_COUNTERS]);
 bool tl_replay_ledger_ok(const struct tl_replay_ledger *ledger);
+
+enum tl_replay_state { TL_REPLAY_PLAYING, TL_REPLAY_PAUSED, TL_REPLAY_SEEKING };
 
 #define TL_REPLAY_DAMAGES_MAX 64
 struct tl_replay_damage {
@@ -122,7 +125,12 @@ struct tl_replay_stats {
 	uint64_t waited_files; // merged late: TL_REPLAY_MERGE_MAX files were open at the time of their first frame
 	uint64_t loops_read, files_read; // files: sum over all loops
 	uint64_t damages;		 // files that ended damaged, sum over all loops
-	uint64_t elapsed_ns;		 // from the anchor to the hand-over of the last frame
+	uint64_t elapsed_ns;		 // from the anchor to the hand-over of the last frame, in the run's time
+	enum tl_replay_state state;
+	uint64_t speed;	      // of TL_REPLAY_RECORDED, in 10^-6
+	uint64_t position_ns; // in recorded time after the first frame; without TL_REPLAY_RECORDED in the run's time
+	uint64_t paused_ns;   // time in pauses and seeks
+	uint64_t seeks;
 	int64_t drift_ns;	 // the run's time minus CLOCK_MONOTONIC, from the anchor on; valid after finish()
 	uint64_t drift_bound_ns; // error bound of drift_ns
 	uint64_t clock_steps;	 // steps of CLOCK_REALTIME, excluded from the run's time
@@ -152,6 +160,25 @@ void tl_replay_discipline(struct tl_replay *replay);
 
 // Permit n more frames, with cfg.gated. Any thread.
 void tl_replay_allow(struct tl_replay *replay, uint64_t n);
+
+// Pause or resume. The run's time stands in a pause: due times move by it, and nothing becomes late. Frames handed to a
+// port that refuses them are offered to it all the same.
+void tl_replay_pause(struct tl_replay *replay, bool pause);
+
+// Change the speed: the run's time goes faster or slower from now on. Return 0, or -EINVAL with a message: the pacing
+// is not TL_REPLAY_RECORDED, or the speed is out of range.
+int tl_replay_set_speed(struct tl_replay *replay, uint64_t speed, struct tl_err *err);
+
+// Continue with the frames from this position on, as in tl_replay_stats, or from a file of cfg.paths on, in the first
+// loop. The files are read again from the beginning, and the frames before are counted; meanwhile the run's time
+// stands, until tl_replay_land(). A position beyond the last frame ends the run. Return 0, or -errno with a message:
+// there are no positions with TL_REPLAY_LINE, no files in the order of time (-EINVAL); or no thread (-EAGAIN): the run
+// is stopped.
+int tl_replay_seek(struct tl_replay *replay, uint64_t position_ns, struct tl_err *err);
+int tl_replay_seek_file(struct tl_replay *replay, size_t file, struct tl_err *err);
+
+// End a seek if the reader has arrived. Call regularly. Return true while a seek is under way.
+bool tl_replay_land(struct tl_replay *replay);
 
 // Request the end of reader and lcore. Any thread; async-signal-safe.
 void tl_replay_stop(struct tl_replay *replay);

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pause, speed and seek while the lcore sends.
+
+#include "replay_priv.h"
+
+#include <errno.h>
+
+// Let the run's time stand in a pause or seek, or go at the speed. The lcore is held before the time stands, and
+// released after the time goes.
+static void update(struct tl_replay *r)
+{
+	uint64_t now_ns = replay_clock_ns(r);
+	bool held = r->paused || r->seeking, before = atomic_load_explicit(&r->sender.held, memory_order_relaxed);
+
+	if (held && !before)
+		r->held_since_ns = now_ns;
+	if (!held && before)
+		r->paused_ns += now_ns - r->held_since_ns;
+	if (held)
+		atomic_store_explicit(&r->sender.held, true, memory_order_release);
+	replay_tempo_change(&r->tempo, now_ns, held ? 0 : r->speed);
+	atomic_store_explicit(&r->sender.late_scale, (r->tempo.of << TL_CLOCK_SHIFT) / r->speed, memory_order_relaxed);
+	replay_publish(r);
+	if (!held)
+		atomic_store_explicit(&r->sender.held, false, memory_order_release);
+}
+
+void replay_control_begin(struct tl_replay *r, uint64_t anchor_ns)
+{
+	r->speed = r->cfg.pacing.pace == TL_REPLAY_RECORDED ? r->cfg.pacing.speed : TL_REPLAY_MILLION;
+	r->tempo = (struct replay_tempo){.clock_ns = anchor_ns, .speed = r->speed, .of = r->speed};
+	update(r);
+}
+
+void tl_replay_pause(struct tl_replay *replay, bool pause)
+{
+	replay->paused = pause;
+	update(replay);
+}
+
+int tl_replay_set_speed(struct tl_replay *replay, uint64_t speed, struct tl_err *err)
+{
+	if (replay->cfg.pacing.pace != TL_REPLAY_RECORDED)
+		return tl_fail(err, -EINVAL, "only frames sent at their recorded times have a speed");
+	if (speed < TL_REPLAY_SPEED_MIN || speed > TL_REPLAY_SPEED_MAX)
+		return tl_fail(err, -EINVAL, "a speed is 0.01 to 100");
+	replay->speed = speed;
+	update(replay);
+	return 0;
+}
+
+// ---- seek
+
+// End the reader's pass, and begin one that skips the frames before a due time or a file.
+static int begin_pass(struct tl_replay *r, uint64_t seek_ns, uint64_t seek_file, struct tl_err *err)
+{
+	struct replay_reader *reader = &r->reader;
+	struct tl_replay_schedule before;
+
+	r->seeking = true;
+	r->landing = false;
+	update(r);
+	atomic_store_explicit(&reader->interrupted, true, memory_order_relaxed);
+	if (reader->started)
+		pthread_join(reader->thread, NULL);
+	reader->started = false;
+	atomic_store(&reader->interrupted, false);
+	atomic_store(&reader->read_all, false);
+	atomic_store(&reader->ready, false);
+	atomic_store(&reader->landed, false);
+	before = reader->schedule;
+	tl_replay_schedule_init(&reader->schedule, &r->cfg.pacing);
+	reader->schedule.backward_pkts = before.backward_pkts;
+	reader->schedule.rebased_files = before.rebased_files;
+	reader->schedule.shortened_gaps = before.shortened_gaps;
+	reader->seek_ns = seek_ns;
+	reader->seek_file = seek_file;
+	reader->pass++;
+	r->seeks++;
+	atomic_store_explicit(&r->sender.pass, reader->pass, memory_order_release); // all frames before are in the ring
+	int rc = tl_replay_start(r, err);
+	if (rc != 0)
+		tl_replay_stop(r);
+	return rc;
+}
+
+int tl_replay_seek(struct tl_replay *replay, uint64_t position_ns, struct tl_err *err)
+{
+	unsigned __int128 due_ns = (unsigned __int128)position_ns * TL_REPLAY_MILLION / replay->tempo.of;
+
+	if (replay->cfg.pacing.pace == TL_REPLAY_LINE)
+		return tl_fail(err, -EINVAL, "frames without due times have no positions: seek to a file");
+	return begin_pass(replay, due_ns < TL_REPLAY_DUE_MAX ? (uint64_t)due_ns : TL_REPLAY_DUE_MAX, 0, err);
+}
+
+int tl_replay_seek_file(struct tl_replay *replay, size_t file, struct tl_err *err)
+{
+	if (replay->reader.merge != NULL)
+		return tl_fail(err, -EINVAL, "files in the order of time have no places: seek to a time");
+	if (file >= replay->cfg.n_paths)
+		return tl_fail(err, -EINVAL, "there are only %zu files", replay->cfg.n_paths);
+	return begin_pass(replay, 0, file, err);
+}
+
+bool tl_replay_land(struct tl_replay *replay)
+{
+	struct tl_replay *r = replay;
+	bool dropped = atomic_load_explicit(&r->sender.pass_seen, memory_order_acquire) == r->reader.pass;
+
+	if (!r->seeking || !dropped || !atomic_load_explicit(&r->reader.landed, memory_order_acquire))
+		return r->seeking;
+	if (!r->landing && !tl_replay_is_ready(r)) { // let the ring fill until the next call
+		r->landing = true;
+		return true;
+	}
+	r->seeking = r->landing = false;
+	r->tempo.pos_ns = (int64_t)(r->reader.seek_file != 0 ? r->reader.landed_ns : r->reader.seek_ns);
+	update(r);
+	return false;
+}
+
+// ---- account
+
+void replay_control_sample(const struct tl_replay *r, struct tl_replay_stats *out)
+{
+	bool recorded = r->cfg.pacing.pace == TL_REPLAY_RECORDED;
+	uint64_t now_ns = replay_clock_ns(r);
+	int64_t pos_ns = replay_tempo_at(&r->tempo, now_ns);
+	uint64_t begun_ns = pos_ns > 0 ? (uint64_t)pos_ns : 0;
+
+	out->state = r->seeking ? TL_REPLAY_SEEKING : r->paused ? TL_REPLAY_PAUSED : TL_REPLAY_PLAYING;
+	out->speed = r->speed;
+	out->position_ns =
+		recorded ? (uint64_t)((unsigned __int128)begun_ns * r->tempo.of / TL_REPLAY_MILLION) : begun_ns;
+	out->paused_ns = r->paused_ns + (r->paused || r->seeking ? now_ns - r->held_since_ns : 0);
+	out->seeks = r->seeks;
+}

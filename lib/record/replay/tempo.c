@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The run's time: pauses, speeds, positions.
+
+#include "replay_priv.h"
+
+int64_t replay_tempo_at(const struct replay_tempo *tempo, uint64_t clock_ns)
+{
+	__int128 passed_ns = (int64_t)(clock_ns - tempo->clock_ns);
+
+	return tempo->pos_ns + (int64_t)(passed_ns * tempo->speed / tempo->of);
+}
+
+void replay_tempo_change(struct replay_tempo *tempo, uint64_t clock_ns, uint64_t speed)
+{
+	tempo->pos_ns = replay_tempo_at(tempo, clock_ns);
+	tempo->clock_ns = clock_ns;
+	tempo->speed = speed;
+}
+
+struct tl_clock_line replay_tempo_line(const struct replay_tempo *tempo, const struct tl_clock_line *clock)
+{
+	return (struct tl_clock_line){.base_ticks = clock->base_ticks,
+		.base_ns = (uint64_t)replay_tempo_at(tempo, clock->base_ns),
+		.mult = (uint64_t)((unsigned __int128)clock->mult * tempo->speed / tempo->of)};
+}
