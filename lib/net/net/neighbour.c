@@ -335,11 +335,17 @@ static void entry_tick(struct tl_net *net, struct tl_arp_entry *e)
 		give_up(net, e);
 }
 
-void tl_arp_tick(struct tl_net *net)
+static __attribute__((noinline)) void run_due(struct tl_net *net)
 {
 	struct tl_arp_table *table = net->arp;
 
-	tl_arp_announce_tick(net);
 	while (tl_heap_due(&table->due) <= net->now_ns)
 		entry_tick(net, &table->entry[tl_heap_first(&table->due)]);
+}
+
+void tl_arp_tick(struct tl_net *net)
+{
+	tl_arp_announce_tick(net);
+	if (tl_heap_due(&net->arp->due) <= net->now_ns)
+		run_due(net);
 }
