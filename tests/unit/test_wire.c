@@ -335,6 +335,39 @@ static void every_header_bit_is_checked(void)
 	}
 }
 
+// Compare the result of a frame with that of the same frame behind a tag.
+static void check_behind_a_tag(const struct frame *f, uint16_t tci)
+{
+	struct frame tagged = *f;
+	struct tl_pkt want = parse(f);
+
+	memcpy(tagged.bytes + 12, (uint16_t[]){tl_be16(TL_ETHERTYPE_VLAN), tl_be16(tci)}, 4);
+	memcpy(tagged.bytes + 16, f->bytes + 12, f->len - 12);
+	tagged.len += 4;
+	struct tl_pkt pkt = parse(&tagged);
+	want.l2_len += 4;
+	want.l3_off += 4;
+	want.l4_off += want.l4_off != 0 ? 4 : 0;
+	want.payload_off += want.payload_off != 0 ? 4 : 0;
+	want.vlan_tci = tci;
+	CU_ASSERT_EQUAL(memcmp(&pkt, &want, sizeof(pkt)), 0);
+}
+
+static void a_tag_changes_places_alone(void)
+{
+	for (unsigned i = 0; i < 20000; i++) {
+		struct frame f = ipv4_frame((struct shape){0, i / 2 % 8 == 0, protocols[i % 2].proto, 0, i % 50});
+		uint32_t at = f.ip_off + (uint32_t)rand() % 44;
+		if (i % 3 != 0 && at < f.len) // of the IP header, its lengths mostly, or behind it
+			f.bytes[i % 3 == 1 ? f.ip_off + (uint32_t)rand() % 8 : at] ^= (uint8_t)(1u << rand() % 8);
+		if (i % 4 != 0)
+			set_ip_cksum(&f);
+		if (i % 7 == 0)
+			f.len -= (uint32_t)rand() % (f.len - f.ip_off);
+		check_behind_a_tag(&f, (uint16_t)rand());
+	}
+}
+
 static void wrong_version_or_length(void)
 {
 	static const uint8_t version_ihl[] = {0x44, 0x40, 0x65, 0x05, 0x4f};
@@ -477,6 +510,31 @@ static void cksum_in_pieces(void)
 	}
 }
 
+static void right_sums_fold_to_ones(void)
+{
+	for (unsigned i = 0; i < 100000; i++) {
+		uint64_t sum = (uint64_t)rand() << 33 ^ (uint64_t)rand() << 10 ^ (uint64_t)rand();
+		if (i % 2 == 0)
+			sum -= sum % UINT16_MAX;
+		sum |= i < 1000 ? i : 1u << i % 16; // few of these are multiples
+		CU_ASSERT_EQUAL(tl_cksum_is_right(sum), tl_cksum_fold(sum) == 0);
+		sum = sum - sum % UINT16_MAX + (i % 8 == 0);
+		CU_ASSERT(sum == 0 || tl_cksum_is_right(sum) == (i % 8 != 0));
+	}
+	CU_ASSERT(tl_cksum_is_right(UINT16_MAX) && tl_cksum_is_right(UINT64_MAX));
+	CU_ASSERT(!tl_cksum_is_right(1) && !tl_cksum_is_right(UINT64_MAX - 1));
+}
+
+static void tail_is_summed(void)
+{
+	uint8_t bytes[8 + 80];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)rand();
+	for (uint32_t len = 0; len <= sizeof(bytes) - 8; len++)
+		CU_ASSERT_EQUAL(tl_cksum_fold(tl_cksum_add_tail(0, bytes + 8, len)), naive_cksum_be(bytes + 8, len, 0));
+}
+
 static void pseudo_matches_definition(void)
 {
 	for (unsigned i = 0; i < 1000; i++) {
@@ -585,6 +643,7 @@ int main(void)
 		{"Ethernet padding is not payload", padding_is_no_payload},
 		{"a fragment is classified as such and has no ports", fragments_have_no_ports},
 		{"any flipped bit of the IP header is noticed", every_header_bit_is_checked},
+		{"a frame behind a tag is read as without it, right or wrong", a_tag_changes_places_alone},
 		{"a wrong version, header length or total length is malformed", wrong_version_or_length},
 		{"a UDP length must cover its header and fit the packet", udp_length_rules},
 		{"a TCP header length must cover its header and fit the packet", tcp_offset_rules},
@@ -595,6 +654,8 @@ int main(void)
 		{"the checksum is that of RFC 1071 at any length and alignment", cksum_matches_definition},
 		{"the checksum carries correctly when all bits are set", cksum_carries},
 		{"a checksum may be summed in even pieces", cksum_in_pieces},
+		{"a sum is right if it folds to all ones", right_sums_fold_to_ones},
+		{"the last bytes of more are summed at any length", tail_is_summed},
 		{"the pseudo-header sum is that of RFC 9293", pseudo_matches_definition},
 		{"a finished IPv4 header is accepted by the parse", finished_header_parses},
 		{"a group's MAC holds its low 23 bits", group_macs},

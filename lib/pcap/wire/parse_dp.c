@@ -84,7 +84,7 @@ static inline bool ipv4_cksum_ok(const uint8_t *ip, uint32_t hdr_len)
 		memcpy(&word, ip + i, sizeof(word));
 		sum += word;
 	}
-	return tl_cksum_fold(sum) == 0;
+	return tl_cksum_is_right(sum);
 }
 
 // Verify a header without options.
@@ -96,7 +96,7 @@ static inline bool ipv4_plain_cksum_ok(const struct tl_ipv4_hdr *ip)
 	memcpy(&first, ip, sizeof(first));
 	memcpy(&second, (const uint8_t *)ip + 8, sizeof(second));
 	memcpy(&third, (const uint8_t *)ip + 16, sizeof(third));
-	return tl_cksum_fold(tl_cksum_add64(tl_cksum_add64(first, second), third)) == 0;
+	return tl_cksum_is_right(tl_cksum_add64(tl_cksum_add64(first, second), third));
 }
 
 static enum tl_pkt_kind parse_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
@@ -183,55 +183,65 @@ static __attribute__((noinline)) void parse_any(const uint8_t *frame, uint32_t l
 	out->kind = parse_network(type, frame, len, out);
 }
 
-// True for the common case: no tag, no IP option, no fragment.
-static inline bool is_plain_ipv4(const uint8_t *frame, uint32_t len)
-{
-	const struct tl_ipv4_hdr *ip = (const void *)(frame + TL_ETHER_LEN);
+// The most frequent frames: IPv4 without options and fragments, untagged or with one tag of IEEE 802.1Q. tag_len, 0 or
+// TL_VLAN_LEN, is a constant.
+#define STEP static inline __attribute__((always_inline))
 
-	return len >= TL_ETHER_LEN + TL_IPV4_LEN + TL_UDP_LEN &&
-	       ((const struct tl_ether_hdr *)frame)->type_be == tl_be16(TL_ETHERTYPE_IPV4) && ip->version_ihl == 0x45 &&
+STEP const struct tl_ipv4_hdr *ipv4_of(const uint8_t *frame, uint32_t tag_len)
+{
+	return (const void *)(frame + TL_ETHER_LEN + tag_len);
+}
+
+STEP bool is_plain_ipv4(const uint8_t *frame, uint32_t len, uint32_t tag_len)
+{
+	const struct tl_ether_hdr *ether = (const void *)frame, *inner = (const void *)(frame + tag_len);
+	const struct tl_ipv4_hdr *ip = ipv4_of(frame, tag_len);
+
+	return len >= TL_ETHER_LEN + tag_len + TL_IPV4_LEN + TL_UDP_LEN &&
+	       (tag_len == 0 || ether->type_be == tl_be16(TL_ETHERTYPE_VLAN)) &&
+	       inner->type_be == tl_be16(TL_ETHERTYPE_IPV4) && ip->version_ihl == 0x45 &&
 	       (ip->frag_be & tl_be16(IPV4_MORE_FRAGMENTS | IPV4_FRAG_OFFSET)) == 0;
 }
 
 // Store the fields of a plain frame, in the order of the struct, so that neighbours become one store.
-static inline void store_plain(
-	struct tl_pkt *out, const uint8_t *frame, uint8_t kind, uint16_t l4_header_len, uint16_t payload_len)
+STEP void store_plain(struct tl_pkt *out, const uint8_t *frame, uint32_t tag_len, uint8_t kind, uint16_t l4_header_len,
+	uint16_t payload_len)
 {
-	const struct tl_ipv4_hdr *ip = (const void *)(frame + TL_ETHER_LEN);
+	const struct tl_ipv4_hdr *ip = ipv4_of(frame, tag_len);
 	uint32_t src_be = ip->src_be, dst_be = ip->dst_be, ports;
 	_Static_assert(
 		offsetof(struct tl_pkt, dst_port_be) == offsetof(struct tl_pkt, src_port_be) + 2, "as in the header");
 
 	memcpy(&ports, ip + 1, sizeof(ports)); // of UDP and of TCP
 	out->kind = kind;
-	out->l2_len = TL_ETHER_LEN;
-	out->l3_off = TL_ETHER_LEN;
-	out->l4_off = TL_ETHER_LEN + TL_IPV4_LEN;
-	out->payload_off = (uint16_t)(TL_ETHER_LEN + TL_IPV4_LEN + l4_header_len);
+	out->l2_len = (uint8_t)(TL_ETHER_LEN + tag_len);
+	out->l3_off = (uint16_t)(TL_ETHER_LEN + tag_len);
+	out->l4_off = (uint16_t)(TL_ETHER_LEN + tag_len + TL_IPV4_LEN);
+	out->payload_off = (uint16_t)(TL_ETHER_LEN + tag_len + TL_IPV4_LEN + l4_header_len);
 	out->src_be = src_be;
 	memcpy(&out->src_port_be, &ports, sizeof(ports));
 	out->dst_be = dst_be;
 	out->payload_len = payload_len;
-	out->vlan_tci = 0;
+	out->vlan_tci = tag_len == 0 ? 0 : tl_load_be16(frame + TL_ETHER_LEN);
 	memset(&out->tcp_flags, 0, sizeof(*out) - offsetof(struct tl_pkt, tcp_flags));
 }
 
-// Parse UDP and TCP without IP options, as parse_any() does. False: nothing was done. len covers the headers of UDP.
-static inline bool parse_plain_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+// Parse UDP and TCP, as parse_any() does. False: nothing was done. len covers the headers of UDP.
+STEP bool parse_plain_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *out, uint32_t tag_len)
 {
 	const uint32_t least = TL_IPV4_LEN + TL_UDP_LEN;
-	const struct tl_ipv4_hdr *ip = (const void *)(frame + TL_ETHER_LEN);
+	const struct tl_ipv4_hdr *ip = ipv4_of(frame, tag_len);
 	const struct tl_udp_hdr *udp = (const void *)(ip + 1);
 	const struct tl_tcp_hdr *tcp = (const void *)(ip + 1);
 	uint32_t room = tl_be16(ip->total_len_be) - least; // behind that; a shorter packet wraps to a huge one
 
-	if (TL_UNLIKELY(room > len - TL_ETHER_LEN - least || !ipv4_plain_cksum_ok(ip)))
+	if (TL_UNLIKELY(room > len - TL_ETHER_LEN - tag_len - least || !ipv4_plain_cksum_ok(ip)))
 		return false;
 	if (TL_LIKELY(ip->proto == TL_IPPROTO_UDP)) {
 		uint32_t payload_len = (uint32_t)tl_be16(udp->len_be) - TL_UDP_LEN;
 		if (TL_UNLIKELY(payload_len > room))
 			return false;
-		store_plain(out, frame, TL_PKT_UDP, TL_UDP_LEN, (uint16_t)payload_len);
+		store_plain(out, frame, tag_len, TL_PKT_UDP, TL_UDP_LEN, (uint16_t)payload_len);
 		return true;
 	}
 	if (ip->proto != TL_IPPROTO_TCP || room < TL_TCP_LEN - TL_UDP_LEN)
@@ -239,13 +249,19 @@ static inline bool parse_plain_ipv4(const uint8_t *frame, uint32_t len, struct t
 	uint32_t header_len = (uint32_t)(tcp->data_off >> 4) * 4;
 	if (TL_UNLIKELY(header_len < TL_TCP_LEN || header_len - TL_UDP_LEN > room))
 		return false;
-	store_plain(out, frame, TL_PKT_TCP, (uint16_t)header_len, (uint16_t)(room + TL_UDP_LEN - header_len));
+	store_plain(out, frame, tag_len, TL_PKT_TCP, (uint16_t)header_len, (uint16_t)(room + TL_UDP_LEN - header_len));
 	out->tcp_flags = tcp->flags;
 	return true;
 }
 
+static __attribute__((noinline)) void parse_tagged(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+{
+	if (!is_plain_ipv4(frame, len, TL_VLAN_LEN) || !parse_plain_ipv4(frame, len, out, TL_VLAN_LEN))
+		parse_any(frame, len, out);
+}
+
 void tl_wire_parse(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
 {
-	if (TL_UNLIKELY(!is_plain_ipv4(frame, len) || !parse_plain_ipv4(frame, len, out)))
-		parse_any(frame, len, out);
+	if (TL_UNLIKELY(!is_plain_ipv4(frame, len, 0) || !parse_plain_ipv4(frame, len, out, 0)))
+		parse_tagged(frame, len, out);
 }

@@ -212,8 +212,9 @@ static inline uint32_t tl_be32(uint32_t host)
 // HOT. One's-complement sum of 64 bits, with end-around carry.
 static inline uint64_t tl_cksum_add64(uint64_t sum, uint64_t word)
 {
-	sum += word;
-	return sum + (sum < word);
+	bool carry = __builtin_add_overflow(sum, word, &sum);
+
+	return sum + carry;
 }
 
 // HOT. Add the sum of a few bytes; tl_cksum_add() is faster for many.
@@ -259,6 +260,22 @@ static inline uint64_t tl_cksum_add_some(uint64_t sum, const uint8_t *data, uint
 	return tl_cksum_add64(sum, word >> (-len & 7) * 8);
 }
 
+// HOT. The same for any number of bytes with at least 8 others before them.
+static inline uint64_t tl_cksum_add_tail(uint64_t sum, const uint8_t *data, uint32_t len)
+{
+	const uint8_t *last = data + len - 8;
+	uint64_t word;
+
+	for (; data <= last; data += 8) {
+		memcpy(&word, data, 8);
+		sum = tl_cksum_add64(sum, word);
+	}
+	if ((len & 7) == 0)
+		return sum;
+	memcpy(&word, last, 8);
+	return tl_cksum_add64(sum, word >> (-len & 7) * 8);
+}
+
 // HOT. Fold and complement such a sum, as tl_cksum_finish() does. A word added to its rotation by half has the sum of
 // both halves in the upper half, carry included.
 static inline uint16_t tl_cksum_fold32(uint32_t sum)
@@ -271,6 +288,17 @@ static inline uint16_t tl_cksum_fold(uint64_t sum)
 {
 	sum += sum << 32 | sum >> 32;
 	return tl_cksum_fold32((uint32_t)(sum >> 32));
+}
+
+// HOT. True if the sum, not 0, of everything that a checksum covers, and of the checksum itself, is that of a right
+// one: folded it is 0xffff, and no fold changes a sum modulo 0xffff. The inverse of 0xffff modulo 2^64 maps its
+// multiples, and no other number, to 0..UINT64_MAX / 0xffff.
+static inline bool tl_cksum_is_right(uint64_t sum)
+{
+	const uint64_t inverse = UINT64_C(0xfffefffefffeffff);
+	_Static_assert(UINT64_C(0xfffefffefffeffff) * UINT16_MAX == 1, "inverse");
+
+	return sum * inverse <= UINT64_MAX / UINT16_MAX;
 }
 
 static inline bool tl_ipv4_is_mcast(uint32_t ip_be)
