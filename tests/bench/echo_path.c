@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cost of a 16-byte message on the RX lcore, from the return of rx_burst to the call of tx_burst: a
-// null echo, which swaps addresses and sends back, multicast to TCP, and the same with its stages. All on a ring,
-// recorded in both directions, with the loop of the product. Prints a line "NAME MESSAGES NANOSECONDS" each, the latter
-// the median, for echo_path.sh, which also runs it in callgrind and counts there what is between window_begin() and
-// window_end(); and "stamp RDTSC STAMP", the nanoseconds of either, on stderr.
+// null echo, which swaps addresses and sends back, multicast to TCP, the same with its stages, and in a VLAN. All on a
+// ring, recorded in both directions, with the loop of the product. Prints a line "NAME MESSAGES NANOSECONDS" each, the
+// latter the median, for echo_path.sh, which also runs it in callgrind and counts there what is between window_begin()
+// and window_end(); and "stamp RDTSC STAMP", the nanoseconds of either, on stderr.
 // With the argument "burst" the messages come 64 at a time, without a recording, to a queue that sends once per burst,
 // and to one that sends early. Prints a line "NAME MESSAGES FIRST LAST": the nanoseconds until the first and the last
 // send call of a burst, the medians; a window is a whole turn then.
@@ -38,6 +38,7 @@
 #define GROUP IP(239, 1, 1, 1)
 #define UDP_PORT 5001
 #define TCP_PORT 5002
+#define VLAN 7
 #define PAYLOAD_BYTES 16
 #define WARM_UP 64 // messages, for the caches and for slow start
 #define UNTIL_NS (60 * TL_NS_PER_S)
@@ -61,6 +62,7 @@ struct bench {
 	eth_tx_burst_t ring_tx;
 	void *rx_queue, *tx_queue;
 	uint32_t messages, sent, taken; // to send; sent; seen again by the peer
+	uint16_t vlan;			// of all frames, 0: untagged
 	bool ready;			// the peer has a connection, or needs none
 	bool in_window;
 	uint32_t at_once;		// messages per burst
@@ -129,13 +131,17 @@ static void send_message(void)
 
 	if (m == NULL)
 		die("no mbuf");
-	uint8_t *frame = (uint8_t *)rte_pktmbuf_append(m, TL_ETHER_MIN_FRAME);
+	const uint16_t tag_be[] = {tl_be16(TL_ETHERTYPE_VLAN), tl_be16(bench.vlan)};
+	uint32_t tag_len = bench.vlan != 0 ? TL_VLAN_LEN : 0;
+	uint8_t *frame = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(TL_ETHER_MIN_FRAME + tag_len));
 	struct tl_ether_hdr *ether = (struct tl_ether_hdr *)frame;
-	memset(frame, 0, TL_ETHER_MIN_FRAME);
+	memset(frame, 0, TL_ETHER_MIN_FRAME + tag_len);
 	tl_wire_mcast_mac(GROUP, ether->dst);
 	ether->src[0] = 2;
 	ether->src[5] = 2;
-	ether->type_be = tl_be16(TL_ETHERTYPE_IPV4);
+	memcpy(&ether->type_be, tag_be, tag_len);
+	frame += tag_len;
+	((struct tl_ether_hdr *)frame)->type_be = tl_be16(TL_ETHERTYPE_IPV4);
 	tl_wire_ipv4_finish(&ip);
 	memcpy(frame + TL_ETHER_LEN, &ip, sizeof(ip));
 	memcpy(frame + TL_ETHER_LEN + TL_IPV4_LEN + TL_UDP_LEN, &bench.sent, sizeof(bench.sent));
@@ -294,6 +300,7 @@ static struct tl_net_cfg net_cfg(const char *name, struct tl_txq *txq, uint8_t h
 		.ip_be = IP(192, 0, 2, host),
 		.mask_be = IP(255, 255, 255, 0),
 		.mtu = 1500,
+		.vlan = bench.vlan,
 		.max_conns = 4,
 		.send_buffer_bytes = 65536,
 		.seed = host};
@@ -464,6 +471,8 @@ int main(int argc, char **argv)
 		measure("null-echo", (struct tl_service){.rx = null_echo}, path);
 		measure_echo("mcast-to-tcp", true, false, path);
 		measure_echo("mcast-to-tcp-stages", true, true, path);
+		bench.vlan = VLAN;
+		measure_echo("mcast-to-tcp-vlan", true, false, path);
 	}
 	rmdir(dir);
 	return 0;

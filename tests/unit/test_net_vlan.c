@@ -3,6 +3,7 @@
 
 #include <tl_test_nic.h>
 
+#include "net_priv.h"
 #include "tl_test_host.h"
 
 #define VID 5
@@ -119,6 +120,50 @@ static void igmp_is_tagged(void)
 	stop(h);
 }
 
+#define LONG_TEXT "the sum of a payload of more than sixty-four bytes is noted by the fast paths, and by nothing else"
+
+// A datagram to a group takes the fast path with the port's tag, whatever its priority, and with no other.
+static void datagrams_take_the_fast_path(void)
+{
+	struct host *h = begin();
+	struct heard heard = {0};
+	struct frame plain = udp_frame(PEER, GROUP, 5000, LONG_TEXT);
+	const struct frame wrong[] = {tag(plain, 0x8100, VID + 1), tag(plain, 0x8100, 0), tag(plain, 0x88a8, VID),
+		tag(plain, 0x8100, 0x100 | VID), tag(tag(plain, 0x8100, VID), 0x8100, VID)};
+	struct frame good = tag(plain, 0x8100, 0xf000 | VID);
+
+	(void)open_udp(h, GROUP, 0, 5000, &heard);
+	CU_ASSERT(counts_as(h, "rx_udp_pkts", &good));
+	CU_ASSERT_EQUAL(h->net->summed.len, strlen(LONG_TEXT));
+	for (size_t i = 0; i < TL_ARRAY_LEN(wrong); i++) {
+		struct frame f = wrong[i];
+		CU_ASSERT(counts_as(h, "drop_vlan_pkts", &f));
+		CU_ASSERT(h->net->summed.data == NULL);
+	}
+	CU_ASSERT(counts_as(h, "drop_untagged_pkts", &plain));
+	CU_ASSERT_EQUAL(heard.count, 1);
+	stop(h);
+	h = start();
+	(void)open_udp(h, GROUP, 0, 5000, &heard);
+	CU_ASSERT(counts_as(h, "drop_vlan_pkts", &good)); // by a port without one
+	CU_ASSERT(counts_as(h, "rx_udp_pkts", &plain));
+	stop(h);
+}
+
+// The segment that follows the four bytes of ack, a tagged frame.
+static struct frame next_text(struct frame ack, unsigned vid)
+{
+	struct frame f;
+
+	(void)untag(&ack, &f);
+	memcpy(f.bytes + 54, LONG_TEXT, strlen(LONG_TEXT));
+	f.len = (uint16_t)(54 + strlen(LONG_TEXT));
+	put16(f.bytes + 16, 40 + (unsigned)strlen(LONG_TEXT));
+	put16(f.bytes + 40, get16(f.bytes + 40) + 4u);
+	fix_cksums(&f);
+	return tag(f, 0x8100, vid);
+}
+
 // The handshake by the long way and by the template, with the MSS of the untagged MTU.
 static void tcp_is_tagged(void)
 {
@@ -149,6 +194,11 @@ static void tcp_is_tagged(void)
 	CU_ASSERT_EQUAL(counter(h, "tcp_established"), 1);
 	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
 	CU_ASSERT(untag(&h->sent[0], &f) && is_ip(&f, PEER_MAC, PEER, 6));
+	struct frame other = next_text(ack, VID + 1), next = next_text(ack, VID);
+	CU_ASSERT(counts_as(h, "drop_vlan_pkts", &other));
+	CU_ASSERT(counts_as(h, "rx_tcp_pkts", &next));
+	CU_ASSERT_EQUAL(h->net->summed.len, strlen(LONG_TEXT)); // by the fast path
+	CU_ASSERT_EQUAL(counter(h, "tcp_out_of_order_pkts"), 0);
 	stop(h);
 }
 
@@ -294,7 +344,8 @@ int main(void)
 		{"datagrams and pings are tagged, and as long as without", udp_and_ping_are_tagged},
 		{"a frame that waited for ARP is tagged once", what_waited_is_tagged_once},
 		{"membership reports are tagged", igmp_is_tagged},
-		{"TCP is tagged, and its MSS is that of the MTU", tcp_is_tagged},
+		{"a datagram with the port's tag, and no other, takes the fast path", datagrams_take_the_fast_path},
+		{"TCP is tagged, and its MSS is that of the MTU; data takes the fast path", tcp_is_tagged},
 		{"fragments may be tagged", fragments_too},
 		{"untagged frames, other VLANs and second tags are not answered", only_its_own_vlan},
 		{"checksum offload includes the tag, for either family", a_device_makes_checksums},

@@ -176,6 +176,8 @@ def jit(raw):
 FIGURES = [
     Figure("echo-above-null-instructions", "path", "multicast to TCP, recorded, 16 B, above a null echo", COUNT, True, above_null),
     Figure("echo-stages-instructions", "path", "stamps of the stages of an echo", COUNT, True, stages),
+    Figure("echo-vlan-instructions", "path", "the same on a port with a VLAN, above an untagged one", COUNT, True,
+           listed("echo-vlan-instructions")),
     Figure("tcp-echo-instructions", "connections", "TCP echo per message: data in, echo out, ACK in", COUNT, True,
            listed("tcp-echo-instructions")),
     Figure("pure-ack-instructions", "connections", "ACK without data", COUNT, True,

@@ -23,20 +23,6 @@ struct rte_mbuf *tl_net_alloc(struct tl_net *net)
 }
 
 // Insert the tag between addresses and type (IEEE 802.1Q); the addresses move into the headroom.
-void tl_vlan_tag(const struct tl_net *net, struct rte_mbuf *m)
-{
-	const uint16_t tag_be[] = {tl_be16(TL_ETHERTYPE_VLAN), tl_be16(net->cfg.vlan)};
-	_Static_assert(RTE_PKTMBUF_HEADROOM >= TL_VLAN_LEN, "own frames begin after the headroom");
-
-	m->l2_len += TL_VLAN_LEN; // used only with checksum offload
-	m->data_off -= TL_VLAN_LEN;
-	m->data_len += TL_VLAN_LEN;
-	m->pkt_len += TL_VLAN_LEN;
-	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-	memmove(frame, frame + TL_VLAN_LEN, offsetof(struct tl_ether_hdr, type_be));
-	memcpy(frame + offsetof(struct tl_ether_hdr, type_be), tag_be, sizeof(tag_be));
-}
-
 void tl_ip_set_len(struct rte_mbuf *m, uint16_t len)
 {
 	if (len < TL_ETHER_MIN_FRAME) {

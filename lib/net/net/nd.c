@@ -191,7 +191,7 @@ void tl_nd_tick(struct tl_net *net)
 {
 	struct tl_ip6_host *ip6 = net->ip6;
 
-	if (ip6 == NULL || net->now_ns < ip6->deadline_ns)
+	if (net->now_ns < ip6->deadline_ns)
 		return;
 	ip6->deadline_ns = UINT64_MAX;
 	for (unsigned i = 0; i < TL_ARRAY_LEN(ip6->own); i++) {

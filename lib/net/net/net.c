@@ -155,6 +155,8 @@ int tl_net_create(const struct tl_net_cfg *wanted, struct tl_net **out, struct t
 	net->cfg = *cfg;
 	snprintf(net->name, sizeof(net->name), "%s", cfg->name);
 	net->cfg.name = net->name;
+	memcpy((uint8_t *)&net->mac_bits + 2, cfg->mac, sizeof(cfg->mac));
+	net->tag_be = tl_be32((uint32_t)TL_ETHERTYPE_VLAN << 16 | cfg->vlan);
 	net->broadcast_be = broadcast_be(cfg->ip_be, cfg->mask_be);
 	net->rng = cfg->seed;
 	rc = init_parts(net);
@@ -210,9 +212,11 @@ void tl_net_tick(struct tl_net *net, uint64_t mono_ns)
 	tl_frag_tick(net);
 	if (mono_ns >= tl_mcast_next_deadline(net->mcast))
 		tl_mcast_tick(net->mcast, mono_ns);
-	if (net->ip6 != NULL && mono_ns >= tl_mcast_next_deadline(net->ip6->mld))
-		tl_mcast_tick(net->ip6->mld, mono_ns);
-	tl_nd_tick(net);
+	if (net->ip6 != NULL) {
+		if (mono_ns >= tl_mcast_next_deadline(net->ip6->mld))
+			tl_mcast_tick(net->ip6->mld, mono_ns);
+		tl_nd_tick(net);
+	}
 	tl_tcp_tick(net);
 }
 

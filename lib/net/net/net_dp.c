@@ -202,12 +202,26 @@ static inline bool takes_source(const struct tl_net *net, struct tl_udp *udp, ui
 	return true;
 }
 
-// Fast path for a datagram to a joined group with one bound port. That port has joined each of its groups from its
-// source: no filter is asked again. False: nothing was done, the slow path decides.
-static inline bool take_group_datagram(
-	struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
+// The fast paths below have a constant for the length of the port's tag, 0 or TL_VLAN_LEN.
+#define STEP static inline __attribute__((always_inline))
+
+// True if the frame has the port's tag, or none if the port has none. A stripped tag is refused with the checksum.
+STEP bool is_l2_ours(const struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t tag_len)
 {
-	if (pkt->kind != TL_PKT_UDP || pkt->l2_len != TL_ETHER_LEN || m->nb_segs != 1 || !is_group_mac(frame))
+	uint32_t tag; // EtherType and TCI
+
+	if (pkt->l2_len != TL_ETHER_LEN + tag_len)
+		return false;
+	memcpy(&tag, frame + offsetof(struct tl_ether_hdr, type_be), sizeof(tag));
+	return tag_len == 0 || (tag & tl_be32(UINT32_C(0xffff0000) | TL_VLAN_ID)) == net->tag_be;
+}
+
+// Take a datagram to a joined group with one bound port. That port has joined each of its groups from its source: no
+// filter is asked again. False: nothing was done, the slow path decides.
+STEP bool take_group_datagram(
+	struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt, uint8_t tag_len)
+{
+	if (pkt->kind != TL_PKT_UDP || m->nb_segs != 1 || !is_l2_ours(net, frame, pkt, tag_len) || !is_group_mac(frame))
 		return false;
 	struct tl_udp *udp = tl_udp_find_unique(net, pkt);
 	if (udp == NULL || !takes_source(net, udp, pkt->src_be) ||
@@ -218,16 +232,20 @@ static inline bool take_group_datagram(
 	return true;
 }
 
-static inline bool is_mac_ours(const struct tl_net *net, const uint8_t *dst)
+// Compare the first six of at least eight bytes.
+STEP bool is_mac_ours(const struct tl_net *net, const uint8_t *frame)
 {
-	return memcmp(dst, net->cfg.mac, sizeof(net->cfg.mac)) == 0;
+	uint64_t head;
+
+	memcpy(&head, frame, sizeof(head));
+	return head << 16 == net->mac_bits;
 }
 
-// Fast path for an untagged IPv4 segment to us that its connection expects. False: nothing was done, the slow path
-// decides.
-static inline bool take_segment(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+// Take an IPv4 segment to us that its connection expects. False: nothing was done, the slow path decides.
+STEP bool take_segment(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t tag_len)
 {
-	return pkt->kind == TL_PKT_TCP && pkt->l2_len == TL_ETHER_LEN && m->nb_segs == 1 && net->cfg.vlan == 0 &&
+	return pkt->kind == TL_PKT_TCP && m->nb_segs == 1 && is_l2_ours(net, frame, pkt, tag_len) &&
 	       is_mac_ours(net, frame) && pkt->dst_be == net->cfg.ip_be && tl_tcp_take_expected(net, m, frame, pkt);
 }
 
@@ -242,9 +260,8 @@ static __attribute__((noinline)) void take_frame(
 		handle(net, m, frame, pkt);
 }
 
-// Inlined twice: the cost of a single frame counts most.
-static inline __attribute__((always_inline)) void input(
-	struct tl_net *net, struct tl_burst *burst, uint16_t from, uint16_t to, bool is_last)
+// Inlined for each kind of call: the cost of a single frame counts most.
+STEP void take_part(struct tl_net *net, struct tl_burst *burst, uint16_t from, uint16_t to, uint8_t tag_len)
 {
 	struct rte_mbuf *const *m = burst->pkts + from, *const *end = burst->pkts + to;
 	struct tl_pkt *pkt = burst->pkt + from;
@@ -255,19 +272,36 @@ static inline __attribute__((always_inline)) void input(
 	for (; m < end; m++, pkt++) {
 		const uint8_t *frame = rte_pktmbuf_mtod(*m, const uint8_t *);
 
-		if (!take_group_datagram(net, *m, frame, pkt) && !take_segment(net, *m, frame, pkt))
+		if (!take_group_datagram(net, *m, frame, pkt, tag_len) && !take_segment(net, *m, frame, pkt, tag_len))
 			take_frame(net, *m, frame, pkt);
 	}
-	if (net->tcp_pending && is_last)
+	if (net->tcp_pending && to == burst->n)
 		tl_tcp_burst_done(net);
+}
+
+static __attribute__((noinline)) void take_untagged(struct tl_net *net, struct tl_burst *burst)
+{
+	take_part(net, burst, 0, burst->n, 0);
+}
+
+static __attribute__((noinline)) void take_tagged(
+	struct tl_net *net, struct tl_burst *burst, uint16_t from, uint16_t to)
+{
+	take_part(net, burst, from, to, TL_VLAN_LEN);
 }
 
 void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 {
-	input(net, burst, 0, burst->n, true);
+	if (TL_UNLIKELY(net->cfg.vlan != 0))
+		take_tagged(net, burst, 0, burst->n);
+	else
+		take_untagged(net, burst);
 }
 
 void tl_net_input_part(struct tl_net *net, struct tl_burst *burst, uint16_t from, uint16_t to)
 {
-	input(net, burst, from, to, to == burst->n);
+	if (TL_UNLIKELY(net->cfg.vlan != 0))
+		take_tagged(net, burst, from, to);
+	else
+		take_part(net, burst, from, to, 0);
 }

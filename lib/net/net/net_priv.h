@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <rte_mempool.h>
+#include <rte_mbuf.h>
 
 #include <tl_ip6_book.h>
 #include <tl_net.h>
@@ -153,6 +153,8 @@ struct tl_net {
 	struct tl_net_stats stats;
 	struct tl_net_cfg cfg;
 	char name[32];
+	uint64_t mac_bits;	    // cfg.mac in the upper 48 bits, in memory order
+	uint32_t tag_be;	    // EtherType and cfg.vlan, if that is not 0
 	uint32_t broadcast_be;	    // directed broadcast; UINT32_MAX: none
 	uint64_t now_ns;	    // set at the start of input() and tick()
 	uint64_t rng;		    // seeded by a simulation
@@ -163,10 +165,10 @@ struct tl_net {
 	struct tl_ip6_host *ip6; // NULL: no IPv6
 	struct tl_tcp_table *tcp;
 	uint32_t n_notes;	// deferred TCP bookkeeping
-	struct rte_mbuf *spare; // allocated ahead for the next segment; or NULL
+	struct rte_mbuf *spare; // allocated ahead for the first segment; NULL: none, as while there are notes
 	struct tl_net_summed summed;
 	uint32_t n_udp;	       // slots from here on are free
-	struct tl_udp *unique; // ports bound alone to their groups, untagged
+	struct tl_udp *unique; // ports bound alone to their groups
 	bool tcp_pending;      // connections are pending at the end of the burst
 	struct tl_udp udp[TL_UDP_MAX];
 };
@@ -228,7 +230,25 @@ static inline bool tl_ip_asks_cksum(const struct tl_net *net, uint32_t len)
 struct rte_mbuf *tl_net_alloc(struct tl_net *net);
 
 // HOT. Insert the port's tag into an untagged frame.
-void tl_vlan_tag(const struct tl_net *net, struct rte_mbuf *m);
+static inline void tl_vlan_tag(const struct tl_net *net, struct rte_mbuf *m)
+{
+	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
+	uint64_t head; // of both addresses
+	uint32_t rest;
+	_Static_assert(offsetof(struct tl_ether_hdr, type_be) == sizeof(head) + sizeof(rest), "addresses");
+	_Static_assert(RTE_PKTMBUF_HEADROOM >= TL_VLAN_LEN, "own frames begin after the headroom");
+
+	if (m->ol_flags != 0) // with checksum offload
+		m->l2_len += TL_VLAN_LEN;
+	m->data_off -= TL_VLAN_LEN;
+	m->data_len += TL_VLAN_LEN;
+	m->pkt_len += TL_VLAN_LEN;
+	memcpy(&head, frame, sizeof(head));
+	memcpy(&rest, frame + sizeof(head), sizeof(rest));
+	memcpy(frame - TL_VLAN_LEN, &head, sizeof(head));
+	memcpy(frame - TL_VLAN_LEN + sizeof(head), &rest, sizeof(rest));
+	memcpy(frame - TL_VLAN_LEN + sizeof(head) + sizeof(rest), &net->tag_be, sizeof(net->tag_be));
+}
 
 // HOT. Queue a complete frame, tagged if the port is; owns m.
 static inline void tl_net_push(struct tl_net *net, struct rte_mbuf *m)
@@ -276,7 +296,7 @@ static inline bool tl_net_short_sum_ok(
 
 	return l4_len <= TL_NET_SUM_BYTES &&
 	       (m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) == 0 &&
-	       tl_cksum_fold(tl_cksum_add_some(sum, frame + pkt->l4_off, l4_len)) == 0;
+	       tl_cksum_is_right(tl_cksum_add_some(sum, frame + pkt->l4_off, l4_len));
 }
 static inline bool tl_net_sum_ok(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame,
 	const struct tl_pkt *pkt, uint8_t proto, uint32_t header_len)
@@ -387,7 +407,6 @@ static inline void tl_udp_hand_over(const struct tl_udp *udp, const uint8_t *fra
 static inline struct tl_udp *tl_udp_find_unique(const struct tl_net *net, const struct tl_pkt *pkt)
 {
 	struct tl_udp *udp = net->unique;
-
 	uint32_t group = tl_be32(pkt->dst_be);
 
 	while (udp != NULL && (udp->port_be != pkt->dst_port_be || group - udp->first_group >= udp->n_groups))

@@ -36,7 +36,7 @@ static bool is_unique(const struct tl_net *net, const struct tl_udp *udp)
 		if (&net->udp[i] != udp && overlap(&net->udp[i], udp))
 			return false;
 	}
-	return udp->port_be != 0 && tl_ipv4_is_mcast(udp->group_be) && net->cfg.vlan == 0;
+	return udp->port_be != 0 && tl_ipv4_is_mcast(udp->group_be);
 }
 
 // A port was opened or closed.
