@@ -1449,8 +1449,8 @@ static void sacked_is(const struct app *app, const uint32_t (*ranges)[2], unsign
 {
 	CU_ASSERT_EQUAL(app->c->n_sacked, count);
 	for (unsigned i = 0; i < count; i++) {
-		CU_ASSERT_EQUAL(app->c->sacked[i].from, OURS + 1 + ranges[i][0] * MSS);
-		CU_ASSERT_EQUAL(app->c->sacked[i].to, OURS + 1 + ranges[i][1] * MSS);
+		CU_ASSERT_EQUAL(app->c->flight->sacked[i].from, OURS + 1 + ranges[i][0] * MSS);
+		CU_ASSERT_EQUAL(app->c->flight->sacked[i].to, OURS + 1 + ranges[i][1] * MSS);
 	}
 }
 
@@ -1474,10 +1474,10 @@ static void sacked_ranges_are_few(void)
 	GIVE_SACK(h, 0, {66, 67});
 	GIVE_SACK(h, 0, {68, 69}); // too many, and the farthest
 	CU_ASSERT_EQUAL(app.c->n_sacked, TL_TCP_SACKED_MAX);
-	CU_ASSERT_EQUAL(app.c->sacked[TL_TCP_SACKED_MAX - 1].from, OURS + 1 + 66 * MSS);
+	CU_ASSERT_EQUAL(app.c->flight->sacked[TL_TCP_SACKED_MAX - 1].from, OURS + 1 + 66 * MSS);
 	GIVE_SACK(h, 0, {64, 65}); // one more: the farthest is dropped
 	CU_ASSERT_EQUAL(app.c->n_sacked, TL_TCP_SACKED_MAX);
-	CU_ASSERT_EQUAL(app.c->sacked[TL_TCP_SACKED_MAX - 1].from, OURS + 1 + 64 * MSS);
+	CU_ASSERT_EQUAL(app.c->flight->sacked[TL_TCP_SACKED_MAX - 1].from, OURS + 1 + 64 * MSS);
 	GIVE_SACK(h, 0, {5, 6}, {11, 16}, {18, 60}); // gaps close, from both sides
 	SACKED(&app, {2, 3}, {4, 7}, {8, 9}, {10, 17}, {18, 61}, {62, 63}, {64, 65});
 	GIVE_SACK(h, 7, {18, 66});

@@ -24,6 +24,7 @@ struct look {
 	struct tl_tcp c;
 	struct tl_net_stats stats;
 	uint64_t frames;
+	struct tl_tcp_unacked unacked;
 	unsigned rooms;
 	size_t received;
 	int failed_sends;
@@ -183,6 +184,7 @@ static void take_look(struct script *s, struct look *look)
 
 	*look = (struct look){.stats = s->h->net->stats,
 		.frames = s->frames,
+		.unacked = tl_tcp_unacked(s->app.c),
 		.rooms = s->app.rooms,
 		.received = s->app.len,
 		.failed_sends = s->app.failed_sends};
@@ -190,11 +192,9 @@ static void take_look(struct script *s, struct look *look)
 	memset(&c->ready, 0, sizeof(c->ready));
 	c->hash_next = NULL;
 	c->net = NULL;
-	c->ring = NULL;
+	c->flight = NULL;
 	c->ops = NULL;
 	c->ctx = NULL;
-	c->sacked = NULL;
-	c->sent = NULL;
 	c->listener = NULL;
 	c->far = NULL;
 	c->armed_next = NULL;
@@ -344,6 +344,47 @@ static void only_the_next_is_expected(void)
 	app_free(&app);
 }
 
+#ifndef TEST_IP6
+static bool is_taken_with(struct host *h, uint64_t ol_flags, uint32_t seq, uint32_t ack, uint16_t len)
+{
+	static const uint8_t data[16];
+	struct rte_mbuf *m = segment(h, A, seq, ack, NULL, 0, data, len);
+	struct tl_pkt pkt;
+
+	m->ol_flags |= ol_flags;
+	tl_wire_parse(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &pkt);
+	bool taken = tl_tcp_take_expected(h->net, m, rte_pktmbuf_mtod(m, uint8_t *), &pkt);
+	rte_pktmbuf_free(m);
+	tl_txq_flush(&h->tx);
+	tl_net_sent(h->net);
+	return taken;
+}
+
+static void reply_held(struct app *app, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	CU_ASSERT_EQUAL(tl_tcp_send_held(c, data, len), TL_TCP_SENT);
+}
+
+static void what_came_with_a_tag_is_not_expected(void)
+{
+	const uint64_t stripped = RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+	const struct tl_tcp_opts opts = {.window_follows_room = true, .without_cwnd = true};
+	struct app app = {.on_data = reply_held};
+	struct host *h = start();
+
+	accept_with(h, &app, &opts);
+	for (uint64_t good = 0; good <= RTE_MBUF_F_RX_L4_CKSUM_GOOD; good += RTE_MBUF_F_RX_L4_CKSUM_GOOD) {
+		uint32_t next = app.c->rcv_nxt, una = app.c->snd_una;
+		CU_ASSERT_FALSE(is_taken_with(h, stripped | good, next, una, 16));
+		CU_ASSERT(is_taken_with(h, good, next, una, 16));
+		CU_ASSERT_FALSE(is_taken_with(h, stripped | good, next + 16, una + 16, 0));
+		CU_ASSERT(is_taken_with(h, good, next + 16, una + 16, 0));
+	}
+	stop(h);
+	app_free(&app);
+}
+#endif
+
 static void data_without_a_buffer_for_its_echo_is_not_expected(void)
 {
 	const struct tl_tcp_opts opts = {.window_follows_room = true};
@@ -427,6 +468,9 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"an expected segment has the outcome that the state machine gives it", outcomes_are_the_same},
 		{"only the next data and the next ACK are expected", only_the_next_is_expected},
+#ifndef TEST_IP6
+		{"a segment whose tag was stripped is not expected", what_came_with_a_tag_is_not_expected},
+#endif
 		{"data is not expected while no buffer is free for its echo",
 			data_without_a_buffer_for_its_echo_is_not_expected},
 		{"data that is sent on by another connection is acknowledged", relayed_data_is_acknowledged},

@@ -419,7 +419,7 @@ static void many_small_segments(void)
 		pass(h, MS / 10);
 	}
 	CU_ASSERT_EQUAL(app.c->n_sent, TL_TCP_SENT_MAX);
-	CU_ASSERT_EQUAL(app.c->sent[TL_TCP_SENT_MAX - 1].to, app.c->snd_max);
+	CU_ASSERT_EQUAL(app.c->flight->sent[TL_TCP_SENT_MAX - 1].to, app.c->snd_max);
 	forget(h);
 	give(h, A, PEERS + 1, app.c->snd_max, 0);
 	CU_ASSERT_EQUAL(app.c->n_sent, 0);

@@ -405,6 +405,158 @@ static void forwarded_datagrams_have_their_checksum(void)
 	app_free(&app);
 }
 
+// ---- a message alone
+
+static void echo(struct app *app, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	CU_ASSERT(tl_tcp_send_held(c, data, len) >= 0);
+}
+
+// Input the next len bytes of the peer, which acknowledge all but some, and run the rest of the turn.
+static void give_next(struct host *h, struct app *app, uint32_t unacked, uint16_t len)
+{
+	give(h, A | P, app->c->rcv_nxt, app->c->snd_max - unacked, len);
+	tl_net_sent(h->net);
+}
+
+static struct host *open_echo(struct app *app)
+{
+	const struct tl_tcp_opts opts = {.window_follows_room = true, .keepalive_idle_ns = TL_NS_PER_S};
+	struct host *h = start();
+
+	app->on_data = echo;
+	accept_with(h, app, &opts);
+	return h;
+}
+
+static void an_echo_stays_within_its_limits(void)
+{
+	struct app app = {0};
+	struct host *h = open_echo(&app);
+	const uint32_t cwnd = app.c->cwnd, mss = app.c->mss;
+
+	for (unsigned limit = 0; limit < 3; limit++) {
+		h->window = limit == 0 ? 10 : WINDOW;
+		app.c->cwnd = limit == 1 ? 10 : cwnd;
+		app.c->mss = limit == 2 ? 10 : (uint16_t)mss;
+		forget(h);
+		give_next(h, &app, 0, 16);
+		CU_ASSERT(h->n_sent != 0);
+		for (unsigned i = 0; i < h->n_sent; i++)
+			CU_ASSERT(h->sent[i].len <= 10);
+		h->window = WINDOW;
+		app.c->cwnd = cwnd;
+		while (app.c->snd_una != app.c->snd_end) {
+			give(h, A, app.c->rcv_nxt, app.c->snd_max, 0);
+			tl_net_sent(h->net);
+		}
+	}
+	stop(h);
+	app_free(&app);
+}
+
+// RFC 5681, section 4.1. The keepalive timer is next on the wheel, so that the retransmission timer changes nothing
+// there.
+static void a_pause_ends_the_growth_of_cwnd(void)
+{
+	struct app app = {0};
+	struct host *h = open_echo(&app);
+
+	give_next(h, &app, 0, 16);
+	give(h, A, app.c->rcv_nxt, app.c->snd_max, 0);
+	app.c->cwnd = 1 << 20;
+	pass(h, app.c->rto_ns / 2);
+	give_next(h, &app, 0, 16);
+	CU_ASSERT_EQUAL(app.c->cwnd, 1 << 20);
+	give(h, A, app.c->rcv_nxt, app.c->snd_max, 0);
+	pass(h, 900 * MS);
+	CU_ASSERT(h->now_ns + app.c->pto_ns >= app.c->due_ns);
+	give_next(h, &app, 0, 16);
+	CU_ASSERT(app.c->cwnd < 1 << 20);
+	stop(h);
+	app_free(&app);
+}
+
+// Only the message around the end of the ring is sent again.
+static void a_message_around_the_end_of_the_ring_goes_again(void)
+{
+	struct app app = {0};
+	struct host *h = open_echo(&app);
+	unsigned again = 0;
+
+	for (unsigned i = 0; i < 10000 && again < 2; i++) {
+		uint32_t at = app.c->snd_nxt & app.c->ring_mask;
+		give_next(h, &app, 0, 24);
+		struct sent first = *next_sent(h);
+		if (at + 24 > app.c->ring_mask + 1) {
+			pass(h, 300 * MS);
+			const struct sent *second = next_sent(h);
+			CU_ASSERT_EQUAL(second->seq, first.seq);
+			CU_ASSERT_EQUAL(second->len, 24);
+			CU_ASSERT_EQUAL(memcmp(second->data, first.data, 24), 0);
+			again++;
+		}
+		give(h, A, app.c->rcv_nxt, app.c->snd_max, 0);
+		forget(h);
+	}
+	CU_ASSERT_EQUAL(again, 2);
+	stop(h);
+	app_free(&app);
+}
+
+static void a_second_message_finds_less_window(void)
+{
+	const uint8_t data[24] = {0};
+	struct app app = {0};
+	struct host *h = open_host(&app, collect, false, false);
+
+	CU_ASSERT_EQUAL(tl_tcp_send_held(app.c, data, 24), TL_TCP_SENT); // the wheel runs from here on
+	tl_txq_flush(&h->tx);
+	tl_net_sent(h->net);
+	h->window = 40;
+	acknowledge(h, &app, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		CU_ASSERT_EQUAL(tl_tcp_send_held(app.c, data, 24), i == 0 ? TL_TCP_SENT : TL_TCP_HELD_BACK);
+		tl_txq_flush(&h->tx);
+		tl_net_sent(h->net);
+	}
+	CU_ASSERT(app.c->snd_max - app.c->snd_una <= 40);
+	stop(h);
+	app_free(&app);
+}
+
+// What a segment is built in begins and ends as one from the pool.
+static void the_next_mbuf_is_empty(void)
+{
+	struct app app = {0};
+	struct host *h = open_host(&app, collect, false, false);
+	struct rte_mempool *usual = h->net->cfg.pool,
+			   *pool = rte_pktmbuf_pool_create("cached", 63, 16, 0, 2048, SOCKET_ID_ANY);
+
+	CU_ASSERT_FATAL(pool != NULL);
+	tl_net_sent(h->net);
+	rte_pktmbuf_free(h->net->spare);
+	h->net->spare = NULL;
+	h->net->cfg.pool = pool;
+	struct rte_mbuf *used = rte_pktmbuf_alloc(pool);
+	used->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM;
+	used->data_off -= TL_VLAN_LEN;
+	used->l2_len = 18;
+	rte_pktmbuf_free(used);
+	tl_net_sent(h->net);
+	CU_ASSERT_PTR_EQUAL(h->net->spare, used);
+	CU_ASSERT_EQUAL(used->ol_flags, 0);
+	CU_ASSERT_EQUAL(used->tx_offload, 0);
+	CU_ASSERT_EQUAL(used->data_off, RTE_PKTMBUF_HEADROOM);
+	CU_ASSERT(used->nb_segs == 1 && used->next == NULL && rte_mbuf_refcnt_read(used) == 1);
+	rte_pktmbuf_free(used);
+	h->net->spare = NULL;
+	h->net->cfg.pool = usual;
+	rte_mempool_free(pool);
+	stop(h);
+	app_free(&app);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -420,6 +572,12 @@ int main(void)
 		{"a forwarded datagram's payload has the right checksum, if the datagram had one or not",
 			forwarded_datagrams_have_their_checksum},
 		{"its bookkeeping is done before an ACK is read", notes_are_settled_before_an_ack},
+		{"an echo leaves within window, cwnd and MSS", an_echo_stays_within_its_limits},
+		{"an echo after a pause restarts cwnd", a_pause_ends_the_growth_of_cwnd},
+		{"an echo around the end of the send ring is retransmitted",
+			a_message_around_the_end_of_the_ring_goes_again},
+		{"a message behind another finds less window", a_second_message_finds_less_window},
+		{"the mbuf of the next segment is empty", the_next_mbuf_is_empty},
 	};
 
 	tl_test_eal_start();

@@ -100,6 +100,7 @@ struct tl_tcp_listener;
 struct tl_tcp_queue;
 struct tl_tcp_far;
 struct tl_tcp_held;
+struct tl_tcp_flight;
 
 struct tl_tcp {
 	// Used for each segment in or out.
@@ -135,8 +136,8 @@ struct tl_tcp {
 	};
 	uint32_t arp_generation; // generation that ready.frame was built in
 	uint32_t snd_una, snd_nxt, snd_max, snd_end;
+	uint32_t rcv_nxt; // behind snd_end: header prediction compares both at once
 	uint32_t snd_wnd, cwnd;
-	uint32_t rcv_nxt;
 	uint32_t rcv_adv;      // right edge of the advertised window: never moves left
 	uint32_t rcv_acked;    // latest acknowledgment number sent
 	uint16_t mss;	       // largest segment we send; estimate for the peer's
@@ -146,7 +147,7 @@ struct tl_tcp {
 	uint32_t recent_at;    // timestamp clock at the arrival of TS.Recent
 	uint32_t snd_last;     // first sequence number of the latest stream segment
 
-	uint8_t *ring; // unacknowledged bytes; NULL while there are none
+	struct tl_tcp_flight *flight; // borrowed (tcp_lend.h); NULL while no data is unacknowledged
 	uint32_t ring_mask;
 	uint32_t send_limit;	// opts.send_buffer_bytes
 	uint32_t recv_window;	// opts.recv_window_bytes
@@ -159,7 +160,7 @@ struct tl_tcp {
 	bool pending;	    // in the table's pending list
 	uint8_t keepalives; // unanswered probes
 	uint8_t dup_acks;
-	uint8_t sent_first, n_sent;
+	uint8_t sent_first, n_sent; // first of the ring of runs, 0 without any; their number
 	const struct tl_tcp_ops *ops;
 	void *ctx;
 	uint64_t last_rx_ns, last_tx_ns;
@@ -177,9 +178,7 @@ struct tl_tcp {
 	uint16_t claimed_mss; // MSS for the path MTU that ICMP reported, not accepted yet; 0: none
 	bool mss_proven;      // a segment of mss bytes was acknowledged
 	uint32_t ssthresh, recover, cwnd_acked;
-	struct tl_tcp_range *sacked; // ranges above snd_una that the peer holds, sorted; borrowed with ring
-	struct tl_tcp_sent *sent;    // ring of runs; borrowed with ring
-	uint64_t again_ns;	     // lower bound for the next transmission time
+	uint64_t again_ns; // lower bound for the next transmission time
 	struct tl_tcp_rack rack;
 	uint64_t srtt_ns, rttvar_ns, rto_ns; // srtt_ns 0: no sample yet
 	uint64_t pto_ns;		     // probe timeout (RFC 8985, section 7.2)
@@ -265,6 +264,18 @@ static inline bool tl_tcp_alive(const struct tl_tcp *c)
 static inline uint32_t tl_tcp_queued(const struct tl_tcp *c)
 {
 	return tl_seq_lt(c->snd_una, c->snd_end) ? c->snd_end - c->snd_una : 0;
+}
+
+// True if snd_nxt, snd_max and snd_end are equal: if and only if each of two overlapping pairs of them is the other.
+static inline bool tl_tcp_all_sent(const struct tl_tcp *c)
+{
+	uint64_t next_two, last_two;
+	_Static_assert(offsetof(struct tl_tcp, snd_max) == offsetof(struct tl_tcp, snd_nxt) + 4, "three in a row");
+	_Static_assert(offsetof(struct tl_tcp, snd_end) == offsetof(struct tl_tcp, snd_max) + 4, "three in a row");
+
+	memcpy(&next_two, (const uint8_t *)c + offsetof(struct tl_tcp, snd_nxt), sizeof(next_two));
+	memcpy(&last_two, (const uint8_t *)c + offsetof(struct tl_tcp, snd_max), sizeof(last_two));
+	return next_two == last_two;
 }
 
 // True if bytes or a FIN remain to be sent at snd_nxt, now or when the windows allow.

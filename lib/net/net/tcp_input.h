@@ -89,7 +89,7 @@ TL_TCP_STEP void tl_tcp_sample_rtt(struct tl_tcp *c, const struct tl_tcp_seg *se
 {
 	if (TL_UNLIKELY(c->n_sent == 0))
 		return;
-	const struct tl_tcp_sent *first = &c->sent[c->sent_first];
+	const struct tl_tcp_sent *first = &c->flight->sent[c->sent_first];
 	if (TL_LIKELY(!first->again))
 		tl_tcp_rtt_sample(c, tl_tcp_since_ns(c, first->at_ns));
 	else if (c->stamped)
@@ -102,7 +102,7 @@ TL_TCP_STEP void tl_tcp_sent_acked(struct tl_tcp *c, const struct tl_tcp_seg *se
 	uint32_t begin = c->snd_una;
 
 	while (c->n_sent > 0 && tl_seq_lt(begin, seg->ack)) {
-		const struct tl_tcp_sent *run = &c->sent[c->sent_first];
+		const struct tl_tcp_sent *run = &c->flight->sent[c->sent_first];
 		uint32_t to = tl_seq_lt(seg->ack, run->to) ? seg->ack : run->to;
 		if (TL_UNLIKELY(run->again || (!calm && c->trouble != 0))) {
 			tl_tcp_rack_acked(c, run, (struct tl_tcp_range){begin, to}, seg->echo);
@@ -115,8 +115,7 @@ TL_TCP_STEP void tl_tcp_sent_acked(struct tl_tcp *c, const struct tl_tcp_seg *se
 		if (to != run->to)
 			return;
 		begin = to;
-		c->sent_first = (c->sent_first + 1) & (TL_TCP_SENT_MAX - 1);
-		c->n_sent--;
+		c->sent_first = --c->n_sent == 0 ? 0 : (c->sent_first + 1) & (TL_TCP_SENT_MAX - 1);
 	}
 }
 

@@ -26,9 +26,8 @@ static int fill(struct tl_tcp_pool *pool, const struct tl_net *net, uint32_t blo
 int tl_tcp_lend_init(struct tl_net *net, uint32_t slots)
 {
 	struct tl_tcp_table *table = net->tcp;
-	size_t flight_bytes = TL_TCP_SENT_MAX * sizeof(struct tl_tcp_sent) +
-			      TL_TCP_SACKED_MAX * sizeof(struct tl_tcp_range) + net->cfg.send_buffer_bytes +
-			      net->cfg.send_buffer_bytes / 8;
+	size_t flight_bytes =
+		sizeof(struct tl_tcp_flight) + net->cfg.send_buffer_bytes + net->cfg.send_buffer_bytes / 8;
 	uint32_t flights = net->cfg.send_buffers != 0 ? tl_min_u32(net->cfg.send_buffers, slots) : slots;
 	uint32_t held = tl_min_u32(slots, tl_min_u32(table->ooo_max + 1, HELD_ARRAYS_MAX));
 	int rc = fill(&table->flights, net, flights, flight_bytes);
@@ -42,7 +41,7 @@ int tl_tcp_lend_init(struct tl_net *net, uint32_t slots)
 
 struct tl_tcp_unacked tl_tcp_unacked(const struct tl_tcp *c)
 {
-	if (c->ring == NULL || c->cwnd == 0) // all acknowledged; never established
+	if (c->flight == NULL || c->cwnd == 0) // all acknowledged; never established
 		return (struct tl_tcp_unacked){0};
 	struct tl_tcp_unacked out = {.bytes = tl_tcp_queued(c)};
 	uint32_t end = c->snd_una + out.bytes;

@@ -11,6 +11,13 @@
 #define TL_TCP_SACKED_MAX 32 // SACKed ranges stored per connection
 #define TL_TCP_SENT_MAX 32   // runs in flight stored per connection; a power of two
 
+// Data in flight.
+struct tl_tcp_flight {
+	struct tl_tcp_sent sent[TL_TCP_SENT_MAX];      // ring of runs
+	struct tl_tcp_range sacked[TL_TCP_SACKED_MAX]; // ranges above snd_una that the peer holds, sorted
+	uint8_t ring[];				       // unacknowledged bytes; tl_tcp_msg_ends() behind them
+};
+
 int tl_tcp_lend_init(struct tl_net *net, uint32_t slots);
 void tl_tcp_lend_fini(struct tl_tcp_table *table);
 
@@ -34,29 +41,22 @@ static inline struct tl_tcp_pool *tl_tcp_flights_of(const struct tl_tcp *c)
 	return c->own_buffer ? &c->net->tcp->owned : &c->net->tcp->flights;
 }
 
-// HOT. Borrow ring, sent and sacked for c. False: all are in use.
+// HOT. Borrow a flight for c. False: all are in use.
 static inline bool tl_tcp_flight_take(struct tl_tcp *c)
 {
-	if (c->ring != NULL)
-		return true;
-	uint8_t *block = tl_tcp_pool_get(tl_tcp_flights_of(c));
-	if (TL_UNLIKELY(block == NULL))
-		return false;
-	c->sent = (struct tl_tcp_sent *)block;
-	c->sacked = (struct tl_tcp_range *)(c->sent + TL_TCP_SENT_MAX);
-	c->ring = (uint8_t *)(c->sacked + TL_TCP_SACKED_MAX);
-	return true;
+	if (c->flight == NULL)
+		c->flight = tl_tcp_pool_get(tl_tcp_flights_of(c));
+	return TL_LIKELY(c->flight != NULL);
 }
 
-// HOT. Return them. The ring must be empty and nothing in flight.
+// HOT. Return it. The ring must be empty and nothing in flight.
 static inline void tl_tcp_flight_give(struct tl_tcp *c)
 {
-	if (c->ring == NULL)
+	if (c->flight == NULL)
 		return;
-	tl_tcp_pool_put(tl_tcp_flights_of(c), c->sent);
-	c->ring = NULL;
-	c->sent = NULL;
-	c->sacked = NULL;
+	tl_tcp_pool_put(tl_tcp_flights_of(c), c->flight);
+	c->flight = NULL;
+	c->sent_first = 0;
 	c->n_sent = 0;
 	c->n_sacked = 0;
 }
@@ -64,11 +64,11 @@ static inline void tl_tcp_flight_give(struct tl_tcp *c)
 // Bitmap behind the ring, one bit per byte: set for the last byte of each message.
 static inline uint64_t *tl_tcp_msg_ends(const struct tl_tcp *c)
 {
-	return (uint64_t *)(void *)(c->ring + c->ring_mask + 1);
+	return (uint64_t *)(void *)(c->flight->ring + c->ring_mask + 1);
 }
 
 // HOT. True if tl_tcp_flight_take() would succeed.
 static inline bool tl_tcp_has_flight(const struct tl_tcp *c)
 {
-	return c->ring != NULL || tl_tcp_flights_of(c)->free != NULL;
+	return c->flight != NULL || tl_tcp_flights_of(c)->free != NULL;
 }

@@ -66,9 +66,9 @@ void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to);
 // HOT. Record the transmission of bytes from..to-1, before snd_max moves.
 static inline void tl_tcp_sent_note(struct tl_tcp *c, uint32_t from, uint32_t to)
 {
-	if (TL_UNLIKELY(c->ring == NULL)) // FIN without a buffer: only the RTO covers it
+	if (TL_UNLIKELY(c->flight == NULL)) // FIN without a buffer: only the RTO covers it
 		return;
-	struct tl_tcp_sent *last = &c->sent[(c->sent_first + c->n_sent - 1u) & (TL_TCP_SENT_MAX - 1)];
+	struct tl_tcp_sent *last = &c->flight->sent[(c->sent_first + c->n_sent - 1u) & (TL_TCP_SENT_MAX - 1)];
 	uint64_t now_ns = tl_max_u64(c->net->now_ns, c->again_ns);
 
 	if (TL_UNLIKELY(from != c->snd_max)) {
@@ -78,7 +78,7 @@ static inline void tl_tcp_sent_note(struct tl_tcp *c, uint32_t from, uint32_t to
 	} else if (TL_UNLIKELY(c->n_sent == TL_TCP_SENT_MAX)) {
 		*last = (struct tl_tcp_sent){.at_ns = now_ns, .to = to, .again = true};
 	} else {
-		c->sent[(c->sent_first + c->n_sent++) & (TL_TCP_SENT_MAX - 1)] =
+		c->flight->sent[(c->sent_first + c->n_sent++) & (TL_TCP_SENT_MAX - 1)] =
 			(struct tl_tcp_sent){.at_ns = now_ns, .to = to};
 	}
 }

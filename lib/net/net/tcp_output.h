@@ -117,10 +117,9 @@ static inline uint32_t tl_tcp_window_step(const struct tl_tcp *c)
 // Round the window up to the scale where that promises no more than there is. Otherwise round down: the peer sees the
 // edge retreat by less than one unit, as RFC 7323 section 2.4 allows; data up to the old edge is accepted, because
 // rcv_adv stays.
-static inline struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t shift)
+static inline struct tl_tcp_offer tl_tcp_offer_of(const struct tl_tcp *c, uint8_t shift, uint32_t wanted)
 {
 	uint32_t held = c->rcv_adv - c->rcv_nxt;
-	uint32_t wanted = tl_tcp_window_wanted(c);
 	uint32_t window = wanted >= held + tl_tcp_window_step(c) ? wanted : held;
 	uint32_t field = window >> shift;
 
@@ -130,6 +129,11 @@ static inline struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t s
 		field = UINT16_MAX;
 	uint32_t adv = c->rcv_nxt + (field << shift);
 	return (struct tl_tcp_offer){tl_seq_lt(c->rcv_adv, adv) ? adv : c->rcv_adv, (uint16_t)field};
+}
+
+static inline struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t shift)
+{
+	return tl_tcp_offer_of(c, shift, tl_tcp_window_wanted(c));
 }
 
 // HOT. True if the window reopened far enough for an update (RFC 9293, section 3.8.6.2.2).

@@ -20,8 +20,8 @@ static void ring_get(const struct tl_tcp *c, uint32_t seq, uint8_t *to, uint32_t
 	uint32_t at = seq & c->ring_mask;
 	uint32_t first = tl_min_u32(len, c->ring_mask + 1 - at);
 
-	memcpy(to, c->ring + at, first);
-	memcpy(to + first, c->ring, len - first);
+	memcpy(to, c->flight->ring + at, first);
+	memcpy(to + first, c->flight->ring, len - first);
 }
 
 uint32_t tl_tcp_room(const struct tl_tcp *c)

@@ -16,7 +16,7 @@
 // TL_TCP_IS_IP6, or 0 for IPv4 alone.
 static inline bool is_calm(const struct tl_tcp *c, uint64_t family)
 {
-	return (c->conditions & ~family) == TL_TCP_CALM && c->snd_nxt == c->snd_end && c->snd_nxt == c->snd_max;
+	return (c->conditions & ~family) == TL_TCP_CALM && tl_tcp_all_sent(c);
 }
 
 // True for flags ACK and perhaps PSH with a header of len bytes, its reserved bits 0.
@@ -46,7 +46,7 @@ static inline bool is_usual(const struct tl_tcp *c, const struct tl_tcp_hdr *hdr
 // True if data can be answered.
 static inline bool has_room(const struct tl_tcp *c)
 {
-	return !c->follows_room || tl_tcp_has_flight(c);
+	return !c->follows_room || TL_LIKELY(tl_tcp_has_flight(c));
 }
 
 // True for the next data with an ACK in the window, or an ACK of new data while no data waits for ours. Both are within
@@ -107,21 +107,21 @@ static __attribute__((noinline)) void answer(struct tl_tcp *c, bool made_room)
 }
 
 // True if the reply left by the ready header: it carries the ACK, and its bookkeeping waits until the frame has left.
-static inline bool is_replied(const struct tl_tcp *c)
+static inline bool is_replied(const struct tl_net *net, const struct tl_tcp *c)
 {
-	return c->net->n_notes != 0 && c->net->tcp->note[0].c == c;
+	return net->n_notes != 0 && net->tcp->note[0].c == c;
 }
 
-TL_TCP_STEP void take_data(struct tl_tcp *c, const uint8_t *payload, uint32_t len, bool made_room)
+TL_TCP_STEP void take_data(struct tl_net *net, struct tl_tcp *c, const uint8_t *payload, uint32_t len, bool made_room)
 {
-	struct tl_tcp_table *table = c->net->tcp;
+	struct tl_tcp_table *table = net->tcp;
 
 	c->rcv_nxt += len;
 	tl_tcp_enter(table);
 	tl_tcp_ready_refresh(c); // for a reply
 	if (TL_LIKELY(c->ops->data != NULL))
 		c->ops->data(c->ctx, c, payload, len);
-	if (TL_LIKELY(is_replied(c)) && !(made_room && c->ops->room != NULL))
+	if (TL_LIKELY(is_replied(net, c)) && !(made_room && c->ops->room != NULL))
 		update_window_of_peer(c, made_room);
 	else
 		answer(c, made_room);
@@ -132,7 +132,7 @@ TL_TCP_STEP void process(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	take_ack(c, seg);
 	if (seg->len != 0) {
-		take_data(c, seg->payload, seg->len, seg->made_room);
+		take_data(c->net, c, seg->payload, seg->len, seg->made_room);
 	} else if (TL_LIKELY(c->ops->room == NULL)) {
 		update_window_of_peer(c, seg->made_room);
 		tl_tcp_ready_refresh(c);
@@ -141,58 +141,75 @@ TL_TCP_STEP void process(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	}
 }
 
+// ---- the segment's place, and its checksum
+
+// Sequence and acknowledgment number, as in a header, of the next segment of a calm connection that acknowledges all:
+// rcv_nxt and snd_end, both in reverse order.
+static inline uint64_t end_place(const struct tl_tcp *c)
+{
+	uint64_t end;
+	_Static_assert(offsetof(struct tl_tcp, rcv_nxt) == offsetof(struct tl_tcp, snd_end) + 4, "one word");
+
+	memcpy(&end, (const uint8_t *)c + offsetof(struct tl_tcp, snd_end), sizeof(end));
+	return __builtin_bswap64(end);
+}
+
+static inline bool is_at(const struct tl_tcp_hdr *hdr, uint64_t place)
+{
+	uint64_t found;
+
+	memcpy(&found, &hdr->seq_be, sizeof(found));
+	return found == place;
+}
+
+// Sum of addresses and TCP header of a segment at that place with len bytes of payload, whose flags and options are
+// usual: the ready header has the sum of the fields that are the same both ways. It counts data offset and flags, which
+// are in the last word, too.
+TL_TCP_STEP uint64_t sum_head(
+	const struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint64_t place, bool stamped, uint32_t len)
+{
+	const uint32_t header_len = TL_TCP_LEN + (stamped ? TL_TCP_STAMP_LEN : 0);
+	const uint32_t counted = (TL_TCP_PSH | TL_TCP_ACK) << 8 | header_len << 2;
+	uint64_t last, sum = (uint64_t)c->ready.fixed_sum + (UINT16_MAX - counted) + tl_be16((uint16_t)len);
+
+	memcpy(&last, &hdr->data_off, sizeof(last));
+	if (stamped)
+		sum += (uint64_t)stamp_of(hdr)->stamp_be + stamp_of(hdr)->echo_be;
+	return tl_cksum_add64(tl_cksum_add64(sum, place), last);
+}
+
+// True if the device said nothing of the checksum, and left all tags in the frame.
+static inline bool is_sum_ours(const struct rte_mbuf *m)
+{
+	return (m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) == 0;
+}
+
 // ---- an ACK without data
 
 // True for the ACK of all that is in flight, if that has one transmission time, on a connection whose cwnd has grown
-// and whose application waits for no room: no timer is set, and nothing is sent.
-static inline bool is_plain_ack(const struct tl_tcp *c, const struct tl_tcp_hdr *hdr)
+// and whose application waits for no room: no timer is set, and nothing is sent. The ring has no run without bytes.
+static inline bool is_plain_ack(const struct tl_tcp *c, const struct tl_tcp_hdr *hdr, bool is_long)
 {
-	uint32_t acked = c->snd_max - c->snd_una;
+	uint32_t acked = c->snd_end - c->snd_una;
 
-	return is_calm(c, 0) && hdr->ack_be == tl_be32(c->snd_max) && hdr->seq_be == tl_be32(c->rcv_nxt) &&
-	       c->rcv_nxt == c->rcv_acked && acked != 0 && acked <= 2u * c->mss && c->n_sent == 1 &&
-	       !c->sent[c->sent_first].again && c->srtt_ns != 0 && tl_tcp_cc_is_grown(c) && c->ops->room == NULL;
+	return is_calm(c, 0) && is_at(hdr, end_place(c)) && c->rcv_nxt == c->rcv_acked &&
+	       (is_long ? acked <= 2u * c->mss : acked < c->mss) && c->n_sent == 1 && c->sent_first == 0 &&
+	       !c->flight->sent[0].again && c->srtt_ns != 0 && tl_tcp_cc_is_grown(c) && c->ops->room == NULL;
 }
 
-// Add the header of len bytes, a constant.
-TL_TCP_STEP uint64_t add_header(uint64_t sum, const struct tl_tcp_hdr *hdr, uint32_t len)
+static __attribute__((noinline)) bool refresh(struct tl_tcp *c)
 {
-	const uint8_t *at = (const uint8_t *)hdr;
-	uint64_t word = 0;
-
-#pragma GCC unroll 4
-	for (uint32_t left = len; left >= sizeof(word); left -= sizeof(word), at += sizeof(word)) {
-		memcpy(&word, at, sizeof(word));
-		sum = tl_cksum_add64(sum, word);
-	}
-	if (len % sizeof(word) == 0)
-		return sum;
-	word = 0;
-	memcpy(&word, at, len % sizeof(word));
-	return tl_cksum_add64(sum, word);
-}
-
-// True if the checksum of a segment without data is right. The length of its header is a constant.
-static inline bool is_sum_right(
-	const struct tl_tcp *c, const struct rte_mbuf *m, const struct tl_tcp_hdr *hdr, const struct tl_pkt *pkt)
-{
-	uint64_t sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(TL_IPPROTO_TCP);
-
-	if ((m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) != 0)
-		return false;
-	if (c->stamped)
-		sum = add_header(sum + tl_be16(TL_TCP_LEN + TL_TCP_STAMP_LEN), hdr, TL_TCP_LEN + TL_TCP_STAMP_LEN);
-	else
-		sum = add_header(sum + tl_be16(TL_TCP_LEN), hdr, TL_TCP_LEN);
-	return tl_cksum_fold(sum) == 0;
+	tl_tcp_ready_refresh_now(c);
+	return true;
 }
 
 // Take the steps of process() for such an ACK. The only run ends at snd_max, and so with the ACK.
-static __attribute__((noinline)) bool take_plain_ack(struct tl_net *net, struct tl_tcp *c, const struct tl_tcp_hdr *hdr)
+TL_TCP_STEP bool take_plain_ack(
+	struct tl_net *net, struct tl_tcp *c, const struct tl_tcp_hdr *hdr, bool stamped, bool is_long)
 {
-	uint64_t now_ns = net->now_ns, at_ns = c->sent[c->sent_first].at_ns;
+	uint64_t now_ns = net->now_ns, at_ns = c->flight->sent[0].at_ns;
 	uint64_t rtt_ns = now_ns > at_ns ? now_ns - at_ns : 0;
-	uint32_t ack = c->snd_max;
+	uint32_t ack = c->snd_end;
 
 	tl_count(&net->stats.rx_tcp_pkts, 1);
 	c->rack.at_ns = at_ns;
@@ -204,18 +221,22 @@ static __attribute__((noinline)) bool take_plain_ack(struct tl_net *net, struct 
 	c->keepalives = 0;
 	c->dup_acks = 0;
 	c->limited_bytes = 0;
-	if (c->stamped)
+	if (stamped)
 		tl_tcp_stamp_take(c, tl_be32(stamp_of(hdr)->stamp_be));
-	c->sent_first = (c->sent_first + 1) & (TL_TCP_SENT_MAX - 1);
 	c->n_sent = 0;
-	tl_tcp_mss_proven(c, ack - c->snd_una);
+	if (is_long)
+		tl_tcp_mss_proven(c, ack - c->snd_una);
 	c->snd_una = ack;
 	tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
 	tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
-	if (!c->own_buffer)
-		tl_tcp_flight_give(c);
+	if (!c->own_buffer) {
+		tl_tcp_pool_put(&net->tcp->flights, c->flight);
+		c->flight = NULL;
+	}
 	tl_tcp_take_window(c, (uint32_t)tl_be16(hdr->window_be) << c->snd_scale, c->rcv_nxt);
 	update_window_of_peer(c, true);
+	if (!c->follows_room)
+		return refresh(c);
 	tl_tcp_ready_refresh(c);
 	return true;
 }
@@ -229,17 +250,19 @@ static inline bool is_plain_data(const struct tl_tcp *c, const struct tl_tcp_hdr
 }
 
 // Take the steps of process() for such data.
-static __attribute__((noinline)) bool take_plain_data(
-	struct tl_net *net, struct tl_tcp *c, const struct tl_tcp_hdr *hdr, const uint8_t *payload, uint32_t len)
+TL_TCP_STEP bool take_plain_data(
+	struct tl_net *net, struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint32_t len, bool stamped)
 {
+	const uint8_t *payload = (const uint8_t *)(hdr + 1) + (stamped ? TL_TCP_STAMP_LEN : 0);
+
 	tl_count(&net->stats.rx_tcp_pkts, 1);
 	c->last_rx_ns = net->now_ns;
 	c->keepalives = 0;
-	if (c->stamped && tl_seq_le(c->rcv_nxt, c->rcv_acked))
+	if (stamped && tl_seq_le(c->rcv_nxt, c->rcv_acked))
 		tl_tcp_stamp_take(c, tl_be32(stamp_of(hdr)->stamp_be));
-	if (tl_seq_le(c->snd_wl1, c->rcv_nxt))
+	if (TL_LIKELY(tl_seq_le(c->snd_wl1, c->rcv_nxt)))
 		tl_tcp_take_window(c, (uint32_t)tl_be16(hdr->window_be) << c->snd_scale, c->rcv_nxt);
-	take_data(c, payload, len, false);
+	take_data(net, c, payload, len, false);
 	return true;
 }
 
@@ -277,27 +300,68 @@ static __attribute__((noinline)) bool settle_and_take(
 	return tl_tcp_take_expected(net, m, frame, pkt);
 }
 
-// Each call of the three below is the last in its function, so that no register need be saved.
+// Each call of those below is the last in its function, so that no register need be saved.
+
+static bool take_long_ack(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, struct tl_tcp *c);
+
+// Take a segment without data. is_long, a constant: it may acknowledge a full segment.
+TL_TCP_STEP bool take_without_data(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame,
+	const struct tl_pkt *pkt, struct tl_tcp *c, bool is_long)
+{
+	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
+
+	if (is_plain_ack(c, hdr, is_long) && is_usual(c, hdr) && is_sum_ours(m)) {
+		if (c->stamped && tl_cksum_is_right(sum_head(c, hdr, end_place(c), true, 0)))
+			return take_plain_ack(net, c, hdr, true, is_long);
+		if (!c->stamped && tl_cksum_is_right(sum_head(c, hdr, end_place(c), false, 0)))
+			return take_plain_ack(net, c, hdr, false, is_long);
+	}
+	return is_long ? take_any(net, m, frame, pkt, c) : take_long_ack(net, m, frame, pkt, c);
+}
 
 static __attribute__((noinline)) bool take_bare(
 	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, struct tl_tcp *c)
 {
-	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
+	return take_without_data(net, m, frame, pkt, c, false);
+}
 
-	if (is_plain_ack(c, hdr) && is_usual(c, hdr) && is_sum_right(c, m, hdr, pkt))
-		return take_plain_ack(net, c, hdr);
-	return take_any(net, m, frame, pkt, c);
+static __attribute__((noinline)) bool take_long_ack(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, struct tl_tcp *c)
+{
+	return take_without_data(net, m, frame, pkt, c, true);
+}
+
+static inline uint64_t place_of(const struct tl_tcp_hdr *hdr)
+{
+	uint64_t place;
+
+	memcpy(&place, &hdr->seq_be, sizeof(place));
+	return place;
+}
+
+// True if the checksum of a usual segment with payload is right.
+TL_TCP_STEP bool is_text_right(const struct tl_tcp *c, const struct tl_tcp_hdr *hdr, bool stamped, uint32_t len)
+{
+	const uint8_t *payload = (const uint8_t *)(hdr + 1) + (stamped ? TL_TCP_STAMP_LEN : 0);
+
+	return tl_cksum_is_right(tl_cksum_add_tail(sum_head(c, hdr, place_of(hdr), stamped, len), payload, len));
 }
 
 static __attribute__((noinline)) bool take_text(
 	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, struct tl_tcp *c)
 {
 	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
-	uint32_t l4_len = pkt->payload_off - pkt->l4_off + pkt->payload_len;
+	uint32_t len = pkt->payload_len;
 
-	if (l4_len <= TL_NET_SUM_BYTES && is_plain_data(c, hdr, pkt->payload_len) && is_usual(c, hdr) &&
-		tl_net_short_sum_ok(m, frame, pkt, TL_IPPROTO_TCP, l4_len))
-		return take_plain_data(net, c, hdr, frame + pkt->payload_off, pkt->payload_len);
+	if (!is_sum_ours(m))
+		return take_any(net, m, frame, pkt, c);
+	if (len <= TL_NET_SUM_BYTES && is_plain_data(c, hdr, len) && is_usual(c, hdr)) {
+		if (c->stamped && is_text_right(c, hdr, true, len))
+			return take_plain_data(net, c, hdr, len, true);
+		if (!c->stamped && is_text_right(c, hdr, false, len))
+			return take_plain_data(net, c, hdr, len, false);
+	}
 	return take_any(net, m, frame, pkt, c);
 }
 

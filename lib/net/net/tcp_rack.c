@@ -16,7 +16,7 @@
 
 static struct tl_tcp_sent *sent_at(struct tl_tcp *c, unsigned i)
 {
-	return &c->sent[(c->sent_first + i) & (TL_TCP_SENT_MAX - 1)];
+	return &c->flight->sent[(c->sent_first + i) & (TL_TCP_SENT_MAX - 1)];
 }
 
 static uint32_t seq_min(uint32_t a, uint32_t b)
@@ -63,7 +63,7 @@ void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to)
 	uint32_t begin = c->snd_una;
 	unsigned n = 0;
 
-	if (c->ring == NULL) // FIN without a buffer
+	if (c->flight == NULL) // FIN without a buffer
 		return;
 	for (unsigned i = 0; i < c->n_sent && tl_seq_lt(begin, from); i++) {
 		struct tl_tcp_sent run = *sent_at(c, i);
@@ -82,7 +82,7 @@ void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to)
 	c->sent_first = 0;
 	c->n_sent = (uint8_t)n;
 	for (unsigned i = 0; i < n; i++)
-		c->sent[i] = list[i];
+		c->flight->sent[i] = list[i];
 }
 
 // ---- arrivals (section 6.2, steps 1 to 3)
@@ -125,10 +125,10 @@ static void delivered(struct tl_tcp *c, const struct tl_tcp_sent *run, uint32_t 
 void tl_tcp_rack_acked(struct tl_tcp *c, const struct tl_tcp_sent *run, struct tl_tcp_range part, uint32_t echo)
 {
 	for (unsigned i = 0; i < c->n_sacked && tl_seq_lt(part.from, part.to); i++) {
-		if (tl_seq_lt(part.from, c->sacked[i].from))
-			delivered(c, run, seq_min(c->sacked[i].from, part.to), echo);
-		if (tl_seq_lt(part.from, c->sacked[i].to))
-			part.from = c->sacked[i].to;
+		if (tl_seq_lt(part.from, c->flight->sacked[i].from))
+			delivered(c, run, seq_min(c->flight->sacked[i].from, part.to), echo);
+		if (tl_seq_lt(part.from, c->flight->sacked[i].to))
+			part.from = c->flight->sacked[i].to;
 	}
 	if (tl_seq_lt(part.from, part.to))
 		delivered(c, run, part.to, echo);
@@ -207,14 +207,14 @@ void tl_tcp_rack_detect_loss(struct tl_tcp *c, struct tl_tcp_lost *out)
 		const struct tl_tcp_sent *run = sent_at(c, i);
 		uint32_t end = seq_min(run->to, c->snd_nxt); // bytes beyond are sent again anyway
 		while (tl_seq_lt(at, end)) {
-			while (next < c->n_sacked && tl_seq_le(c->sacked[next].to, at))
+			while (next < c->n_sacked && tl_seq_le(c->flight->sacked[next].to, at))
 				next++;
-			uint32_t hole_to = next < c->n_sacked ? seq_min(c->sacked[next].from, end) : end;
+			uint32_t hole_to = next < c->n_sacked ? seq_min(c->flight->sacked[next].from, end) : end;
 			if (tl_seq_lt(at, hole_to)) {
 				check_part(c, run->at_ns, (struct tl_tcp_range){at, hole_to}, limit_ns, out);
 				at = hole_to;
 			} else {
-				at = seq_min(c->sacked[next].to, end);
+				at = seq_min(c->flight->sacked[next].to, end);
 			}
 		}
 	}

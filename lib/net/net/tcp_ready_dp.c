@@ -55,8 +55,8 @@ void tl_tcp_ready_options(struct tl_tcp *c)
 	uint8_t header_len = TL_TCP_LEN + (c->stamped ? TL_TCP_STAMP_LEN : 0);
 
 	*stamp_of(r) = (struct tl_tcp_stamp_option){.word_be = word_be};
-	*tcp = (struct tl_tcp_hdr){.src_port_be = tcp->src_port_be,
-		.dst_port_be = tcp->dst_port_be,
+	*tcp = (struct tl_tcp_hdr){.src_port_be = c->key.own_port_be,
+		.dst_port_be = c->key.peer_port_be,
 		.data_off = (uint8_t)(header_len << 2),
 		.flags = TL_TCP_PSH | TL_TCP_ACK};
 	r->payload_off = r->l4_off + header_len;
@@ -99,21 +99,28 @@ static uint32_t window_left(const struct tl_tcp *c)
 	return c->snd_una != c->snd_max ? usable : tl_min_u32(usable, tl_tcp_cc_after_pause(c));
 }
 
-// Set the fields that stay the same until the next refresh: ACK, window, echoed timestamp.
-static inline __attribute__((always_inline)) void set_fields(struct tl_tcp *c, uint32_t off)
+// Write ACK, window and echoed timestamp; return their sum.
+static inline __attribute__((always_inline)) uint64_t put_fields(
+	const struct tl_tcp *c, struct tl_tcp_hdr *tcp, uint32_t off, uint16_t window)
 {
-	struct tl_tcp_ready *r = &c->ready;
-	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(r->frame + l4_off_of(off));
-	struct tl_tcp_offer offer = tl_tcp_offer(c, c->rcv_scale);
 	uint32_t ack_be = tl_be32(c->rcv_nxt), echo_be = is_stamped_at(off) ? tl_be32(c->stamp_recent) : 0;
-	uint16_t window_be = tl_be16(offer.field);
+	uint16_t window_be = tl_be16(window);
 
-	r->adv = offer.adv;
 	tcp->ack_be = ack_be;
 	tcp->window_be = window_be;
 	if (is_stamped_at(off))
 		((struct tl_tcp_stamp_option *)(tcp + 1))->echo_be = echo_be;
-	r->l4_sum = (uint64_t)r->fixed_sum + ack_be + window_be + echo_be;
+	return (uint64_t)ack_be + window_be + echo_be;
+}
+
+// Set the fields that stay the same until the next refresh.
+static inline __attribute__((always_inline)) void set_fields(struct tl_tcp *c, uint32_t off)
+{
+	struct tl_tcp_ready *r = &c->ready;
+	struct tl_tcp_offer offer = tl_tcp_offer(c, c->rcv_scale);
+
+	r->adv = offer.adv;
+	r->l4_sum = r->fixed_sum + put_fields(c, (struct tl_tcp_hdr *)(r->frame + l4_off_of(off)), off, offer.field);
 }
 
 // Set the limits of a segment. False: none may leave by the ready header.
@@ -140,11 +147,10 @@ void tl_tcp_ready_refresh_now(struct tl_tcp *c)
 
 // ---- the segment
 
-// Copy; return the sum of the copied words.
-static inline uint64_t copy_and_sum(uint8_t *to, const uint8_t *from, uint32_t len)
+// Copy; add the copied words to the sum.
+static inline uint64_t copy_and_sum(uint8_t *to, const uint8_t *from, uint32_t len, uint64_t sum)
 {
 	size_t words = len & ~UINT32_C(7), at = 0;
-	uint64_t sum = 0;
 
 	for (uint64_t word; at < words; at += 8) {
 		memcpy(&word, from + at, 8);
@@ -212,16 +218,18 @@ static inline __attribute__((always_inline)) void fill_headers(
 }
 
 // Fill in the fields that differ per segment and add them to the sum of the rest (RFC 1624, section 3, with old values
-// of 0). off: of the payload, a constant for the most frequent headers.
-static inline __attribute__((always_inline)) void fill(
-	struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data, uint32_t len, uint32_t off, bool few)
+// of 0). off: of the payload, a constant for the most frequent headers. offer: the window, if the template has none.
+static inline __attribute__((always_inline)) void fill(struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data,
+	uint32_t len, uint32_t off, bool few, const struct tl_tcp_offer *offer)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(frame + l4_off_of(off));
 	uint32_t seq_be = tl_be32(c->snd_nxt);
-	uint64_t sum = c->ready.l4_sum + seq_be + tl_be16((uint16_t)len);
+	uint64_t sum;
 
 	fill_headers(c, m, frame, off, len);
+	sum = offer != NULL ? c->ready.fixed_sum + put_fields(c, tcp, off, offer->field) : c->ready.l4_sum;
+	sum += seq_be + (uint64_t)tl_be16((uint16_t)len);
 	if (is_stamped_at(off)) {
 		uint32_t stamp_be = tl_be32(tl_tcp_stamp_now(c));
 		((struct tl_tcp_stamp_option *)(tcp + 1))->stamp_be = stamp_be;
@@ -229,7 +237,7 @@ static inline __attribute__((always_inline)) void fill(
 	}
 	tcp->seq_be = seq_be;
 	if (few)
-		tcp->cksum_be = tl_cksum_fold(tl_cksum_add64(sum, copy_and_sum(frame + off, data, len)));
+		tcp->cksum_be = tl_cksum_fold(copy_and_sum(frame + off, data, len, sum));
 	else
 		tcp->cksum_be = copy_long(c, m, frame + off, data, len, sum);
 }
@@ -254,12 +262,12 @@ static __attribute__((noinline)) int push_tagged(struct tl_net *net, struct rte_
 }
 
 // Send. Calls come last, so that no register need be saved for later use.
-static inline __attribute__((always_inline)) int send_ready(
-	struct tl_tcp *c, struct rte_mbuf *m, struct tl_tcp_note note, uint32_t off, bool few)
+static inline __attribute__((always_inline)) int send_ready(struct tl_tcp *c, struct rte_mbuf *m,
+	struct tl_tcp_note note, uint32_t off, bool few, const struct tl_tcp_offer *offer)
 {
 	struct tl_net *net = c->net;
 
-	fill(c, m, note.data, note.len, off, few);
+	fill(c, m, note.data, note.len, off, few, offer);
 	c->snd_nxt = note.seq + note.len;
 	c->snd_end = c->snd_nxt;
 	if (TL_UNLIKELY(net->cfg.vlan != 0))
@@ -292,20 +300,16 @@ static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint
 	}
 	struct tl_tcp_note note = {.c = c, .data = data, .seq = c->snd_nxt, .len = len};
 	net->tcp->note[net->n_notes++] = note;
-	return send_ready(c, m, note, c->ready.payload_off, len <= FEW_BYTES);
+	return send_ready(c, m, note, c->ready.payload_off, len <= FEW_BYTES, NULL);
 }
 
-// Room for a segment whose window follows the room, at least as small as set_limits() finds: after a pause cwnd
-// restarts with two segments or more (RFC 6928). 0 if anything is queued, lost, closed or not settled.
-static inline uint32_t room_to_follow(const struct tl_tcp *c)
+// True if a segment that makes that many bytes in flight may leave, and another window follow the room: at most what
+// set_limits() allows, as after a pause cwnd restarts with two segments or more (RFC 6928). False if anything is
+// queued, lost, closed or not settled.
+static inline bool may_follow(const struct tl_tcp *c, uint32_t len, uint32_t flight)
 {
-	uint32_t flight = c->snd_nxt - c->snd_una;
-	uint32_t window = tl_min_u32(tl_min_u32(c->snd_wnd, c->cwnd + c->limited_bytes), c->send_limit);
-
-	if ((c->conditions & ~(TL_TCP_ACK_NOW | TL_TCP_IS_IP6)) != TL_TCP_CALM || c->snd_nxt != c->snd_end ||
-		c->snd_nxt != c->snd_max || window <= flight)
-		return 0;
-	return tl_min_u32(window - flight, c->mss);
+	return (c->conditions & ~(TL_TCP_ACK_NOW | TL_TCP_IS_IP6)) == TL_TCP_CALM && tl_tcp_all_sent(c) &&
+	       len <= c->mss && flight <= c->snd_wnd && flight <= c->cwnd + c->limited_bytes && flight <= c->send_limit;
 }
 
 // Send by the ready header where each segment has another window: it is refreshed for this one alone.
@@ -314,9 +318,10 @@ static inline __attribute__((always_inline)) int send_following(
 {
 	struct tl_net *net = c->net;
 	struct rte_mbuf *m = net->spare;
+	uint32_t flight = c->snd_nxt - c->snd_una + len;
 
-	if (TL_UNLIKELY(len > FEW_BYTES || !c->ready.is_due || !is_ready(c, len, room_to_follow(c)) || m == NULL ||
-			net->n_notes != 0 || !tl_txq_has_room(net->cfg.tx) || !tl_tcp_flight_take(c)))
+	if (TL_UNLIKELY(!c->ready.is_due || !is_ready(c, len, FEW_BYTES) || !may_follow(c, len, flight) || m == NULL ||
+			!tl_txq_has_room(net->cfg.tx) || !tl_tcp_flight_take(c)))
 		return send_any_ready(c, data, len);
 	if (!c->follows_room) // is_due is not set without it
 		__builtin_unreachable();
@@ -324,10 +329,11 @@ static inline __attribute__((always_inline)) int send_following(
 	net->spare = NULL;
 	net->tcp->note[0] = note;
 	net->n_notes = 1;
-	c->snd_end += len;
-	set_fields(c, off);
-	c->rcv_adv = c->ready.adv;
-	return send_ready(c, m, note, off, true);
+	uint32_t wanted = tl_min_u32(c->recv_window, c->send_limit - flight);
+	struct tl_tcp_offer offer = tl_tcp_offer_of(c, c->rcv_scale, wanted);
+	c->ready.adv = offer.adv;
+	c->rcv_adv = offer.adv;
+	return send_ready(c, m, note, off, true, &offer);
 }
 
 // Send the first segment after a settle: there are no notes, and the last refresh is still valid.
@@ -337,13 +343,13 @@ static inline __attribute__((always_inline)) int send_first(
 	struct tl_net *net = c->net;
 	struct rte_mbuf *m = net->spare;
 
-	if (TL_UNLIKELY(c->arp_generation != net->arp_generation || c->ring == NULL || m == NULL))
+	if (TL_UNLIKELY(c->arp_generation != net->arp_generation || c->flight == NULL || m == NULL))
 		return send_any_ready(c, data, len);
 	struct tl_tcp_note note = {.c = c, .data = data, .seq = c->snd_nxt, .len = len};
 	net->spare = NULL;
 	net->tcp->note[0] = note;
 	net->n_notes = 1;
-	return send_ready(c, m, note, off, true);
+	return send_ready(c, m, note, off, true, NULL);
 }
 
 // ---- by the shape of the headers
@@ -351,6 +357,11 @@ static inline __attribute__((always_inline)) int send_first(
 static uint32_t off_ip6(const struct tl_tcp *c)
 {
 	return OFF_IP6 + (c->stamped ? TL_TCP_STAMP_LEN : 0);
+}
+
+static __attribute__((noinline)) int send_first_stamped(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	return send_first(c, data, len, OFF_IP4_STAMPED);
 }
 
 static __attribute__((noinline)) int send_first_plain(struct tl_tcp *c, const uint8_t *data, uint32_t len)
@@ -381,13 +392,13 @@ static __attribute__((noinline)) int send_following_ip6(struct tl_tcp *c, const 
 int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
 {
 	uint32_t off = c->ready.payload_off;
-	bool is_first = len - 1 < c->ready.few; // a length of 0 wraps to a huge one
 
-	if (TL_LIKELY(is_first && off == OFF_IP4_STAMPED))
-		return send_first(c, data, len, OFF_IP4_STAMPED);
-	if (off == OFF_IP4)
-		return is_first ? send_first_plain(c, data, len) : send_following_plain(c, data, len);
-	if (off == OFF_IP4_STAMPED)
+	if (len - 1 < c->ready.few) { // a length of 0 wraps to a huge one
+		if (TL_LIKELY(off == OFF_IP4_STAMPED))
+			return send_first_stamped(c, data, len);
+		return off == OFF_IP4 ? send_first_plain(c, data, len) : send_first_ip6(c, data, len);
+	}
+	if (TL_LIKELY(off == OFF_IP4_STAMPED))
 		return send_following_stamped(c, data, len);
-	return is_first ? send_first_ip6(c, data, len) : send_following_ip6(c, data, len);
+	return off == OFF_IP4 ? send_following_plain(c, data, len) : send_following_ip6(c, data, len);
 }

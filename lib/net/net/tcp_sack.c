@@ -113,7 +113,7 @@ void tl_tcp_dsack_held(struct tl_tcp *c, uint32_t from, uint32_t to)
 static bool is_known(const struct tl_tcp *c, const struct tl_tcp_range *range)
 {
 	for (unsigned i = 0; i < c->n_sacked; i++) {
-		if (tl_seq_le(c->sacked[i].from, range->from) && tl_seq_le(range->to, c->sacked[i].to))
+		if (tl_seq_le(c->flight->sacked[i].from, range->from) && tl_seq_le(range->to, c->flight->sacked[i].to))
 			return true;
 	}
 	return false;
@@ -121,7 +121,7 @@ static bool is_known(const struct tl_tcp *c, const struct tl_tcp_range *range)
 
 static void remove_ranges(struct tl_tcp *c, unsigned from, unsigned to)
 {
-	memmove(&c->sacked[from], &c->sacked[to], (c->n_sacked - to) * sizeof(c->sacked[0]));
+	memmove(&c->flight->sacked[from], &c->flight->sacked[to], (c->n_sacked - to) * sizeof(c->flight->sacked[0]));
 	c->n_sacked -= (uint8_t)(to - from);
 }
 
@@ -130,22 +130,23 @@ static void insert_range(struct tl_tcp *c, struct tl_tcp_range new)
 {
 	unsigned first = 0, end;
 
-	while (first < c->n_sacked && tl_seq_lt(c->sacked[first].to, new.from))
+	while (first < c->n_sacked && tl_seq_lt(c->flight->sacked[first].to, new.from))
 		first++;
-	for (end = first; end < c->n_sacked && tl_seq_le(c->sacked[end].from, new.to);
+	for (end = first; end < c->n_sacked && tl_seq_le(c->flight->sacked[end].from, new.to);
 		end++) { // adjacent or overlapping
-		if (tl_seq_lt(c->sacked[end].from, new.from))
-			new.from = c->sacked[end].from;
-		if (tl_seq_lt(new.to, c->sacked[end].to))
-			new.to = c->sacked[end].to;
+		if (tl_seq_lt(c->flight->sacked[end].from, new.from))
+			new.from = c->flight->sacked[end].from;
+		if (tl_seq_lt(new.to, c->flight->sacked[end].to))
+			new.to = c->flight->sacked[end].to;
 	}
 	remove_ranges(c, first, end);
 	if (first == TL_TCP_SACKED_MAX)
 		return;
 	if (c->n_sacked == TL_TCP_SACKED_MAX)
 		c->n_sacked--;
-	memmove(&c->sacked[first + 1], &c->sacked[first], (c->n_sacked - first) * sizeof(c->sacked[0]));
-	c->sacked[first] = new;
+	memmove(&c->flight->sacked[first + 1], &c->flight->sacked[first],
+		(c->n_sacked - first) * sizeof(c->flight->sacked[0]));
+	c->flight->sacked[first] = new;
 	c->n_sacked++;
 }
 
@@ -178,7 +179,7 @@ bool tl_tcp_sack_input(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	}
 	for (unsigned i = 0; i < options.n_blocks; i++) {
 		const struct tl_tcp_range *block = &options.block[i];
-		bool valid = c->ring != NULL && tl_seq_lt(una, block->from) && tl_seq_lt(block->from, block->to) &&
+		bool valid = c->flight != NULL && tl_seq_lt(una, block->from) && tl_seq_lt(block->from, block->to) &&
 			     tl_seq_le(block->to, c->snd_max);
 		if (!valid || is_known(c, block)) // below una: old, or a D-SACK
 			continue;
@@ -195,7 +196,7 @@ void tl_tcp_sack_advance(struct tl_tcp *c)
 {
 	unsigned passed = 0;
 
-	while (passed < c->n_sacked && tl_seq_le(c->sacked[passed].from, c->snd_una))
+	while (passed < c->n_sacked && tl_seq_le(c->flight->sacked[passed].from, c->snd_una))
 		passed++;
 	remove_ranges(c, 0, passed);
 }
@@ -206,10 +207,10 @@ void tl_tcp_sack_skip(struct tl_tcp *c)
 
 	if (c->snd_nxt == c->snd_max)
 		return;
-	for (unsigned i = 0; i < c->n_sacked && tl_seq_le(c->sacked[i].from, c->snd_nxt); i++) {
-		skipped += c->sacked[i].to - c->sacked[i].from;
-		if (tl_seq_lt(c->snd_nxt, c->sacked[i].to))
-			c->snd_nxt = c->sacked[i].to;
+	for (unsigned i = 0; i < c->n_sacked && tl_seq_le(c->flight->sacked[i].from, c->snd_nxt); i++) {
+		skipped += c->flight->sacked[i].to - c->flight->sacked[i].from;
+		if (tl_seq_lt(c->snd_nxt, c->flight->sacked[i].to))
+			c->snd_nxt = c->flight->sacked[i].to;
 	}
 	c->limited_bytes = skipped;
 }
@@ -218,7 +219,7 @@ uint32_t tl_tcp_sacked_bytes(const struct tl_tcp *c)
 {
 	uint32_t bytes = 0;
 
-	for (unsigned i = 0; i < c->n_sacked && tl_seq_le(c->sacked[i].to, c->snd_nxt); i++)
-		bytes += c->sacked[i].to - c->sacked[i].from;
+	for (unsigned i = 0; i < c->n_sacked && tl_seq_le(c->flight->sacked[i].to, c->snd_nxt); i++)
+		bytes += c->flight->sacked[i].to - c->flight->sacked[i].from;
 	return bytes;
 }

@@ -31,25 +31,32 @@ STEP void mark_msg_end(uint64_t *ends, uint32_t mask, uint32_t seq, uint32_t len
 	ends[at] = (ends[at] & ~clear) | UINT64_C(1) << (last & 63);
 }
 
-// Copy; 8 to 32 bytes, the most frequent, by two overlapping vectors or words.
-STEP void copy(uint8_t *to, const uint8_t *from, uint32_t len)
+// Copy 8 to 32 bytes, the most frequent, by two overlapping vectors or words.
+#define IS_FEW(len) ((len)-8 <= 24)
+STEP void copy_few(uint8_t *to, const uint8_t *from, uint32_t len)
 {
-	if (TL_LIKELY(len - 16 <= 16)) {
+	if (TL_LIKELY(len >= 16)) {
 		memcpy(to, from, 16);
 		memcpy(to + len - 16, from + len - 16, 16);
-	} else if (len - 8 < 8) {
+	} else {
 		memcpy(to, from, 8);
 		memcpy(to + len - 8, from + len - 8, 8);
-	} else {
-		memcpy(to, from, len);
 	}
+}
+
+STEP void copy(uint8_t *to, const uint8_t *from, uint32_t len)
+{
+	if (TL_LIKELY(IS_FEW(len)))
+		copy_few(to, from, len);
+	else
+		memcpy(to, from, len);
 }
 
 STEP void ring_put(struct tl_tcp *c, uint32_t seq, const uint8_t *data, uint32_t len)
 {
 	uint32_t mask = c->ring_mask, at = seq & mask, room = mask + 1 - at;
 	uint64_t *ends = tl_tcp_msg_ends(c);
-	uint8_t *ring = c->ring;
+	uint8_t *ring = c->flight->ring;
 
 	if (TL_LIKELY(len <= room)) {
 		copy(ring + at, data, len);
@@ -126,15 +133,86 @@ void tl_tcp_settle_notes(struct tl_net *net)
 	settle_notes(net);
 }
 
+static __attribute__((noinline)) void alloc_spare(struct tl_net *net)
+{
+	net->spare = rte_pktmbuf_alloc(net->cfg.pool);
+}
+
+// Allocate the spare mbuf, of which there is none: the latest that this lcore freed, if there is one. Its lengths are
+// set when it is filled. rte_pktmbuf_alloc() has a call in its middle, which saves registers, and sets fields of
+// reception.
+static __attribute__((noinline)) void provide(struct tl_net *net)
+{
+	struct rte_mempool_cache *cache = rte_mempool_default_cache(net->cfg.pool, rte_lcore_id());
+
+	if (!tl_txq_has_room(net->cfg.tx))
+		return;
+	if (TL_UNLIKELY(cache == NULL || cache->len == 0)) {
+		alloc_spare(net);
+		return;
+	}
+	struct rte_mbuf *m = cache->objs[--cache->len];
+	m->data_off = RTE_PKTMBUF_HEADROOM;
+	m->ol_flags &= RTE_MBUF_F_EXTERNAL;
+	m->tx_offload = 0;
+	net->spare = m;
+}
+
 static __attribute__((noinline)) void settle_and_provide(struct tl_net *net)
 {
 	settle_notes(net);
-	if (net->spare == NULL && tl_txq_has_room(net->cfg.tx))
-		net->spare = rte_pktmbuf_alloc(net->cfg.pool);
+	provide(net);
+}
+
+// True if nothing of the connection was in flight before, and neither cwnd nor the wheel changes.
+STEP bool is_alone(const struct tl_tcp *c, struct tl_tcp_note note, uint64_t now_ns)
+{
+	return note.seq == c->snd_una && note.seq == c->snd_max &&
+	       (c->conditions & ~(TL_TCP_ACK_NOW | TL_TCP_IS_IP6)) == TL_TCP_CALM &&
+	       now_ns - c->last_tx_ns <= c->rto_ns && now_ns + c->pto_ns >= c->due_ns &&
+	       now_ns + c->user_timeout_ns >= c->due_ns;
+}
+
+// Settle the only note, of few bytes: the steps of settle() for one that is alone.
+static __attribute__((noinline)) void settle_few(struct tl_net *net)
+{
+	struct tl_tcp_note note = net->tcp->note[0];
+	struct tl_tcp *c = note.c;
+	struct tl_tcp_flight *flight = c->flight;
+	uint32_t at = note.seq & c->ring_mask, end = note.seq + note.len;
+	uint64_t now_ns = net->now_ns;
+
+	if (at + note.len > c->ring_mask + 1 || !is_alone(c, note, now_ns)) {
+		settle_and_provide(net);
+		return;
+	}
+	tl_count(&net->stats.tcp_segments_tx, 1);
+	net->n_notes = 0;
+	copy_few(flight->ring + at, note.data, note.len);
+	mark_msg_end(tl_tcp_msg_ends(c), c->ring_mask, note.seq, note.len);
+	flight->sent[0] = (struct tl_tcp_sent){.at_ns = tl_max_u64(now_ns, c->again_ns), .to = end};
+	c->n_sent = 1;
+	c->deadline_ns[TL_TCP_RETRANSMIT] = now_ns + c->pto_ns;
+	c->deadline_ns[TL_TCP_GIVE_UP] = now_ns + c->user_timeout_ns;
+	c->last_tx_ns = now_ns;
+	c->rcv_adv = c->ready.adv;
+	c->rcv_acked = c->rcv_nxt;
+	c->ack_now = false;
+	c->snd_nxt = end;
+	c->snd_max = end;
+	c->snd_last = note.seq;
+	c->ready.few = tl_min_u32(c->ready.few, c->ready.snd_edge - end);
+	provide(net);
 }
 
 void tl_net_sent(struct tl_net *net)
 {
-	if (net->n_notes != 0 || net->spare == NULL)
+	if (net->n_notes == 0) {
+		if (net->spare == NULL)
+			provide(net);
+	} else if (net->n_notes == 1 && IS_FEW(net->tcp->note[0].len)) {
+		settle_few(net);
+	} else {
 		settle_and_provide(net);
+	}
 }

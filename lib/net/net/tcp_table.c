@@ -194,7 +194,7 @@ static void take_opts(struct tl_tcp *c, const struct tl_tcp_opts *opts)
 	c->own_buffer = opts->own_buffer;
 	c->without_cwnd = opts->without_cwnd;
 	c->rcv_scale = scale_for(c->recv_window);
-	c->rto_min_ns = rto_us * TL_NS_PER_US;
+	c->rto_min_ns = tl_min_u64(rto_us * TL_NS_PER_US, TL_TCP_RTO_MAX_NS);
 	c->user_timeout_ns = user_ms * TL_NS_PER_MS;
 	c->user_timeout_option = opts->user_timeout_option;
 	c->keepalive_idle_ns = opts->keepalive_idle_ns;

@@ -79,7 +79,7 @@ static uint64_t expiry_ns(const struct tl_tcp *c, bool probe)
 		return 0;
 	if (c->n_sent == 0) // FIN without a buffer
 		return c->last_tx_ns + tl_tcp_rto_ns(c);
-	uint64_t rto_at_ns = c->sent[c->sent_first].at_ns + tl_tcp_rto_ns(c);
+	uint64_t rto_at_ns = c->flight->sent[c->sent_first].at_ns + tl_tcp_rto_ns(c);
 	if (!probe || is_one_segment_in_flight(c)) // its ACK may be delayed
 		return rto_at_ns;
 	return tl_min_u64(c->last_tx_ns + c->pto_ns, rto_at_ns);

@@ -11,7 +11,7 @@ static bool can_warm(const struct tl_tcp *c, uint32_t len)
 {
 	const struct tl_net *net = c->net;
 
-	return len - 1 < c->ready.few && c->arp_generation == net->arp_generation && c->ring != NULL &&
+	return len - 1 < c->ready.few && c->arp_generation == net->arp_generation && c->flight != NULL &&
 	       net->spare != NULL && net->n_notes == 0 && net->cfg.tx->n == 0;
 }
 

@@ -50,14 +50,18 @@ uint64_t tl_tcp_rto_ns(const struct tl_tcp *c); // with backoff
 
 #define TL_TCP_PROBE_MIN_NS (10 * TL_NS_PER_MS) // below this an ACK may still be delayed by the peer
 
-// RTO and probe timeout for the SRTT, after a sample.
+// RTO and probe timeout for the SRTT, after a sample. The floor is the rule on short paths.
 static inline void tl_tcp_rtt_use(struct tl_tcp *c, uint64_t rtt_ns)
 {
 	uint64_t margin_ns = tl_max_u64(4 * c->rttvar_ns, UINT64_C(1) << TL_TCP_TICK_SHIFT);
+	uint64_t rto_ns = c->rto_min_ns;
 
-	c->rack.min_rtt_ns = tl_min_u64(c->rack.min_rtt_ns, rtt_ns);
-	c->rto_ns = tl_min_u64(tl_max_u64(c->srtt_ns + margin_ns, c->rto_min_ns), TL_TCP_RTO_MAX_NS);
-	c->pto_ns = c->sack ? tl_min_u64(tl_max_u64(2 * c->srtt_ns, TL_TCP_PROBE_MIN_NS), c->rto_ns) : c->rto_ns;
+	if (TL_UNLIKELY(rtt_ns < c->rack.min_rtt_ns))
+		c->rack.min_rtt_ns = rtt_ns;
+	if (TL_UNLIKELY(c->srtt_ns + margin_ns > rto_ns))
+		rto_ns = tl_min_u64(c->srtt_ns + margin_ns, TL_TCP_RTO_MAX_NS);
+	c->rto_ns = rto_ns;
+	c->pto_ns = c->sack ? tl_min_u64(tl_max_u64(2 * c->srtt_ns, TL_TCP_PROBE_MIN_NS), rto_ns) : rto_ns;
 }
 
 // Exponentially weighted moving average with weight 1/2^shift for the new sample; up rounds up.
@@ -72,7 +76,7 @@ static inline uint64_t tl_tcp_ewma(uint64_t old_ns, uint64_t new_ns, unsigned sh
 static inline __attribute__((always_inline)) void tl_tcp_rtt_smooth(struct tl_tcp *c, uint64_t rtt_ns, unsigned shift)
 {
 	rtt_ns = tl_max_u64(rtt_ns, 1);
-	uint64_t error_ns = c->srtt_ns > rtt_ns ? c->srtt_ns - rtt_ns : rtt_ns - c->srtt_ns;
+	uint64_t error_ns = tl_magnitude((int64_t)(rtt_ns - c->srtt_ns));
 
 	c->rttvar_ns = tl_tcp_ewma(c->rttvar_ns, error_ns, 2 + shift, 0);
 	c->srtt_ns = tl_tcp_ewma(c->srtt_ns, rtt_ns, 3 + shift, 1);
