@@ -222,7 +222,8 @@ static struct bed start(uint32_t frames)
 	}
 	recorded_by = malloc(frames);
 	memset(recorded_by, NOBODY, frames);
-	n_wrong = n_recorded = 0;
+	n_wrong = 0;
+	n_recorded = 0;
 	return bed;
 }
 
