@@ -261,39 +261,39 @@ static __attribute__((noinline)) void take_frame(
 }
 
 // Inlined for each kind of call: the cost of a single frame counts most.
-STEP void take_part(struct tl_net *net, struct tl_burst *burst, uint16_t from, uint16_t to, uint8_t tag_len)
+STEP void take_part(
+	struct tl_net *net, struct tl_burst *burst, uint32_t from, uint32_t to, bool is_last, uint8_t tag_len)
 {
 	struct rte_mbuf *const *m = burst->pkts + from, *const *end = burst->pkts + to;
 	struct tl_pkt *pkt = burst->pkt + from;
 
 	net->now_ns = burst->mono_ns;
 	net->summed.data = NULL;
-	tl_count(&net->stats.in_pkts, (uint64_t)(to - from));
+	tl_count(&net->stats.in_pkts, to - from);
 	for (; m < end; m++, pkt++) {
 		const uint8_t *frame = rte_pktmbuf_mtod(*m, const uint8_t *);
 
 		if (!take_group_datagram(net, *m, frame, pkt, tag_len) && !take_segment(net, *m, frame, pkt, tag_len))
 			take_frame(net, *m, frame, pkt);
 	}
-	if (net->tcp_pending && to == burst->n)
+	if (net->tcp_pending && is_last)
 		tl_tcp_burst_done(net);
 }
 
 static __attribute__((noinline)) void take_untagged(struct tl_net *net, struct tl_burst *burst)
 {
-	take_part(net, burst, 0, burst->n, 0);
+	take_part(net, burst, 0, burst->n, true, 0);
 }
 
-static __attribute__((noinline)) void take_tagged(
-	struct tl_net *net, struct tl_burst *burst, uint16_t from, uint16_t to)
+static __attribute__((noinline)) void take_tagged(struct tl_net *net, struct tl_burst *burst)
 {
-	take_part(net, burst, from, to, TL_VLAN_LEN);
+	take_part(net, burst, 0, burst->n, true, TL_VLAN_LEN);
 }
 
 void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 {
 	if (TL_UNLIKELY(net->cfg.vlan != 0))
-		take_tagged(net, burst, 0, burst->n);
+		take_tagged(net, burst);
 	else
 		take_untagged(net, burst);
 }
@@ -301,7 +301,7 @@ void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 void tl_net_input_part(struct tl_net *net, struct tl_burst *burst, uint16_t from, uint16_t to)
 {
 	if (TL_UNLIKELY(net->cfg.vlan != 0))
-		take_tagged(net, burst, from, to);
+		take_part(net, burst, from, to, to == burst->n, TL_VLAN_LEN);
 	else
-		take_part(net, burst, from, to, 0);
+		take_part(net, burst, from, to, to == burst->n, 0);
 }
