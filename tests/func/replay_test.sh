@@ -303,6 +303,8 @@ wrong_calls() {
 	refused "a rule without a second port" a.pcap -i vdev:net_null0 --split clients
 	refused "a wrong rule" a.pcap -i vdev:net_null0 -I vdev:net_null1 --split sides
 	refused "a rule whose filter does not compile" a.pcap -i vdev:net_null0 -I vdev:net_null1 --split 'filter:no such'
+	refused "sessions by two ports" a.pcap -i vdev:net_null0 -I vdev:net_null1 --split clients --sessions 10.0.0.1 --from 10.0.0.2/24
+	refused "sessions with a control socket" a.pcap -i vdev:net_null0 --control control.sock --sessions 10.0.0.1 --from 10.0.0.2/24
 	refused "one port twice" a.pcap -i vdev:net_null0 -I vdev:net_null0 --split clients
 	refused "speed and rate" a.pcap -i vdev:net_null0 --speed 2 --rate 5pps
 	refused "a burst without time" a.pcap -i vdev:net_null0 --burst 5
