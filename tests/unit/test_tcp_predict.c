@@ -354,9 +354,9 @@ static bool is_taken_with(struct host *h, uint64_t ol_flags, uint32_t seq, uint3
 	m->ol_flags |= ol_flags;
 	tl_wire_parse(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &pkt);
 	bool taken = tl_tcp_take_expected(h->net, m, rte_pktmbuf_mtod(m, uint8_t *), &pkt);
-	rte_pktmbuf_free(m);
 	tl_txq_flush(&h->tx);
-	tl_net_sent(h->net);
+	tl_net_sent(h->net); // reads the payload
+	rte_pktmbuf_free(m);
 	return taken;
 }
 

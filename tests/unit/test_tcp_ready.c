@@ -415,8 +415,16 @@ static void echo(struct app *app, struct tl_tcp *c, const uint8_t *data, uint32_
 // Input the next len bytes of the peer, which acknowledge all but some, and run the rest of the turn.
 static void give_next(struct host *h, struct app *app, uint32_t unacked, uint16_t len)
 {
-	give(h, A | P, app->c->rcv_nxt, app->c->snd_max - unacked, len);
-	tl_net_sent(h->net);
+	uint8_t data[MSS];
+
+	for (uint16_t i = 0; i < len; i++)
+		data[i] = byte_at(app->c->rcv_nxt + i);
+	struct rte_mbuf *m =
+		segment(h, A | P, app->c->rcv_nxt, app->c->snd_max - unacked, (const uint8_t *)"", 0, data, len);
+	give_frame(h->net, m, h->now_ns);
+	tl_txq_flush(&h->tx);
+	tl_net_sent(h->net); // reads the payload
+	rte_pktmbuf_free(m);
 }
 
 static struct host *open_echo(struct app *app)
