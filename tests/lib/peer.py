@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Peers of the functional tests that packaged tools cannot replace. Each prints one line of JSON."""
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -276,9 +277,10 @@ def echo_datagrams(address, port, one_of=1):
 
 
 def udp_flows(host, port, count):
-    """Exchange a datagram from each of `count` ports; one that is not answered within a second is sent again."""
-    for number in range(int(count)):
-        with socket.socket(family_of(host), socket.SOCK_DGRAM) as s:
+    """Exchange a datagram from each of `count` different ports; one that is not answered within a second is sent again."""
+    with contextlib.ExitStack() as open_sockets:  # a closed one's port may be given to the next
+        for number in range(int(count)):
+            s = open_sockets.enter_context(socket.socket(family_of(host), socket.SOCK_DGRAM))
             s.settimeout(1)
             s.connect((host, int(port)))
             for _ in range(60):
