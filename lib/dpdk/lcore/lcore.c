@@ -16,6 +16,7 @@
 #include <tl_guard.h>
 
 #define IDLE_SLEEP_US 1000
+#define IDLE_SLEEP_GATHERS_US 8000  // a batch of frames wakes the lcore
 #define IDLE_SLEEP_POLLING_US 100   // for handed-over frames: not every device wakes its lcores
 #define WAKE_NS (60 * TL_NS_PER_US) // a sleep takes this much longer: the timer slack of the kernel is 50 us
 
@@ -135,11 +136,17 @@ void tl_lcore_destroy(struct tl_lcore *l)
 	rte_free(l);
 }
 
+static uint64_t longest_sleep_us(const struct tl_lcore *l)
+{
+	if (l->handover)
+		return IDLE_SLEEP_POLLING_US;
+	return l->cfg.rxq->gathers ? IDLE_SLEEP_GATHERS_US : IDLE_SLEEP_US;
+}
+
 // Return the time to sleep; 0: a service has work before the shortest sleep ends.
 static uint32_t sleep_us(const struct tl_lcore *l)
 {
-	uint64_t until_ns =
-		l->burst.mono_ns + WAKE_NS + (l->handover ? IDLE_SLEEP_POLLING_US : IDLE_SLEEP_US) * TL_NS_PER_US;
+	uint64_t until_ns = l->burst.mono_ns + WAKE_NS + longest_sleep_us(l) * TL_NS_PER_US;
 
 	for (uint32_t i = 0; i < l->cfg.n_services; i++)
 		if (l->services[i].next_ns != NULL)
