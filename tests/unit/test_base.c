@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errors and units: input of a user is read exactly or refused.
+// Errors and units: user input is parsed exactly or rejected.
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -259,7 +259,7 @@ static void times_are_parsed(void)
 	tzset();
 }
 
-// Values of the reference implementation of SplitMix64 for this seed.
+// Values of the SplitMix64 reference implementation for this seed.
 static void random_words(void)
 {
 	static const uint64_t expected[] = {UINT64_C(6457827717110365317), UINT64_C(3203168211198807973),
@@ -330,7 +330,7 @@ static uint32_t earliest(const uint64_t due[HEAP_ITEMS])
 	return first;
 }
 
-// Against a search through all.
+// Compare with a linear search.
 static void heap_knows_the_first(void)
 {
 	struct tl_heap_node node[HEAP_ITEMS];
@@ -354,7 +354,7 @@ static void heap_knows_the_first(void)
 
 // ---- files
 
-static int pread_calls; // every other one is interrupted, the others give two bytes at most
+static int pread_calls; // odd calls fail with EINTR, even calls return at most two bytes
 
 ssize_t pread(int fd, void *data, size_t len, off_t offset)
 {

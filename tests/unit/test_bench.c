@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order of a benchmark's runs, and its report.
+// Order of a benchmark's runs, and its report.
 
 #include "tl_test.h"
 
@@ -13,7 +13,7 @@
 
 // ---- order
 
-// Number of rounds in which each variant had each place, and in which it followed each other one.
+// How often each variant ran at each position, and after each other variant.
 struct seen {
 	unsigned at[TL_BENCH_VARIANTS_MAX][TL_BENCH_VARIANTS_MAX];
 	unsigned after[TL_BENCH_VARIANTS_MAX][TL_BENCH_VARIANTS_MAX];
@@ -58,7 +58,7 @@ static void rounds_are_balanced_in_whole_squares(void)
 	CU_ASSERT_EQUAL(tl_bench_order_balanced(7, 14), 14);
 	CU_ASSERT_EQUAL(tl_bench_order_balanced(7, 15), 28);
 	CU_ASSERT_EQUAL(tl_bench_order_balanced(6, 13), 18);
-	for (unsigned n = 2; n <= TL_BENCH_VARIANTS_MAX; n++) // no number of rounds is too high to be balanced
+	for (unsigned n = 2; n <= TL_BENCH_VARIANTS_MAX; n++) // every number of rounds has to be balanced
 		CU_ASSERT_EQUAL(tl_bench_order_balanced(n, TL_BENCH_ROUNDS_MAX), TL_BENCH_ROUNDS_MAX);
 }
 
@@ -73,7 +73,7 @@ static void family_is_what_is_compared_in_a_view(void)
 	CU_ASSERT_EQUAL(tl_bench_rounds_needed(5), 9);
 }
 
-// Rounds of a host that is slower from round to round by 1000 ns; variant v takes 10 v more, and 1 more in odd rounds.
+// Rounds of a host that gets 1000 ns slower per round; variant v takes 10 v more, and 1 more in odd rounds.
 static struct tl_bench_runs *drifting_runs(unsigned variants, unsigned rounds)
 {
 	struct tl_bench_runs *runs = calloc(variants, sizeof(*runs));
@@ -116,7 +116,7 @@ static void differences_are_those_within_a_round(void)
 	CU_ASSERT_EQUAL(none->p50.low_ns, 0);
 	CU_ASSERT_EQUAL(none->p50.high_ns, 0);
 	CU_ASSERT_EQUAL(none->latency.count, 2000);
-	CU_ASSERT_EQUAL(none->latency.p50_ns, 14500); // of the rounds the one in the middle
+	CU_ASSERT_EQUAL(none->latency.p50_ns, 14500); // the median round
 	CU_ASSERT_EQUAL(none->latency.min_ns, 4950);
 	CU_ASSERT_EQUAL(none->latency.max_ns, 24060);
 	CU_ASSERT_DOUBLE_EQUAL(none->latency.mean_ns, 14505, 1e-9);
@@ -124,7 +124,7 @@ static void differences_are_those_within_a_round(void)
 	free(runs);
 }
 
-// A difference that is 0 in one round of many: whether the interval holds it depends on its confidence.
+// A difference of 0 in one of many rounds: whether the interval contains it depends on the confidence level.
 static void intervals_are_wide_enough_for_the_whole_family(void)
 {
 	enum { ROUNDS = 10 };
@@ -134,14 +134,14 @@ static void intervals_are_wide_enough_for_the_whole_family(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(report);
 	runs[1].of[3].p50_ns = runs[0].of[3].p50_ns;
 	tl_bench_add_costs(report, runs, names, 7, ROUNDS);
-	CU_ASSERT_EQUAL(report->costs[1].p50.low_ns, 0); // of one alone 95 % would not
+	CU_ASSERT_EQUAL(report->costs[1].p50.low_ns, 0); // for one variant alone 95 % would exclude 0
 	tl_latency_destroy(report);
 	report = tl_latency_create();
 	CU_ASSERT_PTR_NOT_NULL_FATAL(report);
 	tl_bench_add_costs(report, runs, names, 7, ROUNDS - 1);
 	CU_ASSERT_EQUAL(report->costs[1].p50.low_ns, -INFINITY);
 	CU_ASSERT_EQUAL(report->costs[1].p50.high_ns, INFINITY);
-	CU_ASSERT_EQUAL(report->costs[0].p50.high_ns, 0); // the first row differs from itself by nothing
+	CU_ASSERT_EQUAL(report->costs[0].p50.high_ns, 0); // the first row is the baseline
 	tl_latency_destroy(report);
 	free(runs);
 }
@@ -159,7 +159,7 @@ static void round_that_measured_nothing_is_in_no_figure(void)
 	CU_ASSERT_EQUAL(report->costs[0].latency.count, 1900);
 	CU_ASSERT_EQUAL(report->costs[0].latency.p50_ns, 14000);
 	CU_ASSERT_DOUBLE_EQUAL(report->costs[0].latency.mean_ns, 14005, 1e-9);
-	CU_ASSERT_EQUAL(report->costs[1].latency.min_ns, 5961); // of the second round
+	CU_ASSERT_EQUAL(report->costs[1].latency.min_ns, 5961); // from the second round
 	CU_ASSERT_DOUBLE_EQUAL(report->costs[1].p50.low_ns, 10, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(report->costs[1].p50.high_ns, 11, 1e-9);
 	CU_ASSERT_EQUAL(report->costs[2].latency.count, 0);
@@ -242,7 +242,7 @@ static void a_stage_that_costs_less_than_a_tenth_is_no_limit(void)
 	CU_ASSERT_EQUAL(v.next, -1);
 }
 
-// Return the first recording of a stage's configuration.
+// Return the first recording in a stage's configuration.
 static const json_t *recording_of(json_t *config)
 {
 	return json_array_get(json_object_get(config, "capture"), 0);

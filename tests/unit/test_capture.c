@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the recording from burst to file: written data is read back, and every frame is accounted for.
+// Recording from burst to file: recorded data is read back, and every frame is accounted for.
 
 #include <sched.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #include <tl_zslab.h>
 
 static struct tl_clock *test_clock;
-static struct tl_port *port; // a ring device: only its pool and its name matter
+static struct tl_port *port; // a ring device that provides only the pool and the name
 static struct tl_port *two_queues;
 
 struct recording {
@@ -53,7 +53,7 @@ static void start_recording(struct recording *r, struct tl_capture_cfg cfg)
 	tl_capture_service(r->capture, 0, &r->service);
 }
 
-// A burst of n frames of len bytes; the first byte of each is mark, its time ts_ns, ts_ns + 1 …
+// Make a burst of n frames of len bytes; the first byte of each is mark, the times are ts_ns, ts_ns + 1 …
 static void make_burst(struct tl_burst *b, unsigned n, uint32_t len, uint8_t mark, uint64_t ts_ns)
 {
 	*b = (struct tl_burst){.n = (uint16_t)n, .mono_ns = tl_clock_mono_ns(test_clock, rte_rdtsc())};
@@ -110,7 +110,7 @@ static unsigned count_frames(const char *path, struct tl_pcap_frame *last)
 	}
 	CU_ASSERT_STRING_EQUAL(err.text, "");
 	if (last != NULL)
-		last->data = NULL; // the mapping goes
+		last->data = NULL; // tl_pcap_close() unmaps it
 	tl_pcap_close(reader);
 	return n;
 }
@@ -139,7 +139,7 @@ static void every_frame_of_both_directions_reaches_the_file(void)
 	end_recording(&r);
 }
 
-// A kernel interface shows what its host sends among what it receives.
+// An AF_PACKET socket delivers frames sent by the host, too.
 static void a_received_frame_that_the_host_sent_counts_as_sent(void)
 {
 	struct recording r;
@@ -169,7 +169,7 @@ static void a_direction_that_is_not_wanted_is_not_offered(void)
 	end_recording(&r);
 }
 
-// Block type and flags of the first record: the file's prologue takes one page, the slab begins with its HEAD.
+// Return block type and flags of the first record: the file's prologue takes one page, the slab begins with its HEAD.
 static uint32_t first_record(const struct recording *r, uint32_t *out_flags)
 {
 	uint32_t block[32];
@@ -202,7 +202,7 @@ static void a_record_has_options_only_where_both_directions_can_occur(void)
 	end_recording(&r);
 }
 
-// A burst of frames of all lengths around n * TL_BURST, each with content of its own; the fourth has two segments.
+// Make a burst of different frames with all lengths around n * TL_BURST; the fourth has two segments.
 static void make_mixed_burst(struct tl_burst *b, unsigned n, uint32_t step)
 {
 	make_burst(b, TL_BURST, 0, 0, (5 + n) * TL_NS_PER_S);
@@ -270,7 +270,7 @@ static void compare_recordings(const char *path, const char *other_path, unsigne
 	tl_pcap_close(other);
 }
 
-// With a filter that keeps everything each frame is looked at by itself.
+// A filter that accepts all frames makes the recorder process them one by one.
 static void frames_are_recorded_alike_by_the_burst_and_one_by_one(void)
 {
 	static const uint32_t snaplens[] = {0, 64, 100};
@@ -359,7 +359,7 @@ static void a_frame_in_several_segments_is_recorded_whole(void)
 	end_recording(&r);
 }
 
-// A frame of len bytes, no two neighbours alike, in segments of at most segment_bytes.
+// Make a frame of len bytes, no two neighbours alike, in segments of at most segment_bytes.
 static struct rte_mbuf *make_chain(uint32_t len, uint32_t segment_bytes)
 {
 	struct rte_mbuf *head = NULL, *last = NULL;
@@ -395,7 +395,7 @@ static void record_chain(const struct recording *r, uint32_t len, uint32_t segme
 	rte_pktmbuf_free_bulk(burst.pkts, 1);
 }
 
-// Return true if the next frame of the file is one of len bytes as make_chain() fills it, captured to cap_bytes.
+// Return true if the next frame of the file has len bytes as make_chain() fills them, captured to cap_bytes.
 static bool next_is(struct tl_pcap_reader *reader, uint32_t len, uint32_t cap_bytes)
 {
 	struct tl_pcap_frame frame;
@@ -408,7 +408,7 @@ static bool next_is(struct tl_pcap_reader *reader, uint32_t len, uint32_t cap_by
 	return true;
 }
 
-// Record frames of these lengths (0 ends them), each in segments of 2 KiB and again in small ones.
+// Record frames of these lengths (terminated by 0), each in segments of 2 KiB and again in small ones.
 static void record_long_frames(uint32_t snaplen, const uint32_t *lens, const char *filter)
 {
 	struct recording r;
@@ -440,7 +440,7 @@ static void jumbo_frames_are_recorded_byte_for_byte(void)
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(snaplens); i++)
 		record_long_frames(snaplens[i], lens, NULL);
-	record_long_frames(0, lens, "ether[4000] = 239 or greater 1"); // 4000 lies in the second segment
+	record_long_frames(0, lens, "ether[4000] = 239 or greater 1"); // 4000 is in the second segment
 }
 
 static void frames_of_64_kib_are_recorded_byte_for_byte(void)
@@ -451,7 +451,7 @@ static void frames_of_64_kib_are_recorded_byte_for_byte(void)
 	record_long_frames(65535, lens, NULL);
 }
 
-// Longer than a slab: no port delivers such a frame, and nothing may break if one does.
+// Longer than a slab. No port delivers such a frame; the recorder has to drop and count it.
 static void a_frame_that_no_slab_can_hold_is_counted_and_costs_no_other(void)
 {
 	struct recording r;
@@ -459,7 +459,7 @@ static void a_frame_that_no_slab_can_hold_is_counted_and_costs_no_other(void)
 	struct tl_err err = {{0}};
 
 	start_recording(&r, (struct tl_capture_cfg){0});
-	for (int i = 0; i < 50; i++) { // more often than there are slabs
+	for (int i = 0; i < 50; i++) { // more frames than slabs
 		record_chain(&r, 1000, 2048);
 		record_chain(&r, (1 << 20) + 1, 2048);
 		record_chain(&r, (1 << 20) - 40, 2048);
@@ -495,7 +495,7 @@ static void a_frame_without_bytes_is_a_frame(void)
 	start_recording(&r, (struct tl_capture_cfg){.filter = "ether[0] = 0 or ip or less 0", .snaplen = 64});
 	record_chain(&r, 0, 2048);
 	write_out(&r);
-	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).filtered_pkts, 1); // the first term reads beyond it: no match (bpf(4))
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).filtered_pkts, 1); // a read beyond the frame is no match (bpf(4))
 	end_recording(&r);
 }
 
@@ -514,8 +514,8 @@ static void frames_beyond_the_count_are_counted_cut(void)
 	end_recording(&r);
 }
 
-// n frames of len bytes of the UDP flow between 192.0.2.1:src_port and 192.0.2.2:dst_port, and back where they were
-// sent. On the wire the last of them is longer.
+// Record n frames of len bytes of the UDP flow between 192.0.2.1:src_port and 192.0.2.2:dst_port, in the reverse
+// direction for TL_DIR_TX. The original length of the last one is greater by longer_bytes.
 static void record_flow_at(const struct recording *r, enum tl_dir dir, unsigned n, uint32_t len, uint16_t src_port,
 	uint64_t ts_ns, uint32_t longer_bytes)
 {
@@ -650,7 +650,7 @@ static void frames_after_the_end_are_counted_expired(void)
 	end_recording(&r);
 }
 
-// With the writer not running the slabs fill up; what no longer fits is counted, and what was recorded is all there.
+// Without a writer the slabs fill up; further frames are counted as dropped, recorded ones are complete.
 static void frames_that_find_no_slab_are_counted_and_cost_no_other_frame(void)
 {
 	struct recording r;
@@ -667,7 +667,7 @@ static void frames_that_find_no_slab_are_counted_and_cost_no_other_frame(void)
 	end_recording(&r);
 }
 
-// Queue 0: 10 frames that the filter refuses, 1 sent, 3 received; queue 1: 5 received, older than those.
+// Queue 0: 10 frames rejected by the filter, 1 sent, 3 received; queue 1: 5 received, with earlier times.
 static void record_two_queues(struct recording *r, struct tl_capture_cfg cfg)
 {
 	static struct tl_burst burst;
@@ -743,7 +743,7 @@ static size_t unpack_file(const char *path, uint8_t *out, size_t size)
 	return used;
 }
 
-// All 9 frames, and with a merge those of queue 1 before the others.
+// Check that all 9 frames are there, and in a merged file those of queue 1 before the others.
 static void check_frames(struct tl_pcap_reader *reader, bool sorted)
 {
 	struct tl_pcap_frame frame;
@@ -798,14 +798,14 @@ static void each_form_can_be_read_and_keeps_the_account_of_each_queue(void)
 
 static void the_time_a_buffer_covers_is_that_of_full_lines(void)
 {
-	// 84 bytes of line for each 60: 14 880 952 frames per second at 10 Gbit/s.
+	// 84 bytes on the line per frame of 60: 14 880 952 frames per second at 10 Gbit/s.
 	struct tl_capture_coverage c = tl_capture_cover(64 << 20, 0, 60, UINT64_C(10000000000));
 	CU_ASSERT_EQUAL(c.record_bytes, tl_pcapng_epb_bytes(60, 0, 0));
 	CU_ASSERT_EQUAL(c.bytes_per_s / c.record_bytes, 14880952);
 	CU_ASSERT_EQUAL(c.ns / TL_NS_PER_US, (UINT64_C(64) << 20) * 1000000 / c.bytes_per_s);
 	struct tl_capture_coverage faster = tl_capture_cover(64 << 20, 0, 60, UINT64_C(100000000000));
 	CU_ASSERT_EQUAL(faster.ns / 1000, c.ns / 10000);
-	// A snaplen makes records shorter, not frames.
+	// A snaplen shortens records, not frames on the line.
 	struct tl_capture_coverage cut = tl_capture_cover(64 << 20, 64, 1514, UINT64_C(10000000000));
 	CU_ASSERT_EQUAL(cut.record_bytes, tl_pcapng_epb_bytes(64, 0, 0));
 	CU_ASSERT_EQUAL(cut.bytes_per_s / cut.record_bytes, 812743);
@@ -880,7 +880,7 @@ static void what_no_trigger_wanted_is_counted_expired(void)
 	end_recording(&r);
 }
 
-// The recording need not keep the frame.
+// A trigger frame need not pass the recording's filter.
 static void a_frame_is_a_trigger(void)
 {
 	struct recording r;
@@ -913,7 +913,7 @@ static void a_frame_of_another_direction_is_none(void)
 	end_recording(&r);
 }
 
-// A disk that cannot follow makes drops: they must not keep it busy for ever.
+// Drops caused by a slow disk must not extend the episode.
 static void a_loss_makes_no_episode_longer(void)
 {
 	struct recording r;
@@ -925,7 +925,7 @@ static void a_loss_makes_no_episode_longer(void)
 	CU_ASSERT_STRING_EQUAL(stats_of(&r).state, "saving");
 	tl_capture_trigger(r.capture, TL_TRIGGER_SIGNAL);
 	CU_ASSERT_NOT_EQUAL(tl_capture_triggered(r.capture, true), 0);
-	CU_ASSERT_EQUAL(tl_capture_triggered(r.capture, false), 0); // each is served once
+	CU_ASSERT_EQUAL(tl_capture_triggered(r.capture, false), 0); // each trigger is served once
 	CU_ASSERT_EQUAL(stats_of(&r).triggers, 1);
 	tl_capture_trigger(r.capture, TL_TRIGGER_DROP);
 	CU_ASSERT_NOT_EQUAL(tl_capture_triggered(r.capture, false), 0);
@@ -934,7 +934,7 @@ static void a_loss_makes_no_episode_longer(void)
 	end_recording(&r);
 }
 
-// The slabs of a recording that nobody empties are full.
+// Fill the slabs of a recording without a writer.
 static void a_frame_without_room_is_a_trigger(void)
 {
 	for (int wanted = 0; wanted < 2; wanted++) {
@@ -965,11 +965,11 @@ static void every_trigger_is_reported(void)
 	end_recording(&r);
 }
 
-// ---- what the file says of itself
+// ---- statistics and clock blocks in the file
 
 #define INTERFACES_MAX 4
 
-// The last statistics of an interface, as the file tells them; UINT64_MAX: it does not.
+// Counters of the last statistics block of an interface; UINT64_MAX: absent.
 struct told {
 	uint64_t received, if_dropped, accepted, os_dropped, delivered;
 };
@@ -1034,11 +1034,11 @@ static void the_statistics_of_the_file_have_the_outcome_of_all_frames(void)
 	end_recording(&r);
 }
 
-// The CLOCK blocks of a file: how many, the last one, and each record once.
+// CLOCK blocks of a file: their number, the last one, and how often each record occurs.
 struct clock_log {
 	unsigned blocks, repeated;
 	struct tl_pcapng_clock last;
-	unsigned times[2][1000]; // a number of a clock was seen
+	unsigned times[2][1000]; // occurrences of each comparison and step, by number
 	struct tl_pcapng_clock_record step;
 };
 
@@ -1071,7 +1071,7 @@ static void read_clock_log(const char *path, struct clock_log *log)
 	tl_pcap_close(reader);
 }
 
-// Add a comparison, number n of the TSC with CLOCK_REALTIME.
+// Add comparison number n of the TSC with CLOCK_REALTIME.
 static void compare(const struct recording *r, uint64_t n, int64_t offset_ns, uint64_t bound_ns)
 {
 	test_clock->last = (struct tl_clock_reading){.number = n,
@@ -1093,11 +1093,11 @@ static void a_recording_keeps_its_largest_bound_and_every_step_of_a_clock(void)
 
 	test_clock->last.number = 4;
 	start_recording(&r, (struct tl_capture_cfg){0});
-	compare(&r, 4, 9000000, 9000000); // before it began
+	compare(&r, 4, 9000000, 9000000); // before the recording began
 	tl_capture_sample(r.capture, &stats);
 	CU_ASSERT_EQUAL(stats.stamps[0].bound_max_ns, UINT64_MAX);
 	compare(&r, 5, 12, 57);
-	compare(&r, 5, 12, 57); // the same again
+	compare(&r, 5, 12, 57); // repeated
 	compare(&r, 6, -3, 812);
 	compare(&r, 7, 30, 60);
 	tl_capture_sample(r.capture, &stats);
@@ -1105,7 +1105,7 @@ static void a_recording_keeps_its_largest_bound_and_every_step_of_a_clock(void)
 	CU_ASSERT_EQUAL(stats.stamps[0].source, TL_TS_TSC);
 	CU_ASSERT_EQUAL(stats.stamps[0].unit_ns, 1);
 	CU_ASSERT_EQUAL(stats.stamps[0].bound_max_ns, 812);
-	compare(&r, 8, 3000000, 57); // the bound said 57 ns
+	compare(&r, 8, 3000000, 57); // the published bound was 57 ns
 	compare(&r, 9, 1, 57);
 	record(&r, TL_DIR_RX, 3, 60, 1);
 	write_out(&r);
@@ -1126,7 +1126,7 @@ static void a_recording_keeps_its_largest_bound_and_every_step_of_a_clock(void)
 	end_recording(&r);
 }
 
-// Each CLOCK block has what is new, what the one before had last, and all steps.
+// Each CLOCK block has the new comparisons, the last one of the previous block, and all steps.
 static void of_a_clock_log_nothing_is_missing_between_blocks(void)
 {
 	static uint8_t block[65536];
@@ -1149,7 +1149,7 @@ static void of_a_clock_log_nothing_is_missing_between_blocks(void)
 		CU_ASSERT_TRUE(log.times[0][n] >= (n < 290 ? 2 : 1));
 	CU_ASSERT_TRUE(log.times[0][1] >= 30);
 	CU_ASSERT_TRUE(len < 4096);
-	// After a long silence as much as there is room for, the youngest.
+	// After a long interval a block holds as many comparisons as fit, the latest ones.
 	for (uint64_t n = 301; n < 900; n++)
 		compare(&r, n, 1, 57);
 	len = tl_capture_clocks_put(&r.capture->clocks, block, TL_PCAPNG_CLOCK_BYTES + 100 * 64);
@@ -1215,7 +1215,7 @@ static unsigned count_interfaces(const char *path)
 	return n;
 }
 
-// A capture file stamps each of its frames, and nothing is sent to it.
+// A capture file stamps all of its frames and has no transmitted ones.
 static void a_port_has_one_interface_where_all_frames_have_one_source_of_time(void)
 {
 	static const uint32_t header[] = {0xa1b23c4d, 2 | 4u << 16, 0, 0, 262144, 1};
@@ -1240,9 +1240,9 @@ static void a_port_has_one_interface_where_all_frames_have_one_source_of_time(vo
 	port = one;
 }
 
-// ---- a loss, and what follows it
+// ---- a loss, and the record after it
 
-// Until the writer has given back every slab but the open one.
+// Wait until the writer has returned every slab but the open one.
 static void wait_for_slabs(const struct recording *r)
 {
 	struct tl_capture_stats stats;
@@ -1275,7 +1275,7 @@ static void frames_that_find_no_slab_are_not_taken_from_the_count(void)
 	end_recording(&r);
 }
 
-// Sum of epb_dropcount over the file, and the records that have one.
+// Sum of epb_dropcount over the file, and number of records with the option.
 static uint64_t sum_dropcounts(const char *path, unsigned *tell)
 {
 	struct tl_pcap_reader *reader;
@@ -1301,7 +1301,7 @@ static uint64_t sum_dropcounts(const char *path, unsigned *tell)
 	return told;
 }
 
-// epb_dropcount is in the record that follows the loss, and in no other.
+// epb_dropcount is in the record after the loss, and in no other.
 static void the_record_after_a_loss_has_the_number_of_lost_frames(void)
 {
 	struct tl_err err = {{0}};
@@ -1321,7 +1321,7 @@ static void the_record_after_a_loss_has_the_number_of_lost_frames(void)
 	end_recording(&r);
 }
 
-// A slab is open, but the frame is longer than any.
+// A slab is open, but the frame is longer than any slab.
 static void the_record_after_a_frame_longer_than_a_slab_counts_it_as_lost(void)
 {
 	struct recording r;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The echo client: payloads, framing, accounts, command line, and whole runs over the loopback interface.
+// Echo client: payloads, framing, accounts, command line, and complete runs over the loopback interface.
 
 #include "tl_test.h"
 
@@ -58,7 +58,7 @@ static void payload_of_another_run_is_refused(void)
 
 // ---- framing
 
-// Feeds a stream of numbered frames in chunks of changing size; returns how many intact frames came out, in order.
+// Feed a stream of numbered frames in chunks of changing size; return the number of intact frames, in order.
 static unsigned frames_out_of(const uint8_t *stream, size_t len, size_t frame_bytes, unsigned split_seed)
 {
 	struct tl_client_framer framer;
@@ -67,7 +67,7 @@ static unsigned frames_out_of(const uint8_t *stream, size_t len, size_t frame_by
 	CU_ASSERT_EQUAL_FATAL(tl_client_framer_init(&framer, frame_bytes), 0);
 	while (len > 0) {
 		size_t chunk = tl_min_u64(1 + (size_t)rand_r(&split_seed) % (3 * frame_bytes), len);
-		uint8_t *copy = malloc(chunk); // of exact size, for the address sanitizer
+		uint8_t *copy = malloc(chunk); // exact size, for the address sanitizer
 		const uint8_t *data = copy, *frame;
 		size_t left = chunk;
 		uint64_t seq;
@@ -120,7 +120,7 @@ static void new_stream_begins_with_a_new_frame(void)
 
 // ---- accounts
 
-// An account of count messages, all sent.
+// Return an account of count messages, all sent.
 static struct tl_client_account account_of(uint64_t count)
 {
 	struct tl_client_account account;
@@ -147,7 +147,7 @@ static void echoes_in_order_are_all_received(void)
 static void each_injected_fault_is_counted_by_its_kind(void)
 {
 	struct tl_client_account account = account_of(8);
-	static const uint64_t script[] = {0, 2, 1, 5, 3, 5, 0, 7}; // 1, 3 late; 5, 0 twice; 4, 6 never
+	static const uint64_t script[] = {0, 2, 1, 5, 3, 5, 0, 7}; // 1 and 3 late, 0 and 5 duplicated, 4 and 6 lost
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(script); i++)
 		tl_client_account_echo(&account, script[i], true);
@@ -200,7 +200,7 @@ static void count_that_disagrees_with_the_bits_is_noticed(void)
 
 #define MAX_WORDS 24
 
-// Parses "client" and the words of line. What is parsed points to them, as into a program's argv, until the next call.
+// Parse "client" and the words of line. The result points to them, as into a program's argv, until the next call.
 static int parse(const char *line, struct tl_client_args *args, struct tl_err *err)
 {
 	static char copy[512];
@@ -364,7 +364,7 @@ static void wrong_use_is_refused_with_the_option_and_its_valid_values(void)
 	}
 }
 
-// Every run of white space becomes one space: lines of the help may break anywhere.
+// Replace each run of white space by one space: lines of the help may break anywhere.
 static void join_lines(char *text)
 {
 	char *to = text;
@@ -472,9 +472,9 @@ struct echo_server {
 	struct tl_client_endpoint at;
 	pthread_t thread;
 	size_t hang_up_after; // bytes echoed until the first connection is closed; 0: never
-	uint64_t messages;    // of the run; 0: 200
-	bool bad_byte;	      // change one
-	bool slow;	      // begin late, with a small window: the socket of the client fills up
+	uint64_t messages;    // 0: 200
+	bool bad_byte;	      // corrupt one byte
+	bool slow;	      // begin late, with a small window, so that the client's socket fills up
 };
 
 static void echo_server_open(struct echo_server *server, int type)
@@ -508,7 +508,7 @@ static void echo_connection(struct echo_server *server, int fd)
 	}
 }
 
-// Serves one connection after the other until the listener is shut down.
+// Serve one connection after the other until the listener is shut down.
 static void *tcp_echo(void *arg)
 {
 	struct echo_server *server = arg;
@@ -535,7 +535,7 @@ static struct tl_client_cfg loopback_cfg(enum tl_client_mode mode, struct tl_cli
 	};
 }
 
-// A run of loopback_cfg(), but of payload_bytes and rate_pps.
+// Run loopback_cfg() with these payload_bytes and rate_pps.
 static struct tl_client_result run_against_tcp(struct echo_server server, uint64_t payload_bytes, uint64_t rate_pps)
 {
 	struct tl_client_result result = {0};
@@ -584,9 +584,9 @@ static void tcp_run_receives_all_it_sent(void)
 	CU_ASSERT_EQUAL(tl_client_check_result(&result, NULL), 0);
 }
 
-// A transport without a network: it answers at once, and notes what was due and when it was sent.
+// A transport without a network: it answers at once, and notes due times and send times.
 struct noted {
-	struct tl_client_link link; // first: what the others see
+	struct tl_client_link link; // has to be the first member
 	uint64_t due_ns[64], sent_ns[64];
 	uint64_t sends_since_receive, most_sends;
 	uint8_t echoes[64][24];
@@ -631,7 +631,7 @@ static ssize_t noted_receive(struct tl_client_link *link, void *data, size_t roo
 	noted->sends_since_receive = 0;
 	if (noted->received == noted->sent || room < 24)
 		return -EAGAIN;
-	// As the kernel does with a stream: what is read first of a burst of four has no stamp of its own.
+	// As the kernel does for a stream: the first two reads of a burst of four share one stamp.
 	*arrival = (struct tl_client_arrival){.stamp_ns = 2000, .shared = noted->received % 4 < 2};
 	memcpy(data, noted->echoes[noted->received++], 24);
 	return 24;
@@ -673,18 +673,19 @@ static void messages_of_a_burst_are_due_and_leave_together(void)
 	cfg.transport = &ops;
 	cfg.transport_ctx = &noted;
 	cfg.burst = 4;
-	cfg.duration_ns = 15 * TL_NS_PER_MS; // three bursts, and a message less than a burst
+	cfg.duration_ns = 15 * TL_NS_PER_MS; // three bursts, and an incomplete one
 	CU_ASSERT_EQUAL_FATAL(tl_client_run(&cfg, &(struct tl_client_hooks){0}, &result, NULL), 0);
 	CU_ASSERT_EQUAL_FATAL(noted.sent, 15);
 	for (unsigned i = 0; i < noted.sent; i++) {
 		CU_ASSERT_EQUAL(noted.due_ns[i] - noted.due_ns[0], i / 4 * 4 * TL_NS_PER_MS);
 		CU_ASSERT_TRUE(noted.sent_ns[i] >= noted.due_ns[i]);
 	}
-	CU_ASSERT_EQUAL(noted.most_sends, 4); // nothing is read between them
+	CU_ASSERT_EQUAL(noted.most_sends, 4); // no reply is read between them
 	CU_ASSERT_EQUAL(result.burst, 4);
 	CU_ASSERT_EQUAL(result.rtt.count, 14);
-	CU_ASSERT_EQUAL(result.last_rtt.count, 3); // the cut one has no last
-	// Three bursts, from the first send to the last: each begins before it is noted, and after the one before was.
+	CU_ASSERT_EQUAL(result.last_rtt.count, 3); // the incomplete burst has no last message
+	// Three bursts, from the first send to the last: a send begins before its noted time and after the previous
+	// one.
 	CU_ASSERT_TRUE(result.rate_pps >= 12e9 / (double)(noted.sent_ns[14] - noted.due_ns[0]) - 1e-6);
 	CU_ASSERT_TRUE(result.rate_pps <= 12e9 / (double)(noted.sent_ns[13] - noted.sent_ns[0]) + 1e-6);
 	CU_ASSERT_EQUAL(result.stamps.rx_shared, 8);
@@ -709,7 +710,7 @@ static void a_message_larger_than_a_read_is_whole(void)
 	CU_ASSERT_EQUAL(result.sent, 2);
 	CU_ASSERT_EQUAL(result.received, 2);
 	CU_ASSERT_EQUAL(result.corrupt, 0);
-	CU_ASSERT_TRUE(result.elapsed_ns >= 100 * TL_NS_PER_MS); // the second is due then
+	CU_ASSERT_TRUE(result.elapsed_ns >= 100 * TL_NS_PER_MS); // the second message is due then
 }
 
 static void echoes_that_come_together_share_no_stamp(void)
@@ -717,7 +718,7 @@ static void echoes_that_come_together_share_no_stamp(void)
 	struct tl_client_result result = run_against_tcp((struct echo_server){.slow = true}, 24, 1000);
 
 	CU_ASSERT_EQUAL(result.received, 200);
-	CU_ASSERT_TRUE(result.stamps.rx_shared > 0); // the server begins with all that has come by then
+	CU_ASSERT_TRUE(result.stamps.rx_shared > 0); // the server first reads all messages that have arrived
 	CU_ASSERT_EQUAL(stamps_accounted(&result), 200);
 	CU_ASSERT_EQUAL(result.wire_over_rtt, 0);
 }
@@ -731,12 +732,12 @@ static void broken_connection_is_made_again(void)
 	CU_ASSERT_EQUAL(result.corrupt, 0);
 	CU_ASSERT_TRUE(result.send_errors + result.lost > 0);
 	CU_ASSERT_EQUAL(result.sent + result.send_errors, 200);
-	CU_ASSERT_EQUAL(result.cold_count, 2); // of each connection the first
+	CU_ASSERT_EQUAL(result.cold_count, 2); // the first of each connection
 	CU_ASSERT_EQUAL(result.cold[0].connection, 0);
 	CU_ASSERT_EQUAL(result.cold[1].connection, 1);
 	CU_ASSERT_EQUAL(result.rtt.count, result.received - 2);
 	CU_ASSERT_EQUAL(stamps_accounted(&result), result.received);
-	CU_ASSERT_EQUAL(result.stamps.reply_first, 0); // the second has numbers of its own
+	CU_ASSERT_EQUAL(result.stamps.reply_first, 0); // the second connection has its own sequence numbers
 	CU_ASSERT_TRUE(result.stamps.tx_missing < result.received / 2);
 	CU_ASSERT_TRUE(result.balanced);
 }
@@ -753,7 +754,7 @@ static void changed_byte_is_one_corrupt_echo(void)
 	CU_ASSERT_EQUAL(tl_client_check_result(&result, NULL), -EIO);
 }
 
-// Answers 200 datagrams: the first three not, not whole and twice.
+// Answer 200 datagrams: drop the first, truncate the second, duplicate the third.
 static void *udp_echo(void *arg)
 {
 	struct echo_server *server = arg;

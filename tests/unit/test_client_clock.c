@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The echo client on a clock that goes as the test wants: a made-up link, and in place of the C library's
-// clock_gettime() our own. Nothing waits.
+// Echo client on a simulated clock: a scripted link, and a replacement of the C library's clock_gettime(). Nothing
+// waits.
 
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include <tl_client_msg.h>
 #include <tl_test.h>
 
-#define READING_NS 100 // which a look at the clock takes
+#define READING_NS 100 // cost of a clock reading
 #define ECHO_NS (20 * TL_NS_PER_MS)
 #define STALL_NS (300 * TL_NS_PER_MS)
 #define ON_THE_WAY 16
@@ -25,7 +25,7 @@ int clock_gettime(clockid_t clock, struct timespec *out)
 	return 0;
 }
 
-// ---- a link whose echoes come back after ECHO_NS
+// ---- a link that returns each echo after ECHO_NS
 
 struct echo_link {
 	struct tl_client_link link;
@@ -85,7 +85,7 @@ static bool no_departure(struct tl_client_link *link, bool expected, struct tl_c
 	return false;
 }
 
-// Sleeps until the next echo, as the kernel would.
+// Advance the clock to the next echo, in place of a sleep.
 static void sleep_on_link(struct tl_client_link *link, uint64_t timeout_ns, bool want_write)
 {
 	const struct echo_link *echo = (const struct echo_link *)link;
@@ -159,7 +159,7 @@ static void a_client_that_polls_constantly_sees_the_time_of_the_link(void)
 		CU_ASSERT_FALSE(result.rtt_levels[i].late);
 }
 
-// Progress is told while message 20 is on its way.
+// Progress is printed while message 20 is in flight.
 static void stall(void *ctx, const struct tl_client_progress *progress)
 {
 	now_ns += STALL_NS;
@@ -170,18 +170,18 @@ static void time_without_polls_is_a_poll_gap(void)
 	struct tl_client_result result = run(&(struct tl_client_hooks){.progress = stall});
 
 	CU_ASSERT_TRUE(is_near(result.poll_gap.max_ns, STALL_NS));
-	CU_ASSERT_TRUE(is_near(result.sender_late.max_ns, STALL_NS - 50 * TL_NS_PER_MS)); // of message 21
-	CU_ASSERT_TRUE(is_near(result.rtt.max_ns, STALL_NS));				  // of message 20
+	CU_ASSERT_TRUE(is_near(result.sender_late.max_ns, STALL_NS - 50 * TL_NS_PER_MS)); // message 21
+	CU_ASSERT_TRUE(is_near(result.rtt.max_ns, STALL_NS));				  // message 20
 	CU_ASSERT_TRUE(says(&result, "echoes were read late"));
 	CU_ASSERT_TRUE(says(&result, "the sender was late"));
 	CU_ASSERT_FALSE(result.rtt_levels[0].late);
 	CU_ASSERT_TRUE(result.rtt_levels[3].late);
 }
 
-// ---- a stream whose echoes come in two parts, read one after the other
+// ---- a stream that delivers each echo in two parts, read one after the other
 
-#define FIRST_NS 9000 // after its message left, the first part came: it was sent again
-#define LAST_NS 4000  // the last part
+#define FIRST_NS 9000 // from a message's departure to the first part, which is retransmitted
+#define LAST_NS 4000  // to the last part
 
 struct split_link {
 	struct tl_client_link link;
@@ -217,7 +217,7 @@ static ssize_t send_split(struct tl_client_link *link, const void *data, size_t 
 	return (ssize_t)len;
 }
 
-// Every second echo is whole.
+// Every second echo is complete.
 static ssize_t receive_part(struct tl_client_link *link, void *data, size_t room, struct tl_client_arrival *arrival)
 {
 	struct split_link *split = (struct split_link *)link;

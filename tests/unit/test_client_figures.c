@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client's judgement of its own figures: pairing of stamps, sweeps, verdicts, subtraction of a null echo.
+// Client's judgement of its figures: pairing of stamps, sweeps, verdicts, subtraction of a null echo.
 
 #include "tl_test.h"
 
@@ -27,7 +27,7 @@ static void send_messages(struct tl_client_stamps *stamps, uint64_t first, uint6
 		tl_client_stamps_sent(stamps, first + i, stamps->unit, true);
 }
 
-// An echo of seq that came at time_ns, warm and alone.
+// Feed an echo of seq that arrived at time_ns, outside warm-up and not shared.
 static bool echo_at(struct tl_client_stamps *stamps, uint64_t seq, uint64_t time_ns, struct tl_client_pair *pair)
 {
 	return tl_client_stamps_arrival(stamps, seq, time_ns, false, 1000, 0, pair);
@@ -76,10 +76,10 @@ static void each_missing_stamp_is_counted_by_its_kind(void)
 	send_messages(&stamps, 0, 6);
 	for (uint32_t id = 1; id < 6; id++)
 		tl_client_stamps_departure(&stamps, id, 100 + id, &pair);
-	CU_ASSERT_FALSE(echo_at(&stamps, 0, 200, &pair)); // its message has none
+	CU_ASSERT_FALSE(echo_at(&stamps, 0, 200, &pair)); // its message has no stamp
 	CU_ASSERT_FALSE(echo_at(&stamps, 1, 0, &pair));
 	CU_ASSERT_FALSE(tl_client_stamps_arrival(&stamps, 2, 200, true, 1000, 0, &pair));
-	CU_ASSERT_FALSE(echo_at(&stamps, 3, 102, &pair)); // before it left
+	CU_ASSERT_FALSE(echo_at(&stamps, 3, 102, &pair)); // before its departure
 	CU_ASSERT_TRUE(echo_at(&stamps, 4, 200, &pair));  // 5 is lost
 	tl_client_stamps_finish(&stamps);
 	check_counts(&stamps, (struct tl_client_stamp_counts){
@@ -90,7 +90,7 @@ static void each_missing_stamp_is_counted_by_its_kind(void)
 static void numbers_of_a_stream_wrap_after_4_gib(void)
 {
 	struct tl_client_stamps stamps = stamps_of(65536, 16);
-	const uint64_t wrap = UINT64_C(65536); // messages of 64 KiB
+	const uint64_t wrap = UINT64_C(65536); // 64-KiB messages
 	struct tl_client_pair pair;
 
 	for (uint64_t seq = 0; seq < wrap + 4; seq++)
@@ -130,10 +130,10 @@ static void message_leaves_with_its_last_byte(void)
 	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 59, 10, &pair));
 	tl_client_stamps_sent(&stamps, 0, 40, true);
 	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 99, 20, &pair));
-	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 99, 30, &pair)); // again: a retransmission
+	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 99, 30, &pair)); // repeated: a retransmission
 	CU_ASSERT_TRUE(echo_at(&stamps, 0, 50, &pair));
 	CU_ASSERT_EQUAL(pair.tx_ns, 20);
-	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 99, 60, &pair)); // and once more
+	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 99, 60, &pair)); // a third time
 	check_counts(&stamps, (struct tl_client_stamp_counts){.paired = 1, .tx_repeated = 2});
 	tl_client_stamps_fini(&stamps);
 }
@@ -146,7 +146,7 @@ static void numbers_begin_anew_with_a_connection(void)
 	send_messages(&stamps, 0, 2);
 	tl_client_stamps_begin(&stamps, 5);
 	CU_ASSERT_EQUAL(tl_client_stamps_waiting(&stamps), 0);
-	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 9, 10, &pair)); // nothing has left yet
+	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 9, 10, &pair)); // nothing has departed yet
 	CU_ASSERT_EQUAL(stamps.counts.tx_strays, 1);
 	send_messages(&stamps, 5, 1);
 	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 9, 20, &pair));
@@ -224,7 +224,7 @@ static struct tl_client_result believable(void)
 	};
 }
 
-// The verdict has this one reason, which says so.
+// Check that this is the only reason for the verdict.
 static void check_invalid(struct tl_client_result result, const char *says)
 {
 	tl_client_verdict(&result);
@@ -272,7 +272,7 @@ static void each_fault_makes_a_result_invalid_by_its_name(void)
 	result.stamps.tx_missing++;
 	check_invalid(
 		result, "stamps are missing: of 1000 echoes 4 had none of their message, 3 none of their own, 4 one");
-	result.timestamps = TL_CLIENT_STAMPS_USER; // nobody asked for them
+	result.timestamps = TL_CLIENT_STAMPS_USER; // not requested
 	tl_client_verdict(&result);
 	CU_ASSERT_EQUAL(result.n_invalid, 0);
 	result = believable();
@@ -332,7 +332,7 @@ struct figures {
 	struct tl_latency_level levels[TL_LATENCY_LEVELS];
 };
 
-// 10 us each; some of them delayed, and as many sent late by `by_ns`, or found late.
+// 10 us each; some of them delayed, and as many sent late by `by_ns`, or received late.
 static struct figures *figures_of(uint64_t slow, uint64_t sent_late, uint64_t found_late, uint64_t by_ns)
 {
 	struct figures *f = malloc(sizeof(*f));
@@ -430,7 +430,7 @@ static void null_echo_is_taken_off_with_both_uncertainties(void)
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(json_string_value(json_object_get(net, "what")), "if samples do not depend on each other"));
 	json_object_foreach (net, key, value)
-		CU_ASSERT(strncmp(key, "mean", 4) == 0 || json_is_string(value)); // no quantile is taken off another
+		CU_ASSERT(strncmp(key, "mean", 4) == 0 || json_is_string(value)); // quantiles are not subtracted
 	json_decref(json);
 	json_decref(null);
 
@@ -536,11 +536,11 @@ static void report_of_a_run_balances(void)
 	result.lost = 5;
 	result.clock_bound_ns = 25;
 	result.cold_count = 2;
-	result.cold[0].wire_rtt_ns = 9; // the other has no stamps
+	result.cold[0].wire_rtt_ns = 9; // the other connection has no stamps
 	tl_latency_add(report, &(struct tl_latency_sample){.latency_ns = 7});
 	tl_client_report_fill(report, &sweep, &result, 1);
 	CU_ASSERT_STRING_EQUAL(report->trigger.name, "kernel");
-	CU_ASSERT_FALSE(report->trigger.has_bound); // 25 ns is what our own reading of the clock may be off by
+	CU_ASSERT_FALSE(report->trigger.has_bound); // 25 ns is the bound of the clock reading itself
 	CU_ASSERT_EQUAL(report->trigger.unit_ns, 1);
 	CU_ASSERT_EQUAL(report->unmatched_triggers, 5);
 	CU_ASSERT_EQUAL(report->unstamped, 10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Host functions of the client: stamps of a socket and of a NIC, stolen time, interval of a median.
+// Host functions of the client: stamps of a socket and of a NIC, steal time, confidence interval of a median.
 
 #include "tl_test.h"
 
@@ -79,7 +79,7 @@ static void datagrams_are_numbered_and_stamped_both_ways(void)
 		CU_ASSERT_EQUAL(tl_client_stamping_receive(fd, data, sizeof(data), &arrival), 8);
 		CU_ASSERT_FALSE(arrival.shared);
 		CU_ASSERT_TRUE(departure.stamp_ns > 0);
-		// The first arrival may be unstamped: the kernel turns that on in its own time.
+		// The first arrival may be unstamped: the kernel enables stamping asynchronously.
 		CU_ASSERT_TRUE(arrival.stamp_ns == 0 || arrival.stamp_ns >= departure.stamp_ns);
 	}
 	close(fd);
@@ -117,13 +117,13 @@ static void datagrams_after_a_refused_one_go_without_stamps(void)
 	struct tl_client_link *link;
 	ssize_t sent = 0;
 
-	close(loopback_socket(&address)); // nobody is there
+	close(loopback_socket(&address)); // closed port
 	const struct tl_client_cfg cfg = {.mode = TL_CLIENT_UDP,
 		.peer = {.ip_be = address.sin_addr.s_addr, .port_be = address.sin_port},
 		.timestamps = TL_CLIENT_STAMPS_KERNEL};
 	CU_ASSERT_EQUAL_FATAL(tl_client_kernel.open(&cfg, &link, NULL), 0);
 	for (int i = 0; i < 1000 && sent != -ECONNREFUSED; i++) {
-		sent = link->ops->send(link, "message", 8); // the refusal of one comes with a later one
+		sent = link->ops->send(link, "message", 8); // a refusal is reported by a later call
 		usleep(1000);
 	}
 	CU_ASSERT_EQUAL(sent, -ECONNREFUSED);
@@ -160,11 +160,11 @@ static void change_of_the_clocks_distance_is_a_step(void)
 	struct tl_client_host host;
 
 	CU_ASSERT_EQUAL_FATAL(tl_client_host_begin(&host), 0);
-	host.offset_ns -= (int64_t)TL_NS_PER_S; // as if the clock had been set forward since
+	host.offset_ns -= (int64_t)TL_NS_PER_S; // simulates a clock step
 	tl_client_host_look(&host);
 	CU_ASSERT_TRUE(llabs(host.step_ns - (int64_t)TL_NS_PER_S) < (int64_t)TL_NS_PER_MS * 100);
 	int64_t seen_ns = host.step_ns;
-	tl_client_host_look(&host); // it is not counted again
+	tl_client_host_look(&host); // counted once
 	CU_ASSERT_EQUAL(host.step_ns, seen_ns);
 	tl_client_host_end(&host);
 }
@@ -182,9 +182,9 @@ static void spread_is_that_of_the_sample(void)
 	for (int i = 1; i < 10000; i++)
 		tl_client_quantity_add(&quantity, i % 2 == 0 ? 1000 : 1010);
 	struct tl_client_spread spread = tl_client_quantity_spread(&quantity);
-	// Standard deviation 5; of the mean a hundredth; 1.96 of that.
+	// Standard deviation 5; standard error of the mean a hundredth of it; times 1.96.
 	CU_ASSERT_TRUE(spread.mean_ns > 0.097 && spread.mean_ns < 0.099);
-	// Half of the values are 1000: the median's interval reaches to 1010, and not beyond its bucket.
+	// Half of the values are 1000: the interval of the median ends at 1010, the limit of its bucket.
 	CU_ASSERT_TRUE(spread.p50_ns >= 8 && spread.p50_ns <= 16);
 }
 

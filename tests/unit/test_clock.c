@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the TSC clock, against the kernel's clocks.
+// TSC clock, compared with the kernel's clocks.
 
 #include <time.h>
 
@@ -19,7 +19,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-// The wall clock read between two readings of the kernel's must lie between them, give or take its own bound.
+// A wall clock reading between two kernel readings must lie between them, within its bound.
 static void check_wall(const struct tl_clock *clock)
 {
 	uint64_t before = kernel_ns(CLOCK_REALTIME);
@@ -53,7 +53,7 @@ static void a_tsc_span_is_the_time_the_kernel_measured(void)
 	while (kernel_ns(CLOCK_MONOTONIC_RAW) - ns < 20 * TL_NS_PER_MS)
 		;
 	uint64_t end_tsc = rte_rdtsc(), span_ns = kernel_ns(CLOCK_MONOTONIC_RAW) - ns;
-	// The readings are not bracketed: an interrupt between them may cost some hundred us.
+	// The readings are not bracketed: an interrupt between them may take some hundred us.
 	CU_ASSERT(distance(tl_clock_span_ns(clock, end_tsc - tsc), span_ns) < 2 * TL_NS_PER_MS);
 	CU_ASSERT_EQUAL(tl_clock_mono_ns(clock, end_tsc) - tl_clock_mono_ns(clock, tsc) -
 					tl_clock_span_ns(clock, end_tsc - tsc) + 1 <=

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the line from a device's counter to wall time, on simulated clocks.
+// Line from a device's counter to wall time, on simulated clocks.
 
 #include <errno.h>
 #include <math.h>
@@ -18,35 +18,35 @@
 #define EPOCH_NS (UINT64_C(1700000000) * TL_NS_PER_S)
 #define SECOND 1e9
 
-// A world with one true time. Reading anything takes time.
+// Simulated clocks with one true time. Each reading takes time.
 struct world {
-	double now_ns;	  // true time since the world began
-	double device_ns; // what the device's oscillator makes of it
-	double ppm;	  // by which it is too fast
-	double walk_ppm;  // by which ppm changes from second to second, at most
-	double limit_ppm; // how far ppm may go
-	double turn_ppm;  // by which it changes per second, all the time
-	double wall_ppm;  // by which the kernel's time is too fast
+	double now_ns;	  // true time since start
+	double device_ns; // time of the device's oscillator
+	double ppm;	  // rate error
+	double walk_ppm;  // largest change of ppm per second, random
+	double limit_ppm; // largest |ppm|
+	double turn_ppm;  // constant drift per second
+	double wall_ppm;  // rate error of the kernel's time
 	double wall_turn_ppm;
 	double tick_ns;	  // nominal
-	double slewed_ns; // by which the kernel's time is ahead of the true one
-	double outliers;  // share of readings that are off by 100 us
+	double slewed_ns; // offset of the kernel's time from true time
+	double outliers;  // share of readings with an error of 100 us
 	uint64_t first_ticks;
-	uint64_t mask;	     // of the counter's width
-	int error;	     // of the readings
-	unsigned good_reads; // that come before it
+	uint64_t mask;	     // counter width
+	int error;	     // returned by readings
+	unsigned good_reads; // successful readings before the error
 	bool stands;
 	uint64_t rng;
 	struct tl_clock clock;
 	struct tl_clock_track *track;
 };
 
-static double draw(struct world *w) // 0 .. 1
+static double draw(struct world *w) // uniform in 0 .. 1
 {
 	return (double)(tl_random_next(&w->rng) >> 11) / (double)(UINT64_C(1) << 53);
 }
 
-// Advance of a clock whose rate changes meanwhile.
+// Advance a clock whose rate changes meanwhile.
 static double gain(double *ppm, double turn_ppm, double ns)
 {
 	double before_ppm = *ppm;
@@ -64,7 +64,7 @@ static void pass(struct world *w, double ns)
 	w->slewed_ns += gain(&w->wall_ppm, w->wall_turn_ppm, ns);
 }
 
-// Value of CLOCK_REALTIME.
+// Return CLOCK_REALTIME.
 static uint64_t true_wall_ns(const struct world *w)
 {
 	return EPOCH_NS + (uint64_t)(w->now_ns + w->slewed_ns);
@@ -75,7 +75,7 @@ static uint64_t ticks_now(const struct world *w)
 	return (w->first_ticks + (uint64_t)(int64_t)floor(w->device_ns / w->tick_ns)) & w->mask;
 }
 
-// Up to a microsecond, once in a while an interrupt.
+// Return the duration of a reading: up to a microsecond, sometimes that of an interrupt.
 static void spend(struct world *w)
 {
 	pass(w, draw(w) < 0.02 ? 200000 * draw(w) : 100 + 900 * draw(w));
@@ -120,7 +120,7 @@ static void discipline(struct world *w)
 
 static void begin(struct world *w)
 {
-	// Calibrated in 100 ms, monotonic time is off by some ppm.
+	// Calibration within 100 ms leaves an error of some ppm in monotonic time.
 	uint64_t mult = (uint64_t)ldexp((1 + 20e-6) / TSC_PER_NS, TL_CLOCK_SHIFT);
 
 	w->mask = UINT64_MAX;
@@ -168,13 +168,13 @@ static struct tl_clock_track_stats stats_of(const struct world *w)
 	return stats;
 }
 
-// A stamp is taken now: how far it is from the truth.
+// Return the error of a stamp taken now.
 static double error_ns(const struct world *w)
 {
 	return fabs((double)(int64_t)(tl_clock_track_ns(w->track, ticks_now(w)) - true_wall_ns(w)));
 }
 
-// Returns whether the stamp of now is within the published bound.
+// Return true if a stamp taken now is within the published bound.
 static bool is_within(const struct world *w)
 {
 	double off_ns = error_ns(w);
@@ -194,14 +194,14 @@ static void wander(struct world *w)
 		w->ppm = ppm;
 }
 
-// Run the comparison that main makes once a second.
+// Run the comparison that main makes once per second.
 static void compare(struct world *w)
 {
 	discipline(w);
 	CU_ASSERT_EQUAL(tl_clock_track_sample(w->track), 0);
 }
 
-// Some seconds with stamps all the time; returns how many were off by more than the bound.
+// Take stamps for some seconds; return the number of those with an error above the bound.
 static unsigned live(struct world *w, unsigned seconds, double period_ns)
 {
 	unsigned wrong = 0;
@@ -302,7 +302,7 @@ static void a_small_step_soon_after_another_does_not_change_the_rate(void)
 	pass(&w, SECOND);
 	w.device_ns += 900000;
 	compare(&w);
-	CU_ASSERT_EQUAL(live(&w, 1, SECOND), 0); // the second sample of a new line is believed, within limits
+	CU_ASSERT_EQUAL(live(&w, 1, SECOND), 0); // the second sample of a new line is accepted, within limits
 	CU_ASSERT_EQUAL(live(&w, 5, SECOND), 0);
 	CU_ASSERT(error_ns(&w) < 5000);
 	CU_ASSERT(fabs(stats_of(&w).rate_hz - 1e9 - 10000) < 5000);
@@ -361,7 +361,7 @@ static void bits_above_the_counters_width_do_not_matter(void)
 	uint64_t ns = tl_clock_track_ns(w.track, ticks_now(&w));
 	CU_ASSERT_EQUAL(tl_clock_track_ns(w.track, (uint32_t)ticks_now(&w)), ns);
 	CU_ASSERT_EQUAL(tl_clock_track_ns(w.track, ticks_now(&w) | UINT64_C(0xabcd) << 40), ns);
-	// And a stamp of half a second ago is one of half a second ago.
+	// A stamp from half a second ago converts to half a second ago.
 	uint64_t earlier = tl_clock_track_ns(w.track, (uint32_t)(ticks_now(&w) - 500000000));
 	CU_ASSERT(fabs((double)(int64_t)(ns - earlier) - 5e8) < 1e5);
 	end(&w);
@@ -379,11 +379,11 @@ static void time_is_continuous_when_the_line_changes(void)
 		w.device_ns += i % 100 == 50 ? 800000 : i % 100 == 99 ? -800000 : 0;
 		compare(&w);
 		double rate = (double)w.track->wall.line.mult / ldexp(1, TL_CLOCK_SHIFT);
-		CU_ASSERT(fabs(rate - 1) < 600e-6); // the limit and the counter's own
+		CU_ASSERT(fabs(rate - 1) < 600e-6); // slew limit plus the counter's own rate error
 		uint64_t ticks = ticks_now(&w), ns = tl_clock_track_ns(w.track, ticks);
 		double age_ns = (double)(ticks - w.track->wall.line.base_ticks);
 		double jump_ns = (double)(int64_t)(ns - tl_clock_apply(&old, ticks));
-		// Twice the slew: one line may bend this way, the next that way.
+		// Twice the slew: consecutive lines may slew in opposite directions.
 		CU_ASSERT(fabs(jump_ns) <= age_ns * 1100e-6 + 2);
 		for (int k = 0; k < 50; k++) {
 			ns = tl_clock_track_ns(w.track, ticks_now(&w));
@@ -426,7 +426,7 @@ static void while_the_counter_cannot_be_read_the_bound_grows(void)
 	w.error = -EIO;
 	for (int i = 0; i < 100; i++) {
 		pass(&w, SECOND);
-		w.slewed_ns += 10000; // the kernel's time is followed all the same
+		w.slewed_ns += 10000; // the line follows the kernel's time nevertheless
 		discipline(&w);
 		CU_ASSERT_EQUAL(tl_clock_track_sample(w.track), -EIO);
 		CU_ASSERT(is_within(&w));
@@ -563,9 +563,10 @@ static void noise_of_the_readings_is_averaged_out(void)
 		tl_clock_track_sample(w.track);
 		double off_ns = (double)(int64_t)(tl_clock_track_ns(w.track, ticks_now(&w)) - true_wall_ns(&w));
 		double late_ns = w.device_ns - floor(w.device_ns / w.tick_ns) * w.tick_ns; // since the tick
-		sum += pow(off_ns + late_ns - 500, 2); // a reading is half a tick old, all in all
+		sum += pow(off_ns + late_ns - 500, 2); // a reading is half a tick old on average
 	}
-	// A reading is uniform over 1 us: 289 ns. The end of a line through sixteen has half of that.
+	// The error of a reading is uniform over 1 us: 289 ns. The end of a line through sixteen samples has half of
+	// that.
 	CU_ASSERT(sqrt(sum / 1000) < 220);
 	end(&w);
 }
@@ -577,7 +578,7 @@ static void a_step_that_could_not_be_confirmed_widens_the_bound(void)
 	begin_track(&w, 64);
 	live(&w, 20, SECOND);
 	w.device_ns += 1e6;
-	w.good_reads = 16; // one comparison, and no second
+	w.good_reads = 16; // the first comparison succeeds, the second fails
 	w.error = -EIO;
 	CU_ASSERT_EQUAL(tl_clock_track_sample(w.track), -EIO);
 	CU_ASSERT_EQUAL(stats_of(&w).steps, 0);
@@ -585,11 +586,11 @@ static void a_step_that_could_not_be_confirmed_widens_the_bound(void)
 	end(&w);
 }
 
-// ---- the line through the samples
+// ---- line through the samples
 
 static const struct tl_clock_gate fit_gate = {.outlier_ns = 20000, .drift_ppb = 1000, .confirm = 3};
 
-// A line through samples a second apart, of a counter of nanoseconds that is never off.
+// Fit a line through samples a second apart, from an exact nanosecond counter.
 static struct tl_clock_fit exact_fit(void)
 {
 	struct tl_clock_sample sample = {.ticks = 0, .ns = EPOCH_NS, .half_ns = 50};
@@ -604,7 +605,7 @@ static struct tl_clock_fit exact_fit(void)
 	return fit;
 }
 
-// An interrupt makes a bracket wide, and its middle wrong.
+// An interrupt makes a bracket wide and its middle inaccurate.
 static void a_narrow_bracket_counts_for_more_than_a_wide_one(void)
 {
 	struct tl_clock_fit fit = exact_fit();
@@ -652,7 +653,7 @@ static void comparisons_that_follow_each_other_closely_change_no_rate(void)
 	end(&w);
 }
 
-// A counter of nanoseconds whose rate turns by 4 ppm per second: four times what the bound assumes.
+// A nanosecond counter with a drift of 4 ppm per second: four times the assumed limit.
 static uint64_t turning_ns(uint64_t ticks)
 {
 	double s = (double)ticks / 1e9;
@@ -678,7 +679,7 @@ static void a_rate_that_is_seen_to_turn_faster_widens_the_bound(void)
 	}
 }
 
-// The counter gains on true time, and the kernel's time loses: both within what the bound allows.
+// The counter is fast and the kernel's time slow, both within the assumed limits.
 static void the_bound_grows_as_both_clocks_may_drift(void)
 {
 	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 22};
@@ -693,8 +694,8 @@ static void the_bound_grows_as_both_clocks_may_drift(void)
 	end(&w);
 }
 
-// A rate that turns by 0.9 ppm per second has made an error of 45 us after 10 s without a comparison, which grows as
-// the square of the time.
+// A drift of 0.9 ppm per second causes an error of 45 us after 10 s without a comparison, and the error grows
+// quadratically.
 static void while_a_rate_turns_unseen_the_bound_grows_with_the_square_of_the_time(void)
 {
 	for (int sign = -1; sign <= 1; sign += 2) {
@@ -714,7 +715,7 @@ static void while_a_rate_turns_unseen_the_bound_grows_with_the_square_of_the_tim
 	}
 }
 
-// ---- the wall clock itself, against a kernel whose time is exact
+// ---- wall clock, against an exact kernel clock
 
 static double wall_error_ns(struct world *w)
 {
@@ -746,11 +747,11 @@ static void wall_time_learns_the_rate_of_the_kernels(void)
 	begin(&w);
 	CU_ASSERT_EQUAL(live_by_wall(&w, 30, 0), 0);
 	CU_ASSERT(wall_error_ns(&w) < 20);
-	live_by_wall(&w, 2, 300); // somebody slews it: not known before the next comparison
+	live_by_wall(&w, 2, 300); // a slew, unnoticed until the next comparison
 	CU_ASSERT_EQUAL(live_by_wall(&w, 10, 300), 0);
 	CU_ASSERT(wall_error_ns(&w) < 20);
 	CU_ASSERT_EQUAL(w.clock.steps, 0);
-	w.slewed_ns -= 3e9; // and sets it
+	w.slewed_ns -= 3e9; // a step
 	discipline(&w);
 	CU_ASSERT_EQUAL(w.clock.steps, 1);
 	CU_ASSERT_EQUAL(live_by_wall(&w, 10, 300), 0);
@@ -760,7 +761,7 @@ static void wall_time_learns_the_rate_of_the_kernels(void)
 
 // ---- both
 
-// Rates turn this way and that, by what the bound allows, and comparisons come when they come.
+// Rates drift in either direction within the limits, and comparisons take place at random times.
 static double turn(struct world *w, double ppm)
 {
 	if (fabs(ppm) > 80)
@@ -787,7 +788,7 @@ static unsigned live_and_turn(struct world *w, bool compares_counter)
 		wrong += is_wrong(w);
 	}
 	discipline(w);
-	wrong += is_wrong(w); // with the line as it was
+	wrong += is_wrong(w); // with the previous line
 	if (compares_counter)
 		CU_ASSERT_EQUAL(tl_clock_track_sample(w->track), 0);
 	wrong += is_wrong(w);
@@ -810,7 +811,7 @@ static void rates_that_turn_all_the_time_break_no_bound(void)
 	CU_ASSERT_EQUAL(wrong, 0);
 }
 
-// ---- what is left of each comparison, for a log
+// ---- log entry of each comparison
 
 static void each_comparison_is_logged_with_its_result(void)
 {
@@ -831,7 +832,7 @@ static void each_comparison_is_logged_with_its_result(void)
 	CU_ASSERT(fabs((double)reading.age_ns - SECOND) < 1e6);
 	CU_ASSERT(fabs((double)reading.offset_ns) < off_ns + 1500);
 	CU_ASSERT(reading.half_ns > 0 && reading.half_ns < 2000);
-	CU_ASSERT(reading.bound_ns >= bound_ns && reading.bound_ns < bound_ns + 1000); // not that of after
+	CU_ASSERT(reading.bound_ns >= bound_ns && reading.bound_ns < bound_ns + 1000); // bound before the comparison
 	CU_ASSERT(fabs(reading.rate_hz - 1e9 - 10000) < 500);
 	CU_ASSERT(!reading.stepped && !reading.set_aside);
 	CU_ASSERT(w.clock.last.bound_ns >= wall_bound_ns && w.clock.last.bound_ns < wall_bound_ns + 1000);
@@ -851,14 +852,14 @@ static void a_step_is_left_once_by_the_clock_that_made_it(void)
 
 	begin_track(&w, 64);
 	CU_ASSERT_EQUAL(live(&w, 20, SECOND), 0);
-	w.slewed_ns += 3e6; // CLOCK_REALTIME is set
+	w.slewed_ns += 3e6; // step of CLOCK_REALTIME
 	compare(&w);
 	tl_clock_track_reading(w.track, &nic);
 	CU_ASSERT(w.clock.last.stepped && !nic.stepped);
 	CU_ASSERT(fabs((double)w.clock.last.offset_ns - 3e6) < 1000);
 	CU_ASSERT(fabs((double)nic.offset_ns - 3e6) < 5000);
 	CU_ASSERT_EQUAL(live(&w, 10, SECOND), 0);
-	w.device_ns -= 300000; // the NIC's is
+	w.device_ns -= 300000; // step of the NIC's clock
 	compare(&w);
 	tl_clock_track_reading(w.track, &nic);
 	CU_ASSERT(!w.clock.last.stepped && nic.stepped);

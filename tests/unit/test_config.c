@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The configuration file: its values, and every mistake in it that is refused with a message.
+// Configuration file: values, and a message for every rejected mistake.
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #include <config_priv.h>
 
-// The text on the heap in exactly its size, so that reading behind its end is seen; ' stands for ".
+// Copy the text to a heap block of its exact size, so that the sanitizer detects reads beyond its end; ' stands for ".
 static char *heap_text(const char *text, size_t *len)
 {
 	*len = strlen(text);
@@ -41,7 +41,7 @@ static struct tl_config *load(const char *text)
 	return config;
 }
 
-// The sentence, behind "t.json:", with ' for " again.
+// Expect this message after "t.json:", with ' for ".
 static void expect_refusal(const char *text, const char *sentence)
 {
 	struct tl_config *config = NULL;
@@ -71,7 +71,7 @@ static void expect_refusals(const struct refusal *refusals, size_t n)
 		expect_refusal(refusals[i].text, refusals[i].sentence);
 }
 
-// Wrappers that keep the mistake in sight.
+// Wrappers that shorten the tests to the mistake.
 #define PORT(keys) "{'ports': [{'name': 'a', 'device': 'eth0'" keys "}]}"
 #define PORTS2(keys_a, keys_b)                                                                                         \
 	"{'ports': [{'name': 'a', 'device': 'eth0'" keys_a "},\n{'name': 'b', 'device': 'eth1'" keys_b "}]}"
@@ -289,7 +289,7 @@ static void captures_read_their_order_and_form(void)
 	CU_ASSERT_EQUAL(packed->compress_level, 19);
 	CU_ASSERT_EQUAL(packed->compress_threads, 16);
 	CU_ASSERT_EQUAL(pcap->format, TL_CONFIG_PCAP_NS);
-	// Only what can be indexed is, where nothing is said of it.
+	// The default of "index" depends on the format.
 	CU_ASSERT_FALSE(packed->index);
 	CU_ASSERT_FALSE(pcap->index);
 	CU_ASSERT_TRUE(sorted->index);
@@ -1129,7 +1129,7 @@ static const char *size_word(uint64_t bytes, char word[24])
 	return word;
 }
 
-// The column "type" of the reference, as the table has it: "| 0, size 4M to 16T |"; "" for a reader of one key.
+// Return the expected column "type" of the reference: "| 0, size 4M to 16T |"; "" for a key with its own reader.
 static void describe_type(const struct tl_config_key *key, char *text, size_t size)
 {
 	const char *zero = key->or_zero ? "0, " : "";
@@ -1157,7 +1157,7 @@ static void describe_type(const struct tl_config_key *key, char *text, size_t si
 		snprintf(text + used, size - used, " |");
 }
 
-// Every key has a row in the reference: "| `ports[].mtu` | 576 to 9600 | `1500` | ...".
+// Check that every key has a row in the reference: "| `ports[].mtu` | 576 to 9600 | `1500` | ...".
 static size_t find_rows(const struct tl_config_table *table, const char *text, const char *prefix)
 {
 	size_t rows = 0;
@@ -1169,7 +1169,7 @@ static size_t find_rows(const struct tl_config_table *table, const char *text, c
 		if (key->table != NULL)
 			rows += find_rows(key->table, text, path);
 		if (key->table != NULL && *prefix == '\0')
-			continue; // a section: it has a heading instead
+			continue; // a section has a heading instead
 		snprintf(start, sizeof(start), "\n| `%s%s` | ", prefix, key->name);
 		snprintf(fallback, sizeof(fallback),
 			key->required	? "| required |"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// "shape" of the configuration: the class tree that it means, and mistakes that are refused with a sentence.
+// Section "shape" of the configuration: class trees, and messages for mistakes.
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <tl_err.h>
 #include <tl_test.h>
 
-// The text, with " for '.
+// Parse the text, with " for '.
 static int load(const char *text, struct tl_config **out, struct tl_err *err)
 {
 	size_t len = strlen(text);
@@ -215,7 +215,7 @@ static void values_have_a_range(void)
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
-// n classes, each below the one before, or side by side.
+// Write n classes, nested or side by side.
 static char *many(uint32_t n, bool deep, const char *keys)
 {
 	char *text = malloc(512 + n * 128);
@@ -228,7 +228,7 @@ static char *many(uint32_t n, bool deep, const char *keys)
 		used += (size_t)sprintf(text + used,
 			deep && i + 1 < n ? "{'name': 'c%u', 'classes': [" : "{'name': 'c%u', 'match': 'len=%u'%s},", i,
 			i, keys);
-	text[used - 1] = ' '; // no comma
+	text[used - 1] = ' '; // remove the comma
 	for (uint32_t i = 1; i < n && deep; i++)
 		used += (size_t)sprintf(text + used, "]}");
 	sprintf(text + used, ", {'name': 'rest', 'default': true%s}]}]}", keys);

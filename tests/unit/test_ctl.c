@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the control socket: server and client in one process, the server on a thread.
+// Control socket: server on a thread and client in one process.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -150,7 +150,7 @@ static void a_socket_left_by_a_dead_process_is_replaced(void)
 	snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/tl_test_ctl_%d.sock", (int)getpid());
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	CU_ASSERT_EQUAL_FATAL(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	close(fd); // the file stays
+	close(fd); // the socket file remains
 	start(&s);
 	stop(&s);
 }
@@ -210,7 +210,7 @@ static void what_does_not_fit_is_refused_not_cut(void)
 	char *text;
 
 	memset(command, 'x', sizeof(command));
-	command[TL_CTL_COMMAND_MAX - 1] = '\0'; // with its newline one byte too long
+	command[TL_CTL_COMMAND_MAX - 1] = '\0'; // one byte too long with its newline
 	CU_ASSERT_EQUAL(tl_ctl_ask("/nowhere", command, &text, &err), -E2BIG);
 	command[TL_CTL_COMMAND_MAX - 2] = '\0';
 	CU_ASSERT_EQUAL(tl_ctl_ask("/nowhere", command, &text, &err), -ENOENT);
@@ -228,7 +228,8 @@ static struct sockaddr_un address_of(const struct server *s)
 	return address;
 }
 
-// Sends a byte each 50 ms, until the server hangs up or limit bytes were sent. Returns how many were taken.
+// Send a byte every 50 ms, until the server closes the connection or limit bytes are sent. Return the number of bytes
+// sent.
 static int trickle(const struct server *s, int limit)
 {
 	struct sockaddr_un address = address_of(s);
@@ -237,7 +238,7 @@ static int trickle(const struct server *s, int limit)
 
 	CU_ASSERT_EQUAL_FATAL(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	for (; sent < limit && send(fd, "x", 1, MSG_NOSIGNAL) == 1; sent++)
-		(void)poll(&(struct pollfd){.fd = fd}, 1, 50); // ends at once when the server hangs up
+		(void)poll(&(struct pollfd){.fd = fd}, 1, 50); // returns at once when the server closes the connection
 	close(fd);
 	return sent;
 }
@@ -247,7 +248,7 @@ static void a_client_that_sends_a_byte_now_and_then_has_one_deadline(void)
 	struct server s;
 
 	start(&s);
-	CU_ASSERT_TRUE(trickle(&s, 200) < 100); // 10 s are far beyond any deadline, on a busy host too
+	CU_ASSERT_TRUE(trickle(&s, 200) < 100); // 200 bytes take 10 s, far beyond any deadline, on a busy host too
 	stop(&s);
 }
 
@@ -268,7 +269,7 @@ static void a_client_that_reads_nothing_has_the_same_deadline(void)
 	stop(&s);
 }
 
-// Asks who it is, as a process of this user and group, whose other groups are none.
+// Query the caller's identity, as a process of this user and group without supplementary groups.
 static void ask_as(const char *path, uid_t uid, gid_t gid, char *out, size_t size)
 {
 	int pipe_fds[2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// doctor: each check distinguishes a good host from one with a single fault.
+// doctor: each check distinguishes a suitable host from one with a single fault.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static struct tl_fact_text text(const char *words)
 	return fact;
 }
 
-// ---- a good host: 8 CPUs on 2 nodes, an ixgbe and an mlx5 port, a recording on ext4
+// ---- a suitable host: 8 CPUs on 2 nodes, an ixgbe and an mlx5 port, a recording on ext4
 
 static void make_good_memory(struct tl_facts *facts)
 {
@@ -181,7 +181,7 @@ static struct tl_facts good_facts(void)
 	return facts;
 }
 
-// ---- what is changed of it
+// ---- faults
 
 enum kind { NOTHING, SET_NUM, SET_TEXT, SET_CPUS, SET_U64, SET_BOOL, FORGET };
 
@@ -233,7 +233,7 @@ static void apply(const struct change *change, struct tl_facts *facts)
 	else if (change->kind == SET_BOOL)
 		*(bool *)at = change->number != 0;
 	else if (change->kind == FORGET)
-		*(bool *)at = false; // each fact begins with whether it is known
+		*(bool *)at = false; // each fact begins with its flag "known"
 }
 
 #define OK TL_VERDICT_OK
@@ -245,10 +245,10 @@ struct sick {
 	const char *id;
 	enum tl_verdict verdict;
 	struct change changes[3];
-	unsigned others; // checks that another verdict changes of, too
+	unsigned others; // other checks whose verdict changes
 };
 
-#define KERNEL BOOL(ports[1].pci, false) // of the second port the kernel has the queues
+#define KERNEL BOOL(ports[1].pci, false) // the kernel owns the second port's queues
 
 // clang-format off
 static const struct sick sicks[] = {
@@ -415,7 +415,7 @@ static const struct sick sicks[] = {
 };
 // clang-format on
 
-// ---- the tests
+// ---- tests
 
 static int find(const char *id)
 {
@@ -438,7 +438,7 @@ static void good_host_is_ok(void)
 	CU_ASSERT_EQUAL(report.counts[OK], report.n);
 }
 
-// Checks of which the verdict is not the good host's.
+// Return the checks whose verdict differs from that of the suitable host.
 static unsigned count_changed(void)
 {
 	unsigned n = 0;
@@ -610,7 +610,7 @@ static void findings_are_one_line_of_ascii(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(report.findings[find("storage.filesystem")].read, "..."));
 }
 
-// The second port with n interrupts, all on CPU 0.
+// Give the second port n interrupts, all on CPU 0.
 static struct tl_facts facts_of_kernel_port(int64_t n)
 {
 	struct tl_facts facts = good_facts();
@@ -629,7 +629,7 @@ static void place(struct tl_facts *facts, const int64_t *cpus)
 		facts->ports[1].irqs[i].cpu = num(cpus[i]);
 }
 
-// Return the script's calls for interrupts; the caller frees.
+// Return the script's commands for interrupts; the caller frees.
 static char *irq_steps(const struct tl_facts *facts)
 {
 	char *text = NULL;
@@ -652,7 +652,7 @@ static void interrupts_go_to_cores_of_the_node_without_workers(void)
 				      "set_to /proc/irq/51/smp_affinity_list 1\n"
 				      "set_to /proc/irq/52/smp_affinity_list 0\n");
 	free(steps);
-	place(&facts, (const int64_t[]){0, 1, 0}); // three on two cores
+	place(&facts, (const int64_t[]){0, 1, 0}); // three workers on two cores
 	tl_doctor_judge(&facts, &report);
 	CU_ASSERT_EQUAL(report.findings[find("receive.irqs")].verdict, OK);
 	place(&facts, (const int64_t[]){1, 1, 1});
@@ -662,7 +662,7 @@ static void interrupts_go_to_cores_of_the_node_without_workers(void)
 	steps = irq_steps(&facts);
 	CU_ASSERT_STRING_EQUAL(steps, "");
 	free(steps);
-	facts.nodes[0].cpus = tl_cpus_parse_list("4-7"); // the second threads of the cores, 6 and 7 beside workers
+	facts.nodes[0].cpus = tl_cpus_parse_list("4-7"); // hyperthreads of the cores, 6 and 7 beside workers
 	facts.nodes[1].cpus = tl_cpus_parse_list("0-3");
 	steps = irq_steps(&facts);
 	CU_ASSERT_STRING_EQUAL(steps, "set_to /proc/irq/50/smp_affinity_list 4\n"

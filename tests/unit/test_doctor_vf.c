@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of how the trust of a virtual function is read from rtnetlink(7), by answers as rtnl_fill_vfinfo() of Linux
-// (net/core/rtnetlink.c) lays them out.
+// Trust of a virtual function, read from rtnetlink(7) replies in the layout of rtnl_fill_vfinfo() of Linux
+// (net/core/rtnetlink.c).
 
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void set_length(struct answer *to, size_t bytes)
 	memcpy(to->bytes, &head, sizeof(head));
 }
 
-// An interface with n functions that have these settings.
+// Build the reply for an interface with n functions that have these settings.
 static struct answer answer_with(const uint32_t *settings, uint32_t n)
 {
 	struct answer to = {.used = NLMSG_LENGTH(sizeof(struct ifinfomsg))};
@@ -56,7 +56,7 @@ static struct answer answer_with(const uint32_t *settings, uint32_t n)
 		struct ifla_vf_trust trust = {.vf = vf, .setting = settings[vf]};
 		size_t info = put(&to, IFLA_VF_INFO, "", 0);
 		put(&to, IFLA_VF_MAC, mac, sizeof(mac));
-		put(&to, IFLA_VF_SPOOFCHK, &trust, sizeof(trust)); // of the same form
+		put(&to, IFLA_VF_SPOOFCHK, &trust, sizeof(trust)); // same layout
 		put(&to, IFLA_VF_TRUST, &trust, sizeof(trust));
 		close_nest(&to, info);
 	}
@@ -93,7 +93,7 @@ static void an_answer_that_ends_early_is_read_no_further(void)
 	struct answer whole = answer_with((const uint32_t[]){1, 1}, 2);
 
 	for (size_t bytes = 0; bytes < whole.used; bytes++) {
-		uint8_t *cut = malloc(bytes + 1); // of exact size, for the sanitizer
+		uint8_t *cut = malloc(bytes + 1); // exact size, for the sanitizer
 		set_length(&whole, bytes);
 		memcpy(cut, whole.bytes, bytes);
 		CU_ASSERT_FALSE(tl_vf_trust(cut, bytes, 1).known);

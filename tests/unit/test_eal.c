@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of how DPDK is started; once per process is DPDK's own limit.
+// Start of DPDK, which is possible once per process.
 
 #include <sched.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void a_cpu_that_is_not_ours_is_refused(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "CPU 1024 is not one this process may use"));
 }
 
-// As isolcpus= does: the mask of the process lacks the lcore's CPU, its cpuset does not.
+// As with isolcpus=: the lcore's CPU is in the process's cpuset, but not in its affinity mask.
 static void an_lcore_may_be_isolated_and_main_runs_wherever_none_does(void)
 {
 	struct tl_eal_cfg cfg = {.memory_mb = 64};
@@ -47,7 +47,7 @@ static void an_lcore_may_be_isolated_and_main_runs_wherever_none_does(void)
 	CU_ASSERT_EQUAL_FATAL(tl_eal_init(&cfg, &eal, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof(after), &after), 0);
 	CU_ASSERT(CPU_EQUAL(&before, &after));
-	CU_ASSERT_PTR_EQUAL(rte_log_get_stream(), stderr); // seccomp ends a process that connects to syslog
+	CU_ASSERT_PTR_EQUAL(rte_log_get_stream(), stderr); // seccomp kills a process that connects to syslog
 	tl_eal_fini(eal);
 }
 

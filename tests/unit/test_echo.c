@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the echoes against a peer that is a second stack, on a wire of two queues and in virtual time.
+// Echoes against a second stack as peer, on a wire of two queues and in virtual time.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@
 #define INBOX_MAX 4096
 #define MS TL_NS_PER_MS
 
-// An end of the wire; its frames go to the other's inbox.
+// One end of the wire; its frames go to the inbox of the other end.
 struct end {
 	struct tl_txq tx;
 	struct end *other;
@@ -43,21 +43,21 @@ struct bed {
 	struct tl_tcp *peer_conn;
 	uint64_t now_ns;
 	unsigned mbufs;
-	bool peer_deaf;	   // frames to the peer wait
-	bool refuses;	   // TX fails
-	bool stuck;	   // TX accepts nothing
-	unsigned marked;   // frames of ours that the NIC was to stamp
-	unsigned accepted; // connections the peer accepted
+	bool peer_deaf;	   // frames to the peer are held
+	bool refuses;	   // tl_net_send() fails
+	bool stuck;	   // TX accepts no frame
+	unsigned marked;   // our frames with a request for a TX stamp
+	unsigned accepted; // connections accepted by the peer
 	unsigned syns;	   // SYNs that arrived at the peer
 	uint64_t poll_tsc; // of our last poll
 	unsigned n_calls;
-	struct call { // flush of our queue
+	struct call { // flush of our TX queue
 		unsigned frames;
 		uint64_t received_msgs; // by then
 		uint64_t begin_tsc;
 	} calls[2 * TL_BURST];
 	uint64_t syn_at_ns[16];
-	size_t received; // bytes by TCP or UDP
+	size_t received; // bytes, by TCP or UDP
 	uint8_t bytes[1 << 17];
 };
 
@@ -65,9 +65,9 @@ static struct tl_clock *test_clock;
 static struct tl_port *port;
 static struct rte_mempool *pool;
 static struct bed bed;		     // large: not for the stack
-static bool stamped;		     // our port's frames say when they were on the wire
-static struct tl_tx_stamp *tx_stamp; // NULL: no reply is to be stamped
-static uint64_t gap_tsc;	     // since our last poll; 0: there was none
+static bool stamped;		     // frames of our port carry RX stamps
+static struct tl_tx_stamp *tx_stamp; // NULL: no reply requests a stamp
+static uint64_t gap_tsc;	     // since our last poll; 0: none
 
 static void note_call(const struct tl_txq *q)
 {
@@ -101,7 +101,7 @@ static void flush_to_other(struct tl_txq *q)
 	q->n = 0;
 }
 
-// Takes a burst out of the inbox, parsed and stamped.
+// Take a burst out of the inbox, parsed and stamped.
 static void take_burst(struct end *end, struct tl_burst *b)
 {
 	b->n = (uint16_t)(end->n < TL_BURST ? end->n : TL_BURST);
@@ -111,7 +111,7 @@ static void take_burst(struct end *end, struct tl_burst *b)
 	b->tsc = rte_rdtsc();
 	b->last_tsc = gap_tsc != 0 ? b->tsc - gap_tsc : 0;
 	b->mono_ns = bed.now_ns;
-	// 1 us before the poll, and 2 us; the third has no stamp; the fourth is of a clock that is ahead.
+	// 1 us and 2 us before the poll; the third has no stamp; the stamp of the fourth lies in the future.
 	static const int64_t before_ns[] = {TL_NS_PER_US, 2 * TL_NS_PER_US, 0, -(int64_t)TL_NS_PER_US};
 	for (uint16_t i = 0; i < b->n; i++)
 		b->ts_ns[i] = tl_clock_wall_ns(test_clock, b->tsc) - (uint64_t)before_ns[i % TL_ARRAY_LEN(before_ns)];
@@ -127,7 +127,7 @@ static void note_syns(const struct tl_burst *b)
 			bed.syn_at_ns[bed.syns++] = bed.now_ns;
 }
 
-// Frames cross the wire until it is quiet.
+// Move frames across the wire until both inboxes are empty.
 static void settle(void)
 {
 	static struct tl_burst burst;
@@ -265,7 +265,7 @@ static struct tl_echo_stats stats(void)
 	return s;
 }
 
-// Closes in order; nothing may be left, and each message has its outcome.
+// Close in order; nothing may be left, and each message has an outcome.
 static void tear_down(void)
 {
 	bed.peer_deaf = false;
@@ -366,7 +366,8 @@ static void another_group_or_port_is_no_message(void)
 	tear_down();
 }
 
-// The peer's frames wait, so nothing is acknowledged: 4096 bytes fit, the rest is dropped whole and counted.
+// The peer's frames are held, so nothing is acknowledged: 4096 bytes fit, further messages are dropped whole and
+// counted.
 static void a_full_send_buffer_drops_whole_messages_and_counts_them(void)
 {
 	uint8_t message[100];
@@ -387,7 +388,7 @@ static void a_full_send_buffer_drops_whole_messages_and_counts_them(void)
 	tear_down();
 }
 
-// While nothing is acknowledged: ten segments of 1460 bytes, or all.
+// Without acknowledgements: ten segments of 1460 bytes, or all.
 static void without_cwnd_a_burst_of_messages_leaves_at_once(void)
 {
 	struct tl_echo_cfg cfg = mcast_echo;
@@ -456,7 +457,7 @@ static void no_wait_is_longer_than_configured(void)
 	tear_down();
 }
 
-// The side of our stack.
+// our side of the connection
 static uint64_t net_counter(const char *name)
 {
 	struct tl_counter all[128];
@@ -534,7 +535,7 @@ static void a_half_closed_peer_that_takes_nothing_is_left(void)
 {
 	set_up(&mcast_echo, true);
 	multicast("before", 6);
-	tl_tcp_close(bed.peer_conn); // like a process that exits
+	tl_tcp_close(bed.peer_conn); // as on exit of a process
 	tl_txq_flush(&bed.peers.tx);
 	run_ms(4900);
 	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "half-closed");
@@ -552,7 +553,7 @@ static void a_half_closed_peer_that_takes_nothing_is_left(void)
 	tear_down();
 }
 
-// Bytes before the FIN are echoed, however long they wait.
+// Bytes before the FIN are echoed, even after a long wait.
 static void a_half_closed_client_gets_all_that_it_sent(void)
 {
 	static const struct tl_echo_cfg cfg = {.name = "t",
@@ -636,8 +637,7 @@ static void what_a_client_leaves_unacknowledged_is_lost_and_counted(void)
 	tear_down();
 }
 
-// Two connections of the TCP echo have something unacknowledged while the other echo's is gone; there is one buffer to
-// borrow.
+// Two connections of the TCP echo have unacknowledged data after the other echo has ended; one send buffer can be lent.
 static void an_echos_own_send_buffer_is_lent_to_nobody(void)
 {
 	const struct tl_echo_cfg tcp = {.name = "t",
@@ -703,7 +703,7 @@ static void a_tcp_echo_returns_every_byte(void)
 	tear_down();
 }
 
-// A datagram from that port of the peer to the UDP echo on 5007. Returns whether one came back.
+// Send a datagram from that port of the peer to the UDP echo on 5007. Return whether a reply came.
 static bool comes_back_to(uint16_t port_be)
 {
 	struct tl_udp *udp = NULL;
@@ -765,7 +765,7 @@ static void a_udp_echo_returns_the_datagram_to_its_sender(void)
 	tear_down();
 }
 
-// A queue that takes nothing: a burst of replies waits in it and will leave; for more there is no place.
+// A TX queue that accepts nothing holds one burst of replies; there is no room for more.
 static void a_udp_reply_that_finds_no_room_is_not_echoed(void)
 {
 	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
@@ -797,7 +797,7 @@ static void give_datagram_of(uint8_t n)
 	settle();
 }
 
-// And its ARP request for us, by which we learn where it is.
+// Receive its ARP request for us, from which we learn its MAC.
 static void give_request_of(uint8_t n)
 {
 	uint8_t frame[TL_ETHER_MIN_FRAME] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, n, 8, 6};
@@ -815,7 +815,7 @@ static void give_request_of(uint8_t n)
 	settle();
 }
 
-// Two replies to an unresolved next hop: only one is held. It is sent or dropped; or the echo ends before.
+// Two replies to an unresolved next hop: one is held. It is sent or dropped; or the echo ends first.
 static void a_udp_reply_that_waits_for_arp_is_counted_when_its_end_is_known(void)
 {
 	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
@@ -860,7 +860,7 @@ static void burst_of(unsigned others, unsigned ours)
 static void set_up_parts(const struct tl_echo_cfg *echo, uint16_t early_pkts)
 {
 	set_up(echo, false);
-	burst_of(0, 1); // each end learns where the other is
+	burst_of(0, 1); // each end learns the other's MAC
 	bed.ours.tx.early_pkts = early_pkts;
 }
 
@@ -884,7 +884,7 @@ static void the_first_reply_of_a_burst_leaves_before_the_second_message_is_looke
 	tear_down();
 }
 
-// So has a single message on any queue.
+// A single message on any queue has one call, too.
 static void a_queue_without_early_sends_has_one_call_per_burst(void)
 {
 	set_up_parts(&udp_echo, 0);
@@ -898,7 +898,7 @@ static void a_queue_without_early_sends_has_one_call_per_burst(void)
 	tear_down();
 }
 
-// Up to four frames without a reply at the head of a burst are parts of their own.
+// Up to four frames without a reply at the head of a burst are separate parts.
 static void the_first_message_need_not_be_the_first_frame(void)
 {
 	set_up_parts(&udp_echo, 8);
@@ -1021,7 +1021,7 @@ static const struct tl_echo_cfg late_udp_echo = {.name = "u",
 	.outliers = 8,
 	.samples = 2};
 
-// A burst: datagrams to the echo, then others to another port.
+// Receive a burst: datagrams to the echo, then others to another port.
 static void datagrams(unsigned ours, unsigned others)
 {
 	for (unsigned i = 0; i < ours + others; i++)
@@ -1030,11 +1030,11 @@ static void datagrams(unsigned ours, unsigned others)
 	settle();
 }
 
-// The queue was full before the stack was done: nothing is behind the send call.
+// The queue filled up before the stack was done: no stage follows the send call.
 static void a_full_queue_leaves_no_stage_after_its_send_call(void)
 {
 	set_up(&late_udp_echo, false);
-	datagrams(1, 0); // each end learns where the other is
+	datagrams(1, 0); // each end learns the other's MAC
 	uint64_t before_ns = stage_of(TL_STAGE_QUEUE).sum_ns;
 	datagrams(TL_BURST, 0);
 	expect_stages_to_add_up(1 + TL_BURST);
@@ -1077,7 +1077,7 @@ static void poll_gaps_and_samples_are_of_each_message(void)
 	set_up(&late_udp_echo, false);
 	datagrams(1, 0);
 	tl_echo_poll_gap(bed.host, 0, &gaps);
-	CU_ASSERT_EQUAL(gaps.count, 0); // the first poll of all
+	CU_ASSERT_EQUAL(gaps.count, 0); // the first poll
 	gap_tsc = 1000000;
 	datagrams(2, 1);
 	datagrams(3, 0);
@@ -1115,7 +1115,7 @@ static void stages_are_those_of_each_part_and_the_outlier_is_of_the_burst(void)
 	tear_down();
 }
 
-// Frames refused by the port are sent again after each part, not after each message.
+// Frames rejected by the port are sent again after each part, not after each message.
 static void a_part_that_is_not_sent_has_no_residence(void)
 {
 	struct tl_hist residence;
@@ -1134,7 +1134,8 @@ static void a_part_that_is_not_sent_has_no_residence(void)
 	tear_down();
 }
 
-// By its own stamp each; of five frames one has no stamp, one's is of the future, and one is not the echo's.
+// Each frame has its own stamp; of five frames one has no stamp, one has a stamp in the future, and one is not for the
+// echo.
 static void where_the_port_stamps_the_first_stage_begins_on_the_wire(void)
 {
 	struct tl_tail_outlier o;
@@ -1176,7 +1177,7 @@ static void a_frame_of_another_source_is_not_the_echos(void)
 	stamped = false;
 }
 
-// ---- replies that the NIC is to stamp
+// ---- replies with a requested TX stamp
 
 static const struct tl_echo_cfg tcp_echo = {.name = "t",
 	.kind = TL_ECHO_KIND_TCP,
@@ -1211,14 +1212,14 @@ static void one_reply_is_marked_for_each_offer_and_told_of(void)
 {
 	set_up_marking(&mcast_echo);
 	multicast("message", 7);
-	CU_ASSERT_EQUAL(bed.marked, 0); // no offer
+	CU_ASSERT_EQUAL(bed.marked, 0); // not offered
 	tl_tx_stamp_offer(&stamp);
 	uint64_t before_tsc = rte_rdtsc();
 	multicast("message", 7);
 	multicast("message", 7);
 	expect_told(true);
 	CU_ASSERT(stamp.facts.poll_tsc >= before_tsc);
-	CU_ASSERT_FALSE(stamp.facts.stamped); // this port stamps nothing
+	CU_ASSERT_FALSE(stamp.facts.stamped); // this port has no TX stamps
 	CU_ASSERT_FALSE(tl_tx_stamp_withdraw(&stamp));
 	tl_tx_stamp_clear(&stamp);
 	CU_ASSERT_TRUE(tl_tx_stamp_withdraw(&stamp));
@@ -1248,9 +1249,9 @@ static void a_question_for_the_next_hop_is_not_marked(void)
 	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
 
 	set_up_marking(&cfg);
-	datagrams(1, 0); // each end learns where the other is
+	datagrams(1, 0); // each end learns the other's MAC
 	tl_tx_stamp_offer(&stamp);
-	give_datagram_of(77); // the reply waits for an answer to our ARP request
+	give_datagram_of(77); // the reply waits for ARP
 	CU_ASSERT_EQUAL(stats().received_msgs, 2);
 	CU_ASSERT_EQUAL(bed.marked, 0);
 	datagrams(1, 0);
@@ -1288,7 +1289,7 @@ static void the_facts_of_a_marked_reply_are_of_its_own_send_call(void)
 	tear_down_marking();
 }
 
-// Something that waits in our queue.
+// Put a frame into our TX queue.
 static void push_another(void)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
@@ -1311,11 +1312,11 @@ static void when_a_marked_reply_left_is_not_known_of_one_that_was_refused_or_lef
 	bed.refuses = false;
 	bed.marked = 0;
 	tl_tx_stamp_offer(&stamp);
-	datagrams(TL_BURST, 0); // a full queue leaves at once, and all of the burst's replies with it
+	datagrams(TL_BURST, 0); // a full queue is sent at once, with all replies of the burst
 	expect_told(true);
 	bed.marked = 0;
 	tl_tx_stamp_offer(&stamp);
-	push_another(); // before them: the last of them leaves by a second call
+	push_another(); // before them: the last of them is sent by a second call
 	datagrams(TL_BURST, 0);
 	expect_told(false);
 	tear_down_marking();

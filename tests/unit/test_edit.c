@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Edits of frames built here, each in a heap block of its exact size so that the sanitizer sees every byte too many.
-// Sums are computed anew for the judgement: the edit only updates them.
+// Edits of frames, each in a heap block of its exact size so that the sanitizer detects any access beyond it. The tests
+// compute checksums from scratch; the edit only updates them.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static uint32_t load32(const uint8_t *at)
 	return value;
 }
 
-// Sum of an L4 header and payload with its pseudo-header, 0: right.
+// Return the sum of an L4 header and payload with its pseudo-header; 0: valid.
 static uint16_t l4_sum(const uint8_t *ip, const uint8_t *l4, uint8_t proto, uint32_t len)
 {
 	uint32_t sum;
@@ -183,7 +183,7 @@ static void a_wrong_sum_stays_as_wrong_and_none_stays_none(void)
 	CU_ASSERT_EQUAL(l4_sum(got + 14, got + 34, TL_IPPROTO_UDP, 12), wrong);
 }
 
-// RFC 768: a computed sum of 0 is sent as all ones.
+// RFC 768: a computed checksum of 0 is sent as all ones.
 static void a_udp_sum_never_becomes_none(void)
 {
 	tl_edit_init(&edit);
@@ -230,7 +230,7 @@ static void a_sum_beyond_the_end_is_reported(void)
 	begin_maps();
 	begin(TL_ETHERTYPE_IPV4);
 	ipv4("10.1.2.3", "10.15.2.3", TL_IPPROTO_TCP, 20, 0);
-	udp(5000, 5100, 8); // 16 bytes: the sum of TCP would follow
+	udp(5000, 5100, 8); // 16 bytes; the checksum of TCP would follow
 	CU_ASSERT_EQUAL(run(), TL_EDIT_UNSUMMED);
 	expect_ipv4(got + 14, "192.0.2.3", "172.31.2.3");
 	put16(0);
@@ -256,7 +256,7 @@ static void extension_headers_are_skipped(void)
 		CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
 		expect_ipv6(got + 14, "fd00:1::1", "fd00:1::2");
 		CU_ASSERT_EQUAL(load16(got + at), tl_be16(6000));
-		// With segments left the sum covers another destination, which stays.
+		// With Segments Left > 0 the checksum covers the final destination, which is not edited.
 		CU_ASSERT_EQUAL(l4_sum(got + 14, got + at, TL_IPPROTO_UDP, 12) == 0, left == 0);
 		memcpy(got + 14 + 24, frame + 14 + 24, 16);
 		CU_ASSERT_EQUAL(l4_sum(got + 14, got + at, TL_IPPROTO_UDP, 12) == 0, left == 1);
@@ -277,7 +277,7 @@ static void a_later_ipv6_fragment_has_no_ports(void)
 	CU_ASSERT_EQUAL(memcmp(got + 62, frame + 62, 12), 0);
 }
 
-// ---- other places of addresses
+// ---- addresses elsewhere
 
 static void an_icmp_error_quotes_the_edited_packet(void)
 {
@@ -348,7 +348,7 @@ static void each_header_is_read_only_if_it_is_whole(void)
 		CU_ASSERT_EQUAL(run() == TL_EDIT_MALFORMED, bytes < 34);
 	begin(TL_ETHERTYPE_IPV4);
 	ipv4("10.2.0.1", "10.1.2.3", TL_IPPROTO_UDP, 0, 0);
-	frame[14] = 0x46; // options that are not there
+	frame[14] = 0x46; // the options are missing
 	CU_ASSERT_EQUAL(run(), TL_EDIT_MALFORMED);
 }
 

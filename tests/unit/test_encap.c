@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames built layer by layer, each in a heap block of its exact size so that the sanitizer sees every byte read too
-// many. The builder notes where each frame or packet begins, which is what the walk has to find.
+// Frames built layer by layer, each in a heap block of its exact size so that the sanitizer detects any read beyond it.
+// The builder notes the start of each frame or packet, which the parser has to find.
 
 #include <stdlib.h>
 
@@ -49,13 +49,13 @@ enum layer {
 	ARP,
 };
 
-// Bytes of the headers behind IP, without the type of what follows; type_at: where that is put, 0: nowhere.
+// Headers behind IP, without the type of the payload; type_at: offset of the type, 0: none.
 static const struct {
 	uint8_t proto;
-	uint16_t port; // of UDP, 0: no UDP
+	uint16_t port; // UDP port, 0: no UDP
 	uint32_t len, type_at;
 	uint8_t bytes[24];
-	uint16_t type; // put there if not that of the next layer
+	uint16_t type; // overrides the type of the next layer
 } tunnels[ARP + 1] = {
 	[GRE] = {47, 0, 4, 2, {0}, 0},
 	[GRE_ALL] = {47, 0, 16, 2, {0xb0, 0, [8] = 1, 2, 3, 4}, 0},
@@ -83,7 +83,7 @@ struct built {
 	uint8_t bytes[FRAME_MAX];
 	uint32_t len;
 	struct {
-		uint32_t off, need, network_off, tags; // need: least captured length that shows it
+		uint32_t off, need, network_off, tags; // need: least captured length that contains it
 		bool ethernet;
 	} entry[ENTRIES_MAX];
 	uint32_t entries;
@@ -233,7 +233,7 @@ static void put_layer(struct built *b, enum layer layer, enum layer next)
 	}
 }
 
-// Set the lengths in IP and UDP headers, now that the whole is known.
+// Set the lengths in IP and UDP headers when all layers are known.
 static void put_lengths(struct built *b, const enum layer *layers, const uint32_t *at)
 {
 	for (uint32_t i = 0; layers[i] != END; i++) {
@@ -268,7 +268,7 @@ static void parse_exact(const struct built *b, uint32_t len, struct tl_encap *ou
 	free(exact);
 }
 
-// The entry that the builder noted, of those wholly within len bytes the last.
+// Require the last noted entry that lies within len bytes.
 static void require_entry(const struct built *b, uint32_t entries, uint32_t len, const struct tl_encap *found)
 {
 	uint32_t i = entries - 1;
@@ -352,7 +352,7 @@ static void a_cut_frame_ends_at_its_last_whole_header(void)
 	}
 }
 
-// The last layer that is understood, and what it carries.
+// The last layer that is parsed, and its payload.
 static void unknown_encapsulations_are_not_entered(void)
 {
 	static const enum layer refused[][8] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the calls that a port makes to its driver, over DPDK's ring device. This program stands between the port and
-// librte_ethdev, and answers as the named driver does.
+// Calls of a port to its driver, over DPDK's ring device. This program interposes librte_ethdev and answers as the
+// named driver does.
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include <tl_test_eal.h>
 #include <tl_test_port.h>
 
-// Next definition behind this program.
+// Return the next definition of the symbol after this program's.
 #define REAL(function) ((typeof(&(function)))dlsym(RTLD_NEXT, #function))
 
 static struct tl_clock *test_clock;
@@ -27,16 +27,16 @@ static struct tl_clock *test_clock;
 
 static struct {
 	bool tells_removal;
-	const char *name;    // NULL: the ring device's
-	bool has_statistics; // else it has none
+	const char *name;    // NULL: that of the ring device
+	bool has_statistics; // statistics of the port
 	uint32_t groups_max; // longest list of multicast addresses
-	int beyond;	     // error for a longer one
+	int beyond;	     // error code for a longer list
 	int all;	     // result of allmulticast
-	// Recorded.
+	// Recorded:
 	bool asked_for_removal;
 	rte_eth_dev_cb_fn on_removal;
 	void *on_removal_arg;
-	uint32_t lists, list_end; // calls, and addresses in the last
+	uint32_t lists, list_end; // calls, and addresses in the last one
 	unsigned alls, promiscs;
 	uint16_t mtu;
 	unsigned mtus_set;
@@ -129,8 +129,8 @@ static struct tl_port *open_port(void)
 
 // ---- removal
 
-// mlx5 tells the removal of its device (drivers/net/mlx5/linux/mlx5_os.c:2512, DPDK v22.11) to a port that was
-// configured for it (linux/mlx5_ethdev_os.c:758). For others DPDK refuses that (lib/ethdev/rte_ethdev.c:1186).
+// mlx5 reports the removal of its device (drivers/net/mlx5/linux/mlx5_os.c:2512, DPDK v22.11) to a port that is
+// configured for it (linux/mlx5_ethdev_os.c:758). DPDK rejects the flag for others (lib/ethdev/rte_ethdev.c:1186).
 static void removal_events_are_requested_from_a_driver_that_supports_them_and_end_the_port(void)
 {
 	struct tl_err err = {{0}};
@@ -151,7 +151,7 @@ static void removal_events_are_requested_from_a_driver_that_supports_them_and_en
 
 // ---- drops
 
-// Drivers without imissed, and gve without statistics, DPDK v22.11: the sources are in lib/dpdk/port/drops.c.
+// Drivers without imissed, and gve without statistics, DPDK v22.11: sources in lib/dpdk/port/drops.c.
 static void drops_of_a_driver_that_counts_none_are_unknown(void)
 {
 	static const struct {
@@ -185,9 +185,9 @@ static int set_groups(struct tl_port *port, uint32_t n)
 	return tl_port_set_groups(port, macs, n);
 }
 
-// Lists of drivers, DPDK v22.11: mlx5 refuses 128 addresses (drivers/net/mlx5/mlx5_mac.c:202), iavf more than 64
+// Limits of drivers, DPDK v22.11: mlx5 rejects 128 addresses (drivers/net/mlx5/mlx5_mac.c:202), iavf more than 64
 // (iavf/iavf_ethdev.c:350), ice and i40e any (no set_mc_addr_list in ice/ice_ethdev.c and i40e/i40e_ethdev.c); ixgbe's
-// filter takes all (ixgbe/ixgbe_ethdev.c:6681).
+// filter accepts all (ixgbe/ixgbe_ethdev.c:6681).
 static void groups_are_received_by_the_list_up_to_its_end_and_beyond_by_allmulticast(void)
 {
 	static const struct {
@@ -205,7 +205,7 @@ static void groups_are_received_by_the_list_up_to_its_end_and_beyond_by_allmulti
 		CU_ASSERT_EQUAL(set_groups(port, most + 1), 0);
 		CU_ASSERT_EQUAL(driver.lists, most < TL_PORT_GROUPS_MAX);
 		CU_ASSERT_EQUAL(driver.alls, 1);
-		CU_ASSERT_EQUAL(set_groups(port, most), 0); // fewer again
+		CU_ASSERT_EQUAL(set_groups(port, most), 0); // a shorter list again
 		CU_ASSERT(driver.lists == 1 && driver.list_end == most && driver.alls == 0);
 		CU_ASSERT_EQUAL(set_groups(port, 0), 0);
 		CU_ASSERT(driver.lists == 1 && driver.list_end == 0);
@@ -245,7 +245,7 @@ static void a_nic_that_only_records_has_deep_rings_by_default(void)
 	CU_ASSERT_EQUAL(tl_port_tx_descriptors(&cfg), 512);
 }
 
-// ixgbe gives the NIC whole KiB of a buffer (SRRCTL.BSIZEPKT, drivers/net/ixgbe/ixgbe_rxtx.c:5146, DPDK v22.11).
+// ixgbe programs the buffer size in whole KiB (SRRCTL.BSIZEPKT, drivers/net/ixgbe/ixgbe_rxtx.c:5146, DPDK v22.11).
 static void a_buffer_holds_a_frame_with_its_crc_and_two_tags_in_whole_kib(void)
 {
 	CU_ASSERT_EQUAL(tl_port_nic_room(1500), 2048);
@@ -285,10 +285,10 @@ static void the_kernels_interface_has_its_own_mtu_again(void)
 	setenv("SYSFS_PCI_DEVICES", root, 1);
 	memset(&driver, 0, sizeof(driver));
 	tl_port_note_shared(&port);
-	driver.mtu = 9000; // the device is configured
+	driver.mtu = 9000; // effect of configuring the device
 	tl_port_restore_shared(&port);
 	CU_ASSERT(driver.mtu == 1500 && driver.mtus_set == 1);
-	tl_port_restore_shared(&port); // nothing to do
+	tl_port_restore_shared(&port); // no effect
 	CU_ASSERT_EQUAL(driver.mtus_set, 1);
 	unsetenv("SYSFS_PCI_DEVICES");
 	for (size_t i = TL_ARRAY_LEN(made); i-- > 0;) {
