@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// extract: what comes out of a compressed recording is what comes out of the same one without compression; byte orders
-// and old kinds of packets keep their records.
+// extract: a compressed recording yields the same packets as the plain one; byte orders and obsolete packet blocks keep
+// their records.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static void write_file(const char *path, const void *data, size_t size)
 	fclose(file);
 }
 
-// UDP from 192.0.2.1, to port 1000 + number % 50.
+// Build a UDP frame from 192.0.2.1, to port 1000 + number % 50.
 static uint32_t put_frame(uint8_t *frame, uint32_t number)
 {
 	static const uint8_t head[] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 46, 0, 1, 0, 0, 64, 17, 0,
@@ -91,7 +91,7 @@ static uint32_t make_slab(uint8_t *buf, uint32_t sequence, uint32_t *number)
 	return pad_to_align(buf, head.used_bytes);
 }
 
-// The recording, plain or packed, in memory; the caller frees. *out_last is where its last slab begins.
+// Build the recording, plain or compressed, in memory; the caller frees. *out_last is the offset of its last slab.
 static uint8_t *make_recording(bool packed, size_t *out_size, uint32_t *out_records, size_t *out_last)
 {
 	struct tl_zslab_packer *packer = tl_zslab_packer_create(1);
@@ -180,7 +180,7 @@ static struct tl_extract_stats reindex(void)
 	return stats;
 }
 
-// A search that a few slabs can answer, with and without an index, and with one that is torn.
+// A search with matches in a few slabs, with an index, without, and with a torn one.
 static void index_serves_both(void)
 {
 	const struct tl_extract_cfg asked = {.from_ns = FIRST_NS + 5000 * STEP_NS,
@@ -228,7 +228,7 @@ static void end_of_the_time_is_not_part_of_it(void)
 	free(data);
 }
 
-// Takes the row with this number out of a sidecar. consistent: its header is one that was written without that row.
+// Remove the row with this number from a sidecar. consistent: give it the header of a sidecar written without that row.
 static size_t remove_row(uint8_t *index, size_t size, uint32_t number, bool consistent)
 {
 	struct tl_index_reader reader;
@@ -253,7 +253,7 @@ static size_t remove_row(uint8_t *index, size_t size, uint32_t number, bool cons
 	return size;
 }
 
-// A missing row loses no packet, with or without a hint in the header.
+// A missing row loses no packet, with or without a mark in the header.
 static void missing_row_costs_no_packet(void)
 {
 	const struct tl_extract_cfg asked = {.ports = {1007}, .n_ports = 1};
@@ -281,7 +281,7 @@ static void missing_row_costs_no_packet(void)
 	}
 }
 
-// The recording has grown since: its index lacks the new slab.
+// The recording has grown: its index lacks the last slab.
 static void index_of_another_size_is_not_used(void)
 {
 	uint8_t *slab = malloc(SLAB_BYTES + 4096);
@@ -310,7 +310,7 @@ static void index_of_another_size_is_not_used(void)
 	free(slab);
 }
 
-// The rows of the sidecar; each row's Bloom filter is in index.
+// Rows of the sidecar; index has the Bloom filter of each row.
 static void read_rows(
 	const uint8_t *index, size_t size, struct tl_index_reader *reader, struct tl_index_row rows[SLABS])
 {
@@ -319,7 +319,7 @@ static void read_rows(
 		CU_ASSERT_EQUAL_FATAL(tl_index_next(reader, &rows[i]), 1);
 }
 
-// A plain recording with its index.
+// Write a plain recording with its index.
 struct indexed {
 	uint8_t *data, *index;
 	size_t size, index_size;
@@ -360,7 +360,7 @@ static void index_of_another_run_is_not_used(void)
 	indexed_fini(&indexed);
 }
 
-// The slabs of two rows changed places: each row describes the slab of the other.
+// The slabs of two rows are exchanged: each row describes the other's slab.
 static void row_of_another_slab_hides_no_packet(void)
 {
 	struct indexed indexed;
@@ -414,7 +414,7 @@ static void index_larger_than_its_recording_justifies_is_not_loaded(void)
 	}
 }
 
-// A HEAD in each page, and each of them claims all that is behind it, to the end: only the first is gone through.
+// A HEAD in each page that claims all data to the end: only the first one is walked.
 static void heads_within_a_slab_are_none(void)
 {
 	enum { PAGES = 64 };
@@ -452,7 +452,7 @@ static void cut_recording_gives_its_whole_slabs(void)
 	}
 }
 
-// ---- what is asked for
+// ---- queries
 
 static void a_host_is_either_end_of_a_packet(void)
 {
@@ -468,7 +468,7 @@ static void a_host_is_either_end_of_a_packet(void)
 	free(data);
 }
 
-// A packet of this interface into a file whose prologue has two.
+// Add a packet of this interface to a file whose prologue has two.
 static size_t put_packet(uint8_t *file, size_t at, uint32_t interface, uint64_t ts_ns, const uint8_t *frame)
 {
 	struct tl_pcapng_epb epb = {.interface_id = interface, .cap_bytes = 60, .wire_bytes = 60, .ts_ns = ts_ns};
@@ -492,7 +492,7 @@ static void a_packet_without_ports_has_none_that_is_asked_for(void)
 
 	put_frame(frame, 7);
 	size = put_packet(file, size, 0, FIRST_NS, frame);
-	frame[23] = 1; // ICMP, whose first bytes look like ports
+	frame[23] = 1; // ICMP, with bytes that look like ports
 	size = put_packet(file, size, 0, FIRST_NS, frame);
 	write_file(in_path, file, size);
 	CU_ASSERT_EQUAL(run((struct tl_extract_cfg){.ports = {1007}, .n_ports = 1}, 0).records_matched, 1);
@@ -521,7 +521,7 @@ static void interfaces_that_differ_in_a_letter_stay_apart(void)
 	tl_pcap_close(reader);
 }
 
-// Made in an order that is not that of their names; x_100000 comes behind x_99999.
+// Created in an order that differs from that of the names; x_100000 comes after x_99999.
 static void the_files_of_a_directory_are_read_in_the_order_of_their_names(void)
 {
 	static const uint32_t numbers[] = {99999, 3, 100001, 1, 100000, 12, 2};
@@ -557,7 +557,7 @@ static void the_files_of_a_directory_are_read_in_the_order_of_their_names(void)
 	}
 }
 
-// ---- sections of other programs, in the other byte order, with packets of all kinds
+// ---- sections of other programs, in the other byte order, with every kind of packet block
 
 static uint8_t *put_be32(uint8_t *p, uint32_t value)
 {
@@ -566,7 +566,7 @@ static uint8_t *put_be32(uint8_t *p, uint32_t value)
 	return p + sizeof(value);
 }
 
-// A big-endian block: words, then bytes.
+// Write a big-endian block: words, then bytes.
 static uint8_t *put_block(
 	uint8_t *p, uint32_t type, const uint32_t *words, uint32_t n, const void *data, uint32_t data_bytes)
 {
@@ -580,8 +580,8 @@ static uint8_t *put_block(
 	return put_be32(p + data_bytes, total);
 }
 
-// Write slabs of a reused file, with packet numbers from *number on. Returns its bytes; *out_at is the start of the
-// last slab.
+// Write slabs of a reused file, with packet numbers from *number on. Return the number of bytes; *out_at is the offset
+// of the last slab.
 static size_t make_life(uint8_t *data, uint64_t file, uint32_t slabs, uint32_t *number, size_t *out_at)
 {
 	uint32_t used = tl_pcapng_put_shb(data, 4096, &(struct tl_pcapng_shb){.application = "tapline test"});
@@ -602,7 +602,7 @@ static size_t make_life(uint8_t *data, uint64_t file, uint32_t slabs, uint32_t *
 static void what_was_in_the_file_before_is_not_read(void)
 {
 	uint8_t *data = calloc(SLABS + 1, SLAB_BYTES), *earlier = calloc(SLABS + 1, SLAB_BYTES);
-	uint32_t before = 0, number = 7 * 50; // records of both lives have the same lengths
+	uint32_t before = 0, number = 7 * 50; // records of both generations have the same lengths
 	size_t at;
 
 	CU_ASSERT_FATAL(data != NULL && earlier != NULL);
@@ -616,7 +616,7 @@ static void what_was_in_the_file_before_is_not_read(void)
 	stats = reindex();
 	CU_ASSERT(stats.files_indexed == 0 && stats.files_incomplete == 1);
 
-	memcpy(data + at + 4096, earlier + at + 4096, size - at - 4096); // the third is on its way
+	memcpy(data + at + 4096, earlier + at + 4096, size - at - 4096); // the third one is in flight
 	write_file(in_path, data, size);
 	stats = run((struct tl_extract_cfg){0}, 0);
 	CU_ASSERT(stats.records_matched == (number - first) / 3 * 2 && stats.slabs_total == 2);
@@ -643,7 +643,7 @@ static void damaged_padding_hides_no_packet(void)
 	free(data);
 }
 
-// With a sum or a digest of each slab: what is behind a damaged one is extracted, with and without an index.
+// With a checksum or digest per slab: slabs after a damaged one are extracted, with and without an index.
 static void damaged_slab_costs_only_its_own_packets(void)
 {
 	uint8_t *data = calloc(SLABS + 1, SLAB_BYTES);
@@ -684,7 +684,7 @@ static void foreign_packets_are_kept(void)
 	p = put_block(
 		p, 2, (const uint32_t[]){3 /* drops */, (uint32_t)(us >> 32), (uint32_t)us, len, len}, 5, frame, len);
 	p = put_block(p, 3, (const uint32_t[]){len}, 1, frame, len);
-	p += make_prologue(p); // a section in our byte order
+	p += make_prologue(p); // a section in the host's byte order
 	struct tl_pcapng_epb epb = {.cap_bytes = len, .wire_bytes = len, .ts_ns = FIRST_NS};
 	memcpy(tl_pcapng_put_epb(p, &epb), frame, len);
 	p += tl_pcapng_epb_bytes(len, 0, 0);

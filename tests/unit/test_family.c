@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The capability files: they can be read, and differences from them are reported.
+// Capability files: parsing, and reports of differences.
 
 #include <errno.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void what_differs_is_said(void)
 {
 	static const struct {
 		struct tl_family_facts facts;
-		const char *text; // NULL: nothing differs
+		const char *text; // NULL: no difference
 	} cases[] = {
 		{{.rx_queues_max = 128, .ring_min = 32, .ring_max = 4096, .reta_size = 128}, NULL},
 		{{.rx_queues_max = 8, .ring_min = 32, .ring_max = 4096, .reta_size = 512}, NULL},
@@ -87,8 +87,8 @@ static void what_differs_is_said(void)
 	CU_ASSERT_EQUAL(tl_family_compare(&family, &cases[5].facts, note, &(struct said){0}), 0);
 }
 
-// Limits in the sources of releases: NAME_rxtx.h (NAME_MIN_RING_DESC, NAME_MAX_RING_DESC), of the others
-// NAME_ethdev.c. Where a release changed one, the last before and the first after.
+// Limits in the sources of releases: NAME_rxtx.h (NAME_MIN_RING_DESC, NAME_MAX_RING_DESC), otherwise NAME_ethdev.c. If
+// a release changed one: the last value before, and the first after.
 static void limits_of_every_release_of_a_driver_are_documented(void)
 {
 	static const struct {

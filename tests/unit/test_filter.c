@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters on whole, snapped and segmented frames; native code and libpcap's interpreter agree on all of them; error
-// messages for bad expressions.
+// Filters on whole, snapped and segmented frames; native code and libpcap's interpreter agree; messages for invalid
+// expressions.
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <rte_mbuf.h>
-#if __has_include(<rte_bpf.h>) // a DPDK may be built without it; then no filter has a bpf
+#if __has_include(<rte_bpf.h>) // a DPDK without it builds filters without a bpf
 #include <rte_bpf.h>
 #else
 #define rte_bpf_exec(bpf, m) 0
@@ -31,7 +31,7 @@ static const uint8_t udp_frame[60] = {0x01, 0x00, 0x5e, 0x01, 0x01, 0x01, 0x02, 
 
 static struct rte_mempool *pool;
 
-// An mbuf of the first len bytes; those up to room lie in it too, behind its end.
+// Make an mbuf of the first len bytes; the bytes up to room follow its end in the same block.
 static struct rte_mbuf *make_segment(const uint8_t *bytes, uint32_t len, uint32_t room)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
@@ -112,7 +112,7 @@ static void a_field_beyond_the_bytes_does_not_match(void)
 	CU_ASSERT_FALSE(passes("ip", udp_frame, 0, 0));
 }
 
-// 4294967290 + 14 is 8 in 32 bits, and there are bytes there.
+// 4294967290 + 14 wraps to 8 in 32 bits, an offset within the frame.
 static void an_offset_does_not_wrap_round_into_the_frame(void)
 {
 	uint8_t frame[60];
@@ -151,7 +151,7 @@ static void a_bad_expression_is_refused_with_its_reason(void)
 static void a_refusal_says_where_the_expression_is_wrong(void)
 {
 	static const struct {
-		const char *expression, *reason, *wrong; // wrong is the rest from the place on
+		const char *expression, *reason, *wrong; // wrong: the expression from the error on
 	} table[] = {
 		{"tcp port port", "syntax error", "port"},
 		{"udp and and tcp", "syntax error", "and tcp"},
@@ -210,7 +210,7 @@ static void a_long_refusal_still_has_its_reason(void)
 
 // ---- native code against libpcap's interpreter
 
-// Each passes some of the frames below and refuses some, but for the first, which passes all.
+// Each filter passes some of the frames below and rejects some, except the first, which passes all.
 static const char *const native_filters[] = {"", "ip", "ip6", "arp", "tcp", "udp", "icmp", "ip6 and tcp",
 	"udp port 5001", "udp dst port 5001", "port 80 or port 443", "portrange 5000-5010", "tcp[13] & 2 != 0",
 	"tcp[13] & 0x12 = 0x12", "tcp[tcpflags] & (tcp-syn|tcp-fin) != 0", "tcp[tcpflags] = tcp-ack", "ether multicast",
@@ -252,7 +252,7 @@ static void put16(uint8_t *to, uint32_t value)
 	to[1] = (uint8_t)value;
 }
 
-// Ports, and behind them what filters look at in a TCP, UDP or ICMP header.
+// Ports, and header fields of TCP, UDP or ICMP that the filters read.
 static void put_transport(uint8_t *to, uint8_t protocol)
 {
 	static const uint16_t ports[] = {53, 80, 443, 5000, 5001, 5010, 65535};
@@ -312,7 +312,7 @@ static void put_ip6(uint8_t *to)
 	put_transport(to + 40, to[6]);
 }
 
-// FRAME_MAX bytes: random ones, and in front headers that say what the filters ask for.
+// Build FRAME_MAX bytes: random ones, preceded by headers that the filters test.
 static void make_frame(uint8_t *frame)
 {
 	static const uint8_t macs[][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}, {1, 0, 0x5e, 1, 1, 1},
@@ -340,7 +340,8 @@ static void make_frame(uint8_t *frame)
 		memcpy(at + 2, (uint8_t[]){0, 6, 0x41, 0}, 4); // MPLS label 100, bottom of the stack
 }
 
-// In one segment, or cut anywhere into several, empty ones among them. What follows in the frame lies behind each.
+// Build the frame in one segment, or split it at random into several, including empty ones. The bytes after each
+// segment are those that follow in the frame.
 static struct rte_mbuf *make_chain(const uint8_t *frame, uint32_t len)
 {
 	uint32_t segments = one_in(2) ? 1 : 2 + random_below(SEGMENTS_MAX - 1);
@@ -361,7 +362,7 @@ static struct rte_mbuf *make_chain(const uint8_t *frame, uint32_t len)
 	return head;
 }
 
-// Returns whether all agree.
+// Return true if all engines agree.
 static bool judge(struct subject *s, const uint8_t *frame, struct rte_mbuf *m, uint32_t wire_bytes)
 {
 	const struct bpf_insn *program = s->reference.bf_insns;
@@ -394,7 +395,7 @@ static void close_subject(struct subject *s)
 	tl_filter_destroy(s->filter);
 }
 
-// All filters on the same frames. Returns how many verdicts differ.
+// Run all filters on the same frames. Return the number of verdicts that differ.
 static uint32_t compare(struct subject *subjects, const char *const *expressions, uint32_t n, uint32_t frames)
 {
 	uint32_t differences = 0;
@@ -463,7 +464,7 @@ static void every_engine_gives_the_same_verdicts(void)
 	}
 }
 
-// The x86 compiler of DPDK crashes on what DPDK's converter makes of this.
+// DPDK's x86 JIT crashes on the converted program of this filter.
 static void a_test_of_tcp_flags_sees_the_flags(void)
 {
 	uint8_t frame[60];
@@ -476,7 +477,7 @@ static void a_test_of_tcp_flags_sees_the_flags(void)
 	}
 }
 
-// And here it gives the wrong verdict on half the frames.
+// With this one its verdict is wrong on half of the frames.
 static void ether_multicast_is_the_lowest_bit_of_the_first_byte(void)
 {
 	uint8_t frame[60];
@@ -523,7 +524,7 @@ static void what_cannot_be_native_is_interpreted_and_says_why(void)
 		close_subject(&subjects[i]);
 }
 
-// Longer than a jump of one byte spans.
+// Longer than the range of a jump with an 8-bit offset.
 static void a_long_filter_is_native_too(void)
 {
 	static char text[64000] = "udp port 5001 or tcp[13] & 2 != 0";
@@ -533,8 +534,8 @@ static void a_long_filter_is_native_too(void)
 	compare_native(text);
 }
 
-// Two ways through each term, so a thousand times a thousand times a thousand through all: DPDK checks them before it
-// compiles, and must not take them one by one.
+// Two paths through each term make 1000^3 paths through all: DPDK checks the program before it compiles it, and must
+// not walk the paths one by one.
 static void a_filter_of_many_branches_loads_at_once(void)
 {
 	static char text[4096] = "ip";
@@ -545,8 +546,8 @@ static void a_filter_of_many_branches_loads_at_once(void)
 	compare_native(text);
 }
 
-// A division has an end of its own, for a divisor of 0. At some distances from the others, in bytes of code, DPDK's
-// compiler would jump to a wrong place.
+// A division has its own exit, for a divisor of 0. At some distances from the other exits, in bytes of code, DPDK's JIT
+// would jump to a wrong address.
 static void an_early_end_may_lie_at_any_distance(void)
 {
 	char text[512];
@@ -560,7 +561,7 @@ static void an_early_end_may_lie_at_any_distance(void)
 	}
 }
 
-// A snapped frame has two lengths: a filter uses the original one, in both engines.
+// A snapped frame has two lengths: both engines filter by the original one.
 static void a_length_is_that_on_the_wire_for_bytes_too(void)
 {
 	struct tl_filter *filter = make_filter("len == 1400");
@@ -579,7 +580,7 @@ static void an_offset_that_no_frame_has_is_interpreted(void)
 	tl_filter_destroy(filter);
 }
 
-// The IPv4 packet of udp_frame behind the header of a link type: passes an expression, or libpcap refuses it.
+// Match the IPv4 packet of udp_frame behind the header of a link type; libpcap may reject the expression.
 static int passes_link(
 	const char *expression, uint32_t linktype, const uint8_t *header, uint32_t header_bytes, struct tl_err *err)
 {
@@ -619,10 +620,10 @@ static void a_filter_means_the_frames_of_their_link_type(void)
 	}
 	CU_ASSERT_EQUAL(passes_link("outbound", 113, sll, sizeof(sll), &err), 1);
 	CU_ASSERT_EQUAL(passes_link("outbound", 276, sll2, sizeof(sll2), &err), 1);
-	CU_ASSERT_EQUAL(passes_link("ifindex 3", 276, sll2, sizeof(sll2), &err), 1); // no expression for Ethernet
+	CU_ASSERT_EQUAL(passes_link("ifindex 3", 276, sll2, sizeof(sll2), &err), 1); // invalid for Ethernet
 }
 
-// The family of IPv6 is 24 in files of NetBSD and OpenBSD, 28 of FreeBSD, 30 of macOS, in the byte order of that host.
+// AF_INET6 is 24 in files of NetBSD and OpenBSD, 28 of FreeBSD, 30 of macOS, in the byte order of that host.
 static void a_filter_takes_every_number_for_the_family_of_ipv6(void)
 {
 	static const uint8_t families[] = {24, 28, 30};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// inner(...) in filters: by native code, by libpcap's interpreter, and on frames in several segments.
+// inner(...) in filters: native code, libpcap's interpreter, and frames in several segments.
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "tl_test.h"
 #include "tl_test_eal.h"
 
-#define VXLAN_INNER 50 // of the inner frame in the outer
+#define VXLAN_INNER 50 // offset of the inner frame in the outer one
 #define PACKET_LEN 32
 
 static struct rte_mempool *pool;
@@ -38,7 +38,7 @@ static void append_ether(struct frame *f, uint16_t type)
 	append(f, (uint8_t[]){2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, (uint8_t)(type >> 8), (uint8_t)type}, 14);
 }
 
-// 192.0.2.1 -> 192.0.2.2, around so many bytes.
+// Write an IPv4 header 192.0.2.1 -> 192.0.2.2 in front of this many bytes.
 static void append_ip(struct frame *f, uint8_t proto, uint32_t around)
 {
 	append(f,
@@ -89,7 +89,7 @@ static struct frame gre_frame(void)
 	return f;
 }
 
-// In one segment, or cut at this byte into two.
+// Make an mbuf of one segment, or of two split at this byte.
 static struct rte_mbuf *make_mbuf(const struct frame *f, uint32_t cut)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool), *tail;
@@ -106,7 +106,7 @@ static struct rte_mbuf *make_mbuf(const struct frame *f, uint32_t cut)
 	return m;
 }
 
-// Return true if the frame matches; check that every way of matching agrees.
+// Return true if the frame matches; check that all engines agree.
 static bool passes(const char *expression, const struct frame *f, uint32_t wire_bytes)
 {
 	struct tl_filter *filter = NULL;
@@ -184,7 +184,7 @@ static void an_inner_length_is_that_of_the_packet(void)
 	CU_ASSERT_TRUE(passes("inner(len = 32)", &gre, whole));
 	gre.len += 6; // padding
 	CU_ASSERT_TRUE(passes("inner(len = 32)", &gre, gre.len));
-	gre.len = whole - 4; // cut
+	gre.len = whole - 4; // truncated
 	CU_ASSERT_TRUE(passes("inner(len = 32)", &gre, whole));
 }
 

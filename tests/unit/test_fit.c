@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames above the MTU: cut ones are judged by sums computed anew, fragments by putting them together again.
+// Frames above the MTU: truncated ones are checked by checksums computed from scratch, fragments by reassembly.
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 static uint8_t frame[FRAME_MAX], whole[FRAME_MAX];
 static uint32_t bytes;
 
-// A UDP datagram over IPv4 with some options, behind tags, with right checksums.
+// Make a UDP datagram over IPv4 with these options and tags, and with valid checksums.
 static void make(uint32_t tags, const char *options, uint32_t option_bytes, uint16_t payload, uint16_t frag)
 {
 	uint32_t hdr = TL_IPV4_LEN + option_bytes;
@@ -48,7 +48,7 @@ static uint32_t be16(const uint8_t *at)
 	return (uint32_t)(at[0] << 8 | at[1]);
 }
 
-// ---- cut
+// ---- truncation
 
 static void expect_cut(uint32_t limit, bool right)
 {
@@ -113,7 +113,7 @@ static void a_cut_ipv6_packet_has_right_lengths_and_sums(void)
 
 // ---- fragments
 
-// Fragment the frame and check each fragment; put the payload together in whole. Return the number of fragments.
+// Fragment the frame and check each fragment; reassemble the payload in whole. Return the number of fragments.
 static unsigned fragment(
 	uint32_t limit, uint32_t l2, uint32_t first_hdr, uint32_t later_hdr, uint32_t offset, bool more)
 {

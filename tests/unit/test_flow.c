@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the flows of a cut-off: assignment of frames, kept frames, and eviction in a full table.
+// Flows of a cut-off: assignment of frames, kept frames, and eviction in a full table.
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #define PROTO_GRE 47
 #define NEVER_IDLE_NS (1000 * TL_NS_PER_S)
 
-// A frame as a test describes it. Addresses are numbers; an end is an address and a port.
+// A frame as described by a test. Addresses are numbers; an end is an address and a port.
 struct frame {
 	int version; // 4 or 6
 	uint8_t proto;
@@ -24,8 +24,8 @@ struct frame {
 	uint32_t src, dst;
 	uint16_t src_port, dst_port;
 	uint16_t tags[2];  // VLAN tags, outermost first; 0: none
-	uint16_t fragment; // IPv4: flags and offset; IPv6: of a fragment header, when not 0
-	uint8_t extension; // IPv6: one more header before the rest, of this kind; 0: none
+	uint16_t fragment; // IPv4: flags and offset; IPv6: of a fragment header, if not 0
+	uint8_t extension; // IPv6: type of an additional extension header; 0: none
 };
 
 struct bytes {
@@ -128,7 +128,7 @@ static struct tl_flow_table *make_table(uint32_t entries, uint32_t cutoff_bytes,
 	return table;
 }
 
-// The frame's flow, read from heap memory of exactly its length.
+// Return the flow of the frame, parsed from a heap block of its exact length.
 static struct tl_flow_id identify_bytes(const struct tl_flow_table *t, const uint8_t *frame, uint32_t len)
 {
 	uint8_t *exact = malloc(len + (len == 0));
@@ -219,7 +219,7 @@ static void what_differs_is_another_flow(void)
 	frames[9].tags[0] = 8;
 	frames[10].tags[0] = 7;
 	frames[10].tags[1] = 8;
-	frames[11].src_port = udp.dst_port; // the ports change places, the addresses do not
+	frames[11].src_port = udp.dst_port; // exchange the ports, but not the addresses
 	frames[11].dst_port = udp.src_port;
 	frames[12].proto = PROTO_GRE;
 	for (unsigned i = 0; i < TL_ARRAY_LEN(frames); i++)
@@ -298,7 +298,7 @@ static void a_frame_of_no_flow_is_always_kept(void)
 	tl_flow_destroy(t);
 }
 
-// Cut anywhere: nothing behind the end is read (a sanitizer watches), and there is a flow only with all its headers.
+// Truncated anywhere: nothing beyond the end is read (checked by a sanitizer), and a flow needs all of its headers.
 static void a_frame_cut_short_is_read_no_further_and_has_no_flow(void)
 {
 	struct frame frames[] = {udp, udp, udp, udp};
@@ -393,7 +393,7 @@ static void a_syn_begins_the_flow_anew(void)
 	answer.tcp_flags = TL_TCP_SYN | TL_TCP_ACK;
 	for (int connection = 0; connection < 2; connection++) {
 		CU_ASSERT_TRUE(keep(t, &syn, 100, 0));
-		CU_ASSERT_TRUE(keep(t, &syn, 100, 0)); // sent again: the same flow
+		CU_ASSERT_TRUE(keep(t, &syn, 100, 0)); // retransmitted: the same flow
 		CU_ASSERT_TRUE(keep(t, &answer, 100, 0));
 		CU_ASSERT_TRUE(keep(t, &data, 1000, 0));
 		CU_ASSERT_FALSE(keep(t, &data, 1000, 0));
@@ -411,7 +411,7 @@ static void a_flow_that_was_silent_begins_anew(void)
 
 	CU_ASSERT_TRUE(keep(t, &udp, 1024, now_ns));
 	for (int i = 0; i < 10; i++) {
-		now_ns += 59 * TL_NS_PER_S; // cut frames keep it alive
+		now_ns += 59 * TL_NS_PER_S; // cut frames refresh it
 		CU_ASSERT_FALSE(keep(t, &udp, 60, now_ns));
 	}
 	CU_ASSERT_FALSE(keep(t, &udp, 60, now_ns - 3600 * TL_NS_PER_S));
@@ -423,7 +423,7 @@ static void a_flow_that_was_silent_begins_anew(void)
 	tl_flow_destroy(t);
 }
 
-// Flows that share a bucket, found by their prints.
+// Flows that share a bucket, found by their fingerprints.
 static void find_bucket_mates(const struct tl_flow_table *t, struct frame *mates, unsigned n)
 {
 	struct frame f = udp;
@@ -443,7 +443,7 @@ static void a_full_bucket_forgets_the_flow_that_was_silent_for_longest(void)
 	for (unsigned i = 0; i < 4; i++)
 		CU_ASSERT_TRUE(keep(t, &f[i], 1024, i * TL_NS_PER_S));
 	CU_ASSERT_FALSE(keep(t, &f[0], 1024, 4 * TL_NS_PER_S));
-	CU_ASSERT_TRUE(keep(t, &f[4], 1024, 5 * TL_NS_PER_S)); // in the place of f[1]
+	CU_ASSERT_TRUE(keep(t, &f[4], 1024, 5 * TL_NS_PER_S)); // evicts f[1]
 	CU_ASSERT_EQUAL(tl_flow_counters(t)->flows_evicted, 1);
 	CU_ASSERT_FALSE(keep(t, &f[0], 60, 6 * TL_NS_PER_S));
 	CU_ASSERT_FALSE(keep(t, &f[2], 60, 6 * TL_NS_PER_S));
@@ -465,7 +465,7 @@ static void a_new_flow_takes_the_place_of_an_idle_one_without_an_eviction(void)
 	tl_flow_destroy(t);
 }
 
-// The same rules without a table: one cell per flow, found by its number.
+// Reference implementation without a table: one cell per flow, indexed by its number.
 struct model_flow {
 	bool seen, syn;
 	uint64_t used_bytes, last_ns;
@@ -488,7 +488,7 @@ static bool model_keep(
 	return kept;
 }
 
-// Flow number n as frames, in a random direction.
+// Build flow number n as frames, in a random direction.
 static struct frame numbered(unsigned n, bool *out_syn)
 {
 	static const uint8_t protos[] = {TL_IPPROTO_TCP, TL_IPPROTO_UDP, PROTO_SCTP, TL_IPPROTO_TCP};
@@ -523,7 +523,7 @@ static struct outcome compare_with_model(
 	CU_ASSERT_PTR_NOT_NULL_FATAL(model);
 	srandom(seed);
 	for (unsigned i = 0; i < MODEL_FRAMES; i++) {
-		// A few flows have most of the frames.
+		// Choose a flow; a few flows have most of the frames.
 		unsigned n = (unsigned)random() % (random() % 2 ? n_flows : 1 + n_flows / 50);
 		uint32_t wire_bytes = 60 + (uint32_t)random() % 1455;
 		bool syn;
@@ -574,8 +574,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-// Neighbouring addresses and ports, as networks have them: none alike, and spread over the table as by chance: with one
-// flow to four entries 0.44 % of them meet four others in their bucket (Poisson's distribution).
+// Consecutive addresses and ports, as in real networks: all fingerprints differ, and the flows spread over the table as
+// if at random: at one flow per four entries 0.44 % meet four others in their bucket (Poisson's distribution).
 static void a_network_of_like_flows_is_spread_and_told_apart(void)
 {
 	enum { FLOWS = 1 << 17 };
@@ -641,7 +641,7 @@ static struct tl_flow_table *make_inner_table(void)
 	return table;
 }
 
-// The frame in VXLAN from this port and with this VNI, over IPv4; or, with VNI 0, its packet in GRE.
+// Encapsulate the frame in VXLAN from this port and with this VNI, over IPv4; with VNI 0, its packet in GRE.
 static struct tl_flow_id identify_wrapped(
 	const struct tl_flow_table *t, const struct frame *f, uint16_t src_port, uint32_t vni)
 {
@@ -672,7 +672,7 @@ static struct frame random_flow(uint64_t *state)
 		.src = (uint32_t)(word >> 32),
 		.dst = (uint32_t)tl_random_next(state),
 		.src_port = (uint16_t)(word >> 8),
-		.dst_port = (word & 4) != 0 ? 4789 + 64 : 443}; // in the set of ports, but no tunnel's
+		.dst_port = (word & 4) != 0 ? 4789 + 64 : 443}; // in the bit set of tunnel ports, but not a tunnel port
 }
 
 static void a_flow_in_a_tunnel_is_that_of_its_innermost_packet(void)
@@ -705,7 +705,7 @@ static void a_syn_in_a_tunnel_begins_the_flow_anew(void)
 
 	syn.proto = TL_IPPROTO_TCP;
 	syn.tcp_flags = TL_TCP_SYN;
-	gre.proto = PROTO_GRE; // not understood: version 0 with routing
+	gre.proto = PROTO_GRE; // unsupported: version 0 with routing
 	gre.src_port = 0x4000;
 	CU_ASSERT_TRUE(identify_wrapped(t, &syn, 1, 5).syn);
 	CU_ASSERT_FALSE(identify_wrapped(t, &udp, 1, 5).syn);

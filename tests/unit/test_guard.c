@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the sandbox: each in a process of its own, for nothing of it can be undone.
+// Sandbox: each test runs in its own process, because restrictions are permanent.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,11 +24,11 @@
 #include <tl_test.h>
 
 #define ALLOWED "allowed"
-#define NAME_BYTES 16 // as the kernel has it
+#define NAME_BYTES 16 // as in the kernel
 
 static char dir[] = "/tmp/tl_test_guard_XXXXXX";
 
-// Runs fn in a child. Returns its wait status.
+// Run fn in a child. Return its wait status.
 static int status_of(int (*fn)(void))
 {
 	fflush(NULL);
@@ -57,7 +57,7 @@ static bool is_fine(int (*fn)(void))
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// Restricts this process to dir.
+// Restrict this process to dir.
 static struct tl_guard_state enter(void)
 {
 	const char *dirs[] = {dir};
@@ -73,7 +73,7 @@ static struct tl_guard_state enter(void)
 	return state;
 }
 
-// Check whether the kernel and the build have it: a kernel without Landlock, or a sanitizer, is no fault.
+// Check whether kernel and build support it: a kernel without Landlock and a sanitizer build are no failures.
 static int has_landlock(void)
 {
 	return enter().landlock != 0 ? 0 : 1;
@@ -190,7 +190,7 @@ static void *as_lcore(void *open_what)
 	return NULL;
 }
 
-// A driver's own log, in the one directory that the process may write to.
+// A driver's log file, in the only directory that the process may write to.
 static void *as_driver_that_logs(void *log)
 {
 	tl_guard_thread(TL_GUARD_LCORE, NULL);
@@ -220,7 +220,7 @@ static void *as_files(void *with_socket)
 static void *as_compute(void *with_file)
 {
 	tl_guard_thread(TL_GUARD_COMPUTE, NULL);
-	free(malloc(1 << 20)); // a mapping of its own
+	free(malloc(1 << 20)); // a separate mapping
 	if (with_file != NULL)
 		(void)!open(with_file, O_RDONLY | O_CLOEXEC);
 	return (void *)ALLOWED;
@@ -303,7 +303,7 @@ static void a_driver_that_writes_its_log_on_an_lcore_is_refused_and_continues(vo
 		CU_ASSERT_TRUE(is_fine(driver_logs));
 }
 
-// ---- threads that were there before
+// ---- threads started before the restriction
 
 struct early {
 	atomic_bool go, running;
@@ -362,7 +362,7 @@ static int become_nobody(void)
 
 	if (tl_guard_set_user("nobody", &err) != 0 || geteuid() == 0 || getegid() == 0)
 		return 1;
-	int raw = socket(AF_PACKET, SOCK_RAW, 0); // a port may still be opened
+	int raw = socket(AF_PACKET, SOCK_RAW, 0); // opening a port remains possible
 	state = enter();
 	if (raw < 0 || socket(AF_PACKET, SOCK_RAW, 0) >= 0 || has_capabilities())
 		return 2;
@@ -410,7 +410,7 @@ static void root_switches_to_a_user_that_may_open_ports_and_loses_that_right_lat
 	if (geteuid() != 0)
 		return;
 	CU_ASSERT_TRUE(is_fine(become_and_return));
-	if (is_fine(has_seccomp)) // setuid() ends a process that is restricted
+	if (is_fine(has_seccomp)) // setuid() kills a restricted process
 		CU_ASSERT_TRUE(is_killed(become_nobody));
 }
 

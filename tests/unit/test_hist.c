@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The histogram against a sorted array of the same values.
+// Histogram, compared with a sorted array of the same values.
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static struct tl_hist *new_hist(void)
 	return hist;
 }
 
-#define EXACT (UINT64_C(2) << TL_HIST_SUB_BITS) // below it every value has a bucket
+#define EXACT (UINT64_C(2) << TL_HIST_SUB_BITS) // below it every value has its own bucket
 
 static void small_values_are_exact(void)
 {
@@ -44,7 +44,7 @@ static void check_bucket(unsigned index, uint64_t first, uint64_t last)
 
 static void index_has_no_gap(void)
 {
-	// Within an octave every bucket is 2^shift wide: look at both sides of each edge.
+	// Within an octave every bucket is 2^shift wide: check both sides of each edge.
 	unsigned index = EXACT - 1;
 	for (unsigned shift = 1; (EXACT << shift) - 1 <= TL_HIST_MAX_NS; shift++)
 		for (uint64_t lead = EXACT / 2; lead < EXACT; lead++)
@@ -115,7 +115,7 @@ static void too_large_values_are_counted(void)
 	free(copy);
 }
 
-// Nearest rank on the sorted values: the histogram's answer lies in the same bucket, and is exact at both ends.
+// Nearest rank on the sorted values: the histogram's result lies in the same bucket, and is exact at both ends.
 static void check_percentiles(const struct tl_hist *hist, const uint64_t *sorted, size_t n)
 {
 	size_t wrong = 0;
@@ -137,7 +137,7 @@ static uint64_t all_equal(uint64_t *seed)
 	return 123456789;
 }
 
-static uint64_t narrow(uint64_t *seed) // a NIC's: around 1 us, some 100 ns wide
+static uint64_t narrow(uint64_t *seed) // like a NIC's: around 1 us, some 100 ns wide
 {
 	uint64_t sum = 0;
 	for (int i = 0; i < 8; i++)
@@ -156,12 +156,12 @@ static uint64_t any_octave(uint64_t *seed)
 	return (tl_random_next(seed) & TL_HIST_MAX_NS) >> tl_random_next(seed) % TL_HIST_MAX_BITS;
 }
 
-static uint64_t long_tail(uint64_t *seed) // inverse of a uniform: infinite mean
+static uint64_t long_tail(uint64_t *seed) // reciprocal of a uniform value: infinite mean
 {
 	return TL_HIST_MAX_NS / (1 + tl_random_next(seed) % 1000000);
 }
 
-static uint64_t on_edges(uint64_t *seed) // powers of two, and one less and more
+static uint64_t on_edges(uint64_t *seed) // powers of two, minus 1, 0 or plus 1
 {
 	return (UINT64_C(1) << (1 + tl_random_next(seed) % (TL_HIST_MAX_BITS - 1))) + tl_random_next(seed) % 3 - 1;
 }
@@ -268,7 +268,7 @@ static void copy_is_equal(void)
 	memset(copy, 0xff, sizeof(*copy));
 	tl_hist_copy(copy, hist);
 	CU_ASSERT_EQUAL(memcmp(copy, hist, sizeof(*copy)), 0);
-	hist->count += 3; // values that another thread is recording: their buckets follow
+	hist->count += 3; // values being recorded by another thread: the total precedes the buckets
 	tl_hist_copy(copy, hist);
 	CU_ASSERT_EQUAL(copy->count, 1000);
 	free(hist);

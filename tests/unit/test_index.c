@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// index: a row never denies what its slab holds, seldom claims what it does not, and a damaged sidecar is known as
-// such.
+// index: a row has no false negatives for its slab and few false positives, and damage of a sidecar is detected.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +68,7 @@ static void put_be32(uint8_t *p, uint32_t value)
 	put_be16(p + 2, value & 0xffff);
 }
 
-// 60 bytes of UDP over IPv4.
+// Build 60 bytes of UDP over IPv4.
 static void make_udp(uint8_t *frame, uint32_t src, uint32_t dst, uint32_t src_port, uint32_t dst_port)
 {
 	memset(frame, 0, 60);
@@ -87,7 +86,7 @@ static struct tl_index_addr v4(uint32_t addr)
 	return (struct tl_index_addr){.low = 0xffff00000000u | addr};
 }
 
-// Fills a slab with packets of this many flows, and asks for every key of them.
+// Fill a slab with packets of this many flows, and query every key of them.
 static uint32_t denied(struct tl_index_builder *builder, uint64_t seed, uint32_t flows, struct tl_index_row *row)
 {
 	struct slab slab = slab_begin();
@@ -130,7 +129,7 @@ static void nothing_is_denied(void)
 	tl_index_builder_destroy(builder);
 }
 
-// Flows that the slab has shown, one after the other in its memory.
+// Flows added to the slab, one after the other.
 static void flows_that_differ_in_one_port_are_all_in_the_row(void)
 {
 	struct tl_index_builder *builder = tl_index_builder_create();
@@ -154,7 +153,7 @@ static void flows_that_differ_in_one_port_are_all_in_the_row(void)
 	tl_index_builder_destroy(builder);
 }
 
-// False positives per mille among 100 000 addresses and ports that are not in the row.
+// Return the false positives per mille among 100 000 addresses and ports that are not in the row.
 static uint32_t claimed_per_mille(const struct tl_index_row *row)
 {
 	uint64_t state = 999;
@@ -210,7 +209,7 @@ static void row_spans_unordered_times(void)
 	CU_ASSERT_EQUAL(tl_index_blank_row(slab.data, sealed, 8192, &row), 0);
 	CU_ASSERT(row.first_ns == 0 && row.last_ns == UINT64_MAX && row.records == 4);
 	CU_ASSERT(tl_index_may_have_port(&row, 9999));
-	slab.data[TL_PCAPNG_HEAD_BYTES + 4] = 2; // a length that no block has
+	slab.data[TL_PCAPNG_HEAD_BYTES + 4] = 2; // an invalid block length
 	CU_ASSERT_EQUAL(tl_index_build(builder, slab.data, slab.used_bytes, sealed, 8192, &row), -EINVAL);
 	free(slab.data);
 	tl_index_builder_destroy(builder);
@@ -356,7 +355,7 @@ static void addresses_are_parsed(void)
 
 #define ROWS 5
 
-// A sidecar of ROWS rows in memory of exactly its size; the caller frees.
+// Build a sidecar of ROWS rows in a block of its exact size; the caller frees.
 static uint8_t *make_sidecar(size_t *out_size)
 {
 	uint8_t bloom[TL_INDEX_BLOOM_MIN] = {1, 2, 3};
@@ -383,7 +382,7 @@ static uint8_t *make_sidecar(size_t *out_size)
 	return realloc(data, used);
 }
 
-// Rows before the end, or before the damage; -1: no sidecar.
+// Return the number of rows before the end or the damage; -1: no sidecar.
 static int count_rows(const uint8_t *data, size_t size, int *out_end)
 {
 	struct tl_index_reader reader;
@@ -418,7 +417,7 @@ static void sidecar_comes_back(void)
 	free(data);
 }
 
-// Whichever of its rows is taken out, whatever the header says of their number.
+// Whichever row is removed, and whatever count the header has.
 static void missing_row_is_known(void)
 {
 	size_t size;
@@ -480,9 +479,9 @@ static void any_flipped_bit_is_seen(void)
 	free(data);
 }
 
-// ---- sidecars on the disk
+// ---- sidecars on disk
 
-// A directory of its own, and the path of a recording in it.
+// Make a directory, and the path of a recording in it.
 static void make_dir(char dir[64], char recording[80])
 {
 	snprintf(dir, 64, "/tmp/tl_test_index_XXXXXX");
@@ -511,7 +510,7 @@ static int write_rows(const char *recording, uint32_t n)
 	return rc;
 }
 
-// Puts these bytes where the sidecar would be.
+// Write these bytes to the path of the sidecar.
 static void put_file(const char *recording, const void *data, size_t bytes)
 {
 	char path[96];
@@ -553,13 +552,13 @@ static void a_sidecar_is_moved_and_removed(void)
 	CU_ASSERT_EQUAL(write_rows(recording, 2), 0);
 	CU_ASSERT_EQUAL(write_rows(recording, 2), -EEXIST);
 	tl_index_move(recording, other);
-	CU_ASSERT_TRUE(tl_index_remove(recording)); // there is none
+	CU_ASSERT_TRUE(tl_index_remove(recording)); // already absent
 	CU_ASSERT_EQUAL(write_rows(other, 2), -EEXIST);
 	CU_ASSERT_TRUE(tl_index_remove(other));
 	CU_ASSERT_EQUAL(rmdir(dir), 0);
 }
 
-// Changes of names in the watched directory.
+// Collect renames in the watched directory.
 static uint32_t events_of(int watch)
 {
 	_Alignas(struct inotify_event) char buf[4096];
@@ -586,7 +585,7 @@ static void a_sidecar_has_its_name_only_when_it_is_whole(void)
 	CU_ASSERT_EQUAL(write_rows(recording, 3), 0);
 	uint32_t events = events_of(watch);
 	CU_ASSERT_TRUE((events & IN_CREATE) != 0);
-	CU_ASSERT_TRUE(nameless < 0 || (events & IN_MODIFY) == 0); // of a file system without, it may be written
+	CU_ASSERT_TRUE(nameless < 0 || (events & IN_MODIFY) == 0); // exception: no O_TMPFILE
 	close(watch);
 	if (nameless >= 0)
 		close(nameless);

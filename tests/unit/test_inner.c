@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hand-off of encapsulated frames by inner flow: both directions of 10^5 random inner flows are recorded by one lcore,
-// whatever their outer headers are and wherever they arrive, and no frame is lost, changed or kept alive on the way.
+// for any outer headers and any arrival queue, and no frame is lost, changed or leaked.
 
 #include <errno.h>
 #include <pthread.h>
@@ -54,7 +54,7 @@ static void put_ethernet(struct frame *f, uint16_t type)
 	put16(f, type);
 }
 
-// The 36 bytes of an end pair: addresses of 16 bytes each, ports; IPv4 takes the first four of an address.
+// The 36 bytes of an end pair: addresses of 16 bytes each, ports; IPv4 uses the first four bytes of an address.
 struct ends {
 	uint8_t src[16], dst[16];
 	uint16_t src_port, dst_port;
@@ -94,7 +94,7 @@ static void put_udp(struct frame *f, uint32_t src_port, uint32_t dst_port, uint3
 	put16(f, 0);
 }
 
-// A packet of 20 bytes of TCP, or of UDP with 12 bytes, and its length in *len beforehand.
+// Write a packet of 20 bytes of TCP, or of UDP with 12 bytes; add its length to *len.
 static void put_packet(struct frame *f, bool six, bool tcp, const struct ends *e)
 {
 	put_ip(f, six, tcp ? 6 : 17, e, 20);
@@ -108,7 +108,7 @@ static void put_packet(struct frame *f, bool six, bool tcp, const struct ends *e
 	put(f, "\0\0\0\1\0\0\0\1\x50\x10\1\0\0\0\0\0", 16);
 }
 
-// Encapsulate a packet. outer_port: of UDP tunnels, which is another one in each direction.
+// Encapsulate a packet. outer_port: source port of UDP tunnels, which differs between the directions.
 static struct frame make(enum tunnel tunnel, bool six, bool tcp, const struct ends *inner, const struct ends *outer)
 {
 	static const uint16_t ports[] = {[VXLAN] = 4789, [GENEVE] = 6081, [GTP_U] = 2152};
@@ -164,14 +164,14 @@ static struct ends random_ends(uint64_t *seed)
 
 // ---- lcores
 
-// A recording: who recorded the frame that is numbered by its time, and with which fields.
+// Stub of a recording: notes the recorder of each frame, which is numbered by its time, and the frame's fields.
 struct recorder {
 	uint8_t queue;
 	uint32_t ticks, finished;
 };
 
 static struct recorder recorders[QUEUES];
-static uint8_t *recorded_by; // by number
+static uint8_t *recorded_by; // by frame number
 static uint32_t n_wrong;
 static atomic_uint n_recorded;
 
@@ -247,7 +247,7 @@ static void append(struct tl_burst *b, const struct frame *f, uint32_t number)
 	b->pkts[b->n++] = m;
 }
 
-// Let an lcore receive a burst, as the loop does, and the others take what it hands over.
+// Let an lcore receive a burst, as the loop does, and let the others take handed-off frames.
 static void receive(const struct bed *bed, uint16_t queue, struct tl_burst *b)
 {
 	bed->service[queue].rx(bed->service[queue].ctx, b);
@@ -261,7 +261,7 @@ static void receive(const struct bed *bed, uint16_t queue, struct tl_burst *b)
 
 // ---- tests
 
-// Frame 2 i is the flow in one direction, 2 i + 1 in the other: with other outer ports, on another queue.
+// Frames 2 i and 2 i + 1 are the two directions of a flow, with different outer ports, on different queues.
 static void both_directions_of_an_inner_flow_are_recorded_by_one_lcore(void)
 {
 	static const uint16_t queues[] = {0, 1, 3};
@@ -308,9 +308,9 @@ static void plain_frames_stay(void)
 	for (uint32_t i = 0; i < 200; i++) {
 		struct ends e = random_ends(&seed);
 		struct frame f = make(PLAIN, i % 2, i / 2 % 2, &e, NULL);
-		if (i % 8 == 6) // a port like a tunnel's, but no tunnel
+		if (i % 8 == 6) // a tunnel's port, but no tunnel
 			memcpy(f.bytes + f.len - 18, "\x12\xb5", 2);
-		if (i % 8 == 7) // ARP, and no flow
+		if (i % 8 == 7) // ARP, which has no flow
 			f.bytes[12] = 8, f.bytes[13] = 6;
 		append(&burst, &f, i);
 		if (burst.n == 50)
@@ -348,7 +348,7 @@ static void a_frame_that_finds_no_room_is_recorded_where_it_arrived(void)
 		append(&burst, &f, i);
 		if (burst.n < TL_BURST && i + 1 < n)
 			continue;
-		bed.service[0].rx(bed.service[0].ctx, &burst); // nobody takes them
+		bed.service[0].rx(bed.service[0].ctx, &burst); // the other lcores take none of them
 		rte_pktmbuf_free_bulk(burst.pkts, burst.n);
 		burst = (struct tl_burst){0};
 	}
@@ -356,7 +356,7 @@ static void a_frame_that_finds_no_room_is_recorded_where_it_arrived(void)
 	for (uint32_t i = 0; i < n; i++)
 		here += recorded_by[i] == 0;
 	tl_inner_sample(bed.inner, &stats);
-	CU_ASSERT(here >= 100 && here < 110); // a ring holds one less
+	CU_ASSERT(here >= 100 && here < 110); // a ring holds one less than its size
 	CU_ASSERT_EQUAL(stats.inner_kept_pkts, here);
 	CU_ASSERT_EQUAL(stats.inner_taken_pkts, n - here);
 	CU_ASSERT_EQUAL(stats.inner_handoff_pkts, n);
@@ -401,7 +401,7 @@ static void hand_over_one(const struct bed *bed, const struct frame *f, uint32_t
 	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
 }
 
-// The second frame comes when the lcore has begun to end, and has taken the first.
+// The second frame arrives after the lcore has begun to end and has taken the first.
 static void frames_that_come_while_the_end_waits_are_recorded(void)
 {
 	for (unsigned i = 0; i < 50; i++) {
@@ -414,7 +414,7 @@ static void frames_that_come_while_the_end_waits_are_recorded(void)
 				pthread_create(&threads[t], NULL, run_finish, &bed.service[t == 0 ? 1 : 3]), 0);
 		while (n_recorded == 0)
 			sched_yield();
-		for (unsigned y = 0; y < 10; y++) // the faulty end has returned by now, most times
+		for (unsigned y = 0; y < 10; y++) // a faulty finish() has mostly returned by then
 			sched_yield();
 		hand_over_one(&bed, &f, 1);
 		tl_inner_end(bed.inner, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A host's IPv6: its addresses and those of its neighbours, ICMPv6, groups, UDP, and what is refused. TCP over IPv6 is
-// tested with TCP's own tests.
+// IPv6 of a host: addresses and neighbours, ICMPv6, groups, UDP, and rejected frames. TCP over IPv6 is covered by the
+// tests of TCP.
 
 #include <tl_units.h>
 
@@ -18,7 +18,7 @@ static struct tl_ip6 ip6(const char *text)
 }
 
 #define US6 "2001:db8::1"
-#define OUR_LOCAL "fe80::ff:fe00:1" // from OUR_MAC
+#define OUR_LOCAL "fe80::ff:fe00:1" // derived from OUR_MAC
 #define PEER6 "2001:db8::2"
 #define PEER_LOCAL "fe80::2"
 #define GATEWAY6 "2001:db8::fe"
@@ -123,7 +123,7 @@ static struct frame udp6(const char *src, const char *dst, uint16_t dst_port, co
 	return frame6(17, 64, src, dst, l4, 8 + len);
 }
 
-// mac: of the option; NULL: without.
+// mac: link-layer address option; NULL: none.
 static struct frame nd(
 	uint8_t type, uint8_t flags, const char *src, const char *dst, const char *target, const uint8_t *mac)
 {
@@ -155,7 +155,7 @@ static struct frame mld(const char *src, const char *dst, const void *message, u
 	return f;
 }
 
-// ---- looking at what was sent
+// ---- sent frames
 
 static bool is_ip6(const struct frame *f, const uint8_t *mac, const char *src, const char *dst, uint8_t next)
 {
@@ -212,7 +212,7 @@ static void addresses_are_tried_then_told(void)
 		tried += is_nd(&h->sent[i], 135, 0, "::", OUR_SOLICITED, OUR_LOCAL, NULL);
 	}
 	CU_ASSERT_EQUAL(tried, 2);
-	CU_ASSERT(!answers(h, &ping)); // not ours yet
+	CU_ASSERT(!answers(h, &ping)); // still tentative
 	clear(h);
 	pass_slowly(h, 5 * SECOND);
 	for (unsigned i = 0; i < h->n_sent; i++)
@@ -306,11 +306,11 @@ static void conflict_later_is_counted(void)
 	struct frame own = claim, ping = ping6(PEER6, US6);
 
 	memcpy(own.bytes + 6, OUR_MAC, 6);
-	give(h, &own); // coming back
+	give(h, &own); // looped back
 	CU_ASSERT_EQUAL(counter(h, "nd_conflicts_pkts"), 0);
 	give(h, &claim);
 	CU_ASSERT_EQUAL(counter(h, "nd_conflicts_pkts"), 1);
-	CU_ASSERT(answers(h, &tries)); // it shall not have it
+	CU_ASSERT(answers(h, &tries)); // must not use a duplicate address
 	CU_ASSERT(is_nd(&h->sent[0], 136, 0x20, US6, "ff02::1", US6, NULL));
 	CU_ASSERT(answers(h, &ping));
 	stop(h);
@@ -359,7 +359,7 @@ static void unknown_neighbour_is_asked_for(void)
 	CU_ASSERT(is_ip6(&h->sent[0], PEER_MAC, US6, PEER6, 17));
 	CU_ASSERT_EQUAL(memcmp(h->sent[0].bytes + 62, "again", 5), 0);
 	clear(h);
-	pass_slowly(h, 31 * SECOND); // it may be gone
+	pass_slowly(h, 31 * SECOND); // may be unreachable by now
 	CU_ASSERT(find_sent(h, 58, 135) != NULL && is_nd(find_sent(h, 58, 135), 135, 0, US6, PEER6, PEER6, PEER_MAC));
 	stop(h);
 }
@@ -383,7 +383,7 @@ static void only_override_changes_a_mac(void)
 	(void)say(udp, peer_be, "x");
 	tl_txq_flush(&h->tx);
 	CU_ASSERT(is_ip6(&h->sent[0], PEER_MAC, US6, PEER6, 17));
-	pass_slowly(h, 6 * SECOND); // but is asked
+	pass_slowly(h, 6 * SECOND); // probed again
 	CU_ASSERT(find_sent(h, 58, 135) != NULL && is_nd(find_sent(h, 58, 135), 135, 0, US6, PEER6, PEER6, PEER_MAC));
 	give(h, &firm);
 	clear(h);
@@ -473,7 +473,7 @@ static void udp_comes_by_scope_and_group(void)
 	stop(h);
 }
 
-// ---- what is refused, and the account
+// ---- rejected frames, and the account
 
 static struct frame with_extension(uint8_t type, const uint8_t extension[8])
 {
@@ -503,7 +503,7 @@ static void every_drop_has_its_counter(void)
 		{"rx_udp_pkts", with_extension(0, (uint8_t[8]){0, 0, 1, 4})},
 		{"rx_udp_pkts", with_extension(60, (uint8_t[8]){0, 0, 0x1e, 4})}, // unknown, may be skipped
 		{"rx_udp_pkts", with_extension(43, (uint8_t[8]){0, 0, 4, 0})},
-		{"drop_other_pkts", with_extension(60, (uint8_t[8]){0, 0, 0x9e, 4})}, // unknown, must not
+		{"drop_other_pkts", with_extension(60, (uint8_t[8]){0, 0, 0x9e, 4})}, // unknown, not to be skipped
 		{"drop_other_pkts", with_extension(43, (uint8_t[8]){0, 0, 0, 0})},    // RFC 5095
 		{"drop_other_pkts", with_extension(43, (uint8_t[8]){0, 0, 4, 1})},
 		{"drop_malformed_pkts", with_extension(60, (uint8_t[8]){0, 0, 1, 5})},
@@ -540,7 +540,7 @@ static void every_drop_has_its_counter(void)
 	stop(h);
 }
 
-// More than the book has places for.
+// More frames than the table has entries.
 static void crowd(struct host *h)
 {
 	for (unsigned i = 0; i < 5000; i++) {
@@ -608,7 +608,7 @@ static void connection_keeps_its_peer(void)
 
 // ---- MLD
 
-// RFC 3590: what was reported from no address is reported anew from the link-local one.
+// RFC 3590: a report sent from the unspecified address is repeated from the link-local one.
 static void reports_come_from_an_address(void)
 {
 	struct host *h = start_untried();
@@ -651,12 +651,12 @@ static void joins_are_reported(void)
 	CU_ASSERT_EQUAL(get16(f->bytes + 72), 1);
 	CU_ASSERT_EQUAL(memcmp(f->bytes + 74, &picky, 16), 0);
 	CU_ASSERT_EQUAL(memcmp(f->bytes + 90, &source, 16), 0);
-	CU_ASSERT_EQUAL(tl_net_group_macs(h->net, macs, 8), 5); // 224.0.0.1, ff02::1, ours solicited, two
+	CU_ASSERT_EQUAL(tl_net_group_macs(h->net, macs, 8), 5); // 224.0.0.1, ff02::1, our solicited-node group, two
 	CU_ASSERT_EQUAL(memcmp(macs[1], "\x33\x33\0\0\0\1", 6), 0);
 	stop(h);
 }
 
-// In MLDv1, since the sent frames were cleared.
+// Count the sent frames in MLDv1 format since the last clear.
 static bool reported_to(const struct host *h, const struct tl_ip6 *group)
 {
 	for (unsigned i = 0; i < h->n_sent; i++)
@@ -681,20 +681,20 @@ static void mld_queries_are_answered(void)
 	struct frame far = ask, quiet = ask;
 	far.bytes[21] = 2;
 	quiet.bytes[56] = 1;				 // padding instead of Router Alert
-	CU_ASSERT(counts_as(h, "rx_mld_pkts", &routed)); // from no neighbour
+	CU_ASSERT(counts_as(h, "rx_mld_pkts", &routed)); // not from a link-local address
 	CU_ASSERT(counts_as(h, "rx_mld_pkts", &far));
 	CU_ASSERT(counts_as(h, "rx_mld_pkts", &quiet));
 	pass_slowly(h, 2 * SECOND);
 	CU_ASSERT(find_sent(h, 0, 143) == NULL);
 	give(h, &ask);
-	CU_ASSERT(find_sent(h, 0, 143) == NULL); // not at once
+	CU_ASSERT(find_sent(h, 0, 143) == NULL); // delayed
 	pass_slowly(h, 1010 * TL_NS_PER_MS);
 	CU_ASSERT_FATAL(find_sent(h, 0, 143) != NULL);
 	CU_ASSERT_EQUAL(get16(find_sent(h, 0, 143)->bytes + 68), 2);
 	CU_ASSERT_EQUAL(find_sent(h, 0, 143)->bytes[70], 2); // MODE_IS_EXCLUDE
 	clear(h);
 	memcpy(v2 + 8, &group, 16);
-	ask = mld(PEER_LOCAL, GROUP6, v2, sizeof(v2)); // for one
+	ask = mld(PEER_LOCAL, GROUP6, v2, sizeof(v2)); // group-specific
 	give(h, &ask);
 	pass_slowly(h, 1010 * TL_NS_PER_MS);
 	CU_ASSERT_FATAL(find_sent(h, 0, 143) != NULL);
@@ -705,7 +705,7 @@ static void mld_queries_are_answered(void)
 	struct frame routed_report = mld(PEER_LOCAL, GROUP6, report, sizeof(report));
 	routed_report.bytes[56] = 1; // no Router Alert
 	give(h, &older);
-	give(h, &routed_report); // suppresses nothing
+	give(h, &routed_report); // suppresses no report
 	pass_slowly(h, 1010 * TL_NS_PER_MS);
 	CU_ASSERT(find_sent(h, 0, 143) == NULL && reported_to(h, &group));
 	tl_udp_close(udp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// json: a report that lacks a part for want of memory is known as such.
+// json: a report that lacks a part after a failed allocation is detected.
 
 #include <errno.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ const char *__asan_default_options(void)
 	return "allocator_may_return_null=1";
 }
 
-// Has jansson ask for more than there is.
+// Make jansson request more memory than available.
 static void run_out_of_memory(void)
 {
 	json_malloc_t allocate;
@@ -49,14 +49,14 @@ static void a_value_is_not_whole_when_memory_failed_while_it_was_built(void)
 
 	run_out_of_memory();
 	CU_ASSERT_EQUAL(tl_json_check(value), -ENOMEM);
-	CU_ASSERT_EQUAL(tl_json_check(value), 0); // the next is judged by itself
+	CU_ASSERT_EQUAL(tl_json_check(value), 0); // the next value is judged separately
 	run_out_of_memory();
 	CU_ASSERT_PTR_NULL(tl_json_text(value, 0));
 	json_decref(value);
 }
 
-static json_malloc_t whole; // the allocator of the program
-static unsigned countdown;  // the allocation that fails; 0: none
+static json_malloc_t whole; // allocator of the program
+static unsigned countdown;  // index of the failing allocation; 0: none
 
 static void *allocate_or_fail(size_t bytes)
 {

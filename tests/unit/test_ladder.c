@@ -55,7 +55,7 @@ static void numbers_spread_over_the_flows(void)
 		seen[frame[35]] = true;
 	}
 	CU_ASSERT_EQUAL(flows, TL_LADDER_FLOWS);
-	CU_ASSERT_EQUAL(header_sum(), 0xffff); // the flow is in the UDP header, which has no checksum
+	CU_ASSERT_EQUAL(header_sum(), 0xffff); // the flow number is in the UDP header, which has no checksum
 }
 
 // ---- sinks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The latency report: its contents, and the agreement of its formats.
+// Latency report: contents, and agreement of its formats.
 
 #include <errno.h>
 #include <math.h>
@@ -27,8 +27,7 @@ static void add(struct tl_latency *report, uint64_t time_ns, uint64_t latency_ns
 	CU_ASSERT_EQUAL(tl_latency_add(report, &(struct tl_latency_sample){time_ns, latency_ns, packet_id}), 0);
 }
 
-// A comparison a second, off by 1, 2, 3 ... ns; every thousandth is a step, by which stamps were off more than the
-// bound.
+// Add a clock comparison per second, with errors of 1, 2, 3 ... ns; every thousandth is a step above the bound.
 static void add_clock(struct tl_latency *report, size_t n)
 {
 	struct tl_latency_clock_point *points = calloc(n + 1, sizeof(*points));
@@ -44,7 +43,7 @@ static void add_clock(struct tl_latency *report, size_t n)
 	free(points);
 }
 
-// An entry of each kind, and text that would end a script or break a tag.
+// Add an entry of each kind, and text that would end a script or break a tag.
 static struct tl_latency *full_report(void)
 {
 	struct tl_latency *report = new_report();
@@ -114,7 +113,7 @@ static void samples_stop_where_told(void)
 	tl_latency_destroy(report);
 }
 
-// The first samples are the least: their percentiles are not those of all.
+// The first samples are the smallest: percentiles of them alone would be wrong.
 static void percentiles_are_exact_where_every_sample_is_kept(void)
 {
 	for (uint64_t kept = 4; kept <= 10; kept += 6) {
@@ -145,7 +144,7 @@ static void full_lists_say_so(void)
 	}
 	CU_ASSERT_PTR_NULL(tl_latency_stage(report, "one more"));
 	CU_ASSERT_PTR_EQUAL(tl_latency_stage(report, "stage 3"), report->stages[3]);
-	for (uint64_t i = 0; i < TL_LATENCY_OUTLIERS + 10; i++) { // the least go
+	for (uint64_t i = 0; i < TL_LATENCY_OUTLIERS + 10; i++) { // the smallest are evicted
 		outlier.sample.latency_ns = 1000 + i;
 		tl_latency_add_outlier(report, &outlier);
 	}
@@ -176,7 +175,7 @@ static void json_has_what_the_report_has(void)
 	CU_ASSERT_EQUAL(number(latency, "count"), 998);
 	CU_ASSERT_EQUAL(number(latency, "min"), 504);
 	CU_ASSERT_EQUAL(number(latency, "max"), 500 + 999 * 999);
-	CU_ASSERT_EQUAL(number(latency, "p50"), 500 + 500 * 500); // exact: all samples are there
+	CU_ASSERT_EQUAL(number(latency, "p50"), 500 + 500 * 500); // exact: all samples are kept
 	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json, "source")), "nic-rx to kernel");
 	CU_ASSERT(json_is_false(json_object_get(json, "valid")));
 	json_t *fit = json_object_get(json, "payload_fit");
@@ -193,14 +192,14 @@ static void json_comes_back(void)
 	json_t *json, *json_again;
 	struct tl_err err = {0};
 
-	report->n_samples = 0; // do not come back, and with them the percentiles would be exact
+	report->n_samples = 0; // are not in the JSON, and with them the percentiles would be exact
 	json = tl_latency_json(report);
 	CU_ASSERT_EQUAL_FATAL(tl_latency_from_json(json, &again, &err), 0);
 	CU_ASSERT_EQUAL(memcmp(&report->latency, &again->latency, sizeof(report->latency)), 0);
 	CU_ASSERT_EQUAL(again->stages[1]->hist.overflow, 1);
 	CU_ASSERT_EQUAL(again->outliers[0].steal_ns, UINT64_MAX);
 	json_again = tl_latency_json(again);
-	json_object_set_new(json_object_get(json, "series"), "autocorrelation", json_null()); // of the order
+	json_object_set_new(json_object_get(json, "series"), "autocorrelation", json_null()); // depends on the order
 	json_object_set_new(json_object_get(json, "series"), "drift", json_null());
 	CU_ASSERT(json_equal(json, json_again));
 	json_decref(json);
@@ -279,7 +278,7 @@ static void the_series_keeps_the_peaks(void)
 	tl_latency_destroy(report);
 }
 
-// Twice as many samples as are kept, and some: every fourth one is left, in the order they came.
+// Slightly more than twice the samples that are kept: every fourth one remains, in order of arrival.
 static void the_order_of_samples_takes_bounded_memory(void)
 {
 	struct tl_latency *report = new_report();
@@ -304,11 +303,11 @@ static void the_order_of_samples_takes_bounded_memory(void)
 		beyond += blocks.at[i].n - blocks.at[i].at_most[2];
 	}
 	CU_ASSERT_EQUAL(kept, report->order.n);
-	CU_ASSERT(beyond * 90 <= kept && beyond * 110 >= kept); // a thousand values: to one of them
+	CU_ASSERT(beyond * 90 <= kept && beyond * 110 >= kept); // a thousand values: accurate to one of them
 	tl_latency_destroy(report);
 }
 
-// 2000 samples, 1 ms apart, and 50 lost triggers between two of them, dated later and behind others.
+// 2000 samples, 1 ms apart, and 50 lost triggers between two of them, dated later and out of order.
 static void lost_triggers_lie_in_the_block_of_their_time(void)
 {
 	struct tl_latency *report = new_report(), *again = NULL;
@@ -322,13 +321,13 @@ static void lost_triggers_lie_in_the_block_of_their_time(void)
 	}
 	tl_latency_date_lost(report, 0);
 	tl_latency_get_blocks(report, &blocks);
-	CU_ASSERT_FALSE(blocks.dated); // nobody counted them
+	CU_ASSERT_FALSE(blocks.dated); // not counted
 	report->unmatched_triggers = 51;
 	tl_latency_get_blocks(report, &blocks);
 	CU_ASSERT(blocks.dated);
 	CU_ASSERT_EQUAL(blocks.weight, 1);
 	CU_ASSERT_EQUAL(blocks.at[0].lost, 1);
-	CU_ASSERT_EQUAL(blocks.at[71].lost + blocks.at[72].lost, 50); // of 240: 600 of 2000 lie before
+	CU_ASSERT_EQUAL(blocks.at[71].lost + blocks.at[72].lost, 50); // of 240 blocks: 600 of 2000 samples precede
 	json_t *json = tl_latency_json(report);
 	CU_ASSERT_EQUAL_FATAL(tl_latency_from_json(json, &again, &err), 0);
 	tl_latency_get_blocks(again, &read);
@@ -340,7 +339,7 @@ static void lost_triggers_lie_in_the_block_of_their_time(void)
 	tl_latency_destroy(report);
 }
 
-// 30 of 40 are 1000: the level of p50 is below them, that of p90 cannot be above all.
+// 30 of 40 values are 1000: the level of p50 is below them, that of p90 at most the maximum.
 static void levels_of_blocks_lie_between_values(void)
 {
 	struct tl_latency *report = new_report();
@@ -395,7 +394,7 @@ static json_t *printed(const json_t *json)
 	return again;
 }
 
-// The page's JSON is cut out as a browser does: from behind the tag to the first "</script".
+// Extract the page's JSON as a browser does: from the tag to the first "</script".
 static void the_page_holds_the_json(void)
 {
 	static const char tag[] = "<script id=\"report\" type=\"application/json\">";
@@ -453,7 +452,7 @@ static void csv_has_every_sample(void)
 	tl_latency_destroy(report);
 }
 
-// As HdrHistogram prints 1 to 4, down to the spaces; the unit is ours.
+// HdrHistogram's output for 1 to 4, including spaces; the unit is ours.
 static void percentiles_are_in_hdr_format(void)
 {
 	static const char expected[] = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n"
@@ -616,7 +615,7 @@ static void a_file_that_cannot_be_written_is_named(void)
 	tl_latency_destroy(report);
 }
 
-// Exponential, whose median is ln 2: far from symmetric.
+// Exponential, with a median of ln 2: strongly asymmetric.
 static double draw(uint64_t *state)
 {
 	return -log(((double)(tl_random_next(state) >> 11) + 0.5) * 0x1p-53);
@@ -648,7 +647,7 @@ static void the_interval_holds_the_median(void)
 		struct tl_latency_interval interval = tl_latency_median(values, 9, 0.95);
 		held += interval.low_ns <= log(2) && log(2) <= interval.high_ns;
 	}
-	CU_ASSERT(held >= 9500 && held <= 9700); // 96.1 % of nine
+	CU_ASSERT(held >= 9500 && held <= 9700); // 96.1 % with nine
 }
 
 static void too_few_values_bound_nothing(void)
@@ -656,8 +655,7 @@ static void too_few_values_bound_nothing(void)
 	static const struct {
 		double confidence;
 		size_t needs;
-	} cases[] = {{0.5, 2}, {0.95, 6}, {0.99, 8},
-		{1 - 0.05 / 18, 10}}; // the least n with 2^(1 - n) of at most 1 - confidence
+	} cases[] = {{0.5, 2}, {0.95, 6}, {0.99, 8}, {1 - 0.05 / 18, 10}}; // least n with 2^(1 - n) <= 1 - confidence
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
 		double values[10] = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
@@ -667,8 +665,7 @@ static void too_few_values_bound_nothing(void)
 		CU_ASSERT_EQUAL(interval.low_ns, -INFINITY);
 		CU_ASSERT_EQUAL(interval.high_ns, INFINITY);
 		interval = tl_latency_median(values, needs, cases[i].confidence);
-		CU_ASSERT_EQUAL(
-			interval.high_ns - interval.low_ns, (double)(needs - 1)); // from the least to the greatest
+		CU_ASSERT_EQUAL(interval.high_ns - interval.low_ns, (double)(needs - 1)); // from minimum to maximum
 	}
 }
 
@@ -717,7 +714,7 @@ static void line_through_points_is_that_of_least_squares(void)
 	CU_ASSERT_TRUE(is_near(fit.r2, 1));
 	CU_ASSERT_TRUE(fabs(fit.slope_se) < 1e-6);
 
-	// By hand: means 2.5 and 3.25; sums of squares 5, 12.75 and 7.5; the rest is 1.5.
+	// Computed by hand: means 2.5 and 3.25; sums of squares 5, 12.75 and 7.5; residual 1.5.
 	const double few[] = {1, 2, 3, 4}, rough[] = {1, 3, 3, 6};
 	fit = tl_latency_fit(few, rough, 4);
 	CU_ASSERT_TRUE(is_near(fit.slope, 1.5));
@@ -732,7 +729,7 @@ static void line_needs_two_points(void)
 
 	CU_ASSERT_FALSE(tl_latency_fit(x, y, 0).known);
 	CU_ASSERT_FALSE(tl_latency_fit(x, y, 1).known);
-	CU_ASSERT_FALSE(tl_latency_fit(x, y, 2).known); // one above the other
+	CU_ASSERT_FALSE(tl_latency_fit(x, y, 2).known); // equal x
 	CU_ASSERT_TRUE(tl_latency_fit(x + 1, y + 1, 2).known);
 	CU_ASSERT_TRUE(tl_latency_fit(x + 1, y + 1, 2).slope_se < 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Comparing two reports: error rate for equal distributions, and detection of shifted ones. All random
-// numbers come from seeds: the rates are the same on every run.
+// Comparison of two reports: error rate for equal distributions, and detection of shifted ones. All random numbers are
+// seeded: the rates are the same on every run.
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static uint64_t heavy_tail(uint64_t *state)
 	return (uint64_t)(10000 / uniform(state));
 }
 
-static uint64_t steps_of_a_clock(uint64_t *state) // a NIC that counts in 8 ns: few values, many equal
+static uint64_t steps_of_a_clock(uint64_t *state) // a NIC with ticks of 8 ns: few values, many ties
 {
 	return echo_like(state) / 8 * 8;
 }
@@ -83,7 +83,7 @@ static unsigned differing_pairs(uint64_t (*one)(uint64_t *), size_t n)
 	return different;
 }
 
-// 95 % confidence leaves 5 of 100 pairs on average; 12 is three standard deviations above that.
+// 95 % confidence rejects 5 of 100 pairs on average; 12 is three standard deviations above that.
 static void equal_distributions_seldom_differ(void)
 {
 	static uint64_t (*const shapes[])(uint64_t *) = {echo_like, heavy_tail, steps_of_a_clock, all_equal};
@@ -111,7 +111,7 @@ static void a_shift_is_found(void)
 	}
 }
 
-// The body stays, the tail of one in fifty becomes five times as long: p50 and p90 cannot see it.
+// Scale the tail, one value in fifty, by five: p50 and p90 do not change.
 static uint64_t longer_tail(uint64_t *state)
 {
 	uint64_t value = echo_like(state);
@@ -181,7 +181,8 @@ static void the_same_call_gives_the_same_answer(void)
 	}
 }
 
-// 1 2 3 against 2 3 4: of 9 pairs, B is larger in 6, equal in 2. With one more of A lost, of 12: it is larger than all.
+// 1 2 3 against 2 3 4: of 9 pairs, B is larger in 6, equal in 2. One more lost message of A makes 12 pairs; a lost one
+// is larger than all others.
 static void pairs_are_counted(void)
 {
 	for (unsigned lost = 0; lost < 2; lost++) {
@@ -211,7 +212,7 @@ static void a_run_that_drifts_is_not_judged(void)
 	CU_ASSERT(out.quantiles[0].row.b_effective < 20);
 	CU_ASSERT(out.quantiles[0].row.a_effective > SAMPLES / 4);
 	CU_ASSERT(tl_latency_has_interval(&out.quantiles[3].row)); // the tail does not drift here
-	CU_ASSERT_EQUAL(out.verdict, TL_LATENCY_INCONCLUSIVE);	   // but what is true of it is not said
+	CU_ASSERT_EQUAL(out.verdict, TL_LATENCY_INCONCLUSIVE);	   // but there is no verdict for it
 	CU_ASSERT_PTR_NOT_NULL(strstr(tl_latency_no_verdict(&out), "too short for how slowly it changes"));
 }
 
@@ -243,7 +244,7 @@ static struct tl_latency *lose(struct tl_latency *report, uint64_t lost)
 	return report;
 }
 
-// B is 100 ns faster, but the slowest of its replies never come: too few of them to be seen in p99, or many.
+// B is 100 ns faster, but its slowest replies are lost: too few for p99, or many.
 static void who_lost_the_tail_is_not_faster(void)
 {
 	struct tl_latency_comparison out =
@@ -274,8 +275,8 @@ static struct tl_latency *lose_at_once(struct tl_latency *report, uint64_t lost)
 	return report;
 }
 
-// 40 losses at one time are one event, as likely in either run; 40 that are spread are none of chance. Times that are
-// not known say nothing.
+// 40 losses at one time are one event, equally likely in either run; 40 scattered losses are significant. Losses
+// without a time are inconclusive.
 static void losses_of_one_time_are_one_event(void)
 {
 	struct tl_latency_comparison out =
@@ -328,7 +329,7 @@ static void without_the_order_of_samples_one_run_is_not_judged(void)
 	CU_ASSERT_EQUAL(out.quantiles[0].row.a_effective, 3);
 }
 
-// Each run lies elsewhere by more than what is to be found: single runs differ, many together do not.
+// Each run is offset by more than the difference to detect: two single runs differ, many runs together do not.
 static void runs_are_compared_by_how_they_differ(void)
 {
 	static const uint64_t offsets_ns[] = {0, 30, 10, 50, 20, 40, 11, 42, 33, 2};
@@ -346,8 +347,8 @@ static void runs_are_compared_by_how_they_differ(void)
 		TL_LATENCY_SLOWER);
 }
 
-// Welch's t of 10 12 14 and 20 24 28: difference 12, standard error 2.582, 2.94 degrees of freedom; at 98.75 %, as of
-// four intervals together, t is 5.52.
+// Welch's t of 10 12 14 and 20 24 28: difference 12, standard error 2.582, 2.94 degrees of freedom; at 98.75 %, for
+// four simultaneous intervals, t is 5.52.
 static void the_interval_of_runs_is_that_of_welch(void)
 {
 	static const uint64_t values_ns[] = {10, 12, 14, 20, 24, 28};
@@ -365,7 +366,7 @@ static void the_interval_of_runs_is_that_of_welch(void)
 	CU_ASSERT_EQUAL(out.quantiles[3].row.verdict, TL_LATENCY_TOO_FEW);
 }
 
-// With 2 and 2 runs chance puts those that lost apart once in six times: nothing follows. With 5 and 5 in 252.
+// With 2 and 2 runs chance separates the lossy runs once in six times: no verdict. With 5 and 5 once in 252.
 static void runs_that_lost_a_quantile_are_slower_if_all_did(void)
 {
 	struct tl_latency *runs[10];
@@ -453,7 +454,7 @@ static struct tl_latency *like_a(void)
 	return report;
 }
 
-// Expect b to be refused beside a report of like_a(), with both words in the message.
+// Expect b to be rejected beside a report of like_a(), with both words in the message.
 static void expect_refused(struct tl_latency *b, const char *word, const char *other)
 {
 	struct tl_latency *a = like_a();
@@ -473,7 +474,7 @@ static void what_was_measured_otherwise_is_refused(void)
 
 	CU_ASSERT_EQUAL(tl_latency_alike(a, "a", b, "b", &err), 0);
 	strcpy(b->facts[0].value, "");
-	CU_ASSERT_EQUAL(tl_latency_alike(a, "a", b, "b", &err), 0); // it does not say
+	CU_ASSERT_EQUAL(tl_latency_alike(a, "a", b, "b", &err), 0); // the report lacks the field
 	tl_latency_add_invalid(b, "the sender was late");
 	CU_ASSERT_EQUAL(tl_latency_usable(a, &err), 0);
 	CU_ASSERT_EQUAL(tl_latency_usable(b, &err), -22);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Coverage of a comparison's intervals: of pairs of equal series, independent, autocorrelated and bursty, 95 % must
-// cover the difference, which is 0; runs that are too short must be refused. All random numbers come from seeds.
+// Coverage of a comparison's intervals: 95 % of pairs of equal series, independent, autocorrelated and bursty, must
+// cover the difference, which is 0; runs that are too short must be rejected. All random numbers are seeded.
 //
-// With a number as argument it prints the table of docs/latency-reports.md, made of so many pairs.
+// With a number as argument the program prints the table of docs/latency-reports.md, computed from that many pairs.
 
 #include <math.h>
 #include <stdio.h>
@@ -17,19 +17,19 @@
 #define SAMPLES 12000
 #define RUN_SAMPLES 1500		// p99.9 is not judged
 #define PAIRS (TL_SANITIZED ? 60 : 300) // sanitizers check the code, not the coverage
-#define ROWS (TL_LATENCY_QUANTILES + 3) // and the mean, the share of the answered, and all together
+#define ROWS (TL_LATENCY_QUANTILES + 3) // plus the mean, the share of answered messages, and all together
 #define ROW_MEAN TL_LATENCY_QUANTILES
 #define ROW_ANSWERED (TL_LATENCY_QUANTILES + 1)
 #define ROW_ALL (TL_LATENCY_QUANTILES + 2)
 
 struct series {
 	const char *name;
-	double rho;			 // of an AR(1) process; its exponential is the latency
-	double quiet, busy, busy_factor; // samples that a state lasts, on average; 0: there is one state
-	double busy_loss;		 // of the samples of that state have no reply
-	uint64_t unit_ns;		 // of the stamps
-	size_t samples, runs;		 // of each run, of each side
-	double run_spread;		 // how far runs lie apart, standard deviation of the logarithm
+	double rho;			 // of an AR(1) process; the latency is its exponential
+	double quiet, busy, busy_factor; // mean length of a state, in samples; 0: one state only
+	double busy_loss;		 // share of lost replies in the busy state
+	uint64_t unit_ns;		 // resolution of the stamps
+	size_t samples, runs;		 // per run, per side
+	double run_spread;		 // spread of runs: standard deviation of the logarithm
 	enum { COVERS, ONLY_SHOWN, TOO_SHORT } expected;
 };
 
@@ -112,13 +112,13 @@ static void compare(struct tl_latency **runs, size_t n, double miss, struct tl_l
 	const struct tl_latency_threshold none = {0};
 
 	if (tl_latency_compare(&a, &b, &none, miss, out) != 0)
-		abort(); // the table is made without CUnit
+		abort(); // the table is printed without CUnit
 }
 
-// First so that each of the intervals holds with 95 %, then so that all together do.
+// Count with a confidence of 95 % per interval, then with 95 % for all together.
 static void count_pair(struct tl_latency **runs, const struct series *kind, struct tally *tally)
 {
-	size_t n = kind->runs, intervals = kind->samples == SAMPLES ? 5 : 4; // quantiles and the share of the answered
+	size_t n = kind->runs, intervals = kind->samples == SAMPLES ? 5 : 4; // quantiles and share of the answered
 	struct tl_latency_comparison out;
 
 	compare(runs, n, 0.05 * (double)intervals, &out);
@@ -170,7 +170,7 @@ static void print_table(unsigned pairs)
 static void expect_share(const struct series *kind, const struct tally *tally, size_t row, double least, double most)
 {
 	double judged = tally->judged[row], share = tally->covered[row] / judged;
-	double noise = 2 * sqrt(0.05 * 0.95 / PAIRS); // of so many pairs
+	double noise = 2 * sqrt(0.05 * 0.95 / PAIRS); // for this number of pairs
 
 	if (judged < PAIRS * 0.98 || share < least - noise || share > most + noise)
 		printf("%s, row %zu: %u of %u\n", kind->name, row, tally->covered[row], tally->judged[row]);
@@ -186,7 +186,7 @@ static void intervals_cover(void)
 			continue;
 		struct tally tally = tally_of(kind, PAIRS);
 		bool several = kind->runs > 1,
-		     coarse = kind->unit_ns > 1 || kind->busy_loss > 0; // few values, or among the lost: it holds more
+		     coarse = kind->unit_ns > 1 || kind->busy_loss > 0; // ties: coverage is higher
 		expect_share(kind, &tally, 0, 0.93, coarse ? 1 : 0.97);
 		expect_share(kind, &tally, ROW_MEAN, 0.93, 0.97);
 		for (size_t row = 1; row < (several ? 3 : TL_LATENCY_QUANTILES); row++)
@@ -196,7 +196,7 @@ static void intervals_cover(void)
 	}
 }
 
-// Each state lasts a sixth of the run. The tail does not tell that, the median does.
+// Each state lasts a sixth of the run. That is invisible in the tail, but not in the median.
 static void short_runs_are_refused(void)
 {
 	for (size_t i = 0; i < TL_ARRAY_LEN(kinds); i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Intervals beside quantiles, autocorrelation, drift and residuals, on series with known figures.
+// Intervals of quantiles, autocorrelation, drift and residuals, for series with known values.
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <tl_random.h>
 #include <tl_test.h>
 
-// From 0 to 1.
+// Return a value between 0 and 1.
 static double uniform(uint64_t *state)
 {
 	return (double)(tl_random_next(state) >> 11) / 0x1p53;
@@ -28,7 +28,7 @@ static void add(struct tl_latency *report, uint64_t number, double latency_ns)
 	CU_ASSERT_EQUAL(tl_latency_add(report, &sample), 0);
 }
 
-// Uniform from 1000 to 2000 ns: p50 is 1500, p90 1900.
+// Return a value from the uniform distribution from 1000 to 2000 ns: p50 is 1500, p90 1900.
 static struct tl_latency *independent(uint64_t seed, uint64_t n)
 {
 	struct tl_latency *report = tl_latency_create();
@@ -38,7 +38,7 @@ static struct tl_latency *independent(uint64_t seed, uint64_t n)
 	return report;
 }
 
-// AR(1), each value a times the one before and noise; the median is 1000000 ns.
+// AR(1): each value is a times the previous one plus noise; the median is 1000000 ns.
 static struct tl_latency *dependent(uint64_t seed, uint64_t n, double a)
 {
 	struct tl_latency *report = tl_latency_create();
@@ -98,7 +98,7 @@ static void lags_count_all_samples(void)
 	struct tl_latency *report = independent(3, 1000);
 	struct tl_latency_dependence out;
 
-	report->order.stride = 8; // as if one of eight had been kept
+	report->order.stride = 8; // as if one of eight samples had been kept
 	tl_latency_depend(report, &out);
 	CU_ASSERT_EQUAL(out.lags[0].samples, 8);
 	CU_ASSERT_EQUAL(out.lags[1].samples, 16);
@@ -126,7 +126,7 @@ static void too_few_or_equal_samples_say_nothing(void)
 
 // ---- drift
 
-// By so much with each sample, which are apart by chance besides.
+// Make samples with this drift per sample, plus uniform noise.
 static struct tl_latency *drifting(uint64_t seed, uint64_t n, double each_ns, double chance_ns)
 {
 	struct tl_latency *report = tl_latency_create();
@@ -173,7 +173,7 @@ static void intervals_hold_the_quantile(void)
 				   levels[i].high_ns != TL_LATENCY_UNBOUNDED;
 		tl_latency_destroy(report);
 	}
-	for (size_t i = 0; i < 2; i++) // 380 are expected; fewer than 360 or more than 395 come once in a million times
+	for (size_t i = 0; i < 2; i++) // 380 are expected; the probability of fewer than 360 or more than 395 is 1e-6
 		CU_ASSERT(held[i] >= 360 && held[i] <= 395);
 }
 
@@ -185,7 +185,7 @@ static void dependent_samples_are_worth_less(void)
 	tl_latency_levels(report, levels);
 	CU_ASSERT(levels[0].effective > 200 && levels[0].effective < 3000);
 	CU_ASSERT(levels[0].low_ns < levels[0].ns && levels[0].ns < levels[0].high_ns);
-	CU_ASSERT(levels[0].high_ns - levels[0].low_ns > 20000); // of independent ones: 18000
+	CU_ASSERT(levels[0].high_ns - levels[0].low_ns > 20000); // 18000 for independent ones
 	tl_latency_destroy(report);
 }
 
@@ -202,7 +202,7 @@ static void what_cannot_be_bounded_has_no_interval(void)
 
 	tl_latency_levels(report, levels);
 	CU_ASSERT(levels[0].low_ns < levels[0].high_ns && levels[0].high_ns != TL_LATENCY_UNBOUNDED);
-	no_interval(&levels[3]); // one sample beyond p99.9
+	no_interval(&levels[3]); // one sample above p99.9
 	tl_latency_levels_of(&report->latency, 0, NULL, levels);
 	no_interval(&levels[0]); // a histogram has no order
 	CU_ASSERT_EQUAL(levels[0].effective, 0);
@@ -219,7 +219,7 @@ static json_int_t at(const json_t *row, size_t i)
 	return json_integer_value(json_array_get(row, i));
 }
 
-// Blocks of 100 samples: 99 around the median, and one far below or above in some.
+// Make blocks of 100 samples: 99 around the median, and one far below or above in some.
 static void residuals_keep_extremes(void)
 {
 	struct tl_latency *report = tl_latency_create();
@@ -243,7 +243,7 @@ static void residuals_keep_extremes(void)
 	tl_latency_destroy(report);
 }
 
-// ---- shown
+// ---- output
 
 static void text_and_json_show_them(void)
 {

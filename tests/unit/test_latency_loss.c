@@ -43,7 +43,7 @@ static void check_text(const struct tl_latency *report, const char *has)
 
 // ---- triggers without a reply
 
-// 990 samples and 10 others: the 990th of 1000 is the last sample, the 999th none.
+// 990 samples and 10 losses: rank 990 of 1000 is the last sample, rank 999 has none.
 static void unanswered_triggers_rank_behind_every_sample(void)
 {
 	struct tl_latency *report = report_of(990, 10);
@@ -142,7 +142,7 @@ static void share_is_a_fraction_or_percent(void)
 		CU_ASSERT_EQUAL(tl_latency_parse_share(bad[i], &share), -22);
 }
 
-// ---- few samples, and what was not kept
+// ---- few samples, and discarded ones
 
 static void quantile_with_fewer_than_10_samples_beyond_it_is_few(void)
 {
@@ -223,14 +223,14 @@ static void samples_that_were_kept_are_named(void)
 // ---- clocks
 
 #define PAIRS 10000
-#define PERIOD_NS 1000000 // of triggers: 10 s in all
+#define PERIOD_NS 1000000 // between triggers: 10 s in all
 #define FLOOR_NS 5000
 
 struct clocks {
-	double ppm;	 // the second runs faster by
-	int64_t off_ns;	 // and is ahead by
-	int64_t step_ns; // it is set, once, by
-	double step_at;	 // of the whole time
+	double ppm;	 // rate difference of the second clock
+	int64_t off_ns;	 // offset of the second clock
+	int64_t step_ns; // one step
+	double step_at;	 // position of the step, as a share of the run
 	double noise_ns; // of the latency, exponential
 	uint64_t unit_ns;
 };
@@ -279,7 +279,7 @@ static void drift_of_two_clocks_is_seen(void)
 				TL_LATENCY_DRIFT_MOVES);
 }
 
-// Between the halves of a window, too, but not within the first or last 16th of all.
+// Steps between the halves of a window are detected, too, but none within the first or last 16th of the run.
 static void step_of_a_clock_is_seen(void)
 {
 	for (int64_t step_ns = -4000; step_ns <= 4000; step_ns += 8000)
@@ -297,7 +297,7 @@ static void constant_difference_looks_like_latency(void)
 	CU_ASSERT_EQUAL(see(&ahead, PAIRS, 2, 3).verdict, TL_LATENCY_DRIFT_FLAT);
 }
 
-// 600 pairs are 0.6 s; the floor of each window is then known to some 100 ns.
+// 600 pairs are 0.6 s; the minimum of each window is then accurate to about 100 ns.
 static void too_little_shows_no_clock(void)
 {
 	CU_ASSERT_EQUAL(see(&(struct clocks){.noise_ns = 3000}, 511, 2, 1).verdict, TL_LATENCY_DRIFT_UNKNOWN);

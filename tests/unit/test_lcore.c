@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the RX lcore's loop, run on the test's own thread: with the end already asked for, it does one round of work
-// and returns.
+// Loop of the RX lcore, on the test's thread: if the stop flag is set beforehand, the loop does one round of work and
+// returns.
 
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@
 #include "lcore_priv.h"
 
 static struct tl_clock *test_clock;
-static char story[256]; // what the services did, a word each
+static char story[256]; // calls of the services, one word each
 
 static void note(const char *word)
 {
@@ -31,7 +31,7 @@ static void note(const char *word)
 
 struct count {
 	uint64_t frames, bursts, sent;
-	struct tl_txq *echo_to; // each burst is answered by one frame
+	struct tl_txq *echo_to; // one frame in reply to each burst
 };
 
 static void first_rx(void *ctx, struct tl_burst *b)
@@ -87,7 +87,7 @@ static struct tl_lcore *make_lcore(struct tl_port *port, const struct tl_service
 	return lcore;
 }
 
-// Frames that wait in a ring device, which gives back what it was sent.
+// Frames in a ring device, which returns every frame sent.
 static void fill(struct tl_port *port, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -122,7 +122,7 @@ static uint16_t poll_count(void *ctx, uint64_t mono_ns)
 	struct count *c = ctx;
 
 	CU_ASSERT(mono_ns != 0);
-	return c->sent < 5 ? (uint16_t)(c->sent++ % 2) : 0; // nothing, one, nothing, one, nothing
+	return c->sent < 5 ? (uint16_t)(c->sent++ % 2) : 0; // 0, 1, 0, 1, 0 ... frames
 }
 
 static void a_drain_continues_while_a_service_receives_frames_by_polling(void)
@@ -140,7 +140,7 @@ static void a_drain_continues_while_a_service_receives_frames_by_polling(void)
 	tl_port_close(port);
 }
 
-// A null device has a frame whenever it is asked: a drain until it is empty would never end.
+// A null device has a frame at every poll: a drain until it is empty would never end.
 static void a_stop_ends_though_frames_never_do(void)
 {
 	struct tl_port *port = tl_test_port("vdev:net_null_l2", 1, test_clock);
@@ -150,7 +150,7 @@ static void a_stop_ends_though_frames_never_do(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
 	CU_ASSERT_FALSE(tl_port_quiesce(port));
 	struct tl_lcore *lcore = make_lcore(port, &service, 1);
-	tl_port_rxq(port, 0)->descriptors = 8192; // as long a ring as mlx5 gets
+	tl_port_rxq(port, 0)->descriptors = 8192; // mlx5's ring size
 	tl_lcore_request(lcore, TL_LCORE_STOP);
 	tl_lcore_loop(lcore);
 	CU_ASSERT(c.frames >= 8192);
@@ -160,7 +160,7 @@ static void a_stop_ends_though_frames_never_do(void)
 	tl_port_close(port);
 }
 
-// The answer leaves before the second service sees the burst, and sent frames are recorded last.
+// The reply is sent before the second service gets the burst, and sent frames are recorded last.
 static void services_run_in_order_and_each_one_sends_before_the_next(void)
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_l3", 1, test_clock);
@@ -174,14 +174,14 @@ static void services_run_in_order_and_each_one_sends_before_the_next(void)
 	struct tl_lcore *lcore = make_lcore(port, services, 2);
 	lcore->burst.n = 0;
 	tl_lcore_request(lcore, TL_LCORE_STOP);
-	tl_lcore_loop(lcore); // each answer comes back as the next burst
+	tl_lcore_loop(lcore); // each reply returns as the next burst
 	CU_ASSERT_EQUAL(strncmp(story, "first flushed second sent ", 26), 0);
 	CU_ASSERT_EQUAL(c.sent, c.bursts);
 	tl_lcore_destroy(lcore);
 	tl_port_close(port);
 }
 
-// A queue that gives one burst, and then nothing; its lcore is told to end when it has been asked a few times.
+// A queue that returns one burst, then nothing; it stops its lcore after a few polls.
 struct scripted {
 	struct tl_port *port;
 	struct tl_lcore *lcore;
@@ -214,13 +214,13 @@ static void an_adaptive_lcore_sleeps_at_once_where_frames_gather(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(s.port);
 	CU_ASSERT_EQUAL_FATAL(tl_lcore_create(&cfg, &s.lcore, &err), 0);
 	tl_lcore_loop(s.lcore);
-	// The first poll gave frames, the second none. Sleeps, of 8 ms, are never shorter than asked for.
+	// The first poll returns frames, the second none. A sleep of 8 ms lasts at least as long as requested.
 	CU_ASSERT(s.asked_ns[2] - s.asked_ns[1] >= 8 * TL_NS_PER_MS * 99 / 100);
 	tl_lcore_destroy(s.lcore);
 	tl_port_close(s.port);
 }
 
-// Frames may be handed over by the lcore of the queue that got them.
+// Frames may be handed over by the lcore of the queue that received them.
 static void a_frame_of_any_queue_of_the_port_ends_the_wait_where_it_is_asked_for(void)
 {
 	struct tl_port *port = tl_test_port_queues("vdev:net_null_wait", 2, 0, test_clock);
@@ -246,7 +246,7 @@ static void a_frame_of_any_queue_of_the_port_ends_the_wait_where_it_is_asked_for
 	tl_port_close(port);
 }
 
-// A queue whose polls return at times of its own, and what its service saw of them.
+// A queue whose polls return at scripted times, and the gaps noted by its service.
 struct timed {
 	struct tl_lcore *lcore;
 	struct rte_mempool *pool;
@@ -256,7 +256,7 @@ struct timed {
 
 #define LONG_TSC (UINT64_C(1) << 32)
 
-// Each poll is a tick after the last, but for the third, which brings a frame.
+// Each poll is one tick after the previous one, except the third, which returns a frame.
 static uint16_t timed_burst(struct tl_rxq *q, struct tl_burst *b)
 {
 	struct timed *t = q->backend;
@@ -291,14 +291,14 @@ static void a_long_time_between_two_polls_is_recorded_and_seen_by_the_burst_afte
 	CU_ASSERT_EQUAL_FATAL(tl_lcore_create(&cfg, &t.lcore, &err), 0);
 	tl_lcore_loop(t.lcore);
 	tl_lcore_gaps(t.lcore, &gaps);
-	CU_ASSERT_EQUAL(gaps.count, 1); // the first poll is after none
+	CU_ASSERT_EQUAL(gaps.count, 1); // the first poll has no predecessor
 	CU_ASSERT_EQUAL(gaps.sum_ns, tl_clock_span_ns(test_clock, LONG_TSC + 1));
 	CU_ASSERT_EQUAL(t.gap_seen_tsc, LONG_TSC + 1);
 	tl_lcore_destroy(t.lcore);
 	tl_port_close(port);
 }
 
-// A queue whose polls are 200 us apart and give these numbers of frames.
+// A queue with polls 200 us apart that return these numbers of frames.
 struct sized {
 	struct tl_lcore *lcore;
 	struct rte_mempool *pool;
@@ -333,11 +333,11 @@ static void the_time_of_an_lcore_counts_by_the_frames_of_its_turns(void)
 	CU_ASSERT_EQUAL_FATAL(tl_lcore_create(&cfg, &s.lcore, &err), 0);
 	tl_lcore_loop(s.lcore);
 	tl_lcore_load(s.lcore, &load);
-	// The first turn has none before it.
+	// The first turn has no predecessor.
 	const uint64_t turns[TL_LCORE_SIZES] = {[0] = s.polls - 6, [1] = 1, [2] = 2, [6] = 1, [7] = 1};
 	for (unsigned i = 0; i < TL_LCORE_SIZES; i++)
 		CU_ASSERT_EQUAL(load.turn_ns[i], turns[i] * 200 * TL_NS_PER_US);
-	CU_ASSERT_EQUAL(load.ring_samples, 0); // the device does not tell
+	CU_ASSERT_EQUAL(load.ring_samples, 0); // unsupported by the device
 	tl_lcore_destroy(s.lcore);
 	tl_port_close(port);
 }
@@ -373,7 +373,7 @@ static void the_time_of_a_sleep_is_idle(void)
 	tl_port_close(s.port);
 }
 
-static uint64_t work_ns; // time of the next work of a service
+static uint64_t work_ns; // due time of a service's next work
 
 static uint64_t next_work_ns(void *ctx)
 {
@@ -403,18 +403,18 @@ static void an_lcore_does_not_sleep_beyond_the_next_work_of_a_service(void)
 	CU_ASSERT_TRUE(sleeps(lcore, UINT64_MAX));
 	CU_ASSERT_TRUE(sleeps(lcore, 10 * TL_NS_PER_S));
 	CU_ASSERT_TRUE(sleeps(lcore, 100 * TL_NS_PER_US));
-	CU_ASSERT_FALSE(sleeps(lcore, 40 * TL_NS_PER_US)); // a sleep lasts longer
+	CU_ASSERT_FALSE(sleeps(lcore, 40 * TL_NS_PER_US)); // a sleep takes longer
 	CU_ASSERT_FALSE(sleeps(lcore, 0));
 	CU_ASSERT_FALSE(lcore->handover);
 	tl_lcore_destroy(lcore);
-	services[1].poll = poll_count; // frames of other lcores, at any time
+	services[1].poll = poll_count; // frames handed over by other lcores may come at any time
 	lcore = make_lcore(port, services, 2);
 	CU_ASSERT_TRUE(lcore->handover);
 	tl_lcore_destroy(lcore);
 	tl_port_close(port);
 }
 
-// A queue without frames, a tick of the lcore apart, and a service that takes three turns to close.
+// A queue without frames, with polls a tick apart, and a service that takes three turns to close.
 struct closing {
 	struct tl_lcore *lcore;
 	unsigned polls, closes, asked, closed_at;
@@ -458,7 +458,7 @@ static void an_lcore_is_closed_when_the_last_service_is(void)
 	CU_ASSERT_EQUAL_FATAL(tl_lcore_create(&cfg, &c.lcore, &err), 0);
 	tl_lcore_loop(c.lcore);
 	CU_ASSERT_EQUAL(c.closes, 1);
-	CU_ASSERT_EQUAL(c.closed_at, 5); // asked before the third, fourth and fifth poll
+	CU_ASSERT_EQUAL(c.closed_at, 5); // called before the third, fourth and fifth poll
 	CU_ASSERT_EQUAL(tl_lcore_beats(c.lcore), c.polls);
 	tl_lcore_destroy(c.lcore);
 	tl_port_close(port);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Link headers built by hand, each frame in a heap block of its exact size so that the sanitizer sees every byte read
-// too many: the packet behind any of them is the same.
+// Link headers, each frame in a heap block of its exact size so that the sanitizer detects any read beyond it: the
+// parsed packet does not depend on the link header.
 
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static const struct header headers[] = {
 	{TL_LINK_ETHERNET, 14, {1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 8, 0}, V4, 0, false},
 	{TL_LINK_ETHERNET, 18, {1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 0x81, 0, 0x20, 7, 8, 0}, V4, 0x2007, false},
 	{TL_LINK_NULL, 4, {2, 0, 0, 0}, V4, 0, false},
-	{TL_LINK_NULL, 4, {0, 0, 0, 2}, V4, 0, false}, // a big-endian host
+	{TL_LINK_NULL, 4, {0, 0, 0, 2}, V4, 0, false}, // from a big-endian host
 	{TL_LINK_NULL, 4, {10, 0, 0, 0}, V6, 0, false},
 	{TL_LINK_NULL, 4, {24, 0, 0, 0}, V6, 0, false},
 	{TL_LINK_NULL, 4, {0, 0, 0, 28}, V6, 0, false},
@@ -47,7 +47,7 @@ static const struct header headers[] = {
 		true},
 };
 
-// 192.0.2.1:1000 -> 192.0.2.2:2000, or the same without addresses in IPv6; 4 bytes.
+// Write a packet 192.0.2.1:1000 -> 192.0.2.2:2000, or IPv6 without addresses; 4 bytes.
 static uint32_t put_packet(uint8_t *out, uint16_t ethertype)
 {
 	struct tl_ipv4_hdr ip4 = {.version_ihl = 0x45,
@@ -108,7 +108,7 @@ static void every_link_header_leads_to_the_same_packet(void)
 	}
 }
 
-// In a block of just so many bytes.
+// Copy the frame to a block of its exact size.
 static void parse_cut(const struct header *header, const uint8_t *frame, uint32_t len)
 {
 	uint8_t *exact = malloc(len != 0 ? len : 1);

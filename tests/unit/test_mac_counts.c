@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the counters of MACs, by drivers' lists of extended statistics as recorded from their sources. This program
-// stands in for librte_ethdev where they are asked for.
+// Counters of MACs, from drivers' lists of extended statistics as recorded from their sources. This program replaces
+// librte_ethdev's functions that return them.
 
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,8 @@
 
 // Names in rows of each driver's table, DPDK 22.11.11: drivers/net/ixgbe/ixgbe_ethdev.c (rte_ixgbe_stats_strings),
 // e1000/igb_ethdev.c (rte_igb_stats_strings), i40e/i40e_ethdev.c (rte_i40e_hw_port_strings), ice/ice_ethdev.c
-// (ice_hw_port_strings), mlx5/linux/mlx5_ethdev_os.c (mlx5_counters_init). A counter is 2 to the power of its place.
+// (ice_hw_port_strings), mlx5/linux/mlx5_ethdev_os.c (mlx5_counters_init). The value of a counter is 2 to the power of
+// its index.
 static const struct recorded {
 	const char *driver;
 	const char *names[NAMES_MAX];
@@ -50,8 +51,8 @@ static const struct recorded {
 			"rx_phy_bytes"}},
 };
 
-static const struct recorded *device; // that is asked
-static uint64_t without;	      // bits of names that it lacks
+static const struct recorded *device; // the device under test
+static uint64_t without;	      // bit mask of its missing names
 
 static int place_of(const char *name)
 {
@@ -72,7 +73,7 @@ int rte_eth_xstats_get_id_by_name(uint16_t port_id, const char *name, uint64_t *
 int rte_eth_xstats_get_by_id(uint16_t port_id, const uint64_t *ids, uint64_t *values, unsigned int n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		if (ids[i] >= NAMES_MAX) // DPDK refuses all
+		if (ids[i] >= NAMES_MAX) // DPDK rejects the whole call
 			return -1;
 		values[i] = UINT64_C(1) << ids[i];
 	}
@@ -88,7 +89,7 @@ static bool ask(size_t i, uint64_t lacks, struct tl_port *port, struct tl_port_m
 	return tl_port_read_mac_counts(port, counts);
 }
 
-// The sum of counters, by their names.
+// Return the sum of the counters with these names.
 static uint64_t sum_of(const char *const *names)
 {
 	uint64_t sum = 0;
@@ -146,7 +147,7 @@ static void each_drivers_frames_losses_and_errors_are_the_sums_that_its_source_c
 	}
 }
 
-// A virtual function of mlx5 has none of the physical port's; older firmware lacks those of priorities.
+// A virtual function of mlx5 lacks the counters of the physical port; older firmware lacks those of priorities.
 static void counters_that_a_device_lacks_are_left_out(void)
 {
 	struct tl_port_mac_counts counts;

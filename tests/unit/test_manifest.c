@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Manifests of a host that the test makes up, of files that it writes.
+// Manifests of a scripted host and of files written by the test.
 
 #include "tl_test.h"
 #include "tl_test_tree.h"
@@ -100,7 +100,7 @@ static void inputs_have_their_digest(void)
 	json_t *manifest = tl_manifest_create("");
 	const json_t *inputs = json_object_get(manifest, "inputs");
 
-	put("abc", "abc"); // FIPS 180-4's example
+	put("abc", "abc"); // example of FIPS 180-4
 	tl_manifest_add_input(manifest, in_dir("abc"));
 	tl_manifest_add_input(manifest, in_dir("not-there"));
 	tl_manifest_add_input(manifest, "/dev/null");
@@ -114,7 +114,7 @@ static void inputs_have_their_digest(void)
 	json_decref(manifest);
 }
 
-// More than is read at once.
+// Longer than the read buffer.
 static void long_files_are_read_whole(void)
 {
 	json_t *manifest = tl_manifest_create("");

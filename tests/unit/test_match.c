@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lib/measure/match with frames built by hand: links, their times, and counts of all others.
+// lib/measure/match, with frames built by the test: links, their times, and counts of all other messages.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,9 +20,9 @@ struct scene {
 	struct tl_match *match;
 	struct tl_match_link link[LINKS];
 	unsigned links;
-	uint64_t unanswered_ns[LINKS]; // times of triggers
+	uint64_t unanswered_ns[LINKS]; // trigger times
 	unsigned unanswered;
-	uint64_t frame; // the last one's
+	uint64_t frame; // number of the last one
 	// Properties of the next frame:
 	bool ip6, vlan;
 	enum tl_link link_type;
@@ -130,7 +130,7 @@ static uint32_t put_ip(const struct scene *scene, uint8_t *frame, uint8_t proto,
 	return TL_IPV4_LEN;
 }
 
-// Gives the frame in memory of just its size.
+// Pass the frame to the matcher in a block of its exact size.
 static void give(struct scene *scene, bool is_trigger, uint64_t at_ns, const uint8_t *frame, uint32_t len)
 {
 	uint32_t have = scene->cut_bytes != 0 && scene->cut_bytes < len ? scene->cut_bytes : len;
@@ -254,7 +254,7 @@ static void finds_payloads_between_other_bytes(void)
 	const struct tl_match_stats *stats = finish(scene);
 	CU_ASSERT(is_link(scene, 0, 1, 10));
 	CU_ASSERT(is_link(scene, 1, 2, 20));
-	CU_ASSERT_EQUAL(stats->unmatched_replies, 4); // before, between and behind; and the datagram
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 4); // before, between and after; and the datagram
 	CU_ASSERT_EQUAL(stats->unmatched_reply_bytes, 3 + 4 + 1 + 7);
 	end(scene);
 }
@@ -281,10 +281,10 @@ static void counts_bytes_the_first_time_they_are_seen(void)
 	trigger(scene, 1, "aaaa");
 	trigger(scene, 2, "bbbb");
 	tcp(scene, 10, 1, "aaaa");
-	tcp(scene, 20, 1, "aaaa");   // again
-	tcp(scene, 30, 1, "aaaabb"); // again, and more
-	tcp(scene, 40, 3, "aabbbb"); // the same
-	tcp(scene, 50, 8, "b");	     // a probe of keepalive
+	tcp(scene, 20, 1, "aaaa");   // retransmitted
+	tcp(scene, 30, 1, "aaaabb"); // retransmitted, with more data
+	tcp(scene, 40, 3, "aabbbb"); // repeated
+	tcp(scene, 50, 8, "b");	     // a keepalive probe
 	const struct tl_match_stats *stats = finish(scene);
 	CU_ASSERT_EQUAL(scene->links, 2);
 	CU_ASSERT(is_link(scene, 0, 1, 10));
@@ -304,18 +304,18 @@ static void puts_reordered_segments_in_order(void)
 	tcp_flags(scene, false, 5, 0, "", 0, TL_TCP_SYN);
 	tcp(scene, 10, 9, "cccc");
 	tcp(scene, 11, 9, "cccc");
-	tcp(scene, 20, 3, "aabbbbcc"); // overlaps what is held
+	tcp(scene, 20, 3, "aabbbbcc"); // overlaps buffered data
 	tcp(scene, 30, 1, "aa");
 	const struct tl_match_stats *stats = finish(scene);
 	CU_ASSERT_EQUAL(scene->links, 3);
-	CU_ASSERT(is_link(scene, 0, 1, 30)); // its first bytes came last
+	CU_ASSERT(is_link(scene, 0, 1, 30)); // its first bytes arrived last
 	CU_ASSERT(is_link(scene, 1, 2, 20));
 	CU_ASSERT(is_link(scene, 2, 3, 10));
 	CU_ASSERT_EQUAL(stats->duplicates, 1);
 	end(scene);
 }
 
-// No SYN was captured: what is first need not be in front.
+// Without a captured SYN the first segment need not be the first in sequence.
 static void begins_inside_a_connection(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -372,7 +372,7 @@ static void a_split_reply_is_complete_when_its_last_segment_has_arrived(void)
 		tcp(scene, 10, 1, "aaaab");
 		tcp(scene, 20, 10, "bcc");
 		tcp(scene, 30, 8, "bb");
-		tcp(scene, 200, 6, "bb"); // the middle of a reply comes last
+		tcp(scene, 200, 6, "bb"); // the middle of a reply arrives last
 		finish(scene);
 		CU_ASSERT_EQUAL(scene->links, 3);
 		CU_ASSERT(is_link(scene, 0, 1, 10));
@@ -407,7 +407,7 @@ static void tells_of_how_many_segments_a_reply_is(void)
 	}
 }
 
-// The second segment of each case brings what lies on both sides of the first.
+// The second segment of each case fills the gaps on both sides of the first.
 static void a_segment_counts_once_for_each_reply_that_it_brings_bytes_of(void)
 {
 	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
@@ -433,7 +433,7 @@ static void a_segment_counts_once_for_each_reply_that_it_brings_bytes_of(void)
 	}
 }
 
-// Stamps in microseconds are often equal.
+// Microsecond stamps are often equal.
 static void of_equal_stamps_the_later_segment_completed_a_reply(void)
 {
 	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
@@ -456,7 +456,7 @@ static void of_equal_stamps_the_later_segment_completed_a_reply(void)
 	}
 }
 
-// Replies by way of arrival: retransmitted in part, in a hole, behind a hole, whole, behind a whole retransmission.
+// Replies by arrival: partly retransmitted, in a hole, behind a hole, whole, behind a whole retransmission.
 static void tells_what_was_sent_again(void)
 {
 	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
@@ -541,12 +541,13 @@ static void links_identical_payloads_in_order(void)
 	CU_ASSERT(is_link(scene, 1, 2, 10));
 	CU_ASSERT(is_link(scene, 2, 3, 20));
 	CU_ASSERT_EQUAL(stats->duplicates, 1);
-	CU_ASSERT_EQUAL(stats->ambiguous, 3); // the last of the pairs has no other to be taken for, the duplicate has
+	CU_ASSERT_EQUAL(stats->ambiguous, 3); // the last pair has no alternative, the duplicate has one
 	CU_ASSERT(scene->link[0].ambiguous && scene->link[1].ambiguous && !scene->link[2].ambiguous);
 	end(scene);
 }
 
-// Each copy of a reply comes after the next trigger and takes its place: all pairs are wrong, and none waits twice.
+// Each copy of a reply arrives after the next trigger and is paired with it: all pairs are wrong, and no trigger waits
+// twice.
 static void a_late_copy_of_a_reply_makes_a_pair_ambiguous(void)
 {
 	for (unsigned different = 0; different < 2; different++) {
@@ -588,7 +589,7 @@ static void linking_resynchronises_after_a_lost_reply(void)
 	end(scene);
 }
 
-// As many triggers wait at a time as were lost. They are read ahead of the replies.
+// As many triggers are pending at a time as were lost. They are read ahead of the replies.
 static void linking_resynchronises_after_an_outage(void)
 {
 	enum { READ_AHEAD = 70 };
@@ -615,7 +616,7 @@ static void linking_resynchronises_after_an_outage(void)
 	}
 }
 
-// The second loss is of the oldest trigger, which came into sight again by a reply out of order.
+// The second loss is the oldest trigger, which a reply out of order made visible again.
 static void what_was_given_up_stays_so(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -627,7 +628,7 @@ static void what_was_given_up_stays_so(void)
 		if (i != 1)
 			udp_reply(scene, later_ns + 1000 * i + 5, "same");
 	}
-	CU_ASSERT_EQUAL(scene->links, 9); // the last one given up is number 8
+	CU_ASSERT_EQUAL(scene->links, 9); // the last expired one is number 8
 	trigger(scene, window_ns - 20, "same");
 	udp_reply(scene, window_ns - 18, "same");
 	CU_ASSERT(is_link(scene, 9, window_ns - 20, window_ns - 18));
@@ -638,7 +639,7 @@ static void what_was_given_up_stays_so(void)
 	end(scene);
 }
 
-// The file has an old trigger behind a young one.
+// The file has an old trigger after a younger one.
 static void second_replies_are_ambiguous_within_the_window_only(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -674,7 +675,7 @@ static void a_burst_after_a_stall_keeps_its_latencies(void)
 	end(scene);
 }
 
-// A pipeline: the latency is longer than the time between triggers, and was never seen otherwise.
+// A pipeline: the latency exceeds the time between triggers in all samples.
 static void a_steady_backlog_is_not_taken_for_a_loss(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -794,7 +795,7 @@ static void links_behind_a_loss_before_the_end(void)
 	end(scene);
 }
 
-// Both halves are older than a window when the hole in front of them is given up.
+// Both halves are older than a window when the hole in front of them expires.
 static void links_what_is_split_behind_a_loss(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -818,7 +819,7 @@ static void shows_replies_before_their_triggers(void)
 	trigger(scene, 600, "same");
 	trigger(scene, 700, "same");
 	tcp(scene, 100, 1, "aaaa");
-	tcp(scene, 110, 5, "same"); // of which of the two?
+	tcp(scene, 110, 5, "same"); // ambiguous
 	const struct tl_match_stats *stats = finish(scene);
 	CU_ASSERT_EQUAL(scene->links, 1);
 	CU_ASSERT(is_link(scene, 0, 500, 100));
@@ -846,7 +847,7 @@ static void links_by_number(void)
 	CU_ASSERT(is_link(scene, 1, 1, 20));
 	CU_ASSERT(is_link(scene, 2, 3, 30));
 	CU_ASSERT_EQUAL(stats->trigger_ignored, 1);
-	CU_ASSERT_EQUAL(stats->unmatched_replies, 1); // r99, and what came with it
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 1); // r99, and bytes received with it
 	end(scene);
 }
 
@@ -880,7 +881,7 @@ static void finds_replies_of_a_given_length_behind_a_loss(void)
 	trigger(scene, 1, "t01");
 	trigger(scene, 2, "t02");
 	trigger(scene, 3, "t03");
-	tcp(scene, 10, 1, "01..02"); // the 2 bytes behind are lost, and the first of the next reply
+	tcp(scene, 10, 1, "01..02"); // the 2 bytes after it are lost, and the first of the next reply
 	tcp(scene, 20, 10, "9..");
 	tcp(scene, 30, 13, "03..");
 	const struct tl_match_stats *stats = finish(scene);
@@ -896,7 +897,7 @@ static void finds_replies_of_a_given_length_behind_a_loss(void)
 static const struct tl_match_cfg by_number_of_4_bytes = {
 	.method = TL_MATCH_SEQUENCE, .trigger_offset = 1, .number_bytes = 2, .reply_bytes = 4};
 
-// The rest of a reply that is cut by more than a window is no beginning of another.
+// The rest of a reply that is truncated by more than a window does not begin another reply.
 static void keeps_the_place_of_replies_of_a_given_length_behind_a_stall(void)
 {
 	struct scene *scene = begin(&by_number_of_4_bytes);
@@ -913,7 +914,7 @@ static void keeps_the_place_of_replies_of_a_given_length_behind_a_stall(void)
 	end(scene);
 }
 
-// A probe repeats the last byte that was sent, whatever was lost in front of it.
+// A probe repeats the last byte sent, whatever was lost before it.
 static void takes_a_byte_in_front_of_a_loss_for_one_sent_again(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -929,7 +930,7 @@ static void takes_a_byte_in_front_of_a_loss_for_one_sent_again(void)
 	end(scene);
 }
 
-// The first that a capture shows of a connection may be an ACK, and then a probe of keepalive with a byte in front.
+// The first captured segment of a connection may be an ACK, followed by a keepalive probe with a byte before it.
 static void takes_a_probe_of_keepalive_for_no_bytes(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -960,7 +961,7 @@ static void counts_positions_from_where_the_capture_begins(void)
 	const struct tl_match_stats *stats = finish(scene);
 	CU_ASSERT_EQUAL(stats->trigger_repeated, 1);
 	CU_ASSERT_EQUAL(stats->trigger_bytes, 4);
-	CU_ASSERT_EQUAL(stats->reply_bytes, 8); // which shows
+	CU_ASSERT_EQUAL(stats->reply_bytes, 8); // the count proves it
 	end(scene);
 }
 
@@ -984,13 +985,14 @@ static void links_by_position(void)
 	CU_ASSERT(is_link(scene, 2, 4, 30));
 	CU_ASSERT_EQUAL(stats->lost_bytes, 2);
 	CU_ASSERT_EQUAL(stats->other_streams, 1);
-	CU_ASSERT_EQUAL(stats->unmatched_replies, 2); // two bytes of no trigger, and the other stream
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 2); // two bytes without a trigger, and the other stream
 	CU_ASSERT_EQUAL(stats->trigger_bytes, 14);
 	CU_ASSERT_EQUAL(stats->reply_bytes, 16);
 	end(scene);
 }
 
-// A trigger and a later reply are missing, so lengths agree. The reply to "b" is split, and its first byte comes last.
+// A trigger and a later reply are missing, so lengths agree. The reply to "b" is split, and its first byte arrives
+// last.
 static void compares_bytes_by_position(void)
 {
 	for (unsigned missing = 0; missing < 2; missing++) {
@@ -1011,8 +1013,8 @@ static void compares_bytes_by_position(void)
 	}
 }
 
-// Cut short: the trigger of the first pair, a waiting segment of the second, the only segment of the third. The fourth
-// pair is whole, the fifth out of the window. All differ.
+// Truncated: the trigger of the first pair, a buffered segment of the second, the only segment of the third. The fourth
+// pair is complete, the fifth out of the window. All differ.
 static void compares_pairs_of_which_no_frame_is_cut(void)
 {
 	struct scene *scene = begin(&by_position);
@@ -1055,7 +1057,7 @@ static void reads_all_kinds_of_frames(void)
 	}
 	scene->ip6 = scene->vlan = false;
 	scene->client_port++;
-	scene->bad_checksum = true; // the card's work, where the host captured what it sent
+	scene->bad_checksum = true; // left to the NIC, in frames captured by the sending host
 	trigger(scene, 500, "bbbb");
 	tcp(scene, 510, 1, "bbbb");
 	const struct tl_match_stats *stats = finish(scene);
@@ -1099,7 +1101,7 @@ static void needs_no_payload_for_the_position(void)
 	tcp(scene, 10, 1, "some twenty bytes...");
 	const struct tl_match_stats *stats = finish(scene);
 	CU_ASSERT(is_link(scene, 0, 1, 10));
-	CU_ASSERT_EQUAL(stats->different, 0); // nobody can say
+	CU_ASSERT_EQUAL(stats->different, 0); // unknown
 	end(scene);
 }
 
@@ -1158,9 +1160,9 @@ static void takes_triggers_behind_a_loss_at_once(void)
 	end(scene);
 }
 
-// ---- more than one of anything, and one step past an edge
+// ---- more than one of each, and one step beyond a limit
 
-// A stream that a capture shows late: the reply is there when its trigger is almost three windows old.
+// A stream that appears late in a capture: the reply arrives when its trigger is almost three windows old.
 static void finds_the_trigger_of_a_reply_out_of_order(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -1235,7 +1237,7 @@ static void goes_on_behind_a_syn_sent_again(void)
 	end(scene);
 }
 
-// The first of three is forgotten while the second waits.
+// The first of three expires while the second waits.
 static void forgets_the_first_of_the_same_bytes_alone(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -1272,7 +1274,7 @@ static void finds_each_of_thousands_of_triggers(void)
 	end(scene);
 }
 
-// The second half of each reply comes with the next segment.
+// The second half of each reply arrives with the next segment.
 static void tells_the_segment_of_each_last_byte_of_a_long_stream(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -1319,7 +1321,7 @@ static void keeps_hundreds_of_connections_apart(void)
 	end(scene);
 }
 
-// More bytes than may be held at a time are held one after the other.
+// More bytes in total than may be held at a time.
 static void waits_for_a_hole_however_much_was_out_of_order_before(void)
 {
 	static uint8_t bytes[60000];
@@ -1338,7 +1340,7 @@ static void waits_for_a_hole_however_much_was_out_of_order_before(void)
 	end(scene);
 }
 
-// "..9." is lost but for its end, which comes a byte at a time when the hole was given up.
+// All of "..9." is lost except its end, which arrives byte by byte after the hole has expired.
 static void passes_the_end_of_a_lost_reply_in_pieces(void)
 {
 	struct scene *scene = begin(&by_number_of_4_bytes);
@@ -1359,7 +1361,7 @@ static void passes_the_end_of_a_lost_reply_in_pieces(void)
 	end(scene);
 }
 
-// The second connection begins where the first ended, which is no multiple of a reply.
+// The second connection begins where the first ended, at an offset that is not a multiple of the reply size.
 static void finds_replies_behind_a_loss_in_a_later_connection(void)
 {
 	struct scene *scene = begin(&by_number_of_4_bytes);
@@ -1422,7 +1424,7 @@ static void keeps_its_place_in_a_stream_that_was_idle(void)
 	end(scene);
 }
 
-// Its sequence numbers may then be another connection's.
+// Its sequence numbers may then belong to another connection.
 static void forgets_a_connection_that_is_idle(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -1453,7 +1455,7 @@ static void leaves_out_copies_up_to_the_edge_of_the_window(void)
 	end(scene);
 }
 
-// Five of the same bytes, of which two older ones were forgotten.
+// Five equal messages, of which the two oldest expired.
 static void keeps_triggers_when_it_makes_room(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -1463,7 +1465,7 @@ static void keeps_triggers_when_it_makes_room(void)
 	for (uint64_t i = 0; i < 5; i++) {
 		trigger(scene, 3900000 + 1000 * i, "same");
 		if (i == 1)
-			udp_reply(scene, 3901500, "else"); // the first two are forgotten
+			udp_reply(scene, 3901500, "else"); // the first two expired
 	}
 	for (uint64_t i = 0; i < 5; i++)
 		udp_reply(scene, 3910000 + 1000 * i, "same");
@@ -1490,7 +1492,7 @@ static void finds_a_trigger_among_those_out_of_order(void)
 	end(scene);
 }
 
-// Both replies come out of one hole at once, the second after the first.
+// Both replies leave one hole at once, the second after the first.
 static void takes_no_time_from_the_reply_behind(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -1508,7 +1510,7 @@ static void takes_no_time_from_the_reply_behind(void)
 	end(scene);
 }
 
-// Each could be the beginning of the long one until a window has passed.
+// Each could begin the long one until a window has passed.
 static void decides_in_all_connections(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -1526,9 +1528,9 @@ static void decides_in_all_connections(void)
 	end(scene);
 }
 
-// ---- what a message costs
+// ---- cost per message
 
-// Message i of n, i us after the first; the window is n / 2 us.
+// Feed message i of n, i us after the first; the window is n / 2 us.
 typedef void traffic(struct scene *scene, uint64_t i, uint64_t n);
 
 static void identical(struct scene *scene, uint64_t i, uint64_t n)
@@ -1557,7 +1559,7 @@ static void identical_with_losses(struct scene *scene, uint64_t i, uint64_t n)
 		udp_reply(scene, 1000 * i + 5, "same");
 }
 
-// A quarter has no reply, and is given up; some messages later each reply is there twice.
+// A quarter has no reply and expires; some messages later each reply is duplicated.
 static void identical_twice_after_an_outage(struct scene *scene, uint64_t i, uint64_t n)
 {
 	unsigned copies = i < n / 100 ? 1 : i < n / 4 ? 0 : i < n / 4 + 20 ? 1 : 2;
@@ -1567,7 +1569,7 @@ static void identical_twice_after_an_outage(struct scene *scene, uint64_t i, uin
 		udp_reply(scene, 1000 * i + 5 + copy, "same");
 }
 
-// Four in five have no reply, and none is given up: no latency is as short as that of the first.
+// Four in five have no reply, and none expires: no latency is as short as that of the first.
 static void identical_unanswered(struct scene *scene, uint64_t i, uint64_t n)
 {
 	(void)n;
@@ -1576,7 +1578,7 @@ static void identical_unanswered(struct scene *scene, uint64_t i, uint64_t n)
 		udp_reply(scene, 1000 * i + (i == 0 ? 1 : 500), "same");
 }
 
-// The first has none, and those that follow after a window have one each, at once.
+// The first has none; those that follow after a window have one each, immediately.
 static void an_old_one_unanswered(struct scene *scene, uint64_t i, uint64_t n)
 {
 	if (i == 0)
@@ -1592,7 +1594,7 @@ static void none_answered(struct scene *scene, uint64_t i, uint64_t n)
 	udp_reply(scene, 1000 * i + 5, "else");
 }
 
-// The clock of replies is behind: each is stamped a quarter of a window before its trigger.
+// The clock of replies is slow: each is stamped a quarter of a window before its trigger.
 static void replies_before_triggers(struct scene *scene, uint64_t i, uint64_t n)
 {
 	trigger(scene, 1000 * i, "same");
@@ -1600,7 +1602,7 @@ static void replies_before_triggers(struct scene *scene, uint64_t i, uint64_t n)
 		udp_reply(scene, 1000 * (i - n / 8), "same");
 }
 
-// Two sources of replies, one of which is most of a window late.
+// Two sources of replies, one of which is late by most of a window.
 static void replies_of_two_times(struct scene *scene, uint64_t i, uint64_t n)
 {
 	identical(scene, i, n);
@@ -1618,7 +1620,7 @@ static void numbers_of_one_byte(struct scene *scene, uint64_t i, uint64_t n)
 	udp(scene, false, 1000 * i + 6, &number, 1);
 }
 
-// Half are triggers that come more than a window later, half are copies of the first one's reply.
+// Half are triggers that arrive more than a window later, half are copies of the first one's reply.
 static void copies_before_triggers(struct scene *scene, uint64_t i, uint64_t n)
 {
 	if (i == 0)
@@ -1629,7 +1631,7 @@ static void copies_before_triggers(struct scene *scene, uint64_t i, uint64_t n)
 		udp_reply(scene, 6, "same");
 }
 
-// Segment i of a stream of replies, each of which has bytes of its own.
+// Feed segment i of a stream of replies, each of them distinct.
 static void numbered_reply(struct scene *scene, uint64_t i, uint64_t at_ns)
 {
 	char text[16];
@@ -1646,7 +1648,7 @@ static void numbered_trigger(struct scene *scene, uint64_t i)
 	trigger(scene, 1000 * i, text);
 }
 
-// A segment of replies was lost, and what follows waits for it.
+// A segment of replies is lost, and its successors wait for it.
 static void held_behind_a_loss(struct scene *scene, uint64_t i, uint64_t n)
 {
 	numbered_trigger(scene, i);
@@ -1654,7 +1656,7 @@ static void held_behind_a_loss(struct scene *scene, uint64_t i, uint64_t n)
 		numbered_reply(scene, i, 1000 * i + 5);
 }
 
-// Every other segment is late by a fourth of all, and fills a hole between two that follow the last.
+// Every other segment is late by a quarter of the messages, and fills a hole between two that follow the last.
 static void held_behind_many_losses(struct scene *scene, uint64_t i, uint64_t n)
 {
 	numbered_trigger(scene, i);
@@ -1664,14 +1666,14 @@ static void held_behind_many_losses(struct scene *scene, uint64_t i, uint64_t n)
 		numbered_reply(scene, (i - n / 4) | 1, 1000 * i + 5);
 }
 
-// The same behind a hole that is filled by none.
+// As before, behind a hole that is never filled.
 static void held_in_two_places(struct scene *scene, uint64_t i, uint64_t n)
 {
 	if (i != n / 100)
 		held_behind_many_losses(scene, i, n);
 }
 
-// A message per connection; each ends in the middle.
+// One message per connection; each ends in the middle.
 static void a_connection_each(struct scene *scene, uint64_t i, uint64_t n)
 {
 	(void)n;
@@ -1680,7 +1682,7 @@ static void a_connection_each(struct scene *scene, uint64_t i, uint64_t n)
 	tcp(scene, 1000 * i + 5, 1 + (uint32_t)(i >> 16) * 4, "1234");
 }
 
-// Returns the steps per 1000 messages.
+// Return the steps per 1000 messages.
 static uint64_t steps_of(traffic *next, uint64_t n)
 {
 	struct tl_match_cfg cfg = next == numbers_of_one_byte ? by_number : by_payload;

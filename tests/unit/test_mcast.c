@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The IGMP host under virtual time: messages, their times, and the state of a router that receives them.
+// IGMP host in virtual time: messages, their times, and the state of a router that receives them.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct sent {
 	uint8_t bytes[TL_MCAST_MSG_MAX];
 };
 
-// An instance, its clock, and what it has sent.
+// An instance, its clock, and its sent messages.
 struct rig {
 	struct tl_mcast *m;
 	uint64_t now_ns;
@@ -86,7 +86,7 @@ static void free_rig(struct rig *rig)
 	free(rig);
 }
 
-// Lets the time pass, ticking exactly at each deadline.
+// Advance the time, with a tick exactly at each deadline.
 static void run_until(struct rig *rig, uint64_t until_ns)
 {
 	while (tl_mcast_next_deadline(rig->m) <= until_ns) {
@@ -125,7 +125,7 @@ static void leave(struct rig *rig, uint32_t group_be, uint32_t source_be)
 
 static void input_from(struct rig *rig, const uint8_t *bytes, size_t len, uint32_t src_be)
 {
-	uint8_t *copy = malloc(len); // exact, so that the sanitizer guards its end
+	uint8_t *copy = malloc(len); // exact size, so that the sanitizer guards its end
 	memcpy(copy, bytes, len);
 	const struct tl_mcast_packet packet = {.message = copy,
 		.len = (uint16_t)len,
@@ -142,7 +142,7 @@ static void input(struct rig *rig, const uint8_t *bytes, size_t len)
 	input_from(rig, bytes, len, QUERIER);
 }
 
-// A message with a header of its own: where it came to, with which TTL, with Router Alert or not.
+// Deliver a message with this destination, TTL and Router Alert option.
 static void input_with(struct rig *rig, const uint8_t *bytes, size_t len, struct tl_mcast_packet header)
 {
 	header.message = bytes;
@@ -163,7 +163,7 @@ static void v2_query(struct rig *rig, uint8_t code, uint32_t group_be)
 	short_message(rig, 0x11, code, group_be);
 }
 
-// With sources SOURCE(first) to SOURCE(first + count - 1); robustness 2, interval 125 s.
+// Deliver a query for SOURCE(first) to SOURCE(first + count - 1); robustness 2, interval 125 s.
 static size_t build_v3_query(uint8_t *bytes, uint8_t code, uint32_t group_be, unsigned first, unsigned count)
 {
 	memset(bytes, 0, 12);
@@ -184,7 +184,7 @@ static void v3_query(struct rig *rig, uint8_t code, uint32_t group_be, unsigned 
 	input(rig, bytes, build_v3_query(bytes, code, group_be, first, count));
 }
 
-// Reads the record at *off of a v3 report and moves *off behind it; false at the end.
+// Read the record at *off of a v3 report and advance *off; return false at the end.
 static bool next_record(const struct sent *sent, uint16_t *off, struct record *out)
 {
 	if (*off >= sent->len)
@@ -207,7 +207,7 @@ static bool in_list(const uint8_t *sources, unsigned count, uint32_t source_be)
 	return false;
 }
 
-// True if message i is a v3 report with this record and exactly the sources of mask (bit n: SOURCE(n)).
+// Return true if message i is a v3 report with this record and exactly the sources of mask (bit n: SOURCE(n)).
 static bool reported(const struct rig *rig, unsigned i, uint8_t type, uint32_t group_be, uint32_t mask)
 {
 	const struct sent *sent = &rig->sent[i];
@@ -230,7 +230,7 @@ static unsigned record_count(const struct rig *rig, unsigned i)
 	return i < rig->sent_count ? get16(rig->sent[i].bytes + 6) : 0;
 }
 
-// True if message i is this v1 or v2 message.
+// Return true if message i is this v1 or v2 message.
 static bool told(const struct rig *rig, unsigned i, uint8_t type, uint32_t dst_be, uint32_t group_be)
 {
 	const struct sent *sent = &rig->sent[i];
@@ -324,7 +324,7 @@ static void sources_add_up(void)
 	join(rig, GROUP(1), SOURCE(1));
 	run_for(rig, 0);
 	CU_ASSERT(reported(rig, 0, ALLOW, GROUP(1), 1u << 1));
-	join(rig, GROUP(1), SOURCE(2)); // before the repetition: both in the next report, one left for the second
+	join(rig, GROUP(1), SOURCE(2)); // before the repetition: both in the next report, only 2 in the last one
 	run_for(rig, 0);
 	CU_ASSERT(reported(rig, 1, ALLOW, GROUP(1), 1u << 1 | 1u << 2));
 	run_for(rig, 30 * S);
@@ -367,7 +367,7 @@ static void any_outweighs_sources(void)
 	CU_ASSERT_EQUAL(record_count(rig, 0), 1);
 	CU_ASSERT(reported(rig, 0, TO_EX, GROUP(1), 0));
 	settle(rig);
-	join(rig, GROUP(1), SOURCE(2)); // let in already
+	join(rig, GROUP(1), SOURCE(2)); // already accepted
 	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
 	leave(rig, GROUP(1), 0);
 	run_for(rig, 30 * S);
@@ -377,7 +377,7 @@ static void any_outweighs_sources(void)
 	free_rig(rig);
 }
 
-// The querier lowers the robustness between the two changes: the first must not outlast the second.
+// The querier lowers the robustness between the two changes: the first must not be repeated longer than the second.
 static void mode_change_ends_source_changes(void)
 {
 	struct rig *rig = new_rig(1);
@@ -410,7 +410,7 @@ static void accepts_follows_state(void)
 	CU_ASSERT(!tl_mcast_accepts(rig->m, GROUP(1), SOURCE(2)));
 	CU_ASSERT(tl_mcast_accepts(rig->m, GROUP(2), SOURCE(2)));
 	CU_ASSERT(!tl_mcast_accepts(rig->m, GROUP(3), SOURCE(1)));
-	leave(rig, GROUP(1), SOURCE(1)); // its BLOCK is still to be sent, its datagrams are not wanted any more
+	leave(rig, GROUP(1), SOURCE(1)); // its BLOCK is pending, its datagrams are rejected
 	CU_ASSERT(!tl_mcast_accepts(rig->m, GROUP(1), SOURCE(1)));
 	free_rig(rig);
 }
@@ -428,7 +428,7 @@ static void filter_lists_groups(void)
 	CU_ASSERT_EQUAL(tl_mcast_groups(rig->m, groups, 4), 3);
 	CU_ASSERT_EQUAL(groups[1], GROUP(1));
 	CU_ASSERT_EQUAL(groups[2], GROUP(2));
-	leave(rig, GROUP(1), 0); // not reported yet, but out of the filter
+	leave(rig, GROUP(1), 0); // not reported yet, but removed from the filter
 	groups[1] = groups[2] = 0;
 	CU_ASSERT_EQUAL(tl_mcast_groups(rig->m, groups, 1), 2);
 	CU_ASSERT_EQUAL(groups[1], 0);
@@ -483,7 +483,7 @@ static void limits_are_kept(void)
 		join(rig, GROUP(i), 0);
 	CU_ASSERT_EQUAL(tl_mcast_join(rig->m, GROUP(200), 0, rig->now_ns), -ENOSPC);
 	leave(rig, GROUP(0), 0);
-	join(rig, GROUP(200), SOURCE(0)); // at once, although the leave is not reported yet
+	join(rig, GROUP(200), SOURCE(0)); // immediately, although the leave is not reported yet
 	for (unsigned i = 1; i < TL_MCAST_SOURCES; i++)
 		join(rig, GROUP(200), SOURCE(i));
 	CU_ASSERT_EQUAL(tl_mcast_join(rig->m, GROUP(200), SOURCE(100), rig->now_ns), -ENOSPC);
@@ -504,7 +504,7 @@ static void told_sources_make_room(void)
 	leave(rig, GROUP(1), SOURCE(9));
 	settle(rig);
 	leave(rig, GROUP(1), SOURCE(3));
-	join(rig, GROUP(1), SOURCE(20)); // takes the slot of 9, not of 3, which is still to be reported
+	join(rig, GROUP(1), SOURCE(20)); // takes the slot of 9, not of 3, which still has to be reported
 	run_for(rig, 0);
 	CU_ASSERT(reported(rig, 0, BLOCK, GROUP(1), 1u << 3));
 	CU_ASSERT(reported(rig, 0, ALLOW, GROUP(1), 1u << 20));
@@ -524,7 +524,7 @@ static void large_states_are_split(void)
 	settle(rig);
 	v3_query(rig, 10, 0, 0, 0);
 	run_for(rig, 30 * S);
-	CU_ASSERT_EQUAL(rig->sent_count, 4); // 64 records of 72 bytes, 19 to a message
+	CU_ASSERT_EQUAL(rig->sent_count, 4); // 64 records of 72 bytes, 19 per message
 	for (unsigned i = 0; i < rig->sent_count; i++) {
 		unsigned records = 0;
 		for (uint16_t off = 8; next_record(&rig->sent[i], &off, &r); records++) {
@@ -543,7 +543,7 @@ static void general_query_is_answered(void)
 {
 	struct rig *rig = new_rig(1);
 
-	v3_query(rig, 100, 0, 0, 0); // nothing joined: nothing to say
+	v3_query(rig, 100, 0, 0, 0); // no group is joined: no reply
 	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
 	join(rig, GROUP(1), 0);
 	join(rig, GROUP(2), SOURCE(1));
@@ -603,14 +603,14 @@ static void group_query_is_answered(void)
 	join(rig, GROUP(1), 0);
 	join(rig, GROUP(2), SOURCE(1));
 	settle(rig);
-	v3_query(rig, 10, GROUP(3), 0, 0); // not ours
+	v3_query(rig, 10, GROUP(3), 0, 0); // not joined
 	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
 	v3_query(rig, 10, GROUP(2), 0, 0);
 	run_for(rig, S);
 	CU_ASSERT_EQUAL(rig->sent_count, 1);
 	CU_ASSERT_EQUAL(record_count(rig, 0), 1);
 	CU_ASSERT(reported(rig, 0, IS_IN, GROUP(2), 1u << 1));
-	v2_query(rig, 10, GROUP(1)); // in the form of v2, yet no general query: v3 is spoken on
+	v2_query(rig, 10, GROUP(1)); // v2 format, but not a general query: the host stays in v3
 	run_for(rig, S);
 	CU_ASSERT(reported(rig, 1, IS_EX, GROUP(1), 0));
 	free_rig(rig);
@@ -628,10 +628,10 @@ static void source_query_is_answered(void)
 	v3_query(rig, 10, GROUP(2), 2, 3);
 	run_for(rig, S);
 	CU_ASSERT(reported(rig, 0, IS_IN, GROUP(2), 1u << 2));
-	v3_query(rig, 10, GROUP(2), 3, 3); // none of them wanted
+	v3_query(rig, 10, GROUP(2), 3, 3); // none of them joined
 	run_for(rig, S);
 	CU_ASSERT_EQUAL(rig->sent_count, 1);
-	v3_query(rig, 10, GROUP(1), 3, 2); // from any source: both wanted
+	v3_query(rig, 10, GROUP(1), 3, 2); // joined for any source: both reported
 	run_for(rig, S);
 	CU_ASSERT(reported(rig, 1, IS_IN, GROUP(1), 1u << 3 | 1u << 4));
 	CU_ASSERT_EQUAL(rig->sent_count, 2);
@@ -656,7 +656,7 @@ static void source_queries_merge(void)
 	run_for(rig, 10 * S);
 	CU_ASSERT_EQUAL(rig->sent_count, 2);
 	CU_ASSERT(reported(rig, 1, IS_IN, GROUP(1), 0x3f));
-	v3_query(rig, 10, GROUP(1), 3, 40); // more than are remembered
+	v3_query(rig, 10, GROUP(1), 3, 40); // above the limit of stored sources
 	run_for(rig, 10 * S);
 	CU_ASSERT_EQUAL(rig->sent_count, 3);
 	CU_ASSERT(reported(rig, 2, IS_IN, GROUP(1), 0x3f));
@@ -684,7 +684,7 @@ static void left_groups_are_no_answer(void)
 	settle(rig);
 	v3_query(rig, 100, GROUP(2), 0, 0);
 	leave(rig, GROUP(2), 0);
-	rig->now_ns += 10 * S; // late: leave and answer are due together
+	rig->now_ns += 10 * S; // late: leave and reply are due together
 	tl_mcast_tick(rig->m, rig->now_ns);
 	CU_ASSERT_EQUAL(record_count(rig, 0), 1);
 	CU_ASSERT(reported(rig, 0, TO_IN, GROUP(2), 0));
@@ -765,10 +765,10 @@ static void v2_querier_hears_v2(void)
 	unsigned first = told(rig, 0, 0x16, GROUP(1), GROUP(1)) ? 0 : 1;
 	CU_ASSERT(told(rig, first, 0x16, GROUP(1), GROUP(1)));
 	CU_ASSERT(told(rig, 1 - first, 0x16, GROUP(2), GROUP(2)));
-	CU_ASSERT(rig->sent[0].at_ns < rig->sent[1].at_ns); // each its own delay
+	CU_ASSERT(rig->sent[0].at_ns < rig->sent[1].at_ns); // individual delays
 	CU_ASSERT(rig->sent[0].at_ns > asked_ns && rig->sent[1].at_ns <= asked_ns + 5 * S);
 	forget_sent(rig);
-	v3_query(rig, 10, GROUP(1), 5, 2); // a v3 query is a v2 one to a host that speaks v2
+	v3_query(rig, 10, GROUP(1), 5, 2); // a v3 query counts as v2 in v2 mode
 	run_for(rig, S);
 	CU_ASSERT_EQUAL(rig->sent_count, 1);
 	CU_ASSERT(told(rig, 0, 0x16, GROUP(1), GROUP(1)));
@@ -807,7 +807,7 @@ static void v2_join_and_leave(void)
 	CU_ASSERT(told(rig, 1, 0x16, GROUP(1), GROUP(1)));
 	CU_ASSERT(rig->sent[1].at_ns - rig->sent[0].at_ns <= 10 * S);
 	forget_sent(rig);
-	join(rig, GROUP(1), SOURCE(2)); // sources have no place in v2
+	join(rig, GROUP(1), SOURCE(2)); // v2 has no sources
 	leave(rig, GROUP(1), SOURCE(1));
 	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
 	leave(rig, GROUP(1), SOURCE(2));
@@ -830,7 +830,7 @@ static void v2_reports_are_suppressed(void)
 	run_for(rig, 30 * S);
 	CU_ASSERT_EQUAL(rig->sent_count, 1);
 	v2_query(rig, 100, 0);
-	short_message(rig, 0x16, 0, GROUP(2)); // another group
+	short_message(rig, 0x16, 0, GROUP(2)); // a different group
 	run_for(rig, 30 * S);
 	CU_ASSERT_EQUAL(rig->sent_count, 2);
 	v2_query(rig, 100, 0);
@@ -838,7 +838,7 @@ static void v2_reports_are_suppressed(void)
 	run_for(rig, 30 * S);
 	CU_ASSERT_EQUAL(rig->sent_count, 2);
 	join(rig, GROUP(3), 0);
-	short_message(rig, 0x12, 0, GROUP(3)); // the first report goes out all the same, the second does not
+	short_message(rig, 0x12, 0, GROUP(3)); // the first report is sent nevertheless, the second is suppressed
 	run_for(rig, 0);
 	short_message(rig, 0x12, 0, GROUP(3));
 	run_for(rig, 30 * S);
@@ -857,8 +857,8 @@ static void v1_querier_hears_v1(void)
 	join(rig, GROUP(1), 0);
 	settle(rig);
 	uint64_t asked_ns = rig->now_ns;
-	v2_query(rig, 0, GROUP(9)); // code 0: v1, whose group field means nothing
-	v2_query(rig, 100, 0);	    // v1 outweighs v2
+	v2_query(rig, 0, GROUP(9)); // code 0: v1, which ignores the group field
+	v2_query(rig, 100, 0);	    // v1 takes precedence over v2
 	run_for(rig, 30 * S);
 	CU_ASSERT_EQUAL(rig->sent_count, 1);
 	CU_ASSERT(told(rig, 0, 0x12, GROUP(1), GROUP(1)));
@@ -944,7 +944,7 @@ static void return_to_v3_keeps_news(void)
 	join(rig, GROUP(2), 0);
 	run_until(rig, end_of_v2_ns - 1);
 	forget_sent(rig);
-	v2_query(rig, 255, GROUP(1)); // its answer in v2 is cancelled
+	v2_query(rig, 255, GROUP(1)); // the pending v2 reply is cancelled
 	CU_ASSERT(tl_mcast_next_deadline(rig->m) > end_of_v2_ns);
 	leave(rig, GROUP(2), 0);
 	join(rig, GROUP(3), SOURCE(1));
@@ -969,7 +969,7 @@ static void v3_to_v2_cancels_repetitions(void)
 	forget_sent(rig);
 	v2_query(rig, 100, 0);
 	run_for(rig, 30 * S);
-	CU_ASSERT_EQUAL(rig->sent_count, 1); // the answer alone
+	CU_ASSERT_EQUAL(rig->sent_count, 1); // only the reply
 	CU_ASSERT_EQUAL(tl_mcast_leave(rig->m, GROUP(2), SOURCE(1), rig->now_ns), -ENOENT);
 	free_rig(rig);
 }
@@ -984,14 +984,14 @@ static void malformed_is_counted(void)
 	join(rig, GROUP(1), 0);
 	settle(rig);
 	for (size_t cut = 0; cut < len; cut++) {
-		if (cut == 8) // a whole v2 query
+		if (cut == 8) // a complete v2 query
 			continue;
 		input(rig, query, cut);
 		CU_ASSERT_EQUAL(counter(rig, "igmp_bad_rx"), ++bad);
 	}
 	query[10] = 0xff; // 65283 sources
 	input(rig, query, sizeof(query));
-	len = build_v3_query(query, 10, 0, 0, 1); // sources of no group
+	len = build_v3_query(query, 10, 0, 0, 1); // sources without a group
 	input(rig, query, len);
 	len = build_v3_query(query, 10, SOURCE(1), 0, 0); // not a multicast group
 	input(rig, query, len);
@@ -1018,7 +1018,7 @@ static void strangers_are_ignored(void)
 	free_rig(rig);
 }
 
-// A snooping switch without an address asks from 0.0.0.0, also a host that has none itself.
+// A snooping switch without an address queries from 0.0.0.0; a host without an address accepts that, too.
 static void queries_without_address(void)
 {
 	uint8_t query[12];
@@ -1107,7 +1107,7 @@ static void hear_all(struct router *router, struct rig *rig)
 	forget_sent(rig);
 }
 
-// The references held, the plainest way to say what is wanted: [group][0] any source, [group][1 + n] SOURCE(n).
+// Reference model of the joins: [group][0] any source, [group][1 + n] SOURCE(n).
 typedef unsigned refs_table[8][9];
 
 static void random_step(struct rig *rig, refs_table refs)
@@ -1159,7 +1159,7 @@ static void router_knows_what_is_wanted(void)
 	free_rig(rig);
 }
 
-// ---- what no querier of the link has sent
+// ---- messages that no querier on the link sends
 
 static void foreign_queries_are_not_followed(void)
 {
@@ -1181,7 +1181,7 @@ static void foreign_queries_are_not_followed(void)
 		{2, 0, ALL_HOSTS, 1, true, true},
 		{2, 0, ALL_HOSTS, 1, false, false},
 		{2, 0, GROUP(1), 1, true, false},
-		{1, 0, ALL_HOSTS, 1, false, true}, // older than Router Alert
+		{1, 0, ALL_HOSTS, 1, false, true}, // predates Router Alert
 		{1, 0, ALL_HOSTS, 2, false, false},
 		{1, 0, GROUP(1), 1, false, false},
 	};
@@ -1219,7 +1219,7 @@ static void reports_from_afar_suppress_nothing(void)
 	free_rig(rig);
 }
 
-// Seconds after a v2 query for which v2 is spoken, a v3 query with that QRV and QQIC having come before it.
+// Return the seconds of v2 mode after a v2 query that follows a v3 query with this QRV and QQIC.
 static uint64_t v2_seconds(uint8_t qrv, uint8_t qqic)
 {
 	struct rig *rig = new_rig(1);
@@ -1257,11 +1257,11 @@ static void the_queriers_word_is_bounded(void)
 
 #define MANY 16000
 
-// Counts messages, and reports per group.
+// Count messages, and reports per group.
 struct crowd {
 	struct tl_mcast *m;
 	uint64_t now_ns;
-	unsigned groups; // groups reported since the last look
+	unsigned groups; // groups reported since the last check
 	uint8_t told[MANY];
 };
 

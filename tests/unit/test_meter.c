@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Meter and shaper, on a simulated clock: the rules of RFC 2697 and RFC 2698, the bounds that a token bucket promises,
-// and rte_meter as a second opinion where its periods are exact.
+// Meter and shaper on a simulated clock: the rules of RFC 2697 and RFC 2698, the bounds of a token bucket, and
+// rte_meter as a reference where its periods are exact.
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,10 +64,10 @@ static void single_rate_blind(void)
 {
 	static const struct step steps[] = {{0, 1000, G, G},				  // Tc full
 		{0, 1, G, Y}, {0, 499, G, Y}, {0, 1, G, R},				  // then Te
-		{999999, 1, G, R}, {1000000, 1, G, G},					  // a byte per ms, not before
+		{999999, 1, G, R}, {1000000, 1, G, G},					  // a byte per whole ms
 		{2000000, 2, G, R}, {2000000, 1, G, G},					  // red takes nothing
-		{1002000000, 1000, G, G}, {1002000000, 1, G, R},			  // Tc fills first, alone
-		{2202000000, 1000, G, G}, {2202000000, 200, G, Y}, {2202000000, 1, G, R}, // what overflows fills Te
+		{1002000000, 1000, G, G}, {1002000000, 1, G, R},			  // Tc fills first
+		{2202000000, 1000, G, G}, {2202000000, 200, G, Y}, {2202000000, 1, G, R}, // the overflow fills Te
 		{9202000000, 1001, G, R}, {9202000000, 1000, G, G}, {9202000000, 501, G, R}, {9202000000, 500, G, Y}};
 
 	follow(single, steps, TL_ARRAY_LEN(steps));
@@ -96,9 +96,9 @@ static const struct tl_meter_cfg two = {
 
 static void two_rates_blind(void)
 {
-	static const struct step steps[] = {{0, 1501, G, R}, {0, 1000, G, G}, // green takes of both
+	static const struct step steps[] = {{0, 1501, G, R}, {0, 1000, G, G}, // green takes from both
 		{0, 501, G, R}, {0, 500, G, Y}, {0, 1, G, R}, {500000, 1, G, Y}, {1000000, 1, G, G}, {1000000, 1, G, R},
-		{10000000, 18, G, Y}, {10000000, 1, G, R}, // yellow takes of the peak only
+		{10000000, 18, G, Y}, {10000000, 1, G, R}, // yellow takes from the peak bucket only
 		{11000000, 2, G, G}, {2000000000000, 1500, G, Y}, {2000000000000, 1, G, R}};
 
 	follow(two, steps, TL_ARRAY_LEN(steps));
@@ -137,20 +137,20 @@ static void time_jumps_to_its_end(void)
 	CU_ASSERT_EQUAL(tl_meter_colour(&meter, UINT64_MAX, TL_METER_FRAME_MAX, G), G);
 	CU_ASSERT_EQUAL(tl_meter_committed(&meter), TL_METER_BURST_MAX - TL_METER_FRAME_MAX);
 	CU_ASSERT_EQUAL(tl_meter_colour(&most, 0, TL_METER_FRAME_MAX, G), R);
-	for (uint32_t i = 1; i <= 2; i++) { // both buckets fill at once, at a rate of an odd number of tokens
+	for (uint32_t i = 1; i <= 2; i++) { // both buckets are filled at once, at an odd number of tokens
 		CU_ASSERT_EQUAL(tl_meter_colour(&most, i * (UINT64_MAX / 4), 576460752, G), G);
 		CU_ASSERT_EQUAL(tl_meter_colour(&most, i * (UINT64_MAX / 4), 576460752, G), Y);
 		CU_ASSERT_EQUAL(tl_meter_colour(&most, i * (UINT64_MAX / 4), 1, G), R);
 	}
 }
 
-// A bucket loses nothing of a rate that is no whole number of bytes: 3 bit/s in steps of 1 ns are 3 tokens each.
+// A bucket keeps fractions of bytes: at 3 bit/s steps of 1 ns add 3 tokens each.
 static void fractions_are_kept(void)
 {
 	struct tl_meter meter = meter_of((struct tl_meter_cfg){.cir = 3, .cbs = 1});
 
 	CU_ASSERT_EQUAL(tl_meter_colour(&meter, 0, 1, G), G);
-	CU_ASSERT_EQUAL(tl_meter_colour(&meter, 2666666666, 1, G), R); // 8/3 s are not over
+	CU_ASSERT_EQUAL(tl_meter_colour(&meter, 2666666666, 1, G), R); // before 8/3 s
 	CU_ASSERT_EQUAL(tl_meter_colour(&meter, 2666666667, 1, G), G);
 }
 
@@ -235,8 +235,8 @@ static void steady_two_rates(void)
 		MPPS, MPPS / 2);
 }
 
-// The guide says 1 Mpps of yellow. That needs a Te that fills at CIR beside Tc: RFC 2697 fills it from what Tc cannot
-// hold, and rte_meter does so, too.
+// The guide states 1 Mpps of yellow. That requires a Te that fills at CIR beside Tc: RFC 2697, and rte_meter, fill it
+// with the overflow of Tc.
 static void steady_single_rate(void)
 {
 	struct rte_meter_srtcm_profile profile = {
@@ -264,7 +264,7 @@ static uint64_t upto(uint64_t *state, uint64_t n)
 	return tl_random_next(state) % n;
 }
 
-// Bursts, pauses, equal times and steps backward.
+// Generate bursts, pauses, equal times and steps backward.
 static void make_frames(struct frame *frames, size_t n, uint64_t *state)
 {
 	static const uint64_t gaps[] = {1, 100, 10000, 1000000, 50000000};
@@ -292,8 +292,8 @@ static struct tl_meter_cfg make_cfg(uint64_t *state)
 	return cfg;
 }
 
-// Check whether in each window the frames of colours up to "worst" are at most burst + rate x time. Times that go
-// backward count as the latest before.
+// Check whether in each window the frames of colours up to "worst" have at most burst + rate x time bytes. A time that
+// goes backward counts as the latest time before.
 static bool is_bounded(const struct frame *frames, size_t n, enum tl_meter_colour worst, const struct tl_meter_cfg *cfg,
 	uint64_t burst, uint64_t rate)
 {
@@ -409,7 +409,7 @@ static void agrees_with_rte_meter(void)
 		equals_rte_meter(seed);
 }
 
-// 7,000,001 bytes/s are 142.857 ns a byte; rte_meter takes 142.
+// 7,000,001 bytes/s are 142.857 ns per byte; rte_meter uses 142.
 static void is_exact_where_rte_meter_rounds(void)
 {
 	struct rte_meter_srtcm_profile profile = {1500, 0, 142, 1};
@@ -429,7 +429,7 @@ static void is_exact_where_rte_meter_rounds(void)
 
 // ---- shaper
 
-// Check whether the frame could not have left 1 ns earlier.
+// Check that the frame could not have left 1 ns earlier.
 static bool left_as_soon_as_possible(struct tl_shaper before, const struct frame *f, uint64_t departure_ns)
 {
 	uint64_t last_ns = before.time_ns;
@@ -472,7 +472,7 @@ static void shaped_rate_is_exact(void)
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(rates); i++) {
 		struct tl_shaper shaper = shaper_of((struct tl_meter_cfg){.cir = rates[i], .cbs = 1514});
-		uint64_t pkts = rates[i] * 10 / 8 / 1514, last_ns = 0; // of 10 s
+		uint64_t pkts = rates[i] * 10 / 8 / 1514, last_ns = 0; // in 10 s
 		for (uint64_t n = 0; n <= pkts; n++)
 			last_ns = tl_shaper_depart(&shaper, 0, 1514);
 		uint64_t exact_ns = (uint64_t)((unsigned __int128)pkts * 1514 * UNIT / rates[i]);
@@ -487,12 +487,12 @@ static void shaper_waits(void)
 
 	CU_ASSERT_EQUAL(tl_shaper_depart(&shaper, 7, 1000), 7);
 	CU_ASSERT_EQUAL(tl_shaper_depart(&shaper, 8, 1), 1000007);
-	CU_ASSERT_EQUAL(tl_shaper_depart(&shaper, 8, 1001), TL_SHAPER_NEVER); // takes nothing
+	CU_ASSERT_EQUAL(tl_shaper_depart(&shaper, 8, 1001), TL_SHAPER_NEVER); // takes no tokens
 	CU_ASSERT_EQUAL(tl_shaper_depart(&shaper, 3, 1), 2000007);
 	CU_ASSERT_EQUAL(tl_shaper_depart(&shaper, 5000000, 1), 5000000);
 	CU_ASSERT_EQUAL(tl_shaper_tokens(&shaper), 1);
 	CU_ASSERT_EQUAL(tl_shaper_depart(&shaper, UINT64_MAX - 1, 1000), UINT64_MAX - 1);
-	CU_ASSERT_EQUAL(tl_shaper_depart(&shaper, UINT64_MAX - 1, 1), TL_SHAPER_NEVER); // time ends
+	CU_ASSERT_EQUAL(tl_shaper_depart(&shaper, UINT64_MAX - 1, 1), TL_SHAPER_NEVER); // end of the time range
 }
 
 int main(void)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The neighbour table under unsolicited traffic: kept and evicted entries.
+// Neighbour table under unsolicited traffic: kept and evicted entries.
 
 #include <errno.h>
 
 #include "arp_priv.h"
 #include "tl_test_tcp_host.h"
 
-#define FLOOD 3000 // senders, of a table of 1024
+#define FLOOD 3000 // senders, for a table of 1024
 
-// A host of the prefix that is not there, at the end of its address.
+// Return a nonexistent host at the end of the prefix.
 static void write_source(uint8_t *frame, uint16_t n)
 {
 	const uint8_t tail[] = {(uint8_t)(n >> 8), (uint8_t)n};
@@ -29,7 +29,7 @@ static void write_source(uint8_t *frame, uint16_t n)
 	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, l4_len));
 }
 
-// SYNs from hosts of our prefix that do not exist, each of which we would have to ask for.
+// SYNs from nonexistent hosts of our prefix, each of which needs an ARP request.
 static void flood(struct host *h, uint16_t first, unsigned n)
 {
 	h->net->cfg.mask_be = IP(255, 255, 0, 0);
@@ -42,7 +42,7 @@ static void flood(struct host *h, uint16_t first, unsigned n)
 	}
 }
 
-// Hosts that ask for us, as many as the table holds.
+// Receive ARP requests from as many hosts as the table holds.
 static void crowd(struct host *h)
 {
 	h->net->cfg.mask_be = IP(255, 255, 0, 0);
@@ -55,7 +55,7 @@ static const struct tl_arp_entry *entry_of(const struct host *h, uint32_t ip_be)
 	return tl_arp_find(h->net->arp, ip_be);
 }
 
-// By the ready header, as an echo's answers leave.
+// Send by the ready header, as an echo does.
 static void send_at_once(struct host *h, struct app *app)
 {
 	uint8_t data[16];
@@ -74,7 +74,7 @@ static void a_flood_takes_no_neighbour_of_a_connection(void)
 
 	accept_peer(h, &app);
 	crowd(h);
-	h->introduced = false; // no host answers
+	h->introduced = false; // no host replies
 	for (unsigned i = 0; i < 50; i++) {
 		flood(h, (uint16_t)(0x1000 + i * FLOOD / 50), FLOOD / 50);
 		send_at_once(h, &app);
@@ -96,7 +96,7 @@ static void a_connection_of_ours_keeps_its_neighbour_too(void)
 	call(h, &app, NULL);
 	flood(h, 0x1000, FLOOD);
 	introduce_peer(h);
-	SENDS(h, S, OURS, 0, 0); // it waited for that
+	SENDS(h, S, OURS, 0, 0); // it was waiting for ARP
 	stop(h);
 	app_free(&app);
 }

@@ -15,7 +15,7 @@ static bool is_echo_of(const struct frame *reply, const struct frame *request)
 
 	memcpy(want.bytes, PEER_MAC, 6);
 	memcpy(want.bytes + 6, OUR_MAC, 6);
-	memcpy(want.bytes + 18, reply->bytes + 18, 2); // the IP id is ours to choose
+	memcpy(want.bytes + 18, reply->bytes + 18, 2); // the IP ID is arbitrary
 	put16(want.bytes + 20, 0x4000);
 	memcpy(want.bytes + 26, request->bytes + 30, 4);
 	memcpy(want.bytes + 30, request->bytes + 26, 4);
@@ -254,7 +254,7 @@ static void ranges_share_their_groups(void)
 
 	CU_ASSERT_EQUAL_FATAL(
 		tl_udp_open_groups(h->net, IP(239, 1, 2, 0), 10, PEER, PORT(5000), hear_group, &wide, &first), 0);
-	for (unsigned round = 1; round < 3; round++) { // the second without the other port
+	for (unsigned round = 1; round < 3; round++) { // the second one without the other port
 		CU_ASSERT_EQUAL_FATAL(
 			tl_udp_open_groups(h->net, IP(239, 1, 2, 9), 2, PEER, PORT(5000), hear_group, &narrow, &second),
 			0);
@@ -333,7 +333,7 @@ static void sends_with_the_ports_ttl_and_dscp(void)
 		struct frame f = h->sent[i];
 		fix_cksums(&f);
 		CU_ASSERT_EQUAL(f.bytes[15], 46 << 2);
-		CU_ASSERT_EQUAL(f.bytes[22], i == 1 ? 1 : 7); // a group's stays 1
+		CU_ASSERT_EQUAL(f.bytes[22], i == 1 ? 1 : 7); // that of a group stays 1
 		CU_ASSERT_EQUAL(memcmp(f.bytes, h->sent[i].bytes, f.len), 0);
 	}
 	stop(h);
@@ -549,7 +549,7 @@ static void reports_of_others_are_not_ours(void)
 	stop(h);
 }
 
-// ---- what is refused, and the account
+// ---- rejected frames, and the account
 
 static struct frame spoil(struct frame f, unsigned at, uint8_t with)
 {

@@ -276,8 +276,7 @@ static void defends_address(void)
 	stop(h);
 }
 
-// 256 neighbours on 192.0.3.0/24 that have asked for us.
-// Among several stacks with one address the first answers for it.
+// Of several stacks with one address the first one sends replies.
 static void a_follower_learns_and_keeps_silent(void)
 {
 	struct host *h = start();
