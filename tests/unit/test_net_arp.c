@@ -47,11 +47,11 @@ static void ignores_foreign_arp(void)
 	give(h, &group_mac);
 	CU_ASSERT_EQUAL(h->n_sent, 0);
 	give(h, &off_link);
-	CU_ASSERT_EQUAL(h->n_sent, 1); // the answer
+	CU_ASSERT_EQUAL(h->n_sent, 1); // the reply
 	clear(h);
 	CU_ASSERT_EQUAL(say(udp, PEER, "x"), 0);
 	clear(h);
-	CU_ASSERT_EQUAL(counter(h, "arp_requests_tx"), 1); // still a stranger
+	CU_ASSERT_EQUAL(counter(h, "arp_requests_tx"), 1); // still unknown
 	CU_ASSERT(partition_holds(h));
 	stop(h);
 }
@@ -189,7 +189,7 @@ static void silent_neighbour_expires(void)
 	clear(h);
 	for (unsigned s = 1; s < 60; s++)
 		pass(h, SECOND);
-	CU_ASSERT_EQUAL(h->n_sent, 3); // polls at 57, 58 and 59 s
+	CU_ASSERT_EQUAL(h->n_sent, 3); // probes at 57, 58 and 59 s
 	CU_ASSERT_EQUAL(h->net->arp_generation, generation);
 	clear(h);
 	(void)say(udp, PEER, "still there");
@@ -403,7 +403,7 @@ static void announces_despite_other_timers(void)
 	pass(h, SECOND);
 	pass(h, SECOND);
 	tl_net_announce(h->net, h->now_ns);
-	pass(h, SECOND); // the neighbour is given up
+	pass(h, SECOND); // the neighbour entry expires
 	CU_ASSERT_EQUAL(counter(h, "arp_unresolved_pkts"), 1);
 	CU_ASSERT_EQUAL(h->n_sent, 3 + 1);
 	pass(h, SECOND);
@@ -424,7 +424,7 @@ static void many_wait_at_once(void)
 	CU_ASSERT_EQUAL(counter(h, "arp_requests_tx"), 300);
 	CU_ASSERT_EQUAL(counter(h, "arp_unresolved_pkts"), 300 - 256);
 	CU_ASSERT_EQUAL(rte_mempool_in_use_count(rte_mempool_lookup(POOL)), h->in_use + 256);
-	stop(h); // frees what waits
+	stop(h); // frees held frames
 }
 
 static void far_hosts_go_through_gateway(void)
@@ -452,7 +452,7 @@ static void resolves_without_a_frame_that_waits(void)
 	CU_ASSERT_EQUAL(tl_net_resolve(h->net, PEER), -EAGAIN);
 	CU_ASSERT_EQUAL(tl_net_resolve(h->net, PEER), -EAGAIN);
 	tl_txq_flush(&h->tx);
-	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1); // asked once
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1); // one request
 	CU_ASSERT(is_request(&h->sent[0], BROADCAST, PEER));
 	give(h, &reply);
 	CU_ASSERT_EQUAL(tl_net_resolve(h->net, PEER), 0);

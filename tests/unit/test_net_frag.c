@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UDP datagrams in IPv4 fragments: reassembled, refused, expired, and an account of each fragment.
+// UDP datagrams in IPv4 fragments: reassembled, rejected, expired, and an account of each fragment.
 
 #include "tl_test_host.h"
 
@@ -8,7 +8,7 @@
 #define PLACES 16
 #define L4_MAX 65515
 
-// A UDP datagram whole, from its UDP header on, as the test makes it.
+// A complete UDP datagram, from its UDP header on.
 struct whole {
 	uint32_t len;
 	uint8_t bytes[L4_MAX + 64];
@@ -44,7 +44,7 @@ static struct host *begin(void)
 	return h;
 }
 
-// Every datagram that was begun has one end, or none yet.
+// Check that every datagram begun has one outcome, or is pending.
 static void end(struct host *h, unsigned open)
 {
 	CU_ASSERT(partition_holds(h));
@@ -56,7 +56,7 @@ static void end(struct host *h, unsigned open)
 	stop(h);
 }
 
-// A datagram of payload_len bytes to dst, with the checksum of the whole.
+// Make a datagram of payload_len bytes to dst, with the checksum of the whole.
 static void compose(uint32_t dst, uint16_t dst_port, uint16_t payload_len, uint8_t seed)
 {
 	uint8_t pseudo[20] = {[9] = 17};
@@ -74,13 +74,13 @@ static void compose(uint32_t dst, uint16_t dst_port, uint16_t payload_len, uint8
 	put16(whole.bytes + 6, ref_cksum(ref_pseudo(pseudo, (uint16_t)whole.len), whole.bytes, whole.len));
 }
 
-// The fragment with bytes from..to of the datagram.
+// Return the fragment with bytes from..to of the datagram.
 static struct frame piece_of(uint32_t dst, uint16_t id, uint32_t from, uint32_t to, bool more)
 {
 	struct frame f = ip_frame(17, PEER, dst, whole.bytes + from, (uint16_t)(to - from));
 	uint8_t *ip = f.bytes + 14;
 
-	memcpy(ip + 20, whole.bytes + from, to - from); // ip_frame() took it for a whole datagram
+	memcpy(ip + 20, whole.bytes + from, to - from); // ip_frame() treats it as a complete datagram
 	put16(ip + 4, id);
 	put16(ip + 6, (more ? 0x2000 : 0) | from / 8);
 	put16(ip + 10, 0);
@@ -165,7 +165,7 @@ static void to_a_group(void)
 	end(h, 0);
 }
 
-// A difference in source, destination or identification makes another datagram.
+// A different source, destination or identification makes a different datagram.
 static void others_do_not_mix(void)
 {
 	struct host *h = begin();
@@ -195,14 +195,14 @@ static void a_double_is_dropped(void)
 	CU_ASSERT(give_piece(h, 1480, 2008, false, "drop_frag_duplicate_pkts"));
 	CU_ASSERT(give_piece(h, 0, 800, true, "rx_frag_pkts"));
 	CU_ASSERT(give_piece(h, 0, 800, true, "drop_frag_duplicate_pkts"));
-	CU_ASSERT(give_piece(h, 8, 80, true, "drop_frag_duplicate_pkts")); // cut again on its way, nothing new
+	CU_ASSERT(give_piece(h, 8, 80, true, "drop_frag_duplicate_pkts")); // fragmented again on its way, no new data
 	CU_ASSERT(give_piece(h, 800, 1480, true, "rx_frag_pkts"));
 	CU_ASSERT_EQUAL(got.count, 1);
 	CU_ASSERT(got.same);
 	end(h, 0);
 }
 
-// first comes, then bad contradicts it: nothing of this datagram is taken any more.
+// Deliver first, then bad, which contradicts it: the datagram is dropped with all further fragments.
 static void refuses(uint32_t from, uint32_t to, bool more, struct frame bad)
 {
 	struct host *h = begin();
@@ -215,7 +215,7 @@ static void refuses(uint32_t from, uint32_t to, bool more, struct frame bad)
 	CU_ASSERT(give_piece(h, 1200, 1408, false, "drop_frag_overlap_pkts"));
 	CU_ASSERT_EQUAL(counter(h, "frag_refused"), 1);
 	CU_ASSERT_EQUAL(got.count, 0);
-	pass(h, TIMEOUT_S * SECOND); // the identification may come again now
+	pass(h, TIMEOUT_S * SECOND); // the identification may be reused now
 	CU_ASSERT(give_piece(h, 0, 1200, true, "rx_frag_pkts"));
 	CU_ASSERT(give_piece(h, 1200, 1408, false, "rx_frag_pkts"));
 	CU_ASSERT_EQUAL(got.count, 1);
@@ -230,20 +230,20 @@ static void overlaps_are_refused(void)
 	struct frame other = piece(0, 800, true);
 	other.bytes[34 + 100] ^= 1;
 
-	refuses(0, 800, true, piece(792, 1200, true)); // eight bytes too early
+	refuses(0, 800, true, piece(792, 1200, true)); // begins eight bytes too early
 	refuses(800, 1200, true, piece(0, 808, true)); // eight bytes too long
-	refuses(800, 808, true, piece(0, 1200, true)); // all around
-	refuses(0, 800, true, other);		       // the same place, other bytes
+	refuses(800, 808, true, piece(0, 1200, true)); // covers the first on both sides
+	refuses(0, 800, true, other);		       // same range, different bytes
 }
 
 static void two_ends_are_refused(void)
 {
 	compose(US, UDP_PORT, 1400, 8);
-	refuses(1200, 1408, false, piece(800, 1200, false));  // another end, before
-	refuses(1200, 1408, false, piece(1408, 1416, false)); // behind
-	refuses(1200, 1400, false, piece(1400, 1408, true));  // more behind the end
-	refuses(1200, 1400, true, piece(800, 1200, false));   // an end before what is there
-	refuses(1200, 1400, true, piece(1200, 1400, false));  // there, but not as the end
+	refuses(1200, 1408, false, piece(800, 1200, false));  // an earlier end
+	refuses(1200, 1408, false, piece(1408, 1416, false)); // a later end
+	refuses(1200, 1400, false, piece(1400, 1408, true));  // data beyond the end
+	refuses(1200, 1400, true, piece(800, 1200, false));   // an end before received data
+	refuses(1200, 1400, true, piece(1200, 1400, false));  // received already, but not as the end
 }
 
 static void what_is_no_fragment(void)
@@ -266,10 +266,10 @@ static void time_runs_out(void)
 	CU_ASSERT(give_piece(h, 0, 1480, true, "rx_frag_pkts"));
 	pass(h, TIMEOUT_S * SECOND - 1);
 	CU_ASSERT_EQUAL(counter(h, "frag_expired"), 0);
-	CU_ASSERT(give_piece(h, 1480, 1600, true, "rx_frag_pkts")); // does not buy time
+	CU_ASSERT(give_piece(h, 1480, 1600, true, "rx_frag_pkts")); // does not extend the timeout
 	pass(h, 1);
 	CU_ASSERT_EQUAL(counter(h, "frag_expired"), 1);
-	CU_ASSERT(give_piece(h, 1600, 2008, false, "rx_frag_pkts")); // begins another
+	CU_ASSERT(give_piece(h, 1600, 2008, false, "rx_frag_pkts")); // begins a new datagram
 	CU_ASSERT_EQUAL(got.count, 0);
 	pass(h, TIMEOUT_S * SECOND);
 	CU_ASSERT_EQUAL(counter(h, "frag_expired"), 2);
@@ -339,7 +339,7 @@ static void the_whole_is_checked(void)
 	give_two_pieces(h);
 	CU_ASSERT_EQUAL(counter(h, "frag_bad_udp"), 1);
 	compose(US, UDP_PORT, 2000, 14);
-	put16(whole.bytes + 4, 2009); // longer than what came
+	put16(whole.bytes + 4, 2009); // longer than the received data
 	give_two_pieces(h);
 	put16(whole.bytes + 4, 7);
 	give_two_pieces(h);

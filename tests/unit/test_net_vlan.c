@@ -31,7 +31,7 @@ static struct frame in_vlan(struct frame f)
 	return tag(f, 0x8100, VID);
 }
 
-// True if the frame has exactly our tag; out is the frame without it.
+// Return true if the frame has exactly our tag; out is the frame without it.
 static bool untag(const struct frame *f, struct frame *out)
 {
 	*out = *f;
@@ -82,13 +82,13 @@ static void udp_and_ping_are_tagged(void)
 	CU_ASSERT_EQUAL(say(udp, PEER, "world"), 0);
 	tl_txq_flush(&h->tx);
 	CU_ASSERT_EQUAL_FATAL(h->n_sent, 2);
-	CU_ASSERT_EQUAL(h->sent[0].len, 18 + 1500); // the tag takes nothing from the MTU
+	CU_ASSERT_EQUAL(h->sent[0].len, 18 + 1500); // the tag does not count towards the MTU
 	CU_ASSERT(untag(&h->sent[0], &f) && is_ip(&f, PEER_MAC, PEER, 1));
 	CU_ASSERT(untag(&h->sent[1], &f) && is_udp(&f, PEER_MAC, PEER, "world"));
 	stop(h);
 }
 
-// A frame that waits for ARP is tagged once, when it is sent.
+// A frame held for ARP is tagged once, when it is sent.
 static void what_waited_is_tagged_once(void)
 {
 	struct host *h = begin();
@@ -122,7 +122,7 @@ static void igmp_is_tagged(void)
 
 #define LONG_TEXT "the sum of a payload of more than sixty-four bytes is noted by the fast paths, and by nothing else"
 
-// A datagram to a group takes the fast path with the port's tag, whatever its priority, and with no other.
+// A datagram to a group with the port's tag takes the fast path, at any priority; with any other tag it does not.
 static void datagrams_take_the_fast_path(void)
 {
 	struct host *h = begin();
@@ -145,12 +145,12 @@ static void datagrams_take_the_fast_path(void)
 	stop(h);
 	h = start();
 	(void)open_udp(h, GROUP, 0, 5000, &heard);
-	CU_ASSERT(counts_as(h, "drop_vlan_pkts", &good)); // by a port without one
+	CU_ASSERT(counts_as(h, "drop_vlan_pkts", &good)); // on a port without a VLAN
 	CU_ASSERT(counts_as(h, "rx_udp_pkts", &plain));
 	stop(h);
 }
 
-// The segment that follows the four bytes of ack, a tagged frame.
+// Return the segment that follows the four bytes of ack, a tagged frame.
 static struct frame next_text(struct frame ack, unsigned vid)
 {
 	struct frame f;
@@ -164,7 +164,7 @@ static struct frame next_text(struct frame ack, unsigned vid)
 	return tag(f, 0x8100, vid);
 }
 
-// The handshake by the long way and by the template, with the MSS of the untagged MTU.
+// The handshake with and without the ready header, with the MSS of the untagged MTU.
 static void tcp_is_tagged(void)
 {
 	struct host *h = begin();
@@ -197,7 +197,7 @@ static void tcp_is_tagged(void)
 	struct frame other = next_text(ack, VID + 1), next = next_text(ack, VID);
 	CU_ASSERT(counts_as(h, "drop_vlan_pkts", &other));
 	CU_ASSERT(counts_as(h, "rx_tcp_pkts", &next));
-	CU_ASSERT_EQUAL(h->net->summed.len, strlen(LONG_TEXT)); // by the fast path
+	CU_ASSERT_EQUAL(h->net->summed.len, strlen(LONG_TEXT)); // on the fast path
 	CU_ASSERT_EQUAL(counter(h, "tcp_out_of_order_pkts"), 0);
 	stop(h);
 }
@@ -221,7 +221,7 @@ static void fragments_too(void)
 	struct frame last = in_vlan(f);
 	CU_ASSERT(counts_as(h, "rx_frag_pkts", &first));
 	CU_ASSERT(counts_as(h, "rx_frag_pkts", &last));
-	CU_ASSERT_EQUAL(counter(h, "frag_no_port"), 1); // the checksum was right
+	CU_ASSERT_EQUAL(counter(h, "frag_no_port"), 1); // the checksum was valid
 	stop(h);
 }
 
@@ -240,7 +240,7 @@ static void only_its_own_vlan(void)
 		{"drop_vlan_pkts", tag(good, 0x8100, VID + 1)},
 		{"drop_vlan_pkts", tag(good, 0x8100, 0)},
 		{"drop_vlan_pkts", tag(good, 0x8100, 0x100 | VID)},
-		{"drop_vlan_pkts", tag(good, 0x88a8, VID)}, // a provider's
+		{"drop_vlan_pkts", tag(good, 0x88a8, VID)}, // a service VLAN
 		{"drop_vlan_pkts", tag(tag(good, 0x8100, VID), 0x8100, VID)},
 		{"drop_vlan_pkts", tag(tag(good, 0x8100, VID), 0x88a8, VID)},
 	};
@@ -287,7 +287,7 @@ static void tags_taken_off(void)
 	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
 	CU_ASSERT(untag(&h->sent[0], &f) && is_ip(&f, PEER_MAC, PEER, 1));
 	CU_ASSERT_STRING_EQUAL(counter_of_stripped(h, ping(US, 8), VID + 1), "drop_vlan_pkts");
-	CU_ASSERT_STRING_EQUAL(counter_of_stripped(h, in_vlan(ping(US, 8)), VID), "drop_vlan_pkts"); // there were two
+	CU_ASSERT_STRING_EQUAL(counter_of_stripped(h, in_vlan(ping(US, 8)), VID), "drop_vlan_pkts"); // double-tagged
 	CU_ASSERT_STRING_EQUAL(counter_of_stripped(untagged, ping(US, 8), VID), "drop_vlan_pkts");
 	stop(h);
 	stop(untagged);

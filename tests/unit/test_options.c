@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table of options: accepted calls, and help.
+// Option tables: accepted command lines, and help.
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static const struct tl_command command = {
 	.describe = describe,
 };
 
-// Reads "copy WORDS" and leaves what was understood in seen: ids, each with its value.
+// Parse "copy WORDS"; seen gets the ids, each with its value.
 static int read_words(bool quiet, bool until_word, char *words, char *seen, struct tl_options_reader *reader)
 {
 	static char name[] = "copy";
@@ -100,7 +100,7 @@ static void help_is_an_option_like_any_other(void)
 	CU_ASSERT_EQUAL(reader.status, -1);
 }
 
-// Stores a value as a row of the table says. Returns the error or NULL.
+// Store a value as a row of the table specifies. Return the error or NULL.
 static const char *store(struct tl_option_field into, const char *value, void *field)
 {
 	return tl_options_store(&into, value, field);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of a kernel interface's ring, with blocks filled here as by the kernel.
+// Receive ring of a kernel interface, with blocks filled by the test in place of the kernel.
 
 #include <linux/if_packet.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct rig {
 	struct tl_packet_queue packet;
 	struct tl_rxq q;
 	struct tl_burst burst;
-	uint32_t filling; // the block that the kernel fills
+	uint32_t filling; // the block being filled
 	uint32_t fill_pkts;
 	uint8_t *fill_at;
 };
@@ -54,7 +54,7 @@ static struct tpacket_hdr_v1 *filling_head(void)
 	return &((struct tpacket_block_desc *)block)->hdr.bh1;
 }
 
-// A frame of len bytes of value, in the block being filled.
+// Put a frame of len bytes of value into the block being filled.
 static void kernel_puts(uint32_t len, uint8_t value, struct tpacket3_hdr as, uint8_t pkttype)
 {
 	if (rig.fill_pkts++ == 0) {
@@ -147,7 +147,7 @@ static void the_ring_wraps(void)
 	rig_end();
 }
 
-// A block may be handed over without a frame.
+// The kernel may hand over an empty block.
 static void an_empty_block_is_returned(void)
 {
 	rig_begin();
@@ -217,7 +217,7 @@ static void a_tag_is_put_back_between_addresses_and_type(void)
 
 	rig_begin();
 	kernel_puts(60, 5, with_tpid, PACKET_HOST);
-	kernel_puts(60, 5, without, PACKET_HOST); // tag 0 is one, too
+	kernel_puts(60, 5, without, PACKET_HOST); // tag 0 counts
 	kernel_puts_plain(60, 6);
 	kernel_retires_block();
 	CU_ASSERT_EQUAL(receive(), 3);
@@ -256,7 +256,7 @@ static uint32_t count_bytes(const struct rte_mbuf *m, uint8_t value)
 	return n;
 }
 
-// Their mbufs are plain again afterwards.
+// The mbufs are plain again after the free.
 static void frames_too_long_for_one_mbuf_are_chains(void)
 {
 	rig_begin();

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// patience: when an adaptive lcore may sleep. Time is the test's own.
+// patience: when an adaptive lcore may sleep. Time is simulated.
 
 #include <tl_test.h>
 
 #include "patience.h"
 
-#define STEP_NS TL_NS_PER_US // from poll to poll
+#define STEP_NS TL_NS_PER_US // between polls
 
 struct world {
 	struct tl_patience patience;
 	uint64_t now_ns, frame_ns;
 	uint64_t sleeps;
 	uint64_t slice_ns,
-		runs_ns; // another thread takes the CPU for slice_ns after runs_ns of polling; 0: there is none
+		runs_ns; // another thread takes the CPU for slice_ns after runs_ns of polling; 0: none
 	uint64_t polled_ns, taken_ns;
 };
 
@@ -36,7 +36,7 @@ static void let_others_run(struct world *w)
 	w->polled_ns = 0;
 }
 
-// Poll in vain for so long, and sleep as soon as that is allowed: until the end.
+// Poll without frames, and sleep as soon as that is allowed, until end_ns.
 static void wait(struct world *w, uint64_t ns)
 {
 	uint64_t end_ns = w->now_ns + ns;
@@ -45,7 +45,7 @@ static void wait(struct world *w, uint64_t ns)
 		w->now_ns += STEP_NS;
 		w->polled_ns += STEP_NS;
 		let_others_run(w);
-		if (w->now_ns >= end_ns) // the frame is there
+		if (w->now_ns >= end_ns) // a frame arrived
 			break;
 		if (!tl_patience_is_over(&w->patience, w->now_ns))
 			continue;
@@ -64,7 +64,7 @@ static void send(struct world *w, unsigned n, uint64_t gap_ns)
 	}
 }
 
-// Time from the last frame to the sleep.
+// Return the time from the last frame to the sleep.
 static uint64_t patience_ns(struct world *w)
 {
 	while (!tl_patience_is_over(&w->patience, w->now_ns))
@@ -132,7 +132,7 @@ static void gap_is_forgotten_after_two_windows(void)
 	send(&w, 2, 40 * TL_NS_PER_MS);
 	send(&w, 15000, 100 * TL_NS_PER_US);
 	receive(&w);
-	CU_ASSERT_EQUAL(patience_ns(&w), 80 * TL_NS_PER_MS); // the window before counts
+	CU_ASSERT_EQUAL(patience_ns(&w), 80 * TL_NS_PER_MS); // the previous window counts
 	send(&w, 10000, 100 * TL_NS_PER_US);
 	receive(&w);
 	CU_ASSERT(patience_ns(&w) <= 400 * TL_NS_PER_US);
@@ -153,7 +153,7 @@ static void thread_that_wants_the_cpu_loses_little_and_takes_little(void)
 	send(&w, 2000, 5 * TL_NS_PER_MS);
 	uint64_t whole_ns = w.now_ns - 7 * TL_NS_PER_S;
 	CU_ASSERT(w.sleeps > 1500);
-	CU_ASSERT(w.taken_ns > whole_ns / 32); // it goes on trying
+	CU_ASSERT(w.taken_ns > whole_ns / 32); // it keeps trying
 	CU_ASSERT(w.taken_ns < whole_ns / 16 + 16 * TL_NS_PER_MS);
 	w.slice_ns = 0; // the other thread has ended
 	send(&w, 200, 5 * TL_NS_PER_MS);
@@ -212,7 +212,7 @@ static void frame_of_another_queue_keeps_it_awake_for_a_moment(void)
 	tl_patience_note_sleep(&w.patience, true, w.now_ns);
 	w.frame_ns = w.now_ns;
 	CU_ASSERT_EQUAL(patience_ns(&w), TL_PATIENCE_MIN_NS);
-	send(&w, 3, TL_NS_PER_MS); // it is no frame of its own, and no gap
+	send(&w, 3, TL_NS_PER_MS); // not a separate frame, and no gap
 	receive(&w);
 	CU_ASSERT_EQUAL(patience_ns(&w), 2 * TL_NS_PER_MS);
 }

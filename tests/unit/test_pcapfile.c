@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Capture files: the encoder's output byte for byte, the reader on files of every kind, whole and truncated.
+// Capture files: the encoder's output byte by byte, the reader on files of every kind, complete and truncated.
 
 #include <errno.h>
 #include <stdbool.h>
@@ -20,13 +20,13 @@
 #define BLOCK_SIMPLE 3u
 #define TS_NS UINT64_C(1700000000123456789)
 
-// A capture file put together by hand, in either byte order.
+// A capture file under construction, in either byte order.
 struct file {
 	uint8_t bytes[PAGE_BYTES];
 	size_t size;
 	bool swap;
-	size_t block;	 // where the open block began
-	size_t ends[64]; // after which bytes the file is whole
+	size_t block;	 // offset of the open block
+	size_t ends[64]; // offsets at which the file is complete
 	uint32_t end_count;
 };
 
@@ -97,14 +97,14 @@ static void add_section(struct file *file, bool swap)
 	end_block(file);
 }
 
-// tsresol -1 and tsoffset 0 leave their options out.
+// Add an interface; tsresol -1 and tsoffset 0 omit the options.
 static void add_interface(struct file *file, uint32_t snaplen, int tsresol, int64_t tsoffset)
 {
 	begin_block(file, TL_PCAPNG_IDB);
 	add_u16(file, TL_PCAPNG_LINKTYPE_ETHERNET);
 	add_u16(file, 0);
 	add_u32(file, snaplen);
-	add_u16(file, 2); // if_name, so that an option has to be skipped
+	add_u16(file, 2); // if_name, an option to be skipped
 	add_u16(file, 5);
 	add(file, "veth0\0\0", 8);
 	if (tsresol >= 0) {
@@ -170,12 +170,12 @@ static void add_pcap_frame(struct file *file, uint32_t s, uint32_t fraction, uin
 	mark_whole(file);
 }
 
-// Result of a walk through a file.
+// Result of reading a file.
 struct walk {
-	int rc; // of open or of the last next
+	int rc; // of open or of the last next()
 	bool opened;
 	uint32_t frames;
-	struct tl_pcap_frame frame[16]; // without their data, which are gone
+	struct tl_pcap_frame frame[16]; // without data, which is unmapped
 	uint8_t first[16];		// first byte of each frame
 	struct tl_err err;
 };
@@ -192,7 +192,7 @@ static void visit(struct walk *walk, const struct tl_pcap_frame *frame)
 	walk->frame[walk->frames++] = *frame;
 }
 
-// Reads the first size bytes of a file from memory that ends before a page which must not be touched.
+// Read the first size bytes of a file, mapped in front of a protected page.
 static struct walk walk_bytes(const uint8_t *bytes, size_t size)
 {
 	struct walk walk = {.err = {.text = ""}};
@@ -240,7 +240,7 @@ static uint8_t hex_digit(char c)
 	return (uint8_t)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
-// hex is two lower-case digits per byte; spaces do not count.
+// Compare with hex: two lower-case digits per byte, spaces ignored.
 static void expect_hex(const void *got, uint32_t got_len, const char *hex)
 {
 	const uint8_t *bytes = got;
@@ -513,7 +513,7 @@ static void a_clock_block_reads_back_as_it_was_written(void)
 				     "c0c62d0000000000"	 // largest bounds
 				     "ffffffffffffffff"	 //
 				     "01000000 02000000" // steps, records
-				     "0700000000000000"	 // the first's number
+				     "0700000000000000"	 // number of the first record
 				     "1112131415161718"; // and time
 	uint8_t buf[TL_PCAPNG_CLOCK_BYTES + 2 * TL_PCAPNG_CLOCK_RECORD_BYTES];
 	struct tl_pcapng_clock back;
@@ -553,7 +553,7 @@ static void other_blocks_are_not_read_as_clock_blocks(void)
 
 // Reader.
 
-// A recording as this program makes it: two interfaces, one slab, statistics.
+// Build a recording as the program writes it: two interfaces, one slab, statistics.
 static void write_recording(struct file *file)
 {
 	struct tl_pcapng_epb epb = {.cap_bytes = 60, .wire_bytes = 1500, .ts_ns = TS_NS};
@@ -645,7 +645,7 @@ static void the_application_is_read_back(void)
 	}
 }
 
-// In malloc'd pieces of exact size, so that a sanitizer sees a read beyond.
+// In malloc'd pieces of exact size, so that a sanitizer detects a read beyond them.
 static void a_broken_section_header_is_not_read_beyond(void)
 {
 	uint8_t whole[256];
@@ -700,7 +700,7 @@ static void a_file_is_mapped_and_read(void)
 	tl_pcap_close(NULL);
 }
 
-// Bytes of mapped files that are in this process's memory.
+// Return the bytes of mapped files that are resident in this process.
 static unsigned long mapped_bytes(void)
 {
 	unsigned long pages = 0;
@@ -765,7 +765,7 @@ static void what_is_no_regular_file_is_refused(void)
 	snprintf(path, sizeof(path), "%s/file", dir);
 	expect_no_open(path, -ENOENT, "No such file");
 	CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
-	expect_no_open(path, -EINVAL, "not a regular file"); // and does not wait for a writer
+	expect_no_open(path, -EINVAL, "not a regular file"); // returns without waiting for a writer
 	unlink(path);
 	FILE *file = fopen(path, "w");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
@@ -816,7 +816,7 @@ static void time_is_exact_to_the_resolution_of_the_interface(void)
 		uint64_t ticks;
 		uint64_t ns;
 	} cases[] = {
-		{-1, 0, 1700000000123456, UINT64_C(1700000000123456000)}, // microseconds unless said
+		{-1, 0, 1700000000123456, UINT64_C(1700000000123456000)}, // microseconds by default
 		{0, 0, 1700000000, UINT64_C(1700000000000000000)},
 		{3, 0, 1700000000123, UINT64_C(1700000000123000000)},
 		{6, 0, 1700000000123456, UINT64_C(1700000000123456000)},
@@ -863,7 +863,7 @@ static void a_time_that_does_not_fit_is_refused(void)
 	}
 }
 
-// Sections of both byte orders with interfaces of their own, and a packet block of every kind.
+// Build sections of both byte orders with their own interfaces, and a packet block of every kind.
 static void write_sections(struct file *file)
 {
 	add_section(file, false);
@@ -948,7 +948,7 @@ static void a_file_truncated_at_any_offset_ends_with_an_error(void)
 	}
 }
 
-// No byte of a file, whatever it says, leads outside it: the guard page or a sanitizer would end the run.
+// No content of a file makes the reader leave it: the guard page or a sanitizer would end the run.
 static void a_file_with_any_byte_wrong_stays_within_its_bounds(void)
 {
 	static const uint8_t values[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
@@ -1005,7 +1005,7 @@ static void a_simple_packet_longer_than_its_block_is_refused(void)
 	expect_refusal(&file, "a frame longer than its block or 262144 bytes: 61");
 }
 
-// Overwrites 4 bytes of a small good file and names what is then wrong with it.
+// Overwrite 4 bytes of a small valid file; expect this message.
 static void expect_patch_refused(size_t at, uint32_t value, const char *reason)
 {
 	struct file file = {.size = 0};
@@ -1164,7 +1164,7 @@ static void only_a_pcap_header_with_our_mark_is_ours(void)
 	CU_ASSERT_TRUE(tl_pcap_is_ours(header, sizeof(header)));
 	CU_ASSERT_FALSE(tl_pcap_is_ours(header, sizeof(header) - 1));
 	for (size_t at = 0; at < sizeof(header); at += 4) {
-		bool told = at == 0 || at == 12 || at == 20; // magic number, mark, link type
+		bool told = at == 0 || at == 12 || at == 20; // magic number, byte order, link type
 		header[at] ^= 1;
 		CU_ASSERT_EQUAL(tl_pcap_is_ours(header, sizeof(header)), !told);
 		header[at] ^= 1;

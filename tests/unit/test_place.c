@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of which CPU each RX queue gets, and on which node each port's memory is.
+// Choice of a CPU for each RX queue, and of a NUMA node for each port's memory.
 
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include <tl_place.h>
 #include <tl_test.h>
 
-// 8 CPUs, odd ones on node 1, as some hosts number them; 2 to 5 are isolated.
+// 8 CPUs, odd ones on node 1, as on some hosts; 2 to 5 are isolated.
 static struct tl_facts host(void)
 {
 	struct tl_facts facts = {.cpu = {.online = tl_cpus_parse_list("0-7"),
@@ -29,7 +29,7 @@ static struct tl_config *one_port(struct tl_config *config, uint32_t queues)
 	return config;
 }
 
-// The CPUs of a port with so many queues and "auto", in their order: "2 4".
+// Return the CPUs of a port with this many queues and "auto", in their order: "2 4".
 static const char *choose(const struct tl_facts *facts, uint32_t queues, struct tl_place *place)
 {
 	static char text[64];
@@ -62,7 +62,7 @@ static void a_nic_without_a_node_gets_the_lowest_isolated_cpus_and_memory_beside
 	facts.wanted.port_nodes[0] = (struct tl_fact_num){true, -1};
 	CU_ASSERT_STRING_EQUAL(choose(&facts, 2, &place), "2 3");
 	CU_ASSERT_EQUAL(place.nodes[0], 0);
-	facts.wanted.port_nodes[0] = (struct tl_fact_num){true, 3}; // that the host does not have
+	facts.wanted.port_nodes[0] = (struct tl_fact_num){true, 3}; // nonexistent
 	choose(&facts, 1, &place);
 	CU_ASSERT_EQUAL(place.nodes[0], 0);
 }
@@ -87,7 +87,7 @@ static void a_mask_that_somebody_has_narrowed_is_kept_to(void)
 
 	facts.cpu.allowed = tl_cpus_parse_list("0,6"); // taskset, CPUAffinity=
 	CU_ASSERT_STRING_EQUAL(choose(&facts, 1, &place), "6");
-	facts.cpu.permitted = tl_cpus_parse_list("0,2,6"); // a cpuset, of which the isolated one is not in the mask
+	facts.cpu.permitted = tl_cpus_parse_list("0,2,6"); // a cpuset whose isolated CPU is not in the affinity mask
 	CU_ASSERT_STRING_EQUAL(choose(&facts, 2, &place), "2 6");
 }
 
@@ -124,7 +124,7 @@ static void cpus_that_are_named_stay_and_no_other_queue_gets_them(void)
 	CU_ASSERT_EQUAL(place.cpus[3], 7);
 	CU_ASSERT_EQUAL(place.cpu_nodes[3], 1);
 	CU_ASSERT_EQUAL(place.cpu_nodes[2], 0);
-	CU_ASSERT_EQUAL(place.nodes[1], 1); // the NIC's, wherever its lcores are
+	CU_ASSERT_EQUAL(place.nodes[1], 1); // the NIC's node, independent of its lcores
 }
 
 static void a_host_without_facts_is_placed_nevertheless(void)
@@ -150,7 +150,7 @@ static void idle_is_adaptive_where_others_may_want_the_cpu_or_need_it(void)
 	CU_ASSERT_FALSE(tl_place_idle(&config, &place, 0, false, false).adaptive);
 	config.ports[0].idle = TL_IDLE_ADAPTIVE;
 	CU_ASSERT(tl_place_idle(&config, &place, 0, false, true).adaptive);
-	tl_place_choose(one_port(&config, 5), &facts, &place); // one on a CPU that is not isolated
+	tl_place_choose(one_port(&config, 5), &facts, &place); // one lcore on a CPU that is not isolated
 	CU_ASSERT_EQUAL(place.isolated[0], 4);
 	CU_ASSERT(tl_place_idle(&config, &place, 0, true, true).adaptive);
 	config.ports[0].idle = TL_IDLE_POLL;

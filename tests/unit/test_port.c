@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the port: its grammar, the file port, and sending with a recording attached, over DPDK's ring device.
+// Port: syntax of its name, the file port, and transmission with a recording attached, over DPDK's ring device.
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 static struct tl_clock *test_clock;
 
-// ---- the grammar
+// ---- syntax
 
 static void check_spec(const char *text, enum tl_port_kind kind, const char *arg)
 {
@@ -67,7 +67,7 @@ static void put32(FILE *f, uint32_t value)
 	fwrite(&value, 4, 1, f);
 }
 
-// A pcap file with nanoseconds whose frame i is sizes[i] bytes of value i.
+// Write a pcap file with nanoseconds whose frame i is sizes[i] bytes of value i.
 static void write_pcap(const char *path, const uint32_t *sizes, unsigned n)
 {
 	FILE *f = fopen(path, "w");
@@ -82,7 +82,7 @@ static void write_pcap(const char *path, const uint32_t *sizes, unsigned n)
 		put32(f, 1000 + i);
 		put32(f, 7 * i);
 		put32(f, sizes[i]);
-		put32(f, sizes[i] + 100); // snapped: it was longer on the wire
+		put32(f, sizes[i] + 100); // snapped: longer on the wire
 		for (uint32_t b = 0; b < sizes[i]; b++)
 			fputc((int)i, f);
 	}
@@ -182,7 +182,7 @@ static void a_missing_file_or_interface_is_named(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "nosuchif0"));
 }
 
-// ---- sending, over a ring device that gives back what it is sent
+// ---- transmission, over a ring device that returns every frame
 
 struct recording {
 	unsigned frames;
@@ -278,7 +278,7 @@ static void keep_story(void *ctx, struct tl_burst *sent)
 		s->ts_ns[s->frames++] = sent->ts_ns[i];
 }
 
-// An echo sends the replies of a burst in such parts.
+// Parts in which an echo sends the replies of a burst.
 static void frames_of_several_flushes_are_recorded_at_once_each_with_the_time_of_its_own(void)
 {
 	static const unsigned parts[] = {1, TL_BURST / 2, TL_BURST / 2 - 1};
@@ -288,8 +288,7 @@ static void frames_of_several_flushes_are_recorded_at_once_each_with_the_time_of
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
 	struct tl_txq *tx = tl_port_txq(port, 0);
-	CU_ASSERT(
-		tx->early_pkts != 0 && 1 + 2 * tx->early_pkts >= TL_BURST); // all of them fit the burst of sent frames
+	CU_ASSERT(tx->early_pkts != 0 && 1 + 2 * tx->early_pkts >= TL_BURST); // all fit the burst of sent frames
 	tx->on_sent = keep_story;
 	tx->on_sent_ctx = &story;
 	for (unsigned i = 0; i < TL_ARRAY_LEN(parts); i++) {
@@ -308,7 +307,7 @@ static void frames_of_several_flushes_are_recorded_at_once_each_with_the_time_of
 	tl_port_close(port);
 }
 
-// Frames beyond the ring and the queue are refused, counted, freed and not recorded.
+// Frames beyond ring and queue are rejected, counted, freed and not recorded.
 static void refused_frames_are_counted_and_not_recorded(void)
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_b", 1, test_clock);
@@ -399,15 +398,14 @@ static void rss_is_known_if_the_driver_reports_it(void)
 	tl_port_close(none);
 }
 
-// ---- the account of a NIC that goes on receiving
+// ---- account of a NIC that keeps receiving
 
 static struct tl_port_stats device_says(uint64_t seen, uint64_t dropped)
 {
 	return (struct tl_port_stats){.hw_seen_pkts = seen, .drop_nic_pkts = dropped, .verified = true};
 }
 
-// The device said (100 seen, 3 dropped) when the run ended, and says (seen, dropped) now that rx frames have been
-// polled.
+// The device reports (100 seen, 3 dropped) at the end of the run, and (seen, dropped) after rx frames have been polled.
 static void expect_account(
 	uint64_t rx, uint64_t seen, uint64_t dropped, uint64_t account_seen, uint64_t account_dropped)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flow rules from the plan to the driver. This program replaces librte_ethdev's functions of rules.
+// Flow rules from the plan to the driver. This program replaces librte_ethdev's functions for rules.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 // Requests to the driver, and its replies.
 static struct {
 	int flushed, validated, created, destroyed;
-	int refuse_valid, refuse_create; // number of the call that is refused; 0: none
+	int refuse_valid, refuse_create; // index of the rejected call; 0: none
 	struct rte_flow_item_ipv4 ip4_mask[RULES_MAX];
 	enum rte_flow_item_type last_item[RULES_MAX];
 	enum rte_flow_action_type actions[RULES_MAX][2];
@@ -151,7 +151,7 @@ static void planned_rules_are_installed_and_removed(void)
 	struct tl_port_rule state;
 
 	CU_ASSERT_EQUAL(driver.flushed, 1);
-	CU_ASSERT_EQUAL(driver.created, 3); // not that of IPv6
+	CU_ASSERT_EQUAL(driver.created, 3); // without that of IPv6
 	CU_ASSERT_EQUAL(driver.queue[0], 1);
 	CU_ASSERT_EQUAL(driver.queue[1], 2);
 	CU_ASSERT_EQUAL(driver.dst_port_be[0], tl_be16(5001));

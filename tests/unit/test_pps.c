@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rates of interfaces: recorded texts of the kernel and of drivers, and the differences between two looks.
+// Rates of interfaces: recorded texts of the kernel and of drivers, and differences between two samples.
 
 #include <errno.h>
 #include <linux/if_link.h>
@@ -59,7 +59,7 @@ static void make_dump(void)
 	put_link("lo", 1, IFF_UP | IFF_LOOPBACK, 7, sizeof(struct rtnl_link_stats64));
 	put_link("eth0", 2, IFF_UP, 1000, sizeof(struct rtnl_link_stats64));
 	put_link("eth1", 3, 0, 10, sizeof(struct rtnl_link_stats64));
-	put_link("eth2", 4, IFF_UP, 5, 64 * sizeof(uint64_t)); // of a kernel with more counters
+	put_link("eth2", 4, IFF_UP, 5, 64 * sizeof(uint64_t)); // from a kernel with more counters
 }
 
 static void interfaces_that_are_up_are_taken(void)
@@ -117,7 +117,7 @@ static void the_end_of_a_dump_and_its_error_are_seen(void)
 
 // ---- ethtool
 
-// Take a text of `ethtool -S`.
+// Parse the output of `ethtool -S`.
 static void take_text(struct pps_iface *iface, const char *text)
 {
 	char name[64];
@@ -161,7 +161,7 @@ static void queues_have_the_names_of_their_drivers(void)
 		// mana
 		"rx_0_packets: 1\n rx_0_bytes: 60\n rx_0_xdp_drop: 9\n rx_1_packets: 2\n rx_1_bytes: 120\n tx_0_packets: 5\n"
 		"tx_0_bytes: 300\n tx_cq_err: 1\n",
-		// veth, which does not count sent frames of a queue
+		// veth, which has no counter of sent frames per queue
 		"peer_ifindex: 2\n rx_queue_0_xdp_packets: 1\n rx_queue_0_xdp_bytes: 60\n rx_queue_0_xdp_drops: 8\n"
 		"rx_queue_1_xdp_packets: 2\n rx_queue_1_xdp_bytes: 120\n tx_queue_0_xdp_xmit: 3\n",
 	};
@@ -229,13 +229,13 @@ static void softirqs_have_their_cpus(void)
 	CU_ASSERT_EQUAL(sample.cpus[1].cpu, 2);
 	CU_ASSERT_EQUAL(sample.cpus[1].row.value[PPS_PROCESSED], 0xff00);
 
-	put("proc/net/softnet_stat", // Linux 3.10: no column of the CPU
+	put("proc/net/softnet_stat", // Linux 3.10: no CPU column
 		"00000001 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000\n"
 		"00000002 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000\n"
 		"00000003 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000\n");
 	sample = (struct pps_sample){0};
 	pps_read_softnet(&tree, &sample);
-	CU_ASSERT_EQUAL_FATAL(sample.n_cpus, 2); // the third line is of no CPU
+	CU_ASSERT_EQUAL_FATAL(sample.n_cpus, 2); // the third line has no CPU
 	CU_ASSERT_EQUAL(sample.cpus[1].cpu, 2);
 	CU_ASSERT_EQUAL(sample.cpus[1].row.value[PPS_PROCESSED], 2);
 
@@ -304,7 +304,7 @@ static void interrupts_have_their_cpus_and_queues(void)
 	put("sys/class/net/eth0/ifindex", "7\n");
 	eth0.n_irqs = 0;
 	eth0.index = 6;
-	pps_read_irqs(&tree, interrupts, &eth0); // of another network namespace
+	pps_read_irqs(&tree, interrupts, &eth0); // in a different network namespace
 	CU_ASSERT_EQUAL(eth0.n_irqs, 0);
 	eth0.index = 7;
 	pps_read_irqs(&tree, interrupts, &eth0);
@@ -325,7 +325,7 @@ static void a_virtio_nic_has_the_interrupts_of_its_parent(void)
 	pps_read_irqs(&tree, interrupts, &eth2);
 	CU_ASSERT_EQUAL_FATAL(eth2.n_irqs, 2);
 	CU_ASSERT_EQUAL(eth2.irqs[0].queue, 1);
-	CU_ASSERT_EQUAL(eth2.irqs[1].queue, -1); // it serves a transmit queue
+	CU_ASSERT_EQUAL(eth2.irqs[1].queue, -1); // a transmit queue
 }
 
 // ---- differences
@@ -348,7 +348,7 @@ static void counters_that_wrap_are_mended(void)
 	CU_ASSERT_EQUAL(out.value[PPS_RX_BYTES], 30);
 	CU_ASSERT_FALSE(pps_knows(&out, PPS_TX_PKTS));
 	before = row_of(100, (1ull << 40) + 5), now = row_of(105, (1ull << 40) + 4);
-	CU_ASSERT_FALSE(pps_row_since(&before, &now, &out)); // none of 32 bits
+	CU_ASSERT_FALSE(pps_row_since(&before, &now, &out)); // none, with 32-bit counters
 }
 
 static void counters_that_were_reset_have_no_difference(void)
@@ -433,7 +433,7 @@ static void imbalance_is_the_busiest_over_the_mean(void)
 	iface.n_queues = 5;
 	for (uint32_t i = 0; i < 4; i++)
 		iface.queues[i] = row_of(100, 6000);
-	CU_ASSERT_DOUBLE_EQUAL(pps_imbalance(&iface), 1, 1e-9); // the fifth is not counted
+	CU_ASSERT_DOUBLE_EQUAL(pps_imbalance(&iface), 1, 1e-9); // the fifth is ignored
 	iface.queues[2] = row_of(300, 18000);
 	CU_ASSERT_DOUBLE_EQUAL(pps_imbalance(&iface), 2, 1e-9);
 	for (uint32_t i = 0; i < 4; i++)
@@ -471,7 +471,7 @@ static void ports_of_an_appliance_are_found_by_name_or_device(void)
 	CU_ASSERT_EQUAL(sample.ifaces[0].queues[1].value[PPS_RX_PKTS], 3);
 	CU_ASSERT_FALSE(pps_knows(&sample.ifaces[0].queues[0], PPS_RX_MISSED));
 	pps_sample_free(&sample);
-	pps_add_iface(&sample, "eth0"); // the kernel's
+	pps_add_iface(&sample, "eth0"); // the kernel's interface
 	pps_take_ports(status, &(struct pps_want){0}, &sample);
 	CU_ASSERT_EQUAL_FATAL(sample.n, 2);
 	CU_ASSERT_STRING_EQUAL(sample.ifaces[1].name, "0000:3b:00.0");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rates and sizes: the same values as tc(8) reads, or an error with its place.
+// Rates and sizes: the values that tc(8) reads, or an error with its position.
 
 #include <errno.h>
 #include <inttypes.h>

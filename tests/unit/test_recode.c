@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slabs on their way through a merge and a conversion: nothing is lost, nothing is twice, everything has its place.
+// Slabs in a merge and a conversion: no record is lost or duplicated, and all are in order.
 
 #include <dlfcn.h>
 #include <sched.h>
@@ -21,10 +21,10 @@
 #define RINGS_MAX 4
 #define RECORDS_MAX 40000
 #define WINDOW_NS (100 * TL_NS_PER_MS)
-#define SEAL_AGE_NS (TL_NS_PER_S / 2) // of a merged slab, as in merge.c
+#define SEAL_AGE_NS (TL_NS_PER_S / 2) // age at which a merged slab is sealed, as in merge.c
 #define BOTH_DIRECTIONS true
 
-// A record as it comes out. Its data: which ring it went into, in which direction, as which record of that ring.
+// A record of the output. Its data has its ring, its direction and its number in that ring.
 struct record {
 	uint64_t ts_ns;
 	uint32_t ring, number;
@@ -36,26 +36,26 @@ struct stage {
 	uint32_t n_rings;
 	struct tl_recode *recode;
 	enum tl_recode_form form;
-	_Atomic(uint64_t) now_ns, looks; // the merge's clock, and how often it was asked for
+	_Atomic(uint64_t) now_ns, looks; // clock of the merge, and number of its readings
 	uint32_t put[RINGS_MAX][TL_DIRS];
 	// Output of the stage.
 	struct record *records;
 	uint32_t n_records;
-	uint64_t counted[RINGS_MAX][TL_DIRS]; // by the slabs' origins
-	uint64_t slab_records[TL_DIRS];	      // by the slabs themselves
+	uint64_t counted[RINGS_MAX][TL_DIRS]; // by the origins of slabs
+	uint64_t slab_records[TL_DIRS];	      // by the slabs
 	uint64_t slabs, empty_slabs;
-	uint8_t *pcap; // all that came out as pcap, behind a file's header
+	uint8_t *pcap; // the pcap output, after a file header
 	size_t pcap_bytes;
 	struct tl_zslab_unpacker *unpacker;
 	uint8_t *unpacked;
 };
 
-// zstd runs out of memory once, when this count reaches zero.
+// Let zstd run out of memory once, when this count reaches zero.
 static atomic_int calls_until_failure;
 
 static size_t (*real_compress)(ZSTD_CCtx *, void *, size_t, const void *, size_t);
 
-// Before there are threads.
+// Look up the symbol before threads exist.
 __attribute__((constructor)) static void find_real_compress(void)
 {
 	*(void **)&real_compress = dlsym(RTLD_NEXT, "ZSTD_compress2");
@@ -148,7 +148,7 @@ static void tear_down(struct stage *s)
 	free(s);
 }
 
-// ---- what goes in
+// ---- input
 
 static void put(struct stage *s, uint32_t ring, enum tl_dir dir, bool both, uint64_t ts_ns, uint32_t cap_bytes)
 {
@@ -158,7 +158,7 @@ static void put(struct stage *s, uint32_t ring, enum tl_dir dir, bool both, uint
 
 	if (both)
 		epb.flags = dir == TL_DIR_RX ? TL_PCAPNG_INBOUND : TL_PCAPNG_OUTBOUND;
-	epb.dropped = number % 17 == 3 ? 9 : 0; // an additional option for some records
+	epb.dropped = number % 17 == 3 ? 9 : 0; // some records have an additional option
 	uint32_t len = tl_pcapng_epb_bytes(cap_bytes, epb.flags, epb.dropped);
 	void *room = tl_slab_reserve(s->rings[ring], len, atomic_load(&s->now_ns));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(room);
@@ -170,14 +170,14 @@ static void put(struct stage *s, uint32_t ring, enum tl_dir dir, bool both, uint
 	s->put[ring][dir]++;
 }
 
-// A record in a slab of its own.
+// Put a record into its own slab.
 static void put_slab(struct stage *s, uint32_t ring, uint64_t ts_ns)
 {
 	put(s, ring, TL_DIR_RX, false, ts_ns, 60);
 	tl_slab_seal(s->rings[ring]);
 }
 
-// ---- what comes out
+// ---- output
 
 static uint32_t word(const uint8_t *at)
 {
@@ -235,7 +235,7 @@ static void count_origins(struct stage *s, const struct tl_slab *slab)
 	}
 }
 
-// False: there is none.
+// Take a slab; return false if there is none.
 static bool take_one(struct stage *s)
 {
 	struct tl_slab_ring *ring = tl_recode_ring(s->recode);
@@ -260,14 +260,14 @@ static bool take_one(struct stage *s)
 	return true;
 }
 
-// The lcores have sealed their last: takes all that is left, as the writer does.
+// Take all that is left, as the writer does, after the lcores have sealed their last slabs.
 static void end(struct stage *s)
 {
 	for (uint32_t i = 0; i < s->n_rings; i++)
 		tl_slab_seal(s->rings[i]);
 	tl_recode_end(s->recode);
 	for (bool ended = false, taken = true; !ended || taken;) {
-		ended = tl_recode_ended(s->recode); // before the ring is looked at
+		ended = tl_recode_ended(s->recode); // before the ring is read
 		taken = take_one(s);
 		if (!taken)
 			sched_yield();
@@ -277,7 +277,7 @@ static void end(struct stage *s)
 		CU_ASSERT_EQUAL(tl_slab_used(s->rings[i]), 0);
 }
 
-// Each ring's records once, in the order in which they were put, and counted where they came from.
+// Check that each ring's records occur once, in order, and are counted for their ring.
 static void check_complete(struct stage *s)
 {
 	uint32_t next[RINGS_MAX] = {0}, seen[RINGS_MAX][TL_DIRS] = {{0}};
@@ -301,7 +301,7 @@ static void check_sorted(const struct stage *s)
 	CU_ASSERT_EQUAL(tl_recode_late_pkts(s->recode), 0);
 }
 
-// Until the merge has looked at its rings so often that it has done all it will do at this time.
+// Wait until the merge has read its rings often enough to have done all work possible at this time.
 static void let_it_look(struct stage *s)
 {
 	uint64_t until = atomic_load(&s->looks) + 4;
@@ -331,7 +331,7 @@ static uint32_t draw(uint64_t *seed, uint32_t below)
 	return (uint32_t)(*seed >> 33) % below;
 }
 
-// Put n records into random rings while the stage runs. Its clock is stopped, so it waits for every ring.
+// Put n records into random rings while the stage runs. Its clock does not advance, so it waits for every ring.
 static void put_at_random(struct stage *s, uint32_t n, uint64_t seed)
 {
 	uint64_t ts_ns = UINT64_C(1700000000) * TL_NS_PER_S;
@@ -339,8 +339,8 @@ static void put_at_random(struct stage *s, uint32_t n, uint64_t seed)
 	start(s);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t ring = draw(&seed, s->n_rings);
-		ts_ns += draw(&seed, 3); // equal ones, too
-		// A ring with one direction does not say which.
+		ts_ns += draw(&seed, 3); // including equal times
+		// Records of a ring with one direction have no direction flag.
 		bool both = ring % 2 == 0;
 		put(s, ring,
 			both	    ? (enum tl_dir)draw(&seed, TL_DIRS)
@@ -477,7 +477,7 @@ static void what_has_no_room_waits_and_goes_on_when_there_is_some(void)
 	while_there_is_no_room_all_waits_and_goes_on_then(TL_RECODE_ZSTD, 3, WINDOW_NS);
 }
 
-// Frame by frame what was put into the only ring, as the reader of pcap files sees it.
+// Check that the reader of pcap files returns the n frames put into the only ring.
 static void check_pcap(struct stage *s, uint32_t n)
 {
 	struct tl_pcap_reader *reader;
@@ -520,7 +520,7 @@ static void pcap_has_every_frame_byte_for_byte_in_order(void)
 	}
 }
 
-// The slab of this number, while its ring has not used it again.
+// Return the slab with this number, before its ring reuses it.
 static const uint8_t *sealed_before(const struct tl_slab_ring *ring, uint64_t sequence)
 {
 	struct tl_pcapng_head head;
@@ -611,7 +611,7 @@ static void one_that_was_never_started_or_has_nothing_to_do_ends(void)
 static void one_that_cannot_be_created_leaves_nothing(void)
 {
 	struct stage *s = set_up(1, 8, 0, TL_RECODE_ZSTD, 1);
-	struct tl_recode_cfg cfg = cfg_of(s, WINDOW_NS, 1); // the first ring succeeds, the second is there already
+	struct tl_recode_cfg cfg = cfg_of(s, WINDOW_NS, 1); // the first ring succeeds, the second exists already
 	struct tl_recode *second = NULL;
 	struct tl_err err = {.text = ""};
 	uint8_t *memory;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// recover: the remains of a recording after a crash become a valid file with every whole slab.
+// recover: the remains of a recording after a crash become a valid file with every complete slab.
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,14 +17,14 @@
 #define FILE_ID UINT64_C(0x0123456789abcdef)
 #define FILE_BYTES_MAX (1u << 20)
 
-// File number; 0 as in older versions.
+// file number; 0 as in older versions
 static uint64_t file_id;
 
-// A file as a recording writes it: slabs of two rings in turn, each with a few records that carry their number.
+// A file as a recording writes it: slabs of two rings in turn, each with a few numbered records.
 struct file {
 	uint8_t bytes[FILE_BYTES_MAX];
 	uint32_t size;
-	uint32_t slab_at[SLABS + 1]; // the last: where the statistics begin
+	uint32_t slab_at[SLABS + 1]; // the last one: start of the statistics
 	uint32_t slab_records[SLABS];
 	uint32_t records;
 };
@@ -38,7 +38,7 @@ static void put_padding(struct file *file)
 	file->size += pad;
 }
 
-// For the file's own blocks.
+// Put the HEAD of the file's own blocks.
 static void put_own_head(struct file *file, uint32_t at, uint32_t used_bytes)
 {
 	if (file_id == 0)
@@ -102,7 +102,7 @@ static void put_statistics(struct file *file)
 	put_padding(file);
 }
 
-// The same each time; the caller frees.
+// Make the file, always the same one; the caller frees.
 static struct file *make_named(const char *application)
 {
 	struct file *file = calloc(1, sizeof(*file));
@@ -126,9 +126,9 @@ static uint32_t slab_end(const struct file *file, uint32_t index)
 	return file->slab_at[index + 1];
 }
 
-// ---- judging
+// ---- checks
 
-// Return the number of records; the image must be whole blocks to its end, and every record unchanged.
+// Return the number of records; check that the image consists of complete blocks and every record is unchanged.
 static uint32_t judge(const struct image *image)
 {
 	struct tl_pcap_reader *reader;
@@ -151,7 +151,7 @@ static uint32_t judge(const struct image *image)
 	return records;
 }
 
-// Recovers the image, and checks what holds after every recovery. The report is to be freed.
+// Recover the image, and check the invariants of every recovery. The caller frees the report.
 static void recover(struct image *image, struct tl_recover_report *report, uint32_t records)
 {
 	struct tl_err err;
@@ -163,7 +163,7 @@ static void recover(struct image *image, struct tl_recover_report *report, uint3
 		return;
 	}
 	CU_ASSERT_EQUAL(image->syncs != 0, report->changed);
-	CU_ASSERT_EQUAL(image->synced, image->steps); // nothing is written behind the sync
+	CU_ASSERT_EQUAL(image->synced, image->steps); // no write after the sync
 	CU_ASSERT_EQUAL(report->records_kept, records);
 	CU_ASSERT_EQUAL(report->end_bytes, image->size);
 	CU_ASSERT_EQUAL(judge(image), records);
@@ -219,7 +219,7 @@ static void appends_missing_statistics(void)
 	free(file);
 }
 
-// An option of an ISB of 8 bytes; a time is two words, the high one first.
+// Put an ISB option of 8 bytes; a time is two words, the high one first.
 static uint64_t read_option(const uint8_t *isb, uint16_t code)
 {
 	struct tl_pcap_option option;
@@ -291,7 +291,7 @@ static void keeps_what_is_behind_a_hole_and_names_what_is_missing(void)
 	memset(file->bytes + file->slab_at[2], 0, file->slab_at[5] - file->slab_at[2]);
 	expect_without(file, file->size, 7u << 2, &report);
 	CU_ASSERT_EQUAL(report.slabs_torn, 0);
-	// Slabs 2, 3 and 4 are the second of both rings, and the third of the first.
+	// Slabs 2, 3 and 4 are the second slabs of both rings and the third of the first.
 	CU_ASSERT_EQUAL_FATAL(report.n_rings, RINGS);
 	CU_ASSERT_EQUAL(tl_recover_missing(&report.rings[0]), 2);
 	CU_ASSERT_EQUAL(report.rings[0].n, 2);
@@ -320,7 +320,7 @@ static void writes_holes_of_any_size_as_blocks_that_readers_take(void)
 	memcpy(image.bytes + file->slab_at[3] + HOLE, file->bytes + file->slab_at[3], file->size - file->slab_at[3]);
 	recover(&image, &report, file->records);
 	CU_ASSERT_EQUAL(report.padded_bytes, HOLE);
-	CU_ASSERT_EQUAL(image.steps, 0); // of the second recovery, in judge()
+	CU_ASSERT_EQUAL(image.steps, 0); // in the second recovery, in judge()
 	for (uint64_t at = 0, next; at < image.size; at = next) {
 		uint32_t block[2];
 		memcpy(block, image.bytes + at, sizeof(block));
@@ -350,7 +350,7 @@ static void cuts_zeros_and_garbage_off_the_end(void)
 	free(file);
 }
 
-// Slabs 1 and 3 of the first ring, the third between them missing: then the two meet.
+// Slabs 1 and 3 of the first ring arrive before slab 2 between them, which then joins the ranges.
 static void joins_ranges_of_one_ring_whatever_their_order(void)
 {
 	static const uint32_t orders[][4] = {{0, 2, 4, 6}, {6, 4, 2, 0}, {0, 4, 2, 6}, {4, 0, 6, 2}, {2, 6, 0, 4}};
@@ -360,14 +360,13 @@ static void joins_ranges_of_one_ring_whatever_their_order(void)
 		struct tl_recover_report report;
 		struct image image;
 		uint32_t records = 0, size = file->slab_at[0];
-		for (uint32_t k = 0; k < 4;
-			k++) { // the slabs of the first ring alone, and the second of them once more
+		for (uint32_t k = 0; k < 4; k++) { // the slabs of the first ring, and the second of them repeated
 			uint32_t slab = orders[i][k], bytes = slab_end(file, slab) - file->slab_at[slab];
 			memcpy(other->bytes + size, file->bytes + file->slab_at[slab], bytes);
 			size += bytes;
 			records += file->slab_records[slab];
 		}
-		memset(other->bytes + size, 0, PAGE); // behind damage only what was not seen is taken
+		memset(other->bytes + size, 0, PAGE); // after damage only new slabs are kept
 		memcpy(other->bytes + size + PAGE, file->bytes + file->slab_at[orders[i][1]],
 			slab_end(file, orders[i][1]) - file->slab_at[orders[i][1]]);
 		image_init(&image, other->bytes, size + 4 * PAGE);
@@ -384,10 +383,10 @@ static void joins_ranges_of_one_ring_whatever_their_order(void)
 	}
 }
 
-// Slab 2 and slab 4, which one ring sealed one after the other, have changed places around slab 3.
+// Slabs 2 and 4, consecutive slabs of one ring, are exchanged around slab 3.
 static void takes_slabs_in_any_order(void)
 {
-	static const uint32_t order[] = {4, 3, 2}; // 4 and 2 are two slabs of one ring in a row
+	static const uint32_t order[] = {4, 3, 2}; // 4 and 2 are consecutive slabs of one ring
 	struct file *file = make(), *swapped = make();
 	struct tl_recover_report report;
 	uint32_t at = file->slab_at[2];
@@ -404,14 +403,15 @@ static void takes_slabs_in_any_order(void)
 		CU_ASSERT_EQUAL(tl_recover_missing(&report.rings[ring]), 0);
 	}
 	tl_recover_report_fini(&report);
-	memset(swapped->bytes + file->slab_at[1], 0, PAGE); // and behind damage
+	memset(swapped->bytes + file->slab_at[1], 0, PAGE); // after damage, too
 	expect_without(swapped, file->size, 1u << 1, &report);
 	tl_recover_report_fini(&report);
 	free(swapped);
 	free(file);
 }
 
-// A disk took what was in flight behind a slab that failed; the writer writes it again in the slab's place, and dies.
+// The disk stored slabs in flight after one that failed; the writer writes it again at the failed slab's offset, and is
+// killed.
 static void keeps_a_slab_once_that_was_written_twice(void)
 {
 	uint32_t tried = 0;
@@ -439,7 +439,7 @@ static void recovers_a_file_cut_at_any_sector(void)
 		struct image image;
 		struct tl_recover_report report;
 		uint32_t records = 0;
-		if (size < 512) { // not even a section header
+		if (size < 512) { // shorter than a section header
 			expect_refused(file->bytes, size, -ENOMSG, "contains no recording");
 			continue;
 		}
@@ -456,7 +456,7 @@ static void recovers_a_file_cut_at_any_sector(void)
 	free(file);
 }
 
-// Any page may be what the disk did not write.
+// Any page may be missing on the disk.
 static void loses_only_the_slab_that_lost_a_page(void)
 {
 	struct file *file = make();
@@ -492,7 +492,7 @@ static void makes_up_a_lost_header(void)
 	CU_ASSERT_EQUAL(report.statistics, RINGS);
 	tl_recover_report_fini(&report);
 
-	memset(file->bytes, 0, file->slab_at[2]); // with the first slabs
+	memset(file->bytes, 0, file->slab_at[2]); // and the first slabs
 	expect_without(file, file->size, 3, &report);
 	CU_ASSERT_TRUE(report.rebuilt_section);
 	tl_recover_report_fini(&report);
@@ -529,7 +529,7 @@ static void refuses_what_is_not_ours(void)
 
 	expect_refused(file->bytes, file->size, -EMEDIUMTYPE, "another program");
 	expect_refused(file->bytes, file->slab_at[3] + 100, -EMEDIUMTYPE, "another program");
-	memset(file->bytes + 8, 0x1a, 4); // no section header at all, and no slab behind it
+	memset(file->bytes + 8, 0x1a, 4); // no section header, and no slab after it
 	expect_refused(file->bytes, PAGE, -ENOMSG, "contains no recording");
 	expect_refused(zeros, sizeof(zeros), -ENOMSG, "contains no recording");
 	expect_refused(classic, sizeof(classic), -EMEDIUMTYPE, "pcap file");
@@ -539,7 +539,7 @@ static void refuses_what_is_not_ours(void)
 	free(file);
 }
 
-// A recording embedded in a disk image, say.
+// A recording embedded in a disk image, for example.
 static void refuses_an_image_that_holds_a_recording(void)
 {
 	struct file *file = make();
@@ -553,7 +553,7 @@ static void refuses_an_image_that_holds_a_recording(void)
 	free(file);
 }
 
-// A recording of a recording that goes over the network, in frames that hold whole pages of it.
+// A recording of a recording that is sent over a network, in frames that hold whole pages of it.
 static void takes_no_slab_out_of_a_frame(void)
 {
 	struct file *file = make(), *outer = calloc(1, sizeof(*outer));
@@ -567,7 +567,7 @@ static void takes_no_slab_out_of_a_frame(void)
 	outer->size += PAGE + inner;
 	put_slab(outer, 2, 2);
 	uint32_t end = outer->size;
-	// The torn slab: in its midst the first slab of the file again.
+	// The torn slab contains the first slab of the file again.
 	memcpy(outer->bytes + begin, file->bytes + file->slab_at[1], TL_PCAPNG_HEAD_BYTES);
 	memcpy(outer->bytes + begin + PAGE, file->bytes + file->slab_at[0], inner);
 	image_init(&image, outer->bytes, end);
@@ -580,7 +580,7 @@ static void takes_no_slab_out_of_a_frame(void)
 	free(file);
 }
 
-// Behind a torn slab of this run lies a whole one of another, as a disk has it that held another recording.
+// After a torn slab of this run follows a complete one of another run, left on the disk.
 static void takes_no_slab_of_another_run_within_damage(void)
 {
 	struct file *file = make();
@@ -596,7 +596,7 @@ static void takes_no_slab_of_another_run_within_damage(void)
 	free(file);
 }
 
-// Statistics that stood between slabs close nothing when slabs follow: others are appended.
+// Statistics between slabs do not end a file if slabs follow: new ones are appended.
 static void statistics_between_slabs_do_not_close_a_file(void)
 {
 	struct file *file = calloc(1, sizeof(*file));
@@ -617,7 +617,7 @@ static void statistics_between_slabs_do_not_close_a_file(void)
 	free(file);
 }
 
-// Statistics behind damage are an earlier file's, in a file whose own blocks have a HEAD.
+// In a file whose own blocks have a HEAD, statistics after damage belong to an earlier file.
 static void keeps_no_statistics_of_an_earlier_file(void)
 {
 	struct file *file = calloc(1, sizeof(*file));
@@ -642,9 +642,9 @@ static void keeps_no_statistics_of_an_earlier_file(void)
 	free(file);
 }
 
-// ---- files that are made to be slow
+// ---- files designed to be slow
 
-// Check that a recovery of these bytes reads and searches some times their size, whatever they are.
+// Check that a recovery of these bytes reads and searches only a few times their size.
 static void expect_linear(const uint8_t *bytes, uint64_t size, struct tl_recover_report *report)
 {
 	struct image image;
@@ -662,7 +662,7 @@ static void expect_linear(const uint8_t *bytes, uint64_t size, struct tl_recover
 
 #define HOSTILE_PAGES 8192u
 
-// A prologue, a whole slab, and then in each page what fill() puts there.
+// Make a prologue, a complete slab, and then in each page the output of fill().
 static void expect_linear_pages(void (*fill)(uint8_t *page, uint64_t left), struct tl_recover_report *report)
 {
 	struct file *file = make();
@@ -678,7 +678,7 @@ static void expect_linear_pages(void (*fill)(uint8_t *page, uint64_t left), stru
 	free(file);
 }
 
-// A HEAD, and one block of nearly 4 MiB that is whole, but the number of records is wrong.
+// Put a HEAD, and one complete block of nearly 4 MiB, with a wrong number of records.
 static void fill_with_heads(uint8_t *page, uint64_t left)
 {
 	uint32_t used = (uint32_t)tl_min_u64(left, 1023 * PAGE) - TL_PCAPNG_HEAD_BYTES;
@@ -691,8 +691,8 @@ static void fill_with_heads(uint8_t *page, uint64_t left)
 	memcpy(page + used - sizeof(block[1]), &block[1], sizeof(block[1]));
 }
 
-// Statistics, behind which blocks follow that never end on a boundary: the k-th of each page's begins at 128 KiB * k
-// and 16 * k behind the page.
+// Statistics followed by blocks that never end on a boundary: the k-th block of each page begins at 128 KiB * k and 16
+// * k behind the page.
 static void fill_with_statistics(uint8_t *page, uint64_t left)
 {
 	const uint32_t step = (128u << 10) + 16;
@@ -706,7 +706,7 @@ static void fill_with_statistics(uint8_t *page, uint64_t left)
 	}
 }
 
-// A whole slab of a run of its own, and then a block that claims 8 MiB.
+// Put a complete slab of a separate run, and then a block that claims 8 MiB.
 static void fill_with_claims(uint8_t *page, uint64_t left)
 {
 	uint32_t block[2] = {0x80000009, 8u << 20};
@@ -732,7 +732,7 @@ static void costs_some_times_the_size_whatever_is_in_the_file(void)
 	}
 }
 
-// Slabs of one page each: each of a run of its own, or all of one ring in descending order.
+// Put slabs of one page each: each of a separate run, or all of one ring in descending order.
 static void lists_no_more_than_a_recording_can_have(void)
 {
 	for (int descending = 0; descending < 2; descending++) {
@@ -787,7 +787,7 @@ static void refuses_slabs_whose_blocks_do_not_add_up(void)
 	}
 }
 
-// A file with every kind of damage that has a step of its own.
+// Make a file with every kind of damage that has its own recovery step.
 static struct file *make_damaged(uint32_t *out_size)
 {
 	struct file *file = make();
@@ -819,7 +819,7 @@ static void gives_the_same_file_when_it_was_killed_and_the_first_slabs_are_lost_
 	}
 }
 
-// Statistics that are cut off, as their end is lost, may be garbage: the number of an interface in them is none.
+// Statistics cut off by damage may be garbage: the interface number in them is invalid.
 static void rebuilds_no_interface_of_statistics_that_it_cuts_off(void)
 {
 	struct file *file = make();
@@ -829,7 +829,7 @@ static void rebuilds_no_interface_of_statistics_that_it_cuts_off(void)
 	uint32_t section_bytes, number = 65;
 
 	memcpy(&section_bytes, file->bytes + 4, sizeof(section_bytes));
-	memset(file->bytes + section_bytes, 0, 8); // the first description
+	memset(file->bytes + section_bytes, 0, 8); // the first interface description
 	memcpy(file->bytes + file->slab_at[SLABS] + (file_id != 0 ? TL_PCAPNG_HEAD_BYTES : 0) + 8, &number,
 		sizeof(number));
 	file->size -= 700;
@@ -906,7 +906,7 @@ static void recovers_what_a_pipe_delivered(void)
 	free(file);
 }
 
-// Two recordings one after the other, the second with one interface.
+// Two recordings concatenated, the second with one interface.
 static void each_section_has_its_own_interfaces(void)
 {
 	struct file *file = calloc(1, sizeof(*file));
@@ -1044,7 +1044,7 @@ int main(void)
 			keeps_a_slab_once_that_was_written_twice},
 	};
 
-	// They do not give the owner of a slab, which the last needs.
+	// They do not store the owner of a slab, which the last item needs.
 	int status = tl_test_main("recover, as older versions wrote it", tests, TL_ARRAY_LEN(tests) - 1);
 	file_id = FILE_ID;
 	return tl_test_main("recover", tests, TL_ARRAY_LEN(tests)) | status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// recover: compressed recordings, and those in classic pcap, become valid files with their whole parts.
+// recover: compressed recordings, and those in classic pcap, become valid files of their complete parts.
 
 #include <zstd.h>
 
@@ -17,7 +17,7 @@
 struct file {
 	uint8_t bytes[FILE_BYTES_MAX];
 	uint32_t size;
-	uint32_t slab_at[SLABS + 1]; // the last: where the statistics begin
+	uint32_t slab_at[SLABS + 1]; // the last one: start of the statistics
 	uint32_t slab_records[SLABS];
 	uint32_t records;
 };
@@ -27,7 +27,7 @@ static uint32_t frame_bytes(uint32_t number)
 	return 60 + number * 37 % 1400;
 }
 
-// Its number, then what does not compress.
+// Fill a record with its number, then with incompressible bytes.
 static void fill_frame(uint8_t *data, uint32_t number)
 {
 	uint32_t random = number * 2654435761u + 1;
@@ -118,9 +118,9 @@ static struct file *make(void)
 	return make_by("tapline test");
 }
 
-// ---- judging
+// ---- checks
 
-// Number of unchanged records in a recording that is whole to its end.
+// Return the number of unchanged records in a recording that is complete to its end.
 static uint32_t judge_records(const void *bytes, size_t size)
 {
 	struct tl_pcap_reader *reader;
@@ -144,7 +144,7 @@ static uint32_t judge_records(const void *bytes, size_t size)
 	return records;
 }
 
-// Decompress with zstd itself: every frame to the last byte.
+// Decompress with libzstd: every frame to the last byte.
 static uint32_t judge_packed(const struct image *image, uint32_t *out_statistics)
 {
 	uint8_t *plain = malloc(FILE_BYTES_MAX);
@@ -161,8 +161,7 @@ static uint32_t judge_packed(const struct image *image, uint32_t *out_statistics
 	return records;
 }
 
-// Recovers so many bytes of the file, damaged as the test did it: all records but those of the slabs whose bits are
-// set.
+// Recover this many bytes of the damaged file: all records remain except those of the slabs in the mask.
 static void expect_without(const struct file *file, uint32_t size, uint32_t lost, struct tl_recover_report *report)
 {
 	struct image image;
@@ -243,7 +242,8 @@ static void loses_only_the_slab_that_lost_a_page(void)
 	free(file);
 }
 
-// A disk took what was in flight behind a slab that failed; the writer writes it again in the slab's place, and dies.
+// The disk stored slabs in flight after one that failed; the writer writes it again at the failed slab's offset, and is
+// killed.
 static void keeps_a_slab_once_that_was_written_twice(void)
 {
 	uint32_t tried = 0;
@@ -318,7 +318,7 @@ static void refuses_what_another_program_compressed(void)
 
 #define FRAMES 40u
 
-// Returns its bytes; ends[i] is behind record i.
+// Return its bytes; ends[i] is the offset after record i.
 static uint32_t make_pcap(uint8_t *bytes, uint32_t ends[FRAMES])
 {
 	uint32_t size = tl_pcap_put_header(bytes, FILE_BYTES_MAX, 2000);

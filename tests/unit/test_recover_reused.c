@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// recover: of a file that was written again, nothing of its earlier life is taken for this one's.
+// recover: in a reused file, no data of its earlier generation is attributed to the current one.
 
 #include <stdio.h>
 #include <unistd.h>
@@ -14,15 +14,15 @@
 #define RUN_ID 77u
 #define RINGS 2u
 
-// A recording written into one file, with its end. All records have the same length, so that records of both lives are
-// at the same offsets.
+// A complete recording in one file. All records have the same length, so that records of both generations have the same
+// offsets.
 struct life {
-	uint32_t number; // its records and statistics have it
-	uint64_t file;	 // 0: as older versions wrote it
+	uint32_t number; // in its records and statistics
+	uint64_t file;	 // 0: as written by older versions
 	uint64_t sequence[RINGS];
 	uint8_t bytes[FILE_BYTES];
 	uint32_t size;
-	uint32_t n; // slabs
+	uint32_t n; // number of slabs
 	uint32_t at[SLABS_MAX], used[SLABS_MAX], end[SLABS_MAX], records[SLABS_MAX];
 	uint32_t prologue_bytes, statistics_at;
 };
@@ -51,7 +51,7 @@ static void put_prologue(struct life *life)
 	life->prologue_bytes = life->size;
 }
 
-// Signs the HEAD at this offset, as the writer does in a file that is written again.
+// Sign the HEAD at this offset, as the writer does in a reused file.
 static void sign(struct life *life, uint32_t at)
 {
 	if (life->file != 0)
@@ -102,7 +102,7 @@ static void put_statistics(struct life *life)
 	put_padding(life);
 }
 
-// records: of each slab, up to a 0.
+// records: per slab, terminated by 0.
 static struct life *make_life(uint32_t number, const uint32_t *records, bool old)
 {
 	struct life *life = calloc(1, sizeof(*life));
@@ -124,7 +124,7 @@ static struct life *make(uint32_t number, const uint32_t *records)
 	return make_life(number, records, false);
 }
 
-// ---- judging
+// ---- checks
 
 static bool has_counter(const uint8_t *isb, uint32_t total, uint32_t number)
 {
@@ -142,7 +142,7 @@ static bool has_counter(const uint8_t *isb, uint32_t total, uint32_t number)
 	return false;
 }
 
-// Return the records of the image, which must be whole blocks, none of this life.
+// Return the records of the image, which must consist of complete blocks, none of them from this generation.
 static uint32_t judge(const struct image *image, uint32_t stale)
 {
 	uint32_t records = 0, wrong = 0, block[2], number;
@@ -162,7 +162,7 @@ static uint32_t judge(const struct image *image, uint32_t stale)
 	return records;
 }
 
-// Recovers the image, in which these slabs of a life are whole and what else there is is stale.
+// Recover the image, in which these slabs of a generation are complete and all other data is stale.
 static void expect(struct image *image, const struct life *life, const bool *whole, uint32_t stale)
 {
 	struct tl_recover_report report, again;
@@ -188,7 +188,7 @@ static void expect(struct image *image, const struct life *life, const bool *who
 	tl_recover_report_fini(&report);
 }
 
-// This life over the earlier one, of which it has so many bytes; what is left of the earlier is behind it.
+// Put this generation over the earlier one, of which this many bytes exist; the rest of the earlier one follows it.
 static void image_over(struct image *image, const struct life *earlier, const struct life *life, uint32_t size)
 {
 	image_init(image, earlier->bytes, tl_max_u64(earlier->size, size));
@@ -243,7 +243,7 @@ static void expect_end(const struct life *earlier, uint32_t end, const struct li
 	free(image.bytes);
 }
 
-// Blocks outside slabs: statistics, with or without a HEAD, or a record.
+// Put blocks outside slabs: statistics, with or without a HEAD, or a record.
 static void takes_no_earlier_end_for_its_own(void)
 {
 	struct life *life = make(2, even);
@@ -270,7 +270,7 @@ static void takes_no_earlier_record_for_its_own(void)
 	free(earlier);
 }
 
-// Behind a slab that was not written.
+// After a slab that was not written.
 static void takes_no_earlier_statistics_out_of_a_hole(void)
 {
 	struct life *earlier = make_life(1, (uint32_t[]){200, 200, 200, 0}, true), *life = make(2, even);
@@ -319,7 +319,7 @@ static bool is_written(const struct life *life, const struct image *image, uint3
 		       (memcmp(has + used, wants + used, 8) == 0 && memcmp(has + end - 4, wants + end - 4, 4) == 0));
 }
 
-// Records of both lives are at the same offsets: only the sum distinguishes them.
+// Records of both generations have the same offsets: only the checksum distinguishes them.
 static void keeps_no_slab_that_ends_in_the_earlier_life(void)
 {
 	struct life *earlier = make(1, even), *life = make(2, even);
@@ -329,7 +329,7 @@ static void keeps_no_slab_that_ends_in_the_earlier_life(void)
 		struct image image;
 		image_over(&image, earlier, life, life->size);
 		put_back(&image, earlier, at, life->end[3]);
-		whole[3] = is_written(life, &image, 3); // its last bytes may be the same
+		whole[3] = is_written(life, &image, 3); // its last bytes may be equal
 		expect(&image, life, whole, 1);
 		put_back(&image, life, 0, life->size);
 		image.size = life->size;
@@ -352,7 +352,7 @@ static uint32_t some_records(uint32_t *records, uint32_t n, bool same)
 	return n;
 }
 
-// Whatever pages the disk has, of lives of any shape.
+// Any set of pages on the disk, for generations of any shape.
 static void takes_nothing_else_whatever_pages_were_written(void)
 {
 	srand(20260501);
@@ -376,8 +376,8 @@ static void takes_nothing_else_whatever_pages_were_written(void)
 	}
 }
 
-// Recover, then reuse in a ring: the padding of that recovery is where a slab of this life ends, and covers slabs of
-// it.
+// Recover, then reuse in a ring: the padding of that recovery ends where a slab of this generation ends, and covers
+// some of its slabs.
 static void takes_no_earlier_recovery_for_its_own(void)
 {
 	struct life *first = make(1, even), *second = make(2, even), *third = make(3, (uint32_t[]){200, 5, 5, 5, 0});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each relay returns all bytes in their order, also through a socket that takes them in parts, and ends with the
-// stream.
+// Each relay forwards all bytes in order, also through a socket with partial writes, and ends with the stream.
 
 #include "tl_test.h"
 
@@ -15,8 +14,8 @@
 #include <tl_relay.h>
 
 #define BYTES 400000u
-#define QUIET_POLLS 1000 // of 10 ms: the relay has stopped
-#define READ_BYTES 3001u // less than the relay's next write: its socket is full again and again
+#define QUIET_POLLS 1000 // of 10 ms: the relay is idle
+#define READ_BYTES 3001u // less than the relay's next write, so that its socket fills up repeatedly
 
 struct job {
 	const struct tl_relay *relay;
@@ -50,7 +49,7 @@ static uint32_t send_some(int fd, uint32_t from)
 	return sent > 0 ? (uint32_t)sent : 0;
 }
 
-// Return the bytes read; *wrong counts those that differ from what was sent.
+// Return the number of bytes read; *wrong counts those that differ from the sent ones.
 static uint32_t receive_some(int fd, uint32_t from, uint32_t *wrong)
 {
 	uint8_t part[READ_BYTES];
@@ -79,7 +78,7 @@ static void exchange(struct job *job, int to, int from)
 	CU_ASSERT_EQUAL_FATAL(received, atomic_load(&job->done) ? received : BYTES);
 	shutdown(to, SHUT_WR);
 	CU_ASSERT_FATAL(tl_test_until(atomic_load(&job->done)));
-	if (job->rc == -ENOSYS || job->rc == -EPERM) // no io_uring in this container
+	if (job->rc == -ENOSYS || job->rc == -EPERM) // container without io_uring
 		return;
 	CU_ASSERT_EQUAL(job->rc, 0);
 	CU_ASSERT_EQUAL(received, BYTES);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of a replay without a device: files into frames, and frames to a port that the test makes up, at times that
-// the test sets.
+// Replay without a device: frames of files, sent to a simulated port at simulated times.
 
 #include "replay_priv.h"
 
@@ -45,7 +44,7 @@ static void begin_pcap(void)
 	image_bytes = tl_pcap_put_header(image, sizeof(image), 0);
 }
 
-// A frame with its number behind the header.
+// Make a frame with its number after the header.
 static void fill_frame(uint8_t *frame, uint32_t number, uint32_t bytes)
 {
 	memset(frame, 0xee, bytes);
@@ -113,13 +112,13 @@ static struct port {
 	uint32_t numbers[FRAMES_MAX];
 	unsigned n, calls;
 	unsigned calls_of[64];	       // frames in each of the first calls
-	unsigned refuses;	       // so many calls take nothing
-	bool shut;		       // for ever
+	unsigned refuses;	       // this many calls accept none
+	bool shut;		       // accepts none for the rest of the run
 	uint16_t takes;		       // frames accepted per call; 0: all
-	atomic_bool *stop;	       // asked to end after stop_after frames
-	struct tl_replay *stop_replay; // the same
+	atomic_bool *stop;	       // set after stop_after frames
+	struct tl_replay *stop_replay; // replay to stop, likewise
 	unsigned stop_after;
-	struct tl_clock_swap *time; // moved by step_ns at each call; NULL: it runs
+	struct tl_clock_swap *time; // advanced by step_ns at each call; NULL: it runs
 	uint64_t step_ns;
 } port;
 
@@ -163,13 +162,13 @@ static void port_flush(struct tl_txq *q)
 		atomic_store(port.stop, true);
 }
 
-// A second port, of the rig only.
+// A second port, in the rig only.
 static struct {
 	uint32_t numbers[FRAMES_MAX];
 	unsigned n, calls;
 	atomic_bool *stop; // set by the tenth call
 	bool shut;
-	unsigned until; // shut only until the first port has sent so many frames; 0: for ever
+	unsigned until; // accepts none until the first port has sent this many frames; 0: never
 } shutter;
 
 static void second_flush(struct tl_txq *q)
@@ -346,7 +345,7 @@ static void the_edited_length_decides_whether_a_frame_is_long(void)
 	CU_ASSERT_EQUAL(stats.ledger.skipped_long_pkts, 1);
 }
 
-// The reader needs minutes for the rest of the file; the frame must not wait for it.
+// The reader needs minutes for the rest of the file; the frame must not wait for that.
 static void a_rare_frame_does_not_wait_for_others(void)
 {
 	static const char *paths[1000000];
@@ -533,7 +532,7 @@ static void what_lies_behind_a_damaged_record_is_sent(void)
 	begin_pcapng(TL_PCAPNG_LINKTYPE_ETHERNET);
 	add_pcapng(0, 1, 0);
 	size_t second = image_bytes;
-	add_pcapng(1, 2, 7); // of no interface
+	add_pcapng(1, 2, 7); // without an interface
 	add_pcapng(2, 3, 0);
 	paths[0] = save_as("hole.pcapng");
 	begin_pcap();
@@ -631,13 +630,13 @@ static void what_is_no_capture_is_refused(void)
 	CU_ASSERT_EQUAL(tl_extract_source_open(&source, save_as("zero"), &err), -EINVAL);
 	image_bytes = 0;
 	CU_ASSERT_EQUAL(tl_extract_source_open(&source, save_as("empty"), &err), -EINVAL);
-	put32(0xFD2FB528); // zstd, but no recording of ours
+	put32(0xFD2FB528); // zstd, but not a recording
 	put32(0);
 	CU_ASSERT_EQUAL(tl_extract_source_open(&source, save_as("other.zst"), &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "unpack it first"));
 }
 
-// ---- the end before the end
+// ---- early end
 
 static void a_stopped_run_counts_frames_read_and_not_sent(void)
 {
@@ -672,7 +671,7 @@ static void frames_that_the_port_never_takes_are_refused(void)
 	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 0);
 }
 
-// ---- the lcore, at a time that stands until the port is called
+// ---- the lcore, at a time that advances at calls of the port only
 
 static struct {
 	struct replay_sender s;
@@ -756,7 +755,7 @@ static void a_burst_is_the_most_for_one_call(void)
 	end_rig();
 }
 
-// The port moves the time by 100 ns before it takes them: that late they are.
+// The port advances the time by 100 ns before it accepts them, which is their lateness.
 static void lateness_is_from_due_to_the_call_that_took_the_frame(void)
 {
 	begin_rig(100);
@@ -848,7 +847,7 @@ static void frames_of_two_ports_leave_by_their_own_at_one_time(void)
 	end_rig();
 }
 
-// Queue n_shut frames for a port that accepts none until the other has sent so many, then 100 for the other.
+// Queue n_shut frames for a port that accepts none until the other one has sent that many, then 100 for the other.
 static void play_past_a_shut_port(unsigned n_shut, unsigned until)
 {
 	begin_rig(0);
@@ -877,7 +876,7 @@ static void a_port_that_refuses_does_not_stop_the_other(void)
 static void beyond_a_burst_the_other_port_waits_for_it(void)
 {
 	play_past_a_shut_port(TL_BURST + 1, 1);
-	shutter.stop = &rig.stop; // or it would wait for ever
+	shutter.stop = &rig.stop; // otherwise it would wait indefinitely
 	replay_send(&rig.s);
 	CU_ASSERT_EQUAL(port.n, 0);
 	CU_ASSERT_EQUAL(shutter.n, 0);
@@ -894,7 +893,7 @@ static void a_frame_accepted_later_has_its_own_lateness(void)
 {
 	begin_rig(100);
 	rig.s.n_outs = 2;
-	queue_for(1, 0, 0);   // refused at 0 and 100, accepted at 300
+	queue_for(1, 0, 0);   // rejected at 0 and 100, accepted at 300
 	queue_for(0, 200, 0); // accepted at 300
 	shutter.shut = true;
 	shutter.until = 1;

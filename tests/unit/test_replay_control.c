@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of pause, speed and seek of a replay while it sends.
+// Pause, speed and seek of a running replay.
 
 #include "replay_priv.h"
 
@@ -38,7 +38,7 @@ static void a_pause_moves_due_times_by_its_length(void)
 	CU_ASSERT_EQUAL(replay_tempo_at(&tempo, 9100), 600);
 	line = replay_tempo_line(&tempo, &clock);
 	CU_ASSERT_EQUAL(tl_clock_apply(&line, 8100), 600);
-	CU_ASSERT_EQUAL((int64_t)tl_clock_apply(&line, 0), -7500); // linear, not only from the change on
+	CU_ASSERT_EQUAL((int64_t)tl_clock_apply(&line, 0), -7500); // linear for all times, not only after the change
 }
 
 static void a_new_speed_counts_from_its_time_on(void)
@@ -78,7 +78,7 @@ static void port_flush(struct tl_txq *q)
 	q->n = 0;
 }
 
-// Write frames with the numbers first to first + n - 1, a millisecond apart; the last ones, of a number, at NEVER.
+// Write frames with the numbers first to first + n - 1, a millisecond apart, and "never" more at NEVER.
 static const char *save(const char *name, uint32_t first, uint32_t n, uint32_t never)
 {
 	static char paths[4][64];
@@ -239,7 +239,7 @@ static void a_seek_backward_sends_frames_again(void)
 	land();
 	CU_ASSERT_TRUE(tl_test_until(sent() == 90));
 	CU_ASSERT_EQUAL(tl_replay_seek(replay, 0, &err), 0);
-	CU_ASSERT_EQUAL(tl_replay_seek(replay, 45 * TL_NS_PER_MS, &err), 0); // before the first has landed
+	CU_ASSERT_EQUAL(tl_replay_seek(replay, 45 * TL_NS_PER_MS, &err), 0); // before the first one has taken effect
 	land();
 	CU_ASSERT_TRUE(tl_test_until(sent() == 95));
 	tl_replay_stop(replay);
@@ -337,7 +337,7 @@ static void frames_read_before_a_seek_are_dropped(void)
 	atomic_store(&s.held, false);
 	pthread_join(thread, NULL);
 	CU_ASSERT_EQUAL(port.n, 3);
-	CU_ASSERT_EQUAL(lateness.max_ns, 250); // of 1000 in the run's time
+	CU_ASSERT_EQUAL(lateness.max_ns, 250); // 1000 in the run's time
 	rte_ring_free(s.ring);
 	rte_mempool_free(pool);
 }

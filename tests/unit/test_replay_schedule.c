@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of due times, of speeds and rates as text, and of the ledger's identity.
+// Due times, text forms of speeds and rates, and the ledger's identity.
 
 #include <errno.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static uint64_t next(uint64_t ts_ns)
 
 static void ten_hours_drift_by_nothing(void)
 {
-	const uint64_t gap_ns = 1000003; // no whole number of anything
+	const uint64_t gap_ns = 1000003; // no multiple of any unit
 	uint64_t i, wrong = 0;
 
 	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
@@ -56,10 +56,10 @@ static void a_frame_recorded_before_the_last_is_due_with_it(void)
 	CU_ASSERT_EQUAL(next(START_NS), 0);
 	CU_ASSERT_EQUAL(next(START_NS + 500), 500);
 	CU_ASSERT_EQUAL(next(START_NS + 400), 500);
-	CU_ASSERT_EQUAL(next(START_NS - 1), 500); // before the first of all
+	CU_ASSERT_EQUAL(next(START_NS - 1), 500); // before the first frame
 	CU_ASSERT_EQUAL(schedule.backward_pkts, 2);
 	CU_ASSERT_EQUAL(next(START_NS + 499), 500);
-	CU_ASSERT_EQUAL(next(START_NS + 501), 501); // the anchor has not moved
+	CU_ASSERT_EQUAL(next(START_NS + 501), 501); // the anchor is unchanged
 	CU_ASSERT_EQUAL(schedule.backward_pkts, 2);
 }
 
@@ -117,7 +117,7 @@ static void longer_gaps_are_shortened_and_nothing_else(void)
 	tl_replay_schedule_init(&schedule, &pacing);
 	CU_ASSERT_EQUAL(next(START_NS), 0);
 	CU_ASSERT_EQUAL(next(START_NS + 100), 200);
-	CU_ASSERT_EQUAL(next(START_NS + 201), 400); // 101 ns after: one too long
+	CU_ASSERT_EQUAL(next(START_NS + 201), 400); // 101 ns after: one above the limit
 	CU_ASSERT_EQUAL(next(START_NS + 211), 420);
 	CU_ASSERT_EQUAL(next(UINT64_MAX), 620);
 	CU_ASSERT_EQUAL(schedule.shortened_gaps, 2);
@@ -136,7 +136,7 @@ static void from_1970_to_2554_at_the_slowest_is_due_at_the_latest(void)
 	next(UINT64_C(1) << 63);
 	tl_replay_schedule_file(&schedule, true);
 	next(0);
-	CU_ASSERT_EQUAL(next((UINT64_C(1) << 63) + 10), UINT64_MAX / 100); // in recorded time beyond 64 bits
+	CU_ASSERT_EQUAL(next((UINT64_C(1) << 63) + 10), UINT64_MAX / 100); // recorded time beyond 64 bits
 	begin(TL_REPLAY_RECORDED, TL_REPLAY_SPEED_MAX, 0);
 	CU_ASSERT_EQUAL(next(0), 0);
 	CU_ASSERT_EQUAL(next(UINT64_C(4291747200) * TL_NS_PER_S), UINT64_C(42917472) * TL_NS_PER_S); // 2106
@@ -148,7 +148,7 @@ static void a_rate_of_frames_ignores_the_recorded_times(void)
 	CU_ASSERT_EQUAL(next(START_NS), 0);
 	CU_ASSERT_EQUAL(next(5), 333333333);
 	CU_ASSERT_EQUAL(next(START_NS), 666666666);
-	CU_ASSERT_EQUAL(next(5), TL_NS_PER_S); // a third each would be short by 1
+	CU_ASSERT_EQUAL(next(5), TL_NS_PER_S); // thirds of a second, rounded separately, would be short by 1
 	CU_ASSERT_EQUAL(schedule.backward_pkts, 0);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the side of a frame: the rule as text, and each rule on frames of a file in memory.
+// Side of a frame: the rule as text, and each rule on frames of a file in memory.
 
 #include "replay_priv.h"
 
@@ -78,7 +78,7 @@ static void end(void)
 	replay_split_fini(&split);
 }
 
-// A packet of 60 bytes from 10.0.0.src to 10.0.0.dst, or of IPv6 from fd00::src to fd00::dst.
+// Make a packet of 60 bytes from 10.0.0.src to 10.0.0.dst, or an IPv6 one from fd00::src to fd00::dst.
 static unsigned side_of(uint8_t proto, uint8_t tcp_flags, uint32_t src, uint32_t dst)
 {
 	uint8_t frame[TL_ETHER_LEN + TL_IPV4_LEN + TL_TCP_LEN + 6] = {0};
@@ -145,7 +145,7 @@ static void the_first_syn_tells_client_from_server(void)
 	// The recording began after the SYN.
 	CU_ASSERT_EQUAL(side_of(TL_IPPROTO_TCP, TL_TCP_SYN | TL_TCP_ACK, NET(4), NET(3)), 1);
 	CU_ASSERT_EQUAL(side_of(TL_IPPROTO_TCP, TL_TCP_ACK, NET(3), NET(4)), 0);
-	// A server that is a client elsewhere stays on its side.
+	// A server that is also a client keeps its side.
 	CU_ASSERT_EQUAL(side_of(TL_IPPROTO_TCP, TL_TCP_SYN, NET(2), NET(5)), 1);
 	CU_ASSERT_EQUAL(split.undecided_pkts, 0);
 	CU_ASSERT_EQUAL(side6_of(TL_TCP_SYN, 1, 2), 0);
@@ -162,7 +162,7 @@ static void without_a_syn_the_other_end_tells(void)
 	CU_ASSERT_EQUAL(split.undecided_pkts, 3);
 	CU_ASSERT_EQUAL(side_of(TL_IPPROTO_UDP, 0, NET(1), NET(9)), 0);
 	CU_ASSERT_EQUAL(side_of(TL_IPPROTO_UDP, 0, NET(9), NET(1)), 1);
-	CU_ASSERT_EQUAL(arp_side(NET(2), NET(1)), 1); // looks for a client
+	CU_ASSERT_EQUAL(arp_side(NET(2), NET(1)), 1); // resolves a client
 	CU_ASSERT_EQUAL(side_of(TL_IPPROTO_TCP, TL_TCP_ACK, NET(2), NET(7)), 1);
 	CU_ASSERT_EQUAL(side_of(TL_IPPROTO_UDP, 0, NET(8), NET(9)), 0); // sends to a server
 	CU_ASSERT_EQUAL(split.undecided_pkts, 3);
@@ -234,7 +234,7 @@ static void add(uint32_t interface_id, uint32_t flags)
 	file_bytes += tl_pcapng_epb_bytes(1000, flags, 0);
 }
 
-// Write a file of several windows: interfaces 0 and 1 in turns, and inbound, outbound, unknown.
+// Write a file of several windows: interfaces 0 and 1 in turn, and inbound, outbound, unknown.
 static void save(const char *path)
 {
 	file_bytes = tl_pcapng_put_shb(file, sizeof(file), &(struct tl_pcapng_shb){0});

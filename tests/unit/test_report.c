@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loss ledger: its identities, its JSON, and the words it finds when an identity breaks.
+// Loss ledger: its identities, its JSON, and the message for a broken identity.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 static const char *const paths[] = {"a.pcapng", "b.pcapng"};
 
-// A run of one port, one recording and one echo in which everything adds up and something was lost at every place.
+// A run of one port, one recording and one echo in which all identities hold and every loss counter is above 0.
 static struct tl_snapshot *snapshot(void)
 {
 	struct tl_snapshot *snap = calloc(1, sizeof(*snap));
@@ -120,7 +120,7 @@ static void a_ledger_that_adds_up_is_ok(void)
 	free(snap);
 }
 
-// Every counter of an identity, moved by one, must break it.
+// A change of any counter of an identity by one must break it.
 static void each_counter_of_an_identity_can_break_it(void)
 {
 	struct tl_snapshot *snap = snapshot();
@@ -203,7 +203,7 @@ static void nothing_may_be_in_flight_at_the_end(void)
 	free(snap);
 }
 
-// The same run, seen by two queues.
+// The same run on two queues.
 static struct tl_snapshot *queues_snapshot(void)
 {
 	struct tl_snapshot *snap = snapshot();
@@ -248,7 +248,7 @@ static void each_counter_of_a_queue_can_break_the_identity(void)
 		}
 	capture->queues[0].flow[TL_DIR_RX].written_pkts++;
 	capture->queues[1].flow[TL_DIR_RX].written_pkts--;
-	CU_ASSERT_FALSE(tl_report_ledger_ok(snap)); // though the sums are right
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap)); // although the sums are right
 	expect_line(snap, "  BROKEN: the sums are right, but a queue's are not: see its row");
 	expect_line(snap, "  queue 1   rx  offered_pkts 100 = written_pkts 84 + drop_ring_pkts 15 (missing 1)");
 	free(snap);
@@ -292,7 +292,7 @@ static void every_drop_of_a_port_or_a_recording_is_a_loss(void)
 		CU_ASSERT_FALSE(tl_report_lossless(snap));
 		*drops[i] = 0;
 	}
-	rx->filtered_pkts = rx->expired_pkts = rx->cut_pkts = 1; // wished for, not lost
+	rx->filtered_pkts = rx->expired_pkts = rx->cut_pkts = 1; // intended, not lost
 	CU_ASSERT_TRUE(tl_report_lossless(snap));
 	free(snap);
 }
@@ -467,7 +467,7 @@ static void hand_offs_are_printed_if_there_were_any(void)
 	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
 	snap->ports[0].handoff.handoff_taken_pkts--;
 	expect_line(snap, "  BROKEN: 1 frames were lost unseen between lcores");
-	snap->final = false; // one is under way
+	snap->final = false; // one is in flight
 	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
 	snap->ports[0].handoff.handoff_taken_pkts += 2;
 	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
@@ -491,7 +491,7 @@ static void stamps_of_ptp_frames_are_reported_with_their_source(void)
 		.replies = {.replies_marked = 5, .replies_timed = 3, .replies_untimed = 1, .replies_lost = 1},
 		.reply = {.count = 3, .min_ns = 900, .p50_ns = 950, .max_ns = 990}};
 	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
-	CU_ASSERT_TRUE(tl_report_lossless(snap)); // of frames, not of stamps
+	CU_ASSERT_TRUE(tl_report_lossless(snap)); // lossless for frames, not for stamps
 	expect_line(snap, "    probes_sent                         30");
 	expect_line(snap, "  + probes_lost                         21");
 	expect_line(snap, "    replies_marked                       5");
@@ -936,7 +936,7 @@ static void the_json_of_a_late_message_has_all_that_is_known_of_it(void)
 	free(snap);
 }
 
-// A shape of two classes. 90 frames left them, 1 bypassed them; the port accepted 85, refused 4 and has not yet got 2.
+// A shape of two classes. 90 frames left them, 1 bypassed them; the port accepted 85, rejected 4, and 2 are pending.
 static struct tl_report_class shape_rows[3];
 
 static struct tl_snapshot *shaped_snapshot(void)
@@ -994,7 +994,7 @@ static void a_shape_may_be_ahead_of_its_port_and_never_behind(void)
 	shape->tx_pkts = 87;
 	shape->drop_shaped_pkts = 7;
 	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
-	shape->tx_pkts = 88; // one that was in no class
+	shape->tx_pkts = 88; // one outside the classes
 	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
 	shape->tx_pkts = 87;
 	shape->drop_shaped_pkts = 8;
@@ -1043,7 +1043,7 @@ static void a_shape_shows_its_classes_and_where_frames_were_lost(void)
 	CU_ASSERT_TRUE(has_line(text, "  LOST in rest:  drop_limit_pkts 4"));
 	CU_ASSERT_PTR_NULL(strstr(text, "LOST in wan"));
 	CU_ASSERT_TRUE(has_line(text, "  LOST: 7 frames dropped by class trees before sending"));
-	CU_ASSERT_PTR_NULL(strstr(text, "frames that arrived")); // none of those was
+	CU_ASSERT_PTR_NULL(strstr(text, "frames that arrived")); // none of these did
 	free(text);
 	json_t *json = tl_report_json(snap), *shape = json_array_get(json_object_get(json, "shapes"), 0);
 	const json_t *classes = json_object_get(shape, "classes"), *ssh = json_array_get(classes, 1);

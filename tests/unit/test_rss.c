@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RSS: the key and the table that a port sets, judged by a Toeplitz hash written from Microsoft's definition ("RSS
-// Hashing Types", "Verifying the RSS Hash Calculation"): both directions of a flow on one queue. This program stands in
-// for librte_ethdev where the table is concerned.
+// RSS: key and table set by a port, checked with a Toeplitz hash written from Microsoft's definition ("RSS Hashing
+// Types", "Verifying the RSS Hash Calculation"): both directions of a flow arrive on one queue. This program replaces
+// librte_ethdev's functions for the table.
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #include "port_priv.h"
 
-#define FLOWS 100000 // of each kind
+#define FLOWS 100000 // per kind
 #define INPUT_MAX 36 // two IPv6 addresses and two ports
 
 // The NIC.
@@ -42,7 +42,7 @@ int rte_eth_dev_rss_reta_update(uint16_t port_id, struct rte_eth_rss_reta_entry6
 	return 0;
 }
 
-// ---- the oracle
+// ---- reference
 
 static const uint8_t microsofts_key[40] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43,
 	0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30, 0xf2,
@@ -53,8 +53,8 @@ static unsigned bit_of(const uint8_t *bytes, size_t index)
 	return bytes[index / 8] >> (7 - index % 8) & 1;
 }
 
-// For each bit of the input, from the first: if it is 1, xor the result with the left-most 32 bits of the key; then
-// shift the key left by one bit.
+// Compute the hash: for each bit of the input, from the first, if it is 1, xor the result with the left-most 32 bits of
+// the key; then shift the key left by one bit.
 static uint32_t toeplitz(const uint8_t *key, const uint8_t *input, size_t len)
 {
 	uint32_t result = 0, leftmost = 0;
@@ -73,7 +73,7 @@ static uint32_t toeplitz(const uint8_t *key, const uint8_t *input, size_t len)
 struct tuple {
 	uint8_t bytes[INPUT_MAX];
 	size_t ip_len; // 4 or 16
-	size_t len;    // of all that is hashed: with or without ports
+	size_t len;    // length of the hash input, with or without ports
 };
 
 static struct tuple turned(const struct tuple *t)
@@ -88,7 +88,7 @@ static struct tuple turned(const struct tuple *t)
 	return back;
 }
 
-// ---- the NIC of a port
+// ---- the port's NIC
 
 static struct tl_port *make_port(uint8_t key_bytes, uint16_t entries, uint32_t rss_queues, uint8_t *key)
 {
@@ -104,7 +104,7 @@ static struct tl_port *make_port(uint8_t key_bytes, uint16_t entries, uint32_t r
 		.reta_size = entries,
 		.flow_type_rss_offloads = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP};
 	for (uint16_t i = 0; i < entries; i++)
-		nic.reta[i] = i % port->cfg.rx_queues; // as drivers do
+		nic.reta[i] = i % port->cfg.rx_queues; // a driver's default
 	CU_ASSERT_EQUAL_FATAL(tl_port_configure_rss(port, &nic.info, &conf, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(conf.rx_adv_conf.rss_conf.rss_key_len, key_bytes);
 	memcpy(key, conf.rx_adv_conf.rss_conf.rss_key, key_bytes);
@@ -117,7 +117,7 @@ static uint16_t queue_of(const uint8_t *key, const struct tuple *t)
 	return nic.reta[toeplitz(key, t->bytes, t->len) % nic.info.reta_size];
 }
 
-// Count the random flows of a kind whose directions come to two queues, and those of each queue.
+// Count random flows of a kind whose directions arrive on two queues, and those per queue.
 static uint64_t count_torn(const uint8_t *key, size_t ip_len, bool ports, uint64_t n, uint64_t *per_queue)
 {
 	uint64_t seed = 0x5eed + ip_len + ports, torn = 0;
@@ -216,7 +216,7 @@ static void the_oracle_sees_a_key_that_is_not_symmetric(void)
 	CU_ASSERT(count_torn(microsofts_key, 16, true, 1000, per_queue) > 500);
 }
 
-// Eight queues, or the three of "rss_queues": of n flows each has its share, within 6 standard deviations.
+// Eight queues, or the three of "rss_queues": each gets its share of n flows, within 6 standard deviations.
 static void flows_are_spread_evenly_over_the_queues_of_the_table(void)
 {
 	static const uint32_t sets[] = {0xff, 1u << 1 | 1u << 4 | 1u << 7};

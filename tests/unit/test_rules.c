@@ -38,7 +38,7 @@ static struct tl_config *load_rules(const char *rules)
 	return config;
 }
 
-// A letter per rule: the first of the way's name in the plan, or '-'; then the items refused.
+// Return a letter per rule: the first one of the plan's name for it, or '-'; then the rejected items.
 static void expect_plan(const char *driver, uint16_t device, const char *rules, const char *wanted)
 {
 	struct tl_rules_plan *plan = calloc(1, sizeof(*plan));

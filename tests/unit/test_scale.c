@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ten thousand groups; a million connections in one table, what an idle one costs, and what the timers cost that all of
-// them have.
+// Ten thousand groups; a million connections in one table, the memory of an idle one, and the cost of their timers.
 
 #include <errno.h>
 
@@ -17,7 +16,7 @@
 
 #define MANY (TL_SANITIZED ? 50000u : 1000000u)
 
-#define IDLE_BYTES_MAX 768 // docs/tcp.md says so
+#define IDLE_BYTES_MAX 768 // stated in docs/tcp.md
 #define CHAIN_MAX 16
 #define TICK_NS (UINT64_C(1) << TL_TCP_TICK_SHIFT)
 #define SECOND TL_NS_PER_S
@@ -40,7 +39,7 @@ static size_t heap_bytes(void)
 	return stats.heap_allocsz_bytes;
 }
 
-// Time passes, a tick of the wheel at a time; the most connections that one of them touched.
+// Advance the time by one tick of the wheel at a time; return the largest number of connections touched by one tick.
 static uint64_t pass(struct crowd *crowd, uint64_t ns)
 {
 	uint64_t end_ns = crowd->now_ns + ns, most = 0;
@@ -93,7 +92,7 @@ static void a_million(void)
 	CU_ASSERT_EQUAL(tl_tcp_in_use(crowd.net, NULL), MANY);
 	CU_ASSERT(longest_chain(crowd.net->tcp) < CHAIN_MAX);
 
-	for (uint32_t i = 0; i < MANY; i++) { // the echo, and its ACK
+	for (uint32_t i = 0; i < MANY; i++) { // the echoed data, and its ACK
 		crowd_give(&crowd, i, TL_TCP_ACK | TL_TCP_PSH, 1);
 		if (i % 1024 == 1023)
 			crowd_tick(&crowd);
@@ -110,7 +109,7 @@ static void a_million(void)
 	CU_ASSERT_EQUAL(crowd.closed, MANY);
 	CU_ASSERT_EQUAL(tl_tcp_in_use(crowd.net, NULL), 0);
 	CU_ASSERT_EQUAL(crowd.strays, 0);
-	CU_ASSERT_EQUAL(heap_bytes(), full_bytes); // nothing is allocated but at set-up
+	CU_ASSERT_EQUAL(heap_bytes(), full_bytes); // memory is allocated at set-up only
 	size_t lent_bytes = 4096 * (4096 + 4096 / 8 + 768) + 1024 * TL_TCP_OOO_MAX * sizeof(struct tl_tcp_held);
 	size_t fixed_bytes = 1 << 20; // ARP, groups, the wheel: the same for one connection
 	CU_ASSERT(full_bytes - empty_bytes < (size_t)MANY * IDLE_BYTES_MAX + lent_bytes + fixed_bytes);
@@ -119,7 +118,7 @@ static void a_million(void)
 	crowd_stop(&crowd);
 }
 
-// With these secrets all keys share a chain: the worst that can be.
+// With these secrets all keys share a chain: the worst case.
 static void chains_are_bounded(void)
 {
 	struct crowd crowd;
@@ -137,7 +136,7 @@ static void chains_are_bounded(void)
 
 // ---- buffers are lent
 
-// Number of lent connections of 4096.
+// Return the number of 4096 connections with a lent buffer.
 static unsigned lent(const struct tl_tcp_pool *pool)
 {
 	unsigned idle = 0;
@@ -161,11 +160,11 @@ static void buffers_are_lent(void)
 	CU_ASSERT_EQUAL(lent(&crowd.net->tcp->flights), 4096);
 	CU_ASSERT_EQUAL(count_wrong(&crowd, TL_TCP_ACK | TL_TCP_PSH, 10), 2);
 
-	crowd_give(&crowd, 4096, TL_TCP_ACK, 10); // not taken, as if lost
+	crowd_give(&crowd, 4096, TL_TCP_ACK, 10); // rejected, as if lost
 	CU_ASSERT_EQUAL(crowd.echoed_bytes, 40960);
 	CU_ASSERT_EQUAL(crowd.peers[4096].len, 0);
 	CU_ASSERT_EQUAL(tl_count_read(&crowd.net->stats.tcp_no_send_buffer_pkts), 1);
-	crowd_give(&crowd, 4097, TL_TCP_ACK | TL_TCP_FIN, 0); // a FIN needs none
+	crowd_give(&crowd, 4097, TL_TCP_ACK | TL_TCP_FIN, 0); // a FIN needs no buffer
 	CU_ASSERT_EQUAL(crowd.peers[4097].flags, TL_TCP_ACK | TL_TCP_FIN);
 	crowd_give(&crowd, 4097, TL_TCP_ACK, 0);
 	CU_ASSERT_EQUAL(crowd.closed, 1);
@@ -192,7 +191,7 @@ static void one_may_keep_its_own(void)
 		crowd_open(&crowd, i);
 	CU_ASSERT_EQUAL(lent(&crowd.net->tcp->owned), 4096);
 	crowd.peers[4096].flags = 0;
-	crowd_open(&crowd, 4096); // no connection without
+	crowd_open(&crowd, 4096); // no connection without a buffer
 	CU_ASSERT_EQUAL(crowd.opened, 4096);
 	for (uint32_t i = 0; i < 2; i++) {
 		crowd_give(&crowd, 0, TL_TCP_ACK, 10);
@@ -216,7 +215,7 @@ static void idle_costs_nothing(void)
 	crowd_start(&crowd, 20000, pool(), NULL);
 	for (uint32_t i = 0; i < crowd.n; i++)
 		crowd_open(&crowd, i);
-	pass(&crowd, 15 * SECOND); // once each: the handshake's patience
+	pass(&crowd, 15 * SECOND); // once each: the handshake timeout
 	uint64_t before = crowd.net->tcp->wheel.visits;
 	CU_ASSERT(before <= 3 * crowd.n);
 	CU_ASSERT_EQUAL(pass(&crowd, 60 * SECOND), 0);
@@ -224,7 +223,7 @@ static void idle_costs_nothing(void)
 	crowd_stop(&crowd);
 }
 
-// Opened one per tick, and with a deadline each, they are looked at one per tick, when they are due, and once before.
+// Opened one per tick, each with a deadline: one is examined per tick, when it is due, and once before.
 static void work_is_even(void)
 {
 	static const struct tl_tcp_opts opts = {.keepalive_idle_ns = 30 * SECOND};
@@ -246,7 +245,7 @@ static void work_is_even(void)
 	crowd_stop(&crowd);
 }
 
-// A deadline at any distance is met within a tick or two, never before its time.
+// A deadline at any distance is met within two ticks, and never early.
 static void deadlines_are_met(void)
 {
 	static const uint64_t idle_ms[] = {
@@ -267,7 +266,7 @@ static void deadlines_are_met(void)
 	}
 }
 
-// How many of the crowd are due by now, opened one every SPREAD_NS and each with a deadline IDLE_NS later.
+// Return how many of the crowd are due by now, if opened one every SPREAD_NS, each with a deadline IDLE_NS later.
 #define SPREAD_NS (40 * TL_NS_PER_MS)
 #define IDLE_NS (30 * SECOND)
 
@@ -276,8 +275,8 @@ static uint64_t count_due(const struct crowd *crowd, uint64_t first_ns, uint64_t
 	return now_ns < first_ns + IDLE_NS ? 0 : tl_min_u64((now_ns - first_ns - IDLE_NS) / SPREAD_NS + 1, crowd->n);
 }
 
-// Nobody turned the wheel for a while: what is due is done, what is not is done at its time, be it in the round that
-// the wheel wakes up in, the next or a later one.
+// After a gap between ticks all due timers fire; others fire at their time, in the current turn of the wheel, the next
+// or a later one.
 static void late_ticks_lose_nothing(void)
 {
 	static const unsigned away_ms[] = {
@@ -331,7 +330,7 @@ static void many_groups(void)
 		tl_udp_open_groups(crowd.net, CROWD_GROUP(1), 9999, 0, tl_be16(30001), hear, &others, &rest), 0);
 	CU_ASSERT_EQUAL(
 		tl_udp_open_groups(crowd.net, CROWD_GROUP(20000), 2, 0, tl_be16(30001), hear, &one, &more), -ENOSPC);
-	CU_ASSERT_EQUAL(tl_net_group_macs(crowd.net, NULL, 0), 10001); // and 224.0.0.1; none is left of those two
+	CU_ASSERT_EQUAL(tl_net_group_macs(crowd.net, NULL, 0), 10001); // and 224.0.0.1; those two are removed
 	for (uint32_t i = 0; i < 10000; i++) {
 		crowd_write_datagram(&crowd, i);
 		tl_net_input(crowd.net, &crowd.burst);
@@ -343,7 +342,7 @@ static void many_groups(void)
 	tl_net_input(crowd.net, &crowd.burst);
 	CU_ASSERT_EQUAL(tl_count_read(&crowd.net->stats.drop_not_ours_pkts), 1);
 	tl_udp_close(rest);
-	pass(&crowd, 3 * SECOND); // all is told
+	pass(&crowd, 3 * SECOND); // all reports are sent
 	CU_ASSERT_EQUAL(tl_net_group_macs(crowd.net, NULL, 0), 2);
 	crowd_write_datagram(&crowd, 9999);
 	tl_net_input(crowd.net, &crowd.burst);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the self-test over DPDK's ring device, which gives back what it is given, through a wire with one flaw.
+// Self-test over DPDK's ring device, which returns every frame, through a wire with one fault.
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,11 @@
 #include <tl_test_eal.h>
 #include <tl_test_port.h>
 
-#define EVERY 50 // so many-th frame meets the flaw
+#define EVERY 50 // the fault affects every EVERY-th frame
 
 enum flaw { NONE, LOSE, TWICE, DAMAGE, STRANGE };
 
-// Between the self-test and the port's own flush.
+// Interposed between the self-test and the port's flush.
 struct wire {
 	void (*flush)(struct tl_txq *q);
 	enum flaw flaw;
@@ -30,7 +30,7 @@ struct rig {
 	struct tl_selftest_result result;
 	struct tl_err err;
 	atomic_bool stop;
-	const char *stop_at, *down_at; // checks before which it is stopped, or the link goes
+	const char *stop_at, *down_at; // checks before which it is stopped, or the link goes down
 };
 
 static struct tl_clock *test_clock;
@@ -41,7 +41,7 @@ static struct rte_mbuf *copy(struct rte_mbuf *m)
 	return rte_pktmbuf_copy(m, m->pool, 0, UINT32_MAX);
 }
 
-// A byte of the run's number is another.
+// Change a byte of the run's number.
 static struct rte_mbuf *strange(struct rte_mbuf *m)
 {
 	struct rte_mbuf *other = copy(m);
@@ -95,7 +95,7 @@ static int run(enum flaw flaw, const char *stop_at, const char *down_at)
 	static unsigned number;
 	char text[32];
 
-	snprintf(text, sizeof(text), "vdev:net_ring_loop%u", number++); // a ring of that name stays
+	snprintf(text, sizeof(text), "vdev:net_ring_loop%u", number++); // DPDK keeps a ring of that name
 	rig = (struct rig){.port = tl_test_port(text, 1, test_clock), .stop_at = stop_at, .down_at = down_at};
 	CU_ASSERT_PTR_NOT_NULL_FATAL(rig.port);
 	struct tl_txq *tx = tl_port_txq(rig.port, 0);
@@ -150,7 +150,7 @@ static void a_good_loop_passes_all_available_checks(void)
 	expect("counters", TL_SELFTEST_PASS);
 	expect("rss", TL_SELFTEST_NOT_AVAILABLE);
 	expect("stamps", TL_SELFTEST_NOT_AVAILABLE);
-	expect("drops", TL_SELFTEST_NOT_AVAILABLE); // a ring that is full refuses
+	expect("drops", TL_SELFTEST_NOT_AVAILABLE); // a full ring rejects frames
 	CU_ASSERT_EQUAL(figure("counters", "received"), 1024);
 	CU_ASSERT_EQUAL(figure("rate_large", "sent"), figure("rate_large", "received"));
 	CU_ASSERT_EQUAL(rig.result.foreign_pkts, 0);
@@ -173,7 +173,7 @@ static void a_frame_that_is_lost_fails_the_counters(void)
 	expect("counters", TL_SELFTEST_FAIL);
 	CU_ASSERT(figure("counters", "received") < figure("counters", "sent"));
 	CU_ASSERT_EQUAL(figure("counters", "drops"), 0);
-	expect("drops", TL_SELFTEST_FAIL); // the ring counts no frame that the wire lost
+	expect("drops", TL_SELFTEST_FAIL); // the ring has no counter for frames lost on the wire
 	end();
 }
 
@@ -218,7 +218,7 @@ static void a_link_down_during_the_test_is_reported(void)
 static void a_run_that_is_stopped_ends_at_once(void)
 {
 	CU_ASSERT_EQUAL(run(NONE, "counters", NULL), -EINTR);
-	CU_ASSERT_EQUAL(rig.result.n, 3); // link, cable and the one that was stopped
+	CU_ASSERT_EQUAL(rig.result.n, 3); // link, cable and the stopped one
 	CU_ASSERT_EQUAL(tl_port_mbufs_in_use(rig.port), 0);
 	end();
 }

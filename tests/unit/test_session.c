@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lib/pcap/session with segments written by hand: which sessions there are, what each side sent, in which order, and
-// what is incomplete.
+// lib/pcap/session, with segments built by the test: the sessions, the data of each side, its order, and incomplete
+// sessions.
 
 #include <stdio.h>
 
@@ -58,7 +58,7 @@ static void drops_retransmissions(void)
 	record_handshake(&r);
 	record(&r, CLIENT, ACK, 1, 1, "abc");
 	record(&r, CLIENT, ACK, 1, 1, "abc");
-	record(&r, CLIENT, ACK, 3, 1, "cdef"); // one byte again
+	record(&r, CLIENT, ACK, 3, 1, "cdef"); // one byte repeated
 	record(&r, SERVER, ACK, 1, 7, "xy");
 	record(&r, CLIENT, ACK, 1, 1, "abcdef"); // after the answer
 	record(&r, SERVER, ACK, 1, 7, "xy");
@@ -79,7 +79,7 @@ static void sorts_reordered_segments(void)
 	record(&r, CLIENT, FIN | ACK, 9, 1, "ij");
 	record(&r, CLIENT, ACK, 4, 1, "de");
 	record(&r, CLIENT, ACK, 7, 1, "gh");
-	record(&r, CLIENT, ACK, 5, 1, "efgh"); // around what waits
+	record(&r, CLIENT, ACK, 5, 1, "efgh"); // covers the buffered one on both sides
 	record(&r, CLIENT, ACK, 1, 1, "abcd");
 	record(&r, SERVER, FIN | ACK, 1, 12, "");
 	finish(&r);
@@ -95,7 +95,7 @@ static void keeps_the_first_of_overlapping_bytes(void)
 
 	record_handshake(&r);
 	record(&r, CLIENT, ACK, 4, 1, "DEF");
-	record(&r, CLIENT, ACK, 2, 1, "bcdefgh"); // around what waits
+	record(&r, CLIENT, ACK, 2, 1, "bcdefgh"); // covers the buffered one on both sides
 	record(&r, CLIENT, ACK, 1, 1, "aBCDEFGHi");
 	record_close(&r, 9, 0);
 	finish(&r);
@@ -142,7 +142,7 @@ static void bytes_that_only_their_ack_shows_are_a_hole(void)
 	record_handshake(&r);
 	record(&r, CLIENT, ACK, 1, 1, "abc");
 	record(&r, SERVER, ACK, 1, 4, "");
-	record(&r, CLIENT, ACK, 4, 8, ""); // 7 bytes of the server are not in the recording
+	record(&r, CLIENT, ACK, 4, 8, ""); // 7 bytes of the server are missing in the recording
 	record(&r, CLIENT, RST, 4, 0, "");
 	finish(&r);
 	CU_ASSERT(is_session(&r, 0, TL_SESSION_HOLE, "", ""));
@@ -162,8 +162,8 @@ static void a_cut_segment_makes_it_incomplete(void)
 	record_handshake(&r);
 	record(&r, CLIENT, ACK, 1, 1, "abc");
 	r.cut_bytes = 2;
-	record(&r, CLIENT, ACK, 1, 1, "abc"); // again: it is known already
-	r.cut_bytes = 3 + TL_TCP_LEN - 4;     // the ports only
+	record(&r, CLIENT, ACK, 1, 1, "abc"); // repeated: already known
+	r.cut_bytes = 3 + TL_TCP_LEN - 4;     // only the ports
 	record(&r, CLIENT, ACK, 1, 1, "abc");
 	r.cut_bytes = 0;
 	record_close(&r, 3, 0);
@@ -243,17 +243,17 @@ static void who_closes_and_how_is_in_the_script(void)
 {
 	struct recording r = begin();
 
-	record_handshake(&r); // the server first, and the client still sends
+	record_handshake(&r); // the server closes first, and the client still sends
 	record(&r, SERVER, FIN | ACK, 1, 1, "bye");
 	record(&r, CLIENT, ACK, 1, 5, "last");
 	record(&r, CLIENT, FIN | ACK, 5, 5, "");
 	record(&r, SERVER, ACK, 5, 6, "");
-	r.client_port++; // a RST of the server
+	r.client_port++; // a RST from the server
 	record_handshake(&r);
 	record(&r, CLIENT, ACK, 1, 1, "abc");
 	record(&r, SERVER, RST | ACK, 1, 4, "");
 	record(&r, CLIENT, ACK, 4, 1, "ignored");
-	r.client_port++; // one of the client
+	r.client_port++; // one from the client
 	record_handshake(&r);
 	record(&r, CLIENT, RST, 1, 0, "");
 	r.client_port++; // both at once: neither FIN acknowledges the other
@@ -278,10 +278,10 @@ static void keepalives_and_window_probes_add_nothing(void)
 	record_handshake(&r);
 	record(&r, CLIENT, ACK, 0, 1, "x"); // a keepalive before any data, with a byte
 	record(&r, CLIENT, ACK, 1, 1, "abc");
-	record(&r, CLIENT, ACK, 3, 1, "");  // one without
-	record(&r, CLIENT, ACK, 3, 1, "?"); // and one with a byte
+	record(&r, CLIENT, ACK, 3, 1, "");  // one without a byte
+	record(&r, CLIENT, ACK, 3, 1, "?"); // one with a byte
 	record(&r, SERVER, ACK, 1, 4, "");
-	record(&r, CLIENT, ACK, 4, 1, "d"); // a probe of a closed window is a byte of the stream
+	record(&r, CLIENT, ACK, 4, 1, "d"); // a zero-window probe is a byte of the stream
 	record(&r, CLIENT, ACK, 4, 1, "def");
 	record_close(&r, 6, 0);
 	finish(&r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the shaper of a send queue: a port of arrays, on a clock set by the test.
+// Shaper of a send queue: a simulated port, on a simulated clock.
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,12 +30,12 @@
 static struct tl_clock *test_clock;
 static struct rte_mempool *pool;
 
-// A port: what it accepted, by the UDP destination port of the frame.
+// A port and its accepted frames, by the UDP destination port.
 static struct {
 	struct tl_txq tx;
 	struct tl_shape *shape;
 	uint64_t now_ns;
-	uint16_t room; // frames that its ring takes
+	uint16_t room; // free descriptors
 	uint64_t pkts[UINT16_MAX + 1], bytes[UINT16_MAX + 1];
 	uint64_t by_host[256]; // bytes, by the last byte of the destination
 	uint64_t others;       // frames that are not UDP
@@ -246,7 +246,7 @@ static void a_class_gets_its_rate_and_borrows_what_others_leave(void)
 	load(both, 2, 1000 * MS);
 	CU_ASSERT(is_near(rig.bytes[22], 1000000, 25000));
 	CU_ASSERT(is_near(rig.bytes[80], 250000, 25000));
-	load(both, 0, 100 * MS); // the queues become empty
+	load(both, 0, 100 * MS); // drain the queues
 	CU_ASSERT_EQUAL(sample(0).backlog_pkts, 0);
 	uint64_t before = rig.bytes[80];
 	load(rest, 1, 1000 * MS);
@@ -343,7 +343,7 @@ static void a_full_ring_keeps_frames_in_the_tree_and_in_order(void)
 		shape_poll(rig.shape, 10 + i);
 	}
 	CU_ASSERT_EQUAL(sample(0).backlog_pkts, 0);
-	CU_ASSERT_FALSE(service.closed(service.ctx)); // the last ones are not with the port
+	CU_ASSERT_FALSE(service.closed(service.ctx)); // the port has not accepted the last ones
 	rig.room = 7;
 	for (unsigned i = 0; i < 100 && rig.pkts[80] < 300; i++)
 		shape_poll(rig.shape, 110 + i);
@@ -353,7 +353,7 @@ static void a_full_ring_keeps_frames_in_the_tree_and_in_order(void)
 	end();
 }
 
-// What a stack pushes between two flushes finds room, however many frames wait.
+// All frames that a stack pushes between two flushes fit, however many are queued.
 static void a_push_beyond_a_burst_flushes_into_the_tree(void)
 {
 	begin(slow, 2, 1, 11);
@@ -440,7 +440,7 @@ static void destinations_share_a_fair_class(void)
 
 	begin(fair, 2, 1, 100);
 	for (unsigned i = 0; i < 1000; i++) {
-		for (unsigned k = 0; k < 8; k++) // one client asks for four times as much, by many flows
+		for (unsigned k = 0; k < 8; k++) // one client sends four times as much, in many flows
 			push_udp(1, (uint16_t)(1000 + i % 50), 1000);
 		push_udp(2, 80, 1000);
 		push_udp(2, 80, 1000);
@@ -451,7 +451,7 @@ static void destinations_share_a_fair_class(void)
 	end();
 }
 
-// Fields of a frame that a hash may have.
+// Frame fields that a hash may contain.
 enum field { SOURCE, DESTINATION, PORT_NUMBER, FIELDS };
 
 static void push_with(enum field field, bool other, bool ip6)
@@ -521,7 +521,7 @@ static void other_rates_lose_no_frame(void)
 	for (unsigned i = 0; i < 4; i++) {
 		CU_ASSERT_EQUAL(tl_shape_set_rates(rig.shape, classes, &err), 0);
 		CU_ASSERT_EQUAL(tl_shape_set_rates(rig.shape, classes, &err), -EBUSY);
-		CU_ASSERT(shape_next_ns(rig.shape) <= rig.now_ns); // the lcore must look
+		CU_ASSERT(shape_next_ns(rig.shape) <= rig.now_ns); // work is due
 		shape_poll(rig.shape, rig.now_ns += 10 * MS);
 	}
 	for (unsigned i = 0; i < 10; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slab rings: layout of a sealed slab, behaviour when the writer is behind, and two threads at full speed.
+// Slab rings: layout of a sealed slab, back-pressure of a slow writer, and two threads at full speed.
 
 #include <errno.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@ static struct tl_slab_ring *create_ring(uint32_t slabs)
 	return ring;
 }
 
-// Records one frame whose bytes all are fill; false when there is no room.
+// Record one frame filled with fill; return false if there is no room.
 static bool record(struct tl_slab_ring *ring, uint32_t cap_bytes, uint8_t fill, enum tl_dir dir, uint64_t mono_ns)
 {
 	struct tl_pcapng_epb epb = {.cap_bytes = cap_bytes, .wire_bytes = cap_bytes, .ts_ns = mono_ns};
@@ -56,7 +56,7 @@ static uint32_t word(const uint8_t *at)
 	return value;
 }
 
-// Walks a sealed slab block by block, both lengths of each compared: HEAD, EPBs, at most one PAD. Returns the EPBs.
+// Walk a sealed slab block by block and compare both lengths of each: HEAD, EPBs, at most one PAD. Return the EPBs.
 static uint32_t walk(const struct tl_slab *slab)
 {
 	uint32_t at = TL_PCAPNG_HEAD_BYTES;
@@ -109,7 +109,8 @@ static void a_sealed_slab_is_whole_blocks(void)
 	tl_slab_destroy(ring);
 }
 
-// The tail of the record decides how much is left; every multiple of 4 is met, those without room for a PAD included.
+// The length of the record determines the rest of the slab: every multiple of 4 occurs, including those without room
+// for a PAD.
 static void a_slab_ends_on_a_boundary_whatever_its_records_leave(void)
 {
 	struct tl_slab_ring *ring = create_ring(2);
@@ -156,7 +157,7 @@ static void only_a_slab_older_than_asked_is_sealed(void)
 	struct tl_slab_ring *ring = create_ring(2);
 
 	CU_ASSERT_TRUE(record(ring, 60, 0, TL_DIR_RX, 5000));
-	CU_ASSERT_TRUE(record(ring, 60, 0, TL_DIR_RX, 5900)); // a later record does not make the slab younger
+	CU_ASSERT_TRUE(record(ring, 60, 0, TL_DIR_RX, 5900)); // a later record does not change the slab's age
 	tl_slab_seal_if_older(ring, 6000, 1000);
 	CU_ASSERT_PTR_NULL(tl_slab_take(ring));
 	tl_slab_seal_if_older(ring, 6001, 1000);
@@ -185,7 +186,7 @@ static void a_slow_writer_costs_records_not_slabs(void)
 		held += walk(taken[i]);
 	}
 	CU_ASSERT_EQUAL(held, recorded);
-	CU_ASSERT_FALSE(record(ring, 60, 0, TL_DIR_RX, 0)); // taken is not yet given back
+	CU_ASSERT_FALSE(record(ring, 60, 0, TL_DIR_RX, 0)); // a slab taken is not yet returned
 	tl_slab_give_back(ring, taken[1]);
 	CU_ASSERT_TRUE(record(ring, 60, 9, TL_DIR_TX, 0));
 	tl_slab_seal(ring);
@@ -278,7 +279,7 @@ static void check_record(struct race *race, const uint8_t *block)
 	race->next_number++;
 }
 
-// Holds two slabs at a time and gives them back in the order of a disk that finishes the later one first.
+// Hold two slabs at a time and return them in the reverse order, as after out-of-order completion.
 static void *write_slabs(void *arg)
 {
 	struct race *race = arg;
@@ -297,7 +298,7 @@ static void *write_slabs(void *arg)
 			held = slab;
 			continue;
 		}
-		memset(slab->data, 0xff, slab->sealed_bytes); // ours until given back
+		memset(slab->data, 0xff, slab->sealed_bytes); // owned until returned
 		tl_slab_give_back(race->ring, slab);
 		tl_slab_give_back(race->ring, held);
 		held = NULL;

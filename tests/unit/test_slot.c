@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of a kernel interface that is also sent to: a ring whose slots are filled here as the kernel fills them, and a
-// socket pair in place of the interface.
+// A kernel interface that also sends: a ring whose slots are filled by the test in place of the kernel, and a socket
+// pair in place of the interface.
 
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -23,7 +23,7 @@
 #define FRAME_MAX 1522
 #define FRAME_OFFSET 80 // after the slot's header: addresses, and room for a tag
 #define STATUS_TAGGED (TP_STATUS_VLAN_VALID | TP_STATUS_VLAN_TPID_VALID)
-#define SEND_BUFFER 4608 // the kernel's smallest
+#define SEND_BUFFER 4608 // the kernel's minimum
 #define LONG_BYTES 12000 // more than that
 
 static struct tl_clock *test_clock;
@@ -36,7 +36,7 @@ struct rig {
 	struct tl_txq tx;
 	struct tl_burst burst;
 	struct tl_burst sent;
-	uint32_t filling; // the slot that the kernel fills
+	uint32_t filling; // the slot being filled
 	int wire;	  // the other end
 	uint64_t recorded;
 };
@@ -87,7 +87,7 @@ static struct tpacket2_hdr *slot(uint32_t i)
 	return (struct tpacket2_hdr *)(rig.ring + (size_t)(i % SLOTS) * SLOT_BYTES);
 }
 
-// A frame of len bytes of value, in the next slot.
+// Put a frame of len bytes of value into the next slot.
 static void kernel_puts(uint32_t len, uint8_t value, struct tpacket2_hdr as, uint8_t pkttype)
 {
 	struct tpacket2_hdr *h = slot(rig.filling++);
@@ -133,7 +133,7 @@ static struct rte_mbuf *mbuf_of(uint16_t len, uint8_t value)
 	return m;
 }
 
-// Take what was sent: its number of bytes, and its first one. 0: nothing.
+// Read a sent frame: its length, and its first byte. 0: none.
 static size_t wire_has(uint8_t *first)
 {
 	uint8_t bytes[LONG_BYTES];
@@ -242,7 +242,7 @@ static void a_tag_is_put_back_between_addresses_and_type(void)
 
 	rig_begin();
 	kernel_puts(60, 5, with_tpid, PACKET_HOST);
-	kernel_puts(60, 5, without, PACKET_HOST); // tag 0 is one, too
+	kernel_puts(60, 5, without, PACKET_HOST); // tag 0 counts
 	kernel_puts_plain(60, 6);
 	CU_ASSERT_EQUAL(receive(), 3);
 	CU_ASSERT_EQUAL(rig.burst.pkts[0]->pkt_len, 64);
@@ -319,7 +319,7 @@ static void frames_that_the_kernel_does_not_take_wait_and_are_counted_once(void)
 	rig_end();
 }
 
-// The socket refuses what is longer than its buffer, with EMSGSIZE, as a packet socket what is longer than the MTU.
+// The socket rejects frames longer than its buffer with EMSGSIZE, as a packet socket those longer than the MTU.
 static void a_frame_that_is_never_taken_is_dropped_and_holds_up_none(void)
 {
 	uint8_t first;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A disk that stands still for 5 s at a million frames a second, by counting instead of by the clock: the writer is
-// held, 5 million frames are offered, the writer is let go.
+// A disk that stalls for 5 s at a million frames per second, counted instead of timed: the writer is held, 5 million
+// frames are offered, the writer is released.
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@
 #define SLAB_BYTES (1u << 20)
 
 static struct tl_clock *test_clock;
-static struct tl_port *port; // a ring device: only its pool and its name matter
+static struct tl_port *port; // a ring device that provides only the pool and the name
 
 // A backend that waits for the gate before each write.
 static struct {
@@ -48,7 +48,7 @@ static void start_behind_gate(struct tl_writer *writer, struct tl_writer_write *
 struct recording {
 	struct tl_capture *capture;
 	struct tl_service service;
-	struct tl_burst burst; // offered again and again
+	struct tl_burst burst; // offered repeatedly
 	char path[64];
 };
 
@@ -124,15 +124,15 @@ static void write_out(struct recording *r)
 	CU_ASSERT_EQUAL(tl_capture_stop(r->capture, &err), 0);
 }
 
-// Contents of a file, by its own statistics.
+// Contents of a file, from its statistics.
 struct contents {
 	uint64_t pkts;
-	uint64_t dropped; // the sum of epb_dropcount
-	uint64_t drops;	  // records that have one
+	uint64_t dropped; // sum of epb_dropcount
+	uint64_t drops;	  // records with epb_dropcount
 	uint64_t osdrop;  // isb_osdrop of the last statistics
 };
 
-// The value of a numeric option of 8 bytes among those from at on, or 0.
+// Return the value of a numeric option of 8 bytes among those from at on, or 0.
 static uint64_t option(const uint8_t *at, const uint8_t *end, uint16_t wanted)
 {
 	uint16_t head[2];
@@ -187,7 +187,7 @@ static void a_large_buffer_outlasts_the_stall(void)
 	pthread_mutex_lock(&slow.gate);
 	offer(&r, STALL_PKTS);
 	CU_ASSERT_EQUAL(flow_of(&r).drop_ring_pkts, 0);
-	CU_ASSERT_EQUAL(flow_of(&r).written_pkts, 0); // it did stand still
+	CU_ASSERT_EQUAL(flow_of(&r).written_pkts, 0); // the stall was effective
 	pthread_mutex_unlock(&slow.gate);
 	write_out(&r);
 	struct contents found = read_file(r.path);
@@ -199,7 +199,7 @@ static void a_large_buffer_outlasts_the_stall(void)
 
 static void the_loss_of_a_small_buffer_is_exact(void)
 {
-	// A slab holds records except in its HEAD and the smallest PAD.
+	// A slab holds records except for its HEAD and the smallest PAD.
 	const uint64_t record_bytes = tl_pcapng_epb_bytes(FRAME_BYTES, 0, 0);
 	const uint64_t per_slab = (SLAB_BYTES - TL_PCAPNG_HEAD_BYTES - TL_PCAPNG_PAD_MIN) / record_bytes;
 	const uint64_t held = 64 * per_slab, lost = STALL_PKTS - held;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the sources of timestamps: which a port can have, and the stamps that a NIC puts into mbufs, over DPDK's
-// ring device, which passes mbufs on as they are. The NIC's clock is the test's own.
+// Timestamp sources: those available to a port, and stamps put into mbufs by a NIC, over DPDK's ring device, which
+// passes mbufs on unchanged. The NIC's clock is simulated.
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,12 +20,12 @@
 #include <tl_test.h>
 #include <tl_test_eal.h>
 
-#define TICK_NS 8 // of the NIC's clock
+#define TICK_NS 8 // resolution of the NIC's clock
 #define FIRST_TICKS UINT64_C(987654321)
 
 static struct tl_clock *test_clock;
 static int clock_error;
-static uint64_t reset_ticks; // by which the clock was set anew
+static uint64_t reset_ticks; // size of the clock step
 
 static uint64_t kernel_ns(clockid_t id)
 {
@@ -54,7 +54,7 @@ static int read_tai(uint16_t port_id, uint64_t *ticks)
 
 static const struct tl_port_nic test_nic = {.stamps = true, .read_clock = read_ticks};
 
-// Opens a port; an error is the caller's.
+// Open a port; on an error the caller checks it.
 static int open_port(const char *text, enum tl_ts_source timestamps, const struct tl_port_nic *nic, uint16_t tx_queues,
 	struct tl_port **out, struct tl_err *err)
 {
@@ -71,7 +71,7 @@ static int open_port(const char *text, enum tl_ts_source timestamps, const struc
 	return tl_port_open(&cfg, out, err);
 }
 
-// A ring device of its own: DPDK keeps the ring of one that is closed.
+// Return a new ring device: DPDK keeps the ring of a closed one.
 static int open_ring(
 	enum tl_ts_source timestamps, const struct tl_port_nic *nic, struct tl_port **out, struct tl_err *err)
 {
@@ -94,7 +94,7 @@ static struct tl_port *start_port(enum tl_ts_source timestamps, const struct tl_
 	return port;
 }
 
-// Sends a frame as a NIC would hand it over: with these ticks, or without a stamp.
+// Send a frame as a NIC would deliver it: with these ticks, or without a stamp.
 static void send_frame(struct tl_port *port, bool stamped, uint64_t ticks)
 {
 	struct tl_txq *tx = tl_port_txq(port, 0);
@@ -181,7 +181,7 @@ static void a_device_that_does_not_stamp_has_the_polls_time_or_is_refused(void)
 	tl_port_stamps(port, &stamps);
 	CU_ASSERT_EQUAL(stamps.source, TL_TS_TSC);
 	CU_ASSERT(stamps.has_bound && !stamps.has_nic_clock);
-	send_frame(port, true, 5); // a flag that nobody asked for
+	send_frame(port, true, 5); // a flag that was not requested
 	CU_ASSERT_EQUAL_FATAL(receive(port, &burst), 1);
 	CU_ASSERT_EQUAL(burst.ts_ns[0], tl_clock_wall_ns(test_clock, burst.tsc));
 	CU_ASSERT_EQUAL(burst.unstamped, 0);
@@ -238,7 +238,7 @@ static void a_frame_without_a_stamp_is_marked_and_counted_and_has_the_polls_time
 	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
 	send_frame(port, true, nic_ticks());
 	CU_ASSERT_EQUAL(receive(port, &burst), 1);
-	CU_ASSERT_EQUAL(burst.unstamped, 0); // it is of one burst only
+	CU_ASSERT_EQUAL(burst.unstamped, 0); // one burst has one count
 	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
 	tl_port_close(port);
 }
@@ -257,7 +257,7 @@ static void a_nic_whose_clock_cannot_be_read_is_not_used_or_an_error(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "its clock cannot be read"));
 	tl_port_close(port);
 	CU_ASSERT_EQUAL_FATAL(open_ring(TL_TS_NIC_RX, &test_nic, &port, &err), 0);
-	clock_error = 0; // once it runs it can
+	clock_error = 0; // stamping can start later
 	CU_ASSERT_EQUAL(tl_port_start(port, &err), 0);
 	CU_ASSERT_PTR_NOT_NULL(tl_port_rxq(port, 0)->track);
 	tl_port_close(port);
@@ -300,7 +300,7 @@ static void a_nic_that_shows_tai_is_recognised_and_stamped_in_utc(void)
 	tl_port_stamps(port, &stamps);
 	int64_t off_ns = (int64_t)(burst.ts_ns[0] - now);
 	CU_ASSERT(off_ns <= (int64_t)stamps.bound_ns && off_ns >= -(int64_t)stamps.bound_ns);
-	// Unless this kernel was told of another offset.
+	// Unless this kernel has another TAI offset.
 	CU_ASSERT(stamps.nic_clock.scale == TL_CLOCK_TAI || tl_clock_tai_offset_s() != 0);
 	tl_port_close(port);
 }
@@ -308,11 +308,11 @@ static void a_nic_that_shows_tai_is_recognised_and_stamped_in_utc(void)
 // ---- the gate
 
 #define TRIAL 64    // right stamps in a row that open a gate
-#define REOPEN 1024 // and one that was shut
+#define REOPEN 1024 // and one that was closed
 #define HOUR_TICKS (3600 * TL_NS_PER_S / TICK_NS)
-#define LONG_NS (TL_NS_PER_S / 10) // more than a NIC holds a frame back
+#define LONG_NS (TL_NS_PER_S / 10) // longer than a NIC holds a frame back
 
-// Receives a frame with this stamp. Returns whether the stamp was used; if not, its time must be that of the poll.
+// Receive a frame with this stamp. Return whether the stamp was used; if not, the frame must have the time of the poll.
 static bool is_used(struct tl_port *port, uint64_t ticks)
 {
 	static struct tl_burst burst;
@@ -322,7 +322,7 @@ static bool is_used(struct tl_port *port, uint64_t ticks)
 	send_frame(port, true, ticks);
 	CU_ASSERT_EQUAL_FATAL(receive(port, &burst), 1);
 	bool used = burst.unstamped == 0;
-	CU_ASSERT_EQUAL(tl_rxq_ticks(q, burst.pkts[0], &left), used); // nobody else takes it for a stamp either
+	CU_ASSERT_EQUAL(tl_rxq_ticks(q, burst.pkts[0], &left), used); // other readers of the mbuf reject it, too
 	CU_ASSERT(used || burst.ts_ns[0] == tl_clock_wall_ns(test_clock, burst.tsc));
 	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
 	return used;
@@ -340,8 +340,8 @@ static enum tl_gate_state gate_of(struct tl_port *port, uint64_t closures, uint6
 }
 
 // Clocks of stamps that differ from the clock that the driver reads: UTC (mlx5 with REAL_TIME_CLOCK_ENABLE=1), a PHC
-// (ice from DPDK 25.07 on reads CLOCK_MONOTONIC_RAW), a counter that begins at 0 or stands (ice up to 24.07 before
-// timesync_enable).
+// (ice from DPDK 25.07 on reads CLOCK_MONOTONIC_RAW), a counter that begins at 0 or does not run (ice up to 24.07
+// before timesync_enable).
 static void stamps_of_another_clock_than_the_one_that_is_read_are_refused_from_the_first_on(void)
 {
 	const uint64_t stamps[] = {kernel_ns(CLOCK_REALTIME), kernel_ns(CLOCK_REALTIME) + 37 * TL_NS_PER_S,
@@ -401,7 +401,7 @@ static void frames_that_waited_long_in_a_queue_that_was_never_empty_keep_their_s
 	static struct tl_burst burst;
 
 	CU_ASSERT_EQUAL(receive(port, &burst), 0);
-	gate->since_tsc -= long_tsc; // as if that poll and the frames were so long ago
+	gate->since_tsc -= long_tsc; // as if the poll and the frames were that much older
 	gate->poll_tsc -= long_tsc;
 	for (unsigned i = 0; i < 5 * TL_BURST; i++)
 		send_frame(port, true, nic_ticks() - LONG_NS / TICK_NS);
@@ -432,14 +432,14 @@ static void a_step_of_the_wall_clock_shuts_no_gate(void)
 	struct tl_port *port = start_port(TL_TS_AUTO, &test_nic);
 
 	CU_ASSERT_TRUE(is_used(port, nic_ticks()));
-	test_clock->wall.line.base_ns += 3600 * TL_NS_PER_S; // main has seen it, and the NIC's clock not yet
+	test_clock->wall.line.base_ns += 3600 * TL_NS_PER_S; // seen by main, not yet by the NIC's clock
 	CU_ASSERT_TRUE(is_used(port, nic_ticks()));
 	test_clock->wall.line.base_ns -= 3600 * TL_NS_PER_S;
 	CU_ASSERT_EQUAL(gate_of(port, 0, 0), TL_GATE_TRIAL);
 	tl_port_close(port);
 }
 
-// ---- sending at a time
+// ---- transmission at a set time
 
 static struct tl_port *start_sender(const struct tl_port_nic *nic, enum tl_ts_source timestamps, bool send_at)
 {
@@ -506,7 +506,7 @@ static void a_port_sends_at_a_time_where_that_is_asked_for_and_its_clock_is_that
 	}
 }
 
-// The clock that is read has to be that of the stamps, as mlx5's with REAL_TIME_CLOCK_ENABLE=1 may not be
+// The clock being read has to be that of the stamps; mlx5's may differ with REAL_TIME_CLOCK_ENABLE=1
 // (drivers/net/mlx5/mlx5_txpp.c:998, DPDK v22.11.11).
 static void frames_get_times_only_once_a_stamp_was_right_and_while_no_gate_is_shut(void)
 {
@@ -536,7 +536,7 @@ struct found {
 	unsigned n_interfaces, n_frames;
 	uint32_t frame_interface[TL_BURST];
 	uint64_t frame_ns[TL_BURST];
-	uint64_t received[4]; // as the statistics of each interface tell
+	uint64_t received[4]; // from the statistics of each interface
 };
 
 static uint32_t word(const uint8_t *at)
@@ -547,7 +547,7 @@ static uint32_t word(const uint8_t *at)
 	return value;
 }
 
-// The description of an IDB: option 3.
+// Read the description of an IDB: option 3.
 static void take_interface(struct found *found, const uint8_t *block)
 {
 	const uint8_t *option = block + 16;
@@ -561,7 +561,7 @@ static void take_interface(struct found *found, const uint8_t *block)
 	}
 }
 
-// The frames that an interface received: option 4 of an ISB.
+// Read the number of frames received by an interface: option 4 of an ISB.
 static void take_statistics(struct found *found, const uint8_t *block)
 {
 	uint32_t bytes = word(block + 4) - 24, at = 0;
@@ -593,7 +593,7 @@ static void read_blocks(const char *path, struct found *found)
 	}
 }
 
-// Records what the port has received, and what it has sent.
+// Record the port's received and sent frames.
 static void record(struct tl_port *port, const struct tl_capture_cfg *more, struct tl_burst *received,
 	struct tl_burst *sent, struct found *found)
 {

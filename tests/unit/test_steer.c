@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the steering between the lcores of a port: owner lookup, and hand-off without loss or damage.
+// Steering between the lcores of a port: owner lookup, and hand-off without loss or damage.
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 
 struct bed {
 	struct tl_steer *steer;
-	unsigned in_use; // mbufs before
+	unsigned in_use; // mbufs in use before the test
 };
 
 static struct bed start_steer_without(uint32_t without_stack)
@@ -129,7 +129,7 @@ static void fragments_go_to_the_groups_owner_or_to_everybody(void)
 	stop_steer(&bed);
 }
 
-// Destination unreachable, quoting a segment of ours from this port; quoted is how much of it.
+// Make a Destination Unreachable that quotes a segment of ours from this port; quoted is the length of the quote.
 static struct frame icmp_error(uint8_t type, uint16_t port, uint16_t quoted)
 {
 	uint8_t l4[8 + 28] = {type, 3, [8] = 0x45, [8 + 9] = 6};
@@ -162,7 +162,7 @@ static void an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes(void)
 }
 
 static const struct tl_ip6 GROUP6 = {{0xff, 0x05, [14] = 0x12, [15] = 0x34}};
-static const struct tl_ip6 OTHER6 = {{0xff, 0x05, [13] = 1, [14] = 0x12, [15] = 0x34}}; // ends as that one does
+static const struct tl_ip6 OTHER6 = {{0xff, 0x05, [13] = 1, [14] = 0x12, [15] = 0x34}}; // has the same last bytes
 static const struct tl_ip6 HOST6 = {{0x20, 0x01, 0x0d, 0xb8, [15] = 1}};
 
 static struct frame ip6_frame(const uint8_t *mac, const struct tl_ip6 *dst, uint8_t next, const void *l4, uint16_t len)
@@ -285,7 +285,7 @@ static void give_tcp(struct tl_steer *steer, uint16_t from, unsigned times)
 	rte_pktmbuf_free(burst.pkts[0]);
 }
 
-// A burst is put together from several rings: it is as old as the oldest frame in it, whichever ring that came from.
+// A burst is assembled from several rings: its age is that of its oldest frame, from whichever ring.
 static void a_burst_is_as_old_as_its_oldest_frame(void)
 {
 	static const uint64_t tsc[][2] = {{70, 50}, {50, 70}};
@@ -330,7 +330,7 @@ static void a_full_ring_drops_and_counts_and_hinders_no_other(void)
 	stop_steer(&bed);
 }
 
-// More than they can take in a round have come from both others.
+// More frames than fit one round have arrived from both others.
 static void each_lcores_frames_have_their_turn(void)
 {
 	struct bed bed = start_steer();
@@ -387,7 +387,7 @@ static void the_ports_of_active_opens_are_shared_out(void)
 	stop_steer(&bed);
 }
 
-// Queue 2 is not in the table: nothing that is hashed comes to it, so it connects from what it owns.
+// Queue 2 is not in the table: hashed frames never arrive there, so it chooses local ports among those it owns.
 static void with_rss_known_the_answers_arrive_where_they_belong(void)
 {
 	struct bed bed = start_steer();
@@ -415,7 +415,8 @@ static void with_rss_known_the_answers_arrive_where_they_belong(void)
 
 // ---- an lcore without a stack
 
-// Lcores with the frame that arrived at the lcore of queue 0, which has no stack: one digit each, lcore 1 first.
+// Return the receivers of the frame that arrived at the lcore of queue 0, which has no stack: one digit each, lcore 1
+// first.
 static int others_have_it(struct tl_steer *steer, const struct frame *f)
 {
 	struct tl_burst burst = {.n = 1, .pkts = {wrap(f)}};
@@ -446,7 +447,7 @@ static void an_lcore_without_a_stack_hands_over_all_that_is_for_us(void)
 		{udp_frame(PEER, GROUP, 5001, "m"), 10},
 		{arp_reply(PEER_MAC, PEER), 11},
 		{igmp_query(PEER, IP(224, 0, 0, 1), 0), 11},
-		{tcp_frame(8, 0x02, ""), 10}, // without an owner: the first lcore with a stack answers
+		{tcp_frame(8, 0x02, ""), 10}, // without an owner: the first lcore with a stack replies
 		{udp_frame(PEER, US, 8, "u"), 10},
 		{ping(US, 10), 10},
 		{ip6_frame(OUR_MAC, &HOST6, 6, tcp, sizeof(tcp)), 10},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of outlier records, and of the kernel's counters read beside them.
+// Outlier records, and the kernel's counters read with them.
 
 #include <pthread.h>
 #include <signal.h>
@@ -62,7 +62,7 @@ static void the_burst_after_joins_the_last_outlier(void)
 	tl_tail_destroy(tail);
 }
 
-// Reads in the midst of writing: a signal comes wherever the writer happens to be.
+// Reads during a write: the signal interrupts the writer anywhere.
 static struct tl_tail *interrupted;
 static volatile sig_atomic_t reads, torn;
 #define READS 1000
@@ -80,7 +80,7 @@ static void read_amid(int number)
 				(uint32_t)o.after.time_ns != o.after.bytes;
 }
 
-// Every field of an outlier is its number. The burst after it comes while it is there.
+// Every field of an outlier is its number. The next burst arrives while the outlier is being read.
 static void write_one(struct tl_tail *tail, uint64_t number)
 {
 	struct tl_tail_outlier o = {.msgs = number, .residence_ns = number};
@@ -219,7 +219,7 @@ static void noise_is_of_one_cpu_and_one_thread(void)
 	CU_ASSERT_EQUAL(delta.wait_ns, 110);
 	CU_ASSERT_EQUAL(delta.interrupts, 0);
 	delta = tl_noise_between(&after, &before);
-	CU_ASSERT_EQUAL(delta.wait_ns, 0); // its device may be gone
+	CU_ASSERT_EQUAL(delta.wait_ns, 0); // its device may be removed
 	remove_proc();
 }
 
