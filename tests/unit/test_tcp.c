@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stack against a peer with hand-written segments: the state machine of RFC 9293, case by case.
+// A stack against a peer with scripted segments: the state machine of RFC 9293, case by case.
 
 #include <errno.h>
 
@@ -131,7 +131,7 @@ static void both_call_at_once(void)
 	give_options(h, S, PEERS, 0, scale_7, 4, "", 0);
 	SENDS(h, S | A, OURS, PEERS + 1, 0);
 	CU_ASSERT(in_state(&app, "SYN-RECEIVED"));
-	give_options(h, S | A, PEERS, OURS + 1, scale_7, 4, "", 0); // its window is not scaled: it is a SYN
+	give_options(h, S | A, PEERS, OURS + 1, scale_7, 4, "", 0); // the window of a SYN is not scaled
 	CU_ASSERT(in_state(&app, "ESTABLISHED"));
 	CU_ASSERT_EQUAL(app.opened, 1);
 	CU_ASSERT_EQUAL(app.c->snd_wnd, WINDOW);
@@ -230,7 +230,7 @@ static void refused(void)
 	give(h, R | A, 0, OURS, 0); // for another SYN
 	give(h, R, OURS + 1, 0, 0); // does not acknowledge ours
 	CU_ASSERT_EQUAL(app.closed, 0);
-	give(h, A, PEERS, OURS + 9, 0); // left from an earlier life
+	give(h, A, PEERS, OURS + 9, 0); // left from an earlier incarnation
 	SENDS(h, R, OURS + 9, 0, 0);
 	give(h, R | A, 0, OURS + 1, 0);
 	CU_ASSERT_EQUAL(app.closed, 1);
@@ -289,7 +289,7 @@ static void connect_says_no(void)
 	CU_ASSERT_EQUAL(tl_tcp_connect(h->net, PEER, PEER_PORT, &APP_OPS, &app, NULL, &c), 0);
 	CU_ASSERT_EQUAL(tl_tcp_connect(h->net, PEER, PEER_PORT, &APP_OPS, &app, NULL, &c), 0);
 	CU_ASSERT_EQUAL(tl_tcp_connect(h->net, PEER, PEER_PORT, &APP_OPS, &app, NULL, &c), -ENOSPC);
-	tl_tcp_close(c); // SYN-SENT: over at once
+	tl_tcp_close(c); // SYN-SENT: closed at once
 	CU_ASSERT_EQUAL(app.closed, 1);
 	CU_ASSERT_EQUAL(tl_tcp_connect(h->net, PEER, PEER_PORT, &APP_OPS, &app, NULL, &c), 0);
 	stop(h);
@@ -348,7 +348,7 @@ static void listen_is_picky(void)
 
 	give_syn(h, 0, PEERS, 0);
 	SENDS(h, S | A, OURS, PEERS + 1, 0);
-	tl_tcp_unlisten(listener); // takes the half-open with it
+	tl_tcp_unlisten(listener); // removes the half-open connection, too
 	tl_txq_flush(&h->tx);
 	SENDS(h, R | A, OURS + 1, PEERS + 1, 0);
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, NULL), 0);
@@ -416,7 +416,7 @@ static void acks_ride_on_answers(void)
 	SENDS(h, A | P, OURS + 1, PEERS + 101, 100);
 	SILENT(h);
 	app.on_data = NULL;
-	give(h, A | P, PEERS + 101, OURS + 101, 100); // no answer: at the end of the burst
+	give(h, A | P, PEERS + 101, OURS + 101, 100); // no immediate ACK: it is sent at the end of the burst
 	SENDS(h, A, OURS + 101, PEERS + 201, 0);
 	SILENT(h);
 	CU_ASSERT(has_stream(&app, 200));
@@ -516,10 +516,10 @@ static void backoff_doubles(void)
 static void user_timeout_option(void)
 {
 	static const struct {
-		uint16_t said; // from the peer; 0: none
+		uint16_t said; // advertised by the peer; 0: none
 		uint32_t own_ms;
 		bool enabled;
-		uint16_t told; // from us, the timeout agreed on; 0: none
+		uint16_t told; // advertised by us, the agreed timeout; 0: none
 		uint32_t patience_ms;
 	} cases[] = {
 		{0, 20000, true, 20, 20000},
@@ -530,7 +530,7 @@ static void user_timeout_option(void)
 		{200, 300000, true, 300, 300000},
 		{0x8000 | 5, 20000, true, 300, 300000},
 		{0x8000 | 100, 20000, true, 3600, 3600000},
-		{0x8000, 20000, true, 20, 20000}, // nothing, in minutes
+		{0x8000, 20000, true, 20, 20000}, // 0, in minutes
 		{0, 40000000, true, 0x8000 | 667, 40000000},
 	};
 
@@ -554,7 +554,7 @@ static void user_timeout_option(void)
 	}
 }
 
-// Karn: the ACK of a retransmission gives no RTT sample, so the backoff stays until one of new data.
+// Karn: the ACK of a retransmission gives no RTT sample, so the backoff stays until new data is acknowledged.
 static void backoff_ends_with_a_sample(void)
 {
 	struct host *h = start();
@@ -562,7 +562,7 @@ static void backoff_ends_with_a_sample(void)
 
 	accept_peer(h, &app);
 	say(&app, 100);
-	pass(h, 650 * MS); // twice again, at 200 and 600 ms
+	pass(h, 650 * MS); // two more, at 200 and 600 ms
 	CU_ASSERT_EQUAL(h->n_sent, 3);
 	give(h, A, PEERS + 1, OURS + 101, 0);
 	CU_ASSERT_EQUAL(tl_tcp_rto_ns(app.c), 800 * MS);
@@ -622,7 +622,7 @@ static void fast_retransmit(void)
 	SENDS(h, A, OURS + 1 + MSS, PEERS + 1, MSS);
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->ssthresh, 9 * MSS / 2);
-	give(h, A, PEERS + 1, OURS + 1 + 3 * MSS, 0); // partial: the next hole at once
+	give(h, A, PEERS + 1, OURS + 1 + 3 * MSS, 0); // partial: the next hole is retransmitted at once
 	SENDS(h, A, OURS + 1 + 3 * MSS, PEERS + 1, MSS);
 	CU_ASSERT_TRUE(app.c->in_recovery);
 	give(h, A, PEERS + 1, OURS + 1 + 10 * MSS, 0);
@@ -671,7 +671,7 @@ static void fast_retransmit_of_small_segments(void)
 	forget(h);
 	for (unsigned i = 0; i < 3; i++)
 		give(h, A, PEERS + 1, OURS + 1, 0);
-	SENDS(h, A, OURS + 1, PEERS + 1, 400); // as sent, and no more
+	SENDS(h, A, OURS + 1, PEERS + 1, 400); // the original segment, without later data
 	SILENT(h);
 	stop(h);
 }
@@ -692,14 +692,14 @@ static void fast_retransmit_of_fin(void)
 	stop(h);
 }
 
-// RFC 3042: the first two duplicates let a new segment out each, the cwnd notwithstanding.
+// RFC 3042: each of the first two duplicates releases a new segment, regardless of cwnd.
 static void limited_transmit(void)
 {
 	struct host *h = start();
 	struct app app = {0};
 
 	accept_peer(h, &app);
-	say(&app, 14 * MSS); // 10 leave
+	say(&app, 14 * MSS); // 10 are sent
 	CU_ASSERT_EQUAL(h->n_sent, 10);
 	forget(h);
 	give(h, A, PEERS + 1, OURS + 1, 0);
@@ -728,7 +728,7 @@ static void slow_start_after_timeout(void)
 	CU_ASSERT_EQUAL(app.c->ssthresh, 5 * MSS);
 	give(h, A, PEERS + 1, OURS + 1, 5); // the ACK of other data confirms ours
 	SENDS(h, A, OURS + 1 + 10 * MSS, PEERS + 6, 0);
-	for (unsigned i = 0; i < 4; i++) // echoes of what was sent twice: no sign of another loss
+	for (unsigned i = 0; i < 4; i++) // echoes of duplicated data: no sign of another loss
 		give(h, A, PEERS + 6, OURS + 1, 0);
 	CU_ASSERT_FALSE(app.c->in_recovery);
 	forget(h);
@@ -739,7 +739,7 @@ static void slow_start_after_timeout(void)
 	SENDS(h, A, OURS + 1 + MSS, PEERS + 6, MSS); // two
 	SENDS(h, A, OURS + 1 + 2 * MSS, PEERS + 6, MSS);
 	SILENT(h);
-	give(h, A, PEERS + 6, OURS + 1 + 10 * MSS, 0); // it had all the rest
+	give(h, A, PEERS + 6, OURS + 1 + 10 * MSS, 0); // acknowledges all the rest
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->snd_nxt, app.c->snd_max);
 	CU_ASSERT_EQUAL(tl_tcp_room(app.c), 65536);
@@ -775,8 +775,8 @@ static void early_segments_wait(void)
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
 	give(h, A, PEERS + 101, OURS + 1, 100);
 	give(h, A, PEERS + 151, OURS + 1, 100); // overlaps it
-	give(h, A, PEERS + 101, OURS + 1, 100); // the same
-	give(h, A, PEERS + 301, OURS + 1, 50);	// part of what is there
+	give(h, A, PEERS + 101, OURS + 1, 100); // the same range
+	give(h, A, PEERS + 301, OURS + 1, 50);	// part of the buffered data
 	CU_ASSERT_EQUAL(h->n_sent, 5);
 	CU_ASSERT_EQUAL(app.c->ooo_count, 3);
 	CU_ASSERT_EQUAL(app.len, 0);
@@ -803,13 +803,13 @@ static void waiting_room_is_shared(void)
 	for (uint32_t i = 1; i <= 5; i++)
 		give(h, A, PEERS + 1 + i * 20, OURS + 1, 10);
 	CU_ASSERT_EQUAL(app.c->ooo_count, 3);
-	give(h, A, PEERS + 21, OURS + 1, 40); // makes two of them needless
+	give(h, A, PEERS + 21, OURS + 1, 40); // covers two of them
 	CU_ASSERT_EQUAL(app.c->ooo_count, 2);
 	CU_ASSERT_EQUAL(h->net->tcp->ooo_held, 2);
 	stop(h);
 }
 
-// 16 connections, with as much beyond a gap on each as it holds.
+// 16 connections, each with the maximum of data beyond a gap.
 static void come_too_early(struct host *h, struct app *app)
 {
 	struct tl_tcp_listener *listener = NULL;
@@ -837,7 +837,7 @@ static void stacks_share_the_waiting_room_of_their_pool(void)
 		come_too_early(h[i], &app[i]);
 		CU_ASSERT(h[i]->net->tcp->ooo_held > 0);
 	}
-	CU_ASSERT(rte_mempool_in_use_count(test_pool()) - before <= POOL_MBUFS / 4 + 4); // and a spare each
+	CU_ASSERT(rte_mempool_in_use_count(test_pool()) - before <= POOL_MBUFS / 4 + 4); // plus a spare each
 	for (unsigned i = 4; i > 0; i--)
 		stop(h[i - 1]);
 }
@@ -848,7 +848,7 @@ static void waiting_room_is_bounded(void)
 	struct app app = {0};
 
 	accept_peer(h, &app);
-	for (uint32_t i = 72; i >= 1; i--) // the far ones give way
+	for (uint32_t i = 72; i >= 1; i--) // the farthest are evicted
 		give(h, A, PEERS + 1 + i * 20, OURS + 1, 10);
 	CU_ASSERT_EQUAL(app.c->ooo_count, TL_TCP_OOO_MAX);
 	CU_ASSERT_EQUAL(app.c->ooo[0].seq, PEERS + 21);
@@ -863,7 +863,7 @@ static void waiting_room_is_bounded(void)
 }
 
 // Messages of 1 to 300 bytes wrap the ring many times, and are acknowledged up to any byte: a message counts as
-// delivered with its last byte.
+// delivered when its last byte is acknowledged.
 static void counts_what_is_not_acknowledged(void)
 {
 	struct host *h = start_with(4, 4096, 1500, true);
@@ -891,7 +891,7 @@ static void counts_what_is_not_acknowledged(void)
 	stop(h);
 }
 
-// A port that takes nothing for a while: a burst of segments waits in its queue and the rest in the send buffer.
+// A port that rejects frames for a while: a burst of segments waits in its queue and the rest in the send buffer.
 static void full_queue_is_no_loss(void)
 {
 	struct host *h = start();
@@ -939,10 +939,10 @@ static void zero_window_is_probed(void)
 	SILENT(h);
 	pass(h, 205 * MS);
 	SENDS(h, A, OURS + 1, PEERS + 1, 1);
-	give(h, A, PEERS + 1, OURS + 1, 0); // shut still
+	give(h, A, PEERS + 1, OURS + 1, 0); // still closed
 	pass(h, 405 * MS);
 	SENDS(h, A, OURS + 1, PEERS + 1, 1);
-	give(h, A, PEERS + 1, OURS + 2, 0); // took the byte, shut again
+	give(h, A, PEERS + 1, OURS + 2, 0); // accepted the byte, closed again
 	SILENT(h);
 	pass(h, 205 * MS);
 	SENDS(h, A, OURS + 2, PEERS + 1, 1);
@@ -950,7 +950,7 @@ static void zero_window_is_probed(void)
 	give(h, A, PEERS + 1, OURS + 2, 0);
 	SENDS(h, A | P, OURS + 2, PEERS + 1, 499);
 	give(h, A, PEERS + 1, OURS + 501, 0);
-	pass(h, 100 * SECOND); // at rest: no timer is left to end it
+	pass(h, 100 * SECOND); // idle: no timer can end it
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.closed, 0);
 	stop(h);
@@ -972,7 +972,7 @@ static void peer_that_never_reads(void)
 			give(h, A, PEERS + 1, OURS + 1, 0);
 		forget(h);
 	}
-	CU_ASSERT_EQUAL(app.closed, 0); // RFC 1122: as long as it answers the probes
+	CU_ASSERT_EQUAL(app.closed, 0); // RFC 1122: open as long as the peer answers the probes
 	CU_ASSERT(h->net->stats.tcp_window_probes_tx > 10);
 	pass(h, 61 * SECOND);
 	pass(h, 61 * SECOND);
@@ -993,7 +993,8 @@ static struct host *start_with_shut_window(struct app *app)
 	return h;
 }
 
-// The peer answers the probes of that long, all or all but every fourth. Returns how many were sent.
+// Run for that long with a peer that answers the probes, all of them or all but every fourth. Return the number of
+// probes.
 static unsigned answer_probes(struct host *h, uint64_t ns, bool all)
 {
 	unsigned probes = 0;
@@ -1037,7 +1038,7 @@ static void unanswered_probes_end_it(void)
 	(void)answer_probes(h, 100 * SECOND, true);
 	for (unsigned i = 0; i < 100 && h->n_sent == h->n_seen; i++)
 		pass(h, 100 * MS);
-	pass(h, 19500 * MS); // from the first that is not answered
+	pass(h, 19500 * MS); // after the first unanswered probe
 	CU_ASSERT_EQUAL(app.closed, 0);
 	pass(h, SECOND);
 	CU_ASSERT_EQUAL(app.closed, 1);
@@ -1070,7 +1071,7 @@ static void no_silly_segments(void)
 	h->window = MSS + 100;
 	give(h, A, PEERS + 1, OURS + 1, 0);
 	say(&app, 3 * MSS);
-	SENDS(h, A, OURS + 1, PEERS + 1, MSS); // and not the 100 bytes that would also fit
+	SENDS(h, A, OURS + 1, PEERS + 1, MSS); // without the 100 bytes that would also fit
 	SILENT(h);
 	h->window = 100;
 	give(h, A, PEERS + 1, OURS + 1 + MSS, 0);
@@ -1087,7 +1088,7 @@ static void window_follows_room(void)
 	struct app app = {.on_data = app_echo};
 
 	accept_with(h, &app, &opts);
-	h->window = 0; // the echo cannot leave
+	h->window = 0; // the echo cannot be sent
 	give(h, A, PEERS + 1, OURS + 1, 0);
 	uint32_t edge = app.c->rcv_adv;
 	CU_ASSERT(edge <= PEERS + 1 + 4000);
@@ -1096,7 +1097,7 @@ static void window_follows_room(void)
 		const struct sent *s = next_sent(h);
 		CU_ASSERT_EQUAL(s->ack + s->window, edge);
 	}
-	give(h, A | F, PEERS + 3501, OURS + 1, 700); // beyond the edge: cut, FIN and all
+	give(h, A | F, PEERS + 3501, OURS + 1, 700); // beyond the edge: truncated, including the FIN
 	const struct sent *s = next_sent(h);
 	CU_ASSERT_EQUAL(s->ack, edge);
 	CU_ASSERT_EQUAL(s->window, 0);
@@ -1104,13 +1105,13 @@ static void window_follows_room(void)
 	CU_ASSERT(has_stream(&app, edge - PEERS - 1));
 	CU_ASSERT_EQUAL(app.peer_closed, 0);
 
-	give(h, A, edge, OURS + 1, 5); // a probe of our shut window
+	give(h, A, edge, OURS + 1, 5); // a zero-window probe
 	SENDS(h, A, OURS + 1, edge, 0);
 	h->window = WINDOW;
 	give(h, A, edge, OURS + 1, 0);
 	CU_ASSERT(h->n_sent > h->n_seen);
 	forget(h);
-	give(h, A, edge, OURS + 1 + 500, 5); // too little room yet for data, but its ACK counts
+	give(h, A, edge, OURS + 1 + 500, 5); // too little room for data, but its ACK counts
 	s = next_sent(h);
 	CU_ASSERT(s->ack == edge && s->window == 0 && s->len == 0);
 	CU_ASSERT_EQUAL(app.c->snd_una, OURS + 1 + 500);
@@ -1131,15 +1132,15 @@ static void rst_and_urg_count_while_our_window_is_shut(void)
 	struct app app = {.on_data = app_echo};
 
 	accept_with(h, &app, &opts);
-	h->window = 0; // the echo cannot leave
+	h->window = 0; // the echo cannot be sent
 	give(h, A, PEERS + 1, OURS + 1, 1000);
 	uint32_t edge = app.c->rcv_adv;
 	CU_ASSERT_EQUAL(app.c->rcv_nxt, edge);
 	CU_ASSERT_EQUAL(app.c->snd_max, OURS + 1);
 	h->window = WINDOW;
 	give(h, A | TL_TCP_URG, edge, OURS + 1, 0);
-	CU_ASSERT_EQUAL(app.c->snd_max - OURS, edge - PEERS); // the echo left
-	give(h, R, edge, 0, 700);			      // with data, which means nothing
+	CU_ASSERT_EQUAL(app.c->snd_max - OURS, edge - PEERS); // the echo is sent
+	give(h, R, edge, 0, 700);			      // with data, which is ignored
 	CU_ASSERT_EQUAL(app.closed, 1);
 	CU_ASSERT_EQUAL(app.reason, TL_TCP_RESET);
 	CU_ASSERT_EQUAL(app.len, edge - PEERS - 1);
@@ -1167,8 +1168,8 @@ static void fin_needs_no_window(void)
 	stop(h);
 }
 
-// RFC 7323, section 2.4: with a scale the edge as the peer reads it may retreat by less than a unit, but what it sent
-// up to the old edge is taken.
+// RFC 7323, section 2.4: with a scale the edge as read by the peer may retreat by less than a unit, but data sent up to
+// the old edge is accepted.
 static void scaled_edge_stays(void)
 {
 	static const uint8_t scale_7[] = {1, 3, 3, 7};
@@ -1205,12 +1206,12 @@ static void probe_takes_the_last_byte(void)
 	say(&app, 1);
 	pass(h, 205 * MS);
 	SENDS(h, A, OURS + 1, PEERS + 1, 1);
-	give(h, A, PEERS + 1, OURS + 1, 5); // ours may or may not have arrived: an ACK that is good in both cases
+	give(h, A, PEERS + 1, OURS + 1, 5); // ours may or may not have arrived: an ACK that is valid in both cases
 	SENDS(h, A, OURS + 1, PEERS + 6, 0);
 	give(h, A, PEERS + 6, OURS + 2, 0);
 	give(h, A, PEERS + 6, OURS + 2, 5);
 	forget(h);
-	pass(h, 200 * SECOND); // nothing is left to wait for
+	pass(h, 200 * SECOND); // no timer is left
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.closed, 0);
 	app_free(&app);
@@ -1311,29 +1312,29 @@ static void sack_blocks_come_by_recency(void)
 	SACKS(h, {300, 350}, {100, 150});
 	give(h, A, PEERS + 1 + 200, OURS + 1, 50);
 	SACKS(h, {200, 250}, {300, 350}, {100, 150});
-	give(h, A, PEERS + 1 + 150, OURS + 1, 10); // grows the oldest
+	give(h, A, PEERS + 1 + 150, OURS + 1, 10); // extends the oldest block
 	SACKS(h, {100, 160}, {200, 250}, {300, 350});
 	give(h, A, PEERS + 1 + 500, OURS + 1, 50);
 	SACKS(h, {500, 550}, {100, 160}, {200, 250}, {300, 350});
-	give(h, A, PEERS + 1 + 400, OURS + 1, 50); // five: the oldest is left out
+	give(h, A, PEERS + 1 + 400, OURS + 1, 50); // five: the oldest is omitted
 	SACKS(h, {400, 450}, {500, 550}, {100, 160}, {200, 250});
-	give(h, A, PEERS + 1 + 310, OURS + 1, 20);		  // nothing new in it
-	SACKS(h, {310, 330}, {300, 350}, {400, 450}, {500, 550}); // it came twice (RFC 2883)
-	give(h, A, PEERS + 1 + 160, OURS + 1, 40);		  // two become one
+	give(h, A, PEERS + 1 + 310, OURS + 1, 20);		  // no new data
+	SACKS(h, {310, 330}, {300, 350}, {400, 450}, {500, 550}); // a duplicate (RFC 2883)
+	give(h, A, PEERS + 1 + 160, OURS + 1, 40);		  // two blocks merge
 	SACKS(h, {100, 250}, {300, 350}, {400, 450}, {500, 550});
 	SILENT(h);
-	give(h, A, PEERS + 1, OURS + 1, 100); // they no longer wait
+	give(h, A, PEERS + 1, OURS + 1, 100); // delivered, no longer buffered
 	SACKS(h, {300, 350}, {400, 450}, {500, 550});
 	CU_ASSERT(has_stream(&app, 250));
 	give(h, A, PEERS + 1 + 250, OURS + 1, 300);
-	SACKS(h, {300, 350}); // none waits any more, but three came twice
+	SACKS(h, {300, 350}); // none is buffered, but three are duplicates
 	CU_ASSERT(has_stream(&app, 550));
 	SILENT(h);
 	app_free(&app);
 	stop(h);
 }
 
-// Data we send meanwhile: the blocks ride on it where they fit, else an ACK without data follows.
+// With data to send, the blocks are options of its segments if they fit; otherwise an ACK without data follows.
 static void sack_rides_where_it_fits(void)
 {
 	struct host *h = start();
@@ -1343,7 +1344,7 @@ static void sack_rides_where_it_fits(void)
 	app.on_data = app_echo;
 	give(h, A, PEERS + 1 + 3000, OURS + 1, 50);
 	SACKS(h, {3000, 3050});
-	give(h, A, PEERS + 1, OURS + 1, MSS); // its echo is as long as a segment can be
+	give(h, A, PEERS + 1, OURS + 1, MSS); // its echo has a full segment
 	SENDS(h, A | P, OURS + 1, PEERS + 1 + MSS, MSS);
 	SACKS(h, {3000, 3050});
 	give(h, A, PEERS + 1 + MSS, OURS + 1, 1448);
@@ -1354,7 +1355,7 @@ static void sack_rides_where_it_fits(void)
 		CU_ASSERT_FATAL(s->data[i] == byte_at(PEERS + 1 + MSS + i));
 	SILENT(h);
 	give(h, A, PEERS + 1 + MSS + 1448, OURS + 1,
-		92); // the gap closes: no block names what is about to be delivered
+		92); // the gap closes: no block covers data about to be delivered
 	SENDS(h, A | P, OURS + 1 + MSS + 1448, PEERS + 1 + 3000, 92);
 	SENDS(h, A | P, OURS + 1 + 3000, PEERS + 1 + 3050, 50);
 	CU_ASSERT_EQUAL(h->sent[h->n_seen - 2].options_len, 0);
@@ -1365,13 +1366,13 @@ static void sack_rides_where_it_fits(void)
 	stop(h);
 }
 
-// Segments 0, 2 and 4 are lost. The cwnd of 5 counts what is in the network: not what has arrived, nor what is lost.
+// Segments 0, 2 and 4 are lost. The cwnd of 5 limits data in the network: neither arrived nor lost data counts.
 static void sack_shows_the_holes(void)
 {
 	struct app app = {0};
 	struct host *h = start_sacked(&app, 10);
 
-	h->window = 10 * MSS; // full: no bar to what goes again
+	h->window = 10 * MSS; // full: does not limit retransmissions
 	pass(h, RTT);
 	GIVE_SACK(h, 0, {1, 2});
 	GIVE_SACK(h, 0, {3, 4}, {1, 2});
@@ -1381,7 +1382,7 @@ static void sack_shows_the_holes(void)
 	CU_ASSERT_EQUAL(app.c->cwnd, 5 * MSS);
 	GIVE_SACK(h, 0, {5, 7}, {3, 4}, {1, 2});
 	SENDS_SEGMENT(h, 2);
-	GIVE_SACK(h, 0, {5, 7}, {3, 4}, {1, 2}); // nothing new
+	GIVE_SACK(h, 0, {5, 7}, {3, 4}, {1, 2}); // no new information
 	SILENT(h);
 	GIVE_SACK(h, 0, {5, 8}, {3, 4}, {1, 2});
 	SENDS_SEGMENT(h, 4);
@@ -1410,13 +1411,13 @@ static void one_sack_may_do(void)
 	struct host *h = start_sacked(&app, 9);
 
 	pass(h, RTT);
-	for (unsigned i = 0; i < 4; i++) // the same again is no news
+	for (unsigned i = 0; i < 4; i++) // repeated: no new information
 		GIVE_SACK(h, 0, {1, 3});
 	SILENT(h);
 	GIVE_SACK(h, 0, {1, 4});
 	SENDS_SEGMENT(h, 0);
 	SILENT(h);
-	GIVE_SACK(h, 4, {6, 7}); // a hole that showed late: the partial ACK proves it
+	GIVE_SACK(h, 4, {6, 7}); // a hole detected late: proven by the partial ACK
 	SENDS_SEGMENT(h, 4);
 	SENDS_SEGMENT(h, 5);
 	SILENT(h);
@@ -1433,8 +1434,8 @@ static void wrong_blocks_mean_nothing(void)
 		else
 			accept_peer(h, &app);
 		say(&app, 10 * MSS);
-		GIVE_SACK(h, 1, {0, 1});  // below the ACK, as RFC 2883 has it
-		GIVE_SACK(h, 1, {1, 3});  // not acknowledged although in order
+		GIVE_SACK(h, 1, {0, 1});  // below the ACK, a D-SACK (RFC 2883)
+		GIVE_SACK(h, 1, {1, 3});  // in order, but not acknowledged
 		GIVE_SACK(h, 1, {5, 11}); // never sent
 		GIVE_SACK(h, 1, {5, 4});
 		GIVE_SACK(h, 1, {5, 5});
@@ -1465,7 +1466,7 @@ static void sacked_ranges_are_few(void)
 	app.c->cwnd = 80 * MSS;
 	app.c->snd_wnd = 80 * MSS;
 	for (unsigned i = 0; i < 2; i++) {
-		app.c->last_tx_ns = h->now_ns; // no pause that would shrink cwnd
+		app.c->last_tx_ns = h->now_ns; // no pause that would reduce cwnd
 		say(&app, 35 * MSS);
 	}
 	for (uint32_t i = 2; i < 64; i += 2)
@@ -1487,8 +1488,8 @@ static void sacked_ranges_are_few(void)
 	stop(h);
 }
 
-// RFC 2018, section 8: after a timeout the blocks count no more, for the peer may have thrown away what it held. What
-// it names again is not sent again.
+// RFC 2018, section 8: a timeout discards the blocks, because the peer may have discarded the data. Data that it
+// reports again is not retransmitted.
 static void timeout_forgets_sacks(void)
 {
 	struct app app = {0};
@@ -1528,7 +1529,7 @@ static void we_close_first(void)
 	CU_ASSERT_EQUAL(tl_tcp_send(app.c, "x", 1), -ENOTCONN);
 	give(h, A, PEERS + 1, OURS + 12, 0);
 	CU_ASSERT(in_state(&app, "FIN-WAIT-2"));
-	give(h, A, PEERS + 1, OURS + 12, 30); // half-closed: the peer may go on
+	give(h, A, PEERS + 1, OURS + 12, 30); // half-closed: the peer may send more
 	SENDS(h, A, OURS + 12, PEERS + 31, 0);
 	CU_ASSERT(has_stream(&app, 30));
 	CU_ASSERT_EQUAL(app.closed, 0);
@@ -1554,7 +1555,7 @@ static void peer_closes_first(void)
 	SENDS(h, A, OURS + 1, PEERS + 12, 0);
 	CU_ASSERT_EQUAL(app.peer_closed, 1);
 	CU_ASSERT(in_state(&app, "CLOSE-WAIT"));
-	say(&app, 20); // half-closed: we may go on
+	say(&app, 20); // half-closed: we may send more
 	SENDS(h, A | P, OURS + 1, PEERS + 12, 20);
 	hang_up(h, &app);
 	SENDS(h, A | F, OURS + 21, PEERS + 12, 0);
@@ -1621,7 +1622,7 @@ static void fin_waits_for_the_gap(void)
 	SENDS(h, A, OURS + 1, PEERS + 22, 0);
 	CU_ASSERT_EQUAL(app.peer_closed, 1);
 	CU_ASSERT(has_stream(&app, 20));
-	give(h, A | F, PEERS + 11, OURS + 1, 10); // again
+	give(h, A | F, PEERS + 11, OURS + 1, 10); // repeated
 	SENDS(h, A, OURS + 1, PEERS + 22, 0);
 	CU_ASSERT_EQUAL(app.peer_closed, 1);
 	app_free(&app);
@@ -1638,7 +1639,7 @@ static void lost_fin_goes_again(void)
 	give(h, A, PEERS + 1, OURS + 1, 0);
 	say(&app, 30);
 	hang_up(h, &app);
-	SILENT(h); // 20 of 30: silly
+	SILENT(h); // 20 of 30: a silly window
 	h->window = WINDOW;
 	give(h, A, PEERS + 1, OURS + 1, 0);
 	SENDS(h, A | P | F, OURS + 1, PEERS + 1, 30);
@@ -1682,12 +1683,12 @@ static void keepalive(void)
 	pass(h, 5 * SECOND);
 	give(h, A, PEERS + 1, OURS + 1, 10);
 	forget(h);
-	pass(h, 9900 * MS); // silent since then only
+	pass(h, 9900 * MS); // idle only since then
 	SILENT(h);
 	pass(h, 41 * SECOND);
 	for (unsigned i = 0; i < 5; i++)
 		SENDS(h, A, OURS, PEERS + 11, 0);
-	give(h, A, PEERS + 11, OURS + 1, 0); // it lives after all
+	give(h, A, PEERS + 11, OURS + 1, 0); // the peer is alive
 	pass(h, 9900 * MS);
 	SILENT(h);
 	pass(h, 41 * SECOND);
@@ -1727,7 +1728,7 @@ static void fin_wait_2_is_watched(void)
 	hang_up(h, &app);
 	give(h, A, PEERS + 1, OURS + 2, 0);
 	forget(h);
-	for (unsigned i = 0; i < 5; i++) { // it takes its time, but lives
+	for (unsigned i = 0; i < 5; i++) { // slow, but alive
 		pass(h, 60100 * MS);
 		SENDS(h, A, OURS + 1, PEERS + 1, 0);
 		give(h, A, PEERS + 1, OURS + 2, 0);
@@ -1760,7 +1761,7 @@ static void time_wait_lasts(void)
 	(void)hear(h, &app, NULL);
 	into_time_wait(h, &app);
 	pass(h, 50 * SECOND);
-	give(h, A | F, PEERS + 1, OURS + 2, 0); // our ACK was lost: two MSL anew
+	give(h, A | F, PEERS + 1, OURS + 2, 0); // our ACK was lost: restarts 2 MSL
 	SENDS(h, A, OURS + 2, PEERS + 2, 0);
 	give(h, R, PEERS + 2, 0, 0); // RFC 1337
 	give(h, R, PEERS + 2, 0, 5);
@@ -1783,10 +1784,10 @@ static void time_wait_is_reopened(void)
 
 	(void)hear(h, &app, NULL);
 	into_time_wait(h, &app);
-	give_syn(h, 0, PEERS + 1, 0); // not beyond the old: an echo of it
+	give_syn(h, 0, PEERS + 1, 0); // not above the old sequence numbers: a duplicate of the old SYN
 	SENDS(h, A, OURS + 2, PEERS + 2, 0);
 	give_syn(h, 0, PEERS + 3, 0);
-	SENDS(h, S | A, OURS + 3, PEERS + 4, 0); // our own beyond the old, too
+	SENDS(h, S | A, OURS + 3, PEERS + 4, 0); // our ISN is above the old sequence numbers, too
 	CU_ASSERT_EQUAL(h->net->stats.tcp_time_wait_reused, 1);
 	give(h, A, PEERS + 4, OURS + 4, 0);
 	CU_ASSERT_EQUAL(app.opened, 2);
@@ -1808,7 +1809,7 @@ static void time_wait_gives_way(void)
 	listener = hear(h, &app[1], NULL);
 	into_time_wait(h, &app[1]);
 	h->peer_port = PORT(40001);
-	give(h, A | F, PEERS + 1, OURS + 2, 0); // its 2 MSL begin anew
+	give(h, A | F, PEERS + 1, OURS + 2, 0); // restarts its 2 MSL
 	CU_ASSERT_EQUAL(tl_tcp_connect(h->net, PEER, PORT(9), &APP_OPS, &app[2], NULL, &c), 0);
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, &waiting), 1);
 	CU_ASSERT_EQUAL(waiting, 1);
@@ -1822,7 +1823,7 @@ static void time_wait_gives_way(void)
 	stop(h);
 }
 
-// ---- attacks and accidents (RFC 5961)
+// ---- attacks and errors (RFC 5961)
 
 static void only_the_exact_rst_ends_it(void)
 {
@@ -1835,7 +1836,7 @@ static void only_the_exact_rst_ends_it(void)
 	SILENT(h);
 	give(h, R, PEERS + 2, 0, 0); // in the window
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
-	give(h, R, PEERS + 1000, 0, 0); // not an ACK for each
+	give(h, R, PEERS + 1000, 0, 0); // challenge ACKs are limited
 	SILENT(h);
 	pass(h, 101 * MS);
 	give(h, R, PEERS + 1000, 0, 0);
@@ -1859,7 +1860,7 @@ static void blind_syn_is_challenged(void)
 	give_syn(h, 0, PEERS + 500, 0);
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
 	pass(h, 101 * MS);
-	give_syn(h, 0, PEERS + 500000, 0); // whatever its number
+	give_syn(h, 0, PEERS + 500000, 0); // for any sequence number
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
 	pass(h, 101 * MS);
 	give_syn(h, A, PEERS + 1, OURS + 1);
@@ -1875,12 +1876,12 @@ static void blind_data_is_refused(void)
 	struct app app = {0};
 
 	accept_peer(h, &app);
-	give(h, A, PEERS + 1, OURS + 500, 10); // acknowledges what was never sent
+	give(h, A, PEERS + 1, OURS + 500, 10); // acknowledges data never sent
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
 	pass(h, 101 * MS);
 	give(h, A, PEERS + 1, OURS + 1 - 70000, 10); // older than any window
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
-	give(h, 0, PEERS + 1, 0, 10); // no ACK at all
+	give(h, 0, PEERS + 1, 0, 10); // without ACK
 	SILENT(h);
 	give(h, A, PEERS + 1 + WINDOW, OURS + 1, 10); // beyond the window
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
@@ -1892,7 +1893,7 @@ static void blind_data_is_refused(void)
 	stop(h);
 }
 
-// Neither its bytes are held nor its ACK counts.
+// Its data is not buffered, and its ACK is ignored.
 static void segment_past_the_edge_is_refused(void)
 {
 	static const uint32_t past[] = {1, 2, 1000, 1u << 20};
@@ -1912,7 +1913,7 @@ static void segment_past_the_edge_is_refused(void)
 	}
 }
 
-// The mbufs that may be held are held by others: of this connection none, and no array for them.
+// Other connections hold all mbufs available for this: this one holds none, and no array for them.
 static void refused_early_segment_borrows_nothing(void)
 {
 	struct host *h = start();
@@ -1953,9 +1954,9 @@ static void keepalives_are_answered(void)
 	struct app app = {0};
 
 	accept_peer(h, &app);
-	give(h, A, PEERS, OURS + 1, 0); // without
+	give(h, A, PEERS, OURS + 1, 0); // without a byte
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
-	give(h, A, PEERS, OURS + 1, 1); // and with a byte of garbage
+	give(h, A, PEERS, OURS + 1, 1); // with a garbage byte
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
 	CU_ASSERT_EQUAL(app.len, 0);
 	stop(h);
@@ -1978,7 +1979,7 @@ static void isn_cannot_be_guessed(void)
 	stop(h);
 }
 
-// Two hosts with all secrets of their own: no word is another's.
+// Two hosts with distinct secrets: no word is equal.
 static void secrets_are_drawn_one_by_one(void)
 {
 	enum { WORDS = sizeof(struct tl_tcp_secrets) / sizeof(uint64_t) };
@@ -1997,7 +1998,7 @@ static void secrets_are_drawn_one_by_one(void)
 			CU_ASSERT_NOT_EQUAL(word[i], word[j]);
 }
 
-// An ISN, a timestamp, a cookie and a port: what is seen of one changes only with its own secret.
+// An ISN, a timestamp, a cookie and a port: each changes with its own secret only.
 static void secrets_have_one_use_each(void)
 {
 	struct host *h = start();
@@ -2028,14 +2029,14 @@ static void hard_error_ends_the_handshake(void)
 	tl_tcp_unreachable(h->net, 3, PEER, h->our_port, PEER_PORT, OURS + 5); // not of ours
 	tl_tcp_unreachable(h->net, 1, PEER, h->our_port, PEER_PORT, OURS);     // soft
 	CU_ASSERT_EQUAL(app[0].closed, 0);
-	tl_tcp_arp_failed(h->net, IP(192, 0, 2, 77)); // not its way
+	tl_tcp_arp_failed(h->net, IP(192, 0, 2, 77)); // not its next hop
 	CU_ASSERT_EQUAL(app[0].closed, 0);
 	tl_tcp_unreachable(h->net, 3, PEER, h->our_port, PEER_PORT, OURS);
 	CU_ASSERT_EQUAL(app[0].closed, 1);
 	CU_ASSERT_EQUAL(app[0].reason, TL_TCP_UNREACHABLE);
 	call(h, &app[1], NULL);
 	tl_tcp_unreachable(h->net, 1, PEER, h->our_port, PEER_PORT, OURS);
-	pass(h, 11 * SECOND); // a soft error, but the only report
+	pass(h, 11 * SECOND); // a soft error, but the only one reported
 	CU_ASSERT_EQUAL(app[1].reason, TL_TCP_UNREACHABLE);
 	stop(h);
 }
@@ -2068,11 +2069,11 @@ static void unanswered_arp_ends_the_handshake(void)
 	call(h, &app, NULL);
 	SILENT(h); // no SYN without a MAC
 	pass(h, 5 * SECOND);
-	CU_ASSERT_EQUAL(app.closed, 1); // once, though closed() calls again at once, in the only slot
+	CU_ASSERT_EQUAL(app.closed, 1); // once, though closed() reconnects at once, in the only slot
 	CU_ASSERT_EQUAL(app.reason, TL_TCP_UNREACHABLE);
 	CU_ASSERT(in_state(&app, "SYN-SENT"));
 	introduce_peer(h);
-	SENDS(h, S, OURS, 0, 0); // it waited for the MAC
+	SENDS(h, S, OURS, 0, 0); // it was waiting for the MAC
 	app.on_closed = NULL;
 	stop(h);
 }
@@ -2084,10 +2085,10 @@ static void new_mac_is_used(void)
 	struct rte_mbuf *m;
 
 	accept_peer(h, &app);
-	h->net->arp_generation++; // something may have changed
+	h->net->arp_generation++; // marks ARP entries as possibly changed
 	say(&app, 10);
 	SENDS(h, A | P, OURS + 1, PEERS + 1, 10);
-#ifndef TEST_IP6 // no ready headers there
+#ifndef TEST_IP6 // IPv6 has no ready headers
 	CU_ASSERT_EQUAL(app.c->arp_generation, h->net->arp_generation);
 #endif
 	CU_ASSERT_EQUAL(tl_tcp_send(app.c, "x", 1), 0);
@@ -2130,7 +2131,7 @@ static void abort_within_callbacks(void)
 		give(h, A, PEERS + 1, OURS + 1, 0);
 		if (apps[i]->closed == 0)
 			say(apps[i], 10);
-		give(h, A, PEERS + 11, OURS + 1, 10); // waits
+		give(h, A, PEERS + 11, OURS + 1, 10); // buffered
 		give(h, A | F, PEERS + 21, OURS + 11, 10);
 		give(h, A, PEERS + 1, OURS + 11, 10);
 		CU_ASSERT_EQUAL(apps[i]->opened, 1);
@@ -2179,7 +2180,7 @@ static void close_without_the_callback(void)
 	stop(h);
 }
 
-// After a pause the wheel turns once.
+// After a pause the wheel makes one turn.
 static void long_pause(void)
 {
 	struct host *h = start();
@@ -2204,7 +2205,7 @@ static void send_within_room(void)
 	accept_peer(h, &app);
 	say(&app, 10);
 	forget(h);
-	give(h, A, PEERS + 1, OURS + 11, 20); // the answer carries the ACK of the data, too
+	give(h, A, PEERS + 1, OURS + 11, 20); // the reply has the ACK of the data, too
 	SENDS(h, A | P, OURS + 11, PEERS + 21, 5);
 	SILENT(h);
 	give(h, A | F, PEERS + 21, OURS + 11, 0);
@@ -2275,7 +2276,7 @@ static void close_all(void)
 	SENDS(h, A | F, OURS + 1, PEERS + 1, 0);
 	SILENT(h);
 	CU_ASSERT(in_state(&open, "FIN-WAIT-1"));
-	open.on_closed = call_again; // is not ended along with it
+	open.on_closed = call_again; // does not end with it
 	open.user = h;
 	tl_tcp_close_all(h->net, true);
 	CU_ASSERT_EQUAL(open.closed, 1);

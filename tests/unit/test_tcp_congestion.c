@@ -4,7 +4,7 @@
 #include "tl_test_tcp_host.h"
 #include "tcp_lend.h"
 
-#define FULL 44u // segments that the peer's window takes
+#define FULL 44u // segments that fit the peer's window
 
 static const struct tl_tcp_opts WITHOUT = {.without_cwnd = true};
 
@@ -16,7 +16,7 @@ static struct host *start_without(struct app *app)
 	return h;
 }
 
-// In flight, with SACK.
+// Segments in flight, with SACK.
 static struct host *start_sacked_without(struct app *app, uint32_t segments)
 {
 	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
@@ -27,7 +27,7 @@ static struct host *start_sacked_without(struct app *app, uint32_t segments)
 	pass(h, RTT);
 	give(h, A, PEERS + 1, OURS + 1, 0);
 	forget(h);
-	app->c->snd_wnd = segments * MSS; // may be more than fits an unscaled field
+	app->c->snd_wnd = segments * MSS; // may be above the limit of an unscaled field
 	for (uint32_t i = 0; i < segments; i++)
 		say(app, MSS);
 	CU_ASSERT_EQUAL(h->n_sent, segments);
@@ -104,7 +104,7 @@ static void each_ack_lets_two_go_again(void)
 
 	GIVE_SACK(h, 0, {20, 21});
 	GIVE_SACK(h, 0, {20, 22});
-	SILENT(h); // perhaps they are late
+	SILENT(h); // they may be reordered
 	for (uint32_t i = 0; i < 10; i++) {
 		GIVE_SACK(h, 0, {20, 23 + i});
 		SENDS_SEGMENT(h, 2 * i);
@@ -127,7 +127,7 @@ static void each_ack_lets_two_go_again(void)
 	stop(h);
 }
 
-// More moments of sending again than the record has room for.
+// More retransmission times than the record has room for.
 static void many_repairs_leave_what_is_lost_lost(void)
 {
 	struct app app = {0};
@@ -203,7 +203,7 @@ static void a_timeout_is_repaired_by_slow_start(void)
 		SILENT(h);
 	}
 	CU_ASSERT(app.c->cwnd < FULL * MSS);
-	give(h, A, PEERS + 1, OURS + 1 + 40 * MSS, 0); // it had all the rest
+	give(h, A, PEERS + 1, OURS + 1 + 40 * MSS, 0); // acknowledges all the rest
 	CU_ASSERT_EQUAL(app.c->cwnd, TL_TCP_NO_CWND);
 	forget(h);
 	say(&app, FULL * MSS);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP one step past its limits: input that is older, longer, later or larger than the last valid one.
+// TCP one step beyond its limits: input that is older, longer, later or larger than the last valid one.
 
 #include "tl_test_tcp_host.h"
 #include "tcp_loss.h"
 
-// SND.WL1 gives the later of two segments (RFC 9293, section 3.10.7.4).
+// SND.WL1 identifies the later of two segments (RFC 9293, section 3.10.7.4).
 static void an_older_segments_window_is_not_taken(void)
 {
 	struct app app = {0};
@@ -34,7 +34,7 @@ static void a_peer_that_acknowledges_keeps_the_connection_alive(void)
 	for (uint32_t i = 1; i <= 40; i++) {
 		pass(h, 100 * MS);
 		give(h, A, PEERS + 1, OURS + 1 + i * MSS, 0);
-		say(&app, MSS); // something is in flight all the time
+		say(&app, MSS); // keep data in flight all the time
 		forget(h);
 	}
 	CU_ASSERT(in_state(&app, "ESTABLISHED"));
@@ -44,7 +44,7 @@ static void a_peer_that_acknowledges_keeps_the_connection_alive(void)
 	stop(h);
 }
 
-// The deadline hangs in the first slot of the wheel when the clock jumps over all of them.
+// The deadline is in the first slot of the wheel when the clock jumps over all of them.
 static void a_deadline_in_the_first_slot_is_met_after_a_stall(void)
 {
 	struct app app = {0};
@@ -55,7 +55,7 @@ static void a_deadline_in_the_first_slot_is_met_after_a_stall(void)
 	uint64_t due_ns = (h->now_ns / round_ns + 2) * round_ns - (UINT64_C(1) << (TL_TCP_TICK_SHIFT - 1));
 	pass(h, due_ns - tl_tcp_rto_ns(app.c) - h->now_ns);
 	say(&app, MSS);
-	pass(h, 10 * MS); // it is hung up
+	pass(h, 10 * MS); // it is armed
 	CU_ASSERT_EQUAL_FATAL(((app.c->wheel_ns >> TL_TCP_TICK_SHIFT) + 1) % TL_TCP_NEAR_SLOTS, 0);
 	forget(h);
 	h->now_ns += 3 * SECOND;
@@ -114,7 +114,7 @@ static void the_reordering_window_is_small_again_after_sixteen_recoveries(void)
 	stop(h);
 }
 
-// A SYN that is answered by a cookie, as one handshake is open and no more may be. Returns the cookie.
+// Send a SYN that is answered by a cookie, because one handshake is open and the limit is one. Return the cookie.
 static uint32_t call_by_cookie(struct host *h, uint16_t other_port)
 {
 	h->net->tcp->half_open_max = 1;
@@ -127,7 +127,7 @@ static uint32_t call_by_cookie(struct host *h, uint16_t other_port)
 	return next_sent(h)->seq;
 }
 
-// Each period has 68.7 s, and the host begins in the 15th.
+// A period has 68.7 s, and the host begins in the 15th.
 static void a_cookie_is_good_for_two_periods_at_most(void)
 {
 	for (int late = 0; late < 2; late++) {
@@ -136,7 +136,7 @@ static void a_cookie_is_good_for_two_periods_at_most(void)
 		(void)hear(h, &app, NULL);
 		uint32_t cookie = call_by_cookie(h, 50000);
 		pass(h, (late ? 100 : 98) * SECOND);
-		CU_ASSERT_NOT_EQUAL(call_by_cookie(h, 50001), cookie); // cookies are sent all the time
+		CU_ASSERT_NOT_EQUAL(call_by_cookie(h, 50001), cookie); // cookies continue
 		forget(h);
 		give(h, A, PEERS + 1, cookie + 1, 0);
 		CU_ASSERT_EQUAL(app.opened, !late);
@@ -146,7 +146,7 @@ static void a_cookie_is_good_for_two_periods_at_most(void)
 	}
 }
 
-// The header of a segment of these options, and what follows it.
+// Header of a segment with these options, and its payload.
 static struct tl_tcp_options parsed(const uint8_t *options, uint8_t header_bytes, size_t bytes)
 {
 	struct {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// More handshakes than we remember: SYN cookies (RFC 4987).
+// More handshakes than the table holds: SYN cookies (RFC 4987).
 
 #include "tl_test_tcp_host.h"
 
-#define FLOOD 10u // SYNs of others, each from a port of its own, before the one that matters
+#define FLOOD 10u // SYNs of other peers, each from a different port, before the one under test
 
 static void flood(struct host *h)
 {
@@ -19,7 +19,7 @@ static void flood(struct host *h)
 
 static struct host *start_flooded(struct app *app, const struct tl_tcp_opts *opts)
 {
-	struct host *h = start(); // 8 connections, so 4 handshakes
+	struct host *h = start(); // 8 connections, therefore 4 handshakes
 
 	(void)hear(h, app, opts);
 	flood(h);
@@ -49,7 +49,7 @@ static void flood_takes_no_memory(void)
 	CU_ASSERT_EQUAL(h->net->tcp->n_half_open, 0);
 	forget(h);
 	give_stamped_syn(h, 0, PEERS, 0);
-	CU_ASSERT_EQUAL(h->net->stats.tcp_syn_cookies_tx, FLOOD - 4); // an honest one again
+	CU_ASSERT_EQUAL(h->net->stats.tcp_syn_cookies_tx, FLOOD - 4); // a legitimate one again
 	CU_ASSERT_EQUAL(h->net->tcp->n_half_open, 1);
 	stop(h);
 }
@@ -67,7 +67,7 @@ static void cookie_opens(void)
 	CU_ASSERT(s->options.has_stamp && s->options.has_scale && s->options.sack_permitted);
 	CU_ASSERT_EQUAL(s->options.scale, 5);
 	h->window = 100;
-	answer(h, s); // the place of another: four are half open, of a listener's four
+	answer(h, s); // evicts another: four are half open, the limit of the listener
 	CU_ASSERT_EQUAL_FATAL(app.opened, 1);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_half_open_drops, 1);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_syn_cookies_rx, 1);
@@ -81,7 +81,7 @@ static void cookie_opens(void)
 	uint32_t syn_stamp = h->echo;
 	give(h, A | P, PEERS + 1, app.c->snd_una, 10);
 	CU_ASSERT_EQUAL(h->sent[0].len, 10);
-	CU_ASSERT(tl_seq_le(syn_stamp, h->sent[0].options.stamp)); // the clock does not run back
+	CU_ASSERT(tl_seq_le(syn_stamp, h->sent[0].options.stamp)); // the clock does not go back
 	CU_ASSERT(has_stream(&app, 10));
 	app_free(&app);
 	stop(h);
@@ -117,10 +117,10 @@ static void cookie_without_stamps(void)
 	const struct sent *s = next_sent(h);
 	CU_ASSERT_EQUAL(s->flags, S | A);
 	CU_ASSERT_FALSE(s->options.has_scale || s->options.sack_permitted || s->options.has_stamp);
-	give(h, A | P, PEERS + 1, s->seq + 1, 20); // data, for the ACK was lost
+	give(h, A | P, PEERS + 1, s->seq + 1, 20); // data: the ACK was lost
 	CU_ASSERT_EQUAL_FATAL(app.opened, 1);
 	CU_ASSERT(has_stream(&app, 20));
-	CU_ASSERT_EQUAL(app.c->mss, 1380); // the next that fits the cookie
+	CU_ASSERT_EQUAL(app.c->mss, 1380); // the next value that fits the cookie
 	CU_ASSERT_FALSE(app.c->sack || app.c->stamped || app.c->offer_scale);
 	app_free(&app);
 	stop(h);
@@ -165,7 +165,7 @@ static void old_cookies_are_refused(void)
 	}
 }
 
-// The cookie of another host that has the same secrets: by its hash it is good.
+// A cookie from another host with the same secrets: its hash is valid.
 static void no_cookie_no_entry(void)
 {
 	struct app app = {0}, other = {0};
@@ -188,7 +188,7 @@ static void no_cookie_no_entry(void)
 	}
 }
 
-// Nothing of an ordinary connection is left that counts as half open.
+// No half-open connection is left.
 static void flood_after_a_connection(void)
 {
 	struct app app = {0};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Effects of ICMP on a connection: the path MTU (RFC 1191) within the limits of RFC 5927, and nothing else.
+// Effects of ICMP on a connection: the path MTU (RFC 1191) within the limits of RFC 5927, and none otherwise.
 
 #include "tl_test_tcp_host.h"
 
-// A router's word about the segment of ours that began at seq and was len bytes long.
+// Receive "fragmentation needed" for our segment at seq of len bytes.
 static void give_icmp(struct host *h, uint8_t type, uint8_t code, uint16_t mtu, uint32_t seq, uint16_t len)
 {
 	uint8_t frame[TL_ETHER_LEN + TL_IPV4_LEN + TL_ICMP_LEN + TL_IPV4_LEN + 8] = {
@@ -53,9 +53,9 @@ static void first_word_is_believed(void)
 	SENDS(h, A, OURS + 1 + 2 * 960, PEERS + 1, 960);
 	SENDS(h, A | P, OURS + 1 + 3 * 960, PEERS + 1, 2 * MSS - 3 * 960);
 	SILENT(h);
-	CU_ASSERT_EQUAL(app.c->ssthresh, ssthresh); // no congestion
+	CU_ASSERT_EQUAL(app.c->ssthresh, ssthresh); // no sign of congestion
 	CU_ASSERT_EQUAL(h->net->stats.tcp_path_mtu_drops, 1);
-	too_big(h, 1000, OURS + 1 + MSS, MSS); // the other one was too big as well: we know
+	too_big(h, 1000, OURS + 1 + MSS, MSS); // the other segment was too big as well: no new information
 	too_big(h, 1200, OURS + 1, MSS);
 	SILENT(h);
 	give(h, A, PEERS + 1, OURS + 1 + 2 * MSS, 0);
@@ -91,19 +91,19 @@ static void nonsense_is_ignored(void)
 	forget(h);
 	too_big(h, 1000, OURS, MSS);		   // acknowledged
 	too_big(h, 1000, OURS + 1 + 2 * MSS, MSS); // never sent
-	too_big(h, 1000, OURS + 1, 100);	   // would have fit
+	too_big(h, 1000, OURS + 1, 100);	   // fits the MTU
 	too_big(h, 1500, OURS + 1, MSS);
 	h->peer_port = PORT(40001);
 	too_big(h, 1000, OURS + 1, MSS); // unknown connection
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->mss, MSS);
 	h->peer_port = PEER_PORT;
-	too_big(h, 20, OURS + 1, MSS); // none is so small
+	too_big(h, 20, OURS + 1, MSS); // below the minimum
 	CU_ASSERT_EQUAL(app.c->mss, 256);
 	stop(h);
 }
 
-// RFC 5927, section 7.2: once full segments got through, one must be lost before the router is believed.
+// RFC 5927, section 7.2: after full segments were acknowledged, one must be lost before the message is accepted.
 static void proof_stands_against_words(void)
 {
 	struct host *h = start();
@@ -116,13 +116,13 @@ static void proof_stands_against_words(void)
 	forget(h);
 	too_big(h, 1000, OURS + 1 + 2 * MSS, MSS);
 	SILENT(h);
-	give(h, A, PEERS + 1, OURS + 1 + 4 * MSS, 0); // it lied
+	give(h, A, PEERS + 1, OURS + 1 + 4 * MSS, 0); // proves the message false
 	CU_ASSERT_EQUAL(app.c->claimed_mss, 0);
 	say(&app, 2 * MSS);
 	forget(h);
 	too_big(h, 1000, OURS + 1 + 4 * MSS, MSS);
 	CU_ASSERT_EQUAL(app.c->mss, MSS);
-	pass(h, 205 * MS); // nothing came back: it may be right
+	pass(h, 205 * MS); // no ACK: the message may be true
 	SENDS(h, A, OURS + 1 + 4 * MSS, PEERS + 1, 960);
 	CU_ASSERT_EQUAL(app.c->mss, 960);
 	stop(h);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Effects of ICMPv6 on a connection: the path MTU (RFC 8201) within the limits of RFC 5927, and soft errors. The limits
-// are tested with ICMP.
+// are covered by the tests of ICMP.
 
 #define TEST_IP6
 #include "tl_test_tcp_host.h"
 
-// A router's word about the segment of ours that began at seq and was len bytes long.
+// Receive Packet Too Big for our segment at seq of len bytes.
 static void give_icmp6(struct host *h, uint8_t type, uint8_t code, uint32_t mtu, uint32_t seq, uint16_t len)
 {
 	uint8_t frame[TL_ETHER_LEN + TL_IPV6_LEN + TL_ICMP_LEN + TL_IPV6_LEN + 8] = {
@@ -86,7 +86,7 @@ static void nonsense_is_ignored(void)
 	stop(h);
 }
 
-// An IPv4 packet that quotes the number of an IPv6 peer as its destination does not affect that peer.
+// An IPv4 packet that quotes the internal number of an IPv6 peer as its destination does not affect that peer.
 static void no_number_is_an_address(void)
 {
 	struct app app = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two stacks back to back over a wire that loses, doubles, delays and reorders, in virtual time, from a seed.
+// Two stacks back to back over a wire that drops, duplicates, delays and reorders, in virtual time, from a seed.
 
 #include <errno.h>
 
@@ -14,7 +14,7 @@ struct sim {
 	struct tl_net *net[2];
 	unsigned in_use;
 	bool without_sack;
-	unsigned texts, lossy_from, lossy_to; // data segments from side 0, of which every third is lost
+	unsigned texts, lossy_from, lossy_to; // data segments from side 0, and the range with loss of every third
 	unsigned lost_text;
 	uint64_t watched;
 	uint32_t watched_edge[2];
@@ -66,7 +66,7 @@ static bool is_quiet(const struct sim *sim)
 	return tl_tcp_in_use(sim->net[0], NULL) + tl_tcp_in_use(sim->net[1], NULL) == 0;
 }
 
-// Until no connection is left.
+// Run until no connection is left.
 static bool run_out(struct sim *sim, uint64_t at_most_ns)
 {
 	uint64_t end_ns = sim->wire.now_ns + at_most_ns;
@@ -117,16 +117,16 @@ static void make_lossy(struct sim *sim)
 	sim->wire.faults.lost = 5;
 	sim->wire.faults.doubled = 2;
 	sim->wire.faults.overtaken = 100;
-	sim->wire.faults.overtake_ns = 2 * MS; // against a delay of 50 us: reorders much
+	sim->wire.faults.overtake_ns = 2 * MS; // with a delay of 50 us: reorders many frames
 }
 
-// ---- one direction of a transfer, in an app's user pointer
+// ---- one direction of a transfer, the user pointer of an app
 
 struct bulk {
 	struct sim *sim;
 	unsigned salt;
 	size_t total, sent;
-	bool close_early; // with the last byte, not when the peer closes
+	bool close_early; // with the last byte, not after the peer's close
 };
 
 static uint8_t pattern(unsigned salt, size_t at)
@@ -137,7 +137,7 @@ static uint8_t pattern(unsigned salt, size_t at)
 static void bulk_pump(struct app *app, struct tl_tcp *c)
 {
 	struct bulk *bulk = app->user;
-	uint8_t chunk[4000]; // no more than the smallest send buffer: room for it comes some day
+	uint8_t chunk[4000]; // at most the smallest send buffer, so that it fits eventually
 
 	while (bulk->sent < bulk->total) {
 		uint32_t len =
@@ -188,7 +188,7 @@ static struct tl_tcp *call(struct sim *sim, struct app *app, const struct tl_tcp
 	CU_ASSERT_EQUAL_FATAL(
 		tl_tcp_connect(sim->net[0], host_be(sim->net[0], 2), PORT(80), &APP_OPS, app, opts, &c), 0);
 	if (sim->without_sack)
-		c->sack = false; // deaf to the other's blocks, and sends none
+		c->sack = false; // ignores the other side's blocks, and sends none
 	tl_txq_flush(&sim->wire.end[0].tx);
 	return c;
 }
@@ -200,14 +200,14 @@ static void await(struct sim *sim, struct app *app, const struct tl_tcp_opts *op
 	CU_ASSERT_EQUAL_FATAL(tl_tcp_listen(sim->net[1], PORT(80), CONNS, &APP_OPS, app, opts, &listener), 0);
 }
 
-// No callback may reach an app that is gone.
+// No callback may be called for a closed app.
 static void hang_up(struct sim *sim)
 {
 	tl_tcp_close_all(sim->net[0], true);
 	tl_tcp_close_all(sim->net[1], true);
 }
 
-// Both sides send, close, and are done. Prints what a failure needs to be seen again.
+// Both sides send, close, and finish. Print the seed and figures for a reproduction.
 static bool transfer(struct sim *sim, uint64_t seed, size_t up, size_t down, const struct tl_tcp_opts *opts)
 {
 	struct bulk bulk[2] = {{sim, 1, up, 0, true}, {sim, 2, down, 0, seed % 2 == 0}};
@@ -278,7 +278,7 @@ struct cost {
 	uint64_t retransmits, timeouts, lost;
 };
 
-// 300 KB over a wire that keeps the order and, of the segments 60 to 100, loses every third.
+// 300 KB over a wire that keeps the order and drops every third of segments 60 to 100.
 static struct cost cost_of_loss(bool with_sack)
 {
 	struct cost cost = {0};
@@ -309,7 +309,7 @@ static void sack_saves(void)
 	CU_ASSERT(without.timeouts > 0);
 }
 
-// No loss: nothing may be sent twice, and the time is what slow start and the windows need.
+// No loss: no retransmission, and the duration is that of slow start and the windows.
 static void clean_wire_wastes_nothing(void)
 {
 	struct sim *sim = sim_start(3, 4, SEND_BUFFER);
@@ -335,7 +335,7 @@ static void scaled_windows_fill_a_long_pipe(void)
 	sim_stop(sim);
 }
 
-// The right edge each side has advertised, in watched_edge.
+// Right edge advertised by each side, in watched_edge.
 static void watch_edges(struct wire *wire, const struct wire_segment *segment)
 {
 	struct sim *sim = wire->user;
@@ -350,7 +350,7 @@ static void watch_edges(struct wire *wire, const struct wire_segment *segment)
 	sim->watched_edge[from] = edge;
 }
 
-// The echo's promise: what the window lets in fits the send buffer, whatever the wire does.
+// The echo's invariant: the data let in by the window fits the send buffer, for any behaviour of the wire.
 static void echo_never_runs_out_of_room(void)
 {
 	const struct tl_tcp_opts echo_opts = {.window_follows_room = true, .send_buffer_bytes = 5000};
@@ -366,7 +366,7 @@ static void echo_never_runs_out_of_room(void)
 		if (seed > 1)
 			make_lossy(sim);
 		sim->wire.look = watch_edges;
-		ops.peer_closed = NULL; // closes itself
+		ops.peer_closed = NULL; // closes by itself
 		CU_ASSERT_EQUAL(tl_tcp_listen(sim->net[1], PORT(80), 4, &ops, &echo, &echo_opts, &listener), 0);
 		call(sim, &client, NULL);
 		CU_ASSERT(run_out(sim, 900 * SECOND));
@@ -456,7 +456,7 @@ static void thousand_come_and_go(void)
 	sim_stop(sim);
 }
 
-// Each seed over a bad wire ends in order, whichever side closes first.
+// With each seed over a bad wire connections end in order, whichever side closes first.
 static void every_order_of_closing(void)
 {
 	for (uint64_t seed = 100; seed < 124; seed++) {

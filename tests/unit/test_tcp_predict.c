@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of header prediction: two hosts get the same segments, one of them with a flag that prediction does not expect
-// and the state machine ignores. After each segment both have the same state and have sent the same frames.
+// Header prediction: two hosts get the same segments, one of them with a flag that prediction rejects and the state
+// machine ignores. After each segment both have the same state and have sent the same frames.
 
 #include "tl_test_tcp_host.h"
 #include "tcp_input.h"
@@ -10,7 +10,7 @@
 #define FRAME_MAX 1600
 #define ECE 0x40 // RFC 3168: not supported
 
-// Action of the application on data.
+// Reaction of the application to data.
 enum reply { ECHO_HELD, ECHO, NONE, ROOM, REPLIES };
 
 struct plan {
@@ -19,7 +19,7 @@ struct plan {
 	uint32_t seed;
 };
 
-// State after a step, and a digest of what was sent in it.
+// State after a step, and a digest of the frames sent in it.
 struct look {
 	struct tl_tcp c;
 	struct tl_net_stats stats;
@@ -74,7 +74,7 @@ static void reply(struct app *app, struct tl_tcp *c, const uint8_t *data, uint32
 		app->failed_sends += tl_tcp_send_held(c, data, len) < 0;
 }
 
-// Send after each ACK that made room, now and then.
+// Send after some of the ACKs that made room.
 static void refill(struct app *app, struct tl_tcp *c)
 {
 	struct script *s = app->user;
@@ -87,7 +87,7 @@ static void finish_burst(struct script *s, struct rte_mbuf **m, uint16_t n)
 {
 	tl_txq_flush(&s->h->tx);
 	tl_net_sent(s->h->net);
-	for (uint16_t i = 0; i < n; i++) { // data that waits was copied before
+	for (uint16_t i = 0; i < n; i++) { // buffered data was copied before
 		memset(rte_pktmbuf_mtod(m[i], uint8_t *), 0xee, m[i]->data_len);
 		rte_pktmbuf_free(m[i]);
 	}
@@ -104,7 +104,7 @@ static struct rte_mbuf *stamped_segment(struct script *s, uint32_t seq, uint32_t
 		s->h, flags, seq, ack, (const uint8_t *)stamps_be, s->plan.stamped ? sizeof(stamps_be) : 0, data, len);
 }
 
-// An acknowledgment: mostly of all, of a part, or none; seldom an old one, or of what was never sent.
+// Make an acknowledgment: mostly of all data, of a part, or none; rarely an old one, or of data never sent.
 static uint32_t draw_ack(struct script *s)
 {
 	const struct tl_tcp *c = s->app.c;
@@ -124,7 +124,7 @@ static uint32_t draw_ack(struct script *s)
 	}
 }
 
-// A segment that follows *seq: mostly the next, else of old bytes or beyond a gap.
+// Make a segment after *seq: mostly the next, otherwise old bytes or beyond a gap.
 static struct rte_mbuf *draw_segment(struct script *s, uint32_t *seq)
 {
 	static const uint16_t lens[] = {0, 0, 0, 1, 16, 16, 16, 64, 65, 333, MSS - TL_TCP_STAMP_LEN};
@@ -144,7 +144,7 @@ static struct rte_mbuf *draw_segment(struct script *s, uint32_t *seq)
 	if (draw(s, 8) == 0)
 		s->h->window = draw(s, 4) == 0 ? draw(s, 3000) : WINDOW - draw(s, 2000);
 	struct rte_mbuf *m = stamped_segment(s, from, draw_ack(s), len, stamp);
-	if (kind == 3) // corrupt
+	if (kind == 3) // corrupted
 		*rte_pktmbuf_mtod_offset(m, uint8_t *, m->data_len - 1) ^= 1;
 	return m;
 }
@@ -177,7 +177,7 @@ static void step(struct script *s)
 
 // ---- the comparison
 
-// Clear what differs between two hosts in one process, and the ready header, whose effect is in the frames.
+// Clear fields that differ between two hosts in one process, and the ready header, whose effect is in the frames.
 static void take_look(struct script *s, struct look *look)
 {
 	struct tl_tcp *c = &look->c;
@@ -235,7 +235,7 @@ static void open_script(struct script *s)
 		s->app.c->srtt_ns = 0; // as after a SYN cookie
 }
 
-// Run the script; return the steps until the connection ended.
+// Run the script; return the number of steps until the connection ended.
 static unsigned run(struct plan plan, uint8_t flag, struct look *looks)
 {
 	struct script s = {.plan = plan, .flag = flag};
@@ -252,7 +252,7 @@ static unsigned run(struct plan plan, uint8_t flag, struct look *looks)
 	return n;
 }
 
-// Compare the runs; report the first step, and the place in the state, where they differ.
+// Compare the runs; report the first step, and the offset in the state, where they differ.
 static void compare(struct plan plan, struct look *fast, struct look *slow)
 {
 	unsigned n = run(plan, 0, fast), m = run(plan, ECE, slow), i = 0;
@@ -287,9 +287,9 @@ static void outcomes_are_the_same(void)
 	free(slow);
 }
 
-// ---- what is expected
+// ---- expectations
 
-// True if header prediction took the segment.
+// Return true if header prediction took the segment.
 static bool is_taken(struct host *h, uint8_t flags, uint32_t seq, uint32_t ack, uint8_t options_len, uint16_t len)
 {
 	static const uint8_t options[] = {1, 1, 1, 1}, data[MSS + 1];
@@ -429,7 +429,7 @@ static void relayed_data_is_acknowledged(void)
 }
 
 #ifdef TEST_IP6
-// The numbers that stand for IPv6 addresses are no IPv4 sources; a forged segment reaches no connection.
+// Internal numbers of IPv6 addresses are not IPv4 sources; a forged segment reaches no connection.
 static void a_number_is_no_source(void)
 {
 	struct app app = {0};

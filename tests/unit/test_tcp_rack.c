@@ -29,9 +29,9 @@ static void reordering_makes_patient(void)
 	pass(h, RTT);
 	GIVE_SACK(h, 0, {1, 2});
 	pass(h, 2 * MS);
-	give(h, A, PEERS + 1, OURS + 1 + 2 * MSS, 0); // it was merely late
+	give(h, A, PEERS + 1, OURS + 1 + 2 * MSS, 0); // reordered, not lost
 	CU_ASSERT(app.c->rack.reordering);
-	GIVE_SACK(h, 2, {3, 7}); // four: would do if nothing ever came late
+	GIVE_SACK(h, 2, {3, 7}); // four: above the threshold without reordering
 	SILENT(h);
 	pass(h, 7 * MS);
 	SENDS_SEGMENT(h, 2);
@@ -50,7 +50,7 @@ static void order_of_one_ack_is_no_reordering(void)
 	stop(h);
 }
 
-// Nothing has arrived yet that the first could be compared with, and sequence numbers have no zero.
+// No later segment has arrived yet for a comparison, and sequence numbers wrap.
 static void first_sack_is_no_reordering(void)
 {
 	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
@@ -86,7 +86,7 @@ static void lost_again_goes_again(void)
 	GIVE_SACK(h, 0, {1, 4});
 	SENDS_SEGMENT(h, 0);
 	GIVE_SACK(h, 0, {1, 9});
-	SENDS_SEGMENT(h, 10); // later than segment 0 for the second time
+	SENDS_SEGMENT(h, 10); // sent later than the retransmission of segment 0
 	SENDS_SEGMENT(h, 11);
 	SENDS_SEGMENT(h, 12);
 	SILENT(h);
@@ -98,7 +98,7 @@ static void lost_again_goes_again(void)
 	stop(h);
 }
 
-// The record of what goes again is some ns ahead of the clock, and no round trip is shorter than the wire's.
+// The recorded time of a retransmission is some ns ahead of the clock, and the minimum round trip is that of the wire.
 static void shortest_round_trip_counts(void)
 {
 	struct app app = {0};
@@ -109,7 +109,7 @@ static void shortest_round_trip_counts(void)
 	SENDS_SEGMENT(h, 0);
 	SILENT(h);
 	pass(h, RTT);
-	give(h, A, PEERS + 1, OURS + 1 + 4 * MSS, 0); // 0 arrived, and what was sent long before did not
+	give(h, A, PEERS + 1, OURS + 1 + 4 * MSS, 0); // 0 arrived, and segments sent long before did not
 	SENDS_SEGMENT(h, 4);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_timeouts, 0);
 	stop(h);
@@ -166,7 +166,7 @@ static void probe_is_new_if_it_can_be(void)
 	struct host *h = start_sacked(&app, 12);
 
 	pass(h, 45 * MS);
-	SENDS_SEGMENT(h, 10); // cwnd is no bar
+	SENDS_SEGMENT(h, 10); // cwnd does not limit it
 	SILENT(h);
 	pass(h, 100 * MS); // one probe, then the timer
 	SILENT(h);
@@ -219,7 +219,7 @@ static void lone_segment_is_probed_late(void)
 	stop(h);
 }
 
-// Messages of few bytes, at once or one after the other: RFC 8985, section 7.2 counts segments.
+// Messages of few bytes, sent at once or one after another: RFC 8985, section 7.2 counts segments.
 static void small_segments_are_probed_early(void)
 {
 	for (unsigned apart_ms = 0; apart_ms <= 1; apart_ms++) {
@@ -291,7 +291,7 @@ static void fin_is_probed(void)
 	stop(h);
 }
 
-// RFC 8985, section 6.2, step 4: however many D-SACKs came.
+// RFC 8985, section 6.2, step 4, for any number of D-SACKs.
 static void patience_ends_after_a_round_trip(void)
 {
 	struct app app = {0};
@@ -318,7 +318,7 @@ static void syn_ack_keeps_its_options(void)
 	(void)hear(h, &app, NULL);
 	give_options(h, S, PEERS, 0, options, sizeof(options), "", 0);
 	uint8_t options_len = next_sent(h)->options_len;
-	give(h, A, PEERS - 9, OURS + 77, 20); // of an earlier connection: half of it is below the new one
+	give(h, A, PEERS - 9, OURS + 77, 20); // from an earlier connection: half of it is below the new one
 	CU_ASSERT_EQUAL(app.opened, 0);
 	forget(h);
 	give_options(h, S, PEERS, 0, options, sizeof(options), "", 0);
@@ -339,12 +339,12 @@ static void twice_is_told(void)
 	accept_with_sack(h, &app);
 	give(h, A, PEERS + 1, OURS + 1, 100);
 	SENDS(h, A, OURS + 1, PEERS + 101, 0);
-	give(h, A, PEERS + 1, OURS + 1, 100); // all of it
+	give(h, A, PEERS + 1, OURS + 1, 100); // the whole segment
 	SACKS(h, {0, 100});
 	give(h, A, PEERS + 51, OURS + 1, 100); // half of it
 	SACKS(h, {50, 100});
 	give(h, A, PEERS + 151, OURS + 1, 10);
-	CU_ASSERT_EQUAL(next_sent(h)->options_len, 0); // once
+	CU_ASSERT_EQUAL(next_sent(h)->options_len, 0); // reported once
 	give(h, A, PEERS + 1 + 300, OURS + 1, 50);
 	SACKS(h, {300, 350});
 	give(h, A, PEERS + 1, OURS + 1, 10); // beside a hole
@@ -355,7 +355,7 @@ static void twice_is_told(void)
 	stop(h);
 }
 
-// RFC 2883, section 4.2: of several parts that came twice the first, as far as it reaches.
+// RFC 2883, section 4.2: of several duplicate parts the first contiguous one is reported.
 static void twice_in_part_is_told(void)
 {
 	struct host *h = start();
@@ -368,16 +368,16 @@ static void twice_in_part_is_told(void)
 	SACKS(h, {400, 500}, {200, 300});
 	give(h, A, PEERS + 1 + 350, OURS + 1, 100); // the end of it
 	SACKS(h, {400, 450}, {350, 500}, {200, 300});
-	give(h, A, PEERS + 1 + 250, OURS + 1, 150); // at both ends
+	give(h, A, PEERS + 1 + 250, OURS + 1, 150); // both ends
 	SACKS(h, {250, 300}, {200, 500});
-	give(h, A, PEERS + 1 + 150, OURS + 1, 400); // over what came in parts
+	give(h, A, PEERS + 1 + 150, OURS + 1, 400); // several parts
 	SACKS(h, {200, 500}, {150, 550});
 	give(h, A, PEERS + 1, OURS + 1, 160); // in order
 	SACKS(h, {150, 160});
 	CU_ASSERT_EQUAL(h->sent[h->n_sent - 1].ack, PEERS + 1 + 550);
 	give(h, A, PEERS + 1 + 600, OURS + 1, 50);
 	SACKS(h, {600, 650});
-	give(h, A, PEERS + 1 + 540, OURS + 1, 100); // before and behind what is in order
+	give(h, A, PEERS + 1 + 540, OURS + 1, 100); // beyond the data in order on both sides
 	SACKS(h, {540, 550});
 	for (int i = 0; i < 2; i++) { // a FIN has no bytes
 		give(h, A | F, PEERS + 1 + 700, OURS + 1, 0);
@@ -395,7 +395,7 @@ static void twice_makes_patient(void)
 
 	pass(h, RTT);
 	GIVE_SACK(h, 1, {0, 1});
-	GIVE_SACK(h, 2, {1, 2}); // once in a round trip
+	GIVE_SACK(h, 2, {1, 2}); // once per round trip
 	CU_ASSERT_EQUAL(app.c->rack.mult, 1);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_dsacks_rx, 2);
 	app.c->rack.reordering = true;
@@ -407,7 +407,7 @@ static void twice_makes_patient(void)
 	stop(h);
 }
 
-// More moments of sending than are remembered: the latest count as one, sent at the last of them.
+// More transmission times than the record holds: the latest are merged, with the time of the last one.
 static void many_small_segments(void)
 {
 	struct host *h = start();

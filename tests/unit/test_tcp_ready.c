@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the ready header: two hosts in the same state, one of which is kept from using it, send the same frames.
+// Ready header: two hosts in the same state, one of which may not use it, send the same frames.
 
 #include <errno.h>
 
@@ -17,9 +17,9 @@ struct frames {
 };
 
 static struct frames fast_frames, slow_frames;
-static unsigned nic_sums; // checksums made by the device
+static unsigned nic_sums; // checksums computed by the device
 
-// Keeps the frames as they are, and then does what every host does with them.
+// Copy the frames unchanged, then process them as every host does.
 static void keep(struct tl_txq *q, struct frames *to)
 {
 	for (uint16_t i = 0; i < q->n && to->n < FRAMES_MAX; i++) {
@@ -70,7 +70,7 @@ static struct host *open_host(struct app *app, void (*flush)(struct tl_txq *q), 
 	return h;
 }
 
-// True if a send of len bytes left by the ready header, if that was allowed.
+// Return true if a send of len bytes used the ready header, when that was allowed.
 static bool send_held(struct app *app, const uint8_t *data, uint32_t len, bool allowed)
 {
 	struct tl_net *net = app->c->net;
@@ -126,7 +126,7 @@ static struct outcome send_much(void (*flush)(struct tl_txq *q), bool allowed, b
 		out.ready += send_held(&app, data, len, allowed);
 		if (i % 3 != 0)
 			continue;
-		pass(h, (i % 7 == 0 ? 400 : 1) * MS); // 400 ms are a pause that makes cwnd the initial one
+		pass(h, (i % 7 == 0 ? 400 : 1) * MS); // 400 ms are a pause that reduces cwnd to the initial one
 		acknowledge(h, &app, i % 2 == 0 ? 100 : 0);
 	}
 	out.cwnd = app.c->cwnd;
@@ -183,7 +183,7 @@ static void frames_are_the_same_with_a_nics_checksums(void)
 	CU_ASSERT(same_frames());
 }
 
-// The window may open by much; then messages leave with nothing settled between them.
+// The window may grow considerably; then messages are sent with no acknowledgment between them.
 static uint32_t send_a_burst(void (*flush)(struct tl_txq *q), bool allowed, bool follows_room, uint16_t window)
 {
 	static const uint16_t lens[] = {16, 1000, 16, 65, 0, 1};
@@ -213,7 +213,7 @@ static void a_burst_is_the_same(void)
 	static const struct {
 		bool follows_room;
 		uint16_t window;
-	} cases[] = {{false, WINDOW}, {true, WINDOW}, {false, 1050}}; // the latter holds some back
+	} cases[] = {{false, WINDOW}, {true, WINDOW}, {false, 1050}}; // the last one delays some
 
 	for (unsigned i = 0; i < TL_ARRAY_LEN(cases); i++) {
 		fast_frames.n = slow_frames.n = 0;
@@ -232,7 +232,7 @@ static void a_lost_one_goes_again(void)
 
 	forget(h);
 	CU_ASSERT(send_held(&app, data, sizeof(data), true));
-	memset(data, 0, sizeof(data)); // after that it is the caller's again
+	memset(data, 0, sizeof(data)); // afterwards it belongs to the caller again
 	const struct sent first = *next_sent(h);
 	pass(h, 2 * SECOND);
 	const struct sent *again = next_sent(h);
@@ -258,13 +258,13 @@ static void what_is_in_the_way_is_seen(void)
 	CU_ASSERT_FALSE(send_held(&app, data, sizeof(data), true)); // 8 are left
 	h->window = 8;
 	acknowledge(h, &app, 0);
-	CU_ASSERT_FALSE(send_held(&app, data, sizeof(data), true)); // a window that is too small
+	CU_ASSERT_FALSE(send_held(&app, data, sizeof(data), true)); // the window is too small
 	h->window = WINDOW;
 	acknowledge(h, &app, 0);
 	acknowledge(h, &app, 0);
 	CU_ASSERT(send_held(&app, data, sizeof(data), true));
 	h->net->arp_generation++;
-	CU_ASSERT_FALSE(send_held(&app, data, sizeof(data), true)); // another MAC, perhaps
+	CU_ASSERT_FALSE(send_held(&app, data, sizeof(data), true)); // its MAC may have changed
 	CU_ASSERT(send_held(&app, data, sizeof(data), true));
 	tl_tcp_close(app.c);
 	CU_ASSERT_EQUAL(tl_tcp_send_held(app.c, data, sizeof(data)), -ENOTCONN);
@@ -281,7 +281,7 @@ static void so_is_what_is_in_the_way_of_a_follower(void)
 
 	accept_with(h, &app, &opts);
 	CU_ASSERT(send_held(&app, data, 60, true));
-	CU_ASSERT_EQUAL(tl_tcp_send_held(app.c, data, 60), -ENOBUFS); // the buffer holds 40 more
+	CU_ASSERT_EQUAL(tl_tcp_send_held(app.c, data, 60), -ENOBUFS); // the buffer has room for 40 more
 	CU_ASSERT(send_held(&app, data, 40, true));
 	acknowledge(h, &app, 0);
 	give(h, A, app.c->rcv_nxt + 10, app.c->snd_max, 10); // beyond a gap: the next ACK may report it
@@ -342,13 +342,13 @@ static void practice_changes_nothing(void)
 	h->window = 8;
 	acknowledge(h, &app, 0);
 	before = *app.c;
-	CU_ASSERT_FALSE(tl_tcp_warm(app.c, data, sizeof(data))); // a window that is too small
+	CU_ASSERT_FALSE(tl_tcp_warm(app.c, data, sizeof(data))); // the window is too small
 	CU_ASSERT(same_state(app.c, &before));
 	stop(h);
 	app_free(&app);
 }
 
-// Input a datagram of len bytes to a group, with a checksum or without, and forward it.
+// Receive a datagram of len bytes to a group, with or without a checksum, and forward it.
 static void give_datagram(struct host *h, bool summed, uint16_t len)
 {
 	uint8_t frame[1500] = {1, 0, 0x5e, 1, 1, 1, 2, 0, 0, 0, 0, 2, 8, 0};
@@ -381,7 +381,7 @@ static void forward(void *ctx, const struct tl_udp_datagram *d)
 	struct app *app = ctx;
 
 	CU_ASSERT_EQUAL(tl_tcp_send_held(app->c, d->payload, d->len), TL_TCP_SENT);
-	if (d->len > 200) // a part has a sum of its own
+	if (d->len > 200) // a fragment needs its own sum
 		CU_ASSERT_EQUAL(tl_tcp_send_held(app->c, d->payload, d->len - 2), TL_TCP_SENT);
 }
 
@@ -405,14 +405,14 @@ static void forwarded_datagrams_have_their_checksum(void)
 	app_free(&app);
 }
 
-// ---- a message alone
+// ---- single messages
 
 static void echo(struct app *app, struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 	CU_ASSERT(tl_tcp_send_held(c, data, len) >= 0);
 }
 
-// Input the next len bytes of the peer, which acknowledge all but some, and run the rest of the turn.
+// Receive the next len bytes of the peer, which acknowledge all but some, and run the rest of the turn.
 static void give_next(struct host *h, struct app *app, uint32_t unacked, uint16_t len)
 {
 	uint8_t data[MSS];
@@ -463,8 +463,8 @@ static void an_echo_stays_within_its_limits(void)
 	app_free(&app);
 }
 
-// RFC 5681, section 4.1. The keepalive timer is next on the wheel, so that the retransmission timer changes nothing
-// there.
+// RFC 5681, section 4.1. The keepalive timer is the next on the wheel, so that the retransmission timer does not change
+// it.
 static void a_pause_ends_the_growth_of_cwnd(void)
 {
 	struct app app = {0};
@@ -518,7 +518,7 @@ static void a_second_message_finds_less_window(void)
 	struct app app = {0};
 	struct host *h = open_host(&app, collect, false, false);
 
-	CU_ASSERT_EQUAL(tl_tcp_send_held(app.c, data, 24), TL_TCP_SENT); // the wheel runs from here on
+	CU_ASSERT_EQUAL(tl_tcp_send_held(app.c, data, 24), TL_TCP_SENT); // the wheel runs from now on
 	tl_txq_flush(&h->tx);
 	tl_net_sent(h->net);
 	h->window = 40;
@@ -533,7 +533,7 @@ static void a_second_message_finds_less_window(void)
 	app_free(&app);
 }
 
-// What a segment is built in begins and ends as one from the pool.
+// The mbuf of a segment equals one from the pool before and after use.
 static void the_next_mbuf_is_empty(void)
 {
 	struct app app = {0};

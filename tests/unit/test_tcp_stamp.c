@@ -4,7 +4,7 @@
 #include "tl_test_tcp_host.h"
 
 #define TICK (UINT64_C(1) << TL_TCP_STAMP_SHIFT)
-#define STAMP 90000u // the peer's first
+#define STAMP 90000u // first timestamp of the peer
 
 static struct host *start_stamped(struct app *app, const struct tl_tcp_opts *opts)
 {
@@ -32,11 +32,11 @@ static void syn_ack_has_stamps(void)
 	const struct sent *s = next_sent(h);
 	CU_ASSERT(s->options.has_stamp);
 	CU_ASSERT_EQUAL(s->options.echo, STAMP);
-	CU_ASSERT_EQUAL(s->options.mss, MSS); // RFC 6691: not less for the options
+	CU_ASSERT_EQUAL(s->options.mss, MSS); // RFC 6691: not reduced by the options
 	CU_ASSERT(s->options.sack_permitted);
 	CU_ASSERT(s->options.has_scale);
 	h->stamp = STAMP + 5;
-	give_stamped_syn(h, 0, PEERS, 0); // again, and later: that one is echoed
+	give_stamped_syn(h, 0, PEERS, 0); // repeated with a later timestamp: that one is echoed
 	CU_ASSERT_EQUAL(next_sent(h)->options.echo, STAMP + 5);
 	stop(h);
 }
@@ -89,7 +89,7 @@ static void silent_peers_get_none(void)
 	CU_ASSERT_EQUAL(next_sent(h)->len, MSS);
 	CU_ASSERT_EQUAL(h->sent[0].options_len, 0);
 	CU_ASSERT_EQUAL(h->sent[1].options_len, 0);
-	h->stamped = true; // too late to begin with
+	h->stamped = true; // too late for negotiation
 	give(h, A, PEERS + 1, OURS + 1, 10);
 	CU_ASSERT_EQUAL(app.len, 10);
 	CU_ASSERT_EQUAL(h->sent[h->n_sent - 1].options_len, 0);
@@ -97,7 +97,7 @@ static void silent_peers_get_none(void)
 	stop(h);
 }
 
-// Data, ACK, keepalive, FIN, RST: twelve bytes each, which the data gives up.
+// Data, ACK, keepalive, FIN, RST: twelve bytes each, subtracted from the data.
 static void every_segment_has_stamps(void)
 {
 	const struct tl_tcp_opts opts = {.keepalive_idle_ns = SECOND};
@@ -154,7 +154,7 @@ static void offset_is_secret(void)
 	stop(h);
 }
 
-// RFC 7323, section 4.3: what fills the hole is echoed, not what came early; of old segments nothing.
+// RFC 7323, section 4.3: the segment that fills the hole is echoed, not an early one; old segments are not.
 static void early_stamps_are_not_echoed(void)
 {
 	struct app app = {0};
@@ -167,10 +167,10 @@ static void early_stamps_are_not_echoed(void)
 	give(h, A, PEERS + 31, OURS + 1, 10); // after a hole
 	CU_ASSERT_EQUAL(next_sent(h)->options.echo, STAMP + 10);
 	h->stamp = STAMP + 30;
-	give(h, A, PEERS + 1, OURS + 1, 10); // again: nothing of it is new
+	give(h, A, PEERS + 1, OURS + 1, 10); // repeated: no new data
 	CU_ASSERT_EQUAL(next_sent(h)->options.echo, STAMP + 10);
 	h->stamp = STAMP + 40;
-	give(h, A, PEERS + 6, OURS + 1, 25); // some of it is
+	give(h, A, PEERS + 6, OURS + 1, 25); // partly new data
 	CU_ASSERT_EQUAL(next_sent(h)->options.echo, STAMP + 40);
 	CU_ASSERT(has_stream(&app, 40));
 	app_free(&app);
@@ -212,21 +212,22 @@ static void old_segments_are_refused(void)
 	CU_ASSERT_EQUAL(app.len, 0);
 	CU_ASSERT_EQUAL(app.peer_closed, 0);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_old_timestamp_pkts, 2);
-	give(h, A, PEERS + 1, OURS + 1, 0); // not an ACK for each bare one
+	give(h, A, PEERS + 1, OURS + 1, 0); // not every bare ACK is answered
 	give(h, A, PEERS + 1, OURS + 1, 0);
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
 	SILENT(h);
 	h->stamp = STAMP + UINT32_C(0x7fffffff); // as far ahead as possible
 	give(h, A, PEERS + 1, OURS + 1, 10);
 	CU_ASSERT(has_stream(&app, 10));
-	h->stamp = STAMP - 2; // not old any more
+	h->stamp = STAMP - 2; // no longer old
 	give(h, A, PEERS + 11, OURS + 1, 10);
 	CU_ASSERT(has_stream(&app, 20));
 	app_free(&app);
 	stop(h);
 }
 
-// RFC 5961, section 5.2: what is dropped for its ACK leaves no trace, or a forged timestamp would shut the peer out.
+// RFC 5961, section 5.2: a segment dropped for its ACK must not update the state: a forged timestamp would block the
+// peer.
 static void refused_acks_leave_no_stamp(void)
 {
 	struct app app = {0};
@@ -276,7 +277,7 @@ static void idle_for_24_days(void)
 	h->now_ns += UINT64_C(2) * 86400 * SECOND;
 	give(h, A, PEERS + 1, OURS + 1, 10);
 	CU_ASSERT(has_stream(&app, 10));
-	CU_ASSERT_EQUAL(h->sent[h->n_sent - 1].options.echo, STAMP - 1); // and that one counts from now on
+	CU_ASSERT_EQUAL(h->sent[h->n_sent - 1].options.echo, STAMP - 1); // its timestamp counts from now on
 	app_free(&app);
 	stop(h);
 }
@@ -324,14 +325,15 @@ static void three_sack_blocks_fit(void)
 	stop(h);
 }
 
-// Without timestamps the ACK of a retransmission gives no sample (Karn): the backoff stays. With them the echo does.
+// Without timestamps the ACK of a retransmission gives no sample (Karn): the backoff stays. With them the echo gives
+// one.
 static void backoff_ends_with_an_echo(void)
 {
 	struct app app = {0};
 	struct host *h = start_stamped(&app, NULL);
 
 	say(&app, 100);
-	pass(h, 430 * MS); // twice again, at 200 (a probe) and 400 ms
+	pass(h, 430 * MS); // two more, at 200 (a probe) and 400 ms
 	CU_ASSERT_EQUAL(h->n_sent, 3);
 	h->echo = h->sent[2].options.stamp;
 	give(h, A, PEERS + 1, OURS + 101, 0);
@@ -343,7 +345,7 @@ static void backoff_ends_with_an_echo(void)
 	h = start_stamped(&first, NULL);
 	say(&first, 100);
 	pass(h, 430 * MS);
-	h->echo = h->sent[0].options.stamp; // it was the first, on a long way
+	h->echo = h->sent[0].options.stamp; // the first transmission, delayed
 	give(h, A, PEERS + 1, OURS + 101, 0);
 	CU_ASSERT(first.c->srtt_ns > 50 * MS); // an eighth of 430 ms
 	stop(h);
@@ -356,9 +358,9 @@ static void strange_echoes_mean_nothing(void)
 	app.c->srtt_ns = 40 * MS;
 	say(&app, 100);
 	pass(h, 250 * MS);
-	h->echo = h->sent[1].options.stamp + 1000; // from the future
+	h->echo = h->sent[1].options.stamp + 1000; // in the future
 	give(h, A, PEERS + 1, OURS + 51, 0);
-	h->echo = h->sent[1].options.stamp - 100000; // from before the connection
+	h->echo = h->sent[1].options.stamp - 100000; // before the connection
 	give(h, A, PEERS + 1, OURS + 101, 0);
 	CU_ASSERT_EQUAL(app.c->srtt_ns, 40 * MS);
 	stop(h);

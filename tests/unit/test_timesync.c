@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the stamping of PTP frames and replies, on a made-up NIC whose clock runs with the TSC and whose two
-// registers the tests fill.
+// TX stamps of PTP frames and replies, on a simulated NIC whose clock runs with the TSC and whose two registers are
+// filled by the tests.
 
 #include <errno.h>
 #include <pthread.h>
@@ -22,8 +22,7 @@
 #include <tl_test_port.h>
 #include <tl_timesync.h>
 
-#define DELAY_NS                                                                                                       \
-	(100 * TL_NS_PER_MS) // between the host and the wire: more than any bound of the clocks, on a busy host too
+#define DELAY_NS (100 * TL_NS_PER_MS) // between host and wire: above any bound of the clocks, on a busy host too
 #define PTP_FLAGS (RTE_MBUF_F_RX_IEEE1588_PTP | RTE_MBUF_F_RX_IEEE1588_TMST)
 #define SEQUENCE 44
 #define NONE UINT64_MAX
@@ -31,12 +30,12 @@
 struct nic {
 	uint64_t offset_ns, mask;
 	uint64_t sent, received; // the registers, NONE when empty
-	uint64_t first;		 // the first of four registers, where there are so many: received is the last
-	bool stamps;		 // what is sent
-	bool keeps;		 // a register that is read stays full
-	bool refuses;		 // frames to send
+	uint64_t first;		 // the first of four registers, if there are four: received is the last
+	bool stamps;		 // sent frames get a stamp
+	bool keeps;		 // reading a register does not clear it
+	bool refuses;		 // rejects frames
 	unsigned n_sent;
-	uint8_t frame[64]; // the last one sent
+	uint8_t frame[64]; // the last frame sent
 	int enable_rc;
 	unsigned disabled;
 };
@@ -44,7 +43,7 @@ struct nic {
 static struct tl_clock *test_clock;
 static struct tl_port *port;
 static struct nic nic;
-static unsigned (*latches)(void *ctx); // of the next one
+static unsigned (*latches)(void *ctx); // function for the next NIC
 
 static uint64_t nic_ns(uint64_t tsc)
 {
@@ -89,7 +88,7 @@ static int read_received(void *ctx, uint32_t latch, uint64_t *ns)
 	return latch == 0 && nic.first != 0 ? take(&nic.first, ns) : -EINVAL;
 }
 
-// The queue's flush: frames reach the wire DELAY_NS after the call began.
+// Flush the queue: frames reach the wire DELAY_NS after the start of the call.
 static void send(struct tl_txq *q)
 {
 	q->begin_tsc = rte_rdtsc();
@@ -109,7 +108,7 @@ static void send(struct tl_txq *q)
 	q->n = 0;
 }
 
-// A NIC whose clock has so many bits and shows first_ns now; 0: monotonic time.
+// Return a NIC whose clock has this many bits and shows first_ns now; 0: monotonic time.
 static struct tl_timesync *start_cfg(
 	struct tl_timesync_cfg *cfg, unsigned bits, uint64_t first_ns, struct tl_service *service)
 {
@@ -155,7 +154,7 @@ static struct tl_timesync_stats stats_of(const struct tl_timesync *sync)
 	return stats;
 }
 
-// Both sides in turn until n more probes have left, or were refused.
+// Run both sides in turn until n more probes are sent or rejected.
 static void run_probes(struct tl_timesync *sync, const struct tl_service *service, unsigned n)
 {
 	struct tl_timesync_stats before = stats_of(sync), now;
@@ -242,14 +241,14 @@ static void a_late_stamp_is_not_taken_for_that_of_the_next_probe(void)
 
 	nic.sent = late;
 	nic.stamps = true;
-	run_probes(sync, &service, 2); // the register may be full when the first of them leaves, not for the second
+	run_probes(sync, &service, 2); // the register may be full when the first probe is sent, but not for the second
 	work_until_judged(sync);
 	uint64_t stamped = stats_of(sync).probes_stamped;
 	CU_ASSERT(stamped == 1 || stamped == 2);
 	check_delays(sync, tl_timesync_tx_to_wire(sync), stamped);
 
 	run_probes(sync, &service, 1);
-	nic.sent = late + 1; // where its own should be
+	nic.sent = late + 1; // in place of its own stamp
 	work_until_judged(sync);
 	CU_ASSERT_EQUAL(stats_of(sync).probes_stamped, stamped);
 	CU_ASSERT_EQUAL(stats_of(sync).probes_lost, 4 - stamped);
@@ -302,7 +301,7 @@ static void a_stamp_after_the_counter_has_wrapped_is_right(void)
 	struct tl_service service;
 	struct tl_timesync *sync = start_at(40, 32, wrap_ns - 200 * TL_NS_PER_MS, &service);
 
-	run_probes(sync, &service, 10); // in 225 ms or more, after 100 of comparing the clocks
+	run_probes(sync, &service, 10); // in 225 ms or more, after 100 ms of clock comparison
 	work_until_judged(sync);
 	CU_ASSERT(nic_ns(rte_rdtsc()) < wrap_ns / 2);
 	CU_ASSERT_EQUAL(stats_of(sync).probes_stamped, 10);
@@ -310,7 +309,7 @@ static void a_stamp_after_the_counter_has_wrapped_is_right(void)
 	tl_timesync_destroy(sync);
 }
 
-// A frame of a burst that the poll returned at tsc.
+// Receive a frame in a burst whose poll returned at tsc.
 static void receive(const struct tl_service *service, uint64_t flags, uint64_t tsc)
 {
 	struct tl_burst *b = calloc(1, sizeof(*b));
@@ -355,13 +354,13 @@ static void received_frames_without_a_stamp_of_their_own_are_counted(void)
 	nic.received = nic_ns(tsc) - DELAY_NS;
 	receive(&service, PTP_FLAGS, tsc);
 	receive(&service, RTE_MBUF_F_RX_IEEE1588_PTP, tsc); // the register is full
-	receive(&service, PTP_FLAGS, tsc);		    // main has not read yet
+	receive(&service, PTP_FLAGS, tsc);		    // main has not read the register yet
 	CU_ASSERT_EQUAL(stats_of(sync).ptp_busy_pkts, 2);
 	tl_timesync_work(sync);
-	receive(&service, PTP_FLAGS, tsc); // and the register is empty
+	receive(&service, PTP_FLAGS, tsc); // the register is empty
 	tl_timesync_work(sync);
 	CU_ASSERT_EQUAL(stats_of(sync).ptp_lost_pkts, 1);
-	nic.received = nic_ns(tsc) - 10 * TL_NS_PER_S; // another one's
+	nic.received = nic_ns(tsc) - 10 * TL_NS_PER_S; // of another frame
 	receive(&service, PTP_FLAGS, tsc);
 	tl_timesync_work(sync);
 	CU_ASSERT_EQUAL(stats_of(sync).ptp_lost_pkts, 2);
@@ -381,7 +380,7 @@ static void a_register_without_its_frame_is_emptied(void)
 	receive(&service, PTP_FLAGS, tsc);
 	tl_timesync_work(sync);
 	nic.received = nic_ns(tsc);
-	tl_timesync_sample(sync); // a frame was taken since the last
+	tl_timesync_sample(sync); // a frame was taken since the last sample
 	CU_ASSERT_NOT_EQUAL(nic.received, NONE);
 	tl_timesync_sample(sync);
 	CU_ASSERT_EQUAL(nic.received, NONE);
@@ -416,7 +415,7 @@ static void a_frame_that_was_just_taken_keeps_its_stamp(void)
 	tl_timesync_sample(sync);
 	nic.received = nic_ns(tsc) - DELAY_NS;
 	receive(&service, PTP_FLAGS, tsc);
-	tl_timesync_sample(sync); // before main has looked
+	tl_timesync_sample(sync); // before main has read it
 	tl_timesync_work(sync);
 	CU_ASSERT_EQUAL(stats_of(sync).ptp_lost_pkts, 0);
 	CU_ASSERT_EQUAL(stats_of(sync).ptp_stamped_pkts, 1);
@@ -425,7 +424,7 @@ static void a_frame_that_was_just_taken_keeps_its_stamp(void)
 
 // ---- replies
 
-#define RX_TICK_NS 4 // of a clock of its own for what is received
+#define RX_TICK_NS 4 // resolution of a separate clock for received frames
 
 static uint64_t rx_ticks(uint64_t tsc)
 {
@@ -447,7 +446,7 @@ static int read_rx_phc(uint16_t port_id, uint64_t *ticks)
 static const struct tl_port_nic ticking = {.stamps = true, .read_clock = read_rx_ticks};
 static const struct tl_port_nic by_phc = {.stamps = true, .by_phc = true, .read_clock = read_rx_phc};
 
-// A port whose NIC stamps what it receives; NULL: one that does not.
+// Return a port whose NIC stamps received frames; NULL: without stamps.
 static struct tl_port *open_port(const struct tl_port_nic *stamps)
 {
 	static int number;
@@ -457,7 +456,7 @@ static struct tl_port *open_port(const struct tl_port_nic *stamps)
 	struct tl_port_cfg cfg = {
 		.name = "lan", .rx_queues = 1, .tx_queues = 1, .mtu = 1500, .nic = stamps, .clock = test_clock};
 
-	nic = (struct nic){.mask = UINT64_MAX}; // whose clock the port looks at
+	nic = (struct nic){.mask = UINT64_MAX}; // the port reads its clock
 	snprintf(text, sizeof(text), "vdev:net_ring_r%d", number++);
 	CU_ASSERT_EQUAL_FATAL(tl_port_spec_parse(text, &cfg.spec, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(tl_port_open(&cfg, &opened, &err), 0);
@@ -466,7 +465,7 @@ static struct tl_port *open_port(const struct tl_port_nic *stamps)
 	return opened;
 }
 
-// On a port of its own, until end_replies().
+// Begin on a new port, until end_replies().
 static struct tl_port *on;
 
 static struct tl_timesync *start_replies(
@@ -484,7 +483,7 @@ static void end_replies(struct tl_timesync *sync)
 	tl_port_close(on);
 }
 
-// A trigger came, and its reply left with a stamp. Returns when the poll brought the trigger.
+// Receive a trigger; its reply is sent with a stamp. Return when the poll delivered the trigger.
 static uint64_t answer(struct tl_timesync *sync, struct tl_tx_stamp_facts facts, uint64_t stamp_ns)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(tl_port_pool(port));
@@ -494,7 +493,7 @@ static uint64_t answer(struct tl_timesync *sync, struct tl_tx_stamp_facts facts,
 		tl_timesync_work(sync);
 	CU_ASSERT((m->ol_flags & RTE_MBUF_F_TX_IEEE1588_TMST) != 0);
 	rte_pktmbuf_free(m);
-	tl_timesync_work(sync); // which waits
+	tl_timesync_work(sync); // waits for the stamp
 	nic.sent = stamp_ns;
 	tl_tx_stamp_publish(tl_timesync_tx_stamp(sync), &facts);
 	tl_timesync_work(sync);
@@ -572,7 +571,7 @@ static void of_stamps_of_one_clock_the_difference_is_exact(void)
 	CU_ASSERT_EQUAL(replies.latency->count, 1);
 	CU_ASSERT_EQUAL(replies.latency->max_ns, DELAY_NS + 12345);
 	CU_ASSERT_EQUAL(replies.trigger_bound_ns + replies.reply_bound_ns, 2);
-	facts.rx_ticks -= 10 * TL_NS_PER_S; // another frame's
+	facts.rx_ticks -= 10 * TL_NS_PER_S; // of another frame
 	facts.rx_ns -= 10 * TL_NS_PER_S;
 	answer(sync, facts, nic_ns(rte_rdtsc()));
 	CU_ASSERT_EQUAL(stats_of(sync).replies_untimed, 1);
@@ -580,14 +579,14 @@ static void of_stamps_of_one_clock_the_difference_is_exact(void)
 	end_replies(sync);
 }
 
-// A burst of frames that another lcore handed over has the poll of the oldest.
+// A burst of frames handed over by another lcore has the poll time of the oldest.
 static void a_trigger_may_have_come_after_the_oldest_poll_of_its_burst(void)
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start_replies(&by_phc, 0, &service);
 	struct tl_tx_stamp_facts facts = facts_now();
 
-	rte_delay_us_block(300000); // more than the clocks may be apart
+	rte_delay_us_block(300000); // above the bound between the clocks
 	uint64_t tsc = rte_rdtsc();
 	facts.stamped = true;
 	facts.rx_ticks = nic_ns(tsc);
@@ -623,14 +622,14 @@ static void a_reply_without_both_stamps_has_no_latency_and_is_counted(void)
 	struct tl_timesync *sync = start_replies(&ticking, 0, &service);
 	struct tl_tx_stamp_facts facts = facts_now();
 
-	answer(sync, facts, nic_ns(facts.begin_tsc) + DELAY_NS); // the trigger has none
+	answer(sync, facts, nic_ns(facts.begin_tsc) + DELAY_NS); // the trigger has no stamp
 	CU_ASSERT_EQUAL(stats_of(sync).replies_untimed, 1);
 	CU_ASSERT_EQUAL(replies_of(sync).tx_to_wire->count, 1);
 	facts = facts_now();
 	facts.left = false;
 	answer(sync, facts, NONE);
 	CU_ASSERT_EQUAL(stats_of(sync).replies_lost, 1);
-	answer(sync, facts_now(), NONE); // in flight, but on a host that let us wait for the patience of 100 ms
+	answer(sync, facts_now(), NONE); // in flight; on a slow host the timeout of 100 ms may have expired
 	tl_timesync_end(sync);
 	CU_ASSERT_EQUAL(stats_of(sync).replies_marked, 3);
 	CU_ASSERT_EQUAL(stats_of(sync).replies_lost, 2);
@@ -658,7 +657,7 @@ static void a_reply_that_is_never_sent_does_not_delay_the_probes(void)
 	end_replies(sync);
 }
 
-// Two lcores that send all the time, and tell of what they marked.
+// Two lcores that send all the time, and publish their requests.
 struct sender {
 	struct tl_timesync *sync;
 	_Atomic(bool) *ended;
@@ -676,7 +675,7 @@ static void *send_all_the_time(void *arg)
 		if (!tl_tx_stamp_is_offered(tx_stamp) || !tl_tx_stamp_take(tx_stamp, &frame))
 			continue;
 		sender->told++;
-		tl_tx_stamp_publish(tx_stamp, &(struct tl_tx_stamp_facts){.poll_tsc = 1}); // it did not leave
+		tl_tx_stamp_publish(tx_stamp, &(struct tl_tx_stamp_facts){.poll_tsc = 1}); // it was not sent
 	}
 	return NULL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page of rates: right by the appliance's own clock, and nothing that it is given can spoil it.
+// Page of rates: correct by the appliance's clock, and robust against any input.
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static json_t *parse(const char *text)
 	return json;
 }
 
-// The page between two answers; before may be NULL. The caller frees.
+// Return the page for two replies; before may be NULL. The caller frees.
 static char *page_of(const char *before, const char *now)
 {
 	json_t *first = before != NULL ? parse(before) : NULL, *second = parse(now);
@@ -81,7 +81,7 @@ static void another_run_of_the_appliance_has_no_rates_yet(void)
 
 	expect(NULL, old, "lan - - - - - - 5");
 	expect(old, PORT("1000000000", "10", "600", "0"), "lan - - - - - - 0");
-	// It ran for longer already, but counts less.
+	// longer uptime, but smaller counters
 	expect(old, PORT("9500000000", "10", "601", "0"), "lan - 9.60k 0 0 - - 0");
 }
 
@@ -97,7 +97,7 @@ static void a_queue_that_falls_behind_is_seen(void)
 
 	const char *now = QUEUES("2000000000", QUEUE("1900", "100", "512"), QUEUE("1000", "0", "0"));
 	expect(before, now, "lan 0 0 10 % 10 % 50 % 98 % -");
-	expect(before, now, "lan 1 0 - - 0 % 98 % -"); // its lcore stands still
+	expect(before, now, "lan 1 0 - - 0 % 98 % -"); // its lcore does not run
 	expect(NULL, now, "lan 0 - - - 50 % 98 % -");
 	expect(before, QUEUES("2000000000", "{'rx_pkts': 11, 'ring': null}", "3"), "lan 0 1 - - - - -");
 }

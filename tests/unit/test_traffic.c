@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The traffic of the self-test: its guarantees for every seed. Whether the truth is true,
-// tests/func/latency_selftest_test.sh lets an oracle judge.
+// Traffic of the self-test: guarantees for every seed. tests/func/latency_selftest_test.sh checks the expected pairs
+// with an independent oracle.
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Class trees on a simulated clock: order, limits, queues by flow, borrowing, other rates at run time, times.
+// Class trees on a simulated clock: order, limits, queues by flow, borrowing, changes of rates at run time, times.
 
 #include <errno.h>
 
@@ -77,7 +77,7 @@ static void waits_of_inner_classes_are_exact(void)
 			t.now_ns = tl_tree_next_ns(t.tree);
 			CU_ASSERT(t.now_ns <= n * 1000000000 + 12345);
 		}
-		CU_ASSERT_EQUAL(t.now_ns, n * 1000000000 + 12345); // 1000 bytes a second
+		CU_ASSERT_EQUAL(t.now_ns, n * 1000000000 + 12345); // 1000 bytes per second
 	}
 	test_close(&t);
 }
@@ -91,13 +91,13 @@ static void clock_goes_backward_and_jumps(void)
 	for (uint32_t i = 0; i < 20; i++)
 		test_put(&t, 0, 0, TEST_MTU);
 	CU_ASSERT_EQUAL(test_send(&t, 64), 2);
-	t.now_ns = 1; // back, and no tokens for the way
+	t.now_ns = 1; // backward: no tokens for the difference
 	CU_ASSERT_EQUAL(test_send(&t, 64), 0);
 	t.now_ns = UINT64_C(5000000000) + 1513 * TL_NS_PER_MS;
 	CU_ASSERT_EQUAL(test_send(&t, 64), 0);
 	t.now_ns += TL_NS_PER_MS;
 	CU_ASSERT_EQUAL(test_send(&t, 64), 1);
-	t.now_ns = UINT64_C(1) << 62; // 146 years later: a burst, and no more
+	t.now_ns = UINT64_C(1) << 62; // 146 years later: one burst at most
 	CU_ASSERT_EQUAL(test_send(&t, 64), 2);
 	test_close(&t);
 }
@@ -138,7 +138,7 @@ static void overhead_counts(void)
 	test_put(&t, 0, 0, 101); // too long
 	for (uint32_t i = 0; i < 4; i++)
 		test_put(&t, 0, 0, 76);
-	CU_ASSERT_EQUAL(test_send(&t, 64), 2); // 200 of 248; 48 are no 124
+	CU_ASSERT_EQUAL(test_send(&t, 64), 2); // 200 of 248; the rest, 48, is less than 124
 	CU_ASSERT_EQUAL(tl_tree_next_ns(t.tree), 76 * TL_NS_PER_MS);
 	test_close(&t);
 }
@@ -168,7 +168,7 @@ static void limits_drop_by_reason(void)
 		test_put(&t, late, 0, 200);
 	}
 	test_put(&t, pkts, 0, TEST_MTU + 1);
-	test_put(&t, bytes, 0, 1); // no place for frames is left
+	test_put(&t, bytes, 0, 1); // no room for frames
 	CU_ASSERT_EQUAL(sample(&t, pkts).drop_pkts[TL_TREE_DROP_LIMIT], 1);
 	CU_ASSERT_EQUAL(sample(&t, bytes).drop_bytes[TL_TREE_DROP_LIMIT], 1000);
 	CU_ASSERT_EQUAL(sample(&t, pkts).drop_pkts[TL_TREE_DROP_LONG], 1);
@@ -185,7 +185,7 @@ static void limits_drop_by_reason(void)
 	CU_ASSERT_EQUAL(t.sent_pkts[pkts], 3);
 	CU_ASSERT_EQUAL(t.sent_pkts[bytes], 3);
 	CU_ASSERT_EQUAL(sample(&t, 0).backlog_pkts, 0);
-	test_put(&t, late, 0, 200); // and goes on
+	test_put(&t, late, 0, 200); // and the class continues
 	CU_ASSERT_EQUAL(test_send(&t, 1), 1);
 	test_close(&t);
 }
@@ -264,7 +264,7 @@ static void longest_flow_loses(void)
 	CU_ASSERT_EQUAL(of[1], 20 * 101);
 	CU_ASSERT_EQUAL(of[5], 20 * 65);
 	CU_ASSERT_EQUAL(of[3], 20 * 63);
-	CU_ASSERT_EQUAL(of[2], 240 * 1502); // beyond 128 KiB, and within
+	CU_ASSERT_EQUAL(of[2], 240 * 1502); // above 128 KiB, and below
 	test_close(&t);
 }
 
@@ -284,7 +284,7 @@ static void prio_borrows_first_and_rates_hold(void)
 	test_begin_loads(&t);
 	test_run(&t, TL_NS_PER_S);
 	CU_ASSERT(t.sent_bytes[high] / 10000 >= 615 && t.sent_bytes[high] / 10000 <= 635); // 50 Mbit/s
-	CU_ASSERT(t.sent_bytes[low] / 10000 >= 615 && t.sent_bytes[low] / 10000 <= 635);   // its 20 and the other 30
+	CU_ASSERT(t.sent_bytes[low] / 10000 >= 615 && t.sent_bytes[low] / 10000 <= 635);   // its 20, plus 30
 	CU_ASSERT(t.sent_bytes[none] < 3 * TEST_MTU);
 	CU_ASSERT(sample(&t, high).borrowed_bytes / 10000 >= 490 && sample(&t, high).borrowed_bytes / 10000 <= 505);
 	CU_ASSERT_EQUAL(sample(&t, none).borrowed_bytes, t.sent_bytes[none]);
@@ -347,7 +347,7 @@ static void slow_port_shares_by_rates(void)
 	test_close(&t);
 }
 
-// ---- other rates
+// ---- changes of rates
 
 static void rates_change_without_loss(void)
 {
@@ -362,7 +362,7 @@ static void rates_change_without_loss(void)
 	test_open(&t);
 	test_begin_loads(&t);
 	test_run(&t, TL_NS_PER_S);
-	CU_ASSERT_EQUAL(t.sent_pkts[a], 1); // the next is 10 s later
+	CU_ASSERT_EQUAL(t.sent_pkts[a], 1); // the next is due 10 s later
 	t.classes[a] = (struct tl_tree_class){.name = "a", .rate = 40 * MBIT};
 	t.classes[b] = (struct tl_tree_class){.name = "b", .rate = 10 * MBIT, .ceil = 20 * MBIT};
 	CU_ASSERT_EQUAL_FATAL(tl_tree_rates_create(t.tree, t.classes, &rates, NULL), 0);
@@ -387,7 +387,7 @@ static struct tl_tree_rates *change_rates(struct test_tree *t)
 	return rates;
 }
 
-// A class with the ceil of its parent pays into no bucket of its own; a lower ceil finds one that holds a frame.
+// A class with its parent's ceil has no bucket of its own; a lower ceil adds one that holds a frame.
 static void ceil_comes_and_goes(void)
 {
 	struct test_tree t = {.n = 0};
@@ -415,7 +415,7 @@ static void ceil_comes_and_goes(void)
 	tl_tree_rates_destroy(high);
 }
 
-// Rates, guarantees and prios come and go under load; counts stay right and no bucket runs below 0.
+// Rates, guarantees and prios change under load; the counters stay right and no bucket runs below 0.
 static void rates_change_at_random(void)
 {
 	for (uint64_t seed = 1; seed <= 50; seed++) {

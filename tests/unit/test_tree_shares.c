@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random class trees on a simulated clock: no class exceeds its limit in any window or falls behind its guarantee, and
-// the shares are those of an oracle, weighted max-min by water-filling. TL_SEEDS: number of trees.
+// the shares match a reference, weighted max-min by water-filling. TL_SEEDS: number of trees.
 
 #include <stdlib.h>
 
 #include <tl_test_classes.h>
 
 #define DEPTH 5
-#define FRAMES 4000 // of mtu, in half of which a run is
+#define FRAMES 4000 // of mtu, sent in half a run
 
 static uint64_t upto(uint64_t *state, uint64_t n)
 {
@@ -23,7 +23,8 @@ static uint64_t seeds(uint64_t usual)
 
 // ---- random trees
 
-// Ample bursts hold what a class earns while its siblings, and those of the classes above it, send a frame each.
+// Bursts large enough for the tokens that a class earns while its siblings, and those of its ancestors, send a frame
+// each.
 static uint64_t make_burst(uint64_t *state, uint64_t rate, uint64_t parent_rate, bool ample)
 {
 	return ample ? 2 * TEST_MTU + 18 * TEST_MTU * rate / (parent_rate + 1) : TEST_MTU + upto(state, 4000);
@@ -59,7 +60,7 @@ static void make_children(struct test_tree *t, uint32_t parent, uint32_t depth, 
 	}
 }
 
-// Loads of leaves: always a backlog, or a rate up to twice that of the class.
+// Loads of leaves: always backlogged, or a rate up to twice that of the class.
 static void make_loads(struct test_tree *t, uint64_t *state)
 {
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -98,8 +99,8 @@ static uint64_t duration(const struct test_tree *t)
 
 struct windows {
 	struct tl_envelope envelopes[TEST_CLASSES]; // of ceil
-	unsigned __int128 behind[TEST_CLASSES];	    // of rate: what a class should have sent and has not, tokens
-	uint64_t behind_bytes[TEST_CLASSES];	    // most of it
+	unsigned __int128 behind[TEST_CLASSES];	    // of rate: tokens that a class should have used and has not
+	uint64_t behind_bytes[TEST_CLASSES];	    // maximum of behind
 	uint64_t from_ns[TEST_CLASSES];
 };
 
@@ -131,7 +132,7 @@ static void begin_windows(struct test_tree *t, struct windows *w)
 	t->on_sent = watch_windows;
 }
 
-// Bytes that may go first: a burst and a frame of each sibling, on each level.
+// Return the bytes that may precede: a burst and a frame of each sibling, on each level.
 static uint64_t may_go_first(const struct test_tree *t, uint32_t leaf)
 {
 	uint64_t bytes = 0;
@@ -168,10 +169,10 @@ static void windows_are_bounded(void)
 		bool ample = seed % 2 == 0;
 		make_tree(&t, seed, ample);
 		begin_windows(&t, &w);
-		t.poll_ns = seed % 4 == 1 ? 50 * TL_NS_PER_US : 0; // late
+		t.poll_ns = seed % 4 == 1 ? 50 * TL_NS_PER_US : 0; // late polls
 		test_begin_loads(&t);
 		test_run(&t, t.now_ns + duration(&t));
-		for (uint32_t i = 0; i < t.n; i++) // what was not sent at all
+		for (uint32_t i = 0; i < t.n; i++) // frames never sent
 			if (t.loads[i].depth != 0)
 				watch_windows(&t, i, 0);
 		check_windows(&t, &w, seed, ample);
@@ -181,7 +182,7 @@ static void windows_are_bounded(void)
 
 // ---- shares
 
-// Demand of a class, bit/s.
+// Return the demand of a class, bit/s.
 static double demand(const struct test_tree *t, uint32_t cls)
 {
 	const struct test_load *l = &t->loads[cls];
@@ -195,13 +196,13 @@ static double demand(const struct test_tree *t, uint32_t cls)
 	return sum < ceil ? sum : ceil;
 }
 
-// A child of this prio that can take more.
+// Return true for a child of this prio that can take more.
 static bool is_thirsty(const struct test_tree *t, uint32_t i, uint32_t parent, uint32_t prio, const double *share)
 {
 	return i != 0 && t->classes[i].parent == parent && t->classes[i].prio == prio && demand(t, i) - share[i] > 1e-3;
 }
 
-// Raise the water over the children of one prio until nothing is left or all are full. Return what is left.
+// Raise the level over the children of one prio until nothing is left or all are full. Return the rest.
 static double fill(const struct test_tree *t, uint32_t parent, uint32_t prio, double left, double *share)
 {
 	while (left > 1) {
@@ -211,7 +212,7 @@ static double fill(const struct test_tree *t, uint32_t parent, uint32_t prio, do
 				weights += t->classes[i].quantum;
 		if (weights <= 0)
 			break;
-		double level = left / weights; // as far as the first that is full
+		double level = left / weights; // up to the first that is full
 		for (uint32_t i = 1; i < t->n; i++)
 			if (is_thirsty(t, i, parent, prio, share) &&
 				(demand(t, i) - share[i]) / t->classes[i].quantum < level)
@@ -226,7 +227,7 @@ static double fill(const struct test_tree *t, uint32_t parent, uint32_t prio, do
 	return left;
 }
 
-// Guarantees first, then by prio. Parents precede their children.
+// Distribute guarantees first, then by prio. Parents precede their children.
 static void oracle(const struct test_tree *t, double *share)
 {
 	share[0] = demand(t, 0);
@@ -244,7 +245,7 @@ static void oracle(const struct test_tree *t, double *share)
 	}
 }
 
-// 2 %, and what is left of bursts and rounds.
+// 2 %, plus the rest of bursts and rounds.
 static bool is_share(uint64_t bytes, double want)
 {
 	double off = (double)bytes - want;
@@ -278,7 +279,7 @@ static void shares_are_max_min(void)
 	for (uint64_t seed = 1; seed <= trees; seed++) {
 		make_tree(&t, seed, true);
 		test_begin_loads(&t);
-		test_run(&t, t.now_ns + duration(&t)); // the first bursts are over
+		test_run(&t, t.now_ns + duration(&t)); // after the first bursts
 		memcpy(before, t.sent_bytes, sizeof(before));
 		test_run(&t, t.now_ns + duration(&t));
 		wrong += count_wrong(&t, before, seed);

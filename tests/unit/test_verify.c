@@ -13,7 +13,7 @@
 #include <tl_verify.h>
 
 #define SLABS 6
-#define UNITS (SLABS + 3) // with the prologue, statistics and the epilogue
+#define UNITS (SLABS + 3) // plus the prologue, statistics and the epilogue
 #define FILE_ID UINT64_C(0x123456789abcdef0)
 #define FILE_BYTES_MAX (256u << 10)
 
@@ -21,13 +21,13 @@ struct file {
 	enum tl_digest_kind kind;
 	uint8_t *bytes;
 	uint32_t size;
-	uint32_t unit_at[UNITS + 1]; // the last: the end
+	uint32_t unit_at[UNITS + 1]; // the last one: end of the file
 	uint32_t units;
 	uint32_t records;
 	struct tl_digest_chain chain;
 };
 
-// Signs what was put at the end of the file, pads it, and adds it to the chain.
+// Sign the unit at the end of the file, pad it, and add it to the chain.
 static void close_unit(struct file *file, uint32_t used, uint32_t head_at)
 {
 	uint8_t *unit = file->bytes + file->size;
@@ -154,7 +154,7 @@ static bool names(const struct tl_verify_report *report, uint64_t from, uint64_t
 	       report->range[0].to == to && report->damaged_bytes == to - from;
 }
 
-// Bytes all over the file, PAD and HEAD included, in two ways.
+// Change bytes all over the file, PAD and HEAD included, in two ways.
 static void any_changed_byte_is_named_to_its_slab(void)
 {
 	static const uint8_t flips[] = {1, 0xff};
@@ -179,7 +179,7 @@ static void any_changed_byte_is_named_to_its_slab(void)
 	}
 }
 
-// Each bit of each HEAD, and what makes its kind another: it may become one of another kind, length or file.
+// Flip each bit of each HEAD, including those that make it one of another kind, length or file.
 static void any_change_of_a_head_is_named(void)
 {
 	static const uint8_t flips[] = {1, 2, 4, 8, 16, 32, 64, 128, 'C' ^ '1', 'C' ^ 'S', 0xff};
@@ -209,11 +209,11 @@ static void each_of_several_ranges_is_named(void)
 	struct file file = make(TL_DIGEST_CRC32C);
 
 	file.bytes[file.unit_at[1] + 100] ^= 1;
-	file.bytes[file.unit_at[2] + 4] ^= 1; // its HEAD
+	file.bytes[file.unit_at[2] + 4] ^= 1; // in its HEAD
 	file.bytes[file.unit_at[6] + 500] ^= 1;
 	struct tl_verify_report report = verify(file.bytes, file.size);
 	CU_ASSERT_EQUAL(report.outcome, TL_VERIFY_DAMAGED);
-	CU_ASSERT_EQUAL_FATAL(report.ranges, 2); // the first two are one: where the second begins is not known
+	CU_ASSERT_EQUAL_FATAL(report.ranges, 2); // the first two are merged: the start of the second is unknown
 	CU_ASSERT(report.range[0].from == file.unit_at[1] && report.range[0].to == file.unit_at[3]);
 	CU_ASSERT(report.range[1].from == file.unit_at[6] && report.range[1].to == file.unit_at[7]);
 	CU_ASSERT(report.closed && report.chain_end_bytes == file.unit_at[1]);
@@ -231,7 +231,7 @@ static void slab_that_was_moved_removed_or_replaced_is_known(void)
 	CU_ASSERT_EQUAL(report.range[0].from, from);
 	CU_ASSERT_FALSE(report.closed);
 
-	// Written anew with a digest that is right, but it is not the slab that was there.
+	// Replaced by a different slab with a valid digest.
 	memcpy(other.bytes, file.bytes, file.size);
 	struct tl_pcapng_head head;
 	CU_ASSERT_EQUAL(tl_pcapng_get_head(other.bytes + from, 4096, &head), 0);
@@ -253,12 +253,12 @@ static void file_that_was_not_closed_is_incomplete(void)
 		CU_ASSERT(report.outcome == TL_VERIFY_INCOMPLETE && !report.closed);
 		CU_ASSERT_EQUAL(report.chain_end_bytes, file.unit_at[unit]);
 	}
-	// Zeros, as preallocated space is, behind what was written.
+	// Zeros after the written data, as in preallocated space.
 	uint32_t end = file.unit_at[4];
 	memset(file.bytes + end, 0, file.size - end);
 	struct tl_verify_report report = verify(file.bytes, file.size);
 	CU_ASSERT(report.outcome == TL_VERIFY_INCOMPLETE && report.chain_end_bytes == end);
-	// Cut within a slab.
+	// Truncate within a slab.
 	report = verify(file.bytes, file.unit_at[2] + 4096);
 	CU_ASSERT(names(&report, file.unit_at[2], file.unit_at[2] + 4096) && !report.closed);
 	free(file.bytes);
@@ -271,7 +271,7 @@ static void recovered_file_says_where_its_chain_ends(void)
 	struct image image;
 	struct tl_err err;
 
-	image_init(&image, file.bytes, file.unit_at[6]); // without what closes it, and with a slab torn
+	image_init(&image, file.bytes, file.unit_at[6]); // without the final blocks, and with a torn slab
 	memset(image.bytes + file.unit_at[2] + 4096, 0, 512);
 	CU_ASSERT_EQUAL(image_recover(&image, &recovered, &err), 0);
 	CU_ASSERT_EQUAL(recovered.slabs_torn, 1);
@@ -284,7 +284,7 @@ static void recovered_file_says_where_its_chain_ends(void)
 	free(file.bytes);
 }
 
-// By its digest alone: all blocks of the slab are whole.
+// Detectable by the digest only: all blocks of the slab are complete.
 static void recovery_keeps_no_slab_with_a_wrong_digest(void)
 {
 	for (enum tl_digest_kind kind = TL_DIGEST_CRC32C; kind < TL_DIGEST_KINDS; kind++) {
@@ -329,7 +329,7 @@ static uint32_t crc32c(const uint8_t *bytes, size_t n)
 	return ~crc;
 }
 
-// The CRC covers the offset and all bytes but the 8 of the check; SHA-256 is that of 64 zeros.
+// The CRC covers the offset and all bytes but the 8 of the check; the SHA-256 is that of 64 zeros.
 static void digests_are_those_of_the_standards(void)
 {
 	struct tl_digest_chain sha = {.kind = TL_DIGEST_SHA256};

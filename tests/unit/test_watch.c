@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of what befalls a port before and while it runs, over DPDK's ring device: a link that goes, a device that is
-// taken away.
+// Events of a port before and during the run, over DPDK's ring device: link down, device removed.
 
 #define ALLOW_EXPERIMENTAL_API // rte_dev_event_callback_process()
 
@@ -50,7 +49,7 @@ static void link_down_and_up_are_detected_and_link_down_is_counted(void)
 		CU_ASSERT_EQUAL(link.downs, i);
 		CU_ASSERT_EQUAL(link_at_a_look(port).downs, i);
 		CU_ASSERT_EQUAL(rte_eth_dev_set_link_up(port_id), 0);
-		CU_ASSERT(tl_port_watch(port)); // it has come
+		CU_ASSERT(tl_port_watch(port)); // up again
 		CU_ASSERT(!tl_port_watch(port));
 		tl_port_link(port, &link);
 		CU_ASSERT(link.up);
@@ -60,7 +59,7 @@ static void link_down_and_up_are_detected_and_link_down_is_counted(void)
 	tl_port_close(port);
 }
 
-// Threads that write files ask for the speed, too.
+// Writer threads read the speed, too.
 static void the_speed_is_that_of_the_last_look(void)
 {
 	struct tl_port *port = ring("vdev:net_ring_speed");
@@ -107,7 +106,7 @@ static void a_drivers_package_is_named_as_debian_names_it(void)
 	CU_ASSERT_STRING_EQUAL(name, "librte-net-mlx5-23");
 }
 
-// A port that does not answer has not lost its link.
+// A port that does not answer does not count as link down.
 static void a_link_that_cannot_be_read_is_unknown_and_has_not_gone(void)
 {
 	struct tl_port *port = ring("vdev:net_ring_silent");
@@ -140,7 +139,7 @@ static void a_device_that_is_taken_away_ends_its_port_with_a_sentence(void)
 	tl_port_close(port);
 }
 
-// The callbacks go with the port: else the next one, which lies where it lay, would hear.
+// Closing a port unregisters its callback: the next port at the same address must not get the event.
 static void of_a_closed_port_nothing_is_heard(void)
 {
 	tl_port_close(ring("vdev:net_ring_closed"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parse against frames built here byte by byte, each in a heap block of its exact size so that the sanitizer sees
-// every byte read too many; the checksums against the definition of RFC 1071.
+// Parser of frames built byte by byte, each in a heap block of its exact size so that the sanitizer detects any read
+// beyond it; checksums compared with the definition of RFC 1071.
 
 #include <stdlib.h>
 
@@ -60,7 +60,7 @@ static void begin(struct frame *f, unsigned vlans, uint16_t type)
 	put16(f, type);
 }
 
-// Differences between the IPv4 frames of the tests.
+// Parameters of the tests' IPv4 frames.
 struct shape {
 	unsigned vlans;
 	unsigned option_words;
@@ -161,7 +161,7 @@ static struct frame arp_frame(unsigned vlans)
 	return f;
 }
 
-// Parses a heap copy of exactly len bytes; *cksum_ok is the answer for it.
+// Parse a heap copy of exactly len bytes; *cksum_ok gets the result of the checksum.
 static struct tl_pkt parse_exact(const uint8_t *bytes, uint32_t len, bool *cksum_ok)
 {
 	struct tl_pkt pkt;
@@ -282,7 +282,7 @@ static void cut_frames_are_malformed(void)
 	}
 }
 
-// The IP length ends inside the L4 header, whether or not the frame goes on.
+// The IP length ends within the L4 header, with and without further bytes in the frame.
 static void short_l4_is_malformed(void)
 {
 	for (size_t p = 0; p < TL_ARRAY_LEN(protocols); p++) {
@@ -335,7 +335,7 @@ static void every_header_bit_is_checked(void)
 	}
 }
 
-// Compare the result of a frame with that of the same frame behind a tag.
+// Compare the parse of a frame with that of the same frame behind a tag.
 static void check_behind_a_tag(const struct frame *f, uint16_t tci)
 {
 	struct frame tagged = *f;
@@ -358,7 +358,7 @@ static void a_tag_changes_places_alone(void)
 	for (unsigned i = 0; i < 20000; i++) {
 		struct frame f = ipv4_frame((struct shape){0, i / 2 % 8 == 0, protocols[i % 2].proto, 0, i % 50});
 		uint32_t at = f.ip_off + (uint32_t)rand() % 44;
-		if (i % 3 != 0 && at < f.len) // of the IP header, its lengths mostly, or behind it
+		if (i % 3 != 0 && at < f.len) // of the IP header, mostly its lengths, or behind it
 			f.bytes[i % 3 == 1 ? f.ip_off + (uint32_t)rand() % 8 : at] ^= (uint8_t)(1u << rand() % 8);
 		if (i % 4 != 0)
 			set_ip_cksum(&f);
@@ -400,7 +400,7 @@ static void udp_length_rules(void)
 static void tcp_offset_rules(void)
 {
 	for (uint8_t words = 0; words < 16; words++) {
-		struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_TCP, 0, 8}); // 32 bytes behind IP
+		struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_TCP, 0, 8}); // 32 bytes after the IP header
 		f.bytes[14 + 20 + 12] = (uint8_t)(words << 4);
 		struct tl_pkt pkt = parse(&f);
 		bool good = words >= 5 && words <= 8;
@@ -570,7 +570,7 @@ static void group_macs(void)
 	CU_ASSERT(!tl_ipv4_is_mcast(tl_be32(0xf0000000)));
 }
 
-// ---- IPv6, where the ways to receive it do not reach
+// ---- IPv6, in cases not covered by the receive path
 
 static void put_ip6(struct frame *f, uint8_t next, uint16_t len)
 {
@@ -591,7 +591,7 @@ static void put_udp(struct frame *f, uint16_t payload)
 	put16(f, payload);
 }
 
-// The payload is such that the sum of all is right without a checksum (RFC 8200, section 8.1).
+// The payload makes the sum valid without a checksum (RFC 8200, section 8.1).
 static void udp_over_ipv6_needs_a_checksum(void)
 {
 	struct frame f;

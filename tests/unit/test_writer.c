@@ -22,7 +22,7 @@
 
 #include "writer_priv.h"
 
-// Returns how many writes were repeated.
+// Return the number of repeated writes.
 static uint64_t record_everything(enum io io, uint64_t rotate_bytes)
 {
 	struct rig rig;
@@ -38,7 +38,7 @@ static uint64_t record_everything(enum io io, uint64_t rotate_bytes)
 	return stats.repeated_writes;
 }
 
-// No write out of a buffer that the kernel knows of under another number, either.
+// No write may use a buffer that the kernel has registered under another number, either.
 static void uring_writes_all(void)
 {
 	CU_ASSERT_EQUAL(record_everything(URING, 0), 0);
@@ -128,7 +128,7 @@ static void unusable_direct_io_is_given_up(void)
 	struct tl_writer_file *file = rig.writer->file;
 	if (!file->direct)
 		printf("# skipped: %s refuses O_DIRECT\n", rig.dir);
-	// A negative offset stands for whatever a file system finds invalid.
+	// A negative offset is an example of an offset that a file system rejects.
 	CU_ASSERT_EQUAL(tl_writer_file_write(file, rig.writer->blocks, TL_PCAPNG_ALIGN, UINT64_MAX / 2 + 1), -EINVAL);
 	CU_ASSERT_FALSE(file->direct);
 	CU_ASSERT_EQUAL(fcntl(file->fd, F_GETFL) & O_DIRECT, 0);
@@ -140,7 +140,7 @@ static void unusable_direct_io_is_given_up(void)
 	rig_close(&rig);
 }
 
-// There is a descriptor left for the file, and none for io_uring.
+// One descriptor is left for the file, and none for io_uring.
 static void pwrite_stands_in_for_io_uring(void)
 {
 	struct rig rig;
@@ -183,7 +183,7 @@ static void record_buffered(const char *dir, bool refuses)
 
 static void tmpfs_is_served(void)
 {
-	record_buffered("/dev/shm", false); // tmpfs refuses O_DIRECT before Linux 6.6
+	record_buffered("/dev/shm", false); // tmpfs rejects O_DIRECT before Linux 6.6
 }
 
 static void no_direct_io_is_served(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer: what it writes with digests is verified to be what it meant to write, also where slabs were written twice, in
-// rings, in files that are written again, and with statistics in between.
+// writer: data written with digests is verified against the committed data, also after repeated writes, in rings, in
+// reused files, and with statistics between slabs.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -69,7 +69,7 @@ static void commit(struct rig *rig, uint32_t records)
 	}
 }
 
-// Ends the run. Returns how many records its files have, each of which is good.
+// End the run. Return the number of records in its files, all of them valid.
 static uint64_t rig_stop(struct rig *rig)
 {
 	uint64_t records = 0;
@@ -113,7 +113,7 @@ static void what_is_written_is_verified(void)
 		}
 }
 
-// Behind one that failed, slabs are written again, some of them elsewhere.
+// Slabs after a failed one are written again, some of them at other offsets.
 static void slabs_that_were_written_twice_are_verified(void)
 {
 	struct rig rig;
@@ -126,7 +126,7 @@ static void slabs_that_were_written_twice_are_verified(void)
 	rig_close(&rig);
 }
 
-// A file that may grow no larger gives what is in flight for it to the next.
+// A file at its size limit passes slabs in flight to the next file.
 static void slabs_that_moved_to_the_next_file_are_verified(void)
 {
 	struct tl_writer_cfg cfg = {.digest = TL_DIGEST_CRC32C, .policy = {.rotate_seconds = 31536000}};
@@ -142,7 +142,7 @@ static void slabs_that_moved_to_the_next_file_are_verified(void)
 	commit(&rig, 3000);
 	for (n = 1; tl_slab_used(rig.ring) != 0 && n < 100000; n++)
 		usleep(50);
-	setrlimit(RLIMIT_FSIZE, &old); // room for what closes the last
+	setrlimit(RLIMIT_FSIZE, &old); // room for the closing blocks
 	CU_ASSERT_EQUAL(rig_stop(&rig), 3000);
 	rig_close(&rig);
 }
@@ -157,7 +157,7 @@ static void statistics_between_slabs_are_verified(void)
 	rig_close(&rig);
 }
 
-// The oldest files of a ring are written again, in this run and the next.
+// The oldest files of a ring are reused, in this run and the next.
 static void files_that_are_written_again_are_verified(void)
 {
 	struct tl_writer_cfg cfg = {.digest = TL_DIGEST_CRC32C,
@@ -173,7 +173,7 @@ static void files_that_are_written_again_are_verified(void)
 	rig_close(&rig);
 }
 
-// A slab that was not whole on the disk when the digest was made would not be found: one byte is changed behind it.
+// A slab incomplete on disk when its digest was computed would go undetected: change one byte after the computation.
 static void byte_that_the_disk_changed_is_found(void)
 {
 	struct tl_verify_report report;

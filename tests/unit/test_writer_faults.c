@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer: with any failing call, data not confirmed by the disk is not counted as written, and has no complete name.
+// writer: with any failing call, data not confirmed by the disk is not counted as written, and its file gets no
+// complete name.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,15 +29,15 @@
 #define SLAB_BYTES 65536
 #define SLABS 64
 #define FRAME_BYTES 500
-#define A_SLAB 100 // records
+#define A_SLAB 100 // records per slab
 
-// ---- calls of this program that fail as told
+// ---- calls of this program that fail on request
 
 enum call { DATA_SYNC, FILE_SYNC, DIRECTORY_SYNC, CUT, TEXT, N_CALLS };
 
 static struct fault {
 	atomic_uint calls;
-	atomic_uint from, to; // the calls that fail, counted from 1; to 0: none
+	atomic_uint from, to; // calls that fail, counted from 1; to 0: none
 	atomic_int code;
 } faults[N_CALLS];
 
@@ -91,7 +92,7 @@ int ftruncate(int fd, off_t bytes)
 	return fails(CUT) ? -1 : (int)syscall(SYS_ftruncate, fd, bytes);
 }
 
-// Tell the name that a recording gets from those of sidecars and hidden files, which the helper makes at any time.
+// Distinguish the name of a recording from those of sidecars and hidden files, which the helper creates at any time.
 static bool is_name(const char *format)
 {
 	return strncmp(format, "%s%s", strlen("%s%s")) == 0;
@@ -111,7 +112,7 @@ int plain_asprintf(char **text, const char *format, ...)
 	return chars;
 }
 
-// As a hardened build calls it.
+// The fortified variant of open().
 int __asprintf_chk(char **text, int flag, const char *format, ...);
 
 int __asprintf_chk(char **text, int flag, const char *format, ...)
@@ -126,7 +127,7 @@ int __asprintf_chk(char **text, int flag, const char *format, ...)
 	return chars;
 }
 
-// ---- a ring that this thread fills, and a writer that empties it into a directory of its own
+// ---- a ring filled by this thread, and a writer that empties it into a new directory
 
 struct rig {
 	char dir[64];
@@ -142,7 +143,7 @@ struct how {
 	bool index;
 	uint64_t statistics_ns;
 	struct tl_writer_policy policy;
-	const struct tl_writer_backend *backend; // NULL: the writer's own
+	const struct tl_writer_backend *backend; // NULL: the writer's default
 };
 
 static void rig_run(struct rig *rig, struct how how)
@@ -163,7 +164,7 @@ static void rig_run(struct rig *rig, struct how how)
 	CU_ASSERT_EQUAL_FATAL(tl_slab_create(&slabs, &rig->ring, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
 	tl_test_wait_for_files(rig->writer);
-	if (how.cached) { // as if the file system refused O_DIRECT
+	if (how.cached) { // as if the file system rejected O_DIRECT
 		struct tl_writer_file *file = rig->writer->file;
 		atomic_store(&rig->writer->direct_refused, true);
 		fcntl(file->fd, F_SETFL, fcntl(file->fd, F_GETFL) & ~O_DIRECT);
@@ -230,7 +231,7 @@ static int rig_stop(struct rig *rig)
 	return tl_writer_stop(rig->writer, &err);
 }
 
-// Never more than were committed, at any moment.
+// Check that the writer never counts more than was committed.
 static struct tl_writer_flow look(const struct rig *rig)
 {
 	struct tl_writer_flow flow;
@@ -261,7 +262,7 @@ static uint64_t syncs(const struct rig *rig)
 	return atomic_load(&at_gate);
 }
 
-// Slabs that the writer has put into its file.
+// Return the number of slabs submitted to the file.
 static uint64_t taken(const struct rig *rig)
 {
 	return SLABS - tl_slab_used(rig->ring);
@@ -273,7 +274,7 @@ static uint64_t waiting(const struct rig *rig)
 	return tl_test_has_next(rig->writer);
 }
 
-// The records of a file of whole blocks, their numbers ascending from *next; -1: it is none.
+// Count the records of a file of complete blocks, with numbers ascending from *next; -1: invalid.
 static int64_t count_records(const char *path, uint32_t *next)
 {
 	int64_t records = 0;
@@ -303,7 +304,7 @@ static int64_t count_records(const char *path, uint32_t *next)
 	return records;
 }
 
-// The records in all files that are called complete, or with parts in the others too; -1: some file is not whole.
+// Count the records in all files with a complete name, or with parts in the others too; -1: a file is incomplete.
 static int64_t records_in_files(const struct rig *rig, bool parts)
 {
 	const char *const *files;
@@ -332,7 +333,7 @@ static uint32_t count_parts(const struct rig *rig)
 	return parts;
 }
 
-// At the end each record is either, and the files have those that are written.
+// Check that each record has one outcome at the end, and that the files contain the written ones.
 static void check_ledger(const struct rig *rig)
 {
 	struct tl_writer_stats stats;
@@ -353,11 +354,11 @@ static void packets_in_the_page_cache_are_not_written(void)
 		atomic_store(&gate_shut, true);
 		commit_slabs(&rig, 5);
 		CU_ASSERT(reaches(syncs, &rig, 1));
-		CU_ASSERT(reaches(taken, &rig, SLABS)); // all of them, while the first is still on its way
+		CU_ASSERT(reaches(taken, &rig, SLABS)); // all of them, while the first is still in flight
 		CU_ASSERT_EQUAL(written(&rig), 0);
 		CU_ASSERT_EQUAL(dropped(&rig), 0);
 		atomic_store(&gate_shut, false);
-		CU_ASSERT(reaches(written, &rig, 5 * A_SLAB)); // by itself, with nothing more to write
+		CU_ASSERT(reaches(written, &rig, 5 * A_SLAB)); // without further writes
 		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 		check_ledger(&rig);
 		rig_close(&rig);
@@ -398,7 +399,7 @@ static void lost_prologue_is_written_again(void)
 	lose_one((struct how){.cached = true, .pwrite = true, .policy.rotate_bytes = 16 << 20}, 1);
 }
 
-// The writer is in the middle of its work when the error comes.
+// The writer is busy when the error occurs.
 static void error_during_writes_costs_no_more_than_the_page_cache(void)
 {
 	for (int round = 0; round < 5; round++) {
@@ -420,7 +421,7 @@ static void error_during_writes_costs_no_more_than_the_page_cache(void)
 	}
 }
 
-// The disk keeps nothing more of the first file, which has been left already.
+// The disk stores no more data of the first file, which the writer has left already.
 static void error_after_rotation_costs_the_file_that_was_left(void)
 {
 	struct rig rig;
@@ -432,7 +433,7 @@ static void error_after_rotation_costs_the_file_that_was_left(void)
 	fail_calls(DATA_SYNC, 1, 1, EIO);
 	commit_slabs(&rig, 12);
 	CU_ASSERT(reaches(taken, &rig, SLABS));
-	CU_ASSERT(tl_test_until(count_parts(&rig) == 2)); // nor has it its name
+	CU_ASSERT(tl_test_until(count_parts(&rig) == 2)); // and it is not renamed
 	atomic_store(&gate_shut, false);
 	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
 	CU_ASSERT_EQUAL(count_parts(&rig), 0);
@@ -474,7 +475,7 @@ static void disk_that_keeps_nothing_does_not_hold_stop(void)
 	rig_close(&rig);
 }
 
-// ---- writes that wait, and that are moved to another file
+// ---- pending writes, and writes moved to another file
 
 static atomic_uint most_in_flight;
 
@@ -484,12 +485,12 @@ static void note_start(struct tl_writer *writer, struct tl_writer_write *write)
 		atomic_store(&most_in_flight, writer->flight_count);
 }
 
-// Finishes the youngest write, and not before the next statistics are due.
+// Finish the youngest write, after the next statistics are due.
 static void finish_youngest_late(struct tl_writer *writer, bool wait)
 {
 	if (!wait && !atomic_load(&writer->stop))
 		return;
-	usleep(10000); // more than a tick of the coarse clock
+	usleep(10000); // longer than a tick of the coarse clock
 	for (uint32_t i = writer->flight_count; i-- > 0;) {
 		struct tl_writer_write *write = &writer->flight[(writer->flight_first + i) % TL_WRITER_DEPTH];
 		if (write->result != TL_WRITER_PENDING)
@@ -511,16 +512,16 @@ static void statistics_wait_for_a_place_among_the_writes(void)
 
 	atomic_store(&most_in_flight, 0);
 	rig_open(&rig, (struct how){.statistics_ns = 1, .pwrite = true, .backend = &late});
-	commit_slabs(&rig, 40); // all at once, so that some are always waiting
+	commit_slabs(&rig, 40); // all at once, so that some are always pending
 	CU_ASSERT(reaches(written, &rig, 24 * A_SLAB));
-	commit_slabs(&rig, 2 * TL_WRITER_DEPTH - 8); // as many as fill the queue
+	commit_slabs(&rig, 2 * TL_WRITER_DEPTH - 8); // the number that fills the queue
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT_EQUAL(atomic_load(&most_in_flight), TL_WRITER_DEPTH);
 	check_ledger(&rig);
 	rig_close(&rig);
 }
 
-// Small slabs fill the first file to its largest size; a large one has to go to the next, whose packets it is then.
+// Small slabs fill the first file to its maximum size; a large one goes to the next file and counts there.
 static void packets_that_move_to_the_next_file_count_there(void)
 {
 	const struct tl_writer_policy policy = {.rotate_packets = 250};
@@ -549,7 +550,7 @@ static void packets_that_move_to_the_next_file_count_there(void)
 	rig_close(&rig);
 }
 
-// ---- what never reached a disk
+// ---- data that never reached a disk
 
 static void slab_that_could_not_be_converted_is_dropped(void)
 {
@@ -573,7 +574,7 @@ static void slab_that_could_not_be_converted_is_dropped(void)
 	rig_close(&rig);
 }
 
-// ---- what a complete name promises
+// ---- guarantees of a complete name
 
 static const struct tl_writer_policy closing = {.rotate_packets = 10 * A_SLAB, .sync = TL_WRITER_SYNC_CLOSE};
 
@@ -602,7 +603,7 @@ static void failed_fsync_leaves_a_part_that_counts_for_nothing(void)
 		complete_three((struct how){.policy = closing}, FILE_SYNC, failing, false);
 }
 
-// Its last fsync is for the blocks that close it.
+// Its last fsync confirms its closing blocks.
 static void failed_fsync_after_the_page_cache_leaves_a_part_with_its_packets(void)
 {
 	const struct tl_writer_policy policy = {.rotate_packets = 10 * A_SLAB};
@@ -631,7 +632,7 @@ static void single_file_that_fsync_refuses_counts_for_nothing(void)
 	}
 }
 
-// Its tail is zeros: no reader gets past them.
+// Its tail is zeros: readers stop there.
 static void file_that_cannot_be_cut_stays_a_part(void)
 {
 	struct rig rig;
@@ -701,7 +702,7 @@ static void name_without_memory_takes_no_number_of_a_file_that_is_gone(void)
 	rig_close(&rig);
 }
 
-// ---- files of a ring that are written again
+// ---- reused files of a ring
 
 static const struct tl_writer_policy reusing = {.rotate_bytes = 1 << 20, .keep_files = 3};
 

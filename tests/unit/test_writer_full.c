@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer, full: a disk that is full, or refuses writes, costs only counted data, and leaves no trace.
+// writer, full: a disk that is full or rejects writes costs only data that is counted, and leaves no other effect.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 
 static atomic_bool gate_is_open;
 
-// Runs test in a small tmpfs of its own. It is gone with the mount namespace, or at the latest with the process.
+// Run test in a separate small tmpfs. It disappears with the mount namespace, at the latest with the process.
 static void on_small_disk(void (*test)(const char *dir))
 {
 	char dir[] = "/var/tmp/tl-small-XXXXXX";
@@ -58,7 +58,7 @@ static uint64_t free_bytes(const char *dir)
 	return (uint64_t)status.f_bavail * status.f_frsize;
 }
 
-// Check whether the helper has completed what was left, opened the next file and made room for it since.
+// Check whether the helper has since completed closed files, opened the next file and made room for it.
 static bool has_tidied(const struct rig *rig)
 {
 	struct tl_writer_helper *helper = &rig->writer->helper;
@@ -70,7 +70,7 @@ static bool has_tidied(const struct rig *rig)
 	return idle && tl_test_count_files(rig->dir, ".part") == 1 && tl_test_are_empty(rig->rings, RINGS);
 }
 
-// Stop a writer that has lost nothing. Returns how many files went.
+// Stop a writer that has lost no data. Return the number of removed files.
 static uint64_t stop_recycled(struct rig *rig)
 {
 	struct tl_writer_stats stats;
@@ -86,8 +86,8 @@ static uint64_t stop_recycled(struct rig *rig)
 static void recycle_in(const char *dir)
 {
 	static const struct tl_writer_policy policies[] = {
-		{.rotate_bytes = 1 << 20, .on_full = TL_WRITER_FULL_RECYCLE}, // makes room in good time
-		{.rotate_packets = 1000, .on_full = TL_WRITER_FULL_RECYCLE},  // when a write fails
+		{.rotate_bytes = 1 << 20, .on_full = TL_WRITER_FULL_RECYCLE}, // makes room in advance
+		{.rotate_packets = 1000, .on_full = TL_WRITER_FULL_RECYCLE},  // makes room when a write fails
 		{.rotate_bytes = 1 << 20, .min_free_bytes = 3 << 20},	      // before the disk is full
 	};
 
@@ -103,7 +103,7 @@ static void recycle_in(const char *dir)
 		uint64_t files = count_begun(&rig);
 		tl_writer_rotate(rig.writer);
 		CU_ASSERT(wait_files(&rig, files + 1));
-		if (policies[i].rotate_bytes != 0) // room for the whole file that has just begun, or it has it
+		if (policies[i].rotate_bytes != 0) // the whole new file has room, or is allocated
 			CU_ASSERT(tl_test_until(free_bytes(dir) + bytes_of(&rig, ".part") >=
 						policies[i].rotate_bytes - TL_PCAPNG_ALIGN));
 		CU_ASSERT(stop_recycled(&rig) > 5);
@@ -135,7 +135,7 @@ static uint32_t put_late_epilogue(void *ctx, void *buf, uint32_t size)
 	return put_epilogue(ctx, buf, size);
 }
 
-// Files are completed far later than they are written, so that there is none yet that could go.
+// Files are completed long after they are written, so that none can be removed at first.
 static void recycle_late_in(const char *dir)
 {
 	static const struct tl_writer_policy policy = {.rotate_bytes = 1 << 20, .on_full = TL_WRITER_FULL_RECYCLE};
@@ -162,7 +162,7 @@ static void late_completion_costs_no_frame(void)
 	on_small_disk(recycle_late_in);
 }
 
-// The helper gets no prologue, and so no next file, until the gate opens; and one of more than a page.
+// The helper gets no prologue, and therefore no next file, until the gate opens; the prologue is longer than a page.
 static uint32_t put_gated_prologue(void *ctx, void *buf, uint32_t size)
 {
 	const struct tl_pcapng_idb more = {.name = "more"};
@@ -176,7 +176,7 @@ static uint32_t put_gated_prologue(void *ctx, void *buf, uint32_t size)
 	return used;
 }
 
-// The one file that there is takes all of the disk, while it waits for the next.
+// The only file takes all of the disk while it waits for the next.
 static void recycle_overdue_in(const char *dir)
 {
 	struct rig rig;
@@ -191,7 +191,7 @@ static void recycle_overdue_in(const char *dir)
 	rig.writer->cfg.prologue = put_gated_prologue;
 	rig.writer->patience_ns = TL_WRITER_PATIENCE_NS;
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
-	commit(&rig, 8800); // as much as the disk and a part of the slabs hold
+	commit(&rig, 8800); // the capacity of the disk and a part of the slabs
 	CU_ASSERT(tl_test_until(wants_room(&rig.writer->helper)));
 	atomic_store(&gate_is_open, true);
 	CU_ASSERT_EQUAL(stop_recycled(&rig), 1);
@@ -233,7 +233,7 @@ static void full_disk_pauses(void)
 	on_small_disk(pause_in);
 }
 
-// Nothing of ours is left to drop: what somebody else takes does not end below the limit.
+// No file of the ring is left to remove: space taken by others does not count against the limit.
 static void stop_above_limit_in(const char *dir)
 {
 	struct rig rig;
@@ -311,7 +311,7 @@ static void resume_with(enum io io)
 	CU_ASSERT(tl_test_until(count(&rig, true) + count(&rig, false) >= 6000));
 	limit_file_size(0);
 	commit(&rig, 2000);
-	CU_ASSERT_EQUAL(rig_stop(&rig), -EFBIG); // the first error is not forgotten
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EFBIG); // the first error is kept
 	CU_ASSERT(files_are_right(&rig, &found, &closed));
 	CU_ASSERT(closed);
 	for (int ring = 0; ring < RINGS; ring++)
@@ -326,7 +326,7 @@ static void writing_goes_on(void)
 	resume_with(PWRITE);
 }
 
-// From the first byte on, even the prologue is refused.
+// Even the prologue is rejected.
 static void full_disk_holds_back_the_prologue(void)
 {
 	struct rig rig;
@@ -372,7 +372,7 @@ static void failed_epilogue_leaves_no_trace(void)
 
 static struct {
 	atomic_int code;	     // 0: none
-	_Atomic uint64_t good_bytes; // what it takes before that
+	_Atomic uint64_t good_bytes; // accepted before that
 } disk;
 
 static void fail_disk(int code, uint64_t good_bytes)
@@ -390,7 +390,7 @@ ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
 	return syscall(SYS_pwrite64, fd, data, len, offset);
 }
 
-// The disk fails behind the first mebibyte of each file, then it is well again.
+// The disk fails after the first mebibyte of each file, then recovers.
 static void fail_and_heal(int code)
 {
 	struct rig rig;
@@ -423,7 +423,7 @@ static void failing_disk_is_counted(void)
 		fail_and_heal(codes[i]);
 }
 
-// To the end, so that neither the last file nor the epilogue can be had.
+// Until the end, so that neither the last file nor the epilogue can be written.
 static void failing_disk_does_not_hold_stop(void)
 {
 	static const int codes[] = {EIO, EDQUOT};

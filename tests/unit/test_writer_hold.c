@@ -29,10 +29,10 @@
 #define SLAB_BYTES 65536
 #define FRAME_BYTES 64
 #define S TL_NS_PER_S
-#define SETTLE_NS S // and a little: the end of an episode is a second after its last slab may have been begun
+#define SETTLE_NS S // and some more: an episode ends a second after its last slab may have been begun
 #define NUMBERS 256
 
-// Time stands still until the test moves it, so that what is in a window is exact.
+// Time advances only when the test moves it, so that the window is exact.
 struct rig {
 	char dir[64];
 	char path[96];
@@ -40,8 +40,8 @@ struct rig {
 	struct tl_writer *writer;
 	_Atomic(uint64_t) now_ns;
 	_Atomic(uint64_t) trigger_ns;
-	_Atomic(uint64_t) late_ns; // when the writer looks again, and hears of a trigger now
-	atomic_uint looks;	   // of the writer
+	_Atomic(uint64_t) late_ns; // time of the writer's next poll, at which it notices the current trigger
+	atomic_uint looks;	   // polls of the writer
 	uint8_t committed;
 };
 
@@ -131,7 +131,7 @@ static void rig_close(struct rig *rig)
 	tl_test_remove_dir(rig->dir);
 }
 
-// Until the writer has seen everything as it is now: the second look from here began after this call.
+// Wait until the writer has seen the current state: its second poll from here began after this call.
 static void wait_for_looks(struct rig *rig)
 {
 	unsigned from = atomic_load(&rig->looks);
@@ -151,7 +151,7 @@ static void trigger(struct rig *rig)
 	wait_for_looks(rig);
 }
 
-// A record whose only content is its number: 0, 1, 2 …
+// A record that contains only its number: 0, 1, 2 …
 static void commit(struct rig *rig, uint32_t ring)
 {
 	struct tl_pcapng_epb epb = {.cap_bytes = FRAME_BYTES, .wire_bytes = FRAME_BYTES};
@@ -163,7 +163,7 @@ static void commit(struct rig *rig, uint32_t ring)
 	tl_slab_commit(rig->rings[ring], len, TL_DIR_RX);
 }
 
-// A slab of one record.
+// Write a slab of one record.
 static void slab(struct rig *rig, uint32_t ring)
 {
 	commit(rig, ring);
@@ -180,9 +180,9 @@ static void slabs(struct rig *rig, uint32_t ring, uint64_t from, uint64_t to)
 	}
 }
 
-// ---- what came of it
+// ---- results
 
-// Counts the records of a file by number. Returns whether it is whole.
+// Count the records of a file by number. Return true if the file is complete.
 static bool count_records(const char *path, unsigned seen[NUMBERS])
 {
 	struct tl_pcap_reader *reader;
@@ -205,7 +205,7 @@ static bool is_part(const struct rig *rig, uint32_t index)
 	return index < n && strstr(files[index], ".part") != NULL;
 }
 
-// The n-th file holds exactly the records from..to.
+// Check that the n-th file holds exactly the records from..to.
 static void check_records(const struct rig *rig, uint32_t index, unsigned from, unsigned to)
 {
 	unsigned seen[NUMBERS] = {0};
@@ -221,7 +221,7 @@ static void check_records(const struct rig *rig, uint32_t index, unsigned from, 
 	}
 }
 
-// And is complete.
+// Check that the file is complete, too.
 static void check_file(const struct rig *rig, uint32_t index, unsigned from, unsigned to)
 {
 	CU_ASSERT_FALSE(is_part(rig, index));
@@ -236,7 +236,7 @@ static uint64_t expired(const struct rig *rig)
 	return stats.expired_pkts[TL_DIR_RX] + stats.expired_pkts[TL_DIR_TX];
 }
 
-// Every record became one of these, and there are so many files and nothing else in the directory.
+// Check that every record has one outcome, and that the directory has this number of files and no others.
 static void check_ledger(const struct rig *rig, uint64_t written, uint64_t dropped, unsigned files)
 {
 	struct tl_writer_stats stats;
@@ -317,7 +317,7 @@ static void the_window_has_its_seconds(void)
 	rig_close(&rig);
 }
 
-// A busy writer hears of it late: the window is that of the trigger all the same.
+// A busy writer notices the trigger late: the window is that of the trigger nevertheless.
 static void a_trigger_counts_from_its_own_time(void)
 {
 	struct rig rig;
@@ -339,7 +339,7 @@ static void the_window_has_its_bytes(void)
 	struct rig rig;
 
 	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 100 * S, .pre_bytes = 4 * slab_bytes});
-	for (uint32_t i = 0; i < 5; i++) { // the oldest go, of whichever ring
+	for (uint32_t i = 0; i < 5; i++) { // the oldest are evicted, from either ring
 		slabs(&rig, 0, 1001 + 2 * i, 1001 + 2 * i);
 		slabs(&rig, 1, 1002 + 2 * i, 1002 + 2 * i);
 	}
@@ -357,7 +357,7 @@ static void the_lcore_always_finds_a_slab(void)
 
 	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 1000 * S});
 	for (int i = 0; i < 5 * SLABS; i++)
-		slab(&rig, 0); // fails when there is no room
+		slab(&rig, 0); // fails if there is no room
 	CU_ASSERT_EQUAL(expired(&rig), 5 * SLABS - (SLABS - tl_writer_hold_spare(SLABS)));
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	check_ledger(&rig, 0, 0, 0);
@@ -369,7 +369,7 @@ static void what_follows_is_saved_until_it_is_over(void)
 	struct rig rig;
 
 	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 2 * S, .post_ns = 3 * S});
-	trigger(&rig); // at 1000, when nothing is held
+	trigger(&rig); // at 1000, when no slab is held
 	slabs(&rig, 0, 1001, 1004);
 	slabs(&rig, 0, 1010, 1010);
 	CU_ASSERT(wait_for_files(&rig, 1));
@@ -379,7 +379,7 @@ static void what_follows_is_saved_until_it_is_over(void)
 	rig_close(&rig);
 }
 
-// A slab is as old as its first record.
+// The age of a slab is that of its first record.
 static void a_slab_that_is_sealed_late_still_belongs_to_it(void)
 {
 	struct rig rig;
@@ -388,7 +388,7 @@ static void a_slab_that_is_sealed_late_still_belongs_to_it(void)
 	trigger(&rig);
 	set_time(&rig, 1003);
 	commit(&rig, 1);
-	slabs(&rig, 0, 1004, 1004); // later, and so not saved; and not the end either, as the other ring may have more
+	slabs(&rig, 0, 1004, 1004); // not saved, and not the end either, as the other ring may have more
 	tl_slab_seal(rig.rings[1]);
 	wait_for_looks(&rig);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
@@ -464,14 +464,14 @@ static void the_end_completes_an_episode(void)
 	slabs(&rig, 0, 1001, 1003);
 	atomic_store(&rig.trigger_ns, 1003 * S);
 	commit(&rig, 0);
-	commit(&rig, 1); // both sealed by the end only
+	commit(&rig, 1); // both sealed only at the end
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	check_file(&rig, 0, 0, 4);
 	check_ledger(&rig, 5, 0, 1);
 	rig_close(&rig);
 }
 
-// Until the helper has the next file open, for which the writer does not wait for long.
+// Wait until the helper has the next file open, which the writer does not wait for long.
 static void wait_for_next_file(struct rig *rig)
 {
 	CU_ASSERT_FATAL(tl_test_until(tl_test_has_next(rig->writer)));
@@ -496,7 +496,7 @@ static void a_long_episode_goes_on_in_further_files(void)
 	rig_close(&rig);
 }
 
-// Without a limit on files, an episode that begins is one more of those that are there.
+// Without a limit on files, a new episode is added to the existing ones.
 static void a_rotation_between_episodes_does_nothing(void)
 {
 	struct rig rig;
@@ -551,12 +551,12 @@ static void an_episode_too_large_for_a_file_continues_in_the_next(void)
 	rig_stop(&rig);
 	limit_file_size(0);
 	check_records(&rig, 0, 4, 6);
-	CU_ASSERT(is_part(&rig, 0)); // there is no room for its last blocks
+	CU_ASSERT(is_part(&rig, 0)); // no room for its last blocks
 	check_ledger(&rig, 5, 0, 2);
 	rig_close(&rig);
 }
 
-// The directory went away: the first file is open already, the second cannot be had.
+// The directory is removed: the first file is open already, the second cannot be created.
 static void an_episode_without_a_file_is_dropped(void)
 {
 	struct tl_writer_stats stats;
@@ -618,7 +618,7 @@ static void rotate(struct rig *rig)
 
 static const struct tl_writer_policy ring_of_three = {.rotate_packets = 100, .keep_files = 3};
 
-// The one at hand included: those of 1006, 1007 and 1008.
+// Including the current one: those of 1006, 1007 and 1008.
 static void data_removed_by_the_ring_has_expired(void)
 {
 	struct rig rig;
@@ -635,7 +635,7 @@ static void data_removed_by_the_ring_has_expired(void)
 	rig_close(&rig);
 }
 
-// A sidecar without rows.
+// Make a sidecar without rows.
 static void put_sidecar(const struct rig *rig, const char *recording)
 {
 	char path[200];
@@ -660,7 +660,7 @@ static void a_trigger_saves_files_from_the_ring(void)
 	trigger(&rig);
 	CU_ASSERT(wait_for_name(&rig, "x_00003.saved.pcapng.tlx"));
 	CU_ASSERT(wait_for_name(&rig, "x_00003.saved.pcapng"));
-	slabs(&rig, 0, 1006, 1007); // 1007 is too late, but in the same file as 1006
+	slabs(&rig, 0, 1006, 1007); // 1007 is after the window, but in the same file as 1006
 	set_time(&rig, 1009);
 	CU_ASSERT(wait_for_name(&rig, "x_00004.saved.pcapng"));
 	for (uint64_t second = 1010; second <= 1014; second++) {
@@ -676,7 +676,7 @@ static void a_trigger_saves_files_from_the_ring(void)
 	rig_close(&rig);
 }
 
-static atomic_bool completing; // else the helper waits before it completes a file
+static atomic_bool completing; // otherwise the helper waits before it completes a file
 
 static uint32_t put_gated_epilogue(void *ctx, void *buf, uint32_t size)
 {
@@ -685,7 +685,7 @@ static uint32_t put_gated_epilogue(void *ctx, void *buf, uint32_t size)
 	return tl_test_put_epilogue(ctx, buf, size);
 }
 
-// Its window is gone from the helper, which has the last trigger's, when the helper comes to the file.
+// When the helper reaches the file, it has the window of the last trigger, no longer the file's.
 static void a_file_of_an_episodes_last_moment_is_saved_however_late_it_is_completed(void)
 {
 	struct tl_err err = {{0}};
@@ -748,7 +748,7 @@ static void a_saved_name_that_is_taken_is_passed_over(void)
 	rig_close(&rig);
 }
 
-// ---- a directory that refuses the names of saved files: renameat2() of this program
+// ---- a directory that rejects the names of saved files: renameat2() replaced
 
 static atomic_int refusal; // an errno; 0: none
 
@@ -760,7 +760,7 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
 	return -1;
 }
 
-// A file is complete when its trigger occurs, the other is completed later. Then the ring wraps.
+// One file is complete when its trigger occurs, the other is completed later. Then the ring wraps.
 static void save_refused(struct rig *rig)
 {
 	rig_start_ring(rig, (struct tl_writer_hold_cfg){.pre_ns = 10 * S}, ring_of_three);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer, kept: a ring keeps its limits over the runs, and touches nothing but its own files.
+// writer, kept: a ring keeps its limits across runs, and modifies only its own files.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static void ring_keeps_bytes(void)
 	uint64_t files = count_begun(&rig);
 	tl_writer_rotate(rig.writer);
 	CU_ASSERT(wait_files(&rig, files + 1));
-	CU_ASSERT(tl_test_until(bytes_of(&rig, ".pcapng") <= limit - file)); // the one being written has its room
+	CU_ASSERT(tl_test_until(bytes_of(&rig, ".pcapng") <= limit - file)); // the file being written has its room
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	tl_writer_stats(rig.writer, &stats);
 	CU_ASSERT(stats.written_bytes - stats.recycled_bytes <= limit);
@@ -109,11 +109,11 @@ static void removed_file_is_whole_for_who_has_it(void)
 	reader = open(second, O_RDONLY);
 	CU_ASSERT(has_its_end(reader));
 	close(reader);
-	CU_ASSERT_EQUAL(remove_at(second), 0); // of this one nothing is left
+	CU_ASSERT_EQUAL(remove_at(second), 0); // no file of this one is left
 	CU_ASSERT_EQUAL(remove_at(second), -ENOENT);
 }
 
-// A rig for another run in the directory of an earlier one.
+// Return a rig for another run in the directory of an earlier one.
 static void rig_again(struct rig *rig, const struct rig *before)
 {
 	memset(rig, 0, sizeof(*rig));
@@ -150,11 +150,11 @@ static void ring_knows_its_files_again(void)
 	CU_ASSERT_EQUAL(stats.recycled_files, stats.files);
 	CU_ASSERT_EQUAL(tl_test_count_files(second.dir, ".pcapng"), 5);
 	snprintf(last, sizeof(last), "x_%05u.pcapng", (unsigned)(before.files + stats.files - 1));
-	CU_ASSERT(tl_test_exists(second.dir, last)); // the numbers go on
+	CU_ASSERT(tl_test_exists(second.dir, last)); // the numbering continues
 	rig_close(&second);
 }
 
-// Whatever is called like one of its files, and is not.
+// Files with names like those of the ring that do not belong to it.
 static void ring_drops_nothing_but_its_own(void)
 {
 	static const char *const names[] = {"x.pcapng", "x_00001.pcapng", "x_00002.pcapng", "x_00003.pcapng",
@@ -172,12 +172,12 @@ static void ring_drops_nothing_but_its_own(void)
 	CU_ASSERT_EQUAL(symlink("elsewhere", path), 0);
 	put_file(&rig, names[4], "tapline 1");
 	snprintf(path, sizeof(path), "%s/%s", rig.dir, names[4]);
-	int in_use = open(path, O_RDONLY); // another run is writing it
+	int in_use = open(path, O_RDONLY); // being written by another run
 	CU_ASSERT_EQUAL(flock(in_use, LOCK_EX), 0);
 	put_file(&rig, names[5], "tapline 1");
 	put_file(&rig, names[6], "tapline 1");
 	put_file(&rig, "x_00007.pcapng", "tapline 1");
-	put_file(&rig, "x_00008.pcapng.part", "tapline 1"); // of a run that was killed
+	put_file(&rig, "x_00008.pcapng.part", "tapline 1"); // left by a killed run
 
 	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 2});
 	CU_ASSERT(tl_test_exists(rig.dir, "x_00009.pcapng.part"));
@@ -192,7 +192,7 @@ static void ring_drops_nothing_but_its_own(void)
 	rig_close(&rig);
 }
 
-// A file of the ring that somebody replaced while it ran.
+// A file of the ring that was replaced during the run.
 static void replaced_file_stays(void)
 {
 	struct rig rig;
@@ -230,7 +230,7 @@ static void two_recordings_need_two_files(void)
 	rig_close(&rig);
 }
 
-// A leftover of a killed run in the place of the next file: removed if blank, kept if it has records.
+// A remnant of a killed run with the name of the next file: removed if blank, kept if it has records.
 static void leftover_is_kept_if_it_holds_records(void)
 {
 	struct rig first, rig;
@@ -258,7 +258,7 @@ static void leftover_is_kept_if_it_holds_records(void)
 	rig_close(&rig);
 }
 
-// File of a killed run: cut within a slab, followed by preallocated blocks.
+// A file of a killed run: truncated within a slab, followed by preallocated blocks.
 static void next_run_recovers_the_last(void)
 {
 	struct rig first, rig;
@@ -277,7 +277,7 @@ static void next_run_recovers_the_last(void)
 
 	rig_again(&rig, &first);
 	rig_start_ring(&rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 3});
-	CU_ASSERT(tl_test_exists(rig.dir, "x_00001.pcapng.part")); // its numbers go on
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00001.pcapng.part")); // its numbering continues
 	commit(&rig, 100);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".part"), 0);
@@ -286,14 +286,14 @@ static void next_run_recovers_the_last(void)
 	CU_ASSERT(found.records[TL_DIR_RX] + found.records[TL_DIR_TX] > 300);
 	end_run(&rig);
 
-	rig_again(&rig, &first); // and the ring knows it
+	rig_again(&rig, &first); // and the ring includes it
 	rig_start_ring(&rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 2});
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT_FALSE(tl_test_exists(rig.dir, "x.pcapng"));
 	rig_close(&rig);
 }
 
-// A killed run left opening blocks over an earlier file, in the place of the next file.
+// A killed run left opening blocks over an earlier file that has the name of the next file.
 static void leftover_without_records_leaves_no_trace(void)
 {
 	struct rig first, rig;
@@ -310,7 +310,7 @@ static void leftover_without_records_leaves_no_trace(void)
 	unlink(first.path);
 	for (memcpy(block, bytes, sizeof(block)); block[0] != TL_PCAPNG_HEAD; memcpy(block, bytes + at, sizeof(block)))
 		at += block[1];
-	tl_pcapng_sign_head(bytes + at, 1, 0); // as if what opens another file had been written over it
+	tl_pcapng_sign_head(bytes + at, 1, 0); // as if overwritten by the opening blocks of another file
 	FILE *file = fopen(left, "wb");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
 	CU_ASSERT_EQUAL(fwrite(bytes, size, 1, file), 1);
@@ -324,7 +324,7 @@ static void leftover_without_records_leaves_no_trace(void)
 	free(bytes);
 }
 
-// ---- the oldest file of a full ring is written again
+// ---- reuse of the oldest file of a full ring
 
 static const struct tl_writer_policy reusing = {.rotate_bytes = 1 << 20, .keep_files = 3};
 
@@ -360,7 +360,7 @@ static void full_ring_writes_its_oldest_file_again(void)
 	reuse_with(FAULTY, TL_WRITER_SYNC_NEVER);
 }
 
-// Two runs; before the second, something is done to the oldest file of the first.
+// Make two runs; before the second, modify the oldest file of the first.
 static void run_twice(struct rig *first, struct rig *rig, void (*between)(const char *oldest))
 {
 	const char *const *files;
@@ -378,7 +378,7 @@ static void run_twice(struct rig *first, struct rig *rig, void (*between)(const 
 	between(oldest);
 	rig_again(rig, first);
 	rig_start_ring(rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 3});
-	commit(rig, 1700); // goes on in a second file
+	commit(rig, 1700); // continues in a second file
 	CU_ASSERT_EQUAL(rig_stop(rig), 0);
 	CU_ASSERT_EQUAL(tl_test_count_files(rig->dir, ".pcapng"), 3);
 	CU_ASSERT_NOT_EQUAL(access(oldest, F_OK), 0);
@@ -416,7 +416,7 @@ static void link_it(const char *oldest)
 	snprintf(kept.link, sizeof(kept.link), "%s.keep", oldest);
 	CU_ASSERT_EQUAL(link(oldest, kept.link), 0);
 	kept.fd = open(kept.link, O_RDONLY);
-	close(kept.fd); // nobody has it open
+	close(kept.fd); // no process has it open
 }
 
 static void publish_it(const char *oldest)

@@ -20,13 +20,13 @@
 
 #include "writer_priv.h"
 
-// The helper may create a file while it goes.
+// The helper may create a file during the removal.
 static void remove_dir(const struct rig *rig)
 {
 	CU_ASSERT(tl_test_until(tl_test_remove_dir(rig->dir) == 0));
 }
 
-// 1000 records before the directory goes, 1000 without it, 1000 when it is there again.
+// 1000 records before the directory is removed, 1000 without it, 1000 after it is recreated.
 static void lose_directory(enum io io, struct tl_writer_policy policy)
 {
 	struct rig rig;
@@ -45,7 +45,7 @@ static void lose_directory(enum io io, struct tl_writer_policy policy)
 	seal(&rig);
 	CU_ASSERT(wait_for(&rig, true, 1000));
 	CU_ASSERT_EQUAL(mkdir(rig.dir, 0700), 0);
-	CU_ASSERT(wait_files(&rig, 2)); // by itself, with nothing to write
+	CU_ASSERT(wait_files(&rig, 2)); // without pending data
 	commit(&rig, 1000);
 	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOENT);
 	tl_writer_stats(rig.writer, &stats);
@@ -53,7 +53,7 @@ static void lose_directory(enum io io, struct tl_writer_policy policy)
 	CU_ASSERT_EQUAL(sum(stats.drop_disk_pkts), 1000);
 	check_ledger(&rig, NULL);
 	tl_writer_files(rig.writer, &n);
-	CU_ASSERT_EQUAL(n, 1); // those that are still there
+	CU_ASSERT_EQUAL(n, 1); // those that still exist
 	CU_ASSERT(files_are_right(&rig, &found, &closed));
 	CU_ASSERT(closed);
 	CU_ASSERT_EQUAL(sum(found.records), 1000);
@@ -63,7 +63,7 @@ static void lose_directory(enum io io, struct tl_writer_policy policy)
 	rig_close(&rig);
 }
 
-// Remove the directory between the creation of the next file and the end of its prologue.
+// Remove the directory between creation of the next file and completion of its prologue.
 static void next_file_removed_while_it_is_opened(void)
 {
 	struct rig rig;
@@ -120,7 +120,7 @@ static void removed_directory_does_not_hold_stop(void)
 	stop_without_directory(64 << 20);
 }
 
-// The file alone: the next can begin at once.
+// Remove only the file: the next can begin at once.
 static void remove_file(uint64_t rotate_bytes)
 {
 	struct rig rig;
@@ -151,7 +151,7 @@ static void removed_file_is_left(void)
 	remove_file(64 << 20);
 }
 
-// By way of /proc, as a caller does that passes a descriptor on.
+// Through /proc, as a caller that passes a descriptor.
 static void nameless_file_is_no_removed_file(void)
 {
 	struct rig rig;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer, ring of files: no fault makes it forget a file of its own or touch one of somebody else.
+// writer, ring of files: no fault makes it lose track of its own files or modify those of others.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,15 +28,15 @@
 #define FILES 15
 #define KEPT 3
 
-// ---- what fails, and what is said of it
+// ---- faults, and warnings
 
 static atomic_int unlink_code; // 0: unlink() works
 static atomic_uint unlinks;
-static atomic_bool nfs; // flock() takes an exclusive lock only of a descriptor that may write
+static atomic_bool nfs; // flock() grants an exclusive lock only for a writable descriptor
 static atomic_uint warnings;
-static char said[4096]; // all warnings, one after another; of one thread at a time
+static char said[4096]; // all warnings, concatenated; used by one thread at a time
 
-static struct tl_writer_helper *_Atomic asking; // unlink() looks whether it still owes an answer
+static struct tl_writer_helper *_Atomic asking; // unlink() checks whether a reply is pending
 static atomic_bool asked;
 
 static atomic_int pwrite_code;
@@ -97,7 +97,7 @@ void tl_error(const char *fmt, ...)
 	atomic_fetch_add(&errors, 1);
 }
 
-// ---- a writer in a directory of its own
+// ---- a writer in a new directory
 
 struct rig {
 	char dir[64];
@@ -157,7 +157,7 @@ static void rig_end(struct rig *rig)
 	tl_slab_destroy(rig->slabs);
 }
 
-static atomic_int pread_code; // of files that are read only
+static atomic_int pread_code; // for read-only files
 
 ssize_t pread(int fd, void *data, size_t len, off_t offset)
 {
@@ -173,7 +173,7 @@ static void rig_close(struct rig *rig)
 	tl_test_remove_dir(rig->dir);
 }
 
-// A file with these first bytes, so large, written so many seconds ago.
+// Make a file of this size with these first bytes, written this many seconds ago.
 static void put_bytes(const struct rig *rig, const char *name, const void *data, size_t len, off_t size, int age_s)
 {
 	struct timespec times[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};
@@ -188,7 +188,7 @@ static void put_bytes(const struct rig *rig, const char *name, const void *data,
 	close(fd);
 }
 
-// Put the section header that a run of this application leaves.
+// Put the section header of a run by this application.
 static void put_recording(const struct rig *rig, const char *name, const char *application, off_t size, int age_s)
 {
 	uint8_t header[256];
@@ -198,7 +198,7 @@ static void put_recording(const struct rig *rig, const char *name, const char *a
 	put_bytes(rig, name, header, len, tl_max_u64((uint64_t)size, len), age_s);
 }
 
-// A file that was created, and lost its power before its recording began.
+// Make a file that was created and lost power before its recording began.
 static void put_marked(const struct rig *rig, const char *name)
 {
 	uint8_t page[TL_PCAPNG_ALIGN];
@@ -208,7 +208,7 @@ static void put_marked(const struct rig *rig, const char *name)
 	put_bytes(rig, name, page, sizeof(page), 1 << 20, 0);
 }
 
-// The complete files of an earlier run, the first the oldest.
+// Make the complete files of an earlier run, the oldest first.
 static void put_files(const struct rig *rig, off_t size)
 {
 	char name[64];
@@ -225,13 +225,13 @@ static bool tidy(const struct rig *rig)
 	return true;
 }
 
-// Tidies until so many files, the one being written included, are left.
+// Tidy until this number of files, the current one included, is left.
 static bool tidy_until(const struct rig *rig, uint32_t files)
 {
 	return tl_test_until(tidy(rig) && rig->writer->ring.n == files);
 }
 
-// ---- a file that cannot be removed for a while
+// ---- a file whose removal fails for a while
 
 static const struct tl_writer_policy keeping = {.rotate_bytes = 1 << 20, .keep_files = KEPT};
 
@@ -245,7 +245,7 @@ static void open_full_ring(struct rig *rig)
 	atomic_store(&unlinks, 0);
 }
 
-// While nothing can be removed the ring keeps its list, and says so once; afterwards it keeps its limit.
+// While removals fail the ring keeps its list and warns once; afterwards it keeps its limit.
 static void check_fault(struct rig *rig, void (*begin)(void), void (*end)(void))
 {
 	struct tl_writer_ring *ring = &rig->writer->ring;
@@ -266,7 +266,7 @@ static void check_fault(struct rig *rig, void (*begin)(void), void (*end)(void))
 	CU_ASSERT_EQUAL(ring->n, FILES + 1);
 	CU_ASSERT_EQUAL(atomic_load(&warnings), 1);
 	CU_ASSERT(tidy_until(rig, KEPT));
-	CU_ASSERT_EQUAL(tl_test_count_files(rig->dir, ".pcapng"), KEPT - 1); // beside the one that is .part
+	CU_ASSERT_EQUAL(tl_test_count_files(rig->dir, ".pcapng"), KEPT - 1); // plus the .part file
 	CU_ASSERT(tl_test_exists(rig->dir, "x_00015.pcapng"));
 	CU_ASSERT_EQUAL(tl_count_read(&rig->writer->stats.recycled_files), FILES - (KEPT - 1));
 }
@@ -322,7 +322,7 @@ static void a_file_that_cannot_be_read_now_stops_the_start(void)
 	tl_test_remove_dir(rig.dir);
 }
 
-// However little is free: somebody else has taken it, or the file itself has.
+// With any amount of free space: others have taken it, or the file itself has.
 static void youngest_stays(void)
 {
 	const struct tl_writer_policy policy = {.rotate_bytes = 1 << 20, .min_free_bytes = UINT64_MAX / 2};
@@ -339,7 +339,7 @@ static void youngest_stays(void)
 	rig_close(&rig);
 }
 
-// The removal of each failed at another time, and so each would be tried again at another.
+// The removals failed at different times, therefore they would be retried at different times.
 static void oldest_goes_first_when_files_can_go_again(void)
 {
 	struct tl_writer_ring *ring;
@@ -379,7 +379,7 @@ static void locked_file_goes_when_it_is_unlocked(void)
 	snprintf(path, sizeof(path), "%s/x_00001.pcapng", rig.dir);
 	int reader = open(path, O_RDONLY);
 	CU_ASSERT_EQUAL(flock(reader, LOCK_SH), 0);
-	CU_ASSERT(tidy_until(&rig, KEPT)); // others go in its place
+	CU_ASSERT(tidy_until(&rig, KEPT)); // others are removed instead
 	CU_ASSERT(tl_test_exists(rig.dir, "x_00001.pcapng"));
 	CU_ASSERT_EQUAL(atomic_load(&warnings), 1);
 	close(reader);
@@ -397,7 +397,7 @@ static int tend(void *ctx, uint64_t done_bytes, uint64_t size_bytes)
 	return 0;
 }
 
-// Find a locked .part file, and recover it after the lock is released, or not.
+// Find a locked .part file; recover it after the lock is released, or not.
 static void check_locked_left_file(bool released, const char *name)
 {
 	struct rig rig;
@@ -414,7 +414,7 @@ static void check_locked_left_file(bool released, const char *name)
 	atomic_store(&warnings, 0);
 	CU_ASSERT(tl_writer_recover_left(rig.writer, tend));
 	CU_ASSERT_EQUAL(atomic_load(&warnings), released ? 0 : 1);
-	CU_ASSERT_EQUAL(rig.writer->ring.n, 2); // with the file being written
+	CU_ASSERT_EQUAL(rig.writer->ring.n, 2); // including the file being written
 	CU_ASSERT(tl_test_exists(rig.dir, name));
 	CU_ASSERT_FALSE(tl_writer_recover_left(rig.writer, tend));
 	close(holder);
@@ -431,7 +431,7 @@ static void left_file_that_stays_locked_is_named_and_counts(void)
 	check_locked_left_file(false, "x_00001.pcapng.part");
 }
 
-// Another's file has taken the name of one of the ring's.
+// Another program's file has replaced one of the ring's.
 static void replaced_file_leaves_the_list(void)
 {
 	struct rig rig;
@@ -473,7 +473,7 @@ static bool wait_for_size(const struct rig *rig, const char *name, off_t bytes)
 	return tl_test_until(size_of(rig, name) == bytes);
 }
 
-// The test asks for room as the writer's thread would, which has nothing to write.
+// The test requests room as the writer's thread would; no data is pending.
 static void next_file_gives_up_its_room(void)
 {
 	struct rig rig;
@@ -484,12 +484,12 @@ static void next_file_gives_up_its_room(void)
 	CU_ASSERT(wait_for_size(&rig, ".x.pcapng.next", 1 << 20)); // allocated ahead
 	CU_ASSERT(tl_writer_helper_make_room(rig.writer, -ENOSPC));
 	CU_ASSERT_EQUAL(size_of(&rig, ".x.pcapng.next"), TL_PCAPNG_ALIGN);
-	CU_ASSERT_FALSE(tl_writer_helper_make_room(rig.writer, -ENOSPC)); // there is no more
+	CU_ASSERT_FALSE(tl_writer_helper_make_room(rig.writer, -ENOSPC)); // no more room
 	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
 	rig_close(&rig);
 }
 
-// Room that was made for another reason is room, too.
+// Room that was made for another reason counts.
 static void room_that_was_made_meanwhile_counts(void)
 {
 	struct rig rig;
@@ -503,12 +503,12 @@ static void room_that_was_made_meanwhile_counts(void)
 	CU_ASSERT(tl_writer_ring_recycle(rig.writer, &bytes));
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
 	CU_ASSERT(tl_writer_helper_make_room(rig.writer, -ENOSPC));
-	CU_ASSERT(tl_test_exists(rig.dir, "x_00002.pcapng")); // no more goes than has to
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00002.pcapng")); // no more than necessary is removed
 	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
 	rig_close(&rig);
 }
 
-// With no complete file, the one that waits for its completion is completed, and can go then.
+// If no file is complete, the one waiting for completion is completed and may then be removed.
 static void file_that_waits_for_its_completion_makes_room(void)
 {
 	struct rig rig;
@@ -517,14 +517,14 @@ static void file_that_waits_for_its_completion_makes_room(void)
 	rig_dir(&rig);
 	rig_start(&rig, recycling);
 	CU_ASSERT(wait_for_size(&rig, ".x.pcapng.next", 1 << 20));
-	while (tl_writer_helper_make_room(rig.writer, -ENOSPC)) { // the next file has nothing left to give
+	while (tl_writer_helper_make_room(rig.writer, -ENOSPC)) { // the next file has no more space to release
 	}
 	struct tl_writer_helper *helper = &rig.writer->helper;
 	struct tl_writer_file *left = tl_writer_file_new(rig.writer);
 	left->at = strdup("/nowhere");
-	left->broken = -EIO; // nothing is written to it any more
+	left->broken = -EIO; // no further writes to it
 	pthread_mutex_lock(&helper->lock);
-	STAILQ_INSERT_TAIL(&helper->left, left, left_link); // in one step with the question
+	STAILQ_INSERT_TAIL(&helper->left, left, left_link); // atomically with the request
 	helper->room_asked = true;
 	unsigned before = atomic_load(&helper->freed);
 	atomic_store(&asked, false);
@@ -534,13 +534,13 @@ static void file_that_waits_for_its_completion_makes_room(void)
 		pthread_cond_wait(&helper->answer, &helper->lock);
 	CU_ASSERT_NOT_EQUAL(atomic_load(&helper->freed), before);
 	pthread_mutex_unlock(&helper->lock);
-	CU_ASSERT(atomic_load(&asked)); // there was no answer before it was completed
+	CU_ASSERT(atomic_load(&asked)); // no reply before it was completed
 	atomic_store(&asking, NULL);
 	tl_writer_stop(rig.writer, &err);
 	rig_close(&rig);
 }
 
-// A file whose last blocks find no room goes as the oldest; the last of all stays.
+// A file without room for its last blocks is removed as the oldest; the very last one stays.
 static void oldest_goes_that_cannot_be_completed(void)
 {
 	struct rig rig;
@@ -564,15 +564,15 @@ static void oldest_goes_that_cannot_be_completed(void)
 	rig_close(&rig);
 }
 
-// ---- whose a file is
+// ---- ownership of files
 
 struct foreign {
 	const char *name;
-	const char *application; // in its section header; NULL: it has none
+	const char *application; // in its section header; NULL: none
 	off_t bytes;
 };
 
-// As other programs leave them, called like files of the ring that are not complete.
+// Make files as other programs leave them, with names of incomplete files of the ring.
 static const struct foreign foreign[] = {
 	{"x.pcapng.part", NULL, 0},
 	{"x_00001.pcapng.part", NULL, 1 << 20},
@@ -655,11 +655,11 @@ static void own_files_are_known_from_the_beginning(void)
 
 	rig_dir(&rig);
 	rig_writer_holding(&rig, keeping, (struct tl_writer_hold_cfg){.now_ns = now_ns, .triggered = triggered});
-	CU_ASSERT(is_ours(&rig, ".x.pcapng.next")); // until a trigger comes
+	CU_ASSERT(is_ours(&rig, ".x.pcapng.next")); // until a trigger occurs
 	rig_close(&rig);
 }
 
-// It is larger than the ring, and younger than all files of it.
+// It is larger than the ring, and newer than all its files.
 static void foreign_file_costs_no_file_of_the_ring(void)
 {
 	struct rig rig;
@@ -677,7 +677,7 @@ static void foreign_file_costs_no_file_of_the_ring(void)
 	rig_close(&rig);
 }
 
-// The file at hand and the one behind it will take a MiB each.
+// The current file and the next one will take a MiB each.
 static void space_that_files_will_take_counts_towards_the_limit(void)
 {
 	struct rig rig;
@@ -766,7 +766,7 @@ static void nfs_can_be_looked_at(void)
 	atomic_store(&nfs, true);
 	int fd = tl_recover_open(path, true, &err);
 	CU_ASSERT(fd >= 0);
-	int second = tl_recover_open(path, false, &err); // to mend it, which needs it alone
+	int second = tl_recover_open(path, false, &err); // for repair, which needs an exclusive lock
 	CU_ASSERT_EQUAL(second, -EBUSY);
 	atomic_store(&nfs, false);
 	close(fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer, rotation: the files of a recording, their names, and the start of the next.
+// writer, rotation: files of a recording, their names, and the start of the next file.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 static void rotate_with(enum io io)
 {
-	// Without room kept for the epilogue, 16 full slabs would fit.
+	// Without the reserve for the epilogue, 16 full slabs would fit.
 	const uint64_t limit = 16 * SLAB_BYTES + TL_PCAPNG_ALIGN;
 	struct rig rig;
 	struct stat status;
@@ -35,7 +35,7 @@ static void rotate_with(enum io io)
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	check_complete(&rig);
 	const char *const *files = tl_writer_files(rig.writer, &n);
-	CU_ASSERT_FATAL(n > 16); // more than the first array of names holds
+	CU_ASSERT_FATAL(n > 16); // more than the initial array of names holds
 	for (uint32_t i = 0; i < n; i++) {
 		CU_ASSERT_EQUAL(stat(files[i], &status), 0);
 		CU_ASSERT((uint64_t)status.st_size <= limit);
@@ -78,7 +78,7 @@ static void number_stands_before_the_suffix(void)
 	}
 }
 
-// 1234567890 is 2009-02-13 23:31:30 UTC; the host's time zone has no say.
+// 1234567890 is 2009-02-13 23:31:30 UTC, independent of the host's time zone.
 static void names_tell_the_time(void)
 {
 	static const struct {
@@ -188,7 +188,7 @@ static void rotation_that_fails_loses_nothing(void)
 	rig_dir(&rig);
 	snprintf(name, sizeof(name), "%s/.x.pcapng.next", rig.dir);
 	CU_ASSERT_EQUAL_FATAL(rig_create(&rig, URING, 1 << 20, &err), 0);
-	int in_use = open(name, O_WRONLY | O_CREAT | O_EXCL, 0600); // where the next file waits
+	int in_use = open(name, O_WRONLY | O_CREAT | O_EXCL, 0600); // the name of the next file
 	CU_ASSERT_EQUAL(flock(in_use, LOCK_EX), 0);
 	CU_ASSERT_EQUAL(tl_writer_start(rig.writer, &err), 0);
 	commit(&rig, 5000);
@@ -197,7 +197,7 @@ static void rotation_that_fails_loses_nothing(void)
 	CU_ASSERT_EQUAL(n, 1);
 	CU_ASSERT_EQUAL(unlink(name), 0);
 	close(in_use);
-	CU_ASSERT(tl_test_until(tl_test_has_next(rig.writer))); // it is tried again
+	CU_ASSERT(tl_test_until(tl_test_has_next(rig.writer))); // it retries
 	commit(&rig, 5000);
 	CU_ASSERT_EQUAL(rig_stop(&rig), -EBUSY);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(tl_writer_error(rig.writer));
@@ -208,7 +208,7 @@ static void rotation_that_fails_loses_nothing(void)
 	rig_close(&rig);
 }
 
-// Check whether the helper has caught up.
+// Check whether the helper has no pending work.
 static bool all_but_one_are_complete(const struct rig *rig)
 {
 	struct tl_writer_stats stats;
@@ -243,7 +243,7 @@ static void file_is_part_until_complete(void)
 	rig_close(&rig);
 }
 
-// At full seconds, and although nothing is recorded.
+// At full seconds, even without records.
 static void time_rotates_idle_recordings(void)
 {
 	struct rig rig;
@@ -258,7 +258,7 @@ static void time_rotates_idle_recordings(void)
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	const char *const *files = tl_writer_files(rig.writer, &n);
 	CU_ASSERT_FATAL(n >= 3);
-	for (uint32_t i = 1; i < n; i++) { // no two begin in one second, and so none needs a number
+	for (uint32_t i = 1; i < n; i++) { // no two begin in one second, therefore none needs a number
 		long before = strtol(strrchr(files[i - 1], '_') + 1, NULL, 10);
 		CU_ASSERT(strtol(strrchr(files[i], '_') + 1, NULL, 10) > before);
 	}
@@ -267,7 +267,7 @@ static void time_rotates_idle_recordings(void)
 	rig_close(&rig);
 }
 
-// The clock was an hour ahead when the time of the next rotation was set.
+// The clock was an hour fast when the time of the next rotation was set.
 static void clock_that_steps_back_does_not_put_off_the_rotation(void)
 {
 	struct rig rig;
@@ -374,7 +374,8 @@ static uint32_t put_gated_epilogue(void *ctx, void *buf, uint32_t size)
 	return put_epilogue(ctx, buf, size);
 }
 
-// No file is completed before all is taken, and so no next file is opened; the writer goes on in the one it has.
+// No file is completed before all slabs are taken, therefore no next file is opened; the writer continues in the
+// current one.
 static void slow_close_does_not_stall(void)
 {
 	struct rig rig;
@@ -386,7 +387,7 @@ static void slow_close_does_not_stall(void)
 	rig.writer->cfg.epilogue = put_gated_epilogue;
 	atomic_store(&gate_is_open, false);
 	CU_ASSERT_EQUAL(tl_writer_start(rig.writer, &err), 0);
-	commit(&rig, 10000); // 8 files, far more than the rings hold
+	commit(&rig, 10000); // 8 files, far more than fits in the rings
 	atomic_store(&gate_is_open, true);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	check_complete(&rig);
@@ -418,7 +419,7 @@ static void largest_file_gives_way_to_the_next(void)
 	grow_beyond_the_limit(FAULTY, (struct tl_writer_policy){.rotate_packets = 100000});
 }
 
-// The helper is held in the prologue of the next file. Nothing is lost by waiting, as long as the rings have room: with
+// The helper is held in the prologue of the next file. Waiting loses no data as long as the rings have room: with
 // origins those of the origins.
 static void wait_for_next_file(struct tl_slab_ring *const *origins, uint32_t slabs)
 {
@@ -445,7 +446,7 @@ static void wait_for_next_file(struct tl_slab_ring *const *origins, uint32_t sla
 		seal(&rig);
 	}
 	CU_ASSERT(tl_test_until(tl_test_wants_next(rig.writer)));
-	usleep(20000); // in which it could go on in the first
+	usleep(20000); // time in which it could continue in the first file
 	pthread_mutex_unlock(&rig.gate);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	files = tl_writer_files(rig.writer, &n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// writer, sidecar: a sidecar describes the slabs of its file, and nothing else.
+// writer, sidecar: a sidecar describes exactly the slabs of its file.
 
 #include <errno.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ struct indexed {
 	uint64_t rows, records, blank;
 };
 
-// Each row names a slab that is there, and holds nothing else than a look at the file gives.
+// Each row refers to an existing slab and equals a row computed from the file.
 static void check_sidecar(const char *path, struct indexed *sum)
 {
 	char name[192];
@@ -57,7 +57,7 @@ static void check_sidecar(const char *path, struct indexed *sum)
 	free(file);
 }
 
-// Records, rotating, with an index; everything that is written must be in it.
+// Record with rotation and an index; everything written must be in the index.
 static void record_indexed(enum io io, void (*prepare)(struct rig *), struct indexed *sum)
 {
 	struct rig rig;
@@ -91,7 +91,7 @@ static void sidecar_has_every_slab(void)
 	CU_ASSERT(sum.blank < sum.rows);
 }
 
-// Submit slabs one by one, each when the last was returned: the index is never behind.
+// Submit slabs one by one, each after the previous one was returned: the index keeps up.
 static void every_row_is_filled_when_slabs_come_slowly(void)
 {
 	struct indexed sum = {0};
@@ -141,17 +141,17 @@ static void ring_drops_sidecars(void)
 	rig_dir(&rig);
 	rig.index = true;
 	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 3});
-	put_file(&rig, "x.pcapng.tlx", NULL); // of somebody else
+	put_file(&rig, "x.pcapng.tlx", NULL); // of another program
 	commit(&rig, 20000);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), 3);
-	CU_ASSERT(tl_test_count_files(rig.dir, ".tlx") <= 3 + 1); // fewer, where the index thread was too far behind
+	CU_ASSERT(tl_test_count_files(rig.dir, ".tlx") <= 3 + 1); // fewer if the index thread fell too far behind
 	CU_ASSERT(tl_test_exists(rig.dir, "x.pcapng.tlx"));
 	check_ring(&rig);
 	rig_close(&rig);
 }
 
-// A large slab is refused, and a small one behind it is not: it lies where the large one was to be.
+// A large slab is rejected, and a small one after it is not: it takes the large one's offset.
 static void sidecar_knows_what_was_refused(void)
 {
 	struct rig rig;

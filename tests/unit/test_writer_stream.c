@@ -20,7 +20,7 @@
 
 #include "writer_priv.h"
 
-// Reader of a pipe, and its data.
+// Reader of a pipe, and the data read.
 struct reader {
 	pthread_t thread;
 	int fd;
@@ -40,7 +40,7 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-// Standard output is the pipe while the writer is created.
+// Make standard output the pipe while the writer is created.
 static void rig_open_stdout_for(struct rig *rig, int pipe_fds[2], bool reader_may_leave)
 {
 	CU_ASSERT_EQUAL_FATAL(pipe2(pipe_fds, O_CLOEXEC), 0);
@@ -146,7 +146,7 @@ static void a_reader_that_may_leave_is_no_error(void)
 	rig_close(&rig);
 }
 
-// Only the last blocks meet the closed pipe, unless the writer looks in between.
+// Only the last blocks meet the closed pipe, unless the writer polls earlier.
 static void nor_is_one_that_leaves_at_the_end(void)
 {
 	for (int i = 0; i < 10; i++) {
@@ -185,7 +185,7 @@ static void stalled_pipe_does_not_hold_stop(void)
 static void pipe_gets_nothing_after_a_write_that_failed(void)
 {
 	uint8_t byte = 1;
-	atomic_bool stop = true; // else it would wait for room for ever
+	atomic_bool stop = true; // otherwise it would wait for room indefinitely
 	int left[2], fds[2];
 
 	CU_ASSERT_EQUAL_FATAL(pipe(left), 0);
@@ -223,7 +223,7 @@ static void devices_are_streams(void)
 	}
 }
 
-// Records until the file that is being written has statistics, as whoever reads it after a crash would see it.
+// Record until the current file has statistics, as a reader after a crash would find them.
 static bool record_until_statistics(struct rig *rig, uint32_t isbs)
 {
 	for (int i = 0; i < 10000; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compressed slabs: round trips for any content, bounds, and detection of damage.
+// Compressed slabs: round trips for any content, size bounds, and detection of damage.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 static const uint32_t zstd_magic = 0xFD2FB528;
 
-// Every content is one that no compressor can do anything with.
+// Fill with incompressible content.
 static void fill_at_random(uint8_t *at, uint32_t bytes, uint64_t seed)
 {
 	for (uint32_t i = 0; i < bytes; i++) {
@@ -23,7 +23,7 @@ static void fill_at_random(uint8_t *at, uint32_t bytes, uint64_t seed)
 	}
 }
 
-// A sealed slab of used_bytes; returns its bytes with the PAD.
+// Make a sealed slab of used_bytes; return its bytes with the PAD.
 static uint32_t make_slab(uint8_t *slab, uint32_t used_bytes, uint64_t seed)
 {
 	uint32_t pad = tl_pcapng_pad_bytes(used_bytes, TL_PCAPNG_ALIGN);
@@ -112,7 +112,7 @@ static void what_cannot_be_compressed_fits(void)
 	tear_down(&b);
 }
 
-// The gap behind a frame takes every value: what is too small for a frame of padding becomes a page more.
+// The gap after a frame takes every value: a gap too small for a frame of padding is extended by a page.
 static void every_unit_ends_on_a_boundary(void)
 {
 	struct bench b = set_up();
@@ -147,7 +147,7 @@ static void blocks_begin_with_the_magic_of_zstd(void)
 	CU_ASSERT_EQUAL(unit.unit_bytes, packed);
 	CU_ASSERT_EQUAL(tl_zslab_unpack(b.unpacker, b.unit, &unit, b.back, SLAB_BYTES), bytes);
 	CU_ASSERT_EQUAL(memcmp(b.back, b.slab, bytes), 0);
-	// At the end of a file its padding may be missing.
+	// At the end of a file the padding may be missing.
 	CU_ASSERT_EQUAL(tl_zslab_look(b.unit, unit.frame_bytes, &unit), 0);
 	CU_ASSERT_EQUAL(unit.unit_bytes, unit.frame_bytes);
 	tear_down(&b);
@@ -211,21 +211,21 @@ static void damage_is_seen(void)
 	b.unit[unit.frame_at + unit.frame_bytes / 2] ^= 1;
 	CU_ASSERT_EQUAL(tl_zslab_unpack(b.unpacker, b.unit, &unit, b.back, SLAB_BYTES), -EBADMSG);
 	b.unit[unit.frame_at + unit.frame_bytes / 2] ^= 1;
-	b.unit[8 + 24] ^= 1; // the sequence, which now is not the slab's own
+	b.unit[8 + 24] ^= 1; // the sequence, which now differs from the slab's
 	CU_ASSERT_EQUAL(tl_zslab_unpack(b.unpacker, b.unit, &unit, b.back, SLAB_BYTES), -EBADMSG);
 	b.unit[8 + 24] ^= 1;
 	CU_ASSERT_EQUAL(tl_zslab_unpack(b.unpacker, b.unit, &unit, b.back, SLAB_BYTES), sealed);
 	tear_down(&b);
 }
 
-// A slab whose frame leaves a gap too small for padding, so that the padding is a page longer. Returns the unit's
-// bytes.
+// Make a slab whose frame leaves a gap too small for padding, so that the padding is a page longer. Return the length
+// of the unit.
 static int64_t pack_with_long_padding(struct bench *b, struct tl_zslab_unit *out)
 {
 	for (uint32_t random = TL_PCAPNG_HEAD_BYTES; random < 3 * TL_PCAPNG_ALIGN; random++) {
 		uint32_t sealed = make_slab(b->slab, 3 * TL_PCAPNG_ALIGN, 1);
 		for (uint32_t i = random; i < sealed; i++)
-			b->slab[i] &= 15; // can be compressed to half of it
+			b->slab[i] &= 15; // compressible by half
 		int64_t bytes = tl_zslab_pack(b->packer, b->slab, sealed, b->unit, b->bound);
 		CU_ASSERT_EQUAL_FATAL(tl_zslab_look(b->unit, (uint64_t)bytes, out), 0);
 		if (bytes - out->frame_at - out->frame_bytes > TL_PCAPNG_ALIGN)
