@@ -58,7 +58,7 @@ tells_why() {
 	check "and by how much" grep -qE '^  tcp-tcp, 16 bytes: [0-9.]+ us, [0-9.]+ times blocking; [0-9.]+ MB/s, [0-9.]+ times' text.txt
 }
 
-# interrupted RUNG
+# interrupted RUNG: check an interrupted run.
 interrupted() {
 	local namespace
 	"$TAPLINE" bench echo --rungs "testpmd,$1" --sizes 16 --seconds 3600 --json >interrupted.json 2>interrupted.log &

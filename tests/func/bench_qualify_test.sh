@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tapline bench qualify: the stages of a configuration, its verdict, and nothing left behind. Rates are of no matter here.
+# tapline bench qualify: the stages of a configuration, its verdict, and cleanup. Rates do not matter here.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# write_config NAME CAPTURE: a configuration of one port and one recording with these keys.
+# write_config NAME CAPTURE: write a configuration of one port and one recording with these keys.
 write_config() {
 	mkdir -p recordings
 	jq -n --argjson capture "$2" '{eal: {huge: false, memory_mb: 256}, ports: [{name: "a", device: "eth9"}],
@@ -23,7 +23,7 @@ wrong_calls() {
 	refuses "a configuration that records nothing is refused" "\$.capture" "$TAPLINE" bench qualify -c idle.json
 }
 
-# qualify NAME [OPTION...]: qualifies NAME.json; the report goes to NAME.out.
+# qualify NAME [OPTION...]: qualify NAME.json; the report goes to NAME.out.
 qualify() {
 	local name=$1 status=0
 	shift

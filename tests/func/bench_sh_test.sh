@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tools/bench.sh: evaluation of the runs' output, comparison, documents, and exit status. The measured values are of no
+# tools/bench.sh: evaluation of the runs' output, comparison, documents, and exit status. The measured values do not
 # matter here.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
@@ -8,7 +8,7 @@ source "$(dirname "$0")/../lib/func.sh"
 bench=$func_root/tools/bench.sh
 figures=$func_root/tools/lib/bench.py
 
-# made_sample FILE STEAL OTHERS OURS MHZ: a sample of the host after that many ticks of 1000.
+# made_sample FILE STEAL OTHERS OURS MHZ: write a sample of the host after that many ticks of 1000.
 made_sample() {
 	printf '0m0.000s 0m0.000s\n0m%s.000s 0m0.000s\ncpu  %d 0 0 %d 0 0 0 %d 0 0\ncpu MHz\t\t: %s\n' $(($4 / 100)) $((1000 + $3 + $4)) \
 		$((1000 - $2 - $3 - $4)) "$2" "$5" >"$1"
@@ -75,7 +75,7 @@ makes_a_result() {
 	check "the page is well-formed where it draws, and loads nothing" page_is_self_contained
 }
 
-# has SENTENCE NAME CONDITION: of the figure.
+# has SENTENCE NAME CONDITION: check the figure.
 has() {
 	check_json "$1" result.json ".figures[] | select(.name == \"$2\") | $3"
 }
@@ -93,7 +93,7 @@ page_is_self_contained() {
 	END
 }
 
-# compared SENTENCE STATUS TEXT CHANGE...: compare result.json with what jq's CHANGE makes of it.
+# compared SENTENCE STATUS TEXT CHANGE...: compare result.json with a copy modified by jq's CHANGE.
 compared() {
 	local sentence=$1 expected=$2 text=$3 status=0
 	jq "(.figures[] | select(.name == \"$4\")) |= ($5)" result.json >new.json
@@ -202,7 +202,7 @@ is_below() {
 	return 1
 }
 
-# The cheapest figure, measured.
+# Measure the cheapest figure.
 measures() {
 	local status=0
 	mkdir out

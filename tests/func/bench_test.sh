@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tapline bench overhead: it measures the documented times, and leaves nothing behind. The values do not matter here.
+# tapline bench overhead: it measures the documented times and cleans up. The values do not matter here.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# left_behind PID: namespaces and directories of a benchmark; there may be others on this host.
+# left_behind PID: print namespaces and directories left by a benchmark; the host may have others.
 left_behind() {
 	ip netns list | grep -c "^tapline-$1-\(app\|peer\)" || true
 	find "$TMPDIR" -mindepth 1 -name 'tapline-bench-*' | wc -l
@@ -16,7 +16,7 @@ wrong_calls() {
 	refuses "a rate that is not a number is refused" "--rate" "$TAPLINE" bench overhead --rate fast
 }
 
-# A directory that was cut short would be another one.
+# A truncated path would name another directory.
 long_tmp() {
 	local long=$TMPDIR/a-directory-whose-name-is-longer-than-42-characters
 	mkdir "$long"
@@ -25,7 +25,8 @@ long_tmp() {
 	rmdir "$long"
 }
 
-# Six rounds are less than a square of seven or of five variants, and bound no family of differences.
+# Six rounds are less than a square of seven or of five variants, and too few for simultaneous bounds of all
+# differences.
 measures() {
 	local status=0 bench_pid views='[.residence, .wire_round_trip, .back_to_back, .round_trip]'
 	"$TAPLINE" bench overhead --rounds 6 --seconds 0.1 --rate 500 --json --html page.html >bench.json 2>bench.log &
@@ -70,7 +71,7 @@ echo_round() {
 		'{$name, $round, lost: 0, $valid, invalid: (if $valid then [] else ["late"] end), rtt_ns: {min: $p50, p50: $p50, p90: $p50, p99: $p50}}'
 }
 
-# tests/bench/echo.sh: in round 2 the kernel had no echo, in round 3 ours was not believed.
+# tests/bench/echo.sh: in round 2 the kernel has no echo, in round 3 the verdict on ours is invalid.
 echo_summary() {
 	{
 		echo_round kernel-socat 0 true 100 && echo_round ours 0 true 40

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tapline bind and unbind on made-up hosts: a tree of files where /sys, /proc, /run and /etc would be. What the kernel
-# makes of it shows tests/vm.
+# tapline bind and unbind on simulated hosts: a tree of files in place of /sys, /proc, /run and /etc. tests/vm covers
+# the real kernel.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 NIC=0000:3b:00.0 TWIN=0000:3b:00.1
 
-# device ADDRESS DRIVER GROUP [CLASS [VENDOR]]: DRIVER and GROUP may be "-".
+# device ADDRESS DRIVER GROUP [CLASS [VENDOR]]: make a device; DRIVER and GROUP may be "-".
 device() {
 	local dir=root/sys/bus/pci/devices/$1
 	mkdir -p "$dir"
@@ -20,7 +20,7 @@ device() {
 	[[ $3 == - ]] || ln -s "../../../../kernel/iommu_groups/$3" "$dir/iommu_group"
 }
 
-# driver ADDRESS DRIVER: has the device.
+# driver ADDRESS DRIVER: check that the device has this driver.
 driver() {
 	mkdir -p "root/sys/bus/pci/drivers/$2"
 	: >"root/sys/bus/pci/drivers/$2/unbind"
@@ -35,7 +35,7 @@ driver_of() {
 	basename "$(readlink "root/sys/bus/pci/devices/$1/driver")"
 }
 
-# A file takes a write at its beginning, as the kernel's do.
+# A file is overwritten from its beginning, as the kernel's files are.
 set_unsafe() {
 	echo "$1" >root/sys/module/vfio/parameters/enable_unsafe_noiommu_mode
 }
@@ -49,7 +49,7 @@ interface() {
 	mkdir -p "root/sys/bus/pci/devices/$1/net/$2" "root/sys/class/net/$2"
 }
 
-# host: a server with a NIC of two ports, each in a group of its own, and vfio-pci.
+# host: make a server with a NIC of two ports, each in its own IOMMU group, and vfio-pci.
 host() {
 	rm -rf root
 	mkdir -p root/sys/bus/pci/drivers/vfio-pci root/proc/net root/sys/module/vfio/parameters
@@ -63,7 +63,7 @@ host() {
 		>root/proc/net/route
 }
 
-# says SENTENCE STATUS TEXT COMMAND...: the exit status, and a text in the output.
+# says SENTENCE STATUS TEXT COMMAND...: check the exit status, and a text in the output.
 says() {
 	local sentence=$1 want=$2 text=$3 status=0 before
 	shift 3
@@ -144,7 +144,7 @@ moves() {
 	timeout 20 cat root/sys/bus/pci/drivers_probe
 } >/dev/null
 
-# gives_back SENTENCE MESSAGE OPTION...: binds the NIC and its twin, which vfio-pci does not get.
+# gives_back SENTENCE MESSAGE OPTION...: bind the NIC and its twin, which vfio-pci rejects.
 gives_back() {
 	local sentence=$1 message=$2 status=0
 	shift 2
@@ -211,7 +211,7 @@ without_iommu() {
 	check_equal "not again" "$(unsafe)" Y
 }
 
-# These files take writes, but no driver moves: that is a kernel that refuses.
+# These files accept writes, but no driver changes: a kernel that refuses.
 faults() {
 	host
 	says "a kernel that does not give the NIC to vfio-pci is an error" 1 "bound $NIC to ixgbe, not to vfio-pci" bind "$NIC"
@@ -238,14 +238,15 @@ memory() {
 	says "a device with its kernel driver is not unbound" 2 "is not with vfio-pci but with ixgbe" unbind "$TWIN"
 }
 
-# bind_into SENTENCE TEXT: bind fails with the text, and the file of root's that was its aim is as before.
+# bind_into SENTENCE TEXT: check that bind fails with the text, and that root's file, the target of the link, is
+# unchanged.
 bind_into() {
 	echo precious >root/etc/passwd
 	says "$1" 1 "$2" bind "$NIC"
 	check_equal "$1: root's file is as it was" "$(<root/etc/passwd)" precious
 }
 
-# bind must not follow a link in the directory of its state.
+# bind must not follow a symbolic link in its state directory.
 hostile_directory() {
 	host
 	mkdir -p root/run/tapline-bind root/etc
@@ -269,7 +270,7 @@ hostile_directory() {
 	check "the directory is one of its own below /run" test -d root/run/tapline-bind -a ! -e root/run/tapline
 }
 
-# persist_from DIR: the rule that the program makes when it is installed there.
+# persist_from DIR: print the rule that the program writes when it is installed there.
 persist_from() {
 	mkdir -p "$1"
 	cp "$TAPLINE" "$1/tapline"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Recording, with tshark and capinfos as judges of the files: from a file whose frames and times are known, to a pipe, and
-# from a kernel interface.
+# Recording, checked with tshark and capinfos: from a file with known frames and times, to a pipe, and from a kernel
+# interface.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -9,7 +9,7 @@ capture() {
 	timeout 60 "$TAPLINE" capture "$@" 2>capture.log </dev/null
 }
 
-# frames FILE [OPTION...]: time, lengths and bytes of each frame, as tshark reads them.
+# frames FILE [OPTION...]: print time, lengths and bytes of each frame, as read by tshark.
 frames() {
 	tshark -r "$@" -T fields -e frame.number -e frame.time_epoch -e frame.len -e frame.cap_len 2>/dev/null
 	tshark -r "$@" -x 2>/dev/null
@@ -20,7 +20,7 @@ same_frames() {
 	return "${PIPESTATUS[0]}"
 }
 
-# Print the complaints of other tools about this file, without the warning about running as root.
+# Print warnings of other tools about this file, except the one about running as root.
 complaints() {
 	{
 		tshark -r "$1" -o nameres.network_name:false >/dev/null
@@ -97,7 +97,7 @@ check_equal "no PORT is misuse" "$(capture -w x.pcapng && echo 0 || echo $?)" 2
 check_equal "an interface that is not there is an error" \
 	"$(capture -i nosuch0 -w x.pcapng >/dev/null && echo 0 || (($? != 0 && $? < 124)) && echo refused)" refused
 
-# From the kernel: 1000 pings, both ways, while tapline listens on the kernel's own interface.
+# Record 1000 pings from the kernel's own interface, both directions.
 net_begin
 ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
 ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" -w veth.pcapng --json icmp >run.json 2>run.log </dev/null &

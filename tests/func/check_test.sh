@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# run --check: how long each recording's buffer lasts at line rate.
+# run --check: the time that each recording's buffer lasts at line rate.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The client on a port with receive stamps and scheduled sending of the NIC (tests/lib/stamping_nic.c): wire to wire by one
-# clock, which also reports the true time.
+# The client on a port with RX stamps and scheduled transmission of the NIC (tests/lib/stamping_nic.c): wire to wire by
+# one clock, whose log has the true time.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 PPB=50000
-LEAD_US=4000 # so long that a busy host seldom comes too late
-nic=()	     # what the NIC is like, beside
+LEAD_US=4000 # large enough that a busy host is rarely late
+nic=()	     # additional properties of the NIC
 STAMPED='.received == .sent and .received > 0 and .lost == 0 and .ledger_ok and .timestamps == "nic" and .stamps.arrivals == "nic-rx"
 	and .received == (.stamps | .paired + .reply_first + .tx_missing + .rx_missing + .rx_shared)'
 
-# client FILE OPTION...: its JSON goes to FILE, its messages to client.log.
+# client FILE OPTION...: run the client; its JSON goes to FILE, its messages to client.log.
 client() {
 	local file=$1 status=0
 	shift
@@ -21,7 +21,7 @@ client() {
 	((status == 0)) || not_ok "the client ends well" "status $status: $*" "$(cat client.log)"
 }
 
-# The client's samples against the NIC's log.
+# Compare the client's samples with the NIC's log.
 judged() {
 	"$func_root/tests/lib/judge_pairs.py" nic.stamps "$PPB" "$1" samples.csv >judged.json
 }
@@ -30,7 +30,7 @@ logged() {
 	sed -n "s/^$1 //p" nic.stamps
 }
 
-# Number of frames with a send time.
+# Print the number of frames with a launch time.
 told() {
 	echo $(($(logged at_sent) + $(logged at_past)))
 }
@@ -60,7 +60,7 @@ missed() {
 		and .stamps.departures == \"nic-tx\" and .stamps.paired == $(told)"
 }
 
-# without TEXT OPTION...: departures have another source, and the client gives the reason.
+# without TEXT OPTION...: check that departures have another source, and that the client gives the reason.
 without() {
 	local text=$1
 	shift
@@ -70,7 +70,7 @@ without() {
 	check_equal "and no frame is sent at a time" "$(told)" 0
 }
 
-# A NIC with stamps of another clock than the readable one.
+# A NIC whose stamps are not of the readable clock.
 refused() {
 	nic=(STAMPING_NIC=mlx5-utc)
 	client utc.json --udp-echo "$APP_IP:7" --timestamps nic --lead $LEAD_US
@@ -94,7 +94,7 @@ if ! LD_PRELOAD=$STAMPING_NIC "$TAPLINE" --version >/dev/null 2>&1; then
 	exit
 fi
 net_begin
-ip -netns "$PEER_NS" address flush dev "$PEER_IF" # the kernel there has no part in it
+ip -netns "$PEER_NS" address flush dev "$PEER_IF" # the kernel there must not reply
 app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}, {"port": "lan", "tcp_listen": 7},
 	{"port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001}, "send": {"tcp_connect": "'"$PEER_IP"':5002"}}]'
 app_start config.json

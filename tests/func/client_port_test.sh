@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The client over its own port, with our stack on both ends of a veth: it shows the figures of the kernel's client, and the
-# port's account besides.
+# The client on a DPDK port, with Tapline's stack on both ends of a veth: it prints the figures of the kernel's client,
+# plus the port's account.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# True of a report: each echo is accounted for, its stamps have a source, and no sent stamp is without a frame.
+# Filter on a report: each echo is accounted for, its stamps have a source, and no TX stamp lacks a frame.
 STAMPED='.transport == "port" and .received == .sent and .received > 0 and .lost == 0
 	and (.stamps | .departures == "tsc" and (.arrivals == "tsc" or .arrivals == "kernel") and .paired > 0 and .tx_strays == 0)
 	and .received == (.stamps | .paired + .reply_first + .tx_missing + .rx_missing + .rx_shared)
 	and .stamps.wire_over_rtt == 0 and .valid == (.invalid == [])'
 LEDGER='.ledger_ok and .port.verified and .port.unaccounted_pkts == 0 and .port.drop_tx_pkts == 0 and .net[0].in_pkts == .port.rx_pkts'
 
-# client FILE OPTION...: its JSON goes to FILE, its messages to client.log, its status to CLIENT_STATUS.
+# client FILE OPTION...: run the client; its JSON goes to FILE, its messages to client.log, its status to CLIENT_STATUS.
 client() {
 	local file=$1
 	shift
@@ -21,7 +21,7 @@ client() {
 		>"$file" 2>>client.log || CLIENT_STATUS=$?
 }
 
-# fails SENTENCE STATUS MESSAGE OPTION...: without a result.
+# fails SENTENCE STATUS MESSAGE OPTION...: check that there is no result.
 fails() {
 	local sentence=$1 status=$2 message=$3
 	shift 3
@@ -36,7 +36,7 @@ fails() {
 
 func_begin
 net_begin
-ip -netns "$PEER_NS" address flush dev "$PEER_IF" # the kernel there has no part in it
+ip -netns "$PEER_NS" address flush dev "$PEER_IF" # the kernel there must not reply
 app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}, {"port": "lan", "tcp_listen": 7},
 	{"port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001}, "send": {"tcp_connect": "'"$PEER_IP"':5002"}}]'
 app_start config.json

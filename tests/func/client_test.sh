@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The client's stamps, with tcpdump as their judge; its sweeps, verdicts and files. Its peers are our appliance over a
+# Stamps of the client, compared with tcpdump's; its sweeps, verdicts and files. Its peers are the appliance over a
 # veth, and echoes of the kernel over the loopback interface.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 COMPARE=$func_root/tests/lib/compare_stamps.py
-# True of a report: each echo is accounted for, and there are stamps, none of which contradicts user space.
+# Filter on a report: each echo is accounted for, and there are stamps, none of which contradicts user space.
 STAMPED='.timestamps == "kernel" and .received == .sent and .received > 0
 	and (.stamps | .departures == "kernel" and .arrivals == "kernel" and .paired > 0 and .tx_strays == 0)
 	and .received == (.stamps | .paired + .reply_first + .tx_missing + .rx_missing + .rx_shared)
@@ -14,7 +14,7 @@ STAMPED='.timestamps == "kernel" and .received == .sent and .received > 0
 	and .wire_rtt_ns.max <= ([.rtt_ns.max, .cold[].rtt_ns] | max)
 	and .valid == (.invalid == [])'
 
-# client FILE OPTION...: its JSON goes to FILE, its messages to client.log, its status to CLIENT_STATUS.
+# client FILE OPTION...: run the client; its JSON goes to FILE, its messages to client.log, its status to CLIENT_STATUS.
 client() {
 	local file=$1
 	shift
@@ -22,7 +22,7 @@ client() {
 	in_peer timeout 60 "$TAPLINE" client --kernel --seconds 0.2 --json "$@" >"$file" 2>>client.log || CLIENT_STATUS=$?
 }
 
-# refused SENTENCE MESSAGE OPTION...: with status 2, and without a result.
+# refused SENTENCE MESSAGE OPTION...: check for status 2 and no result.
 refused() {
 	local sentence=$1 message=$2
 	shift 2
@@ -35,7 +35,7 @@ refused() {
 	fi
 }
 
-# judge_stamps PROTOCOL OPTION...: a run with every sample in samples.csv, seen by tcpdump, too.
+# judge_stamps PROTOCOL OPTION...: run with every sample in samples.csv, captured by tcpdump, too.
 judge_stamps() {
 	local protocol=$1 tcpdump_pid
 	shift
@@ -94,7 +94,7 @@ check "its progress has the point" grep -q 'point [123] of 3' client.log
 client rates.json --tcp-connect "$APP_IP:7" --rate 100,500
 check_json "a rate sweep has a run per rate" rates.json '([.points[].asked_pps] == [100, 500]) and .slope == null'
 
-# Each tenth of 100 messages is the last of its burst; the others may share stamps.
+# Every tenth of 100 messages is the last of its burst; the others may share stamps.
 BURSTS='.burst == 10 and .received == 100 and .sent == 100 and .burst_last_rtt_ns.count == 10
 	and .burst_last_wire_rtt_ns.count <= 10 and .burst_last_rtt_ns.max <= .rtt_ns.max
 	and .received == (.stamps | .paired + .reply_first + .tx_missing + .rx_missing + .rx_shared)'
@@ -128,7 +128,7 @@ refused "a null echo that is not JSON" "error: --null torn.json: line 1: " \
 	--udp-echo "$APP_IP:7" --null torn.json
 refused "a null echo of another rate is refused" "has no run over udp" --udp-echo "$APP_IP:7" --null null.json --rate 999
 
-flood=(--tcp-connect 127.0.0.1:9 --seconds 0.001 --rate 10000000 --linger 10) # echoes come many in a segment
+flood=(--tcp-connect 127.0.0.1:9 --seconds 0.001 --rate 10000000 --linger 10) # several echoes per segment
 client flood.json "${flood[@]}"
 check_json "unreliable results are declared invalid" flood.json \
 	'.received == .sent and .valid == false and any(.invalid[]; test("^stamps are missing"))'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A wrong configuration: exit 2, with the file and the JSON path named, and nothing started.
+# Invalid configurations: exit status 2, a message with file and JSON path, and nothing started.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -18,7 +18,7 @@ write_good_config() {
 	END
 }
 
-# config_refused SENTENCE TEXT...: bad.json is refused by run and by run --check, each TEXT is in the message.
+# config_refused SENTENCE TEXT...: check that run and run --check reject bad.json, with each TEXT in the message.
 config_refused() {
 	local sentence=$1 mode status text wrong=()
 	shift
@@ -35,7 +35,7 @@ config_refused() {
 	if ((${#wrong[@]})); then not_ok "$sentence" "${wrong[@]}"; else ok "$sentence"; fi
 }
 
-# bad SENTENCE PATH EDIT: the good configuration after the edit, in jq's language.
+# bad SENTENCE PATH EDIT: check the valid configuration after a jq edit.
 bad() {
 	jq "$3" good.json >bad.json
 	config_refused "$1" "$2"
@@ -84,7 +84,7 @@ bad "PTP stamps from AF_XDP" '$.ports[0].ptp_probes_per_s' '.ports[0] += {ptp_pr
 bad "PTP stamps from a file" '$.ports[1].ptp_probes_per_s' \
 	'.ports += [{name: "old", device: "pcap:in.pcap", ptp_probes_per_s: 0}]'
 
-# shape_with EDIT: the edit that adds a shape of three classes, one of them below another, and changes it.
+# shape_with EDIT: print the edit that adds a shape of three classes, one of them nested, and modifies it.
 shape_with() {
 	echo ".shape = [{name: \"wan\", port: \"lan\", rate: \"2Mbit\", classes: [{name: \"x\", rate: \"1Mbit\", classes: [
 		{name: \"y\", match: \"udp\", rate: \"1Mbit\"}]}, {name: \"z\", rate: \"1Mbit\", default: true}]}] | $1"

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# That a segment costs the RX lcore the same however many connections there are, and a datagram however many groups: counted in instructions, so that a busy
-# machine does not matter. A million take too long here: tests/bench/connections.sh has them.
+# The cost of a segment is independent of the number of connections, and that of a datagram of the number of groups.
+# Instructions are counted, so that a busy host does not matter. tests/bench/connections.sh covers a million
+# connections, which take too long here.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tests/lib/counts.sh"
 
-# costs SENTENCE PREFIX CONDITION: of the list of the scenarios of that name.
+# costs SENTENCE PREFIX CONDITION: check the list of scenarios with this prefix.
 costs() {
 	check_json "$1" result.json "[.scenarios[] | select(.name | startswith(\"$2\")) | .instructions_per_pkt] |
 		length == 3 and min > 50 and ($3)"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The cut-off of flows, with tshark as the judge: it finds the frames of each flow's first bytes in the input, and those
-# in the recording.
+# Cut-off of flows, checked with tshark: it finds the frames of each flow's first bytes in the input and in the
+# recording.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -11,7 +11,8 @@ capture() {
 	timeout 60 "$TAPLINE" capture "$@" 2>capture.log </dev/null
 }
 
-# dissect FILE: a line per frame: time, length, source MAC, VLANs, addresses, protocol, fragment offset, ports, SYN.
+# dissect FILE: print a line per frame: time, length, source MAC, VLANs, addresses, protocol, fragment offset, ports,
+# SYN.
 dissect() {
 	tshark -r "$1" -o ip.defragment:FALSE -T fields -E separator='|' -e frame.time_epoch -e frame.len -e eth.src \
 		-e vlan.id -e ip.src -e ip.dst -e ipv6.src -e ipv6.dst -e ip.proto -e ip.frag_offset \
@@ -19,7 +20,7 @@ dissect() {
 		-e tcp.flags.syn 2>/dev/null
 }
 
-# expected FILE: the times of the frames that belong in the recording; the number of flows is written to FILE.flows.
+# expected FILE: print the times of the frames that belong in the recording; write the number of flows to FILE.flows.
 expected() {
 	dissect "$1" | awk -F'|' -v limit="$LIMIT" -v flows="$1.flows" '
 		function end(address, port) { return address "," port }
@@ -48,7 +49,7 @@ count_lines() {
 	wc -l <"$1"
 }
 
-# misuse OPTION...: the status of the call.
+# misuse OPTION...: print the status of the call.
 misuse() {
 	capture -i pcap:in.pcap -w bad.pcapng "$@" >/dev/null && echo 0 || echo $?
 }

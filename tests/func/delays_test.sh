@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Threads of the recorder that meet in other orders than usual break no promise: some calls are delayed (docs/faults.md).
+# Delayed calls change the order in which the recorder's threads interact; every guarantee must hold (docs/faults.md).
 set -euo pipefail
 func_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${TL_BUILD:-$func_root/build}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The demo: other tools check its claims against the recording, and it leaves nothing behind.
+# Demo: other tools check its claims against the recording, and it cleans up.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

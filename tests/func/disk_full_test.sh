@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A disk that fills up while recording: nothing hangs, recorded packets stay readable, the rest is counted.
+# A disk that fills up during a recording: no hang, recorded packets stay readable, the rest is counted.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# In a mount namespace of its own, which takes the small disk along when it ends.
+# The small disk is mounted in a private mount namespace, which unmounts it at its end.
 record_to_small_disk() {
 	mkdir -p small
 	# shellcheck disable=SC2016 # expanded by the inner shell

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# doctor: on hosts that are made up of files, good ones, ones with a single fault, and ones that are nonsense.
+# doctor on simulated hosts: suitable ones, ones with a single fault, and ones with invalid files.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# doctor_of OPTION...: of the made-up host, with the configuration.
+# doctor_of OPTION...: run doctor on the simulated host, with the configuration.
 doctor_of() {
 	timeout 60 "$TAPLINE" doctor --root host -c doctor.json "$@"
 }
 
-# verdicts: lines "id verdict" out of JSON.
+# verdicts: print lines "id verdict" from JSON.
 verdicts() {
 	jq -r '.checks[] | "\(.id) \(.verdict)"'
 }
@@ -42,7 +42,7 @@ is_report() {
 		([.checks[].id] | unique | length) == (.checks | length)' "$1" >/dev/null
 }
 
-# survives SENTENCE COMMAND...: it prints a whole report.
+# survives SENTENCE COMMAND...: check that it prints a complete report.
 survives() {
 	local sentence=$1 status=0
 	shift
@@ -50,7 +50,7 @@ survives() {
 	check "$sentence" is_report report.json "$status"
 }
 
-# ---- single faults: the check, its verdict, the file that is written, what with
+# ---- single faults: check, verdict, file written, content
 
 CPU=sys/devices/system/cpu
 HUGE=sys/kernel/mm/hugepages/hugepages-2048kB
@@ -101,7 +101,7 @@ faults() {
 	END
 }
 
-# try_fault ID VERDICT COMMAND...: the command makes one fault, which the check of that id reports.
+# try_fault ID VERDICT COMMAND...: make one fault by the command; check that the check of that id reports it.
 try_fault() {
 	local id=$1 verdict=$2
 	shift 2
@@ -111,7 +111,7 @@ try_fault() {
 		"$(diff good.txt <(verdicts <fault.json) | grep '^>' || true)" "> $id $verdict"
 }
 
-# try_pair LINE LINE COMMAND...: the same where two checks, in this order, have to change.
+# try_pair LINE LINE COMMAND...: do the same for a fault that changes two checks, in this order.
 try_pair() {
 	local first=$1 second=$2
 	shift 2
@@ -135,7 +135,7 @@ put() {
 	echo "$*" >"$path"
 }
 
-# A rename anywhere on the host makes the kernel refuse a path with "..", of links as /sys has them, once.
+# After a rename anywhere on the host the kernel rejects a path with "..", as in links of /sys, once.
 try_renames() {
 	python3 -c 'import os
 open("there", "w").close()
@@ -164,7 +164,7 @@ try_files() {
 	done < <(faults)
 }
 
-# set_config OFFSET BYTES: of the E810's configuration space.
+# set_config OFFSET BYTES: modify the configuration space of the E810.
 set_config() {
 	printf '%b' "$2" | dd of="host/$ICE/config" bs=1 seek="$1" conv=notrunc status=none
 }
@@ -173,7 +173,7 @@ count_smis() {
 	printf '\xff\xff\xff\x00' | dd of=host/dev/cpu/0/msr bs=1 seek=52 conv=notrunc status=none # MSR 0x34
 }
 
-# Gives the E810 another driver.
+# Bind the E810 to another driver.
 bind_to() {
 	ln -sfn "../../../bus/pci/drivers/$1" "host/sys/devices/pci0000:3a/0000:3b:00.0/driver"
 }
@@ -182,7 +182,7 @@ without_flag() {
 	sed -i "s/ $1//" host/proc/cpuinfo
 }
 
-# Another function of the card, which the kernel's driver keeps.
+# Another function of the card, which stays with the kernel's driver.
 add_neighbour() {
 	mkdir -p "host/sys/devices/pci0000:3a/0000:3b:00.1" host/sys/bus/pci/drivers/ixgbe
 	ln -s ../../../bus/pci/drivers/ixgbe "host/sys/devices/pci0000:3a/0000:3b:00.1/driver"
@@ -201,17 +201,17 @@ limit_v1() {
 	put sys/fs/cgroup/memory/old.slice/memory.limit_in_bytes 9223372036854771712
 }
 
-# bond_roce NAME: as the kernel names the one RDMA device of two bonded ports.
+# bond_roce NAME: name the RDMA device as the kernel does for two bonded ports.
 bond_roce() {
 	mv host/$MLX5/infiniband/mlx5_0 "host/$MLX5/infiniband/$1"
 }
 
-# make_virtual LINK: the mlx5 card is a virtual function of the ice's slot.
+# make_virtual LINK: make the mlx5 card a virtual function of the ice's slot.
 make_virtual() {
 	ln -s "../0000:3b:00.0" "host/$MLX5/$1"
 }
 
-# limits: findings of pci.limits for each card.
+# limits: print the findings of pci.limits for each card.
 limits() {
 	doctor_of --json >limits.json || true
 	jq -r '.checks[] | select(.id == "pci.limits").read' limits.json
@@ -233,7 +233,7 @@ try_limits() {
 	check "an E810's lack of its DDP package is named" grep -q '^0000:3b:00.0: no DDP package' <(limits)
 }
 
-# Faults that are more than a line in a file; each on a host of its own.
+# Faults that need more than a line in a file, each on a separate host.
 try_others() {
 	local fault
 	while read -r fault; do
@@ -278,9 +278,9 @@ put_ixgbe() {
 	put $ICE/device 0x10fb
 }
 
-# ---- nonsense
+# ---- invalid files
 
-# each_file COMMAND...: with the name of each file of the host.
+# each_file COMMAND...: run the command with the name of each file of the host.
 each_file() {
 	local file
 	while IFS= read -r -d '' file; do
@@ -292,7 +292,7 @@ cut_end() {
 	truncate -s -1 "$1" 2>/dev/null || true
 }
 
-# A copied configuration space or MSR has no end of line.
+# A copied configuration space or MSR has no newline.
 cut_ends() {
 	local file
 	while IFS= read -r -d '' file; do
@@ -350,7 +350,7 @@ try_nonsense() {
 	survives "and of one with files of 3 MB each" doctor_of --json
 }
 
-# ---- the script, on a made-up host: its calls are only noted
+# ---- the script, on a simulated host: its commands are only noted
 
 make_tools() {
 	local tool
@@ -435,7 +435,7 @@ make_receive() {
 	put $MLX5/net/ens1/queues/tx-1/xps_cpus f0
 }
 
-# receive_of ID: value of the check on the made-up host.
+# receive_of ID: print the value of the check on the simulated host.
 receive_of() {
 	timeout 60 "$TAPLINE" doctor --root host -c kernel.json --json >receive.json || true
 	jq -r --arg id "receive.$1" '.checks[] | select(.id == $id) | "\(.verdict) \(.read)"' receive.json

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The table of drivers: docs/drivers.md and the capability files agree, and each fact has its evidence.
+# Table of drivers: docs/drivers.md and the capability files agree, and each fact has evidence.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 cd "$func_root"
 
-# facts FILTER: of all drivers, those for which the filter is not true.
+# facts FILTER: print the facts of all drivers for which the filter is false.
 facts() {
 	local found
 	found=$(jq -r "input_filename as \$f | .drivers[] | .pmd as \$pmd | .facts[] | select(($1) | not) | \"\(\$f): \(\$pmd): \(.text)\"" \
@@ -14,13 +14,13 @@ facts() {
 	[[ -z $found ]]
 }
 
-# known KIND: evidence of this kind, without duplicates.
+# known KIND: print evidence of this kind, without duplicates.
 known() {
 	jq -r ".drivers[] | .known[], .facts[].known[] | select(startswith(\"$1 \")) | sub(\"^$1 \"; \"\")" \
 		drivers-config/*/capabilities.json | sort -u
 }
 
-# suites_are_there: of the model and the machine.
+# suites_are_there: check the suites of the model and the machine.
 suites_are_there() {
 	local suite status=0
 	while read -r suite; do
@@ -32,7 +32,7 @@ suites_are_there() {
 	return "$status"
 }
 
-# sources_have_releases: file and release.
+# sources_have_releases: check file and release.
 sources_have_releases() {
 	! known source | grep -vE '^(drivers/[a-z0-9_/]+\.[ch] v[0-9.]+|git log drivers/net/[a-z0-9]+ v[0-9.]+\.\.v[0-9.]+)$'
 }

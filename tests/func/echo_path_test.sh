@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# That the way of a message from multicast to TCP stays short, with stamps and without: counted in instructions, so that a busy machine does not matter.
+# The path of a message from multicast to TCP stays short, with stamps and without. Instructions are counted, so that a
+# busy host does not matter.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tests/lib/counts.sh"

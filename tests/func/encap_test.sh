@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Encapsulated traffic, with tshark as the judge: the innermost packet that it shows of a frame is the one that filters, `extract
-# --inner` and `--decap` find, for each encapsulation over and of both IP versions, in each other, and cut at each byte.
+# Encapsulated traffic, checked with tshark: filters, `extract --inner` and `--decap` find the innermost packet of its
+# dissection, for each encapsulation over and of both IP versions, nested, and truncated at each byte.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -11,7 +11,7 @@ extract() {
 	timeout 60 "$TAPLINE" extract "$@" 2>extract.log </dev/null
 }
 
-# innermost FILE, outermost FILE: a line per frame.
+# innermost FILE, outermost FILE: print a line per frame.
 innermost() {
 	"$LIB/judge_tunnels.py" "$1" last
 }
@@ -20,12 +20,12 @@ outermost() {
 	"$LIB/judge_tunnels.py" "$1" first
 }
 
-# misuse ARG...: the status of the call.
+# misuse ARG...: print the status of the call.
 misuse() {
 	extract in.pcap -w bad.pcapng "$@" >/dev/null && echo 0 || echo $?
 }
 
-# same_packets SENTENCE EXPECTED FILE: the innermost packets of the file are those, of which there are some.
+# same_packets SENTENCE EXPECTED FILE: check that the innermost packets of the file are those, and that there are some.
 same_packets() {
 	innermost "$3" >found
 	check "$1" cmp "$2" found
@@ -52,7 +52,7 @@ decap() {
 	check "tunnels behind other link headers are peeled, too" cmp <(tail -n +13 expected) <(outermost out.pcapng | tail -n +13)
 }
 
-# ported FILE: lines with the port of an innermost packet, numbered.
+# ported FILE: print numbered lines with the port of an innermost packet.
 ported() {
 	awk '/ 2[0-9][0-9][0-9][0-9]$/ {print NR, $0}' "$1"
 }
@@ -87,14 +87,14 @@ choose() {
 		'.ledger_ok and (.captures[0] | .offered_pkts == 369 and .filtered_pkts == 369 - .written_pkts)'
 }
 
-# capture NAME ARG...: a recording NAME.pcapng, its results in NAME.json.
+# capture NAME ARG...: write a recording NAME.pcapng, its results to NAME.json.
 capture() {
 	local name=$1
 	shift
 	timeout 60 "$TAPLINE" capture -w "$name.pcapng" --json "$@" >"$name.json" 2>capture.log </dev/null || true
 }
 
-# slabs_read ARG...: those that a search of indexed.pcapng reads.
+# slabs_read ARG...: print the number of slabs read by a search of indexed.pcapng.
 slabs_read() {
 	extract indexed.pcapng -w out.pcapng --json "$@" | jq .slabs_read
 }
@@ -111,7 +111,7 @@ index() {
 	check_equal "it can be recreated with them" "$(slabs_read --inner --host 10.9.9.9)" 0
 }
 
-# flows FILE: number of flows distinguished by a cut-off, and whether it cut any.
+# flows FILE: print the number of flows distinguished by a cut-off, and whether it cut any.
 flows() {
 	jq -c '.captures[0] | [.flows, .cut_pkts > 0]' "$1"
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# As a capture program of Wireshark: its questions, its FIFO, and tshark itself.
+# Capture program of Wireshark (extcap): its queries, its FIFO, and tshark itself.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 extcap_dir=$(tshark -G folders 2>/dev/null | sed -n 's/^Extcap path:[[:space:]]*//p')
 
-# with_tshark COMMAND...: in the appliance's namespaces, where tshark has no capture program but tapline.
+# with_tshark COMMAND...: run it in the appliance's namespaces, where tapline is tshark's only capture program.
 with_tshark() {
 	mkdir -p extcap
 	ln -sf "$(realpath "$TAPLINE")" extcap/tapline
@@ -20,12 +20,13 @@ status_of() {
 	echo $status
 }
 
-# is_empty NAMESPACE: no process is in it.
+# is_empty NAMESPACE: check that it has no process.
 is_empty() {
 	[[ -z $(ip netns pids "$1") ]]
 }
 
-# records OPTION...: through a FIFO; the frames that came out, and what tapline printed, but for a tshark that starts slowly.
+# records OPTION...: record through a FIFO; print the frames read, and tapline's messages except about a slow start of
+# tshark.
 records() {
 	local reader
 	rm -f fifo

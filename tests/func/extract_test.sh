@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `tapline extract` against tshark: which frames it takes, that it takes them whole, and how little it reads for that; indexes
-# that are missing, damaged or stale; a ring; a recording that runs.
+# `tapline extract` compared with tshark: the frames selected, their completeness, and the amount of data read; missing,
+# damaged or stale indexes; a ring; a running recording.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 LIB=$(dirname "$PEER_PY")
 HOUR_START=1700000000
 
-# extract NAME ARG...: into NAME.pcapng, results in NAME.json, messages in NAME.log.
+# extract NAME ARG...: write NAME.pcapng, results to NAME.json, messages to NAME.log.
 extract() {
 	local name=$1
 	shift
@@ -25,7 +25,7 @@ records() {
 	"$LIB/list_records.py" "$@"
 }
 
-# frames FILE [DISPLAY_FILTER]: time and content of the frames, as tshark sees them.
+# frames FILE [DISPLAY_FILTER]: print time and content of the frames, as read by tshark.
 frames() {
 	tshark -r "$1" -o ip.defragment:FALSE ${2:+-Y "$2"} -T fields -e frame.time_epoch -e frame.len -e eth.dst -e ip.id -e tcp.seq_raw -e udp.checksum \
 		-e frame.comment 2>/dev/null
@@ -188,7 +188,7 @@ reads_no_faster_than_allowed() {
 	check_json "--rate bounds how fast it reads" slow.json ".bytes_read > 1000000 and .bytes_read * 1e6 / 4194304 <= $took_us"
 }
 
-# ---- while it is being recorded
+# ---- during a recording
 
 reads_a_running_recording() {
 	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" -w live/l.pcapng --rotate-seconds 86400 --json icmp >live.json \

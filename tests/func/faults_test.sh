@@ -5,7 +5,7 @@
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# The small file systems are mounted in a mount namespace of our own, and are gone with it.
+# The small file systems are mounted in a private mount namespace, which unmounts them at its end.
 if ! unshare --mount true 2>/dev/null; then
 	skip "a target that fails" "no mount namespaces"
 	exit
@@ -19,17 +19,17 @@ capture() {
 	timeout 60 "$TAPLINE" capture "$@" 2>capture.log </dev/null
 }
 
-# capture_status OPTION...: its exit status; its results are in run.json.
+# capture_status OPTION...: print its exit status; its results go to run.json.
 capture_status() {
 	capture --json "$@" >run.json && echo 0 || echo $?
 }
 
-# How many frames capinfos finds in files without a complaint.
+# Print the number of frames that capinfos finds in files, without a warning.
 count_frames() {
 	capinfos -TMrc "$@" 2>&1 | awk -F'\t' '$2 !~ /^[0-9]+$/ {bad = 1; print} {sum += $2} END {if (!bad) print sum}'
 }
 
-# lengths FILE SNAPLEN: of each frame, on the wire and as a recording with this snaplen should have it.
+# lengths FILE SNAPLEN: print the lengths of each frame, on the wire and in a recording with this snaplen.
 lengths() {
 	tshark -r "$1" -T fields -e frame.len 2>/dev/null | awk -v snap="$2" '{print $1 "\t" ($1 < snap ? $1 : snap)}'
 }
@@ -63,7 +63,7 @@ no_direct_io() {
 }
 
 limit_of_file_size() {
-	ulimit -S -f 1024 # less than a slab and what opens a file
+	ulimit -S -f 1024 # less than a slab and the opening blocks
 	check_equal "a file size limit ends with status 1, not with SIGXFSZ" "$(capture_status -i pcap:in.pcap -w limit.pcapng)" 1
 	check "the message names it" grep -q 'limit.pcapng: .*File too large; raise the file size limit (ulimit -f)' capture.log
 	check_json "data beyond it is counted" run.json \
@@ -110,7 +110,8 @@ bad_filter() {
 
 # ---- recording of received frames
 
-# live_start CAPTURE...: each the JSON of a capture without its port; all frames that are sent here are offered to each.
+# live_start CAPTURE...: start recordings, each the JSON of a capture without its port; all of them get all frames sent
+# here.
 live_start() {
 	local captures
 	captures=$(printf ', {"port": "lan", "filter": "ether proto 0x88b5", %s}' "$@")
@@ -129,13 +130,13 @@ send_frames() {
 	in_peer "$PEER_PY" flood "$PEER_IF" "$1" 200000 >/dev/null
 }
 
-# Until each recording's counter has this value.
+# Wait until each recording's counter has this value.
 wait_all() {
 	wait_for 60 status_is "[.captures[].$1] | all(. == $2)" || not_ok "$1 becomes $2" "$(app_status '.captures')"
 }
 
-# check_end SENTENCE SIGNAL DIR: ended by the signal in bounded time, with status 1; the ledger holds, the first recording's
-# files, or those in DIR, are whole.
+# check_end SENTENCE SIGNAL DIR: end it by the signal; check for bounded time, status 1, a valid ledger, and complete
+# files of the first recording, or in DIR.
 check_end() {
 	app_stop "$2"
 	check_equal "$1: SIG$2 ends it with status 1" "$APP_STATUS" 1
@@ -143,7 +144,7 @@ check_end() {
 		'.ledger_ok and (.lossless | not) and all(.captures[]; .offered_pkts == .written_pkts + .drop_disk_pkts + .drop_ring_pkts)'
 }
 
-# holds SENTENCE FILE...: they have the packets that the first recording counts as written.
+# holds SENTENCE FILE...: check that they have the packets that the first recording counts as written.
 holds() {
 	check_equal "$1" "$(count_frames "${@:2}")" "$(jq '.captures[0].written_pkts' run.json)"
 }
@@ -200,7 +201,7 @@ stopped_at_the_limit() {
 	ulimit -S -f unlimited
 }
 
-# A file system of our own, which the kernel turns read-only as it does after an error.
+# A private file system, which the kernel makes read-only, as it does after an error.
 disk_begin() {
 	truncate -s 64M disk.img
 	mkfs.ext4 -q -O ^has_journal disk.img && mkdir disk && mount -o loop,errors=remount-ro disk.img disk 2>mount.log
@@ -222,7 +223,7 @@ read_only_while_running() {
 	check_equal "under the name of a file that is not complete, where it rotates" "$(count_frames disk/many.pcapng.part)" 50000
 }
 
-# No new file can be had, and the old ones may be written.
+# No new file can be created, and the old ones can be written.
 directory_protected() {
 	live_start '"path": "disk/kept.pcapng", "rotate_packets": 1000, "index": false'
 	chattr +i disk
@@ -239,7 +240,7 @@ directory_protected() {
 	holds "every frame is there" disk/kept*
 }
 
-# Whatever is still mounted when a check ends the test early; keeps $?.
+# Unmount the remaining mounts when a check ends the test early; keep $?.
 unmount_all() {
 	local status=$?
 	set +e

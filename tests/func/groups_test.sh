@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# An echo of ten thousand multicast groups: datagrams to each of them are echoed, those to others are not;
-# tshark counts the groups that are reported.
+# An echo of ten thousand multicast groups: datagrams to each of them are echoed, others are not; tshark counts the
+# reported groups.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

@@ -13,13 +13,13 @@ answers_ping6() {
 	in_peer ping -6 -q -c 1 -W 1 "$APP_IP6" >/dev/null
 }
 
-# The kernel forgets our MAC, and asks again.
+# The kernel removes our MAC and resolves it again.
 found_again() {
 	ip -netns "$PEER_NS" -6 neighbour flush dev "$PEER_IF"
 	answers_ping6
 }
 
-# reported_by: queue and group of the joins that were reported.
+# reported_by: print queue and group of the reported joins.
 reported_by() {
 	tshark -r all.pcapng -Y 'icmpv6.type == 143 && icmpv6.mldr.mar.record_type == 4' -T fields -E separator=' ' \
 		-e frame.interface_id -e icmpv6.mldr.mar.multicast_address 2>/dev/null | awk -F '[ ,]' '{print $1, $NF}' |
@@ -49,6 +49,6 @@ check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
 lcores_ended
 check_json "no other host had the addresses" run.json \
 	'.net[0].nd_duplicate_addresses == 0 and .net[0].nd_conflicts_pkts == 0'
-# Each queue has an interface of received and one of sent frames.
+# Each queue has an interface for received and one for sent frames.
 check_equal "each group was reported by the lcore that owns it" "$(reported_by)" "1 ff05::1111 3 ff05::2222"
 check_equal "the addresses were tried once each" "$(recorded 'icmpv6.type == 135 && ipv6.src == ::')" 2

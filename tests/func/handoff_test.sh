@@ -8,13 +8,13 @@ source "$func_root/tests/lib/two_lcores.sh"
 
 OUR_ADDRESS=$APP_IP PEER_AT=$PEER_IP
 
-# The kernel forgets our MAC, and asks again.
+# The kernel removes our MAC and resolves it again.
 answers_arp() {
 	ip -netns "$PEER_NS" neighbour flush dev "$PEER_IF"
 	answers_ping
 }
 
-# Each lcore has joined one group, reported it twice, and answers for it.
+# Each lcore has joined one group, reported it twice, and replies for it.
 answers_igmp() {
 	wait_for 60 status_is '.net[0].igmp_reports_tx == 4' || return
 	in_peer "$PEER_PY" igmp_query "$PEER_IP" 3
@@ -40,7 +40,7 @@ check "an IGMP query is answered by both lcores" answers_igmp
 lcores_at_rest
 check_json "as the sum says" status.json '.port | ([.queues[].handoff_pkts] | add) == .handoff_pkts'
 
-# In the middle of it.
+# During the run.
 peer_start "$PEER_PY" echo_bytes "$APP_IP" 7 $((1 << 32)) >/dev/null 2>&1
 check "another transfer begins" wait_for 60 status_is ".echoes[2].echoed_bytes > 1000000 + $(jq '.echoes[2].echoed_bytes' status.json)"
 app_stop TERM

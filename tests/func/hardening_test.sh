@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The hardening that compiler and linker give the program, as readelf finds it.
+# Hardening by compiler and linker, checked with readelf.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 objects=$TAPLINE.p
 
-# untracked: objects that lack the marks of control-flow enforcement. The program has no mark itself where the C library's
+# untracked: print objects that lack the marks of control-flow enforcement. The program has no mark if the C library's
 # start files have none.
 untracked() {
 	local object

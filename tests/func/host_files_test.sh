@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The files of drivers-config: units that systemd understands, and hugepages on made-up NUMA nodes.
+# Files of drivers-config: units validated by systemd, and hugepages on simulated NUMA nodes.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 config=$func_root/drivers-config
 script=$config/hugepages/tapline-hugepages
 
-# TL_SYSTEMD_ANALYZE: that of another release.
+# TL_SYSTEMD_ANALYZE: program of another release.
 analyze=${TL_SYSTEMD_ANALYZE:-systemd-analyze}
 
-# exposure UNIT: as systemd judges it, from 0.0 to 10.0, times ten. Before 250 it judges units that run alone.
+# exposure UNIT: print systemd's rating, from 0.0 to 10.0, times ten. Releases before 250 rate running units only.
 exposure() {
 	"$analyze" security --offline=yes --no-pager "./$1" | sed -n 's/.*exposure level for .*: \([0-9]*\)\.\([0-9]\) .*/\1\2/p'
 }
 
-# units: as installed, with programs where the units expect them.
+# units: install the units, with programs at the expected paths.
 units() {
 	local unit tenths
 	for unit in tapline@.service tapline-hugepages.service; do
@@ -32,17 +32,17 @@ units() {
 	done
 }
 
-# complaints UNIT: about the unit and its drop-ins.
+# complaints UNIT: print warnings about the unit and its drop-ins.
 complaints() {
 	"$analyze" verify --man=no "./$1" 2>&1 | grep -F "${1%.service}" || true
 }
 
-# refused UNIT...: system calls permitted by the program's own filter and not by the unit with its drop-ins.
+# refused UNIT...: print system calls permitted by the program's filter and rejected by the unit with its drop-ins.
 refused() {
 	"$analyze" syscall-filter | "$func_root/tests/lib/unit_calls.py" "$func_root/lib/base/guard/seccomp.c" "$@"
 }
 
-# drop_ins: those of ports that need more than the unit allows, as docs/deploy.md says.
+# drop_ins: print those of ports that need more than the unit allows, as in docs/deploy.md.
 drop_ins() {
 	local name
 	command -v "$analyze" >/dev/null || return 0

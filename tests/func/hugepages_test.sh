@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Hugepages that are free when the program looks and taken when DPDK starts: the kernel's count is covered by one that
-# speaks of pages of 1 GiB, which are not there.
+# Hugepages that are free at the program's check and taken when DPDK starts: a bind mount over the kernel's count lists
+# pages of 1 GiB that do not exist.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 PAGES=/sys/kernel/mm/hugepages
 GIB=hugepages-1048576kB
 
-# These hold in a mount namespace of our own, and are gone with it.
+# These mounts are in a private mount namespace, which unmounts them at its end.
 if ! unshare --mount true 2>/dev/null; then
 	skip "hugepages that are taken" "no mount namespaces"
 	exit 0
@@ -19,29 +19,29 @@ if [[ $(cat "$PAGES/$GIB/free_hugepages" 2>/dev/null || echo 0) != 0 ]]; then
 	exit 0
 fi
 
-# cover_hugepages: the kernel seems to have none, whatever the other suites of this host reserve.
+# cover_hugepages: hide the kernel's hugepages, whatever the other suites of this host reserve.
 cover_hugepages() {
 	mkdir -p "pages/$GIB"
 	echo 0 | tee "pages/$GIB"/{nr,free,resv,surplus}_hugepages >"pages/$GIB/nr_overcommit_hugepages"
 	mount --bind pages "$PAGES"
 }
 
-# claim_hugepages: the kernel seems to have free ones.
+# claim_hugepages: make the kernel's count show free ones.
 claim_hugepages() {
 	echo 4 | tee "pages/$GIB/nr_hugepages" >"pages/$GIB/free_hugepages"
 }
 
-# lock_is_free: of a mount of hugetlbfs, which DPDK locks while it starts.
+# lock_is_free: check the lock of a hugetlbfs mount, which DPDK holds while it starts.
 lock_is_free() {
 	flock --nonblock "$DIR/mount" true
 }
 
-# is_up NAME PID: or has failed.
+# is_up NAME PID: check that it is up, or has failed.
 is_up() {
 	[[ -S $1.sock ]] || is_gone "$2"
 }
 
-# record NAME: a port without frames, until the program is up; its descriptors are in NAME.fds then.
+# record NAME: record a port without frames, until the program is up; its descriptors are then in NAME.fds.
 record() {
 	local pid
 	"$TAPLINE" capture -i vdev:net_ring0 -w "$1.pcapng" --control "$1.sock" --json >"$1.json" 2>"$1.log" </dev/null &
@@ -59,7 +59,7 @@ went_on() {
 	grep -q 'warning: DPDK did not start with hugepages: another process took .* starting again with ordinary memory' "$1"
 }
 
-# check_begins SENTENCE ARGUMENT...: the program continues without hugepages, and is ended before its work is done.
+# check_begins SENTENCE ARGUMENT...: check that the program continues without hugepages, and end it early.
 check_begins() {
 	local sentence=$1 pid
 	shift

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# That an IGMP message costs the lcore no more where many groups are joined: counted in instructions, so that a busy
-# machine does not matter.
+# The cost of an IGMP message for the lcore does not depend on the number of joined groups. Instructions are counted, so
+# that a busy host does not matter.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# bounded SENTENCE NAME: with 16 000 groups at most as many instructions more as a heap of a thousand times as many
-# entries has steps.
+# bounded SENTENCE NAME: check that the increase in instructions at 16 000 groups is at most that of a heap with a
+# thousand times as many entries.
 bounded() {
 	check_json "$1" result.json "[.scenarios[] | select(.name | startswith(\"igmp-$2-\")) | .instructions_per_pkt] |
 		length == 2 and .[0] > 10 and .[1] < .[0] + 400"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The appliance as a member of a multicast group, with tshark as judge of its IGMP messages.
+# The appliance as a member of a multicast group; tshark checks its IGMP messages.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 group=239.1.1.1
 report3="igmp.type == 0x22 && ip.src == $APP_IP"
 
-# seen FILTER: how many frames of the wire match.
+# seen FILTER: print the number of matching frames on the wire.
 seen() {
 	tshark -r wire.pcap -Y "$1" 2>/dev/null | wc -l
 }

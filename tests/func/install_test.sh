@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `meson install`: every file is where it belongs, and nothing else is.
+# `meson install`: every file is in its place, and there are no others.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tests/lib/installed.sh"

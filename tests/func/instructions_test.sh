@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# That a frame costs the RX lcore the same however many flows or files there are, and however old the recording is: counted
-# in instructions, so that a busy machine does not matter.
+# The cost of a frame for the RX lcore does not depend on the number of flows or files or the age of the recording.
+# Instructions are counted, so that a busy host does not matter.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tests/lib/counts.sh"
 
-# flat SENTENCE PREFIX N: the N scenarios of that name differ by less than 5 %.
+# flat SENTENCE PREFIX N: check that the N scenarios of that name differ by less than 5 %.
 flat() {
 	check_json "$1" result.json "[.scenarios[] | select(.name | startswith(\"$2\")) | .instructions_per_pkt] |
 		length == $3 and min > 50 and max < min * 1.05"

@@ -7,7 +7,7 @@ source "$(dirname "$0")/../lib/func.sh"
 group=ff05::1234
 APP_PORT_KEYS="\"ip6\": \"$APP_IP6/64\""
 
-# seen FILTER: how many frames of the wire match.
+# seen FILTER: print the number of matching frames on the wire.
 seen() {
 	tshark -r wire.pcap -Y "$1" 2>/dev/null | wc -l
 }
@@ -36,7 +36,7 @@ echo_of_nc() {
 	in_peer timeout 60 nc -6 -N "$APP_IP6" 7 <sent >received && cmp sent received
 }
 
-# With every message echoed, and stamps of both ways.
+# With every message echoed, and stamps of both directions.
 measures() {
 	in_peer timeout 60 "$TAPLINE" client --kernel --seconds 0.5 --json "$@" >measured.json || return
 	jq -e '.stamps.paired > 0' measured.json
@@ -120,7 +120,7 @@ check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
 check_json "the ledger holds" run.json '.ledger_ok'
 check_json "the fragments were counted" run.json '.net[0].drop_fragment_pkts >= 2'
 
-# ---- an address that is taken
+# ---- a duplicate address
 
 ip -netns "$PEER_NS" -6 address add "$APP_IP6/64" dev "$PEER_IF" nodad
 app_config taken.json '"echo": [{"port": "lan", "udp_listen": 7}]'

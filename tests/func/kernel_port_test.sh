@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Recording a kernel interface through our own AF_PACKET socket, beside tcpdump, which must show the same: every frame, its
-# bytes, its length on the wire and the kernel's time stamp, to the nanosecond.
+# Recording of a kernel interface through Tapline's AF_PACKET socket, compared with tcpdump: every frame, its bytes, its
+# length on the wire and the kernel's timestamp, to the nanosecond.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 tcpdump_pid=''
 
-# record IF OPTION...: in the background; its results are in run.json and run.log when record_end returns.
+# record IF OPTION...: record in the background; the results are in run.json and run.log when record_end returns.
 record() {
 	rm -f run.log
 	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$1" -w ours.pcapng --json "${@:2}" >run.json 2>run.log </dev/null &
@@ -20,7 +20,7 @@ is_recording() {
 	grep -qs " s  received" run.log || is_gone "$app_pid"
 }
 
-# compare_begin IF OPTION...: records with both.
+# compare_begin IF OPTION...: record with both.
 compare_begin() {
 	rm -f tcpdump.log
 	record "$@"
@@ -30,7 +30,7 @@ compare_begin() {
 	wait_for 60 grep -qs "^tcpdump: listening" tcpdump.log || func_die "tcpdump does not listen: $(<tcpdump.log)"
 }
 
-# How many frames tcpdump has taken: then ours has them, or will.
+# Print the number of frames received by tcpdump: the other socket has them, or will get them.
 tcpdump_has() {
 	(($(tshark -r theirs.pcap -Y "$2" 2>/dev/null | wc -l) >= $1))
 }
@@ -42,14 +42,14 @@ compare_end() {
 	app_stop INT
 }
 
-# fields FILE [FIELD]: lengths and a checksum of each frame, and the field. Sorted, as frames of two CPUs may stand in either
-# order.
+# fields FILE [FIELD]: print lengths and a checksum of each frame, and the field. Sorted, as frames of two CPUs may have
+# either order.
 fields() {
 	tshark -r "$1" -o frame.generate_md5_hash:TRUE -T fields ${2:+-e "$2"} -e frame.len -e frame.cap_len -e frame.md5_hash \
 		2>/dev/null | sort
 }
 
-# same [FIELD]: whether both have the same frames.
+# same [FIELD]: check that both have the same frames.
 same() {
 	diff <(fields ours.pcapng "$@") <(fields theirs.pcap "$@") | head -n 10
 	return "${PIPESTATUS[0]}"
@@ -103,8 +103,7 @@ jumbo_frames() {
 	in_peer ip link set "$PEER_IF" mtu 1500
 }
 
-# Segments of TCP that the kernel has not cut yet. It does not stamp what TCP sent to another namespace: each socket then
-# has a time of its own.
+# TCP segments before segmentation by the kernel, which stamps those sent to another namespace once per socket.
 long_segments() {
 	in_peer ethtool -K "$PEER_IF" tx on sg on tso on gso on >/dev/null
 	ip netns exec "$APP_NS" "$PEER_PY" read_all "$APP_IP" 7000 >/dev/null &
@@ -123,8 +122,8 @@ app_listens() {
 	[[ -n $(in_app ss -Hltn 'sport = :7000') ]]
 }
 
-# The loopback's MTU makes frames that an mbuf cannot say the length of. Its frames are sent and received; tcpdump leaves
-# out the former.
+# The MTU of the loopback interface permits frames whose length does not fit an mbuf. Its frames are sent and received;
+# tcpdump omits the sent ones.
 loopback() {
 	compare_begin lo --direction rx
 	in_app "$PEER_PY" datagrams 127.0.0.1 7001 65507 1 65500 40000 9 >/dev/null
@@ -194,7 +193,7 @@ beside_an_echo() {
 
 # ---- loss
 
-# All of them fit the ring, whoever has the CPU meanwhile.
+# All of them fit into the ring, without a poll.
 burst() {
 	record "$APP_IF" --buffer 256M ether proto 0x88b5
 	in_peer "$PEER_PY" flood "$PEER_IF" 300000 1000000000 >/dev/null
@@ -203,7 +202,7 @@ burst() {
 	check_equal "they are in the file" "$(capinfos -TMrc ours.pcapng | cut -f 2)" 300000
 }
 
-# Whatever the moment at which the account begins and ends.
+# At any time at which the account begins and ends.
 under_traffic() {
 	local i failed=0
 	ip netns exec "$PEER_NS" "$PEER_PY" flood "$PEER_IF" 100000000 50000 >/dev/null 2>&1 &
@@ -239,7 +238,7 @@ down_and_up() {
 	check_equal "frames before and after are recorded" "$(($(count 'icmp.type == 8') >= 20))" 1
 }
 
-# DPDK's driver as a virtual device loses what its ring of 512 frames has no room for, and counts nothing before 25.03.
+# DPDK's driver as a virtual device drops frames beyond its ring of 512, and counts none before 25.03.
 virtual_device() {
 	app_config kernel.json '"capture": [{"port": "lan", "path": "vdev.pcapng"}]'
 	jq ".ports[0].device = \"vdev:net_af_packet0,iface=$APP_IF\"" kernel.json >vdev.json

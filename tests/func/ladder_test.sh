@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tapline bench rx: each rung receives the sent frames, or gives a reason; with -i nothing is sent; nothing is left behind.
+# tapline bench rx: each rung receives the sent frames, or gives a reason; with -i nothing is sent; no trace remains.
 # Costs do not matter here.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
@@ -90,17 +90,17 @@ while True:
 is_receiving() {
 	case $1 in
 	xdp-* | dpdk-af_xdp) ip -netns "$APP_NS" -details link show "$APP_IF" | grep -q xdp ;;
-	*) (($(in_app cat /proc/net/packet | wc -l) > 2)) ;; # a line of titles, and the socket that holds promiscuous mode
+	*) (($(in_app cat /proc/net/packet | wc -l) > 2)) ;; # a heading, and the socket that holds promiscuous mode
 	esac
 }
 
-# left_behind: sockets and programs on the interface, its promiscuous mode, and files.
+# left_behind: print sockets and programs on the interface, its promiscuous mode, and files.
 left_behind() {
 	echo "$(in_app cat /proc/net/packet | tail -n +2 | wc -l)" \
 		"$(ip -netns "$APP_NS" -details link show "$APP_IF" | grep -cE 'xdp|PROMISC|promiscuity [1-9]')" "$(find "$TMPDIR" -mindepth 1 | wc -l)"
 }
 
-# interrupted RUNG: the refused udp comes first, so that there is something to show.
+# interrupted RUNG: the rejected udp comes first, so that there is output.
 interrupted() {
 	ip netns exec "$APP_NS" "$TAPLINE" bench rx -i "$APP_IF" --take --rungs "udp,$1" --seconds 3600 --json \
 		>interrupted.json 2>interrupted.log &

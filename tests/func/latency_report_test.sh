@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The forms of a latency report: each computed a second time from the samples, the page drawn by node and, where there is one, by
-# a browser; and `tapline latency --compare`.
+# Formats of a latency report: each recomputed from the samples, the page drawn by node and, if available, by a browser;
+# and `tapline latency --compare`.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -12,7 +12,7 @@ report() {
 	"$LIB/make_report.py" "$@"
 }
 
-# compare ARG...: its exit status; the comparison is in compare.json.
+# compare ARG...: print its exit status; the comparison is in compare.json.
 compare() {
 	local status=0
 	timeout 60 "$TAPLINE" latency --compare --json "$@" >compare.json 2>compare.log </dev/null || status=$?
@@ -30,7 +30,7 @@ forms_agree() {
 		"$(stat -c %a pairs.html pairs.csv pairs.hgrm pairs.csv.manifest.json pairs.hgrm.manifest.json | sort -u)" 640
 }
 
-# shown FORM: the text's line, without the label.
+# shown FORM: print the text's line, without the label.
 shown() {
 	sed -n "s/^$1  *//p" pairs.txt
 }
@@ -62,7 +62,7 @@ reports_say_how_they_came_about() {
 		and (.manifest.inputs | map(.path)) == ["manifest.json", "manifest.json"]'
 }
 
-# schema_refuses SENTENCE JQ: the schema refuses a report modified by jq.
+# schema_refuses SENTENCE JQ: check that the schema rejects a report modified by jq.
 schema_refuses() {
 	mkdir -p refused
 	jq "$2" manifest.json >refused/report
@@ -86,7 +86,7 @@ schema_is_strict() {
 	schema_refuses "another version" '.schema = "tapline:latency:2"'
 }
 
-# parquet PYTHON...: converts pairs.csv; the exit status.
+# parquet PYTHON...: convert pairs.csv; print the exit status.
 parquet() {
 	local status=0
 	"$@" "$func_root/app/tapline-parquet.py" pairs.csv pairs.parquet >parquet.log 2>&1 || status=$?
@@ -194,7 +194,7 @@ comparisons() {
 	check "the table has the verdict" bash -c "'$TAPLINE' latency --compare a.json same.json | grep -q 'verdict: B is not shown to differ'"
 }
 
-# refused SENTENCE WORDS FILE: by name, unless forced.
+# refused SENTENCE WORDS FILE: check the rejection by name, unless forced.
 refused() {
 	check_equal "$1 are refused" "$(compare a.json "$3")" 2
 	check "and both values are reported" grep -q -- "$2.*: measure both alike, or give --force" compare.log

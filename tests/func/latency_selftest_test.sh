@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `tapline latency --self-test`, and an oracle that reads the same captures byte by byte and knows nothing but
-# docs/latency.md. TL_SEEDS is the number of captures; tools/test.sh --nightly sets 10000.
+# `tapline latency --self-test`, and an oracle that reads the same captures byte by byte and implements docs/latency.md
+# only. TL_SEEDS is the number of captures; tools/test.sh --nightly sets 10000.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 LIB=$(dirname "$PEER_PY")
 SEEDS=${TL_SEEDS:-200}
-AT_ONCE=500 # captures on the disk
+AT_ONCE=500 # captures on disk at a time
 
 selftest() {
 	timeout 600 "$TAPLINE" latency --self-test "$@" </dev/null
 }
 
-# Prints the differences, and the sums of the last lines of both.
+# Print the differences, and the sums of the last lines of both.
 judge_all() {
 	local first count wrong=0
 	for ((first = 1; first <= SEEDS; first += AT_ONCE)); do
@@ -24,7 +24,7 @@ judge_all() {
 	done
 }
 
-# all_right LOG SUMMARY: each of its lines is a summary without a fault.
+# all_right LOG SUMMARY: check that each of its lines is a summary without an error.
 all_right() {
 	grep -q -- "$2" "$1" && ! grep -v -- "$2" "$1"
 }

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `tapline latency` on captures whose latencies are known to the nanosecond, on random ones against a slow, simple matcher,
-# and with tshark as the judge of the copy that it writes.
+# `tapline latency` on captures with latencies known to the nanosecond, on random ones compared with a slow, simple
+# matcher; its copy is checked with tshark.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 LIB=$(dirname "$PEER_PY")
 FILTERS=(--trigger 'udp dst port 5001' --reply 'tcp src port 5002')
 
-# latency NAME ARG...: results in NAME.json, messages in NAME.log.
+# latency NAME ARG...: write results to NAME.json, messages to NAME.log.
 latency() {
 	local name=$1
 	shift
@@ -29,7 +29,7 @@ refused() {
 	check "$sentence: it is said why" grep -q -e "$message" last.log
 }
 
-# is_known SENTENCE FILE METHOD: each of the 1000 pairs is 1000 to 1999 ns apart.
+# is_known SENTENCE FILE METHOD: check that each of the 1000 pairs is 1000 to 1999 ns apart.
 is_known() {
 	check_json "$1" "$2" '.matched == 1000 and .unmatched_triggers == 0 and .unmatched_replies == 0 and .duplicates == 0
 		and .method == "'"$3"'" and .source == "file" and .valid and .latency_ns.exact
@@ -62,7 +62,7 @@ known_latencies() {
 		([.latency_ns.min, .latency_ns.p50, .latency_ns.max] - [1000, 2000]) == []'
 }
 
-# Beside the quantiles of the answered those of all triggers.
+# Quantiles of all triggers, in addition to those of answered ones.
 losses() {
 	latency narrow both.pcapng "${FILTERS[@]}" --window 1500ns
 	check_json "triggers without a reply are latencies above the window" narrow.json \
@@ -86,7 +86,7 @@ losses() {
 	check_json "quantiles with too few samples beyond are marked" both.json '[.quantiles[].few] == [false, false, false, true]'
 }
 
-# method SENTENCE METHOD CLOCKS FILE...: the method and the line of clocks, as text and as JSON.
+# method SENTENCE METHOD CLOCKS FILE...: check the method and the line of clocks, as text and as JSON.
 method() {
 	local sentence=$1 method=$2 clocks=$3
 	shift 3
@@ -182,7 +182,7 @@ identical_payloads() {
 		<("$TAPLINE" latency identical.pcap "${udp_filters[@]}")
 }
 
-# ids FILE: of each frame its packet id and comment, as tshark sees them.
+# ids FILE: print packet id and comment of each frame, as read by tshark.
 ids() {
 	tshark -r "$1" -Y frame.comment -T fields -e frame.packet_id -e frame.comment 2>/dev/null
 }
@@ -210,7 +210,7 @@ links_open_in_wireshark() {
 	is_known "and the results to standard error" piped.json two-port
 }
 
-# A recording of ours keeps its interface's description, a merged file its frames' comments.
+# A Tapline recording keeps its interface's description, a merged file its frames' comments.
 other_files() {
 	local port frames
 	timeout 60 "$TAPLINE" capture -i pcap:both.pcapng -w ours.pcapng >/dev/null 2>capture.log </dev/null
@@ -238,13 +238,13 @@ other_files() {
 		'somebody was here,trigger 1'
 }
 
-# Recording of an echo by itself: each method gives the same pairs.
+# Recording of an echo on the same port: each method gives the same pairs.
 own_echo() {
 	local method
 	net_begin
 	app_config lan.json '"echo": [{"port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001},
 		"send": {"tcp_connect": "10.99.0.2:5002"}}], "capture": [{"port": "lan", "path": "echo.pcapng"}]'
-	jq '.ports[0].timestamps = "tsc"' lan.json >config.json # those of the kernel have no bound
+	jq '.ports[0].timestamps = "tsc"' lan.json >config.json # kernel stamps have no bound
 	app_start config.json
 	in_peer timeout 60 "$TAPLINE" client --kernel --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" \
 		--rate 1000 --seconds 0.5 --payload 64 --connect-timeout 30 --json >client.json 2>client.log

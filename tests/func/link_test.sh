@@ -4,7 +4,7 @@
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# seen FILTER: how many frames of the wire match.
+# seen FILTER: print the number of matching frames on the wire.
 seen() {
 	tshark -r wire.pcap -Y "$1" 2>/dev/null | wc -l
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Files of other link types than Ethernet in `tapline latency` and `tapline extract`: the same traffic behind each link header
-# gives the same pairs, and tshark chooses the same packets. `tcpdump -i any` writes some of them here.
+# Files of link types other than Ethernet in `tapline latency` and `tapline extract`: the same traffic behind each link
+# header yields the same pairs, and tshark selects the same packets. `tcpdump -i any` writes some of them here.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -9,7 +9,7 @@ LIB=$(dirname "$PEER_PY")
 FILTERS=(--trigger 'udp dst port 5001' --reply 'tcp src port 5002')
 MESSAGES=200
 
-# link_name NUMBER: as libpcap calls it.
+# link_name NUMBER: print libpcap's name.
 link_name() {
 	case $1 in
 	0) echo NULL ;;
@@ -28,14 +28,14 @@ status_of() {
 	echo "$status"
 }
 
-# latency NAME ARG...: results in NAME.json, pairs in NAME.csv.
+# latency NAME ARG...: write results to NAME.json, pairs to NAME.csv.
 latency() {
 	local name=$1
 	shift
 	timeout 60 "$TAPLINE" latency --json --csv "$name.csv" "$@" >"$name.json" 2>"$name.log" </dev/null
 }
 
-# packets FILE [DISPLAY_FILTER]: time and content of the packets, as tshark sees them.
+# packets FILE [DISPLAY_FILTER]: print time and content of the packets, as read by tshark.
 packets() {
 	tshark -r "$1" ${2:+-Y "$2"} -T fields -e frame.time_epoch -e frame.len -e ip.src -e udp.payload -e tcp.seq_raw 2>/dev/null
 }
@@ -100,7 +100,7 @@ what_is_not_read_is_said() {
 	check_equal "all of them" "$(packets out.pcapng | wc -l)" 2001
 }
 
-# dump NAME ARG...: a capture of all messages and their answers that ends by itself.
+# dump NAME ARG...: capture all messages and their replies until it ends by itself.
 dump() {
 	local name=$1
 	shift

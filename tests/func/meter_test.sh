@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `tapline meter`: colours and delays against an oracle in fractions, files of all forms, several settings, the page, and calls that
-# are refused. TL_SEEDS: random files to compare (50).
+# `tapline meter`: colours and delays compared with an oracle in fractions, files of all formats, several settings, the
+# page, and rejected calls. TL_SEEDS: random files to compare (50).
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tests/lib/counts.sh"
@@ -10,13 +10,14 @@ LIB=$(dirname "$PEER_PY")
 BENCH=$(dirname "$(dirname "$TAPLINE")")/tests/bench/bench_meter
 CONTRACT=(--cir 5Mbit --cbs 20k --ebs 10k)
 
-# meter ARG...: the report in meter.json, the status in STATUS.
+# meter ARG...: write the report to meter.json, the status to STATUS.
 meter() {
 	STATUS=0
 	timeout 60 "$TAPLINE" meter "$@" --json >meter.json 2>meter.log </dev/null || STATUS=$?
 }
 
-# is_refused SENTENCE MESSAGE ARG...: exit status 2, nothing on stdout, and a message that contains this text.
+# is_refused SENTENCE MESSAGE ARG...: check for exit status 2, no output on stdout, and a message that contains this
+# text.
 is_refused() {
 	local sentence=$1 message=$2 status=0
 	shift 2
@@ -25,12 +26,12 @@ is_refused() {
 	check "$sentence: says why" grep -qF -- "$message" refused.log
 }
 
-# counts: results of the settings, without those that depend on the file.
+# counts: print results of the settings, without those that depend on the file.
 counts() {
 	jq -c '[.pkts, .bytes, [.settings[] | del(.series, .last_departure_ns)]]' "$1"
 }
 
-# is_like_the_first SENTENCE FILE: the file's frames are those of a.pcap.
+# is_like_the_first SENTENCE FILE: check that the file's frames are those of a.pcap.
 is_like_the_first() {
 	meter "$2" "${CONTRACT[@]}"
 	check_equal "$1: status 0" "$STATUS" 0
@@ -100,7 +101,7 @@ else
 	skip "the page draws its curves" "node is not installed"
 fi
 
-# ---- refused calls
+# ---- rejected calls
 
 is_refused "a rate of 0" "cir 0: out of range" a.pcap --cir 0 --cbs 1k
 is_refused "a burst of 0" "cbs 0: out of range" a.pcap --cir 1kbit --cbs 0

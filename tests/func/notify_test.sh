@@ -6,7 +6,8 @@ source "$(dirname "$0")/../lib/func.sh"
 
 lib=$func_root/tests/lib
 
-# listen_at SOCKET: in the appliance's namespace, as abstract names are of one; heard.log has the manager's input from now on.
+# listen_at SOCKET: start a manager in the appliance's namespace, as abstract names are per namespace; heard.log has its
+# input from now on.
 listen_at() {
 	ip netns exec "$APP_NS" "$lib/notify_listen.py" "$1" >heard.log 2>&1 &
 	wait_for 60 grep -q listening heard.log || func_die "the manager does not listen"
@@ -48,7 +49,7 @@ watchdog() {
 	check "stopping is reported last" test "$(tail -n 1 heard.log)" = STOPPING=1
 }
 
-# The thread of the one RX lcore.
+# Find the thread of the one RX lcore.
 lcore_thread() {
 	local pid task
 	pid=$(pgrep -P "$app_pid" -x tapline || echo "$app_pid")

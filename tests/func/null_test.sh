@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# -w null: records, counts and throws away.
+# -w null: records, counts and discards.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -8,7 +8,7 @@ capture() {
 	timeout 60 "$TAPLINE" capture "$@" 2>capture.log </dev/null
 }
 
-# The message's own words are the last argument's.
+# The message is the last argument.
 refused_with() {
 	local status=0
 	capture -i pcap:in.pcap -w null: "${@:2}" >/dev/null || status=$?

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The options that a command accepts are those of its help, its man page and the shells' completions.
+# The accepted options of a command are those of its help, its man page and the shells' completions.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 docs=$(dirname "$(dirname "$TAPLINE")")/docs
 
-# options_of COMMAND: by the table.
+# options_of COMMAND: print its options, from the table.
 options_of() {
 	jq -r --arg name "$1" '.[] | select(.name == $name).options[].name | values' table.json | sort
 }
@@ -19,7 +19,7 @@ in_page() {
 	sed -n '/^\.SH OPTIONS/,/^\.SH EXIT/p' "$docs/tapline-$1.1" | sed 's/\\-/-/g' | sed -n '/^\.TP$/{n;s/.*--\([a-z-]\+\)\\fR.*/\1/p}' | sort
 }
 
-# complete_words WORD...: completions of the last one.
+# complete_words WORD...: print completions of the last one.
 complete_words() (
 	# shellcheck source=/dev/null # it is generated
 	source "$docs/tapline"
@@ -33,7 +33,7 @@ in_completion() {
 	complete_words "$1" -- | sed 's/^--//' | sort
 }
 
-# mentioned_but_gone: options that pages speak of in passing, and no command has.
+# mentioned_but_gone: print options that pages mention and no command has.
 mentioned_but_gone() {
 	local page
 	for page in "$docs"/tapline-*.1 "$func_root/docs/man/tapline.1"; do
@@ -50,7 +50,7 @@ commands_in() {
 	esac | sort -u
 }
 
-# unlike_the_schema: options of capture whose values, or default, are not those of the key of that name.
+# unlike_the_schema: print options of capture whose values, or default, differ from those of the key of that name.
 unlike_the_schema() {
 	jq -r --slurpfile schema "$func_root/docs/config.schema.json" '
 		($schema[0].properties | .ports.items.properties + .capture.items.properties +

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Overlay frames of the kernel: two kernels talk through VXLAN devices, and the appliance records their link on two queues. Each
-# inner conversation is on one queue, and `extract --decap` returns the frames that went into the tunnel. tshark is the judge.
+# Overlay frames of the kernel: two kernels talk through VXLAN devices, and the appliance records their link on two
+# queues. Each inner conversation is on one queue, and `extract --decap` returns the frames sent into the tunnel, as
+# tshark confirms.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -15,14 +16,14 @@ vxlan() {
 	ip -netns "$1" link set vx0 up
 }
 
-# inner FILE FIELD...: fields of the conversations' packets, as tshark sees them behind the last header.
+# inner FILE FIELD...: print fields of the conversations' packets, from tshark's last header.
 inner() {
 	local file=$1
 	shift
 	tshark -r "$file" -Y "udp.port == 7 && ip.addr == $INNER_APP" -T fields -E occurrence=l "${@/#/-e}" 2>/dev/null
 }
 
-# torn: conversations with packets on several interfaces of the file, that is on several queues.
+# torn: print conversations with packets on several interfaces of the file, that is on several queues.
 torn() {
 	inner all.pcapng udp.srcport udp.dstport frame.interface_id | awk '
 		{ flow = $1 == 7 ? $2 : $1; if (flow in at && at[flow] != $3) torn[flow] = 1; at[flow] = $3 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# An overrun of a port without polls: the ledger has the exact loss, by the kernel's count.
+# Overrun of a port without polls: the ledger has the exact loss, equal to the kernel's count.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -10,7 +10,7 @@ arrived() {
 	in_app cat "/sys/class/net/$APP_IF/statistics/rx_packets"
 }
 
-# The appliance is stopped, not slow: how much of the burst its socket keeps does not matter to the sum.
+# The appliance is stopped, not slow: the sum does not depend on how much of the burst its socket keeps.
 overrun() {
 	kill -STOP "$app_pid"
 	in_peer "$PEER_PY" blast "$PEER_IF" "$frames" "$(in_app cat "/sys/class/net/$APP_IF/address")" "$frame_bytes" >/dev/null
@@ -37,7 +37,7 @@ check_json "the ledger holds" run.json '.ledger_ok'
 check_equal "the file has every frame that was received" \
 	"$(tshark -r overrun.pcapng 2>/dev/null | wc -l)" "$(jq .port.rx_pkts run.json)"
 
-# The same without --fail-on-loss is above; with it, loss is a failure.
+# Above, without --fail-on-loss; here, with it, loss is a failure.
 app_start config.json --fail-on-loss
 overrun
 app_stop TERM

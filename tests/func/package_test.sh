@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The Debian package: built from the tree, installed in a new minimal Debian of this one's release, used there, removed.
+# Debian package: built from the tree, installed in a new minimal Debian of this release, used there, removed.
 set -euo pipefail
-# The new Debian lies in memory, and is gone with the test.
+# The new Debian is in memory, and is removed with the test.
 ((EUID != 0)) || [[ -n ${TL_OWN_MOUNTS:-} ]] || TL_OWN_MOUNTS=1 exec unshare --mount "$0"
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tests/lib/installed.sh"
@@ -22,8 +22,7 @@ lacks() {
 		"$mirror/dists/$suite/Release" 2>/dev/null || echo "$mirror has no $suite, or is out of reach"
 }
 
-# At the same place each time, and with the cache that dh hides with the home directory: ccache remembers what has not
-# changed.
+# At the same path each time, and with the cache that dh hides with the home directory, for hits in ccache.
 build_package() {
 	mkdir source
 	tar -C "$func_root" --exclude='./build*' --exclude='./obj-*' --exclude=./.git --exclude=./demo-out -c . | tar -C source -x
@@ -37,7 +36,7 @@ make_root() {
 	mount -t tmpfs -o size=1500m,mode=755 tapline-package root
 	debootstrap --variant=minbase "$suite" root "$mirror"
 	cp /etc/resolv.conf root/etc/
-	mount --bind /sys root/sys # EAL looks there for modules and CPUs
+	mount --bind /sys root/sys # EAL reads modules and CPUs there
 	mount -o remount,bind,ro root/sys
 }
 
@@ -45,7 +44,7 @@ in_root() {
 	unshare --mount --pid --fork --mount-proc="$DIR/root/proc" chroot "$DIR/root" "$@"
 }
 
-# apt_get OPTION...: for one package and what it must have.
+# apt_get OPTION...: install one package with its requirements only.
 apt_get() {
 	in_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends "$@" </dev/null
 }
@@ -113,7 +112,7 @@ is_removed() {
 	check_equal "without recordings nothing of it is left" "$(left_in_root)" ""
 }
 
-# The new Debian goes before the directory that it lies in.
+# Remove the new Debian before its parent directory.
 end() {
 	local status=$?
 	set +e

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# TCP by packetdrill's scripts (tests/packetdrill), each against the stack on a virtual clock. packetdrill is searched in
-# $PACKETDRILL and on the PATH: Debian has no package of it.
+# TCP by packetdrill's scripts (tests/packetdrill), each against the stack on a virtual clock. packetdrill is searched
+# in $PACKETDRILL and on the PATH, because Debian has no package of it.
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/func.sh"
 
 scripts=$func_root/tests/packetdrill
@@ -18,7 +18,7 @@ fails() {
 	! "$@"
 }
 
-# names_unit_tests FILE: each script names the unit tests that cover it without packetdrill.
+# names_unit_tests FILE: check that each script names the unit tests that cover it without packetdrill.
 names_unit_tests() {
 	local name names
 	mapfile -t names < <(sed -n 's|^// Unit: ||p' "$1")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Placement of lcores: outside the mask of the process (isolcpus=) but within its cpuset; and doctor's prediction for
-# made-up hosts.
+# Placement of lcores: outside the affinity mask of the process (isolcpus=) but within its cpuset; and doctor's
+# prediction for simulated hosts.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -16,19 +16,19 @@ config() {
 	END
 }
 
-# run_narrowed COMMAND...: the program for an instant, under the command; prints its exit status.
+# run_narrowed COMMAND...: run the program briefly, under the command; print its exit status.
 run_narrowed() {
 	local status=0
 	"$@" "$TAPLINE" run place.json --duration 0.05 >run.out 2>run.log </dev/null || status=$?
 	echo "$status"
 }
 
-# in_cpuset COMMAND...: in the cpuset.
+# in_cpuset COMMAND...: run it in the cpuset.
 in_cpuset() {
 	bash -c 'echo 0 >"$1/cgroup.procs" && shift && exec "$@"' - "$CPUSET" "$@"
 }
 
-# make_cpuset CPU: sets CPUSET; false where this host lets us make none.
+# make_cpuset CPU: set CPUSET; fail if this host does not permit one.
 make_cpuset() {
 	local above=/sys/fs/cgroup/cpuset
 	[[ -e $above/cpuset.cpus ]] || return 1
@@ -40,7 +40,7 @@ make_cpuset() {
 }
 
 try_masks() {
-	local mask=(taskset -c "$main_cpu") # beside it the named CPU is as an isolated one
+	local mask=(taskset -c "$main_cpu") # outside of it the named CPU is like an isolated one
 	config "[$other_cpu]"
 	check_equal "an lcore may run on a CPU that the mask of the process lacks" "$(run_narrowed "${mask[@]}")" 0
 	config '"auto"'
@@ -63,12 +63,12 @@ try_cpuset() {
 	rmdir "$CPUSET"
 }
 
-# predicted ID: value of a doctor check on the made-up host.
+# predicted ID: print the value of a doctor check on the simulated host.
 predicted() {
 	"$TAPLINE" doctor --root host -c made.json --json 2>doctor.log | jq -r --arg id "$1" '.checks[] | select(.id == $id).read'
 }
 
-# interrupt IRQ [CPUS]: an IRQ of the card, routed to these CPUs if the kernel reports them.
+# interrupt IRQ [CPUS]: make an IRQ of the card, routed to these CPUs if the kernel reports them.
 interrupt() {
 	mkdir -p "$CARD/msi_irqs" "host/proc/irq/$1"
 	touch "$CARD/msi_irqs/$1"
@@ -99,7 +99,7 @@ try_prediction() {
 	check_equal "and each port gets CPUs of its own node" "$(predicted pci.numa)" "0000:5e:00.0: node 0; 0000:3b:00.0: node 1"
 }
 
-# An E810 that no driver accepted: EAL looks for devices in the directory of the variable.
+# An E810 that no driver accepted: EAL searches devices in the directory of the variable.
 try_absent() {
 	if compgen -G '/lib/firmware/*/ice.pkg' >/dev/null || [[ -e /lib/firmware/intel/ice/ddp/ice.pkg ]]; then
 		skip "ice without its DDP package is told what to do" "this host has the package"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tapline pps: counts of a bounded sender on a veth pair with two queues, ports of an appliance, interfaces that come and go.
+# tapline pps: counts of a bounded sender on a veth pair with two queues, ports of an appliance, interfaces that appear
+# and disappear.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# pps OPTION...: in the appliance's namespace.
+# pps OPTION...: run it in the appliance's namespace.
 pps() {
 	in_app timeout 60 "$TAPLINE" pps "$@" </dev/null
 }
@@ -16,7 +17,7 @@ status_of() {
 	echo "$status"
 }
 
-# Two queues each way, and NAPI, which counts per queue: veth has it with GRO.
+# Two queues each way, and NAPI, which counts per queue; GRO enables it for veth.
 make_veth() {
 	netns_create "$APP_NS"
 	netns_create "$PEER_NS"
@@ -40,7 +41,7 @@ pps_stop() {
 	stop_process "$pps_pid" INT 60 || PPS_STATUS=$?
 }
 
-# send_frames N: send N frames of 100 bytes to the appliance's end, of flows enough for both queues.
+# send_frames N: send N frames of 100 bytes to the appliance's end, in enough flows for both queues.
 send_frames() {
 	in_peer python3 -c '
 import socket, struct, sys
@@ -53,7 +54,7 @@ for i in range(int(sys.argv[2])):
 ' "$PEER_IF" "$1"
 }
 
-# received packets|bytes: of the appliance's end, by the kernel.
+# received packets|bytes: print the kernel's count at the appliance's end.
 received() {
 	in_app cat "/sys/class/net/$APP_IF/statistics/rx_$1"
 }
@@ -77,7 +78,7 @@ before=$(received packets)
 bytes=$(received bytes)
 send_frames 5000
 wait_for 60 has_received $((before + 5000)) || func_die "the frames did not arrive"
-bytes=$(($(received bytes) - bytes)) # veth counts them without the Ethernet header, if NAPI takes them
+bytes=$(($(received bytes) - bytes)) # with NAPI, veth counts them without the Ethernet header
 pps_stop
 check_equal "SIGINT ends the interval, and the report is printed" "$PPS_STATUS" 0
 check_json "the count over the interval is that of the sent packets" pps.json \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Two receive queues, each with its lcore and its slabs, into one file: every frame is there once.
+# Two receive queues, each with its lcore and its slabs, into one file that has every frame once.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -31,7 +31,7 @@ check_equal "each of the 310 requests is there once" \
 	"$(tshark -r two.pcapng -Y 'icmp.type == 8' -T fields -e ip.src -e icmp.seq 2>/dev/null | sort -u | wc -l)" 310
 check_equal "and no more" "$(tshark -r two.pcapng -Y 'icmp.type == 8' 2>/dev/null | wc -l)" 310
 
-# The account of each queue, beside the totals.
+# Counters per queue, in addition to the totals.
 check_json "the ledger has a row for each queue, and each holds" run.json '.captures[0] | (.queues | length == 2) and
 	all(.queues[] | .rx, .tx; .unaccounted_pkts == 0) and all(.queues[]; .slabs_used == 0)'
 check_json "both queues wrote" run.json 'all(.captures[0].queues[]; .rx.written_pkts + .tx.written_pkts > 0)'

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Recordings that are made of slabs instead of being slabs: in one order of time, as classic pcap, compressed; judged by
-# tshark, tcpdump, capinfos and zstd, and against the recording of the same frames as it is without.
+# Recordings converted from slabs: sorted by time, as classic pcap, compressed; checked with tshark, tcpdump, capinfos
+# and zstd, and compared with an unconverted recording of the same frames.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 lib=$(dirname "$PEER_PY")
 packets=20000 # of in.pcap; 15 MB
 
-# capture NAME ARG...: results in NAME.json, messages in NAME.log.
+# capture NAME ARG...: write results to NAME.json, messages to NAME.log.
 capture() {
 	local name=$1
 	shift
 	timeout 120 "$TAPLINE" capture "$@" --json >"$name.json" 2>"$name.log" </dev/null
 }
 
-# frames FILE...: time and content, as tshark sees them.
+# frames FILE...: print time and content, as read by tshark.
 frames() {
 	local file
 	for file in "$@"; do
@@ -28,7 +28,7 @@ records() {
 	"$lib/list_records.py" "$@"
 }
 
-# As above, without the interface, which has the start of the recording in its description.
+# Print the same without the interface, whose description has the start of the recording.
 bare_records() {
 	records "$1" | awk '{print $1, $NF}'
 }
@@ -144,7 +144,7 @@ compressed() {
 
 # ---- failures
 
-# One that was killed while it recorded with --rotate. Its hidden next file is in the way of none.
+# A run killed while recording with --rotate. Its hidden next file blocks no other run.
 killed() {
 	local form=$1 name=killed_$1 hidden=killed_$1/.x.$2.next file=killed_$1/x.$2
 	shift 2
@@ -159,7 +159,7 @@ killed() {
 		'.ledger_ok and .lossless and (.captures[0] | .error == null and (.files | length) > 1)'
 }
 
-# ring FORM SUFFIX OPTION...: a ring knows its files again, and no others.
+# ring FORM SUFFIX OPTION...: check that a ring includes its own earlier files, and no others.
 ring() {
 	local form=$1 name=ring_$1 suffix=$2 i
 	shift 2
@@ -174,8 +174,8 @@ ring() {
 	check "$form: what another program wrote stays" cmp "in.$suffix" "$name/x_00042.$suffix"
 }
 
-# Readers that stop reading, of recordings that never end: undelivered packets are counted, and a signal ends
-# each. All at once, for each waits some seconds for its reader.
+# Readers that stop reading, of recordings without an end: undelivered packets are counted, and a signal ends each. All
+# at once, because each waits some seconds for its reader.
 stuck_readers() {
 	local forms=('--order time' '--format pcap-ns' '--compress zstd --order time') readers=() writers=() i status
 	for i in "${!forms[@]}"; do
@@ -203,7 +203,7 @@ stuck_readers() {
 	kill "${readers[@]}"
 }
 
-# In a mount namespace of its own, which takes the small disk along when it ends.
+# The small disk is mounted in a private mount namespace, which unmounts it at its end.
 small_disk() {
 	local form=$1 file=$2
 	shift 2

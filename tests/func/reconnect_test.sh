@@ -8,7 +8,7 @@ multicast() {
 	in_peer "$PEER_PY" multicast "$PEER_IP" 239.1.1.1 5001 "$1" 16 >/dev/null
 }
 
-# The client fails when a message is lost, corrupt or late for ever.
+# The client fails if a message is lost, corrupt or never arrives.
 client() {
 	in_peer timeout 60 "$TAPLINE" client --kernel --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" \
 		--rate 1000 --seconds 1 --payload 64 --connect-timeout 30 --json >client.json 2>client.log

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Compressed recordings and classic pcap that are killed at full speed, recovered, and judged by zstd, tcpdump, and the
-# numbers that their frames carry. TL_SEED repeats a run.
+# Compressed recordings and classic pcap, killed at full speed, recovered, and checked with zstd, tcpdump, and the
+# numbers in their frames. TL_SEED repeats a run.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -10,7 +10,7 @@ frames=1021 frame_bytes=1000
 seed=${TL_SEED:-$RANDOM$RANDOM}
 slab_records=$((1048576 / (frame_bytes + 32))) # or less
 
-# record_start FILE KEYS: full speed into FILE, which rotates.
+# record_start FILE KEYS: record at full speed into FILE, which rotates.
 record_start() {
 	mkdir -p "$(dirname "$1")"
 	cat >config.json <<-END
@@ -24,7 +24,7 @@ record_start() {
 	app_pid=$!
 }
 
-# The kernel may still have writes of the process in hand, and its files locked.
+# The kernel may still process writes of the process, and hold its file locks.
 app_kill() {
 	kill -s KILL "$app_pid"
 	{ wait "$app_pid" || true; } 2>/dev/null
@@ -39,7 +39,7 @@ has_written() {
 	(($(written) + 0 > $1)) || is_gone "$app_pid"
 }
 
-# kill_one DIR SUFFIX KEYS: kill it within its first or second file. before is the data written by then.
+# kill_one DIR SUFFIX KEYS: kill it in its first or second file. before is the amount of data written until then.
 kill_one() {
 	record_start "$1/x.$2" "$3"
 	wait_for 60 has_written $((RANDOM % 80000))
@@ -51,7 +51,7 @@ kill_one() {
 	jq -e '.whole == (.files | length) and .whole > 0' again.json >/dev/null || { echo "a second one finds something" && return 1; }
 }
 
-# Compressed: the output of zstd is a recording like any other.
+# Compressed: the output of zstd is an ordinary recording.
 judge_zstd() {
 	local file
 	for file in "$1"/x*; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A recording that is killed: at 50 random moments at full speed, recovered, and judged by tshark, capinfos, tcpdump and the
-# numbers that its frames carry. TL_SEED repeats a run.
+# A recording killed at 50 random moments at full speed, recovered, and checked with tshark, capinfos, tcpdump and the
+# numbers in its frames. TL_SEED repeats a run.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -10,7 +10,7 @@ frames=1021 frame_bytes=1500
 seed=${TL_SEED:-$RANDOM$RANDOM}
 slab_records=$((1048576 / (frame_bytes + 32))) # or less
 
-# record_start DIR [FSYNC]: full speed into a ring in DIR, beside its control socket; app_pid is its process.
+# record_start DIR [FSYNC]: record at full speed into a ring in DIR, with a control socket; app_pid is its process.
 record_start() {
 	local dir=$1 fsync=${2:-auto}
 	mkdir -p "$dir"
@@ -26,7 +26,7 @@ record_start() {
 	app_pid=$!
 }
 
-# The kernel may still have writes of the process in hand, and its files locked.
+# The kernel may still process writes of the process, and hold its file locks.
 app_kill() {
 	kill -s KILL "$app_pid"
 	{ wait "$app_pid" || true; } 2>/dev/null
@@ -53,13 +53,13 @@ has_recycled() {
 	(($(app_status '.captures[0].recycled_files' 2>/dev/null || true) + 0 >= $1)) || is_gone "$app_pid"
 }
 
-# heads DIR: own and earlier slabs of its file .part.
+# heads DIR: print own and earlier slabs of its .part file.
 heads() {
 	find "$1" -name '*.part' -exec "$func_root/tests/lib/count_heads.py" {} +
 }
 
-# stops_with_slabs DIR: in the file that it is in. A file lasts for less time than it takes to look: so the process stands
-# still meanwhile, and stays so.
+# stops_with_slabs DIR: stop the process with slabs in its current file. A file lasts for less time than a check takes:
+# stop it before the check, and leave it stopped.
 stops_with_slabs() {
 	kill -s STOP "$app_pid" || return 0
 	[[ $(heads "$1") != [1-9]* ]] || return 0
@@ -71,13 +71,14 @@ goes_round() {
 	(($1 % 5 != 0 && $1 % 2 == 0))
 }
 
-# fsync_of N: a ring that goes round waits for no disk, as it takes new files while all of its own are on their way there.
+# fsync_of N: choose the fsync mode; a reusing ring waits for no disk, because it takes new files while all its own are
+# in flight.
 fsync_of() {
 	if goes_round "$1"; then echo never; else echo auto; fi
 }
 
-# kill_at N MILLISECONDS: of the recording, or, every fifth time, of the process, or, every other time, of a ring that has
-# gone round. before is what was written by then.
+# kill_at N MILLISECONDS: kill after this time of the recording; every fifth time, of the process; every other time, of
+# a ring that has wrapped. before is the amount written by then.
 kill_at() {
 	local n=$1 ms=$2
 	before=0
@@ -94,7 +95,7 @@ kill_at() {
 	app_kill
 }
 
-# judge DIR: after recover wrote recover.json.
+# judge DIR: check the result after recover wrote recover.json.
 judge() {
 	local dir=$1 files=() file
 	mapfile -t files < <(find "$dir" -type f -name '*.pcapng' | sort)
@@ -117,7 +118,7 @@ check_recovered() {
 	"$func_root/tests/lib/check_recovered.py" "$frames" "$slab_records" "$number" recover.json "$@"
 }
 
-# once N: kill, recover, judge. Anything wrong is printed.
+# once N: kill, recover, check. Print every error.
 once() {
 	local n=$1 ms=$2 status=0
 	record_start killed "$(fsync_of "$n")"
@@ -134,7 +135,7 @@ survives_kills() {
 	local n ms bad=0 parts=0 again=0
 	echo "# TL_SEED=$seed"
 	RANDOM=$seed
-	# On a slow disk a ring comes round later: then more kills, later ones.
+	# On a slow disk a ring wraps later: then more kills, later ones.
 	for ((n = 1; n <= kills || (again < kills / 5 && n <= 4 * kills); n++)); do
 		ms=$((RANDOM % (300 * ((n - 1) / kills + 1))))
 		if ! once "$n" "$ms" >once.out 2>&1; then
@@ -210,7 +211,7 @@ leaves_alone() {
 	check_equal "nor is an unknown option any use" "$("$TAPLINE" recover --what x >/dev/null 2>&1 && echo 0 || echo $?)" 2
 }
 
-# Foreign files with names like ours: neither they nor the files of a recording beside them may be removed.
+# Other files with names like ours: neither they nor the files of another recording in the directory may be removed.
 leaves_foreign_files() {
 	local status=0 file
 	mkdir foreign

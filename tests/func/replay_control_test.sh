@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The control socket of `tapline replay`: pause, speed, seek and status while it sends, and who may use it.
+# Control socket of `tapline replay`: pause, speed, seek and status during the run, and permissions.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -25,7 +25,7 @@ control() {
 	"$TAPLINE" control --socket control.sock -- "$@"
 }
 
-# status_is FILTER: the status fulfils it.
+# status_is FILTER: check that the status fulfils it.
 status_is() {
 	"$TAPLINE" status --json --socket control.sock 2>/dev/null | jq -e ".replays[0] | $1" >/dev/null
 }
@@ -41,7 +41,7 @@ refused() {
 	check_equal "$sentence: status 1" "$status" 1
 }
 
-# No time passes for a run that waits for an hour: a seek begins it.
+# No time passes in a run that waits for an hour: a seek starts it.
 a_seek_begins_with_the_frames_behind() {
 	local status=0
 	rm -f got.pcap

@@ -7,7 +7,7 @@ source "$(dirname "$0")/../lib/func.sh"
 LIB=$(dirname "$PEER_PY")
 STATUS=0
 
-# replay FILE OUT ARG...: the report in replay.json, the status in STATUS.
+# replay FILE OUT ARG...: write the report to replay.json, the status to STATUS.
 replay() {
 	local file=$1 out=$2
 	shift 2
@@ -62,12 +62,12 @@ long_frames_are_made_to_fit() {
 		"$(tshark -n -r cut.pcap -Y 'frame.len > 590 or ip.len > 576 or udp.length > 556 or ip.checksum.status == 0' -o ip.check_checksum:TRUE 2>/dev/null)" ""
 }
 
-# payloads FILE: of UDP and TCP, reassembled from fragments.
+# payloads FILE: print those of UDP and TCP, reassembled from fragments.
 payloads() {
 	tshark -n -r "$1" -T fields -e udp.payload -e tcp.payload -Y 'udp or tcp' 2>/dev/null | md5sum
 }
 
-# refused CAUSE ARG...: nothing is sent.
+# refused CAUSE ARG...: check that nothing is sent.
 refused() {
 	local cause=$1
 	shift

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `tapline replay` over a veth, with the kernel of the other end as the judge: frames, order, times, skipped frames, and how
-# it ends.
+# `tapline replay` over a veth, checked by the kernel at the other end: frames, order, times, skipped frames, and the
+# end of the run.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -14,7 +14,7 @@ listens_to_wire() {
 	grep -qs 'listening on' tcpdump.log
 }
 
-# watch_wire FRAMES: records the peer's received frames to got.pcap, until this number has arrived.
+# watch_wire FRAMES: record the peer's received frames to got.pcap, until this number has arrived.
 watch_wire() {
 	rm -f got.pcap tcpdump.log
 	peer_start timeout 60 tcpdump -n -i "$PEER_IF" -Q in -s 2000 -B 16384 --time-stamp-precision=nano -c "$1" -w got.pcap \
@@ -29,7 +29,7 @@ seen_all() {
 	check_equal "$1" "$status" 0
 }
 
-# replay ARG...: the report in replay.json, the status in STATUS.
+# replay ARG...: write the report to replay.json, the status to STATUS.
 replay() {
 	STATUS=0
 	cat replay.log >>replays.log 2>/dev/null || true
@@ -193,7 +193,7 @@ sides_are() {
 		.undecided_pkts == 0 and .sent_pkts == $2 + $3 and (.ports | all(.hw_sent_pkts == null or .hw_sent_pkts >= .sent_pkts))"
 }
 
-# ---- frames that do not
+# ---- lost frames
 
 names_what_it_leaves_out() {
 	"$LIB/make_pcap.py" sizes.pcap 5 60 1514 1515 2000
@@ -241,7 +241,7 @@ lateness_can_fail() {
 	check_json "none is counted" replay.json '.late_pkts == 0 and .max_late_ns == 1000 * 1000000000'
 }
 
-# ---- the end before the end
+# ---- early end
 
 has_sent() {
 	grep -qs 'replay: sent [1-9]' hours.log

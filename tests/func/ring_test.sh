@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A recording that rotates and keeps a ring of files: by the clock while idle, after a restart, on a full disk, and
-# on demand.
+# A recording that rotates and keeps a ring of files: by time while idle, after a restart, on a full disk, and on
+# demand.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -24,7 +24,7 @@ count_frames() {
 	done | wc -l
 }
 
-# ring_start OPTION...: records the appliance's end of the veth.
+# ring_start OPTION...: record the appliance's end of the veth.
 ring_start() {
 	rm -f run.log
 	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" --json "$@" icmp >run.json 2>run.log </dev/null &
@@ -70,7 +70,7 @@ rotates_on_demand() {
 
 keeps_a_ring() {
 	mkdir ring
-	echo keep >ring/r_00002.pcapng # not ours, though called so
+	echo keep >ring/r_00002.pcapng # has the name of a ring file, but is not ours
 	capture -i pcap:in.pcap -w ring/r.pcapng --rotate 4M --keep-files 3 --json >first.json || true
 	check_json "a ring of 3 files drops the others, and counts them" first.json '.ledger_ok and .lossless and
 		(.captures[0] | .written_pkts == 20000 and (.files | length) == 3 and .recycled_files > 1 and
@@ -92,7 +92,7 @@ next_name() {
 	printf 'ring/r_%05d.pcapng' $((10#${number%.pcapng} + 1))
 }
 
-# As on NFS: a killed run's file is recovered, and the ring of earlier runs is known and kept.
+# As on NFS: a killed run's file is recovered, and the ring of earlier runs is detected and kept.
 keeps_a_ring_on_nfs() {
 	local LD_PRELOAD=${TL_BUILD:-$func_root/build}/tests/libnfs_locks.so
 	check "locks can be had as on NFS" test -e "$LD_PRELOAD"
@@ -107,7 +107,7 @@ keeps_a_ring_on_nfs() {
 	check_equal "and keeps its limit" "$(find nfs -name 'r*' ! -name '*.tlx' | wc -l)" 3
 }
 
-# In a mount namespace of its own, which takes the small disk along when it ends.
+# The small disk is mounted in a private mount namespace, which unmounts it at its end.
 # on_small_disk OPTION...
 on_small_disk() {
 	mkdir -p small
@@ -133,7 +133,7 @@ recycles_a_full_disk() {
 	check_equal "--on-full pause ends with status 1" "$(cat status)" 1
 	check_json "and counts dropped packets" run.json \
 		'.ledger_ok and (.captures[0] | .drop_disk_pkts > 0 and .recycled_files == 0)'
-	# The last files may have had no room for their closing blocks: they keep the name .part.
+	# The last files may lack room for their closing blocks: they keep the name .part.
 	check_equal "the written packets are in the files" "$(cat frames)" "$(jq '.captures[0].written_pkts' run.json)"
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Roles of queues: one lcore owns all echoes and is not recorded, another one records, and hands over what the echoes receive.
+# Roles of queues: one lcore owns all echoes and is not recorded, another one records, and hands over frames for the
+# echoes.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tests/lib/two_lcores.sh"
@@ -17,7 +18,7 @@ roles() {
 	jq --argjson roles "$roles" '.ports[0].rx_queues = 2 | .ports[0].roles = $roles | .eal.memory_mb = 512' one.json >"$file"
 }
 
-# refuses_roles SENTENCE TEXT ROLES [SECTION...]: jq writes each role on a line of its own.
+# refuses_roles SENTENCE TEXT ROLES [SECTION...]: check a rejection; jq writes each role on a separate line.
 refuses_roles() {
 	local sentence=$1 text=$2
 	shift 2

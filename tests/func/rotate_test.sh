@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A recording in several files: each can be read on its own, none is larger than allowed, together they are the whole.
+# A recording in several files: each is readable by itself, none exceeds the size limit, together they are complete.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 

@@ -6,7 +6,8 @@ source "$(dirname "$0")/../lib/func.sh"
 
 RING='"capture": [{"port": "lan", "path": "ring/a-%Y%m%d-%H%M%S.pcapng", "rotate_seconds": 1, "keep_files": 3, "index": true, "order": "time"}]'
 
-# threads FIELD: a line for each thread, its name and the kernel's field. Threads of io_uring are the kernel's.
+# threads FIELD: print a line for each thread, its name and the kernel's field. Threads of io_uring belong to the
+# kernel.
 threads() {
 	local task
 	for task in "/proc/$app_pid/task"/*; do
@@ -14,12 +15,12 @@ threads() {
 	done
 }
 
-# unlike FIELD VALUE: threads with another value of the field.
+# unlike FIELD VALUE: print threads with another value of the field.
 unlike() {
 	threads "$1" | grep -v " $2\$" || true
 }
 
-# kills THREAD CALL: a thread that makes this system call takes the process with it.
+# kills THREAD CALL: check that this system call by the thread kills the process.
 kills() {
 	app_start config.json
 	"$func_root/tests/lib/force_syscall.py" "$app_pid" "$1" "$2" >force.txt 2>&1 || true
@@ -28,7 +29,7 @@ kills() {
 	check_equal "$1 that calls $2 ends the process" "$APP_STATUS" $((128 + 31)) # SIGSYS
 }
 
-# goes_on THREAD CALL ERRNO: the call is refused, and the process continues.
+# goes_on THREAD CALL ERRNO: check that the call is rejected, and the process continues.
 goes_on() {
 	app_start config.json
 	check_equal "$1 that calls $2 is refused" "$("$func_root/tests/lib/force_syscall.py" "$app_pid" "$1" "$2" 2>&1)" "-$3"
@@ -38,7 +39,7 @@ goes_on() {
 	check_json "with nothing lost" run.json '.ledger_ok and .lossless and .captures[0].written_pkts > 0'
 }
 
-# names: of all threads, each once.
+# names: print the names of all threads, without duplicates.
 names() {
 	threads Name | cut -d' ' -f1 | sort -u | paste -sd' '
 }
@@ -81,7 +82,7 @@ as_root() {
 	check_equal "the interface is promiscuous no longer" "$(in_app ip -d link show "$APP_IF" | grep -o 'promiscuity [0-9]*')" 'promiscuity 0'
 }
 
-# A report that cannot be written at the end is refused at the start.
+# A report that cannot be written at the end is rejected at the start.
 latency_of_root() {
 	local status=0 before
 	mkdir reports

@@ -6,7 +6,7 @@ source "$(dirname "$0")/../lib/func.sh"
 
 STAMPING_NIC_SO=${TL_BUILD:-$func_root/build}/tests/libstamping_nic.so
 
-# self_test NAME PORT... [OPTION...]: its report is in NAME.json, its exit status in TEST_STATUS.
+# self_test NAME PORT... [OPTION...]: write its report to NAME.json, its exit status to TEST_STATUS.
 self_test() {
 	local name=$1
 	shift
@@ -14,7 +14,7 @@ self_test() {
 	in_app timeout 120 "$TAPLINE" doctor --self-test "$@" --report "$name.json" >"$name.txt" 2>"$name.log" </dev/null || TEST_STATUS=$?
 }
 
-# stamped NAME VARIABLE...: a ring with stamped frames.
+# stamped NAME VARIABLE...: print a ring with stamped frames.
 stamped() {
 	local name=$1
 	shift
@@ -23,7 +23,7 @@ stamped() {
 		>"$name.json" 2>"$name.log" </dev/null || TEST_STATUS=$?
 }
 
-# judged CHECK VERDICT: a filter; of every way.
+# judged CHECK VERDICT: print a filter on all directions.
 judged() {
 	echo "([.checks[] | select(.id == \"$1\").verdict] | length > 0 and all(. == \"$2\"))"
 }
@@ -37,8 +37,8 @@ doctor() {
 	in_app timeout 60 "$TAPLINE" doctor "$@" </dev/null
 }
 
-# is_stopped: whether a run that gets SIGINT in the middle ends with status 1 and says so. One that has ended by then proves
-# nothing, and is tried again.
+# is_stopped: check that a run interrupted by SIGINT ends with status 1 and a message. Retry if the run ended before the
+# signal.
 is_stopped() {
 	local pid status
 	for _ in 1 2 3 4 5; do

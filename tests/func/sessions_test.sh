@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `tapline replay --sessions`: HTTP sessions of the kernel's TCP, recorded by tcpdump, are played against the same server, and
-# against servers that answer otherwise. The server's log and the kernel's sockets are the judges.
+# `tapline replay --sessions`: HTTP sessions of the kernel's TCP, recorded by tcpdump, are played against the same
+# server, and against servers with different answers. The server's log and the kernel's sockets are checked.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -15,24 +15,24 @@ log_has() {
 	[[ $(wc -l <server.txt) -eq $1 ]]
 }
 
-# every_line_comes N: each line of the log is there so many times.
+# every_line_comes N: check that each line of the log occurs N times.
 every_line_comes() {
 	cut -d' ' -f1 server.txt | sort | uniq -c >counts.txt
 	[[ $(awk '{print $1}' counts.txt | sort -u) == "$1" && $(wc -l <counts.txt) -eq $SESSIONS ]]
 }
 
-# replay ARG...: the report in replay.json, the status in STATUS.
+# replay ARG...: write the report to replay.json, the status to STATUS.
 replay() {
 	STATUS=0
 	in_app timeout 200 "$TAPLINE" replay -i "$APP_IF" --from "$APP_IP/24" --timeout 100 --json "$@" >replay.json 2>replay.log </dev/null || STATUS=$?
 }
 
-# open_connections: those of the servers that are not closed.
+# open_connections: print open connections of the servers.
 open_connections() {
 	in_peer ss -Htn state established state close-wait state fin-wait-1 state fin-wait-2 state last-ack "sport >= :$PORT and sport <= :$((PORT + 4))" | wc -l
 }
 
-# nothing_is_open: no connection is left with the kernel.
+# nothing_is_open: check that the kernel has no open connection.
 nothing_is_open() {
 	[[ $(open_connections) -eq 0 ]]
 }
@@ -41,7 +41,7 @@ leaves_nothing() {
 	check "$1: no connection is left in the kernel" wait_for 20 nothing_is_open
 }
 
-# has_fins N: tell whether the recording has so many FINs, the last segments with a sequence number of their own.
+# has_fins N: check whether the recording has this many FINs, the last segments that occupy a sequence number.
 has_fins() {
 	[[ $(tcpdump -n -r rec.pcap 'tcp[tcpflags] & tcp-fin != 0' 2>/dev/null | wc -l) -ge $1 ]]
 }
@@ -60,7 +60,7 @@ record() {
 	stop_process "$tcpdump_pid" TERM 20 || true
 }
 
-# lands SENTENCE ROW PORT ARG...: all sessions land in this row.
+# lands SENTENCE ROW PORT ARG...: check that all sessions are counted in this row.
 lands() {
 	local sentence=$1 row=$2 port=$3
 	shift 3

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A class tree in front of a port, checked by the kernel's capture: frames per class, and their order. The rates are near 0 until all
-# frames are queued, and are then changed at run time.
+# A class tree in front of a port, checked with the kernel's capture: frames per class, and their order. The rates are
+# near 0 until all frames are queued, and are then changed at run time.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# shape RATE A B: a shape with these rates, and bursts of 1.28 s, for hosts that stop for that long.
+# shape RATE A B: print a shape with these rates, and bursts of 1.28 s, for hosts that stall for that long.
 shape() {
 	cat <<J
 {"name": "wan", "port": "lan", "rate": $1, "burst": $(($1 * 16 / 100 + 3200)), "classes": [
@@ -31,7 +31,7 @@ change() {
 	"$TAPLINE" control shape wan "$1" --socket control.sock
 }
 
-# came PORT: print the replies that the kernel has seen from this port.
+# came PORT: print the number of replies that the kernel has received from this port.
 came() {
 	tshark -r kernel.pcap -Y "udp.srcport == $1 && ip.src == $APP_IP" 2>/dev/null | wc -l
 }
@@ -57,7 +57,7 @@ app_start config.json
 peer_start tcpdump -q -U -i "$PEER_IF" -w kernel.pcap "udp and src host $APP_IP" 2>tcpdump.log
 wait_for 60 grep -q 'listening on' tcpdump.log
 
-send 1007 1 # until the kernel has the address, it keeps few datagrams
+send 1007 1 # until the kernel has resolved the address, it queues few datagrams
 wait_for 60 has_neighbour
 send 1007 99 1009 150
 check "every datagram is echoed into its class" wait_for 60 status_is '.echoes | map(.echoed_msgs) == [100, 150]'
@@ -91,7 +91,7 @@ check_json "the change loses no frame" after.json '.a.sent_pkts == 101 and .b.se
 	.b.drop_limit_pkts == '"$(jq .b.drop_limit_pkts waiting.json)"' and all(.[]; '"$at_rest"') and .a.rate_bps == 600000'
 check_json "the classes have a delay" after.json '.a.delay_max_ns >= .a.delay_mean_ns and .a.delay_mean_ns > 0'
 check "the kernel received the frames of each class" wait_for 60 eval '[[ $(came 1007) == 101 && $(came 1009) == $(jq .b.sent_pkts after.json) ]]'
-# Count b up to the last frame of a: until then both classes were backlogged.
+# Count frames of b before the last frame of a: until then both classes were backlogged.
 tshark -r kernel.pcap -Y "ip.src == $APP_IP" -T fields -e udp.srcport 2>/dev/null >order.txt
 first=$(jq '.a.sent_pkts + .b.sent_pkts' waiting.json)
 ratio=$(awk -v first="$first" 'NR > first + 5 {if ($1 == 1007) {a++; at = b} else b++} END {print a, at}' order.txt)
@@ -111,5 +111,5 @@ app_stop TERM
 check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
 check_json "frames queued at the end are dropped and counted" run.json '.shapes[0].classes[2] | .drop_end_pkts > 10 and .queued_pkts == 0'
 check_json "the ledger holds, and has the losses" run.json '.ledger_ok and (.lossless | not) and .shapes[0].ledger_ok and
-	(.shapes[0].classes[0] | .drop_limit_pkts + .drop_end_pkts) == .port.drop_shaped_pkts and .port.mbufs_in_use <= 1' # the stack has one at hand
+	(.shapes[0].classes[0] | .drop_limit_pkts + .drop_end_pkts) == .port.drop_shaped_pkts and .port.mbufs_in_use <= 1' # the stack holds a spare one
 check_equal "the tables show the classes" "$(grep -cE '^    (a|b) ' run.log)" 2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A disk that does not answer for 5 s while a million frames a second arrive: a large buffer loses none of them, a small one
-# an exact number. How many arrive decides, not how fast: on a slow machine the disk stands still for longer.
+# A disk that stalls for 5 s while a million frames per second arrive: a large buffer loses none of them, a small one an
+# exact number. The number of frames matters, not the rate: on a slow host the disk stalls for longer.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -20,7 +20,7 @@ slow_config() {
 	END
 }
 
-# The writer thread alone is blocked until disk_answers.
+# Only the writer thread is blocked, until disk_answers.
 disk_hangs() {
 	rm -f gate held.log
 	mkfifo gate

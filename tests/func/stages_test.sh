@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The stages of an echo's messages, outliers with their context, and the times between two polls.
+# Stages of an echo's messages, outliers with their context, and the times between polls.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# feed: 300 messages, multicast in, TCP out; fails when one is lost, corrupt, twice or out of order.
+# feed: send 300 messages, multicast in, TCP out; fail if one is lost, corrupt, duplicated or out of order.
 feed() {
 	in_peer timeout 60 "$TAPLINE" client --kernel --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" \
 		--rate 300 --seconds 1 --payload 16 --connect-timeout 30 --json >client.json 2>client.log
@@ -12,7 +12,7 @@ feed() {
 
 is_stopped() { [[ $(sed -n 's/^State:\t//p' "/proc/$app_pid/status") == T* ]]; }
 
-# Fifty datagrams that come while nothing is polled: with the next poll they are there at once.
+# Fifty datagrams that arrive between two polls: the next poll returns them all.
 send_while_stopped() {
 	kill -s STOP "$app_pid"
 	wait_for 60 is_stopped

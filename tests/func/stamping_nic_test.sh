@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Stamps of a NIC from end to end: the appliance on a virtual device that tests/lib/stamping_nic.c makes stamp frames by a clock
-# of its own, which also tells what CLOCK_REALTIME was.
+# Stamps of a NIC end to end: the appliance on a virtual device with stamps emulated by tests/lib/stamping_nic.c, from a
+# separate clock whose log has CLOCK_REALTIME.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 FRAMES=200
-BACK_NS=5000000  # how long a frame had been on the wire when the poll took it
-AHEAD_NS=3000000 # how long after the send call began one is on the wire
+BACK_NS=5000000  # time of a frame on the wire before the poll returned it
+AHEAD_NS=3000000 # time from the send call to the wire
 
-# nic LIKE [NAME=VALUE...]: TAPLINE is the program on such NICs from now on.
+# nic LIKE [NAME=VALUE...]: TAPLINE is the program on such a NIC from now on.
 nic() {
 	local like=$1
 	shift
@@ -21,12 +21,12 @@ nic() {
 	TAPLINE=$DIR/on_nic
 }
 
-# times FILTER: the times of the recorded frames whose interface is so.
+# times FILTER: print the times of the recorded frames whose interface matches.
 times() {
 	tshark -r lan.pcapng -Y "frame.interface_description matches \"$1\"" -T fields -e frame.time_epoch 2>/dev/null
 }
 
-# How many of the frames the appliance has received by now; it has no others to receive.
+# Print the number of frames received so far; there are no others.
 has_received() {
 	status_is ".port.rx_pkts == $1"
 }
@@ -35,17 +35,17 @@ bound() {
 	app_status .port.timestamps.bound_ns
 }
 
-# record CONFIG: all frames; before and after them the bound is read.
+# record CONFIG: record all frames; read the bound before and after them.
 record() {
 	app_start "$1"
 	bound_ns=$(bound)
 	in_peer "$func_root/tests/lib/send_pcap.py" "$PEER_IF" frames.pcap 2000 >/dev/null
 	wait_for 60 has_received "$FRAMES" || not_ok "all frames come" "$(app_status)"
-	bound_ns=$((bound_ns + $(bound))) # it grows until the clocks are compared again, and is less from then on
+	bound_ns=$((bound_ns + $(bound))) # it grows until the next comparison of the clocks, and is smaller afterwards
 	app_stop TERM
 }
 
-# judged KIND TIMES: the times that the program made of the NIC's stamps, against the NIC's own log.
+# judged KIND TIMES: compare the program's times of stamps with the NIC's log.
 judged() {
 	"$func_root/tests/lib/judge_stamps.py" nic.stamps "$1" "$bound_ns" "$2" >judged.json
 }
@@ -74,7 +74,7 @@ recordings() {
 	check_json "and are listed apart" judged.json ".stamps == $((FRAMES - FRAMES / 3)) and .times == .stamps and .beyond == 0"
 }
 
-# Drivers that put one clock into their frames and read another.
+# Drivers that stamp frames by one clock and read another.
 gates() {
 	local like
 	nic mlx5-utc
@@ -120,7 +120,7 @@ probes() {
 	check_equal "a ConnectX has no probes, with a message" "$app_status $(grep -c 'stamps no PTP frames' err.txt)" "2 1"
 }
 
-# replies_are FILTER: messages, until it is true of the replies' counts.
+# replies_are FILTER: send messages until the replies' counts match.
 replies_are() {
 	in_peer "$PEER_PY" udp_sizes "$APP_IP" 7 16 100 1000 >udp.json || true
 	status_is ".port.ptp.replies | $1"

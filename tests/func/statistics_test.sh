@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Statistics in the file while it grows: what a killed recording leaves says what it had received.
+# Statistics in a growing file: the remains of a killed recording include its counts.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# Print the complaints of other tools about this file, without the warnings about running as root and about its end.
+# Print warnings of other tools about this file, except about running as root and about its end.
 complaints() {
 	{
 		tshark -r "$1" -o nameres.network_name:false >/dev/null
@@ -13,7 +13,7 @@ complaints() {
 	} 2>&1 | grep -v -e '^Running as user' -e '^reading from file' || true
 }
 
-# isbs FILE: "offset received delivered" of each statistics block; of its HEAD, where it has one.
+# isbs FILE: print "offset received delivered" of each statistics block; the offset is that of its HEAD, if any.
 isbs() {
 	python3 - "$1" <<'P'
 import struct, sys

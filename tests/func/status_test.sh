@@ -44,7 +44,7 @@ check_equal "an unknown command does not hurt" \
 	"$(echo nonsense | timeout 5 socat -t 2 - UNIX-CONNECT:control.sock >/dev/null && status_is true && echo fine)" fine
 timeout 5 socat -u EXEC:'sleep 3' UNIX-CONNECT:control.sock &
 check "a silent client does not block the others" wait_for 60 status_is '.uptime_ns > 0'
-# Everybody who can connect may ask; to operate takes more.
+# Any client that can connect may query; commands need more privileges.
 chmod 666 control.sock
 chmod 711 "$DIR"
 as_other() {
@@ -64,7 +64,7 @@ check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
 check_equal "the socket is gone" "$([[ -e control.sock ]] && echo there || echo gone)" gone
 check_json "the end is final and the ledger holds" run.json '.final and .ledger_ok'
 
-# A socket that a killed appliance left behind is replaced.
+# A stale socket of a killed appliance is replaced.
 app_start config.json
 stop_process "$app_pid" KILL 2>/dev/null || true
 check_equal "a killed appliance leaves its socket" "$([[ -S control.sock ]] && echo there)" there

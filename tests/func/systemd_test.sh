@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The unit under a real systemd, without a machine of its own: the host's, as the first process of namespaces. TL_SYSTEMD names
-# another release's program, whose systemctl is beside it. NICs by vfio-pci are tried in tests/vm (systemd).
+# The unit under a real systemd, without a separate machine: the host's systemd, as the first process of namespaces.
+# TL_SYSTEMD names another release's program, in the directory of its systemctl. tests/vm (systemd) covers NICs by
+# vfio-pci.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 systemd=${TL_SYSTEMD:-/usr/lib/systemd/systemd}
 spaces=(--mount --pid --net --ipc --uts --cgroup)
 
-# ended NAME ACTION: the status of systemctl and what systemd shows.
+# ended NAME ACTION: print the status of systemctl and systemd's output.
 ended() {
 	cat "out/$1.$2.status" "out/$1.$3.show" 2>/dev/null | xargs
 }
 
-# judge_port NAME CAPABILITIES BOUND: of the process, once its ports are open, and at most.
+# judge_port NAME CAPABILITIES BOUND: check the capabilities of the process once its ports are open, and their bound.
 judge_port() {
 	check_equal "$1: systemctl start returns when the service is ready" "$(ended "$1" start started)" \
 		"0 ActiveState=active NRestarts=0 Result=success SubState=running"

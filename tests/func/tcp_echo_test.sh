@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# TCP echo for kernel peers: much data, peers that die, that never read, and that come and go.
+# TCP echo for kernel peers: much data, killed peers, peers that never read, and many short connections.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -21,7 +21,7 @@ small_echo_works() {
 	[[ $(echo hello | in_peer timeout 5 nc -N "$APP_IP" 7) == hello ]]
 }
 
-# SIGKILL in the middle of a transfer: the kernel closes the connection with unread data, by RST.
+# SIGKILL during a transfer: the kernel closes the connection with unread data, by RST.
 kill_a_peer_midway() {
 	peer_start "$PEER_PY" echo_bytes "$APP_IP" 7 $((1 << 32)) >/dev/null 2>&1
 	wait_for 60 status_is '.echo.echoed_bytes > 1000000 + '"$1" || return
@@ -34,7 +34,7 @@ start_a_peer_that_never_reads() {
 	wait_for 60 test -s never_read.json
 }
 
-# stand_by: a connection that has got its echo and stays open; peer_pid is its process.
+# stand_by: open a connection that has received its echo and stays open; peer_pid is its process.
 stand_by() {
 	rm -f greeting
 	peer_start "$(command -v bash)" -c 'exec 3<>"/dev/tcp/$1/7"; echo hello >&3; read -r -u 3; echo "$REPLY" >greeting
@@ -42,7 +42,7 @@ stand_by() {
 	wait_for 60 grep -sqx hello greeting
 }
 
-# kernel_sees: what the kernel has agreed on with us.
+# kernel_sees: print the options negotiated by the kernel.
 kernel_sees() {
 	local seen
 	seen=$(in_peer ss -tionHO dst "$APP_IP")
@@ -50,14 +50,14 @@ kernel_sees() {
 	[[ " $seen " == *" ts sack "* && " $seen " == *" wscale:"* ]]
 }
 
-# bytes_captured FILE: what we sent, as far as it stands in the file.
+# bytes_captured FILE: print the bytes sent by us, as far as recorded in the file.
 bytes_captured() {
 	tshark -r "$1" -Y "ip.src == $APP_IP && tcp.len > 0" -T fields -e tcp.len 2>/dev/null | jq -s "add // 0"
 }
 
 has_captured() { (($(bytes_captured "$1") >= $2)); }
 
-# without_timestamps FILE: our segments that have none though they should.
+# without_timestamps FILE: print our segments that lack a required timestamp.
 without_timestamps() {
 	tshark -r "$1" -Y "ip.src == $APP_IP && tcp && !tcp.options.timestamp.tsval" 2>/dev/null
 }
@@ -68,7 +68,7 @@ app_config config.json '"echo": [{"port": "lan", "tcp_listen": 7, "max_connectio
 app_start config.json
 app_status >begin.json
 
-# Immediate mode has room for few frames of the largest length: headers are enough.
+# tcpdump's immediate mode has room for few frames of the largest length: headers suffice.
 ip netns exec "$PEER_NS" tcpdump -U --immediate-mode -s 128 -n -i "$PEER_IF" -w options.pcap "tcp port 7" 2>tcpdump.log &
 tcpdump_pid=$!
 wait_for 60 grep -q 'listening on' tcpdump.log

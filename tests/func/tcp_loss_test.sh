@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# 1 GB to the TCP echo and 1 GB back on one connection, the kernel as its peer, over a wire that loses, doubles and
+# 1 GB to the TCP echo and 1 GB back on one connection, the kernel as its peer, over a wire that drops, duplicates and
 # reorders frames.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
@@ -8,7 +8,8 @@ source "$(dirname "$0")/../lib/func.sh"
 TOTAL=1000000000
 FRAMES=$((TOTAL / 1500)) # each way, at least
 
-# way_is_bad INTERFACE SENTENCE: whether at least half of the frames that should have been were lost, doubled, reordered.
+# way_is_bad INTERFACE SENTENCE: check that at least half of the intended number of frames were lost, duplicated,
+# reordered.
 way_is_bad() {
 	check_json "$2" relay.json ".from_$1 | .received > $FRAMES and .lost > $FRAMES * 0.005 and
 		.doubled > $FRAMES * 0.0005 and .reordered > $FRAMES * 0.005 and

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A disk that promises more than it has: writes through the page cache succeed, and are lost later. What is counted as
-# written is found when the file system is mounted again.
+# A thinly provisioned disk: writes through the page cache succeed, and are lost later. Data counted as written must be
+# present after a new mount of the file system.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -14,14 +14,14 @@ thin_disk() {
 	mount -o loop store/image disk
 }
 
-# Mounted again, so that nothing of it is in memory, with room for what its journal has.
+# Mount again, so that no data comes from memory; the journal needs room.
 remount() {
 	umount disk
 	mount -o remount,size=96m store
 	mount -o loop store/image disk
 }
 
-# record NAME OPTION...: the results, the status, and what tcpdump finds in each file, and which it finds damaged.
+# record NAME OPTION...: record; keep the results, the status, tcpdump's count of each file, and the damaged files.
 record() {
 	local name=$1 file
 	shift

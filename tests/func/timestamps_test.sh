@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Sources of timestamps: stamps of a file are kept to its unit, in every format and resolution; file and report name each source
-# with its unit and its bound, if known; a clock that is set during a recording is reported; a kernel interface has the stamps that
-# tcpdump shows, also with an echo; a source that the port cannot have is refused.
+# Sources of timestamps: stamps of a file keep its unit, in every format and resolution; file and report name each
+# source with its unit and its bound, if known; a clock step during a recording is reported; a kernel interface has
+# tcpdump's stamps, also with an echo; a source that the port lacks is rejected.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -10,24 +10,24 @@ capture() {
 	timeout 60 "$TAPLINE" capture "$@" 2>capture.log </dev/null
 }
 
-# times FILE: one a line, to the nanosecond.
+# times FILE: print one per line, to the nanosecond.
 times() {
 	tshark -r "$1" -T fields -e frame.time_epoch 2>/dev/null
 }
 
-# descriptions FILE: of the interfaces that have frames.
+# descriptions FILE: print those of the interfaces with frames.
 descriptions() {
 	tshark -r "$1" -T fields -e frame.interface_description 2>/dev/null | sort -u
 }
 
-# keeps SENTENCE FILE TIMES: the times of a recording of FILE are those in TIMES.
+# keeps SENTENCE FILE TIMES: check that a recording of FILE has the times in TIMES.
 keeps() {
 	capture -i "pcap:$2" -w out.pcapng --json >run.json || true
 	times out.pcapng >out.times
 	check "$1" cmp "$3" out.times
 }
 
-# refused SENTENCE TEXT COMMAND...: exit 2, with this text.
+# refused SENTENCE TEXT COMMAND...: check for exit status 2, with this text.
 refused() {
 	local sentence=$1 text=$2 status=0
 	shift 2
@@ -62,7 +62,7 @@ files() {
 	check "and nothing was begun" test ! -e no.pcapng
 }
 
-# The same through DPDK's driver for libpcap, whose device never ends.
+# The same through DPDK's driver for libpcap, whose device does not end.
 files_of_the_driver() {
 	local device=vdev:net_pcap0,rx_pcap=$DIR/us.pcap name
 	for name in us ns; do
@@ -115,12 +115,12 @@ interfaces() {
 		"$TAPLINE" run null.json
 }
 
-# set_clock NS: what the appliance takes for CLOCK_REALTIME is ahead of it by this.
+# set_clock NS: set the offset of the appliance's CLOCK_REALTIME.
 set_clock() {
 	python3 -c 'import struct, sys; open("step", "r+b").write(struct.pack("<q", int(sys.argv[1])))' "$1"
 }
 
-# echo_sizes FROM TO ALL: datagrams of these sizes to the echo, and back: so many in all.
+# echo_sizes FROM TO ALL: send datagrams of these sizes to the echo and back, ALL of them in total.
 echo_sizes() {
 	in_peer "$PEER_PY" udp_sizes "$APP_IP" 7 $(seq "$1" "$2") >sizes.json
 	wait_for 60 status_is ".echo.echoed_msgs >= $3" || not_ok "the datagrams are echoed" "$(app_status .echo)"
@@ -144,7 +144,7 @@ a_clock_that_is_set() {
 	END
 	chmod +x stepped
 	TAPLINE=$DIR/stepped
-	jq '.ports[0].timestamps = "tsc"' lan.json >tsc.json # those of the kernel have no bound
+	jq '.ports[0].timestamps = "tsc"' lan.json >tsc.json # kernel stamps have no bound
 	app_start tsc.json
 	echo_sizes 201 250 50
 	wait_for 60 status_is '.uptime_ns > 5e9' || not_ok "it runs for some seconds" "$(app_status .uptime_ns)"
@@ -191,7 +191,7 @@ a_clock_that_is_set() {
 		.trigger_bound_clock == null and (.facts.bound_at_start_of_triggers_ns | tonumber > 0) and .clocks == []'
 }
 
-# asked FILE: the datagrams to the echo and their times, to the microsecond.
+# asked FILE: print the datagrams to the echo and their times, to the microsecond.
 asked() {
 	tshark -r "$1" -Y 'udp.dstport == 7' -T fields -e frame.time_epoch -e udp.payload 2>/dev/null | sed 's/\(\.[0-9]\{6\}\)[0-9]*/\1/' | sort
 }
@@ -200,7 +200,8 @@ have_asked() {
 	(($(asked theirs.pcap | wc -l) == 200))
 }
 
-# tcpdump shows microseconds, for if it showed nanoseconds it would have the kernel stamp early, which is our port's to ask for.
+# With microseconds: in nanosecond mode tcpdump would request early stamps of the kernel, which Tapline's port has to
+# request.
 beside_an_echo() {
 	local tcpdump_pid
 	jq '.ports[0].timestamps = "kernel"' lan.json >kernel.json

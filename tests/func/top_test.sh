@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tapline top: pages of rates, from an appliance that only plays one and from a real one.
+# tapline top: pages of rates, from a simulated appliance and from a real one.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -8,7 +8,7 @@ top() {
 	timeout 60 "$TAPLINE" top "$@" </dev/null
 }
 
-# words FILE: its lines, blanks squeezed.
+# words FILE: print its lines with single spaces.
 words() {
 	tr -s ' ' <"$1"
 }
@@ -19,7 +19,7 @@ status_of() {
 	echo $status
 }
 
-# answer UPTIME_S RX_PKTS: an appliance's answer.
+# answer UPTIME_S RX_PKTS: print the reply of an appliance.
 answer() {
 	cat <<J
 {"uptime_ns": $1000000000, "ledger_ok": true, "lossless": true,
@@ -29,7 +29,7 @@ answer() {
 J
 }
 
-# fake: the Nth question gets the file answers/N, or nothing where there is none. It plays on fake.sock.
+# fake: simulate an appliance on fake.sock: the Nth query gets the file answers/N, or no reply if it does not exist.
 fake() {
 	mkdir -p answers
 	rm -f count

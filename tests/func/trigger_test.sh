@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Recordings that wait for a trigger, each for its own, and what the control socket does to recordings.
+# Recordings that wait for a trigger, each for its own, and effects of control commands on recordings.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# send COUNT PORT: datagrams to the appliance.
+# send COUNT PORT: send datagrams to the appliance.
 send() {
 	in_peer bash -c "for ((i = 0; i < $1; i++)); do echo \$i >/dev/udp/$APP_IP/$2; done"
 }
@@ -14,12 +14,12 @@ control() {
 	"$TAPLINE" control --socket control.sock "$@"
 }
 
-# has FILE PORT: how many datagrams to this port are in it.
+# has FILE PORT: print the number of datagrams to this port in it.
 has() {
 	tshark -r "$1" -Y "udp.dstport == $2 && !icmp" 2>/dev/null | wc -l
 }
 
-# comment FILE: what the file says of its trigger.
+# comment FILE: print the file's comment about its trigger.
 comment() {
 	capinfos -k "$1" | sed -n 's/^Capture comment: *//p'
 }
@@ -32,12 +32,12 @@ recording() {
 	EOF
 }
 
-# offered INDEX N: whether this recording has seen so many frames.
+# offered INDEX N: check whether this recording was offered N frames.
 offered() {
 	status_is ".captures[$1] | .offered_pkts - .filtered_pkts >= $2"
 }
 
-# saved FILE: waits for an episode's file to be complete.
+# saved FILE: wait until an episode's file is complete.
 saved() {
 	wait_for 60 test -e "$1"
 }
@@ -154,7 +154,7 @@ all_is_accounted_for() {
 	check_equal "no other file is left" "$(find . -name '*.next' -o -name '*.part')" ""
 }
 
-# A window of bytes: what is not in the file has expired, to the frame.
+# A window of bytes: all frames outside the file have expired.
 window_slides() {
 	local first
 	app_config config.json '"capture": [{"port": "lan", "path": "win.pcapng", "filter": "src host 192.0.2.1",
@@ -173,13 +173,13 @@ window_slides() {
 		.expired_pkts == $first and .written_pkts == 6000 - $first and .offered_pkts - .filtered_pkts == 6000)"
 }
 
-# Saved files are not of the ring, and a file ends with a slab: send until a file has been removed.
+# Saved files do not belong to the ring, and a file ends with a slab: send until a file is removed.
 ring_goes_round() {
 	status_is '.captures[0].recycled_files > 0' ||
 		{ in_peer "$(dirname "$PEER_PY")/send_pcap.py" "$PEER_IF" more.pcap 4000 >/dev/null && false; }
 }
 
-# In a ring of files: a trigger saves those of its time, and what the ring drops has expired.
+# In a ring of files a trigger saves those of its time; files removed by the ring count as expired.
 ring_is_saved_from() {
 	local saved sum=0 file
 	rm -f run.log

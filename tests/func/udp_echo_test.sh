@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# UDP echo for a kernel peer: every size a frame can hold.
+# UDP echo for a kernel peer: every size that fits a frame.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -12,7 +12,7 @@ app_start config.json
 in_peer "$PEER_PY" udp_sizes "$APP_IP" 7 $(seq 0 1472) >sizes.json
 check_json "datagrams of 0 to 1472 bytes come back unchanged" sizes.json '.sizes == 1473 and .wrong == []'
 
-# Without shut-none socat from 1.8.1 on ends with an empty datagram.
+# Without shut-none socat from 1.8.1 on ends on an empty datagram.
 check_equal "socat gets its line back" "$(echo 'a line' | in_peer socat -t 2 - "UDP:$APP_IP:7,shut-none")" 'a line'
 
 app_status >status.json

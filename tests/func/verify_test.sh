@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `tapline verify`: digests that another program computes alike, one byte changed at many places, files that were cut off,
-# recovered, extracted from, or have no digests, and names that no terminal may act on.
+# `tapline verify`: digests that another program recomputes, one byte changed at many offsets, files that are truncated,
+# recovered, extracted from, or without digests, and names with terminal control characters.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -12,7 +12,7 @@ capture() {
 	timeout 60 "$TAPLINE" capture -i pcap:in.pcap "$@" >results 2>>capture.log </dev/null
 }
 
-# verify NAME PATH...: results in NAME.json, the status in verify_status.
+# verify NAME PATH...: write results to NAME.json, the status to verify_status.
 verify() {
 	local name=$1
 	shift
@@ -20,7 +20,7 @@ verify() {
 	timeout 60 "$TAPLINE" verify --json "$@" >"$name.json" 2>"$name.log" || verify_status=$?
 }
 
-# ---- what is written
+# ---- written digests
 
 another_program_computes_them_alike() {
 	local kind
@@ -39,7 +39,7 @@ another_program_computes_them_alike() {
 	done
 }
 
-# change FILE OFFSET: other bits in one byte.
+# change FILE OFFSET: flip bits of one byte.
 change() {
 	python3 -c 'import sys
 with open(sys.argv[1], "r+b") as file:
@@ -68,7 +68,7 @@ names_the_slab_of_any_byte() {
 	check "the range is printed in words" grep -q 'damaged: bytes 4096 to' <("$TAPLINE" verify changed.pcapng)
 }
 
-# ---- what becomes of files
+# ---- modified files
 
 cut_and_recovered_files_say_so() {
 	local size

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A port in a VLAN: its peer is the kernel behind the access port of a switch (the relay), and where the kernel has VLANs,
-# a VLAN interface of its own. tshark is the judge of what is on the trunk.
+# A port in a VLAN: its peer is the kernel behind the access port of a switch (the relay), and if the kernel supports
+# VLANs, a VLAN interface. tshark checks the frames on the trunk.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -12,12 +12,12 @@ echo_of_socat() {
 	in_peer timeout 60 socat -b 65536 -t 30 "OPEN:sent,rdonly!!CREATE:received" "TCP:$APP_IP:7" && cmp sent received
 }
 
-# trunk FILTER: how many frames of the trunk tshark finds.
+# trunk FILTER: print tshark's number of matching frames on the trunk.
 trunk() {
 	tshark -r trunk.pcapng -Y "$1" 2>/dev/null | wc -l
 }
 
-# our_frames FILTER: those that the appliance sent.
+# our_frames FILTER: print the number of frames sent by the appliance.
 our_frames() {
 	trunk "eth.src == $APP_MAC && ($1)"
 }
@@ -26,13 +26,13 @@ silence() {
 	! in_peer ping -q -c 3 -i 0.2 -W 1 "$APP_IP" >/dev/null
 }
 
-# switch_to [OPTION...]: another switch between the two.
+# switch_to [OPTION...]: insert another switch.
 switch_to() {
 	relay_stop
 	relay_start "$@"
 }
 
-# serves_all WHERE: every protocol of ours, with the kernel at the other end.
+# serves_all WHERE: check every protocol with the kernel at the other end.
 serves_all() {
 	check "$1 ping is answered, up to the MTU" in_peer ping -q -c 5 -i 0.05 -W 1 -M do -s 1472 "$APP_IP"
 	check "$1 10 MB come back by TCP, byte for byte" echo_of_socat

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""judge_edits.py SENT.pcap GOT.pcap EDIT...: compare what tshark reads in each frame of two files. EDIT is as given to `tapline
-replay`: map:FROM=TO, port:FIRST-LAST=TO, ttl:N, dscp:N, src-mac:MAC, dst-mac:MAC. Every address, also in ARP, in neighbour discovery and
-in quoted packets, and every port has to be the edited one; checksums have to be as right or wrong as they were. Print the number of
-frames and of checksums seen right and wrong, or the first difference."""
+"""judge_edits.py SENT.pcap GOT.pcap EDIT...: compare the dissection of each frame of two files by tshark. EDIT is as
+given to `tapline replay`: map:FROM=TO, port:FIRST-LAST=TO, ttl:N, dscp:N, src-mac:MAC, dst-mac:MAC. Every address,
+also in ARP, in neighbour discovery and in quoted packets, and every port has to be the edited one; valid checksums
+have to stay valid and wrong ones wrong. Print the number of frames and of valid and wrong checksums, or the first
+difference."""
 
 import collections
 import ipaddress

@@ -35,7 +35,7 @@ class Maker:
         return (ipaddress.IPv4Address(start) + self.rng.randrange(size)).packed
 
     def signed(self, data, at, pseudo, udp=False):
-        """The data with its checksum, sometimes a wrong one."""
+        """Return the data with its checksum, sometimes a wrong one."""
         value = checksum(pseudo + data)
         if self.rng.randrange(8) == 0:
             value ^= 1 << self.rng.randrange(16)
@@ -44,7 +44,7 @@ class Maker:
         return data[:at] + words(value) + data[at + 2:]
 
     def l4(self, six, ends):
-        """(protocol, header and payload)."""
+        """Return (protocol, header and payload)."""
         payload = self.rng.randbytes(self.rng.randrange(64))
         ports = words(self.rng.randrange(4990, 5110), self.rng.randrange(4990, 5110))
         kind = self.rng.choice(["tcp", "udp", "udp", "none", "echo", "error"])
@@ -64,7 +64,7 @@ class Maker:
         return number, self.signed(data, at, b"" if number == 1 else covered, number == 17)
 
     def ip(self, six, quoted=False):
-        """The packet, or its two fragments."""
+        """Return the packet, or its two fragments."""
         ends = [self.address(six), self.address(six)]
         number, data = self.l4(six, ends)
         while quoted and number in (1, 58):

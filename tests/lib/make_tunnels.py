@@ -42,13 +42,13 @@ def gre(flags, kind, fields, payload):
 
 
 class Tunnel:
-    """An encapsulation: what it carries (4 or 6: the packet, "ethernet": a frame around it), and its bytes for that."""
+    """An encapsulation: its payload (4 or 6: the packet, "ethernet": a frame around it), and its bytes for that."""
 
     def __init__(self, name, carries, proto, wrap):
         self.name, self.carries, self.proto, self.wrap = name, carries, proto, wrap
 
     def over(self, version, inner, inner_version):
-        """The packet of this version that carries an inner packet."""
+        """Return the packet of this version that carries an inner packet."""
         if self.carries == "ethernet":
             kind, inner = "ethernet", ether(TYPES[inner_version], inner)
         else:
@@ -93,7 +93,7 @@ def innermost(version, number):
 
 
 def frames():
-    """(name, frame), innermost ports in their order."""
+    """Yield (name, frame), in the order of the innermost ports."""
     number = itertools.count()
     for version in (4, 6):
         kind = TYPES[version]
@@ -121,7 +121,7 @@ def cuts():
 
 
 def wrapped(path):
-    """(time, frame)"""
+    """Yield (time, frame)."""
     with open(path, "rb") as file:
         text = file.read()
     at = 24

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""meter_oracle.py TAPLINE FROM TO: for each seed, `tapline meter` on a random capture file with random settings, against token
-buckets in fractions: the colour and departure of every frame, the counts, the series, the burst that is needed. Prints the
-first difference of each seed that differs; works in the current directory."""
+"""meter_oracle.py TAPLINE FROM TO: for each seed, run `tapline meter` on a random capture file with random settings,
+and compare it with token buckets in fractions: the colour and departure of every frame, the counts, the series, the
+required burst. Print the first difference of each failed seed; work in the current directory."""
 
 import csv
 import json
@@ -22,7 +22,7 @@ SIZE_UNITS = {"": 1, "b": 1, "k": 2**10, "KiB": 2**10, "kb": 2**10, "kbit": 2**7
 
 
 def make_frames(rng):
-    """(time in units of the file, length on the wire, captured length)"""
+    """Return (time in units of the file, length on the wire, captured length)."""
     now, frames = rng.choice([0, 5, 1700000000 * 10**6 + rng.randrange(10**6)]), []
     for _ in range(rng.choice([1, 2, 100, 300])):
         now += rng.choice([0, 0, rng.randrange(20), rng.randrange(2000), rng.randrange(200000), rng.randrange(10**8) if rng.random() < 0.1 else 1])
@@ -63,7 +63,7 @@ def write_file(rng, path):
     else:
         digits = rng.choice([3, 6, 9])
         per_second = 10**digits
-        if digits == 3:  # a reader refuses times after 2554
+        if digits == 3:  # a reader rejects times after 2554
             frames = [(time % 10**12, wire, cap) for time, wire, cap in frames]
         write_pcapng(path, frames, digits, order)
     return [(time * (S // per_second), wire) for time, wire, _ in frames]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Steps of an administrator in the machine of tests/lib/systemd_machine.sh, without checks: tests/func/systemd_test.sh checks,
-# by the files in OUT.
+# Steps of an administrator in the machine of tests/lib/systemd_machine.sh, without checks: tests/func/systemd_test.sh
+# checks the files in OUT.
 #
 # usage: systemd_driver.sh OUT
 set -uo pipefail
@@ -13,7 +13,7 @@ manager_is_up() {
 	[[ $(systemctl is-system-running 2>/dev/null) == @(running|degraded) ]]
 }
 
-# try NAME COMMAND...: how it ends.
+# try NAME COMMAND...: run the command; store its output and status.
 try() {
 	local name=$1 status=0
 	shift
@@ -21,7 +21,7 @@ try() {
 	echo "$status" >"$out/$name.status"
 }
 
-# show NAME UNIT PROPERTY...: in the order of systemd.
+# show NAME UNIT PROPERTY...: store the properties, in the order of systemd.
 show() {
 	local name=$1 unit=$2
 	shift 2
@@ -37,12 +37,12 @@ configure() {
 	END
 }
 
-# written NAME N: whether so many frames are.
+# written NAME N: check whether N frames are written.
 written() {
 	/run/bin/tapline status --socket "/run/tapline/$1.sock" --json 2>/dev/null | jq -e ".captures[0].written_pkts >= $2" >/dev/null
 }
 
-# has_files NAME N: whether its recording has so many, complete or not.
+# has_files NAME N: check whether the recording has N files, complete or not.
 has_files() {
 	(($(find /var/lib/tapline -name "$1*.pcapng" -o -name "$1*.pcapng.part" | wc -l) >= $2))
 }
@@ -63,7 +63,7 @@ serve() {
 	show "$1.stopped" "tapline@$1" ActiveState Result ExecMainStatus
 }
 
-# devices: which the unit opens. What has no driver here answers that, what the unit shuts out that it is not permitted.
+# devices: open devices inside the unit. ENXIO: no driver here; EPERM: denied by the unit.
 devices() {
 	cat >/run/bin/open <<-'END'
 		#!/bin/bash

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The first process of a machine made of namespaces (tests/func/systemd_test.sh): prepares what the units need, starts
-# systemd_driver.sh beside, and becomes systemd. What is mounted here nobody else sees.
+# The first process of a machine made of namespaces (tests/func/systemd_test.sh): prepare the environment of the units,
+# start systemd_driver.sh in the background, and become systemd. Mounts are visible in this namespace only.
 #
 # usage: systemd_machine.sh OUT SYSTEMD TAPLINE   (in new mount, process, network, IPC, host name and cgroup namespaces)
 set -euo pipefail
 systemd=$2 tapline=$3
-root=/run/tree out=/run/out # reached by these names where they are below /tmp, too
+root=/run/tree out=/run/out # the same paths if they are below /tmp, too
 
-# node NAME MAJOR MINOR: a device for everybody.
+# node NAME MAJOR MINOR: make a device with access for everyone.
 node() {
 	mkdir -p "$(dirname "/dev/$1")"
 	mknod -m 666 "/dev/$1" c "$2" "$3"
@@ -27,7 +27,7 @@ devices() {
 	mkdir /dev/hugepages
 }
 
-# The user of the units, in copies of the host's files.
+# Add the users of the units, in copies of the host's files.
 user() {
 	local file
 	for file in passwd group; do
@@ -68,7 +68,7 @@ devices
 user
 units
 ip link set lo up
-# The programs that another release starts.
+# Programs that a different release starts.
 [[ $systemd == /usr/lib/systemd/systemd ]] || mount --bind "$(dirname "$systemd")" /usr/lib/systemd
 "$root/tests/lib/systemd_driver.sh" "$out" >"$out/driver.log" 2>&1 &
 exec env -i PATH="$PATH" container=tapline SYSTEMD_UNIT_PATH=/run/units \

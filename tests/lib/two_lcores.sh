@@ -34,7 +34,7 @@ echo_of() {
 	jq -e ".received == $2 and .same and .fin" echo.json
 }
 
-# together PORT
+# together PORT: check two concurrent echoes.
 together() {
 	in_peer timeout 60 "$PEER_PY" open_together "$OUR_ADDRESS" "$1" 100 >together.json
 	jq -e '.same == 100' together.json

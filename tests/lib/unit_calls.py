@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Print the system calls that Tapline's own filter permits and a unit refuses, by systemd's groups of calls.
+"""Print the system calls that Tapline's filter permits and a unit rejects, by systemd's groups of calls.
 
 usage: unit_calls.py SECCOMP_C [--also CALL] UNIT [DROP_IN...], with `systemd-analyze syscall-filter` on stdin
 """
@@ -10,7 +10,7 @@ import sys
 
 
 def groups_of(text):
-    """Names of the members of each group; a line without indentation begins a group."""
+    """Return the members of each group; a line without indentation begins a group."""
     groups = {}
     for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines():
         word = line.split("#")[0].strip()
@@ -28,7 +28,7 @@ def expand(word, groups):
 
 
 def permitted(unit, groups):
-    """systemd.exec(5): the first assignment allows, one with ~ takes away, later ones add."""
+    """Apply systemd.exec(5): the first assignment allows, one with ~ removes, later ones add."""
     calls = set()
     for words in re.findall(r"^SystemCallFilter=(.*)$", unit, re.M):
         named = set().union(*(expand(word, groups) for word in words.lstrip("~").split()))
@@ -37,7 +37,7 @@ def permitted(unit, groups):
 
 
 def wanted(source):
-    """Of the lists that a filter of Tapline's permits."""
+    """Return the calls permitted by all lists of Tapline's filter."""
     lists = re.findall(r"\*const (\w+) =\s*CALLS\((.*?)\);", source, re.S)
     return {call for name, calls in lists if name in ("everywhere", "sockets_open", "files", "set_up")
             for call in re.findall(r"S\((\w+)\)", calls)}
