@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzzes the configuration reader: any bytes are a configuration or are refused with a sentence.
+// Fuzz the configuration reader: any bytes are a configuration or are rejected with a message.
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct tl_config *config = NULL;
 	struct tl_err err = {""};
-	char *text = malloc(size); // exactly: reading behind its end is seen
+	char *text = malloc(size); // exact size: a read beyond its end is detected
 
 	if (size != 0 && text == NULL)
 		return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes may be what a client of the control socket sends: a whole line is one request, its reply arrives whole, and
-// anything else is dropped unanswered.
+// Fuzz the control socket with a client's bytes: a complete line is one request, its reply arrives complete, and
+// anything else is dropped without a reply.
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static char *answer(void *ctx, const struct tl_ctl_request *request)
 	return seen->is_known ? strdup(REPLY) : NULL;
 }
 
-// Bytes of the line that the input begins with, or -1 when it has no end or is too long.
+// Return the length of the line at the start of the input, or -1 if it has no end or is too long.
 static ssize_t line_chars(const uint8_t *data, size_t size)
 {
 	size_t room = size < TL_CTL_COMMAND_MAX - 1 ? size : TL_CTL_COMMAND_MAX - 1;
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(ends[0]);
 	require(seen.requests == (chars >= 0));
 	if (chars < 0) {
-		require(n <= 0); // -1: hung up with bytes unread
+		require(n <= 0); // -1: connection reset with unread bytes
 		return 0;
 	}
 	require(strlen(seen.line) == (size_t)chars && memcmp(seen.line, data, (size_t)chars) == 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes may be a frame to edit, cut or fragment: an edit that swaps two prefixes and two ports, made twice,
-// restores the frame, a checksum that was right stays right and a wrong one wrong; a tag that was added can be
-// stripped; fragments fit, and make up the payload. The first byte chooses the other edits.
+// Fuzz edits of a frame, its truncation and its fragmentation: an edit that swaps two prefixes and two ports, applied
+// twice, restores the frame; a valid checksum stays valid and a wrong one wrong; an added tag can be stripped;
+// fragments fit the MTU, and contain the whole payload. The first byte chooses the other edits.
 
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define FRAME_MAX 4096
-#define FIT_MIN 14u // less than the headers of most packets
+#define FIT_MIN 14u // shorter than the headers of most packets
 
 static void require(bool holds)
 {
@@ -43,7 +43,7 @@ static void init_swap(struct tl_edit *edit)
 		require(tl_edit_add_ports(edit, ports[i], NULL) == 0);
 }
 
-// A checksum of all ones, where it does not stand for 0, may come back as the 0 that equals it.
+// A checksum of all ones, except where it represents 0, may come back as the equivalent 0.
 static bool is_restored(const uint8_t *was, const uint8_t *is, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++) {

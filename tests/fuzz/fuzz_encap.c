@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes may be an encapsulated frame: what the walk finds lies inside them, in bounded depth; the walk of what it
-// found finds nothing further, and the walk of a part of the bytes finds no more than that of the whole. They are
-// walked as Ethernet, and as the link type that the last byte chooses.
+// Fuzz the parser of encapsulated frames: results lie within the bytes, in bounded depth; parsing the innermost packet
+// finds no further layer, and parsing a prefix of the bytes finds no more than parsing all of them. The bytes are
+// parsed as Ethernet, and as the link type chosen by the last byte.
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Extracts from any bytes, as a recording with and without a sidecar made of them: what comes out can be read again to
-// its end, and holds what was counted.
+// Extract from any bytes, as a recording without and with a sidecar built from them: the output can be read to its end,
+// and holds the counted packets.
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,8 +44,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	snprintf(again_path, sizeof(again_path), "%s/again", dir);
 	snprintf(index_path, sizeof(index_path), "%s/in" TL_INDEX_SUFFIX, dir);
 	atexit(clean_up);
-	if (LLVMFuzzerRunDriver == NULL) // what it says of each input would bury the names of the inputs; libFuzzer has
-					 // -close_fd_mask=2
+	if (LLVMFuzzerRunDriver == NULL) // messages per input would hide their names; libFuzzer has -close_fd_mask=2
 		require(freopen("/dev/null", "w", stderr) != NULL);
 	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes may be a frame: its flow is read within them, and a cut of them has the same flow or none. Where flows are
-// those of innermost packets, a frame without a tunnel has the same flow.
+// Fuzz the flow parser with frames: the flow is read within the bytes, and a prefix of them has the same flow or none.
+// Where flows are those of innermost packets, a frame without a tunnel has the same flow.
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds any bytes to whatever reads HEADs and CHAINs: what is read back can be written and is the same, what verify
-// names lies in the file and is ascending, and what it calls good any changed byte makes bad.
+// Fuzz the readers of HEADs and CHAINs: a block read can be written back unchanged, ranges reported by verify are
+// ascending and within the file, and changing any byte of a valid unit invalidates it.
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds any bytes to the reader of index sidecars, and as a slab to the maker of rows: every row lies within its bytes,
-// the end is final, and what a row is made of can be written and read back.
+// Fuzz the reader of index sidecars, and, with the bytes as a slab, the builder of rows: every row lies within its
+// bytes, the end is final, and a built row can be written and read back.
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void read_sidecar(const uint8_t *data, size_t size)
 static void make_row(const uint8_t *data, size_t size)
 {
 	static uint8_t sidecar[TL_INDEX_HEADER_BYTES + TL_INDEX_ROW_MAX];
-	static struct tl_index_builder *builder; // of all slabs, as in a writer
+	static struct tl_index_builder *builder; // for all slabs, as in a writer
 	struct tl_index_reader reader;
 	struct tl_index_row row, again;
 	struct tl_pcapng_head head;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzzes the reader of latency reports: any JSON is a report or is refused with a message, and a report read can be
-// written in every form, read again, and compared with itself.
+// Fuzz the reader of latency reports: any JSON is a report or is rejected with a message, and a report can be written
+// in every format, read again, and compared with itself.
 
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// Numbers of any size come back as long as JSON's integers hold them.
+// Numbers of any size survive as long as they fit JSON's integers.
 static void write_and_read(const struct tl_latency *report)
 {
 	struct tl_latency *again = NULL;
@@ -32,7 +32,7 @@ static void write_and_read(const struct tl_latency *report)
 	free(text);
 }
 
-// A report that is compared with itself does not differ, as one run or as two.
+// A report does not differ from itself, compared as one run or as two.
 static void compare(struct tl_latency *report)
 {
 	struct tl_latency *runs[] = {report, report};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds any frames to the matcher, in any order and at any time. Input: how it is to match, then frames, each a word of
-// how it comes (trigger or reply, how much of it was captured, how much later than the last, of which link type) and
-// its bytes. The counters add up, no frame is linked that was not given, and each trigger once.
+// Fuzz the matcher with frames in any order and at any time. Input: settings of the match, then frames, each a word
+// with its properties (trigger or reply, captured length, time since the previous one, link type) and its bytes. The
+// counters add up, links refer to given frames only, and each trigger occurs in one link at most.
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct seen {
-	uint64_t frames; // given so far
+	uint64_t frames; // number of frames so far
 	uint64_t links;
 	bool is_trigger[FRAMES_MAX + 1], is_reply[FRAMES_MAX + 1];
 };
@@ -38,7 +38,7 @@ static int take_link(void *ctx, const struct tl_match_link *link)
 	return 0;
 }
 
-// Bytes of exactly the length that was captured.
+// Heap block of exactly the captured length.
 static void give(struct tl_match *match, struct seen *seen, bool is_trigger, struct tl_match_frame *frame)
 {
 	uint8_t *exact = malloc(frame->cap_bytes != 0 ? frame->cap_bytes : 1);

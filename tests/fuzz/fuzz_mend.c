@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any program of the converter's kind may be mended: what comes out takes the same way through the same instructions,
-// has one end, and holds none of the forms that the JIT compiler gets wrong.
+// Fuzz the repair of converted BPF programs: a repaired program executes the same instructions, has one exit, and has
+// none of the forms that the JIT compiler gets wrong.
 
 #include <stdlib.h>
 
@@ -23,20 +23,20 @@ static void require(bool holds)
 		abort();
 }
 
-// Decode instruction i of n; its place is its constant, by which a trace knows it.
+// Decode instruction i of n; its position is its constant, which identifies it in a trace.
 static struct ebpf_insn decode(const uint8_t *bytes, uint32_t i, uint32_t n)
 {
 	static const uint8_t codes[] = {BPF_ALU | BPF_ADD | BPF_K, BPF_LD | BPF_ABS | BPF_W, INDIRECT, JSET_K,
 		BPF_JMP | BPF_JEQ | BPF_K, BPF_JMP | BPF_JA, EXIT};
 	struct ebpf_insn in = {.code = codes[bytes[0] % sizeof(codes)], .imm = (int32_t)i + 1};
-	uint32_t ahead = n - 2 - i; // the last instruction is as far away as that
+	uint32_t ahead = n - 2 - i; // the last instruction is that far away
 
 	if (BPF_CLASS(in.code) == BPF_JMP && in.code != EXIT)
 		in.off = (int16_t)(bytes[0] & 0x80 ? ahead : bytes[1] % (ahead + 1));
 	return in;
 }
 
-// Forward jumps alone: every instruction runs once at most, so that its place and the seed decide a test.
+// Forward jumps only: every instruction runs at most once, so that its position and the seed decide a test.
 static bool decide(uint32_t seed, int32_t place)
 {
 	return ((seed ^ (uint32_t)place) * UINT32_C(0x9e3779b1) >> 16 & 1) != 0;
@@ -47,7 +47,7 @@ static uint32_t add(uint32_t trace, uint32_t code, int32_t place)
 	return (trace ^ code ^ (uint32_t)place << 8) * UINT32_C(16777619);
 }
 
-// Run the program as it was: the trace of what is executed.
+// Run the original program: the trace of its executed instructions.
 static uint32_t trace_original(const struct ebpf_insn *in, uint32_t seed)
 {
 	uint32_t trace = 0, pc = 0;
@@ -62,7 +62,7 @@ static uint32_t trace_original(const struct ebpf_insn *in, uint32_t seed)
 	return trace;
 }
 
-// The three instructions of an indirect load: A is 0, an X beyond any frame leads to the end, the load names X.
+// The three instructions of an indirect load: A is 0, an X beyond the frame jumps to the exit, the load uses X.
 static void check_indirect(const struct ebpf_insn *at, uint32_t pc, uint32_t n)
 {
 	require(at[0].code == (BPF_ALU | EBPF_MOV | BPF_K) && at[0].imm == 0);
@@ -71,7 +71,7 @@ static void check_indirect(const struct ebpf_insn *at, uint32_t pc, uint32_t n)
 	require(at[2].code == INDIRECT && at[2].src_reg == REG_X);
 }
 
-// Run the mended program, with each repair read as the instruction that it replaces.
+// Run the repaired program, with each repair interpreted as the instruction that it replaces.
 static uint32_t trace_mended(const struct ebpf_insn *out, uint32_t n, uint32_t seed)
 {
 	uint32_t trace = 0, pc = 0;
@@ -96,7 +96,7 @@ static uint32_t trace_mended(const struct ebpf_insn *out, uint32_t n, uint32_t s
 		if (BPF_CLASS(out[pc].code) == BPF_JMP && (jumps || decide(seed, place)))
 			pc += (uint32_t)out[pc].off;
 	}
-	require(pc == n - 1); // the one end is the last instruction
+	require(pc == n - 1); // the only exit is the last instruction
 	return trace;
 }
 

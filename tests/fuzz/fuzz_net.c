@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds frames to a host that has a TCP listener, a UDP port and a group. The input is a row of frames: two bytes of
-// length (big-endian, cut to what is left), one byte whose low seven bits are the time since the frame before (units of
-// 16 ms) and whose high bit asks for mending what no fuzzer guesses, and the frame.
+// Feed frames to a host with a TCP listener, a UDP port and a group. Input: a sequence of frames: two bytes of length
+// (big-endian, limited to the rest), one byte whose low seven bits are the time since the previous frame (units of 16
+// ms) and whose high bit requests repairs of values that no fuzzer guesses, and the frame.
 
 #include <errno.h>
 #include <stdbool.h>
@@ -29,7 +29,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// Notes the sequence number of the last SYN we sent in the queue's backend.
+// Note the sequence number of our last SYN, in the queue's backend.
 static void note_iss(struct tl_txq *q, struct rte_mbuf *m)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
@@ -49,7 +49,7 @@ static void discard(struct tl_txq *q)
 	q->n = 0;
 }
 
-// Answers and reads every byte, so that a wrong length is seen.
+// Reply to and read every byte, so that a wrong length is detected.
 static void echo_datagram(void *ctx, const struct tl_udp_datagram *d)
 {
 	struct tl_udp **udp = ctx;
@@ -148,8 +148,8 @@ static void mend_ip(uint8_t *frame, uint16_t len)
 	ip->cksum_be = tl_cksum_finish(tl_cksum_add(0, ip, (ip->version_ihl & 0x0f) * 4));
 }
 
-// Makes the IP, ICMP and IGMP checksums right, lets the NIC vouch for those of UDP and TCP, and counts a TCP
-// acknowledgment from our initial sequence number.
+// Make the IP, ICMP and IGMP checksums valid, let the NIC confirm those of UDP and TCP, and make a TCP acknowledgment
+// relative to our initial sequence number.
 static void mend(struct rte_mbuf *m, uint32_t iss)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
@@ -190,7 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	tl_net_announce(net, mono_ns);
 	tl_net_tick(net, mono_ns);
-	mono_ns += 2 * TL_NS_PER_S; // the addresses are ours
+	mono_ns += 2 * TL_NS_PER_S; // duplicate address detection is done
 	tl_net_tick(net, mono_ns);
 	tl_txq_flush(&tx);
 	while (size >= PREFIX_LEN) {

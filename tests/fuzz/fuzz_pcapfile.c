@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds any bytes to the capture file reader and the HEAD decoder: every frame and its description is within them,
-// and the end is final.
+// Fuzz the capture file reader and the HEAD decoder: every frame and its description lie within the bytes, and the end
+// is final.
 
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static void walk(struct tl_pcap_reader *reader, const uint8_t *data, size_t size
 	require(tl_pcap_next(reader, &frame, NULL) == rc);
 }
 
-// A clock block that was read can be written again, byte for byte.
+// A clock block can be written back unchanged.
 static void look_at_clock(void *ctx, const uint8_t *block, uint32_t bytes)
 {
 	struct tl_pcapng_clock clock;
@@ -62,7 +62,7 @@ static void look_at_clock(void *ctx, const uint8_t *block, uint32_t bytes)
 	for (uint32_t i = 0; i < clock.records; i++)
 		records[i] = tl_pcapng_get_clock_record(block, i);
 	require(tl_pcapng_put_clock(again, size, &clock, records) == size);
-	require(memcmp(again, block, size - 4) == 0); // the length at the end is the reader's to check
+	require(memcmp(again, block, size - 4) == 0); // the reader checks the trailing length
 	free(again);
 	free(records);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds any bytes to recovery: pcapng that it does not refuse becomes whole blocks from the first byte to the last, a
-// second recovery changes nothing, one that was killed on its way ends in the same file, and what it refuses it leaves
-// alone.
+// Fuzz recovery: accepted pcapng becomes a sequence of complete blocks, a second recovery changes nothing, an
+// interrupted one ends in the same file, and rejected files stay unchanged.
 
 #include <tl_test_recover.h>
 
@@ -21,7 +20,7 @@ static bool is_pcapng(const struct image *image)
 	return type == TL_PCAPNG_SHB;
 }
 
-// Returns the records.
+// Return the number of records.
 static uint64_t walk(const struct image *image)
 {
 	uint64_t records = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds TCP segments and any other frames to the sessions of a recording. Input: two limits of memory, then operations:
-// a segment of one of two connections, with a sequence number near one of two starts and flags; or a frame as it is.
-// The payload is a function of side, start and position: a complete session has these bytes, without a hole.
+// Feed TCP segments and other frames to the sessions of a recording. Input: two limits of memory, then operations: a
+// segment of one of two connections, with a sequence number near one of two starts and flags; or a raw frame. The
+// payload is a function of side, start and position: a complete session has these bytes, without a hole.
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static uint32_t isn(unsigned side, unsigned start)
 	return start == 0 ? UINT32_MAX - 20 + side : 70000 * (side + 1);
 }
 
-// Bytes of exactly the length that was captured.
+// Heap block of exactly the captured length.
 static void give(
 	struct tl_session_set *set, const uint8_t *frame, uint32_t cap, uint32_t wire, uint64_t ts_ns, uint8_t link)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes may be parsed and summed: the results must refer to bytes inside them. They are read as an Ethernet
-// frame, and as one of the link type that the last byte chooses.
+// Fuzz parser and checksums: results must refer to bytes within the frame. The bytes are read as an Ethernet frame, and
+// as one of the link type chosen by the last byte.
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds any bytes to the reader of compressed slabs: a unit lies within them, and its content within the room for it.
+// Fuzz the reader of compressed slabs: a unit lies within the bytes, and its content within its buffer.
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_corpus.py: writes the seeds of tests/fuzz/corpus: for each harness a few inputs that reach far into the parser.
-A fault that a fuzzer finds later is put beside them under a name that says what it was; what only reaches further into the
-parser, as found-HASH, minimised: fuzz_NAME -merge=1 -use_counters=0 CORPUS FOUND."""
+"""make_corpus.py: write the seeds of tests/fuzz/corpus: for each harness a few inputs that reach far into the
+parser. Add a fault found by a fuzzer under a name that describes it; add inputs that only extend the coverage as
+found-HASH, minimised: fuzz_NAME -merge=1 -use_counters=0 CORPUS FOUND."""
 
 import hashlib
 import json
@@ -39,7 +39,7 @@ def ipv4(proto, payload, dst=US, ttl=64, flags=0, options=b""):
 
 
 def l4(proto, body, at, dst=US):
-    """Puts the checksum over pseudo header and body at this offset."""
+    """Put the checksum over pseudo header and body at this offset."""
     pseudo = PEER + dst + struct.pack(">BBH", 0, proto, len(body))
     return body[:at] + checksum(pseudo + body) + body[at + 2:]
 
@@ -153,7 +153,7 @@ FRAMES = {
 
 
 def linked():
-    """UDP behind the headers of other link types; the last byte chooses the link type."""
+    """Return UDP behind the headers of other link types; the last byte chooses the link type."""
     four, six = ipv4(17, udp(5001, b"message!")), udp6()[14:]
     address = bytes([0, 1, 0, 6]) + PEER_MAC + bytes(2)
     yield "null", struct.pack("<I", 2) + four + bytes([1])
@@ -168,7 +168,7 @@ def linked():
 
 
 def row(*names, wait=1, fix=True):
-    """A conversation for the net harness."""
+    """Return a conversation for the net harness."""
     out = b""
     for name in names:
         out += struct.pack(">HB", len(FRAMES[name]), wait | (0x80 if fix else 0)) + FRAMES[name]
@@ -233,7 +233,7 @@ def recording(*slabs):
 
 
 def summed(data):
-    """With the checksum of index sidecars: FNV-1a over words of 8 bytes."""
+    """Append the checksum of index sidecars: FNV-1a over words of 8 bytes."""
     total = 0xCBF29CE484222325
     for word in struct.unpack(f"<{len(data) // 8}Q", data):
         total = ((total ^ word) * 0x100000001B3) % (1 << 64)
@@ -252,7 +252,7 @@ def sidecar(rows, file_bytes=1 << 20):
 
 
 def zstd(content):
-    """A frame of one raw block, without a checksum."""
+    """Return a frame of one raw block, without a checksum."""
     return (struct.pack("<IBI", 0xFD2FB528, 0xA0, len(content)) + (len(content) << 3 | 1).to_bytes(3, "little") + content)
 
 
@@ -283,7 +283,8 @@ def own_head(file, used):
 
 
 def recording_parts(file=0):
-    """A recording of two queues, two slabs each: prologue, slabs, statistics. file 0: as older versions wrote it."""
+    """Return a recording of two queues, two slabs each: prologue, slabs, statistics. file 0: the format of older
+    versions."""
     end = struct.pack("<HH", 0, 0)
     section = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + option(4, b"tapline 0.1.0", "<") + end
     interface = struct.pack("<HHI", 1, 0, 0) + option(9, b"\x09", "<") + end
@@ -314,7 +315,7 @@ def crc32c(data):
 
 
 def digested(sha, units):
-    """A recording whose units, the last of them being what closes it, have digests."""
+    """Return a recording with digests of its units, the last of which is the closing one."""
     magic, digest_of = (b"TAPSLABS", lambda data: hashlib.sha256(data).digest()) if sha else (b"TAPSLABC", crc32c)
     out, chain = b"", bytes(32)
     for i, unit in enumerate(units):
@@ -333,19 +334,21 @@ def digested(sha, units):
 
 
 def matched(how, *frames, offsets=0):
-    """Frames for the matcher: each with bits that say how it comes, and so many microseconds after the last."""
+    """Return frames for the matcher: each with property bits, and microseconds since the previous one."""
     return bytes([how, offsets]) + b"".join(
         struct.pack("<HH", len(frame) | bits << 8, later) + frame for bits, later, frame in frames)
 
 
 def session(memory, content, *ops):
-    """Operations for the sessions of a recording: (bits, flags, position, length, acknowledged), positions from 64 on."""
+    """Return operations for the sessions of a recording: (bits, flags, position, length, acknowledged), positions
+    from 64 on."""
     return bytes([memory, content]) + b"".join(
         struct.pack("<BBHBBB", bits, flags, 64 + position, length, ack & 255, ack >> 8) for bits, flags, position, length, ack in ops)
 
 
 def exchange(segment):
-    """Three datagrams and a stream of replies: split, merged, repeated, overlapping, out of order, across a wrap."""
+    """Return three datagrams and a stream of replies: split, merged, repeated, overlapping, out of order, across a
+    wrap."""
     trigger, reply, cut, back = 16, 0, 8, 32
     ask = [(trigger, 10, ether(ipv4(17, udp(5001, text)))) for text in (b"aaaa", b"bbbbbb", b"aaaa", b"a")]
     start = (1 << 32) - 7
@@ -486,7 +489,7 @@ def seeds():
     yield "ctl/zero_in_the_line", b"pau\0se\n"
     yield "ctl/longest", b"pause " + b"x" * 65528 + b"\n"
     yield "ctl/too_long", b"pause " + b"x" * 65529 + b"\n"
-    add, load, indirect, bits, equal, jump, end = range(7)  # as fuzz_mend.c numbers them
+    add, load, indirect, bits, equal, jump, end = range(7)  # numbers of fuzz_mend.c
     yield "mend/every_form", bytes([load, 0, indirect, 0, bits, 3, equal, 1, add, 0, end, 0, jump, 1, indirect, 0, end, 0])
     yield "mend/jumps_to_the_end", bytes([0x81, 0, indirect, 0, 0x83, 0] * 40)
     yield "mend/distance_129", bytes([bits, 40] + [indirect, 0, bits, 5] * 30 + [end, 0])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replays a corpus through a fuzz harness, in any build and without libFuzzer: each file of the directory as it is, and
-// cut short at up to 64 places. An input that breaks the harness's promises aborts, with the file named on stderr.
+// Replay a corpus through a fuzz harness, in any build and without libFuzzer: each file of the directory unchanged, and
+// truncated at up to 64 lengths. An input that violates an assertion of the harness aborts, with the file name on
+// stderr.
 
 #include <dirent.h>
 #include <limits.h>
@@ -15,7 +16,7 @@
 __attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// In memory of exactly its size, so that a sanitizer sees the first byte too many.
+// Heap block of its exact size, so that a sanitizer detects the first byte beyond.
 static void run_one(const uint8_t *data, size_t size)
 {
 	uint8_t *exact = malloc(size != 0 ? size : 1);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The applications of the two sides: one sends a text, or echoes received data, and both compare received data.
+// Applications of the two sides: one sends a text, or echoes received data, and both compare received data.
 
 #include "sim.h"
 
-// End of the text for now: with turns, at most one turn ahead of the reply.
+// Return the current end of the text: with turns, at most one turn ahead of the reply.
 static uint64_t may_send_to(const struct sim_app *app)
 {
 	uint32_t turn = app->side == 0 ? app->sim->sc->turn_bytes : 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Invariants at the end: every byte, every segment counted, nothing left.
+// Invariants at the end: every byte delivered, every segment counted, no resource leaked.
 
 #include <rte_mempool.h>
 
 #include "sim.h"
 #include "tcp_table.h"
 
-#define REPAIR_NS (8 * TL_NS_PER_S) // a timeout would take longer
+#define REPAIR_NS (8 * TL_NS_PER_S) // below the time of a timeout
 
 // ---- the applications
 
@@ -67,7 +67,7 @@ static void check_equal(struct sim *sim, unsigned side, const char *what, uint64
 		sim_fail(sim, "side %u: %s: %lu, not %lu", side, what, (unsigned long)is, (unsigned long)should_be);
 }
 
-// The stack's account against that of the wire.
+// Compare the stack's counters with those of the wire.
 static void check_ledger(struct sim *sim, unsigned side)
 {
 	const struct wire_end *end = &sim->wire->end[side], *other = &sim->wire->end[!side];
@@ -85,8 +85,8 @@ static void check_ledger(struct sim *sim, unsigned side)
 		counter(all, n, "drop_cksum_pkts") + counter(all, n, "drop_malformed_pkts"), other->damaged);
 	check_equal(sim, side, "all frames dropped", sum_of(all, n, "drop_"), other->damaged);
 	check_equal(sim, side, "mbufs not found", counter(all, n, "nombuf"), 0);
-	uint64_t left = end->sent + counter(all, n, "arp_unresolved_pkts"); // or were given up before
-	if (left < segments_tx || left > segments_tx + resets_tx) // an RST of no connection is in one of the two only
+	uint64_t left = end->sent + counter(all, n, "arp_unresolved_pkts"); // or were dropped before
+	if (left < segments_tx || left > segments_tx + resets_tx) // an RST without a connection is in one only
 		sim_fail(sim, "side %u: %lu segments left, %lu were counted", side, (unsigned long)left,
 			(unsigned long)segments_tx);
 }
@@ -107,7 +107,7 @@ static unsigned timers_set(const struct tl_tcp *c)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; c->ops != NULL && i < TL_TCP_TIMERS; i++) // it has been in use
+	for (unsigned i = 0; c->ops != NULL && i < TL_TCP_TIMERS; i++) // in use
 		n += c->deadline_ns[i] != TL_TCP_TIMER_OFF;
 	return n;
 }
@@ -130,7 +130,7 @@ static void check_table(struct sim *sim, unsigned side)
 	check_equal(sim, side, "idle slots", queue_length(&table->idle), net->cfg.max_conns + TL_TCP_SPARE);
 }
 
-// ---- repaired without a timeout
+// ---- repairs without a timeout
 
 static void check_repair(struct sim *sim)
 {
@@ -144,7 +144,7 @@ static void check_repair(struct sim *sim)
 		sim_fail(sim, "it took until %.3f s", (double)(sim->app[0].closed_ns - 1000 * TL_NS_PER_S) / 1e9);
 }
 
-// Mbufs in use, but for the one that each stack keeps for its next frame.
+// Return the mbufs in use, except the one that each stack keeps for its next frame.
 static unsigned mbufs_in_use(const struct sim *sim)
 {
 	unsigned n = rte_mempool_in_use_count(sim->pool);

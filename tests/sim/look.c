@@ -8,7 +8,7 @@
 
 enum { OPTION_END, OPTION_NOP, OPTION_MSS, OPTION_SCALE, OPTION_SACK_PERMITTED, OPTION_SACK, OPTION_STAMP = 8 };
 
-// ---- a middlebox that takes options out of SYNs
+// ---- a middlebox that removes options from SYNs
 
 static bool is_unwanted(const struct sim_scenario *sc, uint8_t kind)
 {
@@ -36,14 +36,14 @@ static void strip(struct wire *wire, uint8_t *frame, const struct tl_pkt *pkt)
 		tl_cksum_add(tl_cksum_pseudo(pkt->src_be, pkt->dst_be, TL_IPPROTO_TCP, l4_len), tcp, l4_len));
 }
 
-// ---- losses on purpose
+// ---- intended losses
 
 static const struct tl_tcp_hdr *header(const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	return (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
 }
 
-// True for a pure window update.
+// Return true for a pure window update.
 static bool is_window_update(const struct sim_watch *watch, const struct tl_tcp_hdr *tcp, const struct tl_pkt *pkt)
 {
 	return pkt->payload_len == 0 && pkt->tcp_flags == TL_TCP_ACK && tl_be32(tcp->ack_be) == watch->last_ack &&
@@ -74,7 +74,7 @@ static bool loses(struct wire *wire, unsigned from, const uint8_t *frame, const 
 	return from == 0 && pkt->payload_len > 0 && makes_hole(sim, tcp, pkt);
 }
 
-// ---- what every segment keeps to
+// ---- invariants of every segment
 
 static void look_at_syn(struct sim_watch *watch, const struct tl_tcp_hdr *tcp, const struct tl_tcp_options *options)
 {
@@ -87,7 +87,7 @@ static void look_at_syn(struct sim_watch *watch, const struct tl_tcp_hdr *tcp, c
 	watch->mss = options->mss;
 }
 
-// Its bytes are those of the text, and within what the other end takes.
+// Check that the payload is the text at its offset, and fits the window of the other end.
 static void look_at_text(struct sim *sim, unsigned from, const struct wire_segment *s, const struct tl_tcp_hdr *tcp)
 {
 	const struct sim_watch *watch = &sim->watch[from], *other = &sim->watch[!from];
@@ -134,7 +134,7 @@ static void print_options(const struct tl_tcp_options *options, uint32_t base)
 		printf(" [%u,%u)", options->block[i].from - base, options->block[i].to - base);
 }
 
-// A line per segment: seconds, direction, flags, bytes of the stream, ACK, window, options, and what becomes of it.
+// Print a line per segment: seconds, direction, flags, stream offsets, ACK, window, options, and its fate.
 static void trace(const struct sim *sim, const struct wire_segment *s, const struct tl_tcp_hdr *tcp,
 	const struct tl_tcp_options *options)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Network simulator: runs seeds, and prints for failed ones how to run them alone.
+// Network simulator: run seeds; for each failed one print the command that runs it alone.
 
 #include <getopt.h>
 
@@ -13,7 +13,7 @@
 #define POOL "sim"
 #define POOL_MBUFS 16383
 #define MTU_MAX 9000
-#define SHOWN_MAX 5 // failures that are printed
+#define SHOWN_MAX 5 // failures printed
 
 static const char *const WORLDS[] = {[SIM_PAIR] = "pair", [SIM_REPAIR] = "repair", [SIM_PEER] = "peer"};
 static const char *const WITHOUT[] = {

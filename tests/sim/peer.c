@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The scripted peer's TCP: handshake, text and FIN both ways, go-back-N, SACK; its checksums are its own to verify.
+// TCP of the scripted peer: handshake, text and FIN in both directions, go-back-N, SACK; it computes and verifies
+// checksums itself.
 
 #include <rte_mbuf.h>
 
@@ -128,7 +129,7 @@ void sim_peer_send(struct sim_peer *peer, const struct sim_peer_segment *s)
 	wire_send(peer->sim->wire, 1, m);
 }
 
-// The block around what came last, if there is a gap before it.
+// Return the block around the last segment, if there is a gap before it.
 static void add_block(const struct sim_peer *peer, struct sim_peer_segment *s)
 {
 	struct tl_tcp_range block = {peer->last_at, peer->last_at};
@@ -159,7 +160,7 @@ static void send_syn(struct sim_peer *peer, bool ack)
 	sim_peer_send(peer, &s);
 }
 
-// ---- what comes
+// ---- input
 
 static void take_text(struct sim_peer *peer, uint32_t at, const struct tl_pkt *pkt, const struct tl_tcp_hdr *tcp)
 {
@@ -232,7 +233,7 @@ static void take_segment(struct sim_peer *peer, const uint8_t *bytes, const stru
 		take_syn(peer, tcp);
 		return;
 	}
-	if ((tcp->flags & TL_TCP_RST) != 0) { // an answer to a lie of its own has another sequence number
+	if ((tcp->flags & TL_TCP_RST) != 0) { // a reply to an invalid segment of its own has another sequence number
 		peer->reset |= peer->open && seq == peer->their_isn + 1 + peer->got + peer->fin_got;
 		return;
 	}
@@ -252,11 +253,11 @@ static void input(void *ctx, struct tl_burst *burst)
 		else if (pkt->kind == TL_PKT_TCP && tl_wire_l4_cksum_ok(bytes, pkt))
 			take_segment(peer, bytes, pkt);
 	}
-	peer->pause_ns = PAUSE_MIN_NS; // busy again
+	peer->pause_ns = PAUSE_MIN_NS; // active again
 	peer->wake_ns = tl_min_u64(peer->wake_ns, peer->sim->wire->now_ns + wire_up_to(peer->sim->wire, PAUSE_MIN_NS));
 }
 
-// ---- its turns
+// ---- turns
 
 static bool may_close(const struct sim_peer *peer)
 {
@@ -303,7 +304,7 @@ static void send_text(struct sim_peer *peer)
 	}
 }
 
-// Go-back-N, when nothing is acknowledged for some round trips.
+// Go-back-N, if nothing is acknowledged for some round trips.
 static void resend(struct sim_peer *peer)
 {
 	const struct sim *sim = peer->sim;
@@ -356,7 +357,7 @@ uint64_t sim_peer_next_ns(const struct sim_peer *peer)
 	return peer->wake_ns;
 }
 
-// While nothing comes its turns come less often.
+// Without input the interval between turns grows.
 void sim_peer_wake(struct sim_peer *peer)
 {
 	struct wire *wire = peer->sim->wire;
@@ -374,7 +375,7 @@ void sim_peer_wake(struct sim_peer *peer)
 	}
 }
 
-// ---- from beginning to end
+// ---- set-up and run
 
 struct sim_peer *sim_peer_create(struct sim *sim)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// peer: the scripted peer: a TCP of its own, which sends and acknowledges a text, and every now and then does what none
-// should. Offsets count bytes of a stream, from 0.
+// peer: the scripted peer: a separate TCP, which sends and acknowledges a text, and sometimes misbehaves. Offsets count
+// bytes of a stream, from 0.
 //
 // Threads: main. Memory: sim_peer_create() to sim_peer_destroy().
 
@@ -12,15 +12,15 @@
 struct sim_peer {
 	struct sim *sim;
 	uint64_t rng;
-	uint16_t own_port_be, their_port_be; // 0: not known yet
+	uint16_t own_port_be, their_port_be; // 0: unknown
 	uint32_t own_isn, their_isn;
-	bool open;  // the stack's SYN is here
+	bool open;  // the stack's SYN has arrived
 	bool heard; // its SYN-ACK arrived, with the ACK of ours
 	bool reset;
 	bool sack;
 	uint16_t mss; // largest segment it sends, even
 	// Send side. fin_offset, one after the last byte, is even: so are the ends of its segments.
-	uint32_t acked, next, sent; // offsets; sent: so far ever
+	uint32_t acked, next, sent; // offsets; sent: maximum so far
 	uint32_t edge;		    // right edge of the stack's window
 	uint32_t chunk_most;
 	bool urgent;
@@ -29,11 +29,11 @@ struct sim_peer {
 	uint8_t *has;	  // 1 for each byte
 	uint32_t got;	  // contiguous bytes
 	uint32_t last_at; // start of the last segment
-	uint32_t seen;	  // the stack sent up to there
+	uint32_t seen;	  // end of the data sent by the stack so far
 	bool fin_got;
 	bool ack_due;
-	uint64_t shut_ns; // its window is, until then
-	// Its turns.
+	uint64_t shut_ns; // end of the time with a closed window
+	// Turns.
 	uint64_t wake_ns, pause_ns;
 };
 
@@ -44,7 +44,7 @@ struct sim_peer_segment {
 	int64_t ack_beyond; // acknowledgment beyond its data
 	uint32_t window;
 	uint16_t len, urgent;
-	const uint8_t *data; // NULL: the text there
+	const uint8_t *data; // NULL: the text at that offset
 	uint8_t n_blocks;
 	struct tl_tcp_range block[TL_TCP_SACK_BLOCKS]; // offsets
 };
@@ -52,12 +52,12 @@ struct sim_peer_segment {
 void sim_peer_send(struct sim_peer *peer, const struct sim_peer_segment *segment);
 void sim_peer_ack(struct sim_peer *peer);
 uint32_t sim_peer_window(const struct sim_peer *peer);
-uint32_t sim_peer_bytes(const struct sim_peer *peer);  // it has to send
-uint32_t sim_peer_to_get(const struct sim_peer *peer); // and to get
+uint32_t sim_peer_bytes(const struct sim_peer *peer);  // bytes to send
+uint32_t sim_peer_to_get(const struct sim_peer *peer); // bytes to receive
 
 // ---- tricks.c
 
-// Pick one of its enabled tricks.
+// Run one random enabled trick.
 void sim_peer_trick(struct sim_peer *peer);
-// True if it ends by RST.
+// Return true if the peer ends by RST.
 bool sim_peer_is_rude(const struct sim_peer *peer);

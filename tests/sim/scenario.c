@@ -9,7 +9,7 @@
 #define MS TL_NS_PER_MS
 #define KIB 1024u
 #define BYTES_MIN (64 * KIB)
-#define NEWRENO_WINDOW (32 * KIB) // fewer segments than a receiver can hold: without SACK one hole at a time
+#define NEWRENO_WINDOW (32 * KIB) // fewer segments than a receiver can buffer: without SACK one hole at a time
 #define REPAIR_RTO_US (10 * 1000 * 1000)
 
 static uint64_t between(uint64_t *rng, uint64_t least, uint64_t most)
@@ -22,7 +22,7 @@ static bool one_in(uint64_t *rng, unsigned n)
 	return tl_random_next(rng) % n == 0;
 }
 
-// Small ones as often as great ones: each doubling has its share.
+// Return a value with a log-uniform distribution: each doubling is equally likely.
 static uint64_t magnitude(uint64_t *rng, uint64_t least, uint64_t most)
 {
 	unsigned doublings = 0;
@@ -80,9 +80,9 @@ static void draw_side(struct sim_scenario *sc, unsigned side, uint64_t *rng)
 		.opts.connect_timeout_ms = SIM_USER_TIMEOUT_MS,
 		.opts.user_timeout_ms = SIM_USER_TIMEOUT_MS,
 		.opts.without_cwnd = one_in(rng, 3),
-		.opts.keepalive_idle_ns = SIM_USER_TIMEOUT_MS * TL_NS_PER_MS, // or FIN-WAIT-2 probes, and may give up
+		.opts.keepalive_idle_ns = SIM_USER_TIMEOUT_MS * TL_NS_PER_MS, // otherwise FIN-WAIT-2 may time out
 		.isn_fixed = one_in(rng, 2),
-		.isn = 0 - (uint32_t)between(rng, 0, 2 * BYTES_MIN), // it wraps on the way
+		.isn = 0 - (uint32_t)between(rng, 0, 2 * BYTES_MIN), // wraps during the transfer
 		.bytes = BYTES_MIN + magnitude(rng, 1, BYTES_MIN),
 		.chunk_bytes = (uint32_t)magnitude(rng, 64, tl_min_u64(SIM_RUN_MAX, send_buffer_bytes / 2)),
 		.pause_percent = one_in(rng, 4) ? (unsigned)between(rng, 1, 20) : 0,
@@ -93,10 +93,10 @@ static void draw_side(struct sim_scenario *sc, unsigned side, uint64_t *rng)
 static void draw_ends(struct sim_scenario *sc, uint64_t *rng)
 {
 	static const enum sim_close pairs[][2] = {
-		{SIM_CLOSE_WHEN_SENT, SIM_CLOSE_WHEN_SENT}, // each half by itself
+		{SIM_CLOSE_WHEN_SENT, SIM_CLOSE_WHEN_SENT}, // each half separately
 		{SIM_CLOSE_WHEN_SENT, SIM_CLOSE_WHEN_PEER_DOES},
 		{SIM_CLOSE_WHEN_PEER_DOES, SIM_CLOSE_WHEN_SENT},
-		{SIM_CLOSE_WHEN_DONE, SIM_CLOSE_WHEN_DONE}, // perhaps both at once
+		{SIM_CLOSE_WHEN_DONE, SIM_CLOSE_WHEN_DONE}, // possibly both at once
 		{SIM_CLOSE_WHEN_DONE, SIM_CLOSE_WHEN_PEER_DOES},
 		{SIM_CLOSE_WHEN_PEER_DOES, SIM_CLOSE_WHEN_DONE},
 	};
@@ -132,13 +132,13 @@ static void draw_pair(struct sim_scenario *sc, uint64_t *rng)
 	sc->both_call = one_in(rng, 5);
 	if (one_in(rng, 2)) {
 		draw_echo(sc, rng);
-	} else if (one_in(rng, 2)) { // while side 1 has much to send it does not read
+	} else if (one_in(rng, 2)) { // it does not read while side 1 has much to send
 		sc->side[1].opts.window_follows_room = true;
 		sc->lose_updates = one_in(rng, 2);
 	}
 }
 
-// A clean wire, but for some segments from the midst of a flight. A timeout would cost 10 s.
+// A clean wire, except for some lost segments within a flight. A timeout would take 10 s.
 static void draw_repair(struct sim_scenario *sc, uint64_t *rng)
 {
 	for (unsigned side = 0; side < 2; side++) {
@@ -153,7 +153,7 @@ static void draw_repair(struct sim_scenario *sc, uint64_t *rng)
 	sc->one_way_ns = magnitude(rng, 50 * US, 100 * MS);
 	sc->gap_ns = between(rng, 0, 2 * US);
 	sc->side[0].bytes = 320 * KIB;
-	sc->side[1].bytes = 0; // with data of its own on it no ACK is a duplicate (RFC 5681, section 2)
+	sc->side[1].bytes = 0; // with data of that side no ACK is a duplicate (RFC 5681, section 2)
 	sc->side[0].close = SIM_CLOSE_WHEN_SENT;
 	sc->side[1].close = SIM_CLOSE_WHEN_PEER_DOES;
 	for (unsigned i = 0; i < SIM_HOLES; i++)

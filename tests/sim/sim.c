@@ -33,9 +33,9 @@ void sim_fail(struct sim *sim, const char *format, ...)
 	va_end(args);
 }
 
-// ---- the ends
+// ---- ends
 
-// Process a burst, and do what was deferred before its mbufs are freed.
+// Process a burst, and run deferred work before its mbufs are freed.
 static void net_input(void *ctx, struct tl_burst *burst)
 {
 	tl_net_input(ctx, burst);
@@ -93,7 +93,7 @@ static void await(struct sim *sim, unsigned side)
 		sim_fail(sim, "listen: %s", strerror(-rc));
 }
 
-// The port that the next connect() takes.
+// Return the port that the next connect() uses.
 static uint16_t next_port_be(struct sim *sim, unsigned side)
 {
 	struct tl_tcp_table *table = sim->net[side]->tcp;
@@ -161,7 +161,7 @@ static uint64_t next_ns(const struct sim *sim)
 	return next;
 }
 
-// True if the timer about to expire is disabled.
+// Return true if the timer about to expire is disabled.
 static bool is_disabled(const struct sim *sim, const struct tl_tcp *c)
 {
 	bool probes_tail = c->sack && c->trouble == 0 && c->n_sent > 0;
@@ -180,7 +180,7 @@ static void disable_timers(struct sim *sim, struct tl_net *net)
 	}
 }
 
-// Held data fits the advertised window, except for a FIN.
+// Check that buffered data fits the advertised window, except for a FIN.
 static void look_at_held(struct sim *sim, const struct tl_net *net)
 {
 	for (unsigned i = 0; i < CONNS + TL_TCP_SPARE; i++) {
@@ -245,7 +245,7 @@ static bool is_silent(const struct sim *sim)
 	return in_use == 0 && wire_in_flight(sim->wire) == 0;
 }
 
-// TIME-WAIT passes, and what a late SYN left half open.
+// Wait until TIME-WAIT, and half-open connections of late SYNs, have ended.
 static void fall_silent(struct sim *sim)
 {
 	uint64_t end_ns = sim->wire->now_ns + 2 * SIM_USER_TIMEOUT_MS * TL_NS_PER_MS;
@@ -256,7 +256,7 @@ static void fall_silent(struct sim *sim)
 		sim_fail(sim, "something is left when all is over");
 }
 
-// ---- from beginning to end
+// ---- set-up and run
 
 static void begin(struct sim *sim, const struct sim_run *run, const struct sim_scenario *sc)
 {

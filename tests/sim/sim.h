@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// sim: one connection over a bad wire, from a seed: two stacks, or one and a peer that follows no rules.
+// sim: one connection over a bad wire, from a seed: two stacks, or a stack and a misbehaving peer.
 //
 // Threads: main. Memory: sim_create() to sim_destroy(); the scenario is the caller's.
 // Time:    virtual: from one event to the next.
@@ -10,18 +10,18 @@
 
 #include "tcp_conn.h"
 
-#define SIM_RUN_MAX 16384 // bytes of a stream in a row
+#define SIM_RUN_MAX 16384 // bytes of a stream read at once
 #define SIM_TIME_MAX_NS (24 * 3600 * TL_NS_PER_S)
-#define SIM_STEPS_MAX 1000000		  // most seeds need some 1000
-#define SIM_USER_TIMEOUT_MS (3600 * 1000) // a mechanism that does not work shows as a timeout
+#define SIM_STEPS_MAX 1000000		  // most seeds need about 1000
+#define SIM_USER_TIMEOUT_MS (3600 * 1000) // long, so that a broken mechanism appears as a timeout
 
 enum sim_world {
 	SIM_PAIR,   // two stacks, every fault
-	SIM_REPAIR, // two stacks, a few losses that are to be repaired without a timeout
-	SIM_PEER,   // a stack and a peer that misbehaves
+	SIM_REPAIR, // two stacks, a few losses that must be repaired without a timeout
+	SIM_PEER,   // a stack and a misbehaving peer
 };
 
-// Disabled mechanisms, to show that they are needed.
+// Mechanisms that can be disabled, to prove that they are needed.
 enum sim_without { SIM_WITH_ALL, SIM_WITHOUT_RTO, SIM_WITHOUT_FAST, SIM_WITHOUT_PROBE };
 
 enum sim_close { SIM_CLOSE_WHEN_SENT, SIM_CLOSE_WHEN_DONE, SIM_CLOSE_WHEN_PEER_DOES };
@@ -34,7 +34,7 @@ struct sim_side {
 	uint32_t isn;
 	uint64_t bytes; // bytes to send
 	uint32_t chunk_bytes;
-	unsigned pause_percent; // after that many of 100 chunks
+	unsigned pause_percent; // percentage of chunks followed by a pause
 	uint64_t pause_ns;
 	enum sim_close close;
 };
@@ -47,13 +47,13 @@ struct sim_scenario {
 	struct wire_faults faults;
 	uint64_t one_way_ns, gap_ns;
 	struct sim_side side[2];
-	bool echo;	     // side 1 sends back what it gets
-	uint32_t turn_bytes; // side 0 waits for the echo of so many; 0: for none
+	bool echo;	     // side 1 sends received data back
+	uint32_t turn_bytes; // side 0 waits for the echo of this many bytes; 0: does not wait
 	bool both_call;	     // simultaneous open
 	bool peer_calls;     // the scripted peer opens
 	bool without_sack, without_stamps, without_scale;
-	bool lose_updates;	  // whatever only opens the window is lost
-	uint64_t hole[SIM_HOLES]; // the first segment of side 0 that has this byte is lost; 0: none
+	bool lose_updates;	  // drop pure window updates
+	uint64_t hole[SIM_HOLES]; // drop the first segment of side 0 that contains this byte; 0: none
 	unsigned naughty_percent; // percentage of misbehaviour of the scripted peer
 	unsigned tricks;	  // bit set of its tricks
 };
@@ -76,7 +76,7 @@ struct sim_app {
 	bool garbled;
 	enum tl_tcp_reason reason;
 	uint64_t closed_ns;
-	struct tl_tcp *c; // NULL: none, or no more
+	struct tl_tcp *c; // NULL: none, or ended
 };
 
 extern const struct tl_tcp_ops SIM_APP_OPS;
@@ -123,7 +123,7 @@ struct sim_run {
 	struct wire *wire;
 };
 
-// True: all held.
+// Return true if all invariants hold.
 bool sim_one(struct sim_run *run, const struct sim_scenario *sc);
 
 __attribute__((format(printf, 2, 3))) void sim_fail(struct sim *sim, const char *format, ...);
@@ -131,13 +131,13 @@ __attribute__((format(printf, 2, 3))) void sim_fail(struct sim *sim, const char 
 // ---- text.c: stream contents
 
 uint8_t *sim_text_create(void);
-// SIM_RUN_MAX bytes of a side's text from there on.
+// Read SIM_RUN_MAX bytes of a side's text from an offset.
 const uint8_t *sim_text(const struct sim *sim, unsigned side, uint64_t at);
 
 // ---- app.c
 
 void sim_app_init(struct sim *sim, unsigned side);
-void sim_app_wake(struct sim_app *app); // if it is time
+void sim_app_wake(struct sim_app *app); // if it is due
 
 // ---- look.c: at each segment on the wire
 
@@ -152,6 +152,6 @@ void sim_check(struct sim *sim);
 struct sim_peer *sim_peer_create(struct sim *sim);
 void sim_peer_destroy(struct sim_peer *peer);
 uint64_t sim_peer_next_ns(const struct sim_peer *peer);
-void sim_peer_wake(struct sim_peer *peer); // if it is time
+void sim_peer_wake(struct sim_peer *peer); // if it is due
 bool sim_peer_done(const struct sim_peer *peer);
 void sim_peer_check(struct sim_peer *peer);

@@ -3,7 +3,7 @@
 
 #include "sim.h"
 
-#define PERIOD 65521 // a prime: no power of two, by which a sequence number may be wrong, brings the same bytes again
+#define PERIOD 65521 // prime: a sequence number wrong by a power of two yields different bytes
 #define SIDE_OFFSET 12345
 
 uint8_t *sim_text_create(void)

@@ -4,7 +4,7 @@
 #include "peer.h"
 
 #define MS TL_NS_PER_MS
-#define FAR 65536u // farther than any window it is given reaches
+#define FAR 65536u // beyond any window advertised to it
 
 static struct wire *wire_of(const struct sim_peer *peer)
 {
@@ -29,7 +29,7 @@ static void old_ack(struct sim_peer *peer)
 	sim_peer_send(peer, &s);
 }
 
-// Beyond everything the stack sends.
+// Acknowledge data beyond everything sent by the stack.
 static void ack_of_nothing(struct sim_peer *peer)
 {
 	struct sim_peer_segment s = bare(peer);
@@ -46,7 +46,7 @@ static void duplicate_acks(struct sim_peer *peer)
 		sim_peer_send(peer, &s);
 }
 
-// Blocks of what it lacks, of what was never sent, of nothing, and turned round.
+// Send SACK blocks of missing data, of data never sent, empty, and reversed.
 static void sack_lies(struct sim_peer *peer)
 {
 	struct sim_peer_segment s = bare(peer);
@@ -81,11 +81,11 @@ static void shuts_its_window(struct sim_peer *peer)
 	sim_peer_ack(peer);
 }
 
-// Old and new bytes in one.
+// Send old and new bytes in one segment.
 static void overlaps(struct sim_peer *peer)
 {
 	struct sim_peer_segment s = bare(peer);
-	uint32_t end = tl_min_u32(peer->sent, sim_peer_bytes(peer)); // of the text sent, without FIN
+	uint32_t end = tl_min_u32(peer->sent, sim_peer_bytes(peer)); // of the sent text, without FIN
 	uint32_t back = up_to(peer, tl_min_u32(end, 4 * peer->mss)) & ~1u;
 
 	s.offset = end - back;
@@ -120,7 +120,8 @@ static void reset_outside(struct sim_peer *peer)
 	sim_peer_send(peer, &s);
 }
 
-// RFC 5961, section 3: in the window, and not what is expected now or, as offsets of its bytes are even, ever.
+// RFC 5961, section 3: in the window, but not the next expected number now or, because offsets of its bytes are even,
+// later.
 static void reset_inside(struct sim_peer *peer)
 {
 	struct sim_peer_segment s = bare(peer);

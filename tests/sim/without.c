@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fast retransmission, which can be disabled: the linker puts these in the place of the stack's functions (--wrap).
-// The timers are disabled in sim.c.
+// Fast retransmission, which can be disabled: the linker replaces the stack's functions by these (--wrap). The timers
+// are disabled in sim.c.
 
 #include "sim.h"
 
