@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""crash_images.py [options] DISK LOG TAIL: builds from a disk and the log of what was written to it the disks that losses of power
-could have left (crash_log.py), and judges each: the file system is consistent but for its journal, `tapline recover` leaves no
-file that is not whole, a file that was complete has its name and bytes, and no file has a frame of what it held before. Prints "ok - "
-or "not ok - " for each promise."""
+"""crash_images.py [options] DISK LOG TAIL: build the disks that losses of power could have left from a disk and the
+log of its writes (crash_log.py), and check each: the file system is consistent except for its journal, `tapline
+recover` leaves no incomplete file, a file that was complete keeps its name and bytes, and no file has a frame of its
+earlier contents. Print "ok - " or "not ok - " for each check."""
 
 import argparse
 import collections
@@ -22,7 +22,7 @@ from recording_frames import number_of
 
 from crash_log import Disk, Log
 
-FILE_FRAMES = 600  # more than a file has
+FILE_FRAMES = 600  # more than a file holds
 
 PROMISES = {
     "fsck": "the file system needs nothing but its journal",
@@ -39,8 +39,8 @@ def run(*command):
 
 
 class Required:
-    """Which files have to be there after a loss of power before an entry: those of the last mark before it that the next mark
-    still has."""
+    """Return the files that must exist after a loss of power before an entry: those in the last mark before it that
+    the next mark still has."""
 
     def __init__(self, marks):
         self.rows = [(at, {name: total for name, total in files.items() if name in after})
@@ -58,7 +58,7 @@ def numbers(path):
 
 
 def check_files(directory, promise, complaints):
-    """name -> frame numbers of all files called complete."""
+    """Return name -> frame numbers of all files with a complete name."""
     found = {}
     for name in sorted(os.listdir(directory)):
         if not name.endswith(".pcapng") or name.startswith("."):
@@ -74,7 +74,8 @@ def check_files(directory, promise, complaints):
 
 
 def check_lives(found, complaints):
-    """Frames of a file are in order and near each other: those of its earlier life are as old as the ring is long."""
+    """Check that frames of a file are in order and near each other: those of its earlier contents are older by the
+    length of the ring."""
     seen = {}
     for name, frames in found.items():
         for number, following in zip(frames, frames[1:]):
@@ -100,7 +101,7 @@ def check_required(directory, required, complaints):
 
 
 def is_blank(path):
-    """Nothing in it says whose it is, so recover leaves it."""
+    """Check for a file that recover leaves alone, because no block in it identifies its recording."""
     with open(path, "rb") as file:
         return not file.read().strip(b"\0")
 
@@ -110,7 +111,7 @@ class Judge:
         self.tapline, self.scratch = tapline, scratch
 
     def check_disk(self, image, complaints):
-        """The first pass replays the journal; the second must find nothing."""
+        """Check the file system: the first pass replays the journal; the second must find no error."""
         first = run("e2fsck", "-p", "-E", "journal_only", image)
         second = run("e2fsck", "-fn", image)
         if first.returncode > 1 or second.returncode != 0:
@@ -139,7 +140,7 @@ class Judge:
 
 
 def crash_points(log, count, rng):
-    """Any entry, and as often one between a flush and the next: there most is undecided."""
+    """Choose any entry, or as often one between two flushes, where most data is unconfirmed."""
     flushes = [i for i, entry in enumerate(log.entries) if entry.flags & 1]
     points = [rng.randrange(len(log.entries)) for _ in range(count - count // 2)]
     points += [max(0, rng.choice(flushes) - rng.randrange(2)) for _ in range(count // 2)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The log that QEMU's blklogwrites makes of a disk (dm-log-writes' format), and the disk as a loss of power may leave it."""
+"""The log of a disk written by QEMU's blklogwrites (dm-log-writes' format), and the disk as a loss of power may
+leave it."""
 
 import json
 import os
@@ -8,14 +9,14 @@ from dataclasses import dataclass
 
 MAGIC, SECTOR = 0x6A736677736872, 512
 FLUSH, FUA, DISCARD = 1, 2, 4
-# A torn write breaks between sectors. File systems rely on blocks of 4096 bytes that do not, as disks promise today; recordings
-# rely on nothing, and theirs are the large writes.
+# A torn write breaks between sectors. File systems rely on atomic blocks of 4096 bytes, as disks promise today;
+# recordings do not, and the large writes are theirs.
 BLOCK, LARGE = 4096, 256 << 10
 
 
 @dataclass
 class Entry:
-    """A write, a flush, or both; data lies in the log at an offset."""
+    """A write, a flush, or both; the data is in the log at an offset."""
     sector: int
     bytes: int
     flags: int
@@ -24,7 +25,7 @@ class Entry:
 
 class Log:
     def __init__(self, path, tail):
-        """tail: the sector where the marks are, behind the file system."""
+        """tail: the sector of the marks, after the file system."""
         self.file = open(path, "rb")
         magic, version, count, self.unit = struct.unpack("<QQQI", self.file.read(28))
         if magic != MAGIC or version != 1:
@@ -49,11 +50,11 @@ class Log:
         return self.file.read(entry.bytes)
 
     def last_flush(self, end):
-        """How many of the first entries a loss of power before entry end leaves for sure."""
+        """Return how many of the first entries certainly survive a loss of power before entry end."""
         return max((i + 1 for i in range(end) if self.entries[i].flags & FLUSH), default=0)
 
     def files_written_again(self):
-        """How many recordings were written into what had been another: their HEADs have a sum."""
+        """Return how many recordings were written into reused files: their HEADs have a checksum."""
         files = set()
         for entry in self.entries:
             head = self.data(entry)[:64] if entry.bytes and not entry.flags & DISCARD else b""
@@ -63,7 +64,7 @@ class Log:
 
 
 class Disk:
-    """The disk with all that is on it for sure, which only grows."""
+    """The disk with all confirmed data, which only grows."""
 
     def __init__(self, log, path):
         self.log, self.path, self.applied = log, path, 0
@@ -87,8 +88,8 @@ class Disk:
         self.applied = max(self.applied, end)
 
     def crash(self, end, rng, out):
-        """Makes out the disk after a loss of power before entry end: of what was not flushed some is there, in any order, one write
-        in part. Says what was done."""
+        """Build the disk after a loss of power before entry end: of the unflushed writes some are applied, in any
+        order, one of them partly. Return a description."""
         self.advance(self.log.last_flush(end))
         pending = [entry for entry in self.log.entries[self.applied:end] if entry.bytes and not entry.flags & DISCARD]
         share = rng.choice([0.0, 0.3, 0.7, 1.0])
@@ -105,7 +106,7 @@ class Disk:
 
 
 def copy_sparse(source, target):
-    """A copy that leaves holes where the source has them."""
+    """Copy a file and keep its holes."""
     size = os.path.getsize(source)
     with open(source, "rb") as read, open(target, "wb") as write:
         write.truncate(size)

@@ -4,7 +4,7 @@
 set -euo pipefail
 source "$ROOT/tests/vm/guest_lib.sh"
 
-# echo_on NAME BDF
+# echo_on NAME BDF: run an echo on the card.
 echo_on() {
 	local name=$1
 	"$TAPLINE" bind "$2" >&2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Guest part of run.sh deploy: a NIC from the kernel's driver to its unplugging, with doctor, bind, a user who is not root and
-# a link that goes down. run.sh checks the files in /out. TAPLINE and ROOT are in the environment.
+# Guest part of run.sh deploy: a NIC from the kernel's driver to its unplugging, with doctor, bind, an unprivileged user
+# and a link that goes down. run.sh checks the files in /out. TAPLINE and ROOT are in the environment.
 set -euo pipefail
 source "$ROOT/tests/vm/guest_lib.sh"
 
@@ -17,7 +17,7 @@ driver() {
 	basename "$(readlink "$device/driver")"
 }
 
-# bind_try NAME COMMAND...: and who has the NIC then.
+# bind_try NAME COMMAND...: run bind; note the NIC's driver afterwards.
 bind_try() {
 	try "$@"
 	driver >"/out/$1.driver"
@@ -27,7 +27,7 @@ examine() {
 	try "doctor_$1" sh -c '"$1" doctor -c config.json --json >"/out/doctor_$2.json"' - "$TAPLINE" "$1"
 }
 
-# interface_works: whether the kernel's receives.
+# interface_works: check that the kernel's interface receives.
 interface_works() {
 	local nic_if
 	nic_if=$(ls "$device/net")
@@ -56,14 +56,14 @@ refuse() {
 	ip link set "$nic_if" down
 }
 
-# ---- a user who is not root
+# ---- an unprivileged user
 
-# capabilities: those of the unit, as setpriv writes them.
+# capabilities: print those of the unit, in the form of setpriv.
 capabilities() {
 	sed -n 's/^AmbientCapabilities=//p' "$unit" | tr '[:upper:]' '[:lower:]' | sed 's/cap_/+/g; s/ /,/g'
 }
 
-# as_user COMMAND...: as the unit runs it.
+# as_user COMMAND...: run it like the unit.
 as_user() {
 	local caps
 	caps=-all,$(capabilities)
@@ -71,7 +71,7 @@ as_user() {
 		--bounding-set "$caps" --inh-caps "$caps" --ambient-caps "$caps" "$@"
 }
 
-# may_open: what the udev rule does, by hand: no udev runs here.
+# may_open: set permissions as the udev rule does; the guest has no udev.
 may_open() {
 	local group
 	grep -q 'GROUP="vfio", MODE="0660"' "$rule"
@@ -91,7 +91,7 @@ capture_as_user() {
 	grep -E '^(Uid|CapEff|Groups)' "/proc/$(pidof tapline)/status" >/out/capture.rights
 }
 
-# unplugged NAME: what became of the Tapline in the background.
+# unplugged NAME: note how the background Tapline ended.
 unplugged() {
 	monitor device_del nic
 	ended "$1"
@@ -122,7 +122,7 @@ link_goes_and_comes() {
 }
 
 cd "$(mktemp -d)"
-cp "$TAPLINE" tapline # the user need not be able to read the build directory
+cp "$TAPLINE" tapline # the user may not have access to the build directory
 chown "$user:$user" .
 cat >config.json <<-END
 	{"ports": [{"name": "lan", "device": "$NIC", "ip": "$NIC_IP/24"}],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2034,SC2154
-# Shared functions of the guests with two NICs: one is Tapline's, the other the kernel's, which is the peer. Sourced; TAPLINE and
-# ROOT are in the environment.
+# Shared functions of the guests with two NICs: one belongs to Tapline, the other to the kernel, which is the peer.
+# Sourced; TAPLINE and ROOT are in the environment.
 
 source "$ROOT/tools/lib/process.sh"
 
@@ -16,7 +16,7 @@ bind_vfio() {
 	basename "$(readlink "$device/iommu_group")" >/out/iommu_group
 }
 
-# try NAME COMMAND...: what it says and how it ends.
+# try NAME COMMAND...: note its output and exit status.
 try() {
 	local name=$1 status=0
 	shift
@@ -24,7 +24,7 @@ try() {
 	echo "$status" >"/out/$name.status"
 }
 
-# monitor COMMAND...: of QEMU, which run.sh passes on; returns when that has been done.
+# monitor COMMAND...: run a command of QEMU's monitor through run.sh; return when it is done.
 wishes=0
 monitor() {
 	wishes=$((wishes + 1))
@@ -33,12 +33,12 @@ monitor() {
 	wait_for 20 test ! -e "/out/wish.$wishes"
 }
 
-# status_has FILTER: whether jq's filter is true of the running Tapline.
+# status_has FILTER: check jq's filter on the status of the running Tapline.
 status_has() {
 	"$TAPLINE" status --socket "${SOCKET:-control.sock}" --json 2>/dev/null | jq -e "$1" >/dev/null
 }
 
-# peer_begin: the kernel's NIC. One send queue: several send flows in an order of their own.
+# peer_begin: set up the kernel's NIC. One TX queue, because several reorder flows.
 peer_begin() {
 	peer_if=$(ls "/sys/bus/pci/devices/$PEER/net")
 	ethtool -L "$peer_if" combined 1
@@ -47,20 +47,20 @@ peer_begin() {
 	wait_for 20 grep -q 1 "/sys/class/net/$peer_if/carrier"
 }
 
-# ended NAME: the exit status of the Tapline in the background.
+# ended NAME: note the exit status of the background Tapline.
 ended() {
 	local status=0
 	wait "$tapline_pid" || status=$?
 	echo "$status" >"/out/$1.status"
 }
 
-# memory_begin: hugepages, and the right to hold them.
+# memory_begin: reserve hugepages, and permit locked memory.
 memory_begin() {
 	ulimit -l unlimited
 	echo 256 >/proc/sys/vm/nr_hugepages
 }
 
-# two_nics_begin: in a directory of its own, with hugepages.
+# two_nics_begin: start in a new directory, with hugepages.
 two_nics_begin() {
 	cd "$(mktemp -d)" || return
 	memory_begin

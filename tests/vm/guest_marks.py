@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""guest_marks.py DIRECTORY DEVICE TAIL: looks again and again which complete recordings there are, and writes it to sector TAIL
-of the device, behind the file system: so it stands in the log of the device, between what was written before and after. A
-mark names each file with a sum of its bytes. Ends when /out/recorded is there."""
+"""guest_marks.py DIRECTORY DEVICE TAIL: repeatedly write the list of complete recordings to sector TAIL of the
+device, after the file system: the log of the device then has it between the writes before and after. A mark has the
+name and a checksum of each file. Ends when /out/recorded exists."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ MARK_BYTES = 4096
 
 
 def complete_files(directory, sums):
-    """name -> sum; a name is never given twice, so each is read once."""
+    """Return name -> checksum; names are never reused, therefore each file is read once."""
     names = [name for name in os.listdir(directory) if name.endswith(".pcapng") and not name.startswith(".")]
     for name in names:
         if name not in sums:
@@ -29,7 +29,7 @@ def complete_files(directory, sums):
 
 def main(directory, device, tail):
     out = os.open(device, os.O_WRONLY | os.O_DIRECT)
-    page, sums, number = mmap.mmap(-1, MARK_BYTES), {}, 0  # aligned, as O_DIRECT wants it
+    page, sums, number = mmap.mmap(-1, MARK_BYTES), {}, 0  # aligned for O_DIRECT
     last = False
     while not last:
         last = os.path.exists("/out/recorded")

@@ -4,7 +4,7 @@
 set -euo pipefail
 source "$ROOT/tests/vm/guest_lib.sh"
 
-# capture NAME [OPTION...]: in the background, until it receives.
+# capture NAME [OPTION...]: record in the background; return when it receives.
 capture() {
 	local name=$1
 	shift
@@ -13,7 +13,7 @@ capture() {
 	wait_for 40 receives "/out/$name.log"
 }
 
-# receives LOG: whether the Tapline that writes it has got so far.
+# receives LOG: check whether the Tapline with this log receives.
 receives() {
 	grep -q ' s  received' "$1" 2>/dev/null
 }
@@ -56,7 +56,7 @@ echo_all() {
 	cp echo.pcapng /out/
 }
 
-# No recording has what is sent: the NIC makes the checksums, and the kernel looks at them.
+# Sent frames are not recorded: the NIC computes their checksums, and the kernel verifies them.
 echo_by_nic() {
 	jq 'del(.capture)' config.json >by_nic.json
 	"$TAPLINE" run by_nic.json --json >/out/by_nic.json 2>/out/by_nic.log &
@@ -68,7 +68,7 @@ echo_by_nic() {
 	ended by_nic
 }
 
-# Each lcore connects ten times to a port of its own: the local ports are chosen by the NIC's RSS.
+# Each lcore connects ten times to a different port: the NIC's RSS decides the local ports.
 echo_on_queues() {
 	local feed
 	cat >config.json <<-END
@@ -98,7 +98,7 @@ echo_on_queues() {
 	cp steer.pcapng /out/
 }
 
-# Market data of two groups to two lcores. The NIC filters: it is not promiscuous, and what goes to a third group stays outside.
+# Market data of two groups to two lcores. The NIC filters: it is not promiscuous, and does not receive a third group.
 echo_groups() {
 	local feed
 	jq '.ports[0].promisc = false | del(.echo[2]) | .capture[0].path = "groups.pcapng"' config.json >groups.json
@@ -119,7 +119,7 @@ echo_groups() {
 	cp groups.pcapng /out/
 }
 
-# The client on the other NIC, by vfio-pci too: nothing of the kernel's is in between.
+# The client on the other NIC, through vfio-pci too: the kernel is not in the path.
 client_on_port() {
 	jq 'del(.echo[1]) | .capture[0].path = "pair.pcapng"' groups.json >pair.json
 	"$TAPLINE" bind "$PEER" >&2
@@ -134,7 +134,7 @@ client_on_port() {
 	cp pair.pcapng /out/
 }
 
-# The peer's NIC is the kernel's again, with one virtual function.
+# The peer's NIC returns to the kernel, with one virtual function.
 virtual_function() {
 	"$TAPLINE" unbind "$PEER" >&2
 	wait_for 20 test -d "/sys/bus/pci/devices/$PEER/net" || return 0

@@ -9,7 +9,7 @@ TAPLINE=/usr/local/bin/tapline
 SOCKET=/run/tapline/market.sock
 unit=tapline@market
 
-# show NAME UNIT PROPERTY...: values of the properties, in the order of systemd.
+# show NAME UNIT PROPERTY...: note values of the properties, in the order of systemd.
 show() {
 	local name=$1 of=$2
 	shift 2
@@ -45,7 +45,7 @@ configure() {
 	END
 }
 
-# An emulated CPU beside others may take seconds for what takes milliseconds.
+# An emulated CPU under load may take seconds instead of milliseconds.
 allow_slowness() {
 	mkdir -p /etc/systemd/system/tapline@.service.d
 	printf '[Service]\nWatchdogSec=20\n' >/etc/systemd/system/tapline@.service.d/slow.conf
@@ -54,13 +54,13 @@ allow_slowness() {
 
 # ---- the service
 
-# record N: send the frames, return when this Tapline has written N.
+# record N: send the frames; return when this Tapline has written N.
 record() {
 	"$ROOT/tests/lib/send_pcap.py" "$peer_if" /out/in.pcap 1000 >/dev/null
 	wait_for 60 status_has ".captures[0].written_pkts >= $1"
 }
 
-# begun_again: whether systemd has started a new process, which answers.
+# begun_again: check whether systemd has started a new process that replies.
 begun_again() {
 	[[ $(systemctl show --value -p NRestarts "$unit") == 1 ]] && status_has true
 }

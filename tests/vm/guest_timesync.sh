@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Guest part of run.sh timesync: an echo with stamps of replies and PTP frames, under load, with a DPDK that stamps sent
-# frames, then with Debian's, which does not. TAPLINE, TAPLINE_PTP and ROOT are in the environment.
+# Guest part of run.sh timesync: an echo with TX stamps of replies and PTP frames, under load, with a DPDK that stamps
+# sent frames, then with Debian's, which does not. TAPLINE, TAPLINE_PTP and ROOT are in the environment.
 set -euo pipefail
 source "$ROOT/tests/vm/guest_lib.sh"
 
-# echo_begin NAME PROGRAM PROBES_PER_S REPLIES_PER_S: in the background, until it answers.
+# echo_begin NAME PROGRAM PROBES_PER_S REPLIES_PER_S: start in the background; return when it replies.
 echo_begin() {
 	cat >config.json <<-END
 		{"ports": [{"name": "lan", "device": "$NIC", "ip": "$NIC_IP/24", "ptp_probes_per_s": $3, "reply_stamps_per_s": $4}],
@@ -18,12 +18,12 @@ echo_begin() {
 	wait_for 40 ask "$2"
 }
 
-# ask PROGRAM: what the running Tapline says, as status.json.
+# ask PROGRAM: write the status of the running Tapline to status.json.
 ask() {
 	"$1" status --socket control.sock --json >status.json 2>/dev/null
 }
 
-# has PROGRAM FILTER: whether jq's filter is true of the running Tapline.
+# has PROGRAM FILTER: check jq's filter on the status of the running Tapline.
 has() {
 	ask "$1" && jq -e "$2" status.json >/dev/null
 }
@@ -31,16 +31,16 @@ has() {
 echo_end() {
 	kill -s TERM "$tapline_pid"
 	ended "$1"
-	cp -r "$1.latency" /out/ # Landlock does not know directories of 9p again
+	cp -r "$1.latency" /out/ # Landlock rejects directories of 9p after a reopen
 }
 
-# Messages until ten of their replies had a stamp to come.
+# Send messages until stamps of ten replies were requested.
 replies_are_marked() {
 	"$ROOT/tests/lib/peer.py" udp_sizes "$NIC_IP" 7 16 16 16 16 >udp.json || true
 	has "$TAPLINE_PTP" '.port.ptp.replies.replies_marked >= 10'
 }
 
-# Twenty probes and ten replies while the echo works, then eight PTP frames from the peer.
+# Twenty probes and ten replies while the echo runs, then eight PTP frames from the peer.
 stamped() {
 	tcpdump -i "$peer_if" -Q in -U -w /out/probes.pcap ether proto 0x88f7 2>tcpdump.log &
 	dump_pid=$!

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# The guest's kernel and initramfs, made of Debian's packages, unpacked and not installed. Sourced by run.sh.
+# The guest's kernel and initramfs, built from Debian's packages, unpacked and not installed. Sourced by run.sh.
 
 vm_modules=(virtio_pci 9pnet_virtio 9p overlay igb vfio-pci vfio_iommu_type1 virtio_blk crc32c_generic ext4)
 
-# image_fetch DIR: the two packages, into DIR, unless they are there. Fails when no mirror has them.
+# image_fetch DIR: download the two packages to DIR, unless present. Fail if no mirror has them.
 image_fetch() {
 	local dir=$1 kernel
 	[[ ! -e $dir/fetched ]] || return 0
 	rm -rf "$dir"
 	mkdir -p "$dir/packages"
-	apt-get -qq update || true # old lists name packages that have gone
+	apt-get -qq update || true # outdated lists name removed packages
 	kernel=$(apt-cache depends linux-image-amd64 | sed -n 's/^  Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
 	[[ -n $kernel ]] || return
 	(cd "$dir/packages" && apt-get -qq -o APT::Sandbox::User=root download "$kernel" busybox-static) || return
 	: >"$dir/fetched"
 }
 
-# image_make DIR: DIR/vmlinuz and DIR/initramfs.gz from the packages in DIR.
+# image_make DIR: build DIR/vmlinuz and DIR/initramfs.gz from the packages in DIR.
 image_make() {
 	local dir=$1 package
 	[[ ! $dir/initramfs.gz -nt $vm_dir/init || ! $dir/initramfs.gz -nt $vm_dir/image.sh ]] || return 0
@@ -36,7 +36,7 @@ image_make() {
 	rm -rf "$dir/unpacked" "$dir/initramfs"
 }
 
-# The modules with all they need, in the order to load them in, not compressed.
+# The modules with their dependencies, in load order, uncompressed.
 image_modules() {
 	local dir=$1 version base file name
 	base=$dir/unpacked

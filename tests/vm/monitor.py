@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""monitor.py SOCKET COMMAND: gives QEMU's monitor a command, and prints what it says."""
+"""monitor.py SOCKET COMMAND: send a command to QEMU's monitor, and print its output."""
 
 import socket
 import sys

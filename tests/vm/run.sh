@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Tapline in a machine that QEMU emulates: see tests/vm/README.md. `smoke`: on a PCI NIC, behind an IOMMU, through vfio-pci.
-# `deploy`: from the kernel's driver to the NIC's unplugging. `cards`: other cards than igb. `place`: isolated CPUs and two NUMA
-# nodes. `systemd`: the units under a real systemd. `powerloss`: recording to a disk of its own when the power goes. `crash`: each disk that
-# a loss of power could have left; `crash_without`: where one fsync is missing. `timesync`: stamps of replies and PTP frames.
-# TL_BUILD names the build directory, TL_BUILD_PTP one with the DPDK of tools/build-dpdk.sh, TL_VM_ROOT, for `systemd`, the root of
-# another Debian with Tapline in its /build (tools/test-debian.sh); what the guest needs is cached in build-vm/.
+# Run Tapline in a machine emulated by QEMU: see tests/vm/README.md. `smoke`: on a PCI NIC, behind an IOMMU, through
+# vfio-pci. `deploy`: from the kernel's driver to the NIC's unplugging. `cards`: cards other than igb. `place`: isolated
+# CPUs and two NUMA nodes. `systemd`: the units under a real systemd. `powerloss`: recording to a disk during a loss of
+# power. `crash`: each disk that a loss of power could have left; `crash_without`: with one fsync missing. `timesync`:
+# stamps of replies and PTP frames. TL_BUILD names the build directory, TL_BUILD_PTP one with the DPDK of
+# tools/build-dpdk.sh, TL_VM_ROOT, for `systemd`, the root of another Debian with Tapline in its /build
+# (tools/test-debian.sh); files of the guest are cached in build-vm/.
 set -euo pipefail
 case "$*" in
 smoke | deploy | cards | place | systemd | powerloss | crash | crash_without | timesync) scenario=$1 ;;
@@ -17,21 +18,21 @@ vm_dir=$func_root/tests/vm
 source "$vm_dir/image.sh"
 func_name=vm
 image=$func_root/build-vm
-guest_limit=600 # seconds; 50 are usual
-boot_limit=180   # 8 are usual
+guest_limit=600 # seconds; about 50 is normal
+boot_limit=180   # about 8 is normal
 vm_cpus=2
-vm_words='' # more of them on the kernel's command line
-vm_root=${TL_VM_ROOT:-/} # the guest's
-vm_tree=$func_root       # where the guest has this tree
+vm_words='' # additional words of the kernel's command line
+vm_root=${TL_VM_ROOT:-/} # root directory of the guest
+vm_tree=$func_root       # path of this tree in the guest
 
-# For the scenarios. Two igb, wired to each other; slots 5 and 8, because their virtual functions take the slots beside.
+# Two connected igb for the scenarios; slots 5 and 8, because their virtual functions take the following slots.
 # shellcheck disable=SC2034
 nics=(-netdev "hubport,id=n0,hubid=0" -device "igb,netdev=n0,addr=5,mac=02:00:00:00:00:05"
 	-netdev "hubport,id=n1,hubid=0" -device "igb,netdev=n1,addr=8,mac=02:00:00:00:00:08")
 # shellcheck disable=SC2034
 monitor=(-chardev "socket,id=monitor,path=monitor.sock,server=on,wait=off" -mon "chardev=monitor,mode=readline")
 
-# vm_prepare: what is not to be had is a reason to skip; what is, must work.
+# vm_prepare: missing requirements are a reason to skip; existing ones must work.
 vm_prepare() {
 	if ! "$func_root/tools/install-deps.sh" vm 2>install.log; then
 		skip "an emulated NIC" "QEMU 8 or newer cannot be installed ($(tail -n 1 install.log))"
@@ -44,8 +45,8 @@ vm_prepare() {
 	image_make "$image" >image.log 2>&1 || func_die "no initramfs"
 }
 
-# vm_boot SCRIPT [QEMU OPTION...]: boots, to run it in the guest with ./out as /out; vm_pid is QEMU's process. A guest whose
-# kernel hangs before it gets there, as under an emulation that lost a timer now and then, is booted again.
+# vm_boot SCRIPT [QEMU OPTION...]: boot, and run it in the guest with ./out as /out; vm_pid is QEMU's process. A guest
+# whose kernel hangs earlier, because the emulation sometimes loses a timer, is booted again.
 vm_boot() {
 	local script=$1 attempt
 	shift
@@ -83,7 +84,7 @@ vm_start() {
 	vm_pid=$!
 }
 
-# vm_gone: whether the guest has. What it wishes of QEMU's monitor until then, a command in out/wish.N, is passed on.
+# vm_gone: check whether the guest has ended. Until then, run commands for QEMU's monitor that it writes to out/wish.N.
 vm_gone() {
 	local wish
 	for wish in out/wish.[0-9]*; do
@@ -94,12 +95,12 @@ vm_gone() {
 	is_gone "$vm_pid"
 }
 
-# vm_end: returns when the guest has gone.
+# vm_end: return when the guest has ended.
 vm_end() {
 	local status=0
 	wait_for $((guest_limit + 30)) vm_gone || func_die "the guest did not end"
 	wait "$vm_pid" || status=$?
-	cp out/*.log . 2>/dev/null || true # for whoever reads of the failure
+	cp out/*.log . 2>/dev/null || true # for the analysis of a failure
 	check_equal "the guest runs its script to the end" "qemu $status, script $(cat out/status 2>&1)" "qemu 0, script 0"
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
-# The scenario cards: an echo on other cards than igb, as the host judges it. Sourced by run.sh.
+# Scenario cards: checks on the host of an echo on cards other than igb. Sourced by run.sh.
 
 # judge_card NAME DRIVER
 judge_card() {

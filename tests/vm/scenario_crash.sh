@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2034,SC2154
-# The scenario crash: a ring writes its files again while QEMU logs every write and flush of the disk; from the log come the
-# disks that a loss of power could have left. Sourced by run.sh. TL_CRASH_IMAGES: how many (100), TL_CRASH_SEED: which;
-# TL_CRASH_KEEP: a directory for base.img and log.img, of which crash_images.py makes more.
+# Scenario crash: a ring reuses its files while QEMU logs every write and flush of the disk; the log yields the disks
+# that a loss of power could have left. Sourced by run.sh. TL_CRASH_IMAGES: their number (100), TL_CRASH_SEED: their
+# seed; TL_CRASH_KEEP: a directory for base.img and log.img, from which crash_images.py makes more.
 
 disk_mb=96 tail_mb=1
 crash_build=${TL_BUILD:-$func_root/build}
 
-# record_crash VARIABLE=VALUE...: boots, records, and leaves base.img, disk.img and log.img.
+# record_crash VARIABLE=VALUE...: boot, record, and leave base.img, disk.img and log.img.
 record_crash() {
 	local run
 	printf '%s\n' "$@" >out/environment
@@ -41,12 +41,12 @@ crash() {
 	images || func_failed=1
 }
 
-# sync_site FUNCTION: its call, as SEAM_FAULT has it, made to do nothing.
+# sync_site FUNCTION: print its call in the form of SEAM_FAULT, made ineffective.
 sync_site() {
 	"$func_root/tests/faults/run.py" --build "$crash_build" --scenario reuse --site "$1() f" --list --skipped | head -n 1
 }
 
-# Without this one the images must show it: TL_CRASH_WITHOUT is the function that makes the call.
+# Without this one the images must show an error: TL_CRASH_WITHOUT is the calling function.
 crash_without() {
 	local function=${TL_CRASH_WITHOUT:-tl_writer_sync_directory} fault
 	fault=$(sync_site "$function")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
-# The scenario deploy: a NIC from the kernel's driver to its unplugging, as the host judges it. Sourced by run.sh.
+# Scenario deploy: checks on the host of a NIC from the kernel's driver to its unplugging. Sourced by run.sh.
 
-# verdict WHEN CHECK: of the doctor.
+# verdict WHEN CHECK: print doctor's verdict.
 verdict() {
 	jq -r --arg id "$2" '.checks[] | select(.id == $id) | .verdict' "out/doctor_$1.json"
 }
@@ -19,7 +19,7 @@ judge_doctor() {
 	done
 }
 
-# bind_ended NAME: status, and the driver then.
+# bind_ended NAME: print status, and the driver afterwards.
 bind_ended() {
 	echo "$(cat "out/$1.status")" "$(cat "out/$1.driver")"
 }
@@ -41,7 +41,7 @@ judge_user() {
 	check "started with the capabilities of the unit, it keeps none" grep -q '^CapEff:.0000000000000000$' out/capture.rights
 }
 
-# judge_unplugged NAME FILE: the Tapline whose NIC was unplugged.
+# judge_unplugged NAME FILE: check the Tapline whose NIC was unplugged.
 judge_unplugged() {
 	check_equal "of $1 the NIC is let go, and the kernel removes it" "$(cat "out/$1.gone" 2>&1)" gone
 	check_equal "$1 ends with status 1" "$(cat "out/$1.status")" 1
@@ -60,7 +60,7 @@ judge_link() {
 	check_json "and after" out/udp_after.json '.sizes == 3 and .wrong == []'
 }
 
-# Behind a port of its own, for only there a card can be unplugged.
+# Behind a separate root port, because only there a card can be unplugged.
 deploy() {
 	local nic="igb,bus=rp,netdev=n0,id=nic,mac=02:00:00:00:00:05"
 	echo "$nic" >device

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2034,SC2054,SC2154
-# The scenario place: CPUs of lcores and memory of ports, with isolated CPUs and two NUMA nodes, as the host judges it. Sourced by
-# run.sh.
+# Scenario place: checks on the host of CPUs of lcores and memory of ports, with isolated CPUs and two NUMA nodes.
+# Sourced by run.sh.
 
-# plan NAME: the CPUs of `run --explain`, in the order of queues.
+# plan NAME: print the CPUs of `run --explain`, in the order of queues.
 plan() {
 	jq -r '[.explained[].queues[].cpu] | join(" ")' "out/$1.plan.log"
 }
 
-# predicted NAME CHECK: what doctor read.
+# predicted NAME CHECK: print doctor's prediction.
 predicted() {
 	jq -r --arg id "$2" '.checks[] | select(.id == $id).read' "out/$1.doctor.log"
 }
 
-# predicted_pages NAME: hugepages of 2 MiB that doctor wants on nodes 0 and 1.
+# predicted_pages NAME: print the hugepages of 2 MiB that doctor requires on nodes 0 and 1.
 predicted_pages() {
 	predicted "$1" memory.hugepages_node | sed -E 's/[^,]*, ([0-9]+) needed[^,]*/\1 /g' | awk '{ print int(($1 + 1) / 2), int(($2 + 1) / 2) }'
 }
@@ -24,7 +24,7 @@ judge_machine() {
 	check_equal "one NIC is on node 1, the other on none" "$(xargs <out/nic_nodes)" "1 -1"
 }
 
-# judge_run NAME CPUS: judge the run whose queues belong on these CPUs, in order.
+# judge_run NAME CPUS: check that the queues of the run are on these CPUs, in order.
 judge_run() {
 	local sorted
 	sorted=$(xargs -n 1 <<<"$2" | sort -n | xargs)
@@ -37,15 +37,15 @@ judge_run() {
 
 judge_auto() {
 	local name
-	judge_run one 3     # isolated, of the NIC's node
-	judge_run two "3 1" # isolated, of the other node: before CPU 2, which is not isolated
+	judge_run one 3     # isolated, on the NIC's node
+	judge_run two "3 1" # isolated, on the other node: preferred to CPU 2, which is not isolated
 	for name in one two; do
 		check_equal "$name: each node gives as many hugepages as doctor says" "$(<"out/$name.pages")" "$(predicted_pages "$name")"
 	done
 }
 
-# The configuration has less memory than is needed: EAL takes more of a node when something is to lie there, and the packets alone are
-# more than the other node has. 128 MiB of slabs and 4096 packets of 9.2 KiB are 82 pages.
+# The configuration has less memory than needed: EAL takes more of a node when it allocates there, and the packets alone
+# exceed the other node. 128 MiB of slabs and 4096 packets of 9.2 KiB are 82 pages.
 judge_named() {
 	local home node
 	read -r home node <"out/named.pages"
@@ -63,7 +63,7 @@ place() {
 	vm_cpus=4
 	vm_words="isolcpus=managed_irq,domain,1,3 nohz_full=1,3 rcu_nocbs=1,3 irqaffinity=0,2"
 	"$func_root/tests/lib/make_numbered.py" out/in.pcap 100 200
-	# Beside pxb-pcie a device has to name its bus.
+	# With pxb-pcie a device has to name its bus.
 	vm_boot "$vm_dir/guest_place.sh" "${node[@]}" "${nics[@]:0:2}" -device igb,netdev=n0,bus=rp,mac=02:00:00:00:00:05 \
 		"${nics[@]:4:2}" -device igb,netdev=n1,bus=pcie.0,addr=8,mac=02:00:00:00:00:08
 	vm_end

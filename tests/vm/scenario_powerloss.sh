@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154,SC2164,SC2103,SC2002
-# The scenario powerloss: a recording when the power goes, and what recover makes of it. Sourced by run.sh.
+# Scenario powerloss: a recording during a loss of power, and its recovery. Sourced by run.sh.
 
 disk=(-drive "file=disk.img,format=raw,if=virtio,cache=writethrough")
 frames=1021 frame_bytes=1000
@@ -10,7 +10,7 @@ has_lines() {
 	(($(cat "$2" 2>/dev/null | wc -l) >= $1)) || is_gone "$vm_pid"
 }
 
-# power_off: at a moment of chance once six files are complete. What the guest had not written is gone.
+# power_off: cut the power at a random time after six files are complete. Data not yet written by the guest is lost.
 power_off() {
 	local ms=$((RANDOM % 300))
 	wait_for "$guest_limit" has_lines 6 out/complete || true
@@ -20,7 +20,7 @@ power_off() {
 	{ wait "$vm_pid" || true; } 2>/dev/null
 }
 
-# complete_are_the_same: what was complete, and forced to the disk, has the same name and bytes.
+# complete_are_the_same: check that synced complete files keep name and bytes.
 complete_are_the_same() {
 	local sum bytes name wrong=0
 	while read -r sum bytes name; do
@@ -46,7 +46,7 @@ judge_powerloss() {
 
 powerloss() {
 	"$func_root/tests/lib/make_numbered.py" out/in.pcap "$frames" "$frame_bytes"
-	truncate -s 2G disk.img # more than is recorded until the cut: no file that was told of may be dropped
+	truncate -s 2G disk.img # more than is recorded until the cut: no reported file may be removed
 	mkfs.ext4 -q -F disk.img >mkfs.log 2>&1 || func_die "no file system: $(cat mkfs.log)"
 	vm_boot "$vm_dir/guest_record.sh" "${disk[@]}"
 	power_off

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
-# The scenario smoke: Tapline on a PCI NIC, the kernel on another, as the host judges it. Sourced by run.sh.
+# Scenario smoke: checks on the host of Tapline on a PCI NIC, with the kernel on another. Sourced by run.sh.
 
-# frames FILE: lengths and bytes of each.
+# frames FILE: print lengths and bytes of each frame.
 frames() {
 	tshark -r "$1" -T fields -e frame.len -e frame.cap_len 2>/dev/null
 	tshark -r "$1" -x 2>/dev/null
@@ -13,7 +13,7 @@ same_frames() {
 	return "${PIPESTATUS[0]}"
 }
 
-# has_row ROW PATTERN: of the table of what the port can do, which `tapline run` prints.
+# has_row ROW PATTERN: check the table of the port's capabilities printed by `tapline run`.
 has_row() {
 	grep -Eq "^    $1  +$2\$" out/echo.log || { head -n 20 out/echo.log && false; }
 }
@@ -69,7 +69,7 @@ judge_checksums() {
 	check_equal "SIGTERM ends that with status 0" "$(cat out/by_nic.status)" 0
 }
 
-# arrive_at TCP_PORT: the interfaces of the recording, one per queue, at which segments from this port arrived.
+# arrive_at TCP_PORT: print the interfaces of the recording, one per queue, with received segments from this port.
 arrive_at() {
 	tshark -r out/steer.pcapng -Y "tcp.srcport == $1" -T fields -e frame.interface_name -e frame.interface_id 2>/dev/null |
 		sort -u | wc -l
@@ -91,7 +91,7 @@ judge_steering() {
 	check_equal "it ends with status 0" "$(cat out/steer.status)" 0
 }
 
-# to GROUP: datagrams in the recording.
+# to GROUP: print the number of datagrams in the recording.
 to() {
 	tshark -r out/groups.pcapng -Y "udp && ip.dst == $1" 2>/dev/null | wc -l
 }
@@ -120,7 +120,7 @@ judge_client() {
 	check_equal "the appliance ends with status 0" "$(cat out/pair.status)" 0
 }
 
-# limit_in REPORT: the value of the check for the virtual function.
+# limit_in REPORT: print the value of the check for the virtual function.
 limit_in() {
 	jq -r '.checks[] | select(.id == "pci.limits").read | split("; ")[]' "out/$1.json" | grep -F "$(cat out/vf)"
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
-# The scenario systemd: the installed units under a real systemd, as the host judges them. Sourced by run.sh.
+# Scenario systemd: checks on the host of the installed units under a real systemd. Sourced by run.sh.
 
-# The unit that systemd begins with: it runs the script, and ends the machine.
+# First unit of systemd: it runs the script, and ends the machine.
 unit_of_script() {
 	cat <<-END
 		[Unit]
@@ -18,12 +18,12 @@ unit_of_script() {
 	END
 }
 
-# ended NAME: the status of systemctl, and what systemd shows of the unit.
+# ended NAME: print the status of systemctl, and systemd's output for the unit.
 ended() {
 	cat "out/$1.status" "out/$1.show" | xargs
 }
 
-# right NAME: of the service's process.
+# right NAME: print the capabilities of the service's process.
 right() {
 	sed -n "s/^$1:[[:space:]]*//p" out/rights | xargs
 }
