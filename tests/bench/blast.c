@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends UDP frames out of a kernel interface as fast as one CPU can: bench_blast INTERFACE FRAMES BYTES. Through a ring
-// of AF_PACKET that the kernel sends from, past the queueing discipline. Prints how many nanoseconds it took.
+// Send UDP frames from a kernel interface as fast as one CPU can: bench_blast INTERFACE FRAMES BYTES. Uses a ring of
+// AF_PACKET, past the queueing discipline. Print the duration in nanoseconds.
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define FRAME_MIN 60u
 #define FRAME_MAX 1514u
 
-static const uint8_t headers[] = {0x02, 0, 0, 0, 0, 1, 0x02, 0, 0, 0, 0, 2, 0x08, 0x00, // to nobody's address
+static const uint8_t headers[] = {0x02, 0, 0, 0, 0, 1, 0x02, 0, 0, 0, 0, 2, 0x08, 0x00, // nonexistent destination
 	0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 1, 1,		// lengths are filled in
 	0x04, 0x00, 0x13, 0x89, 0, 0, 0, 0};
 
@@ -76,7 +76,7 @@ static void fill_slots(uint8_t *ring, uint32_t bytes)
 	}
 }
 
-// Returns when the kernel has sent all it was given.
+// Wait until the kernel has sent all frames.
 static void flush(int fd)
 {
 	while (send(fd, NULL, 0, 0) < 0)

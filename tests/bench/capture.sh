@@ -3,7 +3,7 @@
 # Measure the recording rate, with its upper bounds and other recorders in the same run. docs/benchmarks.md describes
 # the scenarios.
 set -euo pipefail
-# A build of its own: that of tools/demo.sh lacks the programs of the measurements.
+# A separate build: that of tools/demo.sh lacks the measurement programs.
 TL_BUILD=${TL_BUILD:-$(realpath "$(dirname "$0")/../..")/build-bench}
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tools/lib/hugepages.sh"
@@ -46,7 +46,7 @@ build_programs() {
 	ninja -C "$TL_BUILD" app/tapline tests/bench/libbench_paced.so tests/bench/bench_primary tests/bench/bench_blast >&2
 }
 
-# Allocated once for all: if too few are free for dpdk-dumpcap that scenario is skipped; if too few for Tapline, it is an error.
+# Allocated once: if too few are free for dpdk-dumpcap, its scenario is skipped; if too few for Tapline, it is an error.
 take_hugepages() {
 	local pages=$(((160 + buffer_max_mb) / 2))
 	if wanted dumpcap-60 && hugepages_take $((pages + dumpcap_pages)); then return; fi

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cost of receiving a segment or a datagram on the RX lcore, by number of connections, number of multicast groups and
 // length of the payload; a TCP echo is split into message and ACK.
-// Prints a line "NAME FRAMES NANOSECONDS" per scenario, for connections.sh, which also runs it in callgrind and counts
-// there what happens in take() between two calls of end_of_scenario().
+// Print a line "NAME FRAMES NANOSECONDS" per scenario, for connections.sh, which also runs it in callgrind and counts
+// there the instructions of take() between two calls of end_of_scenario().
 
 #include <inttypes.h>
 
@@ -14,10 +14,10 @@
 #include "tl_test_eal.h"
 
 #define MESSAGES 40000
-#define POOL_CACHE 256		     // as that of a port's pool
-#define FRAME_NS (10 * TL_NS_PER_US) // so slowly that the timers of the first run out
+#define POOL_CACHE 256		     // that of a port's pool
+#define FRAME_NS (10 * TL_NS_PER_US) // slow enough that the timers of the first expire
 #define TICK_NS (100 * TL_NS_PER_US)
-#define STRIDE 7919 // prime: neighbours in time are none in memory
+#define STRIDE 7919 // prime: consecutive frames are not adjacent in memory
 
 struct bench {
 	struct crowd crowd;
@@ -31,10 +31,10 @@ static _Noreturn void die(const char *text)
 	exit(1);
 }
 
-// Segments that are counted.
+// Measured segments.
 enum counted { MESSAGES_ONLY = 1, ACKS_ONLY = 2, ALL = 3 };
 
-// Run the RX lcore's work for the stack on a burst of one frame: before its answer is sent, and after.
+// Run the RX lcore's work for the stack on a burst of one frame: before its reply is sent, and after.
 static __attribute__((noinline)) void take(struct bench *b, bool sent)
 {
 	if (!sent) {
@@ -48,7 +48,7 @@ static __attribute__((noinline)) void take(struct bench *b, bool sent)
 	}
 }
 
-// callgrind writes out what it has counted, and begins at 0.
+// callgrind dumps its counts here and restarts at 0.
 static __attribute__((noinline)) void end_of_scenario(void)
 {
 	__asm__ volatile("");
@@ -76,7 +76,7 @@ static void give(struct bench *b, uint32_t peer, uint16_t len, bool is_counted)
 	}
 }
 
-// A message, its echo, and the ACK of that, from one peer after the other.
+// Send a message, its echo, and the ACK of the echo, for one peer after the other.
 static void send_messages(struct bench *b, uint16_t len, enum counted counted)
 {
 	uint32_t peer = 0;
@@ -102,7 +102,7 @@ static void print(const struct bench *b, const char *what, uint32_t n, uint32_t 
 static void measure_echo(
 	struct rte_mempool *pool, const char *what, uint32_t conns, uint16_t len, enum counted counted, uint32_t n)
 {
-	static const struct tl_tcp_opts opts = {// as those of an echo
+	static const struct tl_tcp_opts opts = {// those of an echo
 		.window_follows_room = true,
 		.keepalive_idle_ns = 30 * TL_NS_PER_S,
 		.user_timeout_ms = 20000};
@@ -141,7 +141,7 @@ static void measure_groups(struct rte_mempool *pool, uint32_t groups)
 	crowd_start(&b->crowd, 1, pool, NULL);
 	if (tl_udp_open_groups(b->crowd.net, CROWD_GROUP(0), groups, 0, tl_be16(30001), take_datagram, &taken, &udp))
 		die("cannot join all groups");
-	for (uint32_t i = 0; i < 30; i++) { // until all is told
+	for (uint32_t i = 0; i < 30; i++) { // until all reports are sent
 		b->crowd.now_ns += 100 * TL_NS_PER_MS;
 		crowd_tick(&b->crowd);
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measure the cost of a digest on the thread that writes: bench_digest. Prints JSON.
+// Measure the cost of a digest on the writer thread: bench_digest. Print JSON.
 //
-// As many slabs as --buffer has by default, one after another, so that each comes from memory as it does from an RX
-// lcore. The time is that of the thread on its CPU: other load of the host matters only by cache evictions.
+// Uses as many slabs as --buffer has by default, in turn, so that each comes from memory, as from an RX lcore. The time
+// is CPU time of the thread: other load on the host matters only by cache evictions.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static int ascending(const void *a, const void *b)
 	return (diff > 0) - (diff < 0);
 }
 
-// Seconds per byte: the median of the rounds.
+// Return seconds per byte: the median of the rounds.
 static double measure(enum tl_digest_kind kind, const uint8_t *slabs)
 {
 	double s[ROUNDS];
@@ -42,7 +42,7 @@ static double measure(enum tl_digest_kind kind, const uint8_t *slabs)
 		for (uint32_t i = 0; i < SLABS; i++) {
 			const uint8_t *slab = slabs + (size_t)i * SLAB_BYTES;
 			struct tl_digest digest = {0};
-			if (kind == TL_DIGEST_NONE) // the sum that files have which are written again
+			if (kind == TL_DIGEST_NONE) // the checksum of reused files
 				sum += tl_pcapng_check(slab, SLAB_BYTES);
 			else
 				digest = tl_digest_unit(kind, slab, SLAB_BYTES, 0, i);

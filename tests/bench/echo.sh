@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Measure round trips of the multicast-to-TCP echo on a veth pair: ours by each kind of port, the kernel's by socat, in the
-# same run. Absolute times are the host's; compare the ratios. Each round runs every scenario once. The order is that of a
-# Williams design: over an even number of rounds each scenario follows each other one equally often (10 rounds for 5).
+# Measure round trips of the multicast-to-TCP echo on a veth pair: Tapline's by each kind of port, the kernel's by
+# socat, in the same run. Absolute times depend on the host; compare the ratios. Each round runs every scenario once.
+# The order is that of a Williams design: over an even number of rounds each scenario follows each other one equally
+# often (10 rounds for 5).
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tools/lib/options.sh"
@@ -20,7 +21,7 @@ usage() {
 	END
 }
 
-# The client waits for a connection, so the echo may start after it. It keeps off the CPU of our receive queue.
+# The client waits for a connection, so the echo may start after it. It is kept off the CPU of Tapline's receive queue.
 measure() {
 	in_peer taskset -c 0 "$TAPLINE" client --kernel --group "$group" --udp-port "$udp_port" --tcp-listen "$PEER_IP:$tcp_port" \
 		--rate "$rate" --seconds "$seconds" --payload "$payload" --json 2>client.log
@@ -68,7 +69,7 @@ scenario() {
 	esac
 }
 
-# one_round ROUND: 0 1 4 2 3, shifted by one each second round; every other round backwards.
+# one_round ROUND: 0 1 4 2 3, shifted by one every second round; every other round reversed.
 one_round() {
 	local order=(0 1 4 2 3) i at
 	for i in 0 1 2 3 4; do

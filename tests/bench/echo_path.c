@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cost of a 16-byte message on the RX lcore, from the return of rx_burst to the call of tx_burst: a
-// null echo, which swaps addresses and sends back, multicast to TCP, the same with its stages, and in a VLAN. All on a
-// ring, recorded in both directions, with the loop of the product. Prints a line "NAME MESSAGES NANOSECONDS" each, the
-// latter the median, for echo_path.sh, which also runs it in callgrind and counts there what is between window_begin()
-// and window_end(); and "stamp RDTSC STAMP", the nanoseconds of either, on stderr.
-// With the argument "burst" the messages come 64 at a time, without a recording, to a queue that sends once per burst,
-// and to one that sends early. Prints a line "NAME MESSAGES FIRST LAST": the nanoseconds until the first and the last
-// send call of a burst, the medians; a window is a whole turn then.
+// Cost of a 16-byte message on the RX lcore, from the return of rx_burst to the call of tx_burst: a null echo, which
+// swaps addresses and sends back, multicast to TCP, the same with its stages, and in a VLAN. All on a ring, recorded in
+// both directions, with the product's loop. Print a line "NAME MESSAGES NANOSECONDS" each, the latter the median, for
+// echo_path.sh, which also runs it in callgrind and counts the instructions between window_begin() and window_end();
+// and "stamp RDTSC STAMP", the nanoseconds of either, on stderr. With the argument "burst" messages arrive 64 at a
+// time, without a recording, at a queue that sends once per burst, and at one that sends early. Print a line "NAME
+// MESSAGES FIRST LAST": the median nanoseconds until the first and the last send call of a burst; a window is then a
+// whole turn.
 //
 // With the argument "cold" the caches are emptied before each message, and the lcore then has time for some ticks:
-// multicast to TCP without sends for practice, and with them.
+// multicast to TCP without cache warm-up, and with it.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@
 #define TICKS_NS (500 * TL_NS_PER_US) // some of them
 #define CACHES_BYTES (64u << 20)
 
-// The wire and who is on it: what our port sends comes to the peer, a second stack, and what that sends to our port.
+// The wire and its ends: frames sent by our port go to the peer, a second stack, and those of the peer to our port.
 struct bench {
 	struct tl_clock *clock;
 	struct tl_port *port;
@@ -56,26 +56,26 @@ struct bench {
 	struct tl_net *peer;
 	struct tl_txq peer_txq;
 	struct tl_tcp_listener *listener;
-	struct rte_mbuf *arrived[TL_BURST]; // at the peer
+	struct rte_mbuf *arrived[TL_BURST]; // received by the peer
 	uint16_t n_arrived;
 	eth_rx_burst_t ring_rx;
 	eth_tx_burst_t ring_tx;
 	void *rx_queue, *tx_queue;
-	uint32_t messages, sent, taken; // to send; sent; seen again by the peer
+	uint32_t messages, sent, taken; // to send; sent; returned to the peer
 	uint16_t vlan;			// of all frames, 0: untagged
 	bool ready;			// the peer has a connection, or needs none
 	bool in_window;
 	uint32_t at_once;		// messages per burst
-	bool in_turn;			// of a burst: its window ends with the next poll
+	bool in_turn;			// the window of the current burst ends with the next poll
 	uint64_t arrived_tsc, last_tsc; // of that burst: its poll, and its last send call so far
-	uint8_t *caches;		// what fills them; NULL: they stay as they are
+	uint8_t *caches;		// data to fill them; NULL: leave them
 	bool emptied;
-	uint64_t next_ns; // when the next message may come
+	uint64_t next_ns; // earliest time of the next message
 	uint64_t ends_ns;
 	struct tl_hist stay, last_stay;
 };
 
-static struct bench bench; // what stands in for the driver gets no context
+static struct bench bench; // the replacement of the driver has no context argument
 
 static _Noreturn void die(const char *text)
 {
@@ -83,7 +83,7 @@ static _Noreturn void die(const char *text)
 	exit(1);
 }
 
-// callgrind writes out what it has counted, and begins at 0.
+// callgrind dumps its counts here and restarts at 0.
 static __attribute__((noinline)) void window_begin(void)
 {
 	__asm__ volatile("");
@@ -177,7 +177,7 @@ static void peer_turn(uint64_t mono_ns)
 
 extern const char __executable_start[], etext[];
 
-// Takes this program's code out of all caches, and fills those of the processor's core with other data.
+// Evict this program's code from all caches, and fill those of the core with other data.
 static void empty_caches(void)
 {
 	for (const char *line = __executable_start; line < etext; line += TL_CACHE_LINE)
@@ -198,7 +198,7 @@ static bool may_come(uint64_t mono_ns)
 	return !bench.emptied;
 }
 
-// ---- in the driver's place
+// ---- in place of the driver
 
 // End the window of a burst.
 static void end_turn(void)
@@ -220,7 +220,7 @@ static uint16_t rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t max)
 		die("messages got lost");
 	peer_turn(mono_ns);
 	uint16_t n = bench.ring_rx(queue, pkts, max);
-	if (n == 0 && bench.ready && bench.taken == bench.sent) { // all is quiet: the next
+	if (n == 0 && bench.ready && bench.taken == bench.sent) { // idle: send the next
 		if (bench.sent == bench.messages)
 			tl_lcore_request(bench.lcore, TL_LCORE_STOP);
 		else if (may_come(mono_ns))
@@ -247,7 +247,7 @@ static uint16_t tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		bench.in_window = false;
 	}
 	bench.last_tsc = rte_rdtsc();
-	uint16_t sent = bench.ring_tx(queue, pkts, n); // a ring leads back to its own port: on from there to the peer
+	uint16_t sent = bench.ring_tx(queue, pkts, n); // a ring returns frames to its own port: pass them to the peer
 	bench.n_arrived += bench.ring_rx(bench.rx_queue, bench.arrived + bench.n_arrived, TL_BURST - bench.n_arrived);
 	return sent;
 }
@@ -264,7 +264,7 @@ static void take_drivers_place(void)
 	ops->tx_pkt_burst = tx_burst;
 }
 
-// ---- what is measured
+// ---- measurements
 
 static void swap_bytes(uint8_t *a, uint8_t *b, size_t len)
 {
@@ -275,7 +275,7 @@ static void swap_bytes(uint8_t *a, uint8_t *b, size_t len)
 	memcpy(b, kept, len);
 }
 
-// The least that an echo can do.
+// The minimum work of an echo.
 static void null_echo(void *ctx, struct tl_burst *burst)
 {
 	for (uint16_t i = 0; i < burst->n; i++) {
@@ -375,7 +375,7 @@ static void end_recording(void)
 	tl_capture_destroy(bench.capture);
 }
 
-// The whole life of an RX lcore, in this thread.
+// Run the whole life of an RX lcore in this thread.
 static void measure(const char *name, struct tl_service service, const char *path)
 {
 	struct tl_service services[2] = {service};

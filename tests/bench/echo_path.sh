@@ -5,7 +5,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 bench=${TL_BUILD:-$root/build}/tests/bench/bench_echo_path
-messages=16 # that callgrind sees, behind those that warm up
+messages=16 # counted by callgrind, after the warm-up
 
 usage() {
 	cat <<-END
@@ -24,8 +24,8 @@ die() {
 	exit 1
 }
 
-# counted SCENARIOS: the median of each one's last messages. callgrind writes a file where a window begins, for what was before, and
-# where it ends.
+# counted SCENARIOS: print the median of each one's last messages. callgrind writes a file at the start of a window,
+# with the counts before it, and at its end.
 counted() {
 	local part
 	for ((part = 2; ; part += 2)); do
@@ -65,7 +65,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 "$bench" >"$dir/native" 2>"$dir/err" || die "the run without callgrind failed: $(<"$dir/err")"
 read -r _ rdtsc_ns stamp_ns < <(grep '^stamp ' "$dir/err") || die "no cost of a stamp was told: $(<"$dir/err")"
-# Debug information of clang is beyond older valgrinds; names are enough.
+# Older valgrinds cannot read clang's debug information; names suffice.
 strip --strip-debug -o "$dir/bench_echo_path" "$bench"
 valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file="$dir/out" '--dump-before=window_begin*' \
 	'--dump-before=window_end*' "$dir/bench_echo_path" "$messages" >"$dir/names" 2>"$dir/err" || die "callgrind failed: $(<"$dir/err")"

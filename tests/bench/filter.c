@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cost of a filter per frame, as native code and in libpcap's interpreter: bench_filter [EXPRESSION]. Prints JSON.
+// Measure the cost of a filter per frame, as native code and in libpcap's interpreter: bench_filter [EXPRESSION]. Print
+// JSON.
 //
-// The frames are 60 bytes long; half of them are UDP to port 5001, at random. They are as many as a burst, over and
-// over: in the first cache, and in an order the CPU has learnt. Or as many as a port has in flight, which is neither.
-// The engines take turns of a round each; the time of a round is divided by the frames it judged.
+// The frames are 60 bytes long; a random half of them is UDP to port 5001. Either one burst, repeated: in the L1 cache,
+// and in an order that the branch predictor has learnt. Or as many as a port has in flight, which is neither. The
+// engines alternate in rounds; the time of a round is divided by its frames.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +95,7 @@ static void print_engine(struct engine *e, const char *end)
 		e->ns[ROUNDS * 9 / 10], end);
 }
 
-// Returns whether both engines passed the same number of frames.
+// Return true if both engines passed the same number of frames.
 static bool measure(const struct tl_filter *filter, struct rte_mbuf *const *frames, int n, const char *end)
 {
 	static struct engine native = {.name = "match", .match = match_native};

@@ -4,8 +4,9 @@
 
 usage: htb.py [SECONDS]
 
-Prints one JSON object: bytes per class of the kernel, in real time (default 10 s), and of lib/shape/tree, on a simulated clock;
-exit status 1 if a class differs by more than 2 %. Needs root, and build/tests/bench/bench_tree_run (TL_BUILD: another build).
+Prints one JSON object: bytes per class of the kernel, in real time (default 10 s), and of lib/shape/tree, on a
+simulated clock; exit status 1 if a class differs by more than 2 %. Requires root, and build/tests/bench/bench_tree_run
+(TL_BUILD: another build).
 """
 
 import json
@@ -48,7 +49,7 @@ def set_up():
 
 
 def set_tree(tree):
-    """Class i of a tree is 1:(i + 1) in hexadecimal."""
+    """Return the kernel's name of class i: 1:(i + 1) in hexadecimal."""
     subprocess.run(["tc", "qdisc", "del", "dev", "h0", "root"], check=False, stderr=subprocess.DEVNULL)
     run("tc", "qdisc", "add", "dev", "h0", "root", "handle", "1:", "htb")
     for i, (_, parent, rate, ceil, prio, _) in enumerate(tree):
@@ -57,7 +58,7 @@ def set_tree(tree):
 
 
 class Sender:
-    """Frames of one class: as many as its demand, or as the socket's buffer holds."""
+    """Send frames of one class: those of its demand, or as many as the socket's buffer holds."""
 
     def __init__(self, index, demand):
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)

@@ -22,7 +22,7 @@ struct bench {
 	uint64_t now_ns;
 };
 
-// callgrind writes out what it has counted, and begins at 0.
+// callgrind dumps its counts here and restarts at 0.
 static __attribute__((noinline)) void end_of_scenario(void)
 {
 	__asm__ volatile("");
@@ -46,7 +46,7 @@ static void begin(struct bench *b, uint32_t groups)
 		tl_mcast_tick(b->m, b->now_ns += TL_NS_PER_S);
 }
 
-// A message of that type and length about group after group, or about all.
+// Make a message of that type and length about group after group, or about all.
 static void receive(struct bench *b, uint8_t type, uint16_t len, bool general, uint32_t frames)
 {
 	for (uint32_t i = 0; i < frames; i++) {

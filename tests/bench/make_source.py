@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_source.py FILE SIZES: a pcap file of 504 UDP frames that a source repeats without end. SIZES is a length in bytes
-without FCS, or "imix": 60, 590 and 1514 bytes, 7 to 4 to 1."""
+"""make_source.py FILE SIZES: write a pcap file of 504 UDP frames that a source repeats without end. SIZES is a
+length in bytes without FCS, or "imix": 60, 590 and 1514 bytes, 7 to 4 to 1."""
 
 import struct
 import sys

@@ -12,7 +12,7 @@
 #define FRAMES 10000
 #define GAP_NS 67 // 60-byte frames at 10 Gbit/s
 
-// callgrind writes out what it has counted, and begins at 0.
+// callgrind dumps its counts here and restarts at 0.
 static __attribute__((noinline)) void end_of_scenario(void)
 {
 	__asm__ volatile("");

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LD_PRELOADed: makes a device of one queue that gives frames as fast as they are asked for one that gives them at a
-// rate, as a wire does. Due frames that are not fetched wait in a ring; frames beyond a full ring are lost, and
-// counted.
+// Preloaded: make a device of one queue, which returns frames at every poll, return them at a rate, like a wire. Due
+// frames that are not fetched wait in a ring; frames beyond a full ring are lost, and counted.
 //
-// TL_PACED_PPS is the rate, TL_PACED_RING how many frames the ring holds, TL_PACED_FILE where the counters of struct
-// paced are to be found, while the program runs and after it. Without TL_PACED_PPS nothing changes. The clock starts
-// with the first poll.
+// TL_PACED_PPS is the rate, TL_PACED_RING the size of the ring in frames, TL_PACED_FILE the file of the counters of
+// struct paced, during the run and after it. Without TL_PACED_PPS the library has no effect. The clock starts with the
+// first poll.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -24,10 +23,10 @@
 struct counters {
 	uint64_t due_pkts;
 	uint64_t missed_pkts;
-	uint64_t deepest_pkts; // the fullest the ring was
+	uint64_t deepest_pkts; // maximum fill of the ring
 };
 
-// An interposer has no context but its own: one port, one polling thread.
+// An interposer has no context argument: one port, one polling thread.
 static struct {
 	eth_rx_burst_t burst; // the driver's
 	uint64_t last_tsc;
@@ -35,7 +34,7 @@ static struct {
 	uint64_t fraction_q32; // of the next frame
 	uint64_t waiting_pkts;
 	uint64_t ring_pkts;
-	uint64_t longest_tsc; // what is accounted for at once: more would overflow, and fills any ring anyway
+	uint64_t longest_tsc; // accounted for at most at once: more would overflow, and fills any ring anyway
 	struct counters *counters;
 } paced;
 
@@ -88,8 +87,8 @@ static struct counters *map_counters(const char *path)
 	return mapped;
 }
 
-// Map the counters before main(): the sandbox of an appliance allows no other files later. Every program that a shell
-// starts with this preload does so, which leaves the counters of one that polls as they are.
+// Map the counters before main(): the sandbox of an appliance allows no other files later. Every program started by a
+// shell with this preload does the same, without effect on the counters of the polling one.
 static __attribute__((constructor)) void map_at_load(void)
 {
 	if (getenv("TL_PACED_PPS") != NULL)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws scenarios named KIND-NUMBER, from standard input, as SVG: for each kind cost against number, logarithmic.
+"""Draw scenarios named KIND-NUMBER, from standard input, as SVG: for each kind cost against number, logarithmic.
 
 usage: plot.py FILE <RESULT"""
 import json

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A DPDK primary process that receives on its one port, drops, and lets itself be recorded: what dpdk-dumpcap attaches
-// to. bench_primary EAL-OPTIONS. Polls on the main lcore until SIGINT or SIGTERM.
+// A DPDK primary process that receives on its one port, drops all frames, and permits a recording by dpdk-dumpcap,
+// which attaches to it. bench_primary EAL-OPTIONS. Polls on the main lcore until SIGINT or SIGTERM.
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,7 +16,7 @@
 #define MBUF_CACHE 256
 #define DESCRIPTORS 1024
 
-static atomic_bool stop; // set by the signal handler, which has no other way to tell
+static atomic_bool stop; // set by the signal handler, which has no context
 
 static void handle_signal(int signal)
 {

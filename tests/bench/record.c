@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cost of recording a frame of 60 bytes on the RX lcore, by number of flows, number of files written before, and age of
-// the recording. Prints a line "NAME FRAMES NANOSECONDS" per scenario, for instructions.sh,
-// which also runs it in callgrind and counts there what happens in record_burst() between two calls of
-// end_of_scenario().
+// the recording. Print a line "NAME FRAMES NANOSECONDS" per scenario, for instructions.sh, which also runs it in
+// callgrind and counts the instructions of record_burst() between two calls of end_of_scenario().
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +21,7 @@
 
 #define FRAME_BYTES 60
 #define FRAME_NS 67	   // at the line rate of 10GbE
-#define BURSTS_AT_ONCE 256 // less than the buffer holds: the recording loses nothing
+#define BURSTS_AT_ONCE 256 // less than the buffer holds: no loss
 #define MEASURED_BURSTS 512
 #define TICK_NS (100 * TL_NS_PER_US)
 #define FLOWS_MAX 1000000
@@ -60,7 +59,7 @@ static __attribute__((noinline)) void record_burst(struct bench *b)
 	}
 }
 
-// callgrind writes out what it has counted, and begins at 0.
+// callgrind dumps its counts here and restarts at 0.
 static __attribute__((noinline)) void end_of_scenario(void)
 {
 	__asm__ volatile("");
@@ -86,7 +85,7 @@ static void make_frames(struct bench *b)
 	}
 }
 
-// The next frame of each flow in turn.
+// Build the next frame of each flow in turn.
 static void next_frames(struct bench *b)
 {
 	b->burst.mono_ns += TL_BURST * FRAME_NS;
@@ -199,7 +198,7 @@ static void measure_flows(struct bench *b)
 	}
 }
 
-// The frames are not encapsulated, but might be.
+// The frames are not encapsulated, but the parser has to check.
 static void measure_inner(struct bench *b)
 {
 	b->inner = true;
@@ -210,7 +209,7 @@ static void measure_inner(struct bench *b)
 	b->inner = false;
 }
 
-// More flows than the table holds: each frame begins one and forgets another.
+// More flows than the table holds: each frame adds one and evicts another.
 static void measure_full_table(struct bench *b)
 {
 	begin(b, FLOWS_MAX, TL_FLOW_CUTOFF_MAX, TL_FLOW_ENTRIES_MIN);
@@ -243,7 +242,7 @@ static void measure_files(struct bench *b)
 	end(b);
 }
 
-// A recording of ten times as many frames: its first and its last tenth.
+// A recording of ten times as many frames: measure its first and its last tenth.
 static void measure_age(struct bench *b)
 {
 	begin(b, 1000, 0, 0);

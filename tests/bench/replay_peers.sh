@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Measure replay beside tcpreplay on the same veth pair, in the same run: the times at which frames of a file arrive, against
-# their recorded times, and the highest rate. Absolute figures are the host's; compare the ratios.
+# Measure replay and tcpreplay on the same veth pair, in the same run: arrival times of a file's frames against their
+# recorded times, and the highest rate. Absolute figures depend on the host; compare the ratios.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tools/lib/options.sh"
@@ -48,7 +48,7 @@ ours() {
 	in_app "$TAPLINE" replay "$@" -i "$APP_IF" --json </dev/null >ours.out 2>ours.log
 }
 
-# theirs ARG...: tcpreplay with a busy wait for each frame's time, its most exact timer.
+# theirs ARG...: run tcpreplay with a busy wait for each frame's time, its most exact timer.
 theirs() {
 	in_app "$PEER" -q -T gtod -i "$APP_IF" "$@" </dev/null >theirs.txt 2>theirs.log
 }
@@ -70,7 +70,7 @@ received() {
 	in_peer cat "/sys/class/net/$PEER_IF/statistics/rx_packets"
 }
 
-# fast NAME SECONDS COMMAND...: append the rate of a run to fast.NAME; SECONDS prints how long the sender took.
+# fast NAME SECONDS COMMAND...: append the rate of a run to fast.NAME; SECONDS prints the sender's duration.
 fast() {
 	local name=$1 seconds=$2 before
 	shift 2

@@ -23,10 +23,10 @@ struct scenario {
 	uint32_t burst;	   // frames per call
 	uint32_t queued;   // frames per leaf
 	uint32_t flows;
-	uint64_t share; // of the root's rate that is guaranteed, percent, by the leaves
+	uint64_t share; // guaranteed to the leaves, percent of the root's rate
 };
 
-// callgrind writes out what it has counted, and begins at 0.
+// callgrind dumps its counts here and restarts at 0.
 static __attribute__((noinline)) void end_of_scenario(void)
 {
 	__asm__ volatile("");
@@ -39,7 +39,7 @@ static void bench_drop(void *ctx, void *frame)
 	abort();
 }
 
-// Have frames leave and the next of their classes arrive. Return their number.
+// Send frames and enqueue the next of their classes. Return their number.
 static __attribute__((noinline)) uint32_t bench_frames(struct tl_tree *tree, uint64_t now_ns, uint32_t burst)
 {
 	void *frames[BURST_MAX];
@@ -65,7 +65,7 @@ static struct tl_tree *bench_tree(const struct scenario *s, uint32_t *out_leaf, 
 		for (uint32_t i = 0; i < s->width[level]; i++)
 			classes[level_at + i] = (struct tl_tree_class){.name = "c",
 				.parent = above_at + i % above,
-				.rate = RATE / 100 * (s->share * (6 - level) / 4) / s->width[level], // sums fall
+				.rate = RATE / 100 * (s->share * (6 - level) / 4) / s->width[level], // falling sums
 				.ceil = RATE,
 				.quantum = 2 * MTU,
 				.flows = level == 2 ? s->flows : 0,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Measure the cost of a frame in a class tree of 4 levels, in instructions (callgrind): its growth with the number
-# of classes. Beside it, from a run without callgrind, nanoseconds.
+# Measure the cost of a frame in a class tree of 4 levels, in instructions (callgrind), and its growth with the number
+# of classes; and in nanoseconds from a run without callgrind.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 source "$root/tests/bench/lib/callgrind.sh"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// pd: what the calls of the table share: one lock, and the wait of those that block.
+// pd: state shared by the calls of the table: one lock, and the wait of blocking calls.
 //
-// packetdrill's main thread hands a call that is to block to its other thread, and goes on. Before a call of the main
-// thread returns, the one that waits has seen what changed. So a script runs the same way each time.
+// packetdrill's main thread passes a blocking call to its other thread and continues. Before a call of the main thread
+// returns, the waiting thread has processed its effects. Therefore a script runs the same way each time.
 //
 // Threads: two; between enter and leave one. Memory: create to destroy.
 
@@ -21,21 +21,21 @@ struct tl_pd {
 	struct tl_pd_host host;
 	pthread_mutex_t lock;
 	pthread_t main_thread;
-	pthread_cond_t changed; // look again
+	pthread_cond_t changed; // check again
 	pthread_cond_t looked;
 	unsigned waiting;	  // calls that block, 0 or 1
 	uint64_t wait_until_us;	  // end of the wait of that call
 	uint64_t news, news_seen; // number of changes; number seen by the waiting call
-	uint64_t returned_us;	  // when the last call that may block did; 0: that has been asked
+	uint64_t returned_us;	  // time of the last return of a call that may block; 0: already queried
 };
 
 struct tl_pd *tl_pd_create(const char *flags);
 void tl_pd_destroy(struct tl_pd *pd);
 
-// Answer for pd what packetdrill asks of its sockets past the table; NULL: not any more.
+// Reply for pd to queries of packetdrill about its sockets past the table; NULL: no longer.
 void tl_pd_answer_for(struct tl_pd *pd);
 
-// Every call begins and ends so: userdata is the pd; rc becomes the result, or -1 and errno.
+// Every call begins and ends with these: userdata is the pd; rc becomes the result, or -1 and errno.
 struct tl_pd *tl_pd_enter(void *userdata);
 ssize_t tl_pd_leave(struct tl_pd *pd, ssize_t rc);
 
@@ -61,9 +61,9 @@ struct tl_pd_look {
 	nfds_t n;
 };
 
-// Looks until there is a result, or until_us has come: -EAGAIN. -EDEADLK: on the main thread, for nothing.
+// Poll until there is a result, or until until_us: -EAGAIN. -EDEADLK: a wait on the main thread could not end.
 ssize_t tl_pd_wait(struct tl_pd *pd, struct tl_pd_look *look, uint64_t until_us);
 
-// A whole call: enter, look at the socket with this descriptor as long as it blocks, leave. flags are recv()'s,
-// send()'s.
+// Run a whole call: enter, try the socket with this descriptor as long as it blocks, leave. flags are those of recv(),
+// send().
 ssize_t tl_pd_on_socket(void *userdata, int fd, struct tl_pd_look *look, int flags);

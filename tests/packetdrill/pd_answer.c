@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers for getsockopt() where packetdrill does not ask the library: through pd_preload.c, if that is loaded.
+// Replies to getsockopt() calls that bypass the library: through pd_preload.c, if that is loaded.
 
 #include <dlfcn.h>
 #include <errno.h>
 
 #include "pd.h"
 
-static struct tl_pd *only; // packetdrill makes one
+static struct tl_pd *only; // packetdrill creates one
 
 static bool answer(int fd, int level, int name, void *value, socklen_t *len, int *rc)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls packetdrill makes, and the table of them.
+// Calls made by packetdrill, and their table.
 
 #include <errno.h>
 #include <fcntl.h>

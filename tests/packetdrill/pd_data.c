@@ -73,7 +73,7 @@ ssize_t tl_pd_recvmsg(void *userdata, int fd, struct msghdr *msg, int flags)
 
 // ---- out
 
-// All of it, or if the call does not block what there is room for.
+// Send all of it, or, in a non-blocking call, as much as fits.
 static ssize_t look_write(struct tl_pd_look *look)
 {
 	look->s->more = look->more;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// pd_flags: what --so_flags sets: "name=number,name=number".
+// pd_flags: settings of --so_flags: "name=number,name=number".
 //
 // Threads: any. Memory: the caller's.
 
@@ -11,13 +11,13 @@
 struct tl_pd_flags {
 	uint32_t mtu;
 	uint32_t send_bytes;   // send buffer per connection, a power of two
-	uint32_t window_bytes; // most that is advertised
+	uint32_t window_bytes; // largest window advertised
 	uint32_t follow_room;  // 1: advertise no more than the send buffer has room for
-	uint32_t rto_min_us;   // 0: the stack's default, as in what follows
+	uint32_t rto_min_us;   // 0: the stack's default, also below
 	uint32_t connect_timeout_ms;
 	uint32_t user_timeout_ms;
 	uint32_t keepalive_ms; // idle time before the first probe
-	uint32_t conns;	       // at once, TIME-WAIT included
+	uint32_t conns;	       // at a time, TIME-WAIT included
 	uint32_t like;	       // enum tl_pd_like
 	uint32_t patience_s;   // limit of virtual time before a packet that a script expects
 };

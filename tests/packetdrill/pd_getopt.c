@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// getopt_long() for EAL. packetdrill loads the library so that libc's variables come before those of the program
+// getopt_long() for EAL. packetdrill loads the library so that libc's variables precede those of the program
 // (RTLD_DEEPBIND); but getopt_long() sets the program's copies (copy relocation), so EAL would read an unset optarg.
-// The definitions here precede both, and are copied to and fro.
+// The definitions here precede both, and are copied in both directions.
 
 #include <dlfcn.h>
 #include <getopt.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// pd_interface: what packetdrill expects of the library named by --so_filename: a table of calls in this order, filled
-// in by packetdrill_interface_init(). They return what the system calls of their names do, -1 with errno set included.
+// pd_interface: interface of the library named by --so_filename: a table of calls in this order, filled in by
+// packetdrill_interface_init(). They return the results of the system calls of their names, including -1 with errno
+// set.
 //
 // Threads: packetdrill's own, and a second one for the calls that a script expects to block.
 // Memory:  the table is packetdrill's; userdata is the library's, until free().
@@ -41,9 +42,9 @@ struct packetdrill_interface {
 	int (*getsockopt)(void *userdata, int fd, int level, int name, void *value, socklen_t *len);
 	int (*setsockopt)(void *userdata, int fd, int level, int name, const void *value, socklen_t len);
 	int (*poll)(void *userdata, struct pollfd *fds, nfds_t n, int timeout_ms);
-	// An IP packet for the stack.
+	// Input an IP packet to the stack.
 	int (*netdev_send)(void *userdata, const void *packet, size_t len);
-	// The next IP packet of the stack. len: the room in packet, then the length; 0: there is none.
+	// Get the next IP packet of the stack. len: the room in packet, then the length; 0: none.
 	int (*netdev_receive)(void *userdata, void *packet, size_t *len, long long *at_us);
 	int (*usleep)(void *userdata, useconds_t us);
 	int (*gettimeofday)(void *userdata, struct timeval *now, struct timezone *zone);

@@ -12,7 +12,7 @@
 
 enum { END = 0, NOP = 1, MSS = 2, SCALE = 3, SACK_PERMITTED = 4, STAMP = 8 };
 
-// Options while they are written.
+// Options under construction.
 struct writer {
 	uint8_t bytes[64];
 	uint8_t len;
@@ -80,7 +80,7 @@ static void fix_cksums(struct tl_ipv4_hdr *ip, struct tl_tcp_hdr *tcp, uint16_t 
 	tl_wire_ipv4_finish(ip);
 }
 
-// Returns the length behind the IP header; a SYN of ours has no data.
+// Return the length behind the IP header; our SYNs have no data.
 static uint16_t rewrite_syn(struct tl_tcp_hdr *tcp, enum tl_pd_like like)
 {
 	struct tl_tcp_options options;
@@ -96,8 +96,8 @@ static uint16_t rewrite_syn(struct tl_tcp_hdr *tcp, enum tl_pd_like like)
 	return TL_TCP_LEN + w.len;
 }
 
-// A buffer of whole segments is a little larger than the window without a scale can say: what is little does not shrink
-// the window.
+// A buffer of whole segments is slightly larger than the maximum of an unscaled window: the small difference does not
+// reduce the window.
 static void widen(struct tl_tcp_hdr *tcp)
 {
 	const unsigned beyond = (FREEBSD_RCVBUF + USUAL_MSS - 1) / USUAL_MSS * USUAL_MSS - UINT16_MAX;
@@ -123,7 +123,7 @@ size_t tl_pd_like_packet(uint8_t *packet, size_t len, enum tl_pd_like like)
 	return TL_IPV4_LEN + l4_len;
 }
 
-// Bytes of data, 0: none, or no TCP.
+// Return the bytes of data, 0: none, or no TCP.
 static uint32_t data_len(const uint8_t *packet)
 {
 	const struct tl_ipv4_hdr *ip = (const struct tl_ipv4_hdr *)packet;
@@ -149,7 +149,7 @@ void tl_pd_like_push(
 
 	if (ip->proto != TL_IPPROTO_TCP || (len == 0 && (tcp->flags & TL_TCP_SYN) == 0))
 		return;
-	if ((tcp->flags & TL_TCP_SYN) == 0 && tl_seq_lt(seq, sent->end)) // again
+	if ((tcp->flags & TL_TCP_SYN) == 0 && tl_seq_lt(seq, sent->end)) // a retransmission
 		return;
 	*sent = (struct tl_pd_like_sent){at_us, seq + len + ((tcp->flags & TL_TCP_SYN) != 0)};
 	if (!more || (next != NULL && continues(sent, next, next_at_us)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Socket options: those the stack has an answer to.
+// Socket options supported by the stack.
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -13,7 +13,7 @@
 #include "tcp_table.h"
 #include "tcp_wheel.h"
 
-// The stack takes its options when a connection is opened; of one that is open what can change is changed here.
+// The stack takes its options when a connection is opened; those that can change later are changed here.
 static int too_late(const struct tl_pd_socket *s)
 {
 	return s->tcp != NULL || s->listener != NULL ? -EISCONN : 0;
@@ -37,7 +37,7 @@ static void set_keepalive(struct tl_pd_socket *s, uint64_t idle_ns)
 	tl_tcp_keepalive_start(s->tcp);
 }
 
-// The link's MTU gives the MSS of all connections of a script.
+// Set the MSS of all connections of a script from the link's MTU.
 static int set_mss(struct tl_pd_socket *s, uint32_t mss)
 {
 	uint32_t mtu = mss + TL_IPV4_LEN + TL_TCP_LEN;

@@ -9,7 +9,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-// Returns false if the descriptor is none of the library's.
+// Return false if the descriptor does not belong to the library.
 EXPORTED _Bool (*tl_pd_answer_getsockopt)(int fd, int level, int name, void *value, socklen_t *len, int *rc);
 
 EXPORTED int getsockopt(int fd, int level, int name, void *restrict value, socklen_t *restrict len)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sockets as their callers know them, over the callbacks of TCP.
+// Sockets of the library's callers, over the callbacks of TCP.
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -34,13 +34,13 @@ static void free_socket(struct tl_pd_socket *s)
 	free(s);
 }
 
-// A socket whose descriptor is closed lives on until its connection is over.
+// A socket with a closed descriptor exists until its connection ends.
 static bool is_orphan(const struct tl_pd_socket *s)
 {
 	return s->fd < 0 && s->write_shut;
 }
 
-// ---- what TCP reports
+// ---- callbacks of TCP
 
 static int error_of(enum tl_tcp_reason reason)
 {
@@ -182,7 +182,8 @@ struct tl_pd_socket *tl_pd_socket_find(struct tl_pd_host *host, int fd)
 	return NULL;
 }
 
-// The application goes; the connection may take its time, unless data is lost (RFC 9293, section 3.6.1, SHLD-3).
+// Detach the application; the connection may close in its own time, unless data is lost (RFC 9293, section 3.6.1,
+// SHLD-3).
 static void let_go(struct tl_pd_socket *s)
 {
 	bool reset = s->reset_on_close || s->len > 0;
@@ -207,7 +208,7 @@ int tl_pd_socket_close(struct tl_pd_socket *s)
 		tl_tcp_unlisten(s->listener);
 	while ((waiting = TAILQ_FIRST(&s->accepted)) != NULL) {
 		TAILQ_REMOVE(&s->accepted, waiting, link);
-		waiting->reset_on_close = true; // it will never be read
+		waiting->reset_on_close = true; // its data will never be read
 		let_go(waiting);
 	}
 	let_go(s);
@@ -277,7 +278,7 @@ int tl_pd_socket_accept(struct tl_pd_socket *s, struct sockaddr *addr, socklen_t
 	return give_fd(next);
 }
 
-// The stack chooses the port, whatever the socket is bound to.
+// The stack chooses the port, regardless of the socket's binding.
 int tl_pd_socket_connect(struct tl_pd_socket *s, const struct sockaddr *addr, socklen_t len)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)addr;
@@ -343,7 +344,7 @@ static int send_held(struct tl_pd_socket *s, size_t n)
 	return 0;
 }
 
-// Behind what is held; whole segments go, the rest as well if it is not corked.
+// Append to the queued data; send whole segments, and the rest if it is not corked.
 static ssize_t write_held(struct tl_pd_socket *s, const void *buf, size_t len)
 {
 	s->held = realloc(s->held, s->n_held + len);

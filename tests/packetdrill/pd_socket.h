@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// pd_socket: stream sockets over Tapline's TCP. Nothing here blocks: a call that would returns -EAGAIN, and is asked
-// again once something has changed. All return 0 or more, or -errno.
+// pd_socket: stream sockets over Tapline's TCP. No function blocks: a call that would block returns -EAGAIN, and is
+// repeated after a change. All return 0 or more, or -errno.
 //
 // Threads: one at a time. Memory: a socket is freed when it is closed, from an accept queue or by its descriptor.
 
@@ -22,7 +22,7 @@ struct tl_pd_host {
 	struct tl_pd_flags flags;
 	struct tl_pd_stack stack;
 	struct tl_pd_queue sockets; // sockets with a descriptor
-	bool news;		    // a call that waits should be asked again
+	bool news;		    // a waiting call should be repeated
 };
 
 struct tl_pd_socket {
@@ -54,7 +54,7 @@ int tl_pd_socket_accept(struct tl_pd_socket *s, struct sockaddr *addr, socklen_t
 int tl_pd_socket_connect(struct tl_pd_socket *s, const struct sockaddr *addr, socklen_t len);
 int tl_pd_socket_connected(struct tl_pd_socket *s); // result of the connect
 ssize_t tl_pd_socket_read(struct tl_pd_socket *s, void *buf, size_t len, bool peek);
-ssize_t tl_pd_socket_write(struct tl_pd_socket *s, const void *buf, size_t len); // some of it, perhaps
+ssize_t tl_pd_socket_write(struct tl_pd_socket *s, const void *buf, size_t len); // possibly only a part
 void tl_pd_socket_push(struct tl_pd_socket *s);					 // send a queued partial segment
 int tl_pd_socket_ioctl(const struct tl_pd_socket *s, unsigned long request, int *out);
 int tl_pd_socket_shutdown(struct tl_pd_socket *s, int how);

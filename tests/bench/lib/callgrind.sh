@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced. Instructions and nanoseconds of the scenarios of a program, which prints a line "NAME PKTS NANOSECONDS" for each
-# and calls end_of_scenario() before and after: its cost is that of one function in between.
+# Sourced. Measure instructions and nanoseconds of the scenarios of a program, which prints a line "NAME PKTS
+# NANOSECONDS" for each and calls end_of_scenario() before and after: the cost is that of one function in between.
 
 die() {
 	echo "$(basename "$0"): $*" >&2
 	exit 1
 }
 
-# counted DIR: the instructions of each scenario. callgrind writes a file where one begins, for what was before, and where
-# it ends.
+# counted DIR: print the instructions of each scenario. callgrind writes a file at the start of each, with the counts
+# before it, and at its end.
 counted() {
 	local part
 	for ((part = 2; ; part += 2)); do
@@ -17,7 +17,7 @@ counted() {
 	done
 }
 
-# scenarios PROGRAM FUNCTION [ARGUMENT...]: one JSON object with the host's facts.
+# scenarios PROGRAM FUNCTION [ARGUMENT...]: print one JSON object with the facts of the host.
 scenarios() {
 	local program=$1 function=$2 dir
 	shift 2
@@ -27,7 +27,7 @@ scenarios() {
 	# shellcheck disable=SC2064 # the directory of now
 	trap "rm -rf '$dir'" EXIT
 	"$program" "$@" >"$dir/native" 2>"$dir/err" || die "the run without callgrind failed: $(<"$dir/err")"
-	# Debug information of clang is beyond older valgrinds; names are enough. gcc may put a suffix behind a name.
+	# Older valgrinds cannot read clang's debug information; names suffice. gcc may add a suffix to a name.
 	strip --strip-debug -o "$dir/program" "$program"
 	valgrind --tool=callgrind --callgrind-out-file="$dir/out" "--toggle-collect=$function" "--toggle-collect=$function.*" \
 		'--dump-before=end_of_scenario*' "$dir/program" "$@" >"$dir/names" 2>"$dir/err" ||

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
 # Scenarios with a source that delivers frames at a rate and drops those not fetched in time: paced-*, paced-ring-60 and
-# dumpcap-60. The result is the highest rate without loss. paced.c is the source: preloaded, it makes a device of net_pcap
-# one that behaves so, in our process as in the one that dpdk-dumpcap attaches to.
+# dumpcap-60. The result is the highest rate without loss. paced.c is the source: preloaded, it makes a device of
+# net_pcap behave so, in Tapline's process and in the one that dpdk-dumpcap attaches to.
 #
-# Everyone gets the same milliseconds of memory: ring_ms in front of the polling thread (the part of a NIC's ring; it must
-# outlast this host's stalls, or nobody is ever without loss) and buffer_ms between that thread and the one that writes.
+# Each tool gets the same milliseconds of memory: ring_ms before the polling thread (like a NIC's ring; it must outlast
+# the host's stalls, otherwise no tool is ever without loss) and buffer_ms between that thread and the writing one.
 
 unlimited_pps=1000000000
-tries=2               # a rate fails when it fails that often
+tries=2               # failed tries that make a rate fail
 trial_lost='' trial_missed='' trial_pps='' trial_bps='' trial_deepest=''
 found_pps='' found_bps='' found_stall_ms='' paced_highest=''
 
-# paced PPS COMMAND...: runs the command with a paced source. $PACED_FILE has the counters; in memory, for a page of a disk's
-# file would be taken from the polling thread whenever it is written back.
+# paced PPS COMMAND...: run the command with a paced source. $PACED_FILE has the counters; in memory, because write-back
+# of a page to disk would block the polling thread.
 paced() {
 	local pps=$1
 	shift
@@ -21,12 +21,12 @@ paced() {
 		LD_PRELOAD=$bench_build/libbench_paced.so "$@"
 }
 
-# paced_counters: prints "due missed deepest".
+# paced_counters: print "due missed deepest".
 paced_counters() {
 	od -An -v -t u8 -w24 "$PACED_FILE"
 }
 
-# our_trial PPS SIZES FILE [OPTION...]: one run at a rate.
+# our_trial PPS SIZES FILE [OPTION...]: run once at a rate.
 our_trial() {
 	local pps=$1 sizes=$2 file=$3 buffer
 	shift 3
@@ -42,7 +42,7 @@ our_trial() {
 	rm -f "$bench_file"
 }
 
-# record_bytes SIZES: bytes of a record of such a frame in a Tapline recording.
+# record_bytes SIZES: print the bytes of a record of such a frame in a Tapline recording.
 record_bytes() {
 	if [[ ! -s $1.record ]]; then
 		timeout -k 5 20 "$TAPLINE" capture -i "$(file_source "$1")" -w null: --count 1000000 --json 2>trial.log |
@@ -51,7 +51,7 @@ record_bytes() {
 	cat "$1.record"
 }
 
-# one_try TRIAL PPS ARGUMENT...: whether nothing is lost in any round.
+# one_try TRIAL PPS ARGUMENT...: check that no frame is lost in any round.
 one_try() {
 	local i trial=$1 pps=$2 deepest=0 bytes=()
 	shift 2
@@ -67,7 +67,7 @@ one_try() {
 	found_stall_ms=$(stall_ms "$deepest" "$pps")
 }
 
-# stall_ms FRAMES PPS: time in which this number of frames accumulates.
+# stall_ms FRAMES PPS: print the time in which this number of frames accumulates.
 stall_ms() {
 	awk "BEGIN { printf \"%.1f\", $1 * 1000 / $2 }"
 }
@@ -80,8 +80,8 @@ is_loss_free() {
 	return 1
 }
 
-# search TRIAL HIGHEST ARGUMENT...: bisects, by ratios, for the highest loss-free rate from 1/64 of HIGHEST on: found_pps,
-# 0 when there is none, found_bps, found_stall_ms.
+# search TRIAL HIGHEST ARGUMENT...: bisect, by ratios, for the highest loss-free rate from 1/64 of HIGHEST on: set
+# found_pps, 0 if there is none, found_bps, found_stall_ms.
 search() {
 	local trial=$1 high=$2 low=$(($2 / 64)) middle
 	shift 2
@@ -96,7 +96,7 @@ search() {
 	done
 }
 
-# search_ours SIZES: as search; once in a run of this script.
+# search_ours SIZES: do the same for Tapline; once in a run of this script.
 search_ours() {
 	local highest
 	if [[ ! -s found-$1 ]]; then
@@ -112,7 +112,8 @@ memory_facts() {
 		'{$ring_ms, $buffer_ms, $stall_ms}'
 }
 
-# paced-SIZES: beside the rate of the disk, as Tapline records, limited by the rate of a 10 Gbit/s wire.
+# paced-SIZES: the loss-free rate of Tapline's recording compared with that of the disk, limited by the rate of a 10
+# Gbit/s wire.
 run_paced() {
 	local sizes=${1#paced-} disk wire bare reference=disk
 	[[ $sizes != ring-* ]] || { run_paced_ring "$1" "${sizes#ring-}" && return; }
@@ -128,13 +129,13 @@ run_paced() {
 			'. + {receive_only_pps: $bare, receive_only_through_pacer_pps: $paced}')"
 }
 
-# wire_pps BYTES: preamble, FCS and the gap take 24 bytes more.
+# wire_pps BYTES: preamble, FCS and gap add 24 bytes.
 wire_pps() {
 	calculate "1e10 / 8 / ($1 + 24)"
 }
 
-# paced-ring-SIZES: a minute (or --ring-seconds) at the rate that must be loss-free, into a ring of files of 8 GB at most.
-# Large files: once the ring is full they are written again, and the fewer of them, the less often there is one to open.
+# paced-ring-SIZES: a minute (or --ring-seconds) at the rate that must be loss-free, into a ring of files of 8 GB at
+# most. Large files: a full ring reuses them, and fewer files are opened less often.
 run_paced_ring() {
 	local sizes=$2 rate wire ring_dir=$dir/tapline-bench-$$ trial_seconds=$ring_seconds ring_bytes
 	((round == 0)) || return 0
@@ -154,15 +155,15 @@ run_paced_ring() {
 # ---- dpdk-dumpcap
 
 primary_pid=''
-dumpcap_pages=640 # of 2 MiB: the primary's memory, where dpdk-dumpcap's buffers lie, too
+dumpcap_pages=640 # of 2 MiB: the primary's memory, which includes dpdk-dumpcap's buffers
 
-# Secondary processes map the primary's hugepages by their files, so these need a hugetlbfs; and a run-time directory of
-# their own keeps them out of the way of others.
+# Secondary processes map the primary's hugepages by their files, therefore these need a hugetlbfs; a private run-time
+# directory isolates them from others.
 primary_start() {
 	local pps=$1 sizes=$2
 	rm -f "$PACED_FILE"
-	cp "$sizes.pcap" "$PACED_FILE.pcap" # a secondary process cuts device arguments of more than 63 characters
-	# exec, so that the id is the program's.
+	cp "$sizes.pcap" "$PACED_FILE.pcap" # a secondary process truncates device arguments to 63 characters
+	# exec, so that the process id is the program's.
 	paced "$pps" exec "$bench_build/bench_primary" -l "$(($(nproc) - 1))" -m $((dumpcap_pages * 2 - 80)) --no-pci --huge-dir "$DIR/huge" \
 		--vdev "net_pcap0,rx_pcap=$PACED_FILE.pcap,infinite_rx=1" >primary.log 2>&1 &
 	primary_pid=$!
@@ -178,14 +179,14 @@ primary_polls_or_is_gone() {
 	primary_polls || is_gone "$primary_pid"
 }
 
-# dumpcap_trial PPS SIZES FILE: one run of dpdk-dumpcap, as Debian 12 has it and mended by a preload: without it the numbers
-# that two processes give the kinds of memory pools differ, and it receives nothing. Its -N is a power of two.
+# dumpcap_trial PPS SIZES FILE: run dpdk-dumpcap once, as in Debian 12 and repaired by a preload: otherwise the indexes
+# of the kinds of memory pools differ between the two processes, and it receives nothing. Its -N is a power of two.
 dumpcap_trial() {
 	local pps=$1 sizes=$2 file=$3 before missed received dropped ring=1024
 	while ((ring < pps * buffer_ms / 1000)); do ring=$((ring * 2)); done
 	primary_start "$pps" "$sizes"
 	read -r _ before _ < <(paced_counters)
-	# Overwhelmed it goes on for ever. The subshell keeps the shell from telling that it was killed.
+	# Overloaded, it never ends. The subshell suppresses the shell's message about the kill.
 	(LD_PRELOAD=librte_mempool_dpaa.so.23 timeout -s INT -k 3 $((seconds + 8)) taskset -c 0 dpdk-dumpcap -q -N "$ring" \
 		-i 0 -a "duration:$seconds" -w "$file" >dumpcap.log 2>&1 </dev/null || true) 2>/dev/null
 	read -r _ missed trial_deepest < <(paced_counters)
@@ -193,12 +194,13 @@ dumpcap_trial() {
 	read -r received dropped < <(sed -n 's|.*received/dropped on interface.*: \([0-9]*\)/\([0-9]*\) .*|\1 \2|p' dumpcap.log)
 	trial_pps=$((${received:-0} / seconds)) trial_lost=$((${dropped:-0} + missed - before))
 	trial_bps=$(($(stat -c %s "$file" 2>/dev/null || echo 0) / seconds))
-	# One that has recorded much less than there was has not worked.
+	# A recording much smaller than the input is a failure.
 	((trial_pps * 10 > pps * 8)) || trial_lost=$((trial_lost + pps * seconds))
 	rm -f "$file"
 }
 
-# dumpcap-SIZES: our loss-free rate to disk beside its. It writes through the page cache; ours does not.
+# dumpcap-SIZES: our loss-free rate to disk compared with dpdk-dumpcap's. It writes through the page cache; Tapline does
+# not.
 run_dumpcap() {
 	local sizes=${1#dumpcap-} pps bps ours
 	((round == 0)) || return 0

@@ -28,7 +28,7 @@ host_facts() {
 		'{$cpu, $cpus, $kernel, $dpdk, $tapline, $memory_bytes, disk: ($disk | gsub(" +"; " "))}'
 }
 
-# Per scenario the medians over its rounds; lost_pkts is the sum.
+# Print per scenario the medians over its rounds; lost_pkts is the sum.
 report() {
 	jq -s --argjson host "$(host_facts)" --argjson seconds "$seconds" --argjson rounds "$rounds" '
 		def median: sort | .[length / 2 | floor];

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
-# Scenarios with a source that waits for the recorder: null-*, dummy-60, disk-*. Loss shows as back-pressure, so what
-# counts is the rate.
+# Scenarios with a source that waits for the recorder: null-*, dummy-60, disk-*. Loss appears as back-pressure,
+# therefore the rate is the result.
 
-# record SOURCE FILE [OPTION...]: prints "pps bytes_per_second lost".
+# record SOURCE FILE [OPTION...]: print "pps bytes_per_second lost".
 record() {
 	local source=$1 file=$2
 	shift 2
@@ -14,12 +14,12 @@ record() {
 			$c.written_bytes / $s | round) \($c.drop_ring_pkts + $c.drop_disk_pkts)"'
 }
 
-# The lcore does all but record: no direction that it receives is wanted.
+# The lcore does everything except recording: the received direction is not selected.
 receive_only() {
 	record "$1" /dev/null --direction tx
 }
 
-# file_source SIZES: frames of a file, over and over.
+# file_source SIZES: frames of a file, repeated.
 file_source() {
 	echo "vdev:net_pcap0,rx_pcap=$DIR/$1.pcap,infinite_rx=1"
 }
@@ -30,7 +30,7 @@ fio_bytes_per_second() {
 	rm -f "$bench_file"
 }
 
-# beside_receive_only NAME SOURCE [EXTRA]: the order alternates between rounds.
+# beside_receive_only NAME SOURCE [EXTRA]: alternate the order between rounds.
 beside_receive_only() {
 	local name=$1 source=$2 extra=${3:-'{}'} pps bps lost ref
 	((round % 2)) || read -r pps bps lost < <(record "$source" null:)

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
-# Scenarios on a veth pair: the kernel's recorders and Tapline on an AF_PACKET port, one after the other, each alone on one
-# CPU, from the same sender on the other. The results are losses of sent frames, and CPU time per frame.
+# Scenarios on a veth pair: the kernel's recorders and Tapline on an AF_PACKET port, one after the other, each alone on
+# one CPU, with the same sender on the other. The results are losses of sent frames, and CPU time per frame.
 
-veth_pps=1200000 # about what one CPU sends; only decides how many frames make --seconds
+veth_pps=1200000 # about the rate of one CPU; only converts --seconds to frames
 veth_bytes=60
-veth_buffer_mb=64 # of each tool's ring in the kernel, and of ours
+veth_buffer_mb=64 # of each tool's ring in the kernel, including Tapline's
 veth_frames='' veth_pid='' veth_recorded='' veth_elapsed_ns='' veth_cpu_ns='' veth_softirq_ns=''
 
-# thread_ns PID: CPU time of a process, all threads, user and system.
+# thread_ns PID: print the CPU time of a process, all threads, user and system.
 thread_ns() {
 	cat /proc/"$1"/task/*/schedstat | awk '{ sum += $1 } END { printf "%.0f", sum }'
 }
 
-# softirq_ns: of all CPUs, since boot, interrupts included; counted in ticks of 10 ms.
+# softirq_ns: print the softirq time of all CPUs since boot, interrupts included; in ticks of 10 ms.
 softirq_ns() {
 	awk '/^cpu / { printf "%.0f", ($7 + $8) * 10000000 }' /proc/stat
 }
@@ -22,7 +22,7 @@ blast() {
 	taskset -c "$(($(nproc) - 1))" ip netns exec "$PEER_NS" "$bench_build/bench_blast" "$PEER_IF" "$veth_frames" "$veth_bytes"
 }
 
-# recorder_listens: whether a socket is bound to the interface.
+# recorder_listens: check whether a socket is bound to the interface.
 recorder_listens() {
 	local index
 	index=$(in_app cat "/sys/class/net/$APP_IF/ifindex")
@@ -33,15 +33,15 @@ recorder_listens_or_is_gone() {
 	recorder_listens || is_gone "$veth_pid"
 }
 
-# Until the recorder rests: before the sender begins, and after it has ended. Wants less than 5 % of a CPU, twice.
+# Wait until the recorder is idle, before the sender begins and after it has ended: twice below 5 % of a CPU.
 recorder_rests() {
 	local before after
 	before=$(thread_ns "$veth_pid") && sleep 0.2 && after=$(thread_ns "$veth_pid") || return 0
 	((after - before < 10000000))
 }
 
-# veth_measure COMMAND...: runs a recorder, sends, and sets veth_elapsed_ns, veth_cpu_ns, veth_softirq_ns. Its output goes to
-# recorder.out and recorder.log.
+# veth_measure COMMAND...: run a recorder, send, and set veth_elapsed_ns, veth_cpu_ns, veth_softirq_ns. Its output goes
+# to recorder.out and recorder.log.
 veth_measure() {
 	local cpu softirq
 	ip netns exec "$APP_NS" taskset -c 0 "$@" >recorder.out 2>recorder.log </dev/null &
@@ -57,12 +57,12 @@ veth_measure() {
 	stop_process "$veth_pid" INT || true
 }
 
-# count_file FILE: the frames it holds.
+# count_file FILE: print the number of its frames.
 count_file() {
 	capinfos -Mc "$1" 2>/dev/null | sed -n 's/^Number of packets: *//p'
 }
 
-# veth_run RECORDER FILE: sets veth_recorded, too.
+# veth_run RECORDER FILE: measure, and set veth_recorded, too.
 veth_run() {
 	local file=$2
 	case $1 in
@@ -79,7 +79,7 @@ per_frame() {
 	awk "BEGIN { printf \"%.1f\", $1 / $veth_frames }"
 }
 
-# veth_facts: of the last run, as JSON.
+# veth_facts: print those of the last run, as JSON.
 veth_facts() {
 	jq -nc --argjson recorded "${veth_recorded:-0}" --argjson sent "$veth_frames" --argjson elapsed "$veth_elapsed_ns" \
 		--argjson cpu "$(per_frame "$veth_cpu_ns")" --argjson softirq "$(per_frame "$veth_softirq_ns")" \
