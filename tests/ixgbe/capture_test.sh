@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Recording from a card: DPDK's own ixgbe driver, the modelled 82599 behind it, each frame and each counter.
+# Recording from a card: DPDK's ixgbe driver on the modelled 82599, each frame and each counter.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 

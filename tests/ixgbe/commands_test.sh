@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The other commands on a card: capture from the command line inside its sandbox, the client over a port, doctor, bind;
-# and a card that is used again and again.
+# Other commands on a card: capture from the command line inside its sandbox, the client over a port, doctor, bind; and
+# repeated use of a card.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 
-# rounds N: captures of one frame, which arrives when the receiver is switched on, each from the probe to the end.
+# rounds N: captures of one frame, which arrives when the receiver is enabled, each from the probe to the end.
 rounds() {
 	local i
 	for ((i = 1; i <= $1; i++)); do
@@ -44,7 +44,7 @@ check_json "doctor knows the card and what drives it" doctor.json \
 "$TAPLINE" bind --root host --list >list.txt 2>&1 || true
 check "bind lists the card with its driver" grep -q "$CARD.*igb_uio" list.txt
 
-# dry_run FILE: what bind would do.
+# dry_run FILE: print the planned steps of bind.
 dry_run() {
 	"$TAPLINE" bind --root host --dry-run "$CARD" >"$1" 2>&1
 }

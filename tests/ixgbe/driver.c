@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DPDK's driver of ixgbe on the modelled card, without Tapline, by a wire that leads back: what Tapline does not use
-// yet, and what takes too long through whole runs of it. Prints "ok - …" or "not ok - …" per sentence.
+// DPDK's ixgbe driver on the modelled card with a loopback wire, without Tapline: features not yet used by Tapline, and
+// tests that would take too many runs of it. Print "ok - …" or "not ok - …" per sentence.
 //
 // driver ADDRESS
 
@@ -20,7 +20,7 @@
 #define TUPLES 128
 #define FRAME_BYTES 60
 #define WAIT_MS 2000
-#define BURST 32 // the vector path of the driver gives nothing to those who want less than 4
+#define BURST 32 // the driver's vector path returns no frames for bursts below 4
 
 static struct rte_mempool *pool;
 static uint8_t key[40];
@@ -46,7 +46,7 @@ static void put32(uint8_t *p, uint32_t value)
 	put16(p + 2, value & 0xFFFF);
 }
 
-// UDP or TCP over IPv4; its checksums do not matter here.
+// Make UDP or TCP over IPv4; its checksums do not matter here.
 static void make_packet(uint8_t *frame, uint8_t proto, uint32_t src, uint32_t dst, unsigned sport, unsigned dport)
 {
 	memset(frame, 0, FRAME_BYTES);
@@ -77,7 +77,7 @@ static bool send_frame(const uint8_t *frame)
 	return rte_eth_tx_burst(0, 0, &m, 1) == 1;
 }
 
-// The queue that the frame comes back to, or -1.
+// Return the queue at which the frame arrives, or -1.
 static int send_around(const uint8_t *frame, uint32_t *hash)
 {
 	if (!send_frame(frame))
@@ -203,7 +203,7 @@ static bool an_ethertype_is_steered(void)
 	return good && send_around(frame, NULL) == 0 && rte_flow_destroy(0, flow, &error) == 0;
 }
 
-// The rules' tables (lib/dpdk/rules) rest on these three.
+// The tables of lib/dpdk/rules rest on these three.
 static bool an_item_alone_matches_every_protocol(void)
 {
 	const struct rte_flow_item_ipv4 ip = {.hdr.dst_addr = RTE_BE32(0x0A000003)};
@@ -301,7 +301,7 @@ static bool the_clock_keeps_time(void)
 		return false;
 	double ratio = (double)(ns_of(&to) - ns_of(&from)) / (double)(ns_of(&host_to) - ns_of(&host_from));
 	return ratio > 0.9 &&
-	       ratio < 1.5; // the readings lie apart on a busy machine; a wrong scale is off by 2 at least
+	       ratio < 1.5; // on a busy host the readings are apart; a wrong scale is a factor of 2 at least
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# DPDK's driver alone on the modelled card (tests/ixgbe/driver.c).
+# DPDK's driver on the modelled card, without Tapline (tests/ixgbe/driver.c).
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 

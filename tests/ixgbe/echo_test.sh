@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Echoes on a card whose wire ends in the kernel, which is the peer: every protocol of ours through the ixgbe driver's
-# rings, with the checksums that the card checks and fills.
+# Echoes on a card whose peer is the kernel: every protocol through the ixgbe driver's rings, with checksums verified
+# and computed by the card.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 
@@ -10,7 +10,7 @@ echo_of_socat() {
 	in_peer timeout 60 socat -b 65536 -t 30 "OPEN:sent,rdonly!!CREATE:received" "TCP:$APP_IP:7" && cmp sent received
 }
 
-# serves_all WHERE
+# serves_all WHERE: check every protocol.
 serves_all() {
 	check "$1 ping is answered, up to the MTU" in_peer ping -q -c 5 -i 0.05 -W 2 -M do -s 1472 "$APP_IP"
 	check "$1 5 MB come back by TCP, byte for byte" echo_of_socat
@@ -18,7 +18,7 @@ serves_all() {
 	check_json "$1 datagrams of every size come back" udp.json '.wrong == [] and .sizes == 6'
 }
 
-# from_group GROUP: what comes by TCP of 100 datagrams to the group.
+# from_group GROUP: send 20 datagrams to the group; wait until the echo has received them.
 from_group() {
 	in_peer timeout 30 "$PEER_PY" multicast "$PEER_IP" "$1" 5000 20 100 >/dev/null || true
 	wait_for 60 status_is '.echoes[2].received_msgs == 20'

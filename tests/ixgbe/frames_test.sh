@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Frames that a NIC may cut, change, drop or mark: a recording shows the wire, and what it cannot show is counted.
+# Frames that a NIC may truncate, change, drop or mark: a recording equals the wire, and missing frames are counted.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 
 ODD_PY=$func_root/tests/ixgbe/lib/odd_frames.py
 
-# record FILE N PORT_KEYS: N of its frames are received; out.pcapng and run.json are what came of it.
+# record FILE N PORT_KEYS: record until N of its frames are received, to out.pcapng and run.json.
 record() {
 	card_config card.json "$3" "$RECORD"
 	rm -f out.pcapng
@@ -34,7 +34,7 @@ record oversize.pcap 8 ""
 check_json "frames too long for a buffer are counted as errors of the port" run.json \
 	'.ledger_ok and .port.verified and .port.rx_pkts == 8 and .port.drop_error_pkts == 2 and (.lossless | not)'
 
-mkdir -p "host/sys/bus/pci/devices/$CARD/net/eth9" # as mlx5 has one
+mkdir -p "host/sys/bus/pci/devices/$CARD/net/eth9" # like that of mlx5
 echo 9000 >"host/sys/bus/pci/devices/$CARD/net/eth9/mtu"
 record sums.pcap 20 ""
 check "the MTU of the kernel's interface of a card is set back at the end" grep -q 'the interface eth9 has its MTU of 9000 again' run.log

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The controllers of the family: each is probed, records, echoes and ends; what they count differently is no loss.
+# Controllers of the family: each is probed, records, echoes and ends; differences of their counters do not appear as
+# loss.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 

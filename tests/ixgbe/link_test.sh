@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The link of a card goes and comes back, at another speed; a card that is torn out ends the run with its file complete.
+# Link of a card down and up, at another speed; a surprise removal of the card ends the run with a complete file.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 

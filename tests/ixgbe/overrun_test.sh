@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Frames that a card drops are in its own counters: its packet buffer fills while a stalled bus returns no descriptors.
+# Frames dropped by a card are in its counters: its packet buffer fills while a stalled bus returns no descriptors.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 
@@ -36,7 +36,7 @@ app_stop INT
 check_json "what it lost before belongs to nobody" run.json ".ledger_ok and .lossless and .port.verified and
 	.port.drop_nic_pkts == 0 and .port.hw_seen_pkts == $((DESCRIPTORS + held))"
 
-# The frames come one by one, so that a busy machine loses none.
+# The frames are injected one by one, so that a busy host loses none.
 rm "host/sys/bus/pci/devices/$CARD/early" out.pcapng
 app_start card.json
 (while inject "$CARD" in.pcap 1000 2>/dev/null; do :; done) &

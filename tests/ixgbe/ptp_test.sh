@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The clock of a card, whose increment follows the link's speed: it is started once, and again when the speed has changed.
+# Clock of a card, whose increment depends on the link speed: it is started once, and again after a change of the speed.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 
 TIMINCA=0x8C14 # 8.2.3.26: bits 31:24 the period, the rest the increment of SYSTIM
 
-# stops N: whether the clock was stopped so many times, which is how the driver begins to start it.
+# stops N: check that the clock was stopped N times, which is the driver's first step to start it.
 stops() {
 	[[ $(ask state "$CARD") == *" clock_stops=$1" ]]
 }
@@ -39,7 +39,7 @@ wait_for 20 status_is '.port.link == "down"' || true
 ask link "$CARD" 1000 >/dev/null
 check "a link that comes back at the same speed is noticed" wait_for 20 status_is '.port.link == "up"'
 passes=$(app_status .uptime_ns)
-wait_for 20 status_is ".uptime_ns > $passes + 2500000000" || true # two looks of a second
+wait_for 20 status_is ".uptime_ns > $passes + 2500000000" || true # two samples, one per second
 check "and the clock is left alone" stops 2
 app_stop INT
 check_equal "the run ends well" "$APP_STATUS" 0

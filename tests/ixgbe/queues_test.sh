@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# One queue whose lcore stands still does not hold up the others, and what it has no room for is counted once, as its loss.
+# A queue whose lcore is stopped does not affect the others, and frames beyond its ring are counted once, as its loss.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 
 DESCRIPTORS=1023 # of a ring of 1024
 RSS_PY=$func_root/tests/ixgbe/lib/rss.py
 
-# hold_last_lcore: stops the thread of the last queue's lcore, until descriptor 9 is closed.
+# hold_last_lcore: stop the thread of the last queue's lcore, until descriptor 9 is closed.
 hold_last_lcore() {
 	local pid
 	pid=$(pgrep -P "$app_pid" -x tapline || echo "$app_pid")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Frames are spread over 1 to 16 receive queues as the hash says, and each is recorded once.
+# Frames are distributed over 1 to 16 receive queues by the hash, and each is recorded once.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 
@@ -48,7 +48,7 @@ check_equal "both directions of each of 3000 flows are on one queue" "$torn" '[3
 both_ways '' 3000 many.pcap back.pcap
 check "with the driver's key most are not" jq -en "$torn | .[0] == 3000 and .[1] > 1500"
 
-# The card hashes the headers around the conversations.
+# The card hashes the outer headers.
 "$RSS_PY" wrap many.pcap many-vxlan.pcap 1
 "$RSS_PY" wrap back.pcap back-vxlan.pcap 2
 both_ways ', "rss": "symmetric"' 3000 many-vxlan.pcap back-vxlan.pcap

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Flow rules: where the frames go on a card whose driver accepts more than it keeps, what is counted, and what is said of a
-# rule that the card cannot have.
+# Flow rules: distribution of frames on a card whose driver accepts more rules than it keeps, counters, and messages for
+# rules that the card does not support.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 
@@ -12,7 +12,7 @@ MEMORY_MB=512
 ixgbe_begin "flow rules bring frames to their queues"
 card "$CARD" 10fb none
 
-# filters INDEX...: which of these 5-tuple filters of the card are on.
+# filters INDEX...: print which of these 5-tuple filters of the card are enabled.
 filters() {
 	local i on=()
 	for i in "$@"; do
@@ -21,7 +21,7 @@ filters() {
 	echo "${on[*]}"
 }
 
-# run_with PORT_KEYS FRAMES N [SECTION]...: runs until N frames have come.
+# run_with PORT_KEYS FRAMES N [SECTION]...: run until N frames have been received.
 run_with() {
 	local keys=$1 file=$2 n=$3
 	shift 3
@@ -56,7 +56,7 @@ check_json "each rule says what became of it" run.json '[.port.flow_rules[] | [.
 	["installed", "flow director", null, 31], ["instead", null, "dst_ip", null], ["instead", null, "mask", null]]'
 check_equal "the card has as many filters as rules for queues" "$FILTERS" "0 1"
 
-# ports FIRST LAST: rules for ports of TCP, one each.
+# ports FIRST LAST: print rules for TCP ports, one each.
 ports() {
 	seq -f '{"proto": "tcp", "dst_port": %.0f, "queue": 0}' "$1" "$2" | paste -sd,
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# doctor --self-test on cards: good ones, over a cable, a plug and inside, and ones with flaws that it is there to find.
+# doctor --self-test on cards: faultless ones, over a cable, a loopback plug and internally, and ones with faults that
+# it must detect.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Stamps of sent frames, by the driver of tools/build-dpdk.sh: in the build directory that TL_BUILD_PTP names (build-ptp). Each
-# controller has another clock.
+# Stamps of sent frames, with the driver of tools/build-dpdk.sh, in the build directory TL_BUILD_PTP (build-ptp). The
+# controllers differ in their clocks.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 

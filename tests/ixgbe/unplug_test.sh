@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A card is torn out while it is recorded from: the run ends at once, and its file is complete.
+# Surprise removal of a card during a recording: the run ends at once, and its file is complete.
 set -euo pipefail
 source "$(dirname "$0")/lib/ixgbe.sh"
 
-# torn_out VERB HOW: the model does it in the middle of a run that then ends by itself.
+# torn_out VERB HOW: let the model do it during a run that then ends by itself.
 torn_out() {
 	local verb=$1 how=$2 begin
 	rm -f out.pcapng

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests do with the model of the 82599 (tests/ixgbe/README.md).
+"""Operations of tests on the model of the 82599 (tests/ixgbe/README.md).
 
-  card.py card DIR ADDRESS DEVICE WIRE    a card in the made-up sysfs DIR: DEVICE 10f7, 10fb, 1528 or 1563,
+  card.py card DIR ADDRESS DEVICE WIRE    make a card in the simulated sysfs DIR: DEVICE 10f7, 10fb, 1528 or 1563,
                                            WIRE "none", "loop", "peer ADDRESS" or "tap INTERFACE"
-  card.py ask VERB CARD [WORD]...         one request to the running model (tests/ixgbe/model/control.c); prints the answer
-  card.py inject CARD FILE [TIMES]        each frame of a classic pcap file arrives
-  card.py flood CARD FILE N               the first frame of the file arrives N times in a row
-  card.py take CARD FILE                  what was sent, to a classic pcap file; prints how many frames
+  card.py ask VERB CARD [WORD]...         send a request to the running model (tests/ixgbe/model/control.c); print the reply
+  card.py inject CARD FILE [TIMES]        input each frame of a classic pcap file
+  card.py flood CARD FILE N               input the first frame of the file N times in a row
+  card.py take CARD FILE                  write sent frames to a classic pcap file; print their number
 
 IXGBE_MODEL names the model's socket.
 """

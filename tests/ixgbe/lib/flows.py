@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""flows.py FILE [PROTO DST DPORT N]...: a classic pcap file: N frames of PROTO, udp or tcp, to the IPv4 address DST, port
-DPORT, each of another source port. PROTO icmp: DPORT does not matter."""
+"""flows.py FILE [PROTO DST DPORT N]...: write a classic pcap file: N frames of PROTO, udp or tcp, to the IPv4
+address DST, port DPORT, each from a different source port. PROTO icmp: DPORT does not matter."""
 
 import socket
 import struct

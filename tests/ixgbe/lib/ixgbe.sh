@@ -10,8 +10,8 @@ CARD_PY=$func_root/tests/ixgbe/lib/card.py
 MODEL=${TL_BUILD:-$func_root/build}/tests/ixgbe/libixgbe_model.so
 func_name=ixgbe-$func_name
 
-# ixgbe_begin SENTENCE: like func_begin; ends the suite with a skip where DPDK has no ixgbe driver. From here on $TAPLINE
-# is the program with the model, in a namespace whose kernel is the peer of a card with the wire "tap tap0".
+# ixgbe_begin SENTENCE: like func_begin; skip the suite if DPDK has no ixgbe driver. From here on $TAPLINE is the
+# program with the model, in a namespace whose kernel is the peer of a card with the wire "tap tap0".
 ixgbe_begin() {
 	if ! compgen -G "/usr/lib/*/dpdk/pmds-*/librte_net_ixgbe.so*" >/dev/null; then
 		skip "$1" "DPDK's driver of ixgbe is not installed (librte-net-ixgbe)"
@@ -31,19 +31,19 @@ ixgbe_begin() {
 	TAPLINE=$DIR/tapline
 }
 
-# card ADDRESS DEVICE WIRE: puts a card into the host; see tests/ixgbe/lib/card.py.
+# card ADDRESS DEVICE WIRE: add a card to the host; see tests/ixgbe/lib/card.py.
 card() {
 	"$CARD_PY" card host "$@" || func_die "no card $1"
 }
 
-# tap_begin: the interface that a card with the wire "tap tap0" is joined to; the kernel's end has the peer's address.
+# tap_begin: make the interface for a card with the wire "tap tap0"; the kernel's end has the peer's address.
 tap_begin() {
 	ip -netns "$APP_NS" tuntap add mode tap name tap0
 	ip -netns "$APP_NS" link set tap0 up
 	netns_address "$APP_NS" tap0 "$PEER_IP/24"
 }
 
-# ask VERB CARD [WORD]...: one request to the model of the running program; prints its answer.
+# ask VERB CARD [WORD]...: send a request to the model of the running program; print its reply.
 ask() {
 	"$CARD_PY" ask "$@"
 }
@@ -61,7 +61,8 @@ take() {
 	"$CARD_PY" take "$@"
 }
 
-# card_config FILE PORT_KEYS [SECTION]...: a configuration for $CARD; PORT_KEYS is JSON text such as ', "rx_queues": 2'.
+# card_config FILE PORT_KEYS [SECTION]...: write a configuration for $CARD; PORT_KEYS is JSON text such as ',
+# "rx_queues": 2'.
 card_config() {
 	local file=$1 keys=$2 section
 	shift 2
@@ -78,12 +79,12 @@ card_config() {
 MEMORY_MB=256
 RECORD='"capture": [{"port": "lan", "path": "out.pcapng", "buffer_bytes": 8388608}]'
 
-# received N: whether the port has received so many frames; for wait_for.
+# received N: check whether the port has received N frames; for wait_for.
 received() {
 	status_is ".port.rx_pkts >= $1"
 }
 
-# frames FILE [OPTION]...: what tshark reads of each frame.
+# frames FILE [OPTION]...: print tshark's fields of each frame.
 frames() {
 	tshark -r "$@" -T fields -e frame.len -e frame.cap_len -e data 2>/dev/null
 	tshark -r "$@" -x 2>/dev/null

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""odd_frames.py KIND FILE: a classic pcap file of frames that a NIC may treat in a way of its own.
+"""odd_frames.py KIND FILE: write a classic pcap file of frames that NICs treat differently.
 
   tagged     UDP in a VLAN, with a priority, and in two (QinQ), 20 of each; the largest has 1518 bytes
   jumbo      1 of each of some sizes from 1514 to 9014 bytes

@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Receive side scaling, computed apart from any driver.
+"""Compute receive side scaling, independently of any driver.
 
-  rss.py frames FILE N               a classic pcap file of N conversations, one frame each: UDP and TCP over IPv4 and IPv6
-  rss.py queues FILE QUEUES [WHAT]   how many of its frames belong to each queue, as a JSON list: by Microsoft's Toeplitz
+  rss.py frames FILE N               write a classic pcap file of N conversations, one frame each: UDP and TCP over IPv4 and IPv6
+  rss.py queues FILE QUEUES [WHAT]   print the number of its frames per queue, as a JSON list: by Microsoft's Toeplitz
                                      hash with the 82599 driver's key, and a table whose entry i is i modulo QUEUES
-  rss.py back FILE OUT               its frames with both ends exchanged: the other directions of its conversations
-  rss.py wrap FILE OUT SEED          each of its frames in VXLAN (RFC 7348), between two tunnel end points, from ports by SEED
-  rss.py torn FILE                   conversations of a pcapng recording, and those of them with frames on several interfaces
+  rss.py back FILE OUT               write its frames with both ends exchanged: the reverse directions of its conversations
+  rss.py wrap FILE OUT SEED          write each of its frames in VXLAN (RFC 7348), between two tunnel end points, from ports by SEED
+  rss.py torn FILE                   count conversations of a pcapng recording, and those with frames on several interfaces
                                      (queues), as a JSON list
-  rss.py pick FILE QUEUES QUEUE OUT  those of its frames that belong to the queue, to another file
+  rss.py pick FILE QUEUES QUEUE OUT  write its frames that belong to the queue to another file
 """
 
 import json
 import struct
 import sys
 
-# of Microsoft's verification suite; ixgbe's driver has it, too (rss_intel_key in ixgbe_rxtx.c, DPDK 22.11.11)
+# key of Microsoft's verification suite, also in DPDK's ixgbe driver (rss_intel_key in ixgbe_rxtx.c, DPDK 22.11.11)
 KEY = bytes.fromhex("6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa")
 ENTRIES = 128
 

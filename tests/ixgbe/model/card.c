@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cards: found in the made-up sysfs, their register files, and their reset.
+// Cards: discovery in the simulated sysfs, register files, and reset.
 
 #include "model.h"
 
@@ -18,7 +18,7 @@ static const struct row *const tables[] = {
 
 // ---- registers
 
-// Several registers have a second address for their first 16 (tables 8-4 and following); both are one.
+// Several registers have a second address for their first 16 entries (tables 8-4 and following), an alias.
 static uint32_t canonical(uint32_t offset)
 {
 	if (offset - 0x2100 < 0x40)
@@ -40,7 +40,7 @@ uint32_t card_read(struct card *card, uint32_t offset)
 {
 	offset = canonical(offset);
 	card->accesses++;
-	if (card->gone) // a read that nobody answers
+	if (card->gone) // a read without a completion
 		return UINT32_MAX;
 	const struct row *row = card->rows[offset / 4];
 	return row != NULL && row->read != NULL ? row->read(card, offset) : get(card, offset);
@@ -68,7 +68,7 @@ static void enter_rows(struct card *card, const struct row *row)
 
 // ---- reset
 
-// 4.2.1 and the initial values of chapter 8. What the NVM gives follows by nvm_load().
+// 4.2.1 and the initial values of chapter 8. nvm_load() adds those loaded from the NVM.
 void card_reset(struct card *card)
 {
 	memset(card->reg, 0, sizeof(card->reg));
@@ -81,7 +81,7 @@ void card_reset(struct card *card)
 	nvm_load(card);
 }
 
-// 8.2.3.1.1: both resets clear themselves when done; 5.2.5.3.2: with Master Disable no request is left here ever.
+// 8.2.3.1.1: both resets clear themselves when done; 5.2.5.3.2: after Master Disable the model has no pending requests.
 static void write_ctrl(struct card *card, uint32_t offset, uint32_t value)
 {
 	if ((value & CTRL_RESETS) != 0)
@@ -98,7 +98,7 @@ static uint32_t read_status(struct card *card, uint32_t offset)
 	return lan << STATUS_LAN_ID_SHIFT | (master ? STATUS_MASTER_ENABLE : 0);
 }
 
-// 8.2.3.12: the path is empty as soon as it is told to stop.
+// 8.2.3.12: the path is empty as soon as it is stopped.
 static uint32_t read_security_status(struct card *card, uint32_t offset)
 {
 	uint32_t control = offset == SECTXSTAT ? SECTXCTRL : SECRXCTRL;
@@ -120,7 +120,7 @@ const struct row card_rows[] = {{CTRL, 1, 4, NULL, write_ctrl}, {CTRL + 4, 1, 4,
 	{STATUS, 1, 4, read_status, ignore}, {SECTXSTAT, 1, 4, read_security_status, ignore},
 	{SECRXSTAT, 1, 4, read_security_status, ignore}, {RDRXCTL, 1, 4, read_rdrxctl, NULL}, {0}};
 
-// ---- the made-up sysfs
+// ---- the simulated sysfs
 
 static bool read_line(const char *dir, const char *address, const char *name, char *text, int size)
 {
@@ -137,7 +137,7 @@ static bool read_line(const char *dir, const char *address, const char *name, ch
 	return got;
 }
 
-// The number N of its uio/uioN, or -1.
+// Return the number N of its uio/uioN, or -1.
 static int uio_number(const char *dir, const char *address)
 {
 	char path[PATH_MAX];
@@ -203,7 +203,7 @@ struct card *card_by_address(const char *address)
 	return NULL;
 }
 
-// "none", "loop", "peer ADDRESS" or "tap INTERFACE"
+// Parse "none", "loop", "peer ADDRESS" or "tap INTERFACE".
 static void connect_wire(struct card *card, const char *text)
 {
 	if (strcmp(text, "loop") == 0) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of tests to the running model: a message on a UNIX seqpacket socket, IXGBE_MODEL, is a line
-// "VERB CARD [WORD]...", followed by the bytes of a frame, if any; the answer is "ok [WORD]..." or "error: ...".
+// Requests of tests to the running model: a message on a UNIX seqpacket socket, IXGBE_MODEL, is a line "VERB CARD
+// [WORD]...", followed by the bytes of a frame, if any; the reply is "ok [WORD]..." or "error: ...".
 //
-//   inject CARD N      the frame that follows arrives N times in a row
-//   take CARD          the oldest frame that was sent and not yet taken, as what follows; "ok 0": none
-//   link CARD MBPS     10000, 1000, 100, or 0: down
-//   hold CARD 1|0      1: the doorbells of receive queues wait, as when the bus stalls, so that the buffer fills
-//   read CARD OFFSET   a register as it stands, without its side effects; write CARD OFFSET VALUE likewise
-//   tune CARD ADD      the clock steps by so many of its ticks
-//   gone CARD          from now on every read gives all ones
-//   unplug CARD        an access is a SIGBUS, and the kernel says that the card was removed
-//   state CARD         "ok accesses=N held_frames=N speed=N clock_stops=N": the last, how often TIMINCA was set to 0
+//   inject CARD N      input the attached frame N times in a row
+//   take CARD          return the oldest frame sent and not yet taken, attached; "ok 0": none
+//   link CARD MBPS     set the speed: 10000, 1000, 100, or 0: down
+//   hold CARD 1|0      1: delay the doorbells of receive queues, like a stalled bus, so that the buffer fills
+//   read CARD OFFSET   read a register without its side effects; write CARD OFFSET VALUE likewise
+//   tune CARD ADD      step the clock by this number of its ticks
+//   gone CARD          from now on every read returns all ones
+//   unplug CARD        an access raises SIGBUS, and the kernel reports the removal
+//   state CARD         "ok accesses=N held_frames=N speed=N clock_stops=N"; clock_stops: how often TIMINCA was set to 0
 
 #include "model.h"
 

@@ -4,10 +4,10 @@
 #include "model.h"
 
 enum { COMMAND_ADD = 1, COMMAND_REMOVE = 2, COMMAND_QUERY = 3 };
-#define CMD_FOUND 0x4u // 8.2.3.21.16: of a query
+#define CMD_FOUND 0x4u // 8.2.3.21.16: result of a query
 #define CMD_DROP 0x200u
 
-// The software index of FDIRHASH names a perfect filter.
+// The software index of FDIRHASH identifies a perfect filter.
 static struct fdir_filter *find(struct card *card, uint16_t index)
 {
 	for (unsigned i = 0; i < FDIR_FILTERS; i++)
@@ -62,7 +62,7 @@ static uint32_t read_control(struct card *card, uint32_t offset)
 	return get(card, offset) | FDIRCTRL_INIT_DONE;
 }
 
-// A bit that is set in FDIRSIP4M, FDIRDIP4M or the port masks: that bit of the field does not matter.
+// A set bit in FDIRSIP4M, FDIRDIP4M or the port masks excludes that bit of the field from the comparison.
 static bool matches(struct card *card, const struct fdir_filter *f, const struct frame *frame, const struct headers *h)
 {
 	static const uint8_t types[] = {0, 17, 6, 132};

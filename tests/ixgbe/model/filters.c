@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters that choose a queue before the flow director and RSS (7.1.2.2, in this order): ethertype 7.1.2.3,
-// SYN 7.1.2.6, 5-tuple 7.1.2.5.
+// Filters that select a queue before the flow director and RSS (7.1.2.2, in this order): ethertype 7.1.2.3, SYN
+// 7.1.2.6, 5-tuple 7.1.2.5.
 
 #include "model.h"
 
 #define FTQF_ENABLE 0x80000000u
-#define FTQF_MASK_SHIFT 25 // a bit that is set: the field does not matter
+#define FTQF_MASK_SHIFT 25 // a set bit excludes the field
 #define TUPLES 128
 
 enum { TCP = 6 };
@@ -40,7 +40,7 @@ static bool matches(const struct card *card, unsigned i, const struct frame *fra
 	static const uint8_t protocols[] = {6, 17, 132};
 	const uint8_t *ip = frame->data + h->l3, *l4 = frame->data + h->l4;
 	uint32_t rule = get(card, FTQF(i)), ignored = rule >> FTQF_MASK_SHIFT & 0x1F;
-	uint32_t ports = get(card, SDPQF(i)); // in the order of the wire, source first
+	uint32_t ports = get(card, SDPQF(i)); // in network order, source first
 	const uint8_t *wanted = (const uint8_t *)&ports;
 	const uint8_t *src = (const uint8_t *)&card->reg[SAQF(i) / 4], *dst = (const uint8_t *)&card->reg[DAQF(i) / 4];
 	bool has_ports = h->l4 != 0;
@@ -69,7 +69,7 @@ static bool by_tuple(const struct card *card, const struct frame *frame, const s
 	return best != 0;
 }
 
-// SYNQF.SYNQFP says which of SYN and 5-tuple goes first.
+// SYNQF.SYNQFP selects whether SYN or 5-tuple filters have priority.
 bool filters_route(const struct card *card, const struct frame *frame, const struct headers *h, struct route *route)
 {
 	bool syn_first = (get(card, SYNQF) & 0x80000000u) != 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The link, as the MAC shows it, and the interrupts that tell of it.
+// Link state in the MAC's registers, and interrupts.
 
 #include "model.h"
 
@@ -18,7 +18,7 @@ static uint32_t read_links(struct card *card, uint32_t offset)
 	return card->speed_mbps != 0 ? LINKS_UP | LINKS_AN_COMPLETE | speed << LINKS_SPEED_SHIFT : 0;
 }
 
-// 8.2.3.22.23 ANLP1: the state machine of auto-negotiation has left its first state.
+// 8.2.3.22.23 ANLP1: the auto-negotiation state machine has left its initial state.
 static uint32_t read_anlp1(struct card *card, uint32_t offset)
 {
 	(void)card, (void)offset;
@@ -40,7 +40,7 @@ void link_set(struct card *card, unsigned speed_mbps)
 	tx_kick(card);
 }
 
-// ---- 8.2.3.5: causes and masks. igb_uio hands an interrupt to the driver as the count of 4 bytes.
+// ---- 8.2.3.5: causes and masks. igb_uio passes an interrupt to the driver as a count of 4 bytes.
 
 static void tell(struct card *card)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// A model of Intel's 82599 (and of what the X540 and X550 do otherwise) behind the registers that DPDK's driver maps.
+// Model of Intel's 82599 (and of the differences of the X540 and X550) behind the registers that DPDK's driver maps.
 //
-// Threads: the driver's, which enter by a trap (trap.c), and one of the model's, for the wire and the tests (wire.c).
-//          Whoever touches a card holds the one lock of the model; trap.c and wire.c take it, nobody else does.
-// Memory:  the cards live as long as the process. The driver's memory is used as the NIC would by DMA: addresses are
-//          virtual, since EAL runs with IOVA as VA.
+// Threads: the driver's, which enter by a trap (trap.c), and one of the model, for the wire and the tests (wire.c).
+//          Any access to a card requires the model's only lock, which trap.c and wire.c take.
+// Memory:  the cards exist as long as the process. The model accesses the driver's memory as DMA does: addresses are
+//          virtual, because EAL runs with IOVA as VA.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ struct frames {
 // Headers that the parser (7.1.6 and 7.1.11 of the datasheet) finds in a frame. Offsets are from its first byte; 0:
 // none.
 struct headers {
-	uint16_t ethertype; // behind the VLAN tags
+	uint16_t ethertype; // after the VLAN tags
 	uint16_t vlan;	    // of the outer tag
 	bool tagged;
 	uint16_t l3, l4;     // of an unfragmented packet
@@ -59,7 +59,7 @@ struct headers {
 	bool ip_bad, l4_checked, l4_bad;
 };
 
-// A verdict on which queue a frame goes to (7.1.2).
+// Decision on the queue of a frame (7.1.2).
 struct route {
 	uint8_t queue;
 	uint8_t rss_type; // 7.1.6.1
@@ -78,14 +78,14 @@ struct fdir_filter {
 
 #define FDIR_FILTERS 256
 
-// A clock of 8.2.3.26: ticks at the moment at_ns of CLOCK_MONOTONIC.
+// A clock of 8.2.3.26: ticks at the time at_ns of CLOCK_MONOTONIC.
 struct phc {
 	uint64_t ticks, at_ns;
 	uint64_t rx_latch, tx_latch;
 	uint64_t stops; // times it was stopped by TIMINCA
 };
 
-// Meaning of the bytes on the I2C bus.
+// Meaning of the current byte on the I2C bus.
 enum i2c_mode { I2C_IDLE, I2C_ADDRESS, I2C_OFFSET, I2C_READ };
 
 enum wire_kind { WIRE_NONE, WIRE_LOOP, WIRE_PEER, WIRE_TAP };
@@ -95,10 +95,10 @@ struct wire {
 	struct card *peer;
 	char tap_name[16];
 	int tap_fd;
-	char flaws[64];	    // of the card, for those who look for them: "rss", "drops", "bytes", "lose"
-	unsigned flawed;    // frames that "bytes" and "lose" have looked at
-	unsigned early;	    // frames that arrive as soon as the receiver is on
-	struct frames sent; // WIRE_NONE: what tests have not taken yet
+	char flaws[64];	    // faults of the card, for tests that must detect them: "rss", "drops", "bytes", "lose"
+	unsigned flawed;    // frames processed by "bytes" and "lose"
+	unsigned early;	    // frames that arrive as soon as the receiver is enabled
+	struct frames sent; // WIRE_NONE: frames not yet taken by tests
 };
 
 struct card {
@@ -110,9 +110,9 @@ struct card {
 	int irq_fd;    // our end of it, -1: closed
 	bool irq_open; // the driver has allowed the next interrupt
 	int bar_fd, config_fd;
-	uint8_t *bar; // where the driver has it
-	bool gone;    // reads give all ones
-	bool held;    // doorbells of receive queues wait
+	uint8_t *bar; // at the driver's mapping
+	bool gone;    // reads return all ones
+	bool held;    // doorbells of receive queues are delayed
 	uint64_t accesses;
 
 	uint32_t reg[BAR_BYTES / 4];
@@ -126,14 +126,14 @@ struct card {
 	uint8_t mac_addr[6];
 
 	unsigned speed_mbps;  // of the link, 0: down
-	struct frames buffer; // the packet buffer: frames that wait for descriptors
+	struct frames buffer; // packet buffer: frames that wait for descriptors
 	uint32_t held_tail[QUEUES];
 	uint64_t context[QUEUES][2][2]; // transmit contexts
 	struct fdir_filter fdir[FDIR_FILTERS];
 	struct phc phc;
 	struct wire wire;
 	struct {
-		bool scl, sda, out; // both lines as the driver has them, and what the module does to SDA
+		bool scl, sda, out; // both lines as driven by the driver, and SDA as driven by the module
 		enum i2c_mode mode;
 		unsigned clocks; // of a byte and its acknowledgement
 		uint8_t byte, offset;
@@ -151,7 +151,7 @@ static inline void set(struct card *card, uint32_t offset, uint32_t value)
 	card->reg[offset / 4] = value;
 }
 
-// Address of a receive queue's register: queues 0 to 63 at 0x1000, the others at 0xD000.
+// Return the address of a receive queue's register: queues 0 to 63 at 0x1000, the others at 0xD000.
 static inline uint32_t rx_reg(unsigned queue, uint32_t name)
 {
 	return (queue < 64 ? 0x1000u : 0xC000u) + 0x40 * queue + name;
@@ -175,7 +175,7 @@ static inline uint32_t be32(const uint8_t *p)
 // ---- card.c
 extern struct card cards[CARDS_MAX];
 extern unsigned n_cards;
-void cards_find(void); // reads the folder that SYSFS_PCI_DEVICES names
+void cards_find(void); // reads the directory in SYSFS_PCI_DEVICES
 struct card *card_by_address(const char *address);
 uint32_t card_read(struct card *card, uint32_t offset);
 void card_write(struct card *card, uint32_t offset, uint32_t value);
@@ -185,7 +185,7 @@ void card_reset(struct card *card);
 void trap_begin(void);
 void model_lock(void);
 void model_unlock(void);
-// Ends the process: the driver does what the model does not know.
+// End the process: the driver uses a feature that is not modelled.
 void model_lacks(const char *what, uint64_t value) __attribute__((noreturn));
 
 // ---- frames.c
@@ -209,18 +209,18 @@ bool filters_route(const struct card *card, const struct frame *frame, const str
 bool fdir_route(struct card *card, const struct frame *frame, const struct headers *h, struct route *route);
 
 // ---- rx.c, tx.c
-void rx_arrive(struct card *card, const uint8_t *data, uint32_t bytes); // a frame on the wire, without CRC
-void rx_drain(struct card *card); // moves what has descriptors out of the packet buffer
-void tx_kick(struct card *card);  // sends what waits
+void rx_arrive(struct card *card, const uint8_t *data, uint32_t bytes); // input a frame from the wire, without CRC
+void rx_drain(struct card *card); // move frames with descriptors out of the packet buffer
+void tx_kick(struct card *card);  // send pending frames
 
 // ---- stamps.c
-// Latch the stamp of a PTP frame if the latch is empty; returns whether the descriptor says so.
+// Latch the stamp of a PTP frame if the latch is empty; return the stamp bit of the descriptor.
 bool stamp_received(struct card *card, const struct frame *frame, bool is_1588);
 void stamp_sent(struct card *card);
 
 // ---- stats.c
 void count(struct card *card, uint32_t offset, uint64_t n);
-void count_octets(struct card *card, uint32_t low, uint64_t n); // a pair of low and high
+void count_octets(struct card *card, uint32_t low, uint64_t n); // a pair of low and high registers
 void count_size(struct card *card, uint32_t first, uint32_t bytes_with_crc);
 
 // ---- link.c
@@ -228,15 +228,15 @@ void link_set(struct card *card, unsigned speed_mbps);
 void interrupt(struct card *card, uint32_t cause);
 
 // ---- unplug.c
-void vanish(struct card *card); // reads give all ones
-void unplug(struct card *card); // and the kernel has noticed
+void vanish(struct card *card); // reads return all ones
+void unplug(struct card *card); // and the kernel reports the removal
 
 // ---- wire.c, control.c
 void wire_begin(void);
-void wire_send(struct card *card, struct frame *frame); // takes the frame over
+void wire_send(struct card *card, struct frame *frame); // takes over the frame
 bool has_flaw(const struct card *card, const char *flaw);
 int control_listen(void);
-bool control_serve(int fd); // one request and its answer; false: the client is gone
+bool control_serve(int fd); // one request and its reply; false: the client has closed
 
 extern const struct row card_rows[], nvm_rows[], phy_rows[], sfp_rows[], link_rows[], rx_rows[], tx_rows[], fdir_rows[],
 	stamp_rows[], stats_rows[];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The NVM, what a reset loads from it, the semaphores around it, and the X550's way to it through the firmware.
+// NVM, values loaded from it by a reset, its semaphores, and the X550's access to it through the firmware.
 
 #include "model.h"
 
@@ -10,11 +10,11 @@
 
 enum { WORD_CHECKSUM = 0x3F, WORD_FIRMWARE = 0x0F, WORD_SFP_LIST = 0x2B, WORD_CAPABILITIES = 0x2C };
 
-// Sections of ours, behind the header.
+// Sections, after the header.
 enum { AT_FIRMWARE = 0x100, AT_PATCH = 0x120, AT_SFP_LIST = 0x140, AT_SFP_DATA = 0x160 };
 
-// 6.5: a firmware module whose version lets SFI devices start, and a list of what to write into CORECTL for each kind
-// of module: pairs of kind and section, then 0xFFFF.
+// 6.5: a firmware module whose version permits SFI devices, and a list of values for CORECTL by type of module: pairs
+// of type and section, then 0xFFFF.
 static void fill_sfp(uint16_t *nvm)
 {
 	nvm[WORD_FIRMWARE] = AT_FIRMWARE;
@@ -51,8 +51,8 @@ uint16_t nvm_word(const struct card *card, uint32_t word)
 	return word < WORDS ? card->nvm[word] : 0xFFFF;
 }
 
-// 8.2.3.7.9: RAL and RAH 0 come from the NVM. AUTOC (8.2.3.22.19) too: backplane with clause 73, or serial 10 Gb/s to a
-// module, AUTOC2 choosing SFI.
+// 8.2.3.7.9: RAL and RAH 0 are loaded from the NVM. AUTOC (8.2.3.22.19) too: backplane with clause 73, or serial 10
+// Gb/s to a module, with SFI selected by AUTOC2.
 void nvm_load(struct card *card)
 {
 	const uint8_t *mac = card->mac_addr;
@@ -64,13 +64,13 @@ void nvm_load(struct card *card)
 	set(card, RAH(0), RAH_VALID | (uint32_t)mac[5] << 8 | mac[4]);
 	set(card, AUTOC, card->has_sfp ? 0x00006000 : 0xC0008280);
 	set(card, AUTOC2, card->has_sfp ? 0x00020000 : 0);
-	set(card, ESDP, card->has_sfp ? 0x4 : 0); // SDP2: a module is in the cage
+	set(card, ESDP, card->has_sfp ? 0x4 : 0); // SDP2: module present
 }
 
-// ---- 8.2.3.2.1 EEC: the chip itself, over SPI, bit by bit. A command of 8 bits, of READ an address of 16, then data.
+// ---- 8.2.3.2.1 EEC: the chip over SPI, bit by bit. A command of 8 bits, for READ an address of 16, then data.
 
 //
-// The only other command that drivers give is for the status: its 8 bits of data, all 0, are over before an address is.
+// The only other command of drivers reads the status: its 8 bits of data, all 0, end before an address would.
 
 enum { SPI_ADDRESSED = 24 };
 
@@ -123,7 +123,7 @@ static void write_eerd(struct card *card, uint32_t offset, uint32_t value)
 	set(card, offset, value);
 }
 
-// ---- 8.2.3.4.? SWSM: reading gives SMBI and sets it, so that only one reader finds it clear
+// ---- 8.2.3.4.? SWSM: a read returns SMBI and sets it, so that only one reader finds it clear
 
 static uint32_t read_swsm(struct card *card, uint32_t offset)
 {
@@ -133,11 +133,11 @@ static uint32_t read_swsm(struct card *card, uint32_t offset)
 	return value;
 }
 
-// ---- the host interface of the X550: the driver asks the firmware for words of the NVM
+// ---- X550's host interface: the driver requests words of the NVM from the firmware
 
 enum { COMMAND_READ_NVM = 0x31, BUFFER_ADDRESS = 1, BUFFER_LENGTH = 2, BUFFER_DATA = 3 };
 
-// A buffer holds a header (command, length, status, checksum), the big-endian byte address and the length, then data.
+// A buffer has a header (command, length, status, checksum), the big-endian byte address and the length, then data.
 static void read_by_firmware(struct card *card)
 {
 	uint32_t at = __builtin_bswap32(get(card, FLEX_MNG + 4 * BUFFER_ADDRESS));

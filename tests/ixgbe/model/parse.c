@@ -25,7 +25,7 @@ uint32_t pseudo_sum(const uint8_t *ip, bool v6, uint8_t proto, uint32_t l4_bytes
 	return (uint32_t)checksum(ip + (v6 ? 8 : 12), v6 ? 32 : 8, 0) + proto + l4_bytes;
 }
 
-// Only whole packets' checksums are looked at; a UDP checksum of 0 over IPv4 is none.
+// Checksums are verified in unfragmented packets only; a UDP checksum of 0 over IPv4 means none.
 static void check_l4(const struct frame *frame, struct headers *h)
 {
 	const uint8_t *l4 = frame->data + h->l4;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The copper PHY of the X540 and X550 behind MSCA and MSRWD (8.2.3.22.11): registers of IEEE 802.3 clause 45 that keep
-// what was written, with the few that the driver asks for. The 82599's cards of the model have none.
+// written values, and the few read by the driver. The model's 82599 cards have none.
 
 #include "model.h"
 
@@ -13,7 +13,7 @@
 
 static struct {
 	const struct card *card;
-	uint32_t where; // device type and register, as MSCA has them
+	uint32_t where; // device type and register, in MSCA's format
 	uint16_t value;
 } registers[PHY_REGISTERS];
 
@@ -47,8 +47,8 @@ static uint16_t read_phy(const struct card *card, uint32_t where)
 	return *find(card, where);
 }
 
-// Clause 45: the address cycle names the register again in MSCA, so it needs nothing. A write of the PHY's reset bit
-// ends at once.
+// Clause 45: the data cycle repeats the register in MSCA, therefore the address cycle has no effect. The PHY's reset
+// bit clears at once.
 static void write_msca(struct card *card, uint32_t offset, uint32_t value)
 {
 	uint32_t where = value & 0x1FFFFF, operation = value & MSCA_OPERATION;

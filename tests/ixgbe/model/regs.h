@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Registers of the 82599, by the names of Intel's 82599 10 GbE Controller Datasheet (331520), chapter 8. Where the X540
-// and the X550 differ, their datasheets (515486, 333464) are named. Offsets are in bytes from the start of BAR 0.
+// Registers of the 82599, with the names of Intel's 82599 10 GbE Controller Datasheet (331520), chapter 8. Comments
+// cite the datasheets of the X540 and X550 (515486, 333464) for differences. Offsets are in bytes from the start of BAR
+// 0.
 
 // 8.2.3.1 General control
 #define CTRL 0x00000u
 #define CTRL_MASTER_DISABLE 0x00000004u
-#define CTRL_RESETS 0x04000008u // LRST and RST: they clear themselves
+#define CTRL_RESETS 0x04000008u // LRST and RST: self-clearing
 #define STATUS 0x00008u
 #define STATUS_MASTER_ENABLE 0x00080000u
 #define STATUS_LAN_ID_SHIFT 2
@@ -70,7 +71,7 @@
 #define ERETA(n) (0x0EE80u + 4 * (n)) // X550
 #define RSSRK(n) (0x05C80u + 4 * (n))
 
-// 8.2.3.7 Receive: filters that choose a queue
+// 8.2.3.7 Receive: filters that select a queue
 #define ETQF(n) (0x05128u + 4 * (n))
 #define ETQF_ENABLE 0x80000000u
 #define ETQF_1588 0x40000000u

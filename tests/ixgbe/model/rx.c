@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way of a received frame: MAC, filters of layer 2, packet buffer, queue, descriptors.
+// Path of a received frame: MAC, layer-2 filters, packet buffer, queue, descriptors.
 
 #include "model.h"
 
@@ -19,7 +19,7 @@
 #define ERROR_L4E 0x40000000u
 #define ERROR_IPE 0x80000000u
 
-// ---- MAC: 8.2.3.22.13 what is too long; 8.2.3.23 what is counted
+// ---- MAC: 8.2.3.22.13 maximum frame size; 8.2.3.23 counters
 
 static uint32_t longest(const struct card *card, bool tagged)
 {
@@ -28,7 +28,7 @@ static uint32_t longest(const struct card *card, bool tagged)
 	return (jumbo ? get(card, MAXFRS) >> 16 : 1518) + (tagged ? 4 : 0);
 }
 
-// Total counters see every frame; the others good ones that pass the filters.
+// Total counters include every frame; the others include valid frames that pass the filters.
 static bool mac_takes(struct card *card, const struct frame *frame)
 {
 	uint32_t bytes = frame->bytes + CRC_BYTES;
@@ -55,15 +55,15 @@ static void count_good(struct card *card, const struct frame *frame)
 		count(card, MPRC, 1);
 }
 
-// X540 and X550 (their 8.2.4.23): XEC counts packets with bad checksums of IP, TCP or UDP. They are delivered all the
-// same. On the 82599 it does so as well, but its driver does not add it up as errors.
+// X540 and X550 (their 8.2.4.23): XEC counts packets with wrong checksums of IP, TCP or UDP. They are delivered
+// nevertheless. The 82599 does the same, but its driver does not add XEC to the errors.
 static void count_bad_checksums(struct card *card, const struct headers *h)
 {
 	if (h->ip_bad || h->l4_bad)
 		count(card, XEC, 1);
 }
 
-// ---- filters of layer 2 (7.1.1)
+// ---- layer-2 filters (7.1.1)
 
 static bool is_address(const struct card *card, const uint8_t *mac)
 {
@@ -75,7 +75,7 @@ static bool is_address(const struct card *card, const uint8_t *mac)
 	return false;
 }
 
-// 8.2.3.7.7: 12 bits of the address, chosen by MCSTCTRL.MO, pick a bit of the table.
+// 8.2.3.7.7: 12 bits of the address, selected by MCSTCTRL.MO, index a bit of the table.
 static bool is_in_table(const struct card *card, const uint8_t *mac)
 {
 	static const unsigned shifts[] = {4, 3, 2, 0};
@@ -131,7 +131,7 @@ static uint32_t free_descriptors(const struct card *card, unsigned queue)
 static void choose_queue(struct card *card, const struct frame *frame, const struct headers *h, struct route *route)
 {
 	*route = (struct route){0};
-	rss_route(card, frame, h, route); // the hash is in the descriptor whoever chooses the queue
+	rss_route(card, frame, h, route); // the descriptor has the hash, whichever filter selects the queue
 	if (!filters_route(card, frame, h, route))
 		(void)fdir_route(card, frame, h, route);
 }
@@ -156,7 +156,7 @@ static uint32_t last_status(
 	return status | (stamp_received(card, frame, r->is_1588) ? STATUS_TS : 0);
 }
 
-// A descriptor of 16 bytes is one write on the bus: the driver must never see half of it.
+// A descriptor of 16 bytes is one write on the bus: the driver must never read a part of it.
 static void write_back(uint8_t *descriptor, uint64_t low, uint32_t status, uint16_t bytes, uint16_t vlan)
 {
 	uint64_t high = (uint64_t)vlan << 48 | (uint64_t)bytes << 32 | status;
@@ -196,7 +196,7 @@ static void drop(struct card *card, unsigned queue)
 	count(card, QPRDC(get(card, RQSMR(queue / 4)) >> 8 * (queue & 3) & 0xF), !has_flaw(card, "drops"));
 }
 
-// False: the frame has to wait, and all behind it (7.1.2 and SRRCTL.DROP_EN).
+// Return false if the frame has to wait, with all frames behind it (7.1.2 and SRRCTL.DROP_EN).
 static bool leaves_buffer(struct card *card, const struct frame *frame)
 {
 	struct headers h;
@@ -221,7 +221,7 @@ static bool leaves_buffer(struct card *card, const struct frame *frame)
 	return true;
 }
 
-// ---- packet buffer (7.1.?: a FIFO; RXPBSIZE gives its bytes)
+// ---- packet buffer (7.1.?: a FIFO of RXPBSIZE bytes)
 
 void rx_drain(struct card *card)
 {
@@ -270,7 +270,7 @@ static void write_tail(struct card *card, uint32_t offset, uint32_t value)
 		rx_drain(card);
 }
 
-// A wire on which frames are already coming: a test's, broadcast, of 1000 bytes.
+// A wire with traffic before the receiver is enabled: broadcast test frames of 1000 bytes.
 static void receive_early(struct card *card)
 {
 	uint8_t frame[1000] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02, [12] = 0x88, [13] = 0xB5};
@@ -289,7 +289,7 @@ static void write_rxctrl(struct card *card, uint32_t offset, uint32_t value)
 		frames_clear(&card->buffer);
 }
 
-// Queues that are switched off give their descriptors up.
+// Disabled queues release their descriptors.
 static void write_rxdctl(struct card *card, uint32_t offset, uint32_t value)
 {
 	set(card, offset, value);

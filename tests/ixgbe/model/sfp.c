@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An SFP+ module behind the two lines of I2CCTL (8.2.3.1.5): the EEPROM of SFF-8472 at address 0xA0, read only.
+// An SFP+ module on the two lines of I2CCTL (8.2.3.1.5): the EEPROM of SFF-8472 at address 0xA0, read-only.
 
 #include "model.h"
 
@@ -10,7 +10,7 @@
 #define DATA_IN 0x4u
 #define DATA_OUT 0x8u
 
-// SFF-8472, tables 3-1 and 3-5: an SR module of 10 Gb/s that can do 1000BASE-SX too is multispeed; this one cannot.
+// SFF-8472, tables 3-1 and 3-5: a 10 Gb/s SR module that also supports 1000BASE-SX is multispeed; this one is not.
 void sfp_fill(struct card *card)
 {
 	memset(card->sfp, 0, sizeof(card->sfp));
@@ -20,7 +20,7 @@ void sfp_fill(struct card *card)
 	memcpy(&card->sfp[37], (const uint8_t[]){0x00, 0x1B, 0x21}, 3); // the vendor's OUI
 }
 
-// The clock falls: the line may change.
+// Falling edge of the clock: the data line may change.
 static void on_fall(struct card *card)
 {
 	typeof(card->i2c) *bus = &card->i2c;
@@ -57,7 +57,7 @@ static void write_i2cctl(struct card *card, uint32_t offset, uint32_t value)
 	typeof(card->i2c) *bus = &card->i2c;
 	bool scl = (value & CLK_OUT) != 0, sda = (value & DATA_OUT) != 0;
 
-	if (bus->scl && scl && sda != bus->sda) { // start or stop
+	if (bus->scl && scl && sda != bus->sda) { // start or stop condition
 		bus->mode = sda ? I2C_IDLE : I2C_ADDRESS;
 		bus->clocks = 0;
 		bus->out = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The clock and the stamps of 8.2.3.26 (IEEE 1588): one latch for received, one for sent frames.
+// Clock and stamps of 8.2.3.26 (IEEE 1588): one latch for received, one for sent frames.
 
 #include "model.h"
 
@@ -16,8 +16,8 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// Period in which the hardware adds TIMINCA once, in tenths of ns. 82599: IP periods of a clock that follows the link;
-// X540: the same clock, each period; X550 counts ns by itself.
+// Period in which the hardware adds TIMINCA once, in tenths of ns. 82599: IP periods of a clock that depends on the
+// link speed; X540: the same clock, each period; X550 counts ns without TIMINCA.
 static uint64_t period_tenths(const struct card *card, uint32_t timinca)
 {
 	uint64_t period = card->speed_mbps == 1000 ? 640 : card->speed_mbps == 100 ? 6400 : 64;
@@ -25,7 +25,7 @@ static uint64_t period_tenths(const struct card *card, uint32_t timinca)
 	return card->mac == MAC_82599 ? period * (timinca >> 24) : period;
 }
 
-// The value now. 7.9.3.1
+// Return the current value (7.9.3.1).
 static uint64_t clock_ticks(const struct card *card)
 {
 	uint32_t timinca = get(card, TIMINCA);
@@ -45,7 +45,7 @@ static void clock_set(struct card *card, uint64_t ticks)
 	card->phc.at_ns = now_ns();
 }
 
-// Reading the low part holds the high part. The X550 has seconds there.
+// Reading the low part latches the high part. On the X550 this register has seconds.
 static uint32_t read_systiml(struct card *card, uint32_t offset)
 {
 	uint64_t ticks = clock_ticks(card);
@@ -89,12 +89,12 @@ static bool is_event(const struct card *card, const struct frame *frame, bool is
 	struct headers h;
 
 	parse(frame, &h);
-	if (h.ethertype == ETHERTYPE_PTP) // types 0, 2 and 5 look at layer 2, where an ethertype filter says 1588
+	if (h.ethertype == ETHERTYPE_PTP) // types 0, 2 and 5 stamp layer-2 frames marked by an ethertype filter
 		return is_1588 && (type == 0 || type == 2 || type == 5) && (frame->data[14] & 0xF) < 4;
 	return h.l4_proto == 17 && type != 0 && be16(frame->data + h.l4 + 2) == PTP_EVENT_PORT;
 }
 
-// 7.9.4: the first stamp stays until it has been read.
+// 7.9.4: the first stamp stays until it is read.
 bool stamp_received(struct card *card, const struct frame *frame, bool is_1588)
 {
 	uint32_t control = get(card, TSYNCRXCTL);
@@ -123,7 +123,7 @@ static uint32_t read_latch(struct card *card, uint32_t offset)
 		return (uint32_t)card->phc.rx_latch;
 	case TXSTMPL:
 		return (uint32_t)card->phc.tx_latch;
-	case RXSTMPH: // the high part opens the latch
+	case RXSTMPH: // reading the high part releases the latch
 		set(card, TSYNCRXCTL, get(card, TSYNCRXCTL) & ~TSYNC_VALID);
 		return (uint32_t)(card->phc.rx_latch >> 32);
 	default:
@@ -132,7 +132,7 @@ static uint32_t read_latch(struct card *card, uint32_t offset)
 	}
 }
 
-// VALID is read only.
+// VALID is read-only.
 static void write_control(struct card *card, uint32_t offset, uint32_t value)
 {
 	set(card, offset, (value & ~TSYNC_VALID) | (get(card, offset) & TSYNC_VALID));

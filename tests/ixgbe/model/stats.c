@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counters of 8.2.3.23: reading clears them, and they stop at their end.
+// Counters of 8.2.3.23: they clear on read, and saturate.
 
 #include "model.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands between the program and the kernel: what igb_uio gives a driver of user space, for the cards of the model.
+// Emulate the interface between igb_uio and a user-space driver, for the cards of the model.
 //
-// /dev/uioN is one end of a pair of sockets, the config space a file in memory, and BAR 0 memory that nobody may touch
-// (trap.c). EAL finds the cards by itself, in the folder that SYSFS_PCI_DEVICES names.
+// /dev/uioN is one end of a socket pair, the configuration space a file in memory, and BAR 0 memory without access
+// (trap.c). EAL discovers the cards in the directory of SYSFS_PCI_DEVICES.
 
 #include "model.h"
 
@@ -30,7 +30,7 @@ __attribute__((constructor)) static void model_begin(void)
 
 // ---- files
 
-// 8.3 of the datasheet: identifiers, and a command register with memory space and bus mastering on.
+// 8.3 of the datasheet: identifiers, and a command register with memory space and bus mastering enabled.
 static int open_config(struct card *card)
 {
 	if (card->config_fd >= 0)
@@ -60,7 +60,7 @@ static int open_bar(struct card *card)
 	return card->bar_fd = memfd_create("resource0", MFD_CLOEXEC);
 }
 
-// -2: the path is none of a card.
+// Return the card of the path; -2: none.
 static int open_card(const char *path)
 {
 	const char *dir = getenv("SYSFS_PCI_DEVICES");
@@ -136,7 +136,7 @@ int munmap(void *address, size_t bytes)
 	return (int)syscall(SYS_munmap, address, bytes);
 }
 
-// ---- EAL: the PCI bus takes a card of igb_uio with physical addresses only, and all others shall have virtual ones
+// ---- EAL: the PCI bus accepts cards of igb_uio with IOVA as PA only; everything else needs IOVA as VA
 
 int rte_eal_iova_mode(void);
 int rte_bus_get_iommu_class(void);

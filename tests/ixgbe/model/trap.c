@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns each of the driver's accesses to the registers into a call of the model: the BAR cannot be touched, so an
-// access is a fault; the handler decodes the instruction, does what it wanted, and steps over it.
+// Turn each access of the driver to a register into a call of the model: the BAR is not accessible, so an access
+// faults; the handler decodes the instruction, emulates it, and advances past it.
 //
-// Costs 2 to 3 us each. A thread that polls ordinary memory would be faster and wrong: registers that clear on read,
-// bits that clear themselves and latches need every access seen.
+// An access costs 2 to 3 us. A thread that polls ordinary memory would be faster but incorrect: registers that clear on
+// read, self-clearing bits and latches need every access.
 
 #include "model.h"
 
@@ -38,20 +38,20 @@ void model_lacks(const char *what, uint64_t value)
 	abort();
 }
 
-// ---- the decoder: loads and stores of a register as compilers write them
+// ---- decoder: loads and stores of a register as emitted by compilers
 
 enum operand { GENERAL, VECTOR, IMMEDIATE };
 
 struct insn {
-	unsigned length; // of the whole instruction
+	unsigned length; // of the complete instruction
 	unsigned bytes;	 // of the access
 	bool store;
 	enum operand operand;
-	unsigned reg; // its number where it is GENERAL or VECTOR
+	unsigned reg; // its number if it is GENERAL or VECTOR
 	uint32_t immediate;
 };
 
-// Bytes of ModRM, SIB and displacement.
+// Return the length of ModRM, SIB and displacement.
 static unsigned modrm_bytes(const uint8_t *p)
 {
 	unsigned mod = p[0] >> 6, rm = p[0] & 7;
@@ -115,7 +115,7 @@ static greg_t *general(ucontext_t *context, unsigned reg)
 	return &context->uc_mcontext.gregs[names[reg]];
 }
 
-// movd clears the rest of the register. XSAVE's header, behind the 512 bytes of FXSAVE, says what is to be restored.
+// movd clears the rest of the register. XSAVE's header, after the 512 bytes of FXSAVE, selects the restored state.
 static void put_vector(ucontext_t *context, unsigned reg, uint32_t value)
 {
 	struct _libc_fpstate *state = context->uc_mcontext.fpregs;
@@ -165,7 +165,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	uint64_t code;
 
 	struct card *card = card_at(address);
-	if (card == NULL) { // the program's own fault: let it have it
+	if (card == NULL) { // a fault of the program: let the default action follow
 		signal(number, SIG_DFL);
 		return;
 	}
@@ -187,7 +187,7 @@ void trap_begin(void)
 	sigaction(SIGSEGV, &action, NULL);
 }
 
-// A thread that blocks SIGSEGV would die of its first access.
+// A thread that blocks SIGSEGV would be killed by its first access.
 static int set_mask(int how, const sigset_t *wanted, sigset_t *before)
 {
 	sigset_t mask;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way of a sent frame: descriptors (7.2.3.2), checksums (7.2.5), VLAN tag (7.4.3), padding, the wire.
+// Path of a sent frame: descriptors (7.2.3.2), checksums (7.2.5), VLAN tag (7.4.3), padding, the wire.
 
 #include "model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-// The command word of a data descriptor, and its third word when done
+// The command word of a data descriptor, and its third word after write-back
 #define CMD_BYTES 0xFFFFu
 #define MAC_TSTAMP 0x00080000u
 #define TYPE_MASK 0x00F00000u
@@ -31,7 +31,7 @@ struct job {
 	uint64_t context_high;
 };
 
-// 7.2.5.2: the checksums are summed over what is there, with the pseudo-header's sum in the field of layer 4.
+// 7.2.5.2: checksums are summed over the existing bytes, with the pseudo-header's sum in the field of layer 4.
 static void fill_checksums(struct job *job)
 {
 	uint32_t l2 = job->context >> 9 & 0x7F, l3_bytes = job->context & 0x1FF, l4 = l2 + l3_bytes;
@@ -97,7 +97,7 @@ static void send_frame(struct card *card, unsigned queue, struct job *job)
 	wire_send(card, frame);
 }
 
-// Process a descriptor; true: the last of its frame.
+// Process a descriptor; return true for the last of its frame.
 static bool take_descriptor(struct card *card, unsigned queue, uint8_t *descriptor, struct job *job)
 {
 	uint64_t words[2];
@@ -124,7 +124,7 @@ static bool take_descriptor(struct card *card, unsigned queue, uint8_t *descript
 	return (command & CMD_EOP) != 0;
 }
 
-// 7.2.3.4.2: done is reported where RS asks for it.
+// 7.2.3.4.2: DD is reported if RS is set.
 static void report(uint8_t *descriptor)
 {
 	uint32_t command, done = STATUS_DD;
@@ -136,7 +136,7 @@ static void report(uint8_t *descriptor)
 
 static void run_queue(struct card *card, unsigned queue)
 {
-	static struct job job; // the model's lock is held
+	static struct job job; // protected by the model's lock
 	uint32_t size = get(card, tx_reg(queue, TDLEN)) / 16, head = get(card, tx_reg(queue, TDH)), first = head;
 	uint64_t base = (uint64_t)get(card, tx_reg(queue, TDBAH)) << 32 | get(card, tx_reg(queue, TDBAL));
 
@@ -157,7 +157,7 @@ static void run_queue(struct card *card, unsigned queue)
 	}
 }
 
-// Without a link the DMA of sent frames stops: they wait in their rings.
+// Without a link the TX DMA stops: frames wait in their rings.
 void tx_kick(struct card *card)
 {
 	if (card->speed_mbps == 0 || (get(card, DMATXCTL) & DMATXCTL_TE) == 0)

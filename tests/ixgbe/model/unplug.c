@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A card that is torn out: its BAR is a file without a byte, so an access is a genuine SIGBUS, and the kernel's word of
-// it (a uevent) comes out of a socket of ours.
+// Surprise removal of a card: its BAR is mapped from an empty file, so an access is a genuine SIGBUS, and the kernel's
+// uevent comes from an emulated socket.
 
 #include "model.h"
 
@@ -39,7 +39,7 @@ static void announce(const struct card *card)
 		(void)!write(uevent_ends[1], text, (size_t)n);
 }
 
-// PCI Express 2.3.2: a read that nobody answers gives all ones, of the configuration space, too.
+// PCI Express 2.3.2: a read without a completion returns all ones, from the configuration space, too.
 void vanish(struct card *card)
 {
 	uint8_t ones[256];

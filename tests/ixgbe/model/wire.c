@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wire: to nowhere (tests take what was sent), back, to another card, or to an interface of the kernel; and the one
-// thread of the model, which listens to interfaces, to the driver's interrupt masks and to tests.
+// The wire: not connected (tests take sent frames), loopback, to another card, or to an interface of the kernel; and
+// the model's only thread, which polls interfaces, the driver's interrupt masks and requests of tests.
 
 #include "model.h"
 
@@ -27,7 +27,7 @@ bool has_flaw(const struct card *card, const char *flaw)
 	return strstr(card->wire.flaws, flaw) != NULL;
 }
 
-// Some of the frames that are sent are lost, or come out otherwise than they went in. Returns whether it is lost.
+// Apply the card's faults: some sent frames are lost or modified. Return true if the frame is lost.
 static bool spoil(struct card *card, struct frame *frame)
 {
 	if (card->wire.flaws[0] == '\0' || ++card->wire.flawed % SPOILED_EVERY != 0)
@@ -82,7 +82,7 @@ static int open_tap(const char *name)
 	return fd;
 }
 
-// The kernel sends short frames; on a wire they are padded.
+// The kernel sends short frames without the padding of a wire.
 static void read_tap(struct card *card)
 {
 	uint8_t data[FRAME_MAX];
@@ -99,7 +99,7 @@ static void read_tap(struct card *card)
 	}
 }
 
-// The driver writes 1 to let interrupts through and 0 to hold them back.
+// The driver writes 1 to enable interrupts and 0 to disable them.
 static void read_irq(struct card *card)
 {
 	uint32_t allowed;
@@ -167,7 +167,7 @@ static void *listen_forever(void *argument)
 			fds[n + i] = (struct pollfd){.fd = clients[i], .events = POLLIN};
 		unsigned last = n + n_clients;
 		fds[last] = (struct pollfd){.fd = n_clients < CLIENTS ? listener : -1, .events = POLLIN};
-		if (poll(fds, last + 1, 100) <= 0) // 100 ms: a card that was opened meanwhile
+		if (poll(fds, last + 1, 100) <= 0) // 100 ms: to notice cards opened meanwhile
 			continue;
 		bool knock = (fds[last].revents & POLLIN) != 0;
 		for (unsigned i = 0; i < n; i++)
@@ -180,8 +180,8 @@ static void *listen_forever(void *argument)
 	return NULL;
 }
 
-// The program waits for its signals, so the thread takes none; nor does it stay on the CPU that EAL has pinned its
-// maker to.
+// The program handles its signals, so the thread blocks them all; nor may it stay on the CPU of the lcore that started
+// it.
 static void start_thread(int *listener)
 {
 	pthread_attr_t attributes;
@@ -192,7 +192,7 @@ static void start_thread(int *listener)
 	memset(&cpus, 0xFF, sizeof(cpus));
 	sigfillset(&all);
 	sigdelset(&all, SIGSEGV);
-	for (int number = SIGRTMIN; number <= SIGRTMAX; number++) // by which the program reaches each thread
+	for (int number = SIGRTMIN; number <= SIGRTMAX; number++) // used by the program to reach each thread
 		sigdelset(&all, number);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attributes);
