@@ -48,7 +48,7 @@ static void name_sleepers(const struct tl_config *config, const struct tl_place 
 	}
 }
 
-void tl_gather_wanted(const struct tl_config *config, struct tl_facts *facts)
+static void gather_wanted(const struct tl_config *config, struct tl_facts *facts)
 {
 	struct tl_fact_wanted *wanted = &facts->wanted;
 	struct tl_place place;
@@ -74,7 +74,7 @@ void tl_doctor_gather(const struct tl_tree *tree, const struct tl_config *config
 	tl_gather_cpus(tree, out);
 	if (config != NULL)
 		tl_gather_places(tree, config, out);
-	tl_gather_wanted(config, out);
+	gather_wanted(config, out);
 	tl_gather_memory(tree, out);
 	tl_gather_workers(tree, out);
 	tl_gather_irqs(tree, out);

@@ -26,7 +26,8 @@ static const struct tl_bench_echo_rung others[] = {
 	{"tapline-xdp-poll", "tapline-poll", "AF_XDP, without sleep", .device = "xdp:" TL_BENCH_APP_IF, .idle = "poll"},
 };
 
-unsigned tl_bench_echo_rungs(struct tl_bench_echo_rung out[TL_BENCH_ECHO_RUNGS_MAX])
+// Fill in all rungs. Return their number.
+static unsigned all_rungs(struct tl_bench_echo_rung out[TL_BENCH_ECHO_RUNGS_MAX])
 {
 	unsigned n;
 	const struct tl_relay *relays = tl_relays(&n);
@@ -43,7 +44,7 @@ bool tl_bench_echo_known(const char *names)
 {
 	struct tl_bench_echo_rung rungs[TL_BENCH_ECHO_RUNGS_MAX];
 	const char *known[TL_BENCH_ECHO_RUNGS_MAX];
-	unsigned n = tl_bench_echo_rungs(rungs);
+	unsigned n = all_rungs(rungs);
 
 	for (unsigned i = 0; i < n; i++)
 		known[i] = rungs[i].name;
@@ -118,7 +119,7 @@ static int run_rung(struct echo_rig *rig, const struct tl_bench_echo_rung *rung,
 int tl_bench_echo(const struct tl_bench_echo_cfg *cfg, struct tl_bench_echo_result *result, struct tl_err *err)
 {
 	struct echo_rig rig = {.cfg = cfg};
-	unsigned n = tl_bench_echo_rungs(result->rungs);
+	unsigned n = all_rungs(result->rungs);
 
 	result->rows = calloc((size_t)n * TL_BENCH_ECHO_PROTOCOLS * cfg->n_sizes, sizeof(result->rows[0]));
 	if (result->rows == NULL || sched_getaffinity(0, sizeof(rig.cpus), &rig.cpus) != 0)

@@ -64,9 +64,6 @@ struct tl_bench_echo_result {
 	unsigned n_rows;
 };
 
-// Fill in all rungs. Return their number.
-unsigned tl_bench_echo_rungs(struct tl_bench_echo_rung out[TL_BENCH_ECHO_RUNGS_MAX]);
-
 // Check whether every name of a list is a rung.
 bool tl_bench_echo_known(const char *names);
 

@@ -12,7 +12,8 @@
 #include "bench_rig.h"
 #include "rx_priv.h"
 
-unsigned tl_bench_rx_rungs(const struct tl_ladder_rung *out[], unsigned max)
+// Fill in all rungs, Tapline last. Return their number.
+static unsigned all_rungs(const struct tl_ladder_rung *out[], unsigned max)
 {
 	unsigned n;
 	const struct tl_ladder_rung *rungs = tl_ladder_rungs(&n);
@@ -28,7 +29,7 @@ bool tl_bench_rx_known(const char *names)
 {
 	const struct tl_ladder_rung *rungs[TL_BENCH_RX_RUNGS_MAX];
 	const char *known[TL_BENCH_RX_RUNGS_MAX];
-	unsigned n = tl_bench_rx_rungs(rungs, TL_BENCH_RX_RUNGS_MAX);
+	unsigned n = all_rungs(rungs, TL_BENCH_RX_RUNGS_MAX);
 
 	for (unsigned i = 0; i < n; i++)
 		known[i] = rungs[i]->name;
@@ -55,7 +56,7 @@ static int run_rungs(const struct tl_bench_rx_cfg *cfg, const struct rx_net *net
 	struct tl_bench_rx_result *result)
 {
 	const struct tl_ladder_rung *rungs[TL_BENCH_RX_RUNGS_MAX];
-	unsigned n = tl_bench_rx_rungs(rungs, TL_BENCH_RX_RUNGS_MAX);
+	unsigned n = all_rungs(rungs, TL_BENCH_RX_RUNGS_MAX);
 	int rc = 0;
 
 	for (unsigned i = 0; i < n && rc == 0; i++)

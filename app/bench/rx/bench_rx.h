@@ -69,8 +69,6 @@ struct tl_bench_rx_result {
 	unsigned n_rows;
 };
 
-// All rungs, Tapline last. Static.
-unsigned tl_bench_rx_rungs(const struct tl_ladder_rung *out[], unsigned max);
 #define TL_BENCH_RX_RUNGS_MAX 32
 
 // Check whether every name of a list is a rung.

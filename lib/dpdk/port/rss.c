@@ -105,7 +105,8 @@ uint16_t tl_rss_queue(
 	return rss->reta[rte_softrss(tuple, TUPLE_WORDS, rss->key) & (rss->reta_size - 1u)];
 }
 
-bool tl_rss_is_symmetric(const struct tl_port_rss *rss)
+// Return true if both directions of a flow have the same hash.
+static bool is_symmetric(const struct tl_port_rss *rss)
 {
 	for (uint32_t i = 0; i < 64; i++) {
 		uint32_t a = 0x9e3779b1u * (i + 1), b = 0x85ebca6bu * (i + 1); // any flows
@@ -125,7 +126,7 @@ void tl_port_read_shares(struct tl_port *port)
 	if (port->cfg.rx_queues < 2 || !tl_port_rss(port, &rss))
 		return;
 	port->shares.size = rss.reta_size;
-	port->shares.symmetric = tl_rss_is_symmetric(&rss);
+	port->shares.symmetric = is_symmetric(&rss);
 	for (uint16_t i = 0; i < rss.reta_size; i++)
 		if (rss.reta[i] < TL_PORT_QUEUES_MAX)
 			port->shares.entries[rss.reta[i]]++;

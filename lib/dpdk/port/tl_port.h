@@ -381,9 +381,6 @@ struct tl_port_rss {
 // After tl_port_start(). False if the driver does not report it, or uses another hash.
 bool tl_port_rss(const struct tl_port *port, struct tl_port_rss *out);
 
-// Return true if both directions of a flow have the same hash.
-bool tl_rss_is_symmetric(const struct tl_port_rss *rss);
-
 // RSS of a started port as it was read back then. False: one queue, or tl_port_rss() is false.
 struct tl_port_shares {
 	bool symmetric;

@@ -23,7 +23,9 @@ static struct tl_fact_cpus both_of(const struct tl_fact_cpus *a, const struct tl
 	return sum;
 }
 
-struct tl_fact_cpus tl_place_candidates(const struct tl_facts *facts)
+// CPUs available to "auto", with the main lcore's and those named. Isolated CPUs are not in the mask that the kernel
+// gives a process at first: they are used nevertheless, unless that mask has been narrowed (taskset, CPUAffinity=).
+static struct tl_fact_cpus candidates_of(const struct tl_facts *facts)
 {
 	const struct tl_fact_cpu *cpu = &facts->cpu;
 	struct tl_fact_cpus allowed = cpu->allowed.known ? cpu->allowed : cpu->online;
@@ -87,7 +89,7 @@ static uint32_t take_cpu(struct choice *c, int node)
 static struct choice begin(const struct tl_config *config, const struct tl_facts *facts)
 {
 	struct choice c = {.config = config, .facts = facts};
-	struct tl_fact_cpus named = {.known = true}, candidates = tl_place_candidates(facts);
+	struct tl_fact_cpus named = {.known = true}, candidates = candidates_of(facts);
 
 	tl_cpus_add(&named, config->eal.main_lcore);
 	for (uint32_t p = 0; p < config->n_ports; p++)

@@ -36,10 +36,6 @@ struct tl_place {
 // the main lcore's last.
 void tl_place_choose(const struct tl_config *config, const struct tl_facts *facts, struct tl_place *out);
 
-// CPUs available to "auto", with the main lcore's and those named. Isolated CPUs are not in the mask that the kernel
-// gives a process at first: they are used nevertheless, unless that mask has been narrowed (taskset, CPUAffinity=).
-struct tl_fact_cpus tl_place_candidates(const struct tl_facts *facts);
-
 // Behaviour of a port's lcores while idle.
 struct tl_place_idle {
 	bool adaptive;	 // false: poll continuously

@@ -11,7 +11,6 @@
 
 // ---- sockets.c
 
-int tl_client_bind(int fd, struct tl_client_endpoint at);
 int tl_client_connect(int fd, struct tl_client_endpoint to);
 int tl_client_set_option(int fd, int level, int name, int value);
 int tl_client_socket(const struct tl_client_cfg *cfg, int type); // address family of the run

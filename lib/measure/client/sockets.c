@@ -29,7 +29,7 @@ static socklen_t socket_address(struct tl_client_endpoint at, struct sockaddr_st
 	return tl_ip6_is_set(&at.ip6) ? sizeof(ip6) : sizeof(ip4);
 }
 
-int tl_client_bind(int fd, struct tl_client_endpoint at)
+static int bind_to(int fd, struct tl_client_endpoint at)
 {
 	struct sockaddr_storage address;
 	socklen_t len = socket_address(at, &address);
@@ -50,7 +50,7 @@ int tl_client_bind_source(int fd, const struct tl_client_cfg *cfg)
 {
 	if (cfg->source.ip_be == 0 && !tl_ip6_is_set(&cfg->source.ip6))
 		return 0;
-	return tl_client_bind(fd, cfg->source);
+	return bind_to(fd, cfg->source);
 }
 
 int tl_client_set_option(int fd, int level, int name, int value)
@@ -156,7 +156,7 @@ int tl_client_open_listener(const struct tl_client_cfg *cfg, int *out, struct tl
 	if (*out < 0)
 		return tl_fail(err, -errno, "cannot open a TCP socket: %s", strerror(errno));
 	tl_client_set_option(*out, SOL_SOCKET, SO_REUSEADDR, 1);
-	if (tl_client_bind(*out, at) != 0 || listen(*out, 1) != 0)
+	if (bind_to(*out, at) != 0 || listen(*out, 1) != 0)
 		return tl_fail(err, -errno,
 			"cannot listen on %s: %s; it must be an address of this host and an unused port", text,
 			strerror(errno));

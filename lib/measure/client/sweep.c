@@ -112,7 +112,8 @@ int tl_client_sweep_run(const struct tl_client_cfg *cfg, const struct tl_client_
 
 // ---- results
 
-struct tl_latency_fit tl_client_slope(
+// Fit a line through the medians of the best time; only known for a payload sweep.
+static struct tl_latency_fit fit_slope(
 	const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count)
 {
 	double x[TL_CLIENT_POINTS], y[TL_CLIENT_POINTS];
@@ -158,7 +159,7 @@ const char *tl_client_reason(const struct tl_client_sweep *sweep, const struct t
 
 json_t *tl_client_sweep_json(const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count)
 {
-	const struct tl_latency_fit fit = tl_client_slope(sweep, results, count);
+	const struct tl_latency_fit fit = fit_slope(sweep, results, count);
 	json_t *points = json_array(), *invalid = json_array();
 	char text[TL_CLIENT_REASON];
 	uint64_t sent = 0, received = 0, lost = 0;
@@ -194,7 +195,7 @@ static void print_point(const struct tl_client_sweep *sweep, const struct tl_cli
 void tl_client_sweep_print(
 	const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count, FILE *out)
 {
-	const struct tl_latency_fit fit = tl_client_slope(sweep, results, count);
+	const struct tl_latency_fit fit = fit_slope(sweep, results, count);
 	char text[TL_CLIENT_REASON];
 
 	fprintf(out, "%13s %10s %6s %11s %11s %11s %11s %11s %11s\n", axis_name(sweep), "received", "lost", "min",

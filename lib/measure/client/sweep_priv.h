@@ -5,10 +5,6 @@
 
 #include <tl_client.h>
 
-// Fit a line through the medians of the best time; only known for a payload sweep.
-struct tl_latency_fit tl_client_slope(
-	const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count);
-
 // Write why a run is invalid, and of a sweep which: "payload_bytes 64: no echo was measured". Returns text.
 #define TL_CLIENT_REASON (TL_LATENCY_TEXT + 64)
 const char *tl_client_reason(const struct tl_client_sweep *sweep, const struct tl_client_result *result, uint32_t k,

@@ -34,7 +34,7 @@ int tl_latency_parse_threshold(const char *text, struct tl_latency_threshold *ou
 	return -EINVAL;
 }
 
-const char *tl_latency_verdict_name(enum tl_latency_verdict verdict)
+static const char *verdict_name(enum tl_latency_verdict verdict)
 {
 	static const char *const names[] = {
 		[TL_LATENCY_SAME] = "same",
@@ -97,7 +97,7 @@ static json_t *quantile_json(const struct tl_latency_quantile *quantile)
 	put(object, "quantile", json_string(quantile->name));
 	put(object, "threshold_ns", json_real(quantile->threshold_ns));
 	put(object, "samples_needed", json_integer((json_int_t)quantile->needed));
-	put(object, "verdict", json_string(tl_latency_verdict_name(quantile->row.verdict)));
+	put(object, "verdict", json_string(verdict_name(quantile->row.verdict)));
 	return object;
 }
 
@@ -107,9 +107,9 @@ json_t *tl_latency_comparison_json(const struct tl_latency_comparison *c)
 
 	for (size_t i = 0; i < TL_LATENCY_QUANTILES; i++)
 		json_array_append_new(quantiles, quantile_json(&c->quantiles[i]));
-	put(answered, "verdict", json_string(c->counted ? tl_latency_verdict_name(c->answered.verdict) : "unknown"));
+	put(answered, "verdict", json_string(c->counted ? verdict_name(c->answered.verdict) : "unknown"));
 	return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:b, s:b, s:o, s:o, s:o, s:f, s:o*}", //
-		"verdict", tl_latency_verdict_name(c->verdict), "no_verdict", tl_latency_no_verdict(c),		    //
+		"verdict", verdict_name(c->verdict), "no_verdict", tl_latency_no_verdict(c),			    //
 		"a_runs", (json_int_t)c->a_runs, "b_runs", (json_int_t)c->b_runs,				    //
 		"a_samples", (json_int_t)c->a_count, "b_samples", (json_int_t)c->b_count,			    //
 		"a_lost", (json_int_t)c->a_lost, "b_lost", (json_int_t)c->b_lost,				    //
@@ -158,7 +158,7 @@ static void print_quantile(const struct tl_latency_comparison *c, const struct t
 	if (few && c->ordered)
 		fprintf(out, "too few samples: each run needs %" PRIu64 "\n", quantile->needed);
 	else
-		fprintf(out, "%s\n", few ? "not judged" : tl_latency_verdict_name(quantile->row.verdict));
+		fprintf(out, "%s\n", few ? "not judged" : verdict_name(quantile->row.verdict));
 }
 
 static void print_answered(const struct tl_latency_comparison *c, FILE *out)

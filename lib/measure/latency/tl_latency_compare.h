@@ -95,8 +95,6 @@ int tl_latency_alike(const struct tl_latency *a, const char *name_a, const struc
 int tl_latency_compare(const struct tl_latency_side *a, const struct tl_latency_side *b,
 	const struct tl_latency_threshold *threshold, double miss, struct tl_latency_comparison *out);
 
-const char *tl_latency_verdict_name(enum tl_latency_verdict verdict); // "same", "too few samples"
-
 // Check whether a row has an interval.
 bool tl_latency_has_interval(const struct tl_latency_row *row);
 

@@ -17,7 +17,7 @@ bool tl_writer_may_recycle_for(const struct tl_writer *writer, int code)
 	return (code == -ENOSPC || code == -EDQUOT) && writer->cfg.policy.on_full == TL_WRITER_FULL_RECYCLE;
 }
 
-bool tl_writer_recycle_for(struct tl_writer *writer, int code)
+static bool recycle_for(struct tl_writer *writer, int code)
 {
 	uint64_t bytes;
 
@@ -33,7 +33,7 @@ int tl_writer_open_ahead(struct tl_writer *writer, struct tl_writer_file *file)
 		return rc;
 	do
 		rc = tl_writer_put_prologue(writer, file, writer->helper.blocks);
-	while (tl_writer_recycle_for(writer, rc));
+	while (recycle_for(writer, rc));
 	// Otherwise slabs of this file could follow the beginning of the previous one after a power loss.
 	if (rc == 0 && file->reused && writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE && fdatasync(file->fd) != 0)
 		rc = -errno;
@@ -123,7 +123,7 @@ static int put_end(struct tl_writer *writer, struct tl_writer_file *file)
 	if (file->prologue_bytes != 0 && file->broken == 0)
 		do
 			rc = tl_writer_put_epilogue(writer, file, writer->helper.blocks);
-		while (tl_writer_recycle_for(writer, rc));
+		while (recycle_for(writer, rc));
 	later = tl_writer_file_cut(file);
 	return rc != 0 ? rc : later;
 }

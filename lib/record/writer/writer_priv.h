@@ -446,7 +446,6 @@ int tl_writer_begin(struct tl_writer *writer, struct tl_writer_file *file);
 int tl_writer_complete(struct tl_writer *writer, struct tl_writer_file *file);
 // Check whether a failure with code was a lack of space for which the ring may release space; and has released some.
 bool tl_writer_may_recycle_for(const struct tl_writer *writer, int code);
-bool tl_writer_recycle_for(struct tl_writer *writer, int code);
 int tl_writer_sync_directory(const struct tl_writer_pattern *pattern);
 // writer_names.c: on the helper, or on main before it starts
 // Continue after the numbers of the current time's name in the ring.
