@@ -75,9 +75,9 @@ echo_on_queues() {
 		{"ports": [{"name": "lan", "device": "$NIC", "ip": "$NIC_IP/24", "rx_queues": 2}],
 		"eal": {"memory_mb": 256},
 		"echo": [
-			{"port": "lan", "queue": 0, "receive": {"group": "239.1.1.1", "udp_port": 5001},
+			{"port": "lan", "queue": 0, "reconnect_max_ms": 100, "receive": {"group": "239.1.1.1", "udp_port": 5001},
 				"send": {"tcp_connect": "$PEER_IP:6000"}},
-			{"port": "lan", "queue": 1, "receive": {"group": "239.1.1.2", "udp_port": 5001},
+			{"port": "lan", "queue": 1, "reconnect_max_ms": 100, "receive": {"group": "239.1.1.2", "udp_port": 5001},
 				"send": {"tcp_connect": "$PEER_IP:6001"}},
 			{"port": "lan", "queue": 1, "tcp_listen": 7}],
 		"capture": [{"port": "lan", "path": "steer.pcapng", "buffer_bytes": "16M"}],
