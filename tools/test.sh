@@ -109,19 +109,19 @@ await_one() {
 	running=("${left[@]}")
 }
 
-# run_suite NAME SECONDS COMMAND...: run the suite, print its result, and the reason of a failure. The log of a suite that ends by
-# a crash or a timeout has no line for it: add one.
+# run_suite NAME SECONDS COMMAND...: run the suite, print its time, its CPU time, its result, and the reason of a failure. The log of
+# a suite that ends by a crash or a timeout has no line for it: add one.
 run_suite() {
-	local name=$1 limit=$2 log=$logs/${1//\//-}.log begin=$SECONDS status=0
+	local name=$1 limit=$2 log=$logs/${1//\//-}.log begin=$SECONDS status=0 cpu TIMEFORMAT='%0U + %0S'
 	shift 2
-	timeout --kill-after=30 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
+	cpu=$({ time timeout --kill-after=30 "$limit" "$@" >"$log" 2>&1 </dev/null; } 2>&1) || status=$?
 	if ((status > 1)) || { ((status == 1)) && ! grep -q '^not ok - ' "$log"; }; then
 		echo "not ok - $name: ended with status $status$(explain_status "$status")" >>"$log"
 	elif ! grep -qE '^(ok|not ok|skip) - ' "$log"; then
 		echo "not ok - $name: printed no result" >>"$log"
 	fi
 	cp "$log" "$results/"
-	printf '%-24s %4d s  %s\n' "$name" $((SECONDS - begin)) "$(result_of "$log")"
+	printf '%-24s %4d s %4d s CPU  %s\n' "$name" $((SECONDS - begin)) $((${cpu##*$'\n'})) "$(result_of "$log")"
 	explain_failure "$log"
 }
 
