@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A long run under faults: echoes, a recording into a ring and one with triggers, while a seed chooses one fault after the
-# other. Now and then traffic and faults stop, and what the appliance holds is measured. At the end the identities hold, every
-# file can be read, and memory, descriptors, threads and mbufs are what they were after the first minute.
+# Long run under faults: echoes, a recording into a ring and one with triggers, while a seed selects one fault after
+# another. At intervals traffic and faults stop, and the appliance's resources are measured. At the end the identities
+# hold, every file is readable, and memory, descriptors, threads and mbufs are at the level after the first minute.
 set -euo pipefail
 minutes=60 seed=$RANDOM
 
@@ -37,7 +37,7 @@ RANDOM=$seed
 lib=$(dirname "$PEER_PY")
 frames=$func_root/tests/soak/frames.py
 warm_up_s=60
-slack_rss_kb=4096 # of the C library's arenas, which threads grow in turn
+slack_rss_kb=4096 # for arenas of the C library, which threads grow in turn
 
 configure() {
 	app_config config.json "$(
@@ -57,7 +57,7 @@ configure() {
 
 # ---- traffic, until it is stopped
 
-# again COMMAND...: in the background, begun anew when it ends. background collects the process ids.
+# again COMMAND...: run it in the background, and restart it when it ends. background collects the process ids.
 again() {
 	(
 		trap 'kill "$child" 2>/dev/null; exit 0' TERM
@@ -65,7 +65,7 @@ again() {
 			"$@" >/dev/null 2>&1 </dev/null &
 			child=$!
 			wait "$child" || true
-			read -rt 0.1 <> <(:) || true # a peer that ends at once must not spin
+			read -rt 0.1 <> <(:) || true # prevents a busy loop with a peer that ends at once
 		done
 	) &
 	background+=($!)
@@ -89,7 +89,7 @@ traffic_end() {
 	done
 }
 
-# ---- faults: each ends what it began
+# ---- faults: each undoes its effect
 
 peer_mac() {
 	in_app cat "/sys/class/net/$APP_IF/address"
@@ -116,7 +116,7 @@ status_storm() {
 	done
 }
 
-# A client that sends a byte now and then, and no line.
+# A client that sends a byte at intervals, and no complete line.
 slow_client() {
 	timeout 2 socat -u EXEC:'bash -c "for i in 1 2 3 4 5 6 7 8 9; do printf s; sleep 0.15; done"' UNIX-CONNECT:control.sock 2>/dev/null || true
 }
@@ -166,7 +166,7 @@ disk_hangs() {
 	timeout 5 "$lib/hold_thread.py" "$app_pid" tl-writer < <(pass 2) >/dev/null 2>&1 || true
 }
 
-# Something else takes all the room for a second.
+# Another process fills the disk for a second.
 disk_fills() {
 	fallocate -l "$(($(stat -f -c '%a * %S' disk)))" disk/other 2>/dev/null || true
 	pass 1
@@ -177,7 +177,7 @@ faults=(rotates triggers pauses status_storm slow_client link_flaps syn_flood ma
 	connections_come_and_go disk_hangs disk_fills)
 declare -A done_times
 
-# pass SECONDS: let the time pass, but not beyond the appliance's end.
+# pass SECONDS: wait, but not beyond the appliance's end.
 pass() {
 	timeout "$1" tail --pid="$app_pid" -f /dev/null || true
 }
@@ -198,13 +198,13 @@ faults_for() {
 	done
 }
 
-# ---- what the appliance holds while nothing happens
+# ---- resources of the idle appliance
 
 is_quiet() {
 	status_is '[.echoes[].connections] | add == 0' && status_is '.ports[0].mbufs_in_use == '"$mbufs_at_start"
 }
 
-# quiet_sample: a line "RSS_KB DESCRIPTORS THREADS MBUFS".
+# quiet_sample: print "RSS_KB DESCRIPTORS THREADS MBUFS".
 quiet_sample() {
 	wait_for 120 is_quiet || true
 	echo "$(awk '/^VmRSS/ {print $2}' "/proc/$app_pid/status") $(find "/proc/$app_pid/fd" | wc -l) \
@@ -219,7 +219,7 @@ round() {
 	echo "# $((SECONDS / 60)) min, $(tail -n 1 samples): RSS kB, descriptors, threads, mbufs"
 }
 
-# grown COLUMN: how much more the last sample has than the first.
+# grown COLUMN: print the difference of the last sample and the first.
 grown() {
 	awk -v c="$1" 'NR == 1 { first = $c } { last = $c } END { print last - first }' samples
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Measure every figure that README.md and docs/benchmarks.md state, beside the tools that it is compared with, and write
-# result.json and a page. tools/lib/bench.py has the figures; each is picked from the output of one run, below.
+# Measure every figure stated in README.md and docs/benchmarks.md, together with the tools it is compared with, and
+# write result.json and a page. tools/lib/bench.py has the figures; each is picked from the output of one run, below.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,7 +12,7 @@ source "$here/lib/netns.sh"
 export LC_ALL=C
 
 only='*' out=bench-out compare='' quick=false write_counts=false write_docs='' list=false
-quick_begin_s=140 quick_end_s=180 # when the last run of --quick may begin, and when it is stopped
+quick_begin_s=140 quick_end_s=180 # latest start of the last run of --quick, and its time limit
 full_end_s=14400
 raw='' running='' runs=()
 
@@ -67,7 +67,7 @@ build() {
 	bench=$TL_BUILD/tests/bench
 }
 
-# prepare_out: empty the folder. The old result may be the one that lies in it.
+# prepare_out: empty the directory, which may contain the old result.
 prepare_out() {
 	local run old=''
 	[[ -z $compare ]] || old=$(<"$compare")
@@ -95,8 +95,8 @@ host_facts() {
 
 # ---- runs
 
-# sample FILE: keep the host's counters of CPU time, our children's among them, and its frequencies. times must not run in a
-# subshell, whose children have used none.
+# sample FILE: keep the host's counters of CPU time, including that of child processes, and its frequencies. times must
+# not run in a subshell, which has no child processes.
 sample() {
 	{
 		times
@@ -105,7 +105,8 @@ sample() {
 	} >"$1"
 }
 
-# start NAME COMMAND...: run a command in a session of its own until it ends or is late. Its output is raw/NAME.json and .log.
+# start NAME COMMAND...: run a command in a separate session until it ends or times out. Its output is raw/NAME.json and
+# .log.
 start() {
 	local name=$1 limit=$full_end_s status=0
 	shift
@@ -124,7 +125,8 @@ start() {
 	return 1
 }
 
-# stop_session PID: end all processes of the session that begins with PID, by their ids, and delete the namespaces that they left.
+# stop_session PID: end all processes of the session that begins with PID, by their ids, and delete namespaces left by
+# them.
 stop_session() {
 	local pids pid
 	mapfile -t pids < <(ps -o pid= -s "$1" | tr -d ' ')
@@ -188,7 +190,7 @@ run_demo() {
 	done
 }
 
-# demo_results DIR: print one object of the clients' results by system, and why others have none.
+# demo_results DIR: print one object of the clients' results by system, and the reasons of missing ones.
 demo_results() {
 	local system file
 	for system in kernel_socat kernel_polling_relay Tapline_default Tapline_polling Tapline_AF_XDP_polling; do

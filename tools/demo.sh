@@ -200,7 +200,7 @@ stop_appliance() {
 	return "$status"
 }
 
-# ---- the others
+# ---- other systems
 
 listens() {
 	[[ -n $(ip netns exec "$client_ns" ss -Hltn "sport = :$tcp_port") ]]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""draw-modules.py [--check]: draw the folders of lib/, their modules and which folder uses which into docs/modules.svg, by
-graphviz. An arrow that follows from others is left out. --check: fail where the picture is older than the meson.build files."""
+"""draw-modules.py [--check]: draw the folders of lib/, their modules and the dependencies of folders into
+docs/modules.svg, by graphviz. Omit arrows implied by others. --check: fail if the picture is outdated."""
 
 import pathlib
 import re
@@ -32,7 +32,7 @@ def read_tree():
 
 
 def reduced(uses):
-    """Leave out the edges that follow from others."""
+    """Omit the edges implied by others."""
     reach = {}
     for folder in uses:  # lowest first
         reach[folder] = set().union(*({used} | reach[used] for used in uses[folder]))

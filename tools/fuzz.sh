@@ -21,7 +21,7 @@ usage() {
 	END
 }
 
-# The selected harnesses.
+# Select the harnesses.
 names() {
 	local file name
 	for file in tests/fuzz/fuzz_*.c; do

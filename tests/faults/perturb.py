@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""perturb.py [options]: runs programs of the recorder with calls delayed (delays.c), so that their threads meet in other orders
-than on an idle machine with a fast disk. What holds without delays has to hold with them: unit suites and functional suites pass,
-and of each scenario (scenarios.py) the judge finds in the files what the ledger says.
+"""perturb.py [options]: run programs of the recorder with delayed calls (delays.c), so that their threads interact in a different
+order than on an idle host with a fast disk. Guarantees must hold with delays, too: unit suites and functional suites pass, and
+in each scenario (scenarios.py) the files match the ledger.
 
-Prints "ok - " or "not ok - " for each suite and scenario, with the seeds that broke it; the same seed delays the same calls again,
-as long as the binary is the same."""
+Print "ok - " or "not ok - " for each suite and scenario, with the seeds that failed; the same seed and the same binary delay the
+same calls."""
 
 import argparse
 import concurrent.futures

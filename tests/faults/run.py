@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""run.py [options]: lets each call that tapline makes fail, and judges what became of the recording (judge.py).
+"""run.py [options]: make each call of tapline fail, and check the recording (judge.py).
 
-A scenario (scenarios.py) runs once to record which calls are made from where (seam.h). Then it runs again for each of these
-sites and each errno that the call's manual names (errnos.py), where the call fails once, and where it fails from then on.
-Without --nightly: each site once, with one errno, in one scenario that has it, by --seed. Prints "ok - " or "not ok - " for
-each scenario, with each fault that broke a promise."""
+A scenario (scenarios.py) runs once to record the call sites (seam.h). Then it runs again for each site and each errno in the
+call's manual (errnos.py), once with a single failure, and once with failures from then on. Without --nightly: each site once,
+with one errno, in one scenario that has it, by --seed. Print "ok - " or "not ok - " for each scenario, with each fault that
+violated a guarantee."""
 
 import argparse
 import collections

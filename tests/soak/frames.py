@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""frames.py syn_flood|malformed INTERFACE HOST MAC SEED COUNT: hostile frames for tests/soak.sh, the same for the same seed.
-syn_flood sends SYNs from spoofed sources; malformed sends valid packets of every protocol that the appliance parses, each
-with bytes changed, cut off or repeated. Needs Debian's python3-scapy, hence Debian's own Python."""
+"""frames.py syn_flood|malformed INTERFACE HOST MAC SEED COUNT: send hostile frames for tests/soak.sh, the same for
+the same seed. syn_flood sends SYNs from spoofed sources; malformed sends valid packets of every protocol that the
+appliance parses, each with bytes changed, truncated or repeated. Requires Debian's python3-scapy, therefore Debian's
+Python."""
 
 import logging
 import random
@@ -26,7 +27,7 @@ def syn(rng, host, mac):
 
 
 def valid(rng, host, mac):
-    """One valid frame, or the fragments of one packet."""
+    """Return one valid frame, or the fragments of one packet."""
     data = Raw(rng.randbytes(rng.choice([0, 1, 16, 300, 1400])))
     unicast = Ether(dst=mac) / IP(src=spoofed(rng), dst=host)
     multicast = Ether(dst=GROUP_MAC) / IP(src=spoofed(rng), dst=GROUP, ttl=1)
@@ -58,7 +59,7 @@ def spoil(rng, frame):
 def main(kind, interface, host, mac, seed, count):
     rng = random.Random(int(seed))
     sender = conf.L2socket(iface=interface)
-    logging.getLogger("scapy").setLevel(logging.ERROR)  # it misses routes, which frames with a destination MAC do not need
+    logging.getLogger("scapy").setLevel(logging.ERROR)  # it warns of missing routes, which frames with a destination MAC do not need
     sent = 0
     while sent < int(count):
         frames = [syn(rng, host, mac)] if kind == "syn_flood" else [spoil(rng, bytes(frame)) for frame in valid(rng, host, mac)]

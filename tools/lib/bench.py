@@ -63,7 +63,7 @@ def read_sample(path):
 
 
 def noise_between(before, after):
-    """Return the reasons why what ran between two samples is noisy."""
+    """Return the reasons why a run between two samples is noisy."""
     change = {key: after[key] - before[key] for key in before}
     total = max(change["total"], 1)
     steal, others = change["steal"] / total, max(change["busy"] - change["ours"], 0) / total
@@ -184,7 +184,7 @@ def read_result(path):
 # ---- committed instruction counts
 
 def build_of(program):
-    """Return a name of the compiler and the DPDK that a count depends on."""
+    """Return a name for the compiler and the DPDK that a count depends on."""
     comment = subprocess.run(["readelf", "-p", ".comment", program], capture_output=True, text=True, check=True).stdout
     found = re.search(r"(clang) version (\d+)", comment) or re.search(r"(GCC): \(.*?\) (\d+)", comment)
     dpdk = subprocess.run(["pkg-config", "--modversion", "libdpdk"], capture_output=True, text=True, check=True).stdout
@@ -224,7 +224,7 @@ def check_counts(run, output, program, path=COUNTS):
 # ---- documents
 
 def write_docs(result_path, root=ROOT):
-    """Replace what is between the marks of README.md and docs/benchmarks.md. A quick result is refused."""
+    """Replace the text between the marks of README.md and docs/benchmarks.md. A quick result is rejected."""
     result = read_result(result_path)
     if result["quick"]:
         print("bench: a quick result is not for documents; run tools/bench.sh without --quick", file=sys.stderr)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures of tools/bench.sh: a row each, with the run that measures it and a function that picks it from the run's output."""
+"""Figures of tools/bench.sh: a row each, with the run that measures it and a function that picks it from the run's
+output."""
 
 import json
 import statistics
@@ -14,7 +15,7 @@ SPREAD_RULE = (f"spread: largest relative difference of a round from the figure,
 
 
 class Missing(Exception):
-    """A figure that cannot be had; its text is the reason."""
+    """A figure that is not available; the text is the reason."""
 
 
 @dataclass
@@ -66,7 +67,7 @@ def per_packet(scenario):
 
 
 def listed(name):
-    """Of a benchmark that lists the figure by its name."""
+    """Pick the figure by its name from a benchmark that lists it."""
     def pick(raw):
         for one in raw.rounds[0].get("figures", []):
             if one["name"] == name:
@@ -89,7 +90,7 @@ def cold(raw):
 
 
 def rate(scenario, field="pps"):
-    """Of capture.sh: medians of rates."""
+    """Pick medians of rates of capture.sh."""
     def pick(raw):
         found = recorded(raw, scenario)
         spread = spread_of_ranges((found[who + "_pps"], found[who + "_pps_range"]) for who in ("ours", "reference"))
@@ -98,7 +99,7 @@ def rate(scenario, field="pps"):
 
 
 def cpu_time(scenario):
-    """Of capture.sh: CPU time of the recorder per frame, without the kernel's softirq."""
+    """Pick CPU time of the recorder per frame of capture.sh, without the kernel's softirq."""
     def pick(raw):
         found = recorded(raw, scenario)
         fields = ("cpu_ns_per_pkt", "reference_cpu_ns_per_pkt")
@@ -125,7 +126,7 @@ def recorded(raw, scenario):
 
 
 def demo(system, reference="kernel_socat"):
-    """Of tools/demo.sh: medians of a system and of the kernel's relay, each round with its own ratio."""
+    """Pick medians of a system and of the kernel's relay of tools/demo.sh, each round with its own ratio."""
     def pick(raw):
         pairs = [(p50_of(one.get(system)), p50_of(one.get(reference))) for one in raw.rounds]
         ours = [our for our, _ in pairs if our]

@@ -14,7 +14,7 @@ import sys
 
 
 def extent(text, name):
-    """Return begin and end of a definition, from its name to the next brace in column 0; None where there is none."""
+    """Return begin and end of a definition, from its name to the next brace in column 0; None if there is none."""
     if name == "-":
         return 0, len(text)
     function = r"^[^\s#/}][^;{}]*?\b%s\([^;{}]*\n\{\n.*?^\}"
@@ -27,7 +27,7 @@ def extent(text, name):
 
 
 def find(path, function, old):
-    """Return the text of the file, and where old begins; None where it is not there once."""
+    """Return the text of the file, and the position of old; None if it does not occur exactly once."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
