@@ -216,7 +216,8 @@ class Oracle:
         return (waiting[0], False) if len(waiting) == 1 else None
 
     def choose_of_several(self, before, ns, step):
-        """Return the oldest; after eight replies in step with one more trigger each, the youngest; give up the others."""
+        """Return the oldest; after eight replies in step with one more trigger each, the youngest; expire the
+        others."""
         youngest = before[-1]
         in_step = youngest != step["youngest"] and ns - self.exchange.triggers[youngest][0] <= step["usual"]
         step["youngest"], step["row"] = youngest, step["row"] + 1 if in_step else 0

@@ -288,7 +288,7 @@ def udp_flows(host, port, count):
                     s.send(b"flow %d" % number)
                     if s.recv(64) == b"flow %d" % number:
                         break
-                except OSError:  # no answer, or nobody listens yet
+                except OSError:  # no reply, or no listener yet
                     continue
             else:
                 sys.exit(f"flow {number} is not answered")

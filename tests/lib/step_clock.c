@@ -35,7 +35,7 @@ __attribute__((constructor)) static void begin(void)
 
 int clock_gettime(clockid_t id, struct timespec *out)
 {
-	// The constructor of another library may ask for the time before ours has run.
+	// The constructor of another library may read the time before ours has run.
 	int rc = real_gettime != NULL ? real_gettime(id, out) : (int)syscall(SYS_clock_gettime, id, out);
 
 	if (rc != 0 || id != CLOCK_REALTIME || step_ns == NULL)

@@ -125,7 +125,7 @@ static inline void test_count_sent(struct test_tree *t, void *frame)
 		test_put(t, leaf, (uint32_t)t->sent_pkts[leaf], t->loads[leaf].bytes);
 }
 
-// Send what may leave now. Return the number of frames.
+// Send all frames that may be sent now. Return their number.
 static inline uint32_t test_send(struct test_tree *t, uint32_t n)
 {
 	void *frames[64];
@@ -196,5 +196,5 @@ static inline void test_close(struct test_tree *t)
 		s.sent_bytes + s.backlog_bytes + s.drop_bytes[0] + s.drop_bytes[1] + s.drop_bytes[2] + s.drop_bytes[3]);
 	uint64_t before = t->dropped_pkts;
 	tl_tree_destroy(t->tree);
-	CU_ASSERT_EQUAL(t->dropped_pkts - before, s.backlog_pkts); // destroy gives up the rest
+	CU_ASSERT_EQUAL(t->dropped_pkts - before, s.backlog_pkts); // destroy drops the rest
 }

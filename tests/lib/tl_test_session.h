@@ -106,7 +106,7 @@ static inline void record_handshake(struct recording *r)
 	record(r, CLIENT, ACK, 1, 1, "");
 }
 
-// Close both sides; each has sent so many bytes.
+// Close both sides; each has sent this many bytes.
 static inline void record_close(struct recording *r, uint32_t client_bytes, uint32_t server_bytes)
 {
 	record(r, CLIENT, FIN | ACK, 1 + client_bytes, 1 + server_bytes, "");
@@ -128,7 +128,7 @@ static inline const struct tl_session_stats *finish(struct recording *r)
 	return stats;
 }
 
-// True if the session has this class and these streams.
+// Return true if the session has this class and these streams.
 static inline bool is_session(
 	const struct recording *r, uint64_t i, enum tl_session_class class, const char *client, const char *server)
 {
@@ -140,7 +140,8 @@ static inline bool is_session(
 	       (*server == '\0' || memcmp(s->data[SERVER], server, strlen(server)) == 0);
 }
 
-// True if the script is this: a word per step, "c5" for 5 bytes of the client, "sF" for the server's FIN, "cR" for RST.
+// Return true if the script is this: a word per step, "c5" for 5 bytes of the client, "sF" for the server's FIN, "cR"
+// for RST.
 static inline bool is_script(const struct recording *r, uint64_t i, const char *expected)
 {
 	const struct tl_session *s = tl_session_at(r->set, i);

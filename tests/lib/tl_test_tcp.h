@@ -208,7 +208,7 @@ static inline struct tl_net *test_net(const struct tl_net_cfg *cfg)
 	return net;
 }
 
-// Fix the ISNs from here on, for tests that need to know them.
+// Fix the ISNs from here on, for tests that depend on them.
 static inline void fix_isn(struct tl_net *net, uint32_t isn)
 {
 	net->tcp->isn_fixed = true;

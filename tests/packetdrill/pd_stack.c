@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The host under test: EAL without hugepages or devices, a queue of its frames, and the router that answers its ARP.
+// The host under test: EAL without hugepages or devices, a queue of its frames, and the router that replies to its ARP.
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include <tl_err.h>
 
-#define TL_TEST_EAL_MB "96" // packetdrill locks it all in memory
+#define TL_TEST_EAL_MB "96" // packetdrill locks all of it in memory
 #include "tl_test_eal.h"
 
 #include "pd_like.h"
@@ -143,7 +143,7 @@ void tl_pd_stack_step(struct tl_pd_stack *stack, uint64_t until_us)
 	tl_pd_stack_work(stack);
 }
 
-// ---- life
+// ---- set-up and end
 
 static uint32_t router_be(uint32_t ip)
 {

@@ -25,31 +25,31 @@ struct tl_pd_packet {
 
 struct tl_pd_stack {
 	const struct tl_pd_flags *flags;
-	struct tl_net *net; // NULL until its address is known
+	struct tl_net *net; // NULL until its address is set
 	uint32_t ip_be;
 	struct rte_mempool *pool;
 	struct tl_txq tx;
 	uint64_t now_us;   // since 1970, in packetdrill's time
-	uint32_t asked_be; // ARP asks for this address; 0: for none
+	uint32_t asked_be; // pending ARP request for this address; 0: none
 	STAILQ_HEAD(, tl_pd_packet) sent;
-	struct tl_pd_like_sent like; // for packets taken
+	struct tl_pd_like_sent like; // state for packets taken
 };
 
-// Starts EAL. flags are borrowed for life. Exits 1 when the environment lacks something.
+// Start EAL. flags are borrowed until fini. Exit with status 1 if the environment lacks a requirement.
 void tl_pd_stack_init(struct tl_pd_stack *stack, const struct tl_pd_flags *flags);
 void tl_pd_stack_fini(struct tl_pd_stack *stack);
 
-// The host gets its address, once; ip_be 0: any will do. Returns 0, or -EADDRNOTAVAIL if it has another.
+// Set the address of the host, once; ip_be 0: a default. Return 0, or -EADDRNOTAVAIL if it has a different one.
 int tl_pd_stack_address(struct tl_pd_stack *stack, uint32_t ip_be);
 
-// The host handles an IP packet. Returns 0, -EMSGSIZE or -ENOBUFS.
+// Input an IP packet to the host. Return 0, -EMSGSIZE or -ENOBUFS.
 int tl_pd_stack_give(struct tl_pd_stack *stack, const void *packet, size_t len);
 
-// Timers up to now_us, and what was pushed leaves: after each call of the host's.
+// Run timers up to now_us, and send pushed data: after each call to the host.
 void tl_pd_stack_work(struct tl_pd_stack *stack);
 
-// Moves the clock by one small step, at most to until_us.
+// Advance the clock by one small step, at most to until_us.
 void tl_pd_stack_step(struct tl_pd_stack *stack, uint64_t until_us);
 
-// The oldest packet sent, taken off. NULL: none; else the caller frees it.
+// Take the oldest packet sent. NULL: none; otherwise the caller frees it.
 struct tl_pd_packet *tl_pd_stack_take(struct tl_pd_stack *stack);

@@ -8,7 +8,7 @@
 
 #define FLAGS_KNOWN (MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_MORE | MSG_EOR)
 
-// ---- life
+// ---- set-up and end
 
 struct tl_pd *tl_pd_create(const char *flags)
 {
@@ -81,9 +81,9 @@ ssize_t tl_pd_leave(struct tl_pd *pd, ssize_t rc)
 	return -1;
 }
 
-// ---- calls that block
+// ---- blocking calls
 
-// Only the stack's own timers can end the main thread's wait.
+// Only timers of the stack can end the main thread's wait.
 static ssize_t wait_alone(struct tl_pd *pd, struct tl_pd_look *look, uint64_t until_us)
 {
 	uint64_t patience_us = pd->host.stack.now_us + (uint64_t)pd->host.flags.patience_s * TL_PD_US_PER_S;
@@ -99,7 +99,7 @@ static ssize_t wait_alone(struct tl_pd *pd, struct tl_pd_look *look, uint64_t un
 	return rc;
 }
 
-// The other thread sleeps until there is news.
+// The other thread sleeps until a change.
 static ssize_t wait_for_news(struct tl_pd *pd, struct tl_pd_look *look, uint64_t until_us)
 {
 	ssize_t rc;

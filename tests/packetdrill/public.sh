@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs the public packetdrill suites through the stack, as they are.
+# Run the public packetdrill suites, unchanged, on the stack.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${TL_BUILD:-$here/../../build}
@@ -23,7 +23,7 @@ die() {
 	exit 2
 }
 
-# explain WHERE TEXT: class and reason of the first row of public.tsv whose pattern TEXT has.
+# explain WHERE TEXT: print class and reason of the first row of public.tsv whose pattern matches TEXT.
 explain() {
 	local class where pattern reason
 	while IFS=$'\t' read -r class where pattern reason; do
@@ -34,7 +34,7 @@ explain() {
 	return 1
 }
 
-# Commands that would change the kernel's settings and are nobody's here.
+# Disable commands that would change the kernel's settings.
 make_stubs() {
 	local name
 	mkdir "$tmp/bin" "$tmp/common"
@@ -50,7 +50,7 @@ make_stubs() {
 	chmod +x "$tmp"/bin/* "$tmp"/common/*
 }
 
-# run_script FILE: prints passed, or what packetdrill says.
+# run_script FILE: print passed, or packetdrill's message.
 run_script() {
 	local out
 	if out=$(cd "$(dirname "$1")" && PATH=$tmp/bin:$PATH LD_PRELOAD=$preload timeout -k 2 30 "$packetdrill" \
@@ -61,7 +61,7 @@ run_script() {
 	fi
 }
 
-# A line: file, class, reason, packetdrill's words.
+# Print a line: file, class, reason, packetdrill's message.
 judge() {
 	local file=${1#./} said='' row
 	row=$(explain path "$1" || explain text "$(grep -v '^[[:space:]]*//' "$1")") || said=$(run_script "$1")
@@ -73,7 +73,7 @@ judge() {
 	printf '%s\t%s\t%s\n' "$file" "$row" "$said"
 }
 
-# Tables by directory and by reason, from lines of judge. Fails if there are none, or a difference is unexplained.
+# Print tables by directory and by reason, from lines of judge. Fail if there are none, or a difference is unexplained.
 report() {
 	awk -F '\t' '{ dir = $1; sub("/?[^/]*$", "", dir); seen[dir]; n[dir, $2]++; all[$2]++ }
 		$3 != "" { why[$2 "\t" $3]++ }

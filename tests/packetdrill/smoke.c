@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads the library as packetdrill does, and plays one handshake by hand: for where there is no packetdrill.
+// Load the library as packetdrill does, and run one handshake by hand: for hosts without packetdrill.
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -124,7 +124,7 @@ static void shake_hands(struct packetdrill_interface *ifc)
 	expect(ifc->close(ifc->userdata, a.fd) == 0 && ifc->close(ifc->userdata, a.listener) == 0, "close");
 }
 
-// getopt_long() is here because packetdrill uses it: see pd_getopt.c.
+// packetdrill uses getopt_long(): see pd_getopt.c.
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {{"library", required_argument, NULL, 'l'}, {0}};

@@ -110,7 +110,7 @@ static void numbers_of_datagrams_wrap(void)
 	struct tl_client_stamps stamps = stamps_of(1, 8);
 	struct tl_client_pair pair;
 
-	tl_client_stamps_sent(&stamps, 0, UINT64_C(0xffffffff), true); // as if so many had gone before
+	tl_client_stamps_sent(&stamps, 0, UINT64_C(0xffffffff), true); // as after that many messages
 	stamps.base_seq = 0 - UINT64_C(0xffffffff) + 1;
 	send_messages(&stamps, 1, 3);
 	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 1, 50, &pair)); // 0xffffffff, 0, 1

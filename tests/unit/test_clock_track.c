@@ -875,8 +875,8 @@ struct readers {
 	uint64_t torn;
 };
 
-// Every line that the writer stores has base_ns = 3 * base_ticks and mult = 5 * base_ticks. The reader gives the CPU
-// away now and then: where there is one only, the writer must be interrupted in the middle.
+// Check that each line read is one that the writer stored, with base_ns = 3 * base_ticks and mult = 5 * base_ticks.
+// Yield at times: with a single CPU, the writer must be preempted within a store.
 static void *look(void *arg)
 {
 	struct readers *r = arg;

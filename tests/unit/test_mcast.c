@@ -1324,7 +1324,7 @@ static void ask_crowd(struct crowd *crowd, size_t len)
 	tl_mcast_input(crowd->m, &packet, crowd->now_ns);
 }
 
-// Tick every millisecond until nothing is due; returns the most groups reported by one tick.
+// Tick every millisecond until no timer is due; return the maximum of groups reported by one tick.
 static unsigned tick_crowd(struct crowd *crowd)
 {
 	unsigned most = 0;

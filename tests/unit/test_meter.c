@@ -65,7 +65,7 @@ static void single_rate_blind(void)
 	static const struct step steps[] = {{0, 1000, G, G},				  // Tc full
 		{0, 1, G, Y}, {0, 499, G, Y}, {0, 1, G, R},				  // then Te
 		{999999, 1, G, R}, {1000000, 1, G, G},					  // a byte per whole ms
-		{2000000, 2, G, R}, {2000000, 1, G, G},					  // red takes nothing
+		{2000000, 2, G, R}, {2000000, 1, G, G},					  // red takes no tokens
 		{1002000000, 1000, G, G}, {1002000000, 1, G, R},			  // Tc fills first
 		{2202000000, 1000, G, G}, {2202000000, 200, G, Y}, {2202000000, 1, G, R}, // the overflow fills Te
 		{9202000000, 1001, G, R}, {9202000000, 1000, G, G}, {9202000000, 501, G, R}, {9202000000, 500, G, Y}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lib/record/player: recordings written by hand, played over a wire in virtual time against a second stack that answers
-// as recorded, otherwise, or not at all.
+// lib/record/player: scripted recordings, played over a wire in virtual time against a second stack that replies as
+// recorded, differently, or not at all.
 
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ enum habit { ANSWERS, LIES, TALKS, STOPS_SHORT, LIES_AND_RESETS, RESETS, STALLS 
 struct sim {
 	struct wire wire;
 	struct tl_net *net[2];
-	struct tl_net *nets[NETS]; // of several addresses, or net[0]
+	struct tl_net *nets[NETS]; // one per address, or only net[0]
 	uint32_t n_nets;
 	uint32_t peers_be[256]; // of connections
 	struct recording recording;
@@ -38,7 +38,7 @@ struct sim {
 	unsigned in_use;
 };
 
-// ---- the target: a line is answered by "re:" and the line
+// ---- the target: it replies to each line with "re:" and the line
 
 static struct sim *the_sim; // context of its callbacks
 
@@ -213,7 +213,7 @@ static const struct tl_player_stats *play(struct sim *sim)
 	return play_with(sim, &cfg);
 }
 
-// Replace the stack of the player by several.
+// Replace the player's stack by several ones.
 static void use_several_addresses(struct sim *sim)
 {
 	static const char *const names[NETS] = {"first", "second", "third"};
@@ -228,7 +228,7 @@ static void use_several_addresses(struct sim *sim)
 	sim->n_nets = NETS;
 }
 
-// No connection and no mbuf is left on the side of the player.
+// Check that no connection and no mbuf is left on the player's side.
 static void sim_stop(struct sim *sim)
 {
 	for (unsigned i = 0; i < sim->n_nets; i++)
@@ -300,7 +300,7 @@ static void plays_copies(void)
 	for (int i = 0; i < 3; i++)
 		record_two(sim);
 	cfg.plays = 10;
-	cfg.at_a_time = 7; // fewer than there are: the others wait
+	cfg.at_a_time = 7; // fewer than sessions: the others wait
 	const struct tl_player_stats *stats = play_with(sim, &cfg);
 	CU_ASSERT_EQUAL(stats->ledger.found_sessions, 3);
 	CU_ASSERT_EQUAL(stats->ledger.copied_sessions, 27);
@@ -412,12 +412,12 @@ static void follows_other_scripts(void)
 	struct recording *r = &sim->recording;
 
 	sim->banner = "hello\n";
-	record_handshake(r); // the server speaks first
+	record_handshake(r); // the server sends first
 	record(r, SERVER, ACK, 1, 1, "hello\n");
 	record(r, CLIENT, ACK, 1, 7, "a\n");
 	record(r, SERVER, ACK, 7, 3, "re:a\n");
 	record_close(r, 2, 11);
-	r->client_port++; // the client closes its side before the answer comes
+	r->client_port++; // the client closes its side before the reply
 	record_handshake(r);
 	record(r, SERVER, ACK, 1, 1, "hello\n");
 	record(r, CLIENT, FIN | ACK, 1, 7, "b\n");
@@ -469,9 +469,9 @@ static void incomplete_and_encrypted_ones_are_not_played(void)
 		struct sim *sim = sim_start(true);
 		struct recording *r = &sim->recording;
 		struct tl_player_cfg cfg = usual(sim);
-		record_handshake(r); // no end
+		record_handshake(r); // without an end
 		r->client_port++;
-		record(r, CLIENT, SYN, 0, 0, ""); // never open
+		record(r, CLIENT, SYN, 0, 0, ""); // never opened
 		r->client_port++;
 		record_handshake(r);
 		record(r, CLIENT, ACK, 1, 1, "\x16\x03\x01??\x01\n");
@@ -527,7 +527,7 @@ static void sends_at_recorded_times(void)
 	record_close(r, 4, 5);
 	cfg.wait = TL_PLAYER_TIME;
 	cfg.speed = 2 * TL_PLAYER_MILLION;
-	sim->habit = STALLS; // no answer is awaited
+	sim->habit = STALLS; // no reply is awaited
 	start_playing(sim, &cfg);
 	run(sim, 290 * MS);
 	CU_ASSERT_STRING_EQUAL(sim->heard, "a\n");

@@ -148,7 +148,7 @@ static void tail_is_probed(void)
 	SENDS(h, A | P, OURS + 1 + 2 * MSS, PEERS + 1, MSS);
 	SILENT(h);
 	pass(h, RTT);
-	GIVE_SACK(h, 0, {2, 3}); // shows what is lost before it
+	GIVE_SACK(h, 0, {2, 3}); // reveals the losses before it
 	SENDS_SEGMENT(h, 0);
 	pass(h, RTT);
 	give(h, A, PEERS + 1, OURS + 1 + MSS, 0);
