@@ -37,7 +37,6 @@ sources_have_releases() {
 	! known source | grep -vE '^(drivers/[a-z0-9_/]+\.[ch] v[0-9.]+|git log drivers/net/[a-z0-9]+ v[0-9.]+\.\.v[0-9.]+)$'
 }
 
-# kinds_are_known
 kinds_are_known() {
 	! jq -r '.drivers[] | .known[], .facts[].known[]' drivers-config/*/capabilities.json | grep -vE '^(source|model|vm) '
 }

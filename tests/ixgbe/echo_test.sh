@@ -27,7 +27,6 @@ from_group() {
 ECHOES='"echo": [{"port": "lan", "tcp_listen": 7}, {"port": "lan", "udp_listen": 7},
 	{"port": "lan", "receive": {"group": "239.1.2.3", "udp_port": 5000}, "send": {"tcp_connect": "'"$PEER_IP"':6000"}}]'
 
-# stop_well
 stop_well() {
 	app_stop INT
 	check_equal "$1 the run ends well" "$APP_STATUS" 0

@@ -167,7 +167,6 @@ static inline void test_arrive(struct test_tree *t)
 	}
 }
 
-// Run until a time.
 static inline void test_run(struct test_tree *t, uint64_t until_ns)
 {
 	for (;;) {

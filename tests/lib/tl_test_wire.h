@@ -25,7 +25,7 @@
 
 struct wire;
 
-// Receives frames. burst's mbufs stay the wire's.
+// Callback that gets received frames; the wire keeps burst's mbufs.
 typedef void wire_input_fn(void *ctx, struct tl_burst *burst);
 
 struct wire_end {

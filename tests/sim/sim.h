@@ -113,7 +113,6 @@ struct sim_totals {
 	uint64_t retransmits, timeouts, tail_probes, window_probes, out_of_order, challenges;
 };
 
-// Shared by all runs.
 struct sim_run {
 	struct sim_totals totals;
 	enum sim_without without;

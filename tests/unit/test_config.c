@@ -1054,7 +1054,6 @@ static bool is_list(const struct tl_config_key *key)
 	return key->read == tl_config_array || key->read == tl_config_classes;
 }
 
-// Compare the row of a key with its schema.
 static void compare_key(const struct tl_config_key *key, const json_t *schema, const char *path)
 {
 	json_t *fallback = key->fallback != NULL ? json_loads(key->fallback, JSON_DECODE_ANY, NULL) : NULL;

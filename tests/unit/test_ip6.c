@@ -540,7 +540,7 @@ static void every_drop_has_its_counter(void)
 	stop(h);
 }
 
-// More frames than the table has entries.
+// Send from more hosts than the neighbour table has entries.
 static void crowd(struct host *h)
 {
 	for (unsigned i = 0; i < 5000; i++) {

@@ -276,7 +276,7 @@ static void defends_address(void)
 	stop(h);
 }
 
-// Of several stacks with one address the first one sends replies.
+// If several stacks share an address, the first one replies.
 static void a_follower_learns_and_keeps_silent(void)
 {
 	struct host *h = start();

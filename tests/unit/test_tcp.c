@@ -2026,7 +2026,7 @@ static void hard_error_ends_the_handshake(void)
 	struct app app[2] = {0};
 
 	call(h, &app[0], NULL);
-	tl_tcp_unreachable(h->net, 3, PEER, h->our_port, PEER_PORT, OURS + 5); // not of ours
+	tl_tcp_unreachable(h->net, 3, PEER, h->our_port, PEER_PORT, OURS + 5); // a sequence number not in flight
 	tl_tcp_unreachable(h->net, 1, PEER, h->our_port, PEER_PORT, OURS);     // soft
 	CU_ASSERT_EQUAL(app[0].closed, 0);
 	tl_tcp_arp_failed(h->net, IP(192, 0, 2, 77)); // not its next hop

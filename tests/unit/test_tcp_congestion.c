@@ -16,7 +16,7 @@ static struct host *start_without(struct app *app)
 	return h;
 }
 
-// Segments in flight, with SACK.
+// Start with this number of segments in flight, and SACK.
 static struct host *start_sacked_without(struct app *app, uint32_t segments)
 {
 	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};

@@ -31,7 +31,7 @@ has() {
 echo_end() {
 	kill -s TERM "$tapline_pid"
 	ended "$1"
-	cp -r "$1.latency" /out/ # Landlock rejects directories of 9p after a reopen
+	cp -r "$1.latency" /out/ # Landlock does not recognize a 9p directory after a new lookup
 }
 
 # Send messages until stamps of ten replies were requested.

@@ -29,7 +29,7 @@ record_crash() {
 	check_equal "each recording ends with status 0" "$(sort -u out/record.status)" 0
 }
 
-# Verdict of crash_images.py.
+# images: run crash_images.py.
 images() {
 	"$vm_dir/crash_images.py" base.img log.img "$(cat out/tail)" --tapline "$TAPLINE" --images "${TL_CRASH_IMAGES:-100}" \
 		--seed "${TL_CRASH_SEED:-1}"

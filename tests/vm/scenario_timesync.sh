@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 # The scenario timesync: stamps of replies and PTP frames, by two builds of DPDK. Sourced by run.sh.
 
-# need_ptp: TAPLINE_PTP.
+# need_ptp: set TAPLINE_PTP.
 need_ptp() {
 	TAPLINE_PTP=${TL_BUILD_PTP:-$func_root/build-ptp}/app/tapline
 	[[ ! -x $TAPLINE_PTP ]] || return 0

@@ -214,7 +214,7 @@ void rx_drain(struct card *card); // move frames with descriptors out of the pac
 void tx_kick(struct card *card);  // send pending frames
 
 // ---- stamps.c
-// Latch the stamp of a PTP frame if the latch is empty; return the stamp bit of the descriptor.
+// Latch the stamp of a PTP frame if the latch is empty; return true if the descriptor has to report it.
 bool stamp_received(struct card *card, const struct frame *frame, bool is_1588);
 void stamp_sent(struct card *card);
 
