@@ -193,6 +193,7 @@ FIGURES = [
     Figure("record-60-instructions", "record", "60-byte frame recorded", COUNT, True, per_packet("plain-flows-1")),
     Figure("record-cutoff-60-instructions", "record", "60-byte frame recorded, with cut-off, 1,000 flows", COUNT, True,
            per_packet("cutoff-flows-1000")),
+    Figure("handoff-instructions", "steer", "hand-off of a frame to another lcore", COUNT, True, listed("handoff-instructions")),
     Figure("tree-borrow-10-instructions", "tree", "frame through a class tree of 4 levels, 10 classes", COUNT, True,
            per_packet("tree-borrow-10")),
     Figure("tree-borrow-10000-instructions", "tree", "frame through a class tree of 4 levels, 10,000 classes", COUNT, True,
