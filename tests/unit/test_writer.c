@@ -211,6 +211,23 @@ static void unstarted_writer_can_be_destroyed(void)
 	rig_close(&rig);
 }
 
+static void the_writer_sleeps_longer_until_each_sleep_gathers_a_slab(void)
+{
+	static const struct {
+		uint32_t found;
+		uint64_t us;
+	} steps[] = {{0, 400}, {0, 800}, {1, 800}, {1, 800}, {0, 1600}, {0, 2000}, {0, 2000}, {1, 2000}, {2, 200},
+		{9, 200}, {1, 200}, {0, 400}};
+	struct tl_writer_pace pace;
+
+	tl_writer_pace_init(&pace);
+	for (size_t i = 0; i < TL_ARRAY_LEN(steps); i++) {
+		pace.found = steps[i].found;
+		CU_ASSERT_EQUAL(tl_writer_pace_next(&pace), steps[i].us * TL_NS_PER_US);
+		CU_ASSERT_EQUAL(pace.found, 0);
+	}
+}
+
 static const struct tl_test tests[] = {
 	{"with io_uring every record reaches the file once, in the order of its ring", uring_writes_all},
 	{"with pwrite every record reaches the file once, in the order of its ring", pwrite_writes_all},
@@ -223,6 +240,8 @@ static const struct tl_test tests[] = {
 	{"O_DIRECT is given up when a write proves it unusable", unusable_direct_io_is_given_up},
 	{"without io_uring it writes with pwrite", pwrite_stands_in_for_io_uring},
 	{"a writer that was never started can be destroyed", unstarted_writer_can_be_destroyed},
+	{"the writer sleeps longer until each sleep gathers a slab",
+		the_writer_sleeps_longer_until_each_sleep_gathers_a_slab},
 };
 
 int main(void)

@@ -44,6 +44,8 @@
 #include <tl_index.h>
 #include <tl_writer.h>
 
+#include "pace.h"
+
 #define TL_WRITER_DEPTH 8u	      // limit of writes in flight
 #define TL_WRITER_BLOCKS_BYTES 65536u // buffer size for prologue() and epilogue()
 #define TL_WRITER_PENDING 1	      // tl_writer_write.result while in flight
@@ -294,7 +296,7 @@ struct tl_writer {
 	uint32_t flight_count;
 	uint32_t next_ring; // next ring in round robin
 	struct tl_writer_statistics statistics;
-	uint64_t idle_ns; // duration of the next idle sleep
+	struct tl_writer_pace pace;
 
 	pthread_t thread;
 	bool started;

@@ -16,9 +16,6 @@
 
 #include <tl_guard.h>
 
-#define IDLE_MIN_NS (200 * TL_NS_PER_US)
-#define IDLE_MAX_NS (2 * TL_NS_PER_MS)
-
 void tl_writer_fail(struct tl_writer *writer, const struct tl_writer_file *file, int code)
 {
 	tl_writer_trouble_begin(writer, &writer->writing, file->label, code);
@@ -352,7 +349,7 @@ static uint32_t take(struct tl_writer *writer, bool stopping)
 	return taken;
 }
 
-// Sleep, longer while idle, then poll again: the RX lcore never signals.
+// Sleep, then poll again: the RX lcore never signals.
 static void idle(struct tl_writer *writer)
 {
 	struct tl_writer_file *file = writer->file;
@@ -361,9 +358,10 @@ static void idle(struct tl_writer *writer)
 		file->broken = -EPIPE;
 		tl_writer_fail(writer, file, file->broken);
 	}
-	uint64_t ns = writer->flight_count > 0 ? IDLE_MIN_NS : writer->idle_ns;
+	uint64_t ns = tl_writer_pace_next(&writer->pace);
+	if (writer->flight_count > 0) // a completion does not wake it either
+		ns = TL_WRITER_PACE_MIN_NS;
 	nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
-	writer->idle_ns = tl_min_u64(writer->idle_ns * 2, IDLE_MAX_NS);
 }
 
 static bool is_to_stop(const struct tl_writer *writer)
@@ -385,7 +383,7 @@ void *tl_writer_main(void *arg)
 	struct tl_writer *writer = arg;
 
 	tl_guard_thread(TL_GUARD_FILES, "tl-writer");
-	writer->idle_ns = IDLE_MIN_NS;
+	tl_writer_pace_init(&writer->pace);
 	tl_writer_set_rotation_time(writer, (uint64_t)time(NULL));
 	if (writer->file != NULL)
 		ready(writer);
@@ -396,16 +394,15 @@ void *tl_writer_main(void *arg)
 			tl_writer_save_look(writer);
 		tl_writer_rotate_if_due(writer);
 		write_statistics(writer);
-		bool moved = take(writer, stopping) > 0;
+		uint32_t taken = take(writer, stopping);
+		writer->pace.found += taken;
 		bool full = writer->flight_count == writer->backend->depth;
 		writer->backend->reap(writer, full && in_flight(writer, 0)->result == TL_WRITER_PENDING);
-		moved = retire(writer) > 0 || moved;
+		bool moved = retire(writer) > 0 || taken > 0;
 		tl_writer_index_release(writer, false);
 		force_cached(writer, false);
-		if (moved || full) {
-			writer->idle_ns = IDLE_MIN_NS;
+		if (moved || full)
 			continue;
-		}
 		if (stopping && writer->flight_count == 0)
 			break;
 		idle(writer);
