@@ -67,15 +67,14 @@ int tl_meter_init(struct tl_meter *meter, const struct tl_meter_cfg *cfg, struct
 		rc = check_burst(two_rates ? "pbs" : "ebs", second, unit, err);
 	if (rc != 0)
 		return rc;
-	*meter = (struct tl_meter){.kind = cfg->kind,
+	*meter = (struct tl_meter){.state = {.committed = cfg->cbs * unit, .excess = second * unit},
+		.kind = cfg->kind,
 		.cir = cfg->cir / divisor,
 		.pir = pir / divisor,
 		.unit_tokens = unit,
 		.byte_cost = bytes ? unit : 0,
 		.pkt_cost = bytes ? cfg->overhead_bytes * unit : unit,
-		.committed = cfg->cbs * unit,
 		.committed_max = cfg->cbs * unit,
-		.excess = second * unit,
 		.excess_max = second * unit};
 	uint64_t to_fill = meter->committed_max + (two_rates ? 0 : meter->excess_max);
 	meter->committed_full_ns = tl_bucket_full_ns(to_fill, meter->cir);
@@ -83,7 +82,12 @@ int tl_meter_init(struct tl_meter *meter, const struct tl_meter_cfg *cfg, struct
 	return 0;
 }
 
+uint64_t tl_meter_full_ns(const struct tl_meter *meter)
+{
+	return tl_max_u64(meter->committed_full_ns, meter->excess_full_ns);
+}
+
 uint64_t tl_meter_committed(const struct tl_meter *meter)
 {
-	return meter->committed / meter->unit_tokens;
+	return meter->state.committed / meter->unit_tokens;
 }

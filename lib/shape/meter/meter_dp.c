@@ -4,48 +4,60 @@
 #include "meter_priv.h"
 
 // RFC 2697, section 3.
-static inline enum tl_meter_colour take_single(
-	struct tl_meter *m, uint64_t elapsed_ns, uint64_t cost, enum tl_meter_colour colour)
+static inline enum tl_meter_colour take_single(const struct tl_meter *m, struct tl_meter_state *s, uint64_t elapsed_ns,
+	uint64_t cost, enum tl_meter_colour colour)
 {
-	uint64_t committed = tl_bucket_earn(m->committed, m->cir, elapsed_ns, m->committed_full_ns);
+	uint64_t committed = tl_bucket_earn(s->committed, m->cir, elapsed_ns, m->committed_full_ns);
 
 	if (committed > m->committed_max) { // Te gets what Tc cannot hold
-		m->excess = tl_min_u64(m->excess + (committed - m->committed_max), m->excess_max);
+		s->excess = tl_min_u64(s->excess + (committed - m->committed_max), m->excess_max);
 		committed = m->committed_max;
 	}
 	bool green = colour == TL_METER_GREEN && committed >= cost;
-	m->committed = committed - (green ? cost : 0);
+	s->committed = committed - (green ? cost : 0);
 	if (green)
 		return TL_METER_GREEN;
-	if (colour == TL_METER_RED || m->excess < cost)
+	if (colour == TL_METER_RED || s->excess < cost)
 		return TL_METER_RED;
-	m->excess -= cost;
+	s->excess -= cost;
 	return TL_METER_YELLOW;
 }
 
 // RFC 2698, section 3.
-static inline enum tl_meter_colour take_two(
-	struct tl_meter *m, uint64_t elapsed_ns, uint64_t cost, enum tl_meter_colour colour)
+static inline enum tl_meter_colour take_two(const struct tl_meter *m, struct tl_meter_state *s, uint64_t elapsed_ns,
+	uint64_t cost, enum tl_meter_colour colour)
 {
-	uint64_t committed = tl_bucket_earn(m->committed, m->cir, elapsed_ns, m->committed_full_ns);
-	uint64_t peak = tl_bucket_earn(m->excess, m->pir, elapsed_ns, m->excess_full_ns);
+	uint64_t committed = tl_bucket_earn(s->committed, m->cir, elapsed_ns, m->committed_full_ns);
+	uint64_t peak = tl_bucket_earn(s->excess, m->pir, elapsed_ns, m->excess_full_ns);
 
 	committed = tl_min_u64(committed, m->committed_max);
 	peak = tl_min_u64(peak, m->excess_max);
 	bool conforms = colour != TL_METER_RED && peak >= cost;
 	bool green = conforms && colour == TL_METER_GREEN && committed >= cost;
-	m->excess = peak - (conforms ? cost : 0);
-	m->committed = committed - (green ? cost : 0);
+	s->excess = peak - (conforms ? cost : 0);
+	s->committed = committed - (green ? cost : 0);
 	return green ? TL_METER_GREEN : conforms ? TL_METER_YELLOW : TL_METER_RED;
+}
+
+static inline enum tl_meter_colour take(const struct tl_meter *meter, struct tl_meter_state *state, uint64_t now_ns,
+	uint32_t bytes, enum tl_meter_colour colour)
+{
+	uint64_t elapsed_ns = meter_elapsed(state->time_ns, now_ns);
+	uint64_t cost = bytes * meter->byte_cost + meter->pkt_cost;
+
+	state->time_ns += elapsed_ns;
+	return meter->kind == TL_METER_TRTCM ? take_two(meter, state, elapsed_ns, cost, colour)
+					     : take_single(meter, state, elapsed_ns, cost, colour);
 }
 
 enum tl_meter_colour tl_meter_colour(
 	struct tl_meter *meter, uint64_t now_ns, uint32_t bytes, enum tl_meter_colour colour)
 {
-	uint64_t elapsed_ns = meter_elapsed(meter->time_ns, now_ns);
-	uint64_t cost = bytes * meter->byte_cost + meter->pkt_cost;
+	return take(meter, &meter->state, now_ns, bytes, colour);
+}
 
-	meter->time_ns += elapsed_ns;
-	return meter->kind == TL_METER_TRTCM ? take_two(meter, elapsed_ns, cost, colour)
-					     : take_single(meter, elapsed_ns, cost, colour);
+enum tl_meter_colour tl_meter_colour_state(const struct tl_meter *meter, struct tl_meter_state *state, uint64_t now_ns,
+	uint32_t bytes, enum tl_meter_colour colour)
+{
+	return take(meter, state, now_ns, bytes, colour);
 }

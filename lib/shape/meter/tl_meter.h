@@ -35,11 +35,16 @@ struct tl_meter_cfg {
 	uint32_t overhead_bytes; // added to the length of each frame
 };
 
-struct tl_meter {
-	// Token: the largest fraction of a byte, or packet, such that each rate adds a whole number per ns.
+// Buckets of a meter. A token is the largest fraction of a byte, or packet, such that each rate adds a whole number per
+// ns.
+struct tl_meter_state {
 	uint64_t committed; // Tc of both RFCs, tokens
 	uint64_t excess;    // Te of RFC 2697, Tp of RFC 2698, tokens
 	uint64_t time_ns;   // time of both
+};
+
+struct tl_meter {
+	struct tl_meter_state state;
 	enum tl_meter_kind kind;
 	uint64_t cir, pir;	      // tokens per ns
 	uint64_t byte_cost, pkt_cost; // tokens per byte; per packet, with overhead
@@ -56,6 +61,14 @@ int tl_meter_init(struct tl_meter *meter, const struct tl_meter_cfg *cfg, struct
 // colour-blind mode (RFC 2697 and RFC 2698, section 3).
 enum tl_meter_colour tl_meter_colour(
 	struct tl_meter *meter, uint64_t now_ns, uint32_t bytes, enum tl_meter_colour colour);
+
+// HOT. The same with other buckets: many states share the rates and sizes of one meter. A state begins as a copy of
+// meter->state.
+enum tl_meter_colour tl_meter_colour_state(const struct tl_meter *meter, struct tl_meter_state *state, uint64_t now_ns,
+	uint32_t bytes, enum tl_meter_colour colour);
+
+// Return an interval, in ns, after which the buckets are full, whatever they held.
+uint64_t tl_meter_full_ns(const struct tl_meter *meter);
 
 // Return the tokens of the committed bucket after the last frame, in whole bytes or packets.
 uint64_t tl_meter_committed(const struct tl_meter *meter);
