@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fuzz the flow parser with frames: the flow is read within the bytes, and a prefix of them has the same flow or none.
-// Where flows are those of innermost packets, a frame without a tunnel has the same flow.
+// Where flows are those of innermost packets, a frame without a tunnel has the same flow. Without a table the hash is
+// the same.
 
 #include <stdlib.h>
 
@@ -31,6 +32,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	tl_flow_identify(&table, data, (uint32_t)size, &whole);
 	tl_flow_identify(&table, data, (uint32_t)size / 2, &cut);
 	require(cut.print == 0 || (cut.print == whole.print && cut.syn == whole.syn));
+	require(tl_flow_print(&table.hash, false, data, (uint32_t)size) == whole.print);
+	tl_flow_source_print(&table.hash, false, data, (uint32_t)size);
+	tl_flow_source_print(&table.hash, true, data, (uint32_t)size);
 	require(whole.print != 0 || (!whole.syn && tl_flow_keep(&table, &whole, (uint32_t)size, now_ns)));
 	tl_flow_keep(&table, &whole, (uint32_t)size, now_ns);
 	for (unsigned i = 0; i < TL_FLOW_WAYS; i++)
@@ -38,6 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	table.tunnels = TL_ENCAP_UDP_PORTS;
 	tl_flow_identify(&table, data, (uint32_t)size, &cut);
 	table.tunnels = 0;
+	require(tl_flow_print(&table.hash, true, data, (uint32_t)size) == cut.print);
 	tl_encap_parse(data, (uint32_t)size, &encap);
 	require(encap.tunnels != 0 || (cut.print == whole.print && cut.syn == whole.syn));
 	bool has_inner = encap.tunnels != 0 && cut.print != 0;

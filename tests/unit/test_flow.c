@@ -713,9 +713,57 @@ static void a_syn_in_a_tunnel_begins_the_flow_anew(void)
 	tl_flow_destroy(t);
 }
 
+// ---- sources
+
+// Hash of the source of a frame, read from heap memory of exactly its first len bytes; 0: all.
+static uint64_t source_of(const struct frame *f, uint32_t len)
+{
+	struct tl_flow_hash hash;
+	struct bytes b;
+
+	tl_flow_hash_init(&hash, 9);
+	build(&b, f);
+	len = len != 0 ? len : b.len;
+	uint8_t *exact = malloc(len);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(exact);
+	memcpy(exact, b.at, len);
+	uint64_t print = tl_flow_source_print(&hash, false, exact, len);
+	CU_ASSERT_EQUAL(tl_flow_source_print(&hash, true, exact, len), print); // the tests' frames have no tunnel
+	free(exact);
+	return print;
+}
+
+static void a_source_is_the_address_of_an_ip_packet_and_nothing_else_of_it(void)
+{
+	struct frame other = udp, six = udp;
+	uint64_t print = source_of(&udp, 0);
+
+	CU_ASSERT_NOT_EQUAL(print, 0);
+	other.proto = TL_IPPROTO_TCP;
+	other.dst++;
+	other.src_port++;
+	other.fragment = 5;
+	other.tags[0] = 7;
+	CU_ASSERT_EQUAL(source_of(&other, 0), print);
+	other.src++;
+	CU_ASSERT_NOT_EQUAL(source_of(&other, 0), print);
+	six.version = 6;
+	uint64_t print6 = source_of(&six, 0);
+	CU_ASSERT_NOT_EQUAL(print6, print);
+	six.extension = 60;
+	CU_ASSERT_EQUAL(source_of(&six, 0), print6);
+	six.src++;
+	CU_ASSERT_NOT_EQUAL(source_of(&six, 0), print6);
+	CU_ASSERT_EQUAL(source_of(&udp, TL_ETHER_LEN + TL_IPV4_LEN), print);
+	CU_ASSERT_EQUAL(source_of(&udp, TL_ETHER_LEN + TL_IPV4_LEN - 1), 0);
+	CU_ASSERT_EQUAL(source_of(&six, TL_ETHER_LEN + 39), 0);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"a source is the address of an IP packet, and nothing else of it",
+			a_source_is_the_address_of_an_ip_packet_and_nothing_else_of_it},
 		{"a flow is kept up to the frame that reaches the cut-off",
 			a_flow_is_kept_up_to_the_frame_that_reaches_the_cutoff},
 		{"a length beyond all reason cuts the flow, and no more",

@@ -233,19 +233,29 @@ static inline bool read_innermost(const uint8_t *frame, const struct tl_encap *e
 	return encap->ethernet ? read_key(&r, &none, key) : read_packet(&r, encap->ethertype, &none, key);
 }
 
-// Identify what may be a tunnel by its innermost packet. Two tenants may have the same addresses: the network of a
-// packet is a part of its flow.
+// Hash the flow of the innermost packet of what may be a tunnel; 0: none. Two tenants may have the same addresses: the
+// network of a packet is a part of its flow.
+static inline uint64_t print_innermost(
+	const struct tl_flow_hash *h, const uint8_t *frame, uint32_t len, struct flow_key *key)
+{
+	struct tl_encap encap;
+
+	tl_encap_parse(frame, len, &encap);
+	if (!read_innermost(frame, &encap, key))
+		return 0;
+	uint64_t print = print_of(h, key), id = encap.network_id;
+	print = id != 0 ? fold(print ^ h->key[0], id ^ h->key[1]) : print;
+	return print != 0 ? print : 1;
+}
+
 static __attribute__((noinline)) void identify_inner(
 	const struct tl_flow_table *t, const uint8_t *frame, uint32_t len, struct tl_flow_id *out)
 {
 	struct flow_key key = {0};
-	struct tl_encap encap;
+	uint64_t print = print_innermost(&t->hash, frame, len, &key);
 
-	tl_encap_parse(frame, len, &encap);
-	if (!read_innermost(frame, &encap, &key))
-		return;
-	uint64_t print = print_of(&t->hash, &key), id = encap.network_id;
-	publish(t, id != 0 ? fold(print ^ t->hash.key[0], id ^ t->hash.key[1]) : print, &key, out);
+	if (print != 0)
+		publish(t, print, &key, out);
 }
 
 static __attribute__((noinline)) uint64_t hash_inner(const struct tl_flow_hash *h, const uint8_t *frame, uint32_t len)
@@ -281,4 +291,55 @@ __attribute__((flatten)) void tl_flow_identify(
 		publish(t, print_of(&t->hash, &key), &key, out);
 	else if (t->tunnels != 0)
 		identify_inner(t, frame, len, out);
+}
+
+static __attribute__((noinline)) uint64_t print_inner(const struct tl_flow_hash *h, const uint8_t *frame, uint32_t len)
+{
+	struct flow_key key = {0};
+
+	return print_innermost(h, frame, len, &key);
+}
+
+__attribute__((flatten)) uint64_t tl_flow_print(
+	const struct tl_flow_hash *h, bool inner, const uint8_t *frame, uint32_t len)
+{
+	const uint64_t tunnels = inner ? TL_ENCAP_UDP_PORTS : 0;
+	struct rest r = {.at = frame, .len = len};
+	struct flow_key key = {0};
+
+	if (TL_UNLIKELY(!read_key(&r, &tunnels, &key)))
+		return inner ? print_inner(h, frame, len) : 0;
+	uint64_t print = print_of(h, &key);
+	return print != 0 ? print : 1;
+}
+
+// Hash the source of a packet of this EtherType in a network (VNI, VSID).
+static inline uint64_t print_source(const struct tl_flow_hash *h, const struct rest *r, uint16_t type, uint32_t network)
+{
+	uint64_t addr[2] = {0}, print;
+
+	if (type == TL_ETHERTYPE_IPV4 && r->len >= TL_IPV4_LEN && r->at[0] >> 4 == 4)
+		addr[0] = ((const struct tl_ipv4_hdr *)(const void *)r->at)->src_be;
+	else if (type == ETHERTYPE_IPV6 && r->len >= IPV6_LEN && r->at[0] >> 4 == 6)
+		memcpy(addr, r->at + 8, sizeof(addr));
+	else
+		return 0;
+	print = fold(addr[0] ^ h->key[0], addr[1] ^ h->key[1]);
+	print = fold(print ^ h->key[4], ((uint64_t)network << 16 | type) ^ h->key[5]);
+	return print != 0 ? print : 1;
+}
+
+uint64_t tl_flow_source_print(const struct tl_flow_hash *h, bool inner, const uint8_t *frame, uint32_t len)
+{
+	struct rest r = {.at = frame, .len = len};
+	struct flow_key key = {0};
+	struct tl_encap encap;
+
+	if (!inner) {
+		uint16_t type = read_ethernet(&r, &key);
+		return print_source(h, &r, type, 0);
+	}
+	tl_encap_parse(frame, len, &encap);
+	r = (struct rest){.at = frame + encap.network_off, .len = encap.end - encap.network_off};
+	return print_source(h, &r, encap.ethertype, encap.network_id);
 }

@@ -70,6 +70,13 @@ void tl_flow_hash_init(struct tl_flow_hash *hash, uint64_t seed);
 // both directions, and in any network (VNI, VSID); 0: the frame is not encapsulated, or the packet has no flow.
 uint64_t tl_flow_inner_hash(const struct tl_flow_hash *hash, const uint8_t *frame, uint32_t len);
 
+// HOT. Return a hash of the flow of a frame of len contiguous bytes, the same in both directions; with inner that of
+// its innermost packet, within its VNI or VSID. 0: the frame has no flow.
+uint64_t tl_flow_print(const struct tl_flow_hash *hash, bool inner, const uint8_t *frame, uint32_t len);
+
+// HOT. Same for the source address of an IP packet, in any VLAN. 0: the frame is no IP packet, or truncated.
+uint64_t tl_flow_source_print(const struct tl_flow_hash *hash, bool inner, const uint8_t *frame, uint32_t len);
+
 // HOT. Identify the flow of a frame of len contiguous bytes, and prefetch its cache line: for a burst, identify all
 // frames first.
 void tl_flow_identify(const struct tl_flow_table *table, const uint8_t *frame, uint32_t len, struct tl_flow_id *out);
