@@ -54,3 +54,10 @@ enum tl_echo_full { TL_ECHO_FULLS(TL_CHOICE_VALUE) };
 	X(TL_FAIR_SOURCE, "source")                                                                                    \
 	X(TL_FAIR_DESTINATION, "destination")
 enum tl_fair { TL_FAIRS(TL_CHOICE_VALUE) };
+
+// Frames of a class of a recording that share a meter.
+#define TL_POLICE_PERS(X)                                                                                              \
+	X(TL_POLICE_PER_CLASS, "class")                                                                                \
+	X(TL_POLICE_PER_FLOW, "flow") /* those of a flow, as tl_flow.h defines it */                                   \
+	X(TL_POLICE_PER_SOURCE, "source")
+enum tl_police_per { TL_POLICE_PERS(TL_CHOICE_VALUE) };
