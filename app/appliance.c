@@ -13,6 +13,7 @@
 #include <tl_secret.h>
 
 #include "latency_files.h"
+#include "police.h"
 #include "restart.h"
 
 static int start_eal(struct tl_appliance *a, struct tl_err *err)
@@ -372,11 +373,14 @@ static int make_capture(struct tl_appliance *a, uint32_t index, struct tl_err *e
 {
 	const struct tl_config_capture *cfg = &a->config->captures[index];
 	struct tl_capture_cfg capture = tl_appliance_capture_cfg(cfg);
+	struct tl_police_class classes[TL_POLICE_CLASSES_MAX];
 	char name[20];
 
 	snprintf(name, sizeof(name), "capture%u", index);
 	capture.name = name;
 	capture.reader_may_leave = a->opts.reader_may_leave;
+	capture.classes = classes;
+	capture.n_classes = tl_police_list(cfg, classes);
 	capture.port = a->ports[cfg->port];
 	for (uint32_t q = 0; q < a->config->ports[cfg->port].rx_queues; q++)
 		capture.skipped |= tl_config_records(&a->config->ports[cfg->port], q) ? 0 : 1u << q;

@@ -31,7 +31,7 @@ static const struct tl_option options[] = {
 		TL_INTO(FLAG, struct options, check)},
 	{"explain", 0, NULL,
 		"like --check, and explain the choices for each port: receive method, CPUs, idle mode of the lcores, flow rules, class "
-		"trees",
+		"trees, classes of recordings",
 		TL_INTO(FLAG, struct options, explain)},
 	{"duration", 0, "S", "end after S seconds (a decimal fraction is allowed)",
 		TL_INTO(SECONDS, struct options, duration_ns, "--duration takes a number of seconds greater than 0", 1,

@@ -10,6 +10,7 @@
 #include <tl_report.h>
 
 #include "flow_rules.h"
+#include "police.h"
 #include "shaping.h"
 
 static const char *way_of(const struct tl_plan *plan, uint32_t port)
@@ -83,12 +84,12 @@ json_t *tl_explain_json(const struct tl_config *config, const struct tl_plan *pl
 	json_t *ports = json_array();
 
 	for (uint32_t p = 0; p < config->n_ports; p++)
-		json_array_append_new(
-			ports, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "name", config->ports[p].name,
-				       "device", config->ports[p].device, "receives_by", way_of(plan, p), "idle",
-				       plan->idle[p].adaptive ? "adaptive" : "poll", "idle_why", plan->idle[p].why,
-				       "queues", queues_json(config, plan, p), "flow_rules",
-				       rules_json(config, plan, p), "shapes", tl_shaping_json(config, p)));
+		json_array_append_new(ports,
+			json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", config->ports[p].name,
+				"device", config->ports[p].device, "receives_by", way_of(plan, p), "idle",
+				plan->idle[p].adaptive ? "adaptive" : "poll", "idle_why", plan->idle[p].why, "queues",
+				queues_json(config, plan, p), "flow_rules", rules_json(config, plan, p), "shapes",
+				tl_shaping_json(config, p), "recording_classes", tl_police_json(config, p)));
 	return ports;
 }
 
@@ -110,5 +111,6 @@ void tl_explain_print(const struct tl_config *config, const struct tl_plan *plan
 			       "(inner_handoff_pkts): drivers hash outer headers\n");
 		print_rules(config, plan, p);
 		tl_shaping_print(config, p);
+		tl_police_print(config, p);
 	}
 }

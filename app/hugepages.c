@@ -11,6 +11,7 @@
 #include "appliance.h"
 #include "doctor_facts.h"
 #include "restart.h"
+#include "police.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define BASE_BYTES (128 * MIB) // EAL, drivers, tables of the stack
@@ -33,7 +34,7 @@ static uint64_t recording_bytes(const struct tl_config *config, const struct tl_
 {
 	uint32_t queues = config->ports[capture->port].rx_queues;
 	struct tl_capture_cfg cfg = tl_appliance_capture_cfg(capture);
-	uint64_t queue_bytes = capture->buffer_bytes;
+	uint64_t queue_bytes = capture->buffer_bytes + tl_police_bytes(capture);
 
 	if (capture->cutoff_bytes != 0)
 		queue_bytes += (uint64_t)capture->cutoff_flows * TL_FLOW_ENTRY_BYTES;

@@ -16,6 +16,7 @@
 
 #include "doctor_facts.h"
 #include "hugepages.h"
+#include "police.h"
 #include "shaping.h"
 
 static int plan_ports(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
@@ -213,6 +214,8 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 		rc = check_filters(config, err);
 	if (rc == 0)
 		rc = check_triggers(config, err);
+	if (rc == 0)
+		rc = tl_police_check_all(config, err);
 	if (rc == 0)
 		rc = tl_shaping_check(config, err);
 	if (rc == 0)

@@ -40,7 +40,9 @@ struct bench {
 	uint64_t sent_pkts;
 	uint32_t flows, next_flow;
 	bool inner;
-	uint64_t cycles; // in record_burst()
+	const char *filter;
+	const struct tl_police_class *cls; // NULL: no classes
+	uint64_t cycles;		   // in record_burst()
 };
 
 static _Noreturn void die(const char *text)
@@ -154,6 +156,9 @@ static void begin(struct bench *b, uint32_t flows, uint32_t cutoff_bytes, uint32
 		.cutoff_bytes = cutoff_bytes,
 		.cutoff_flows = table_flows,
 		.inner = b->inner,
+		.filter = b->filter,
+		.classes = b->cls,
+		.n_classes = b->cls != NULL,
 		.port = b->port,
 		.clock = b->clock};
 
@@ -207,6 +212,32 @@ static void measure_inner(struct bench *b)
 	measure(b, "inner-flows-1000", MEASURED_BURSTS);
 	end(b);
 	b->inner = false;
+}
+
+// A class that all frames match, with one meter and with one per flow, and as much filtering without classes. All
+// frames are green.
+static void measure_police(struct bench *b)
+{
+	struct tl_police_class cls = {.name = "udp",
+		.match = "udp",
+		.meter = {.cir = 100000000000, .cbs = 1 << 20, .ebs = 1 << 20},
+		.meters = 65536};
+
+	b->filter = "udp";
+	begin(b, 1000, 0, 0);
+	measure(b, "filter-flows-1000", MEASURED_BURSTS);
+	end(b);
+	b->filter = NULL;
+	b->cls = &cls;
+	begin(b, 1000, 0, 0);
+	measure(b, "police-class-1000", MEASURED_BURSTS);
+	end(b);
+	cls.per = TL_POLICE_PER_FLOW;
+	begin(b, 1000, 0, 0);
+	send_bursts(b, 1000 / TL_BURST + 1);
+	measure(b, "police-flow-1000", MEASURED_BURSTS);
+	end(b);
+	b->cls = NULL;
 }
 
 // More flows than the table holds: each frame adds one and evicts another.
@@ -268,6 +299,7 @@ int main(void)
 	make_frames(&b);
 	measure_flows(&b);
 	measure_inner(&b);
+	measure_police(&b);
 	measure_full_table(&b);
 	measure_files(&b);
 	measure_age(&b);

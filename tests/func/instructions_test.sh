@@ -23,6 +23,9 @@ flat "and so it does with a cut-off" cutoff-flows- 3
 check_json "plain frames pay 3 at most where a cut-off looks into tunnels" result.json \
 	'[.scenarios[] | select(.name == "inner-flows-1000", .name == "cutoff-flows-1000") | .instructions_per_pkt] |
 		length == 2 and .[1] <= .[0] + 3'
+check_json "a class costs 220 instructions at most beyond a filter, and as many more with a meter per flow" result.json \
+	'[.scenarios[] | {(.name): .instructions_per_pkt}] | add | .["police-class-1000"] - .["filter-flows-1000"] <= 220 and
+		.["police-flow-1000"] - .["police-class-1000"] <= 220'
 check_json "if each frame begins a flow and evicts another, a third more at most" result.json \
 	'[.scenarios[] | select(.name | startswith("cutoff-")) | .instructions_per_pkt] | length == 4 and max < min * 1.34'
 flat "in the first file, the hundredth and the thousandth" files- 3

@@ -91,7 +91,7 @@ static struct tl_capture_flow flow_of(const struct recording *r, enum tl_dir dir
 	tl_capture_sample(r->capture, &stats);
 	const struct tl_capture_flow *f = &stats.flow[dir];
 	CU_ASSERT_EQUAL(f->offered_pkts, f->written_pkts + f->filtered_pkts + f->expired_pkts + f->paused_pkts +
-						 f->cut_pkts + f->drop_ring_pkts + f->drop_disk_pkts);
+						 f->cut_pkts + f->drop_ring_pkts + f->policed_pkts + f->drop_disk_pkts);
 	return *f;
 }
 
@@ -1034,6 +1034,176 @@ static void the_statistics_of_the_file_have_the_outcome_of_all_frames(void)
 	end_recording(&r);
 }
 
+// ---- classes
+
+// Frames that begin with 1, metered in frames: 2 green, 3 yellow, and one per second.
+static const struct tl_police_class loud = {.name = "loud",
+	.match = "ether[0] == 1",
+	.meter = {.unit = TL_METER_PKTS, .cir = 1, .cbs = 2, .ebs = 3},
+	.snaplen = 33};
+
+static struct tl_capture_class class_counters(const struct recording *r, uint64_t *unmatched_pkts)
+{
+	struct tl_capture_stats stats;
+
+	tl_capture_sample(r->capture, &stats);
+	CU_ASSERT_EQUAL(stats.n_classes, 1);
+	CU_ASSERT_STRING_EQUAL(stats.classes[0].name, "loud");
+	*unmatched_pkts = stats.unmatched_pkts;
+	return stats.classes[0];
+}
+
+static bool file_has(const char *path, const char *text)
+{
+	static char bytes[TL_PCAPNG_ALIGN];
+	FILE *file = fopen(path, "r");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	size_t n = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	return memmem(bytes, n, text, strlen(text)) != NULL;
+}
+
+static void green_frames_are_whole_yellow_ones_cut_and_red_ones_counted(void)
+{
+	static const uint32_t caps[] = {1000, 1000, 33, 33, 33, 200, 200};
+	struct recording r;
+	struct tl_pcap_reader *reader;
+	struct tl_pcap_frame frame;
+	struct told told[INTERFACES_MAX];
+	uint64_t unmatched;
+
+	start_recording(&r, (struct tl_capture_cfg){.classes = &loud, .n_classes = 1});
+	record(&r, TL_DIR_RX, 10, 1000, 1);
+	record(&r, TL_DIR_TX, 2, 200, 2);
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 5);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).policed_pkts, 5);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).yellow_pkts, 3);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_TX).written_pkts, 2);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_TX).policed_pkts, 0);
+	struct tl_police_stats s = class_counters(&r, &unmatched).stats;
+	CU_ASSERT_EQUAL(s.matched_pkts, 10);
+	CU_ASSERT_EQUAL(s.pkts[TL_METER_GREEN], 2);
+	CU_ASSERT_EQUAL(s.bytes[TL_METER_RED], 5000);
+	CU_ASSERT_EQUAL(unmatched, 2);
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(r.path, &reader, NULL), 0);
+	for (size_t i = 0; i < TL_ARRAY_LEN(caps); i++) {
+		CU_ASSERT_EQUAL_FATAL(tl_pcap_next(reader, &frame, NULL), 1);
+		CU_ASSERT_EQUAL(frame.cap_bytes, caps[i]);
+		CU_ASSERT_EQUAL(frame.wire_bytes, i < 5 ? 1000 : 200);
+	}
+	CU_ASSERT_EQUAL(tl_pcap_next(reader, &frame, NULL), 0);
+	tl_pcap_close(reader);
+	CU_ASSERT_TRUE(file_has(r.path, "queue 0, received and sent, limited by 1 class, timestamps: "));
+	read_statistics(r.path, told);
+	CU_ASSERT_EQUAL(told[0].accepted, 12);
+	CU_ASSERT_EQUAL(told[0].delivered, 7);
+	end_recording(&r);
+}
+
+static void frames_that_are_not_recorded_anyway_have_no_class(void)
+{
+	struct recording r;
+	struct tl_capture_cfg cfg = cutoff(4000);
+	uint64_t unmatched;
+
+	cfg.filter = "ether[1] != 3";
+	cfg.dir[TL_DIR_RX] = true;
+	cfg.classes = &loud;
+	cfg.n_classes = 1;
+	start_recording(&r, cfg);
+	record_flow(&r, TL_DIR_RX, 6, 1000, 1000); // 4 of them are within the cut-off
+	record(&r, TL_DIR_RX, 3, 60, 3);	   // filtered
+	record(&r, TL_DIR_RX, 1, 60, 1);
+	tl_capture_pause(r.capture, true);
+	record(&r, TL_DIR_RX, 7, 60, 1);
+	tl_capture_expire(r.capture);
+	record(&r, TL_DIR_RX, 8, 60, 1);
+	write_out(&r);
+	struct tl_capture_flow f = flow_of(&r, TL_DIR_RX);
+	CU_ASSERT_EQUAL(f.offered_pkts, 25);
+	CU_ASSERT_EQUAL(f.filtered_pkts, 3);
+	CU_ASSERT_EQUAL(f.cut_pkts, 2);
+	CU_ASSERT_EQUAL(f.paused_pkts, 7);
+	CU_ASSERT_EQUAL(f.expired_pkts, 8);
+	CU_ASSERT_EQUAL(f.written_pkts, 5);
+	CU_ASSERT_EQUAL(class_counters(&r, &unmatched).stats.matched_pkts, 5);
+	CU_ASSERT_EQUAL(unmatched, 0);
+	end_recording(&r);
+}
+
+static void a_class_cuts_no_frame_to_more_than_the_recording_does(void)
+{
+	struct recording r;
+	struct tl_pcap_frame last;
+
+	start_recording(&r, (struct tl_capture_cfg){.classes = &loud, .n_classes = 1, .snaplen = 20});
+	record(&r, TL_DIR_RX, 3, 100, 1);
+	write_out(&r);
+	CU_ASSERT_EQUAL(count_frames(r.path, &last), 3);
+	CU_ASSERT_EQUAL(last.cap_bytes, 20);
+	end_recording(&r);
+}
+
+static void frames_of_a_class_without_buffer_space_are_counted(void)
+{
+	struct recording r;
+	struct tl_police_class cls = loud;
+	uint64_t unmatched;
+
+	cls.meter.cbs = 3200;
+	start_recording(&r, (struct tl_capture_cfg){.classes = &cls, .n_classes = 1, .buffer_bytes = 4 << 20});
+	for (int i = 0; i < 100; i++)
+		record(&r, TL_DIR_RX, 64, 1514, i < 60 ? 1 : 2);
+	write_out(&r);
+	struct tl_capture_flow f = flow_of(&r, TL_DIR_RX);
+	CU_ASSERT_EQUAL(f.policed_pkts, 60 * 64 - 3203);
+	CU_ASSERT_EQUAL(f.drop_ring_pkts, 6400 - f.policed_pkts - f.written_pkts);
+	CU_ASSERT(f.drop_ring_pkts > 0);
+	CU_ASSERT_EQUAL(class_counters(&r, &unmatched).stats.pkts[TL_METER_GREEN], 3200);
+	CU_ASSERT_EQUAL(count_frames(r.path, NULL), f.written_pkts);
+	end_recording(&r);
+}
+
+static void each_queue_meters_its_own_frames(void)
+{
+	struct tl_port *one = port;
+	struct recording r;
+	struct tl_service first;
+	uint64_t unmatched;
+
+	port = two_queues;
+	start_recording(&r, (struct tl_capture_cfg){.classes = &loud, .n_classes = 1});
+	record(&r, TL_DIR_RX, 6, 100, 1);
+	first = r.service;
+	tl_capture_service(r.capture, 1, &r.service);
+	record(&r, TL_DIR_RX, 4, 100, 1);
+	first.finish(first.ctx);
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).policed_pkts, 1);
+	CU_ASSERT_EQUAL(class_counters(&r, &unmatched).stats.pkts[TL_METER_GREEN], 4);
+	CU_ASSERT_EQUAL(class_counters(&r, &unmatched).stats.pkts[TL_METER_YELLOW], 5);
+	end_recording(&r);
+	port = one;
+}
+
+static void a_red_frame_is_a_trigger_like_any_other(void)
+{
+	struct recording r;
+
+	start_recording(&r,
+		(struct tl_capture_cfg){.classes = &loud,
+			.n_classes = 1,
+			.trigger = {.on = true, .pre_ns = TL_NS_PER_S, .post_ns = TL_NS_PER_S, .filter = "len == 77"}});
+	CU_ASSERT_EQUAL(atomic_load(tl_capture_trigger_slot(r.capture, TL_TRIGGER_FILTER)), 0);
+	record(&r, TL_DIR_RX, 5, 60, 1);
+	CU_ASSERT_EQUAL(atomic_load(tl_capture_trigger_slot(r.capture, TL_TRIGGER_FILTER)), 0);
+	record(&r, TL_DIR_RX, 1, 77, 1);
+	CU_ASSERT_NOT_EQUAL(atomic_load(tl_capture_trigger_slot(r.capture, TL_TRIGGER_FILTER)), 0);
+	end_recording(&r);
+}
+
 // CLOCK blocks of a file: their number, the last one, and how often each record occurs.
 struct clock_log {
 	unsigned blocks, repeated;
@@ -1363,77 +1533,82 @@ static void a_filter_that_does_not_compile_is_an_error_before_the_file_exists(vo
 	CU_ASSERT_NOT_EQUAL(access(cfg.path, F_OK), 0);
 }
 
+static const struct tl_test tests[] = {
+	{"every frame of both directions reaches the file", every_frame_of_both_directions_reaches_the_file},
+	{"a received frame that the host sent counts as sent", a_received_frame_that_the_host_sent_counts_as_sent},
+	{"a direction that is not wanted is not offered", a_direction_that_is_not_wanted_is_not_offered},
+	{"a record has options only where both directions can occur",
+		a_record_has_options_only_where_both_directions_can_occur},
+	{"frames are recorded alike by the burst and one by one",
+		frames_are_recorded_alike_by_the_burst_and_one_by_one},
+	{"frames the filter refuses are counted filtered", frames_the_filter_refuses_are_counted_filtered},
+	{"the filter sees every segment, and the length on the wire",
+		the_filter_sees_every_segment_and_the_wire_length},
+	{"a snapped frame keeps its wire length", a_snapped_frame_keeps_its_wire_length},
+	{"a frame in several segments is recorded whole", a_frame_in_several_segments_is_recorded_whole},
+	{"a jumbo frame is recorded byte for byte, at any snaplen", jumbo_frames_are_recorded_byte_for_byte},
+	{"a frame of 64 KiB, and of 256 KiB, is recorded byte for byte", frames_of_64_kib_are_recorded_byte_for_byte},
+	{"a frame that no slab can hold is counted and costs no other frame",
+		a_frame_that_no_slab_can_hold_is_counted_and_costs_no_other},
+	{"a frame without bytes is a frame", a_frame_without_bytes_is_a_frame},
+	{"frames beyond the count are counted cut", frames_beyond_the_count_are_counted_cut},
+	{"a flow is recorded up to its cut-off, both directions together",
+		a_flow_is_recorded_up_to_its_cutoff_both_directions_together},
+	{"a cut-off counts bytes on the wire that the filter lets pass",
+		a_cutoff_counts_bytes_on_the_wire_that_the_filter_lets_pass},
+	{"a cut-off counts each frame of a burst by itself", a_cutoff_counts_each_frame_of_a_burst_by_itself},
+	{"a flow that was silent for a minute has its cut-off anew",
+		a_flow_that_was_silent_for_a_minute_has_its_cutoff_anew},
+	{"frames beyond the cut-off do not count towards the limit",
+		what_the_cutoff_refuses_is_not_taken_from_the_count},
+	{"frames after the end are counted expired", frames_after_the_end_are_counted_expired},
+	{"frames that find no slab are counted and cost no other frame",
+		frames_that_find_no_slab_are_counted_and_cost_no_other_frame},
+	{"each queue has its own account", each_queue_has_its_own_account},
+	{"each form can be read, and keeps the account of each queue",
+		each_form_can_be_read_and_keeps_the_account_of_each_queue},
+	{"the time a buffer covers is that of full lines", the_time_a_buffer_covers_is_that_of_full_lines},
+	{"a paused recording counts skipped frames, and continues in the same file",
+		a_paused_recording_counts_what_it_leaves_out},
+	{"a recording that is over cannot be resumed", a_recording_that_is_over_cannot_be_resumed},
+	{"frames outside of all triggers count as expired, and leave no file",
+		what_no_trigger_wanted_is_counted_expired},
+	{"a frame is a trigger", a_frame_is_a_trigger},
+	{"a frame of a direction that is not recorded is none", a_frame_of_another_direction_is_none},
+	{"a loss makes no episode longer", a_loss_makes_no_episode_longer},
+	{"a frame without room is a trigger where that is wanted", a_frame_without_room_is_a_trigger},
+	{"every trigger is reported", every_trigger_is_reported},
+	{"the statistics of the file have the outcome of all frames",
+		the_statistics_of_the_file_have_the_outcome_of_all_frames},
+	{"green frames are recorded whole, yellow ones cut, red ones counted",
+		green_frames_are_whole_yellow_ones_cut_and_red_ones_counted},
+	{"frames that are not recorded anyway have no class", frames_that_are_not_recorded_anyway_have_no_class},
+	{"a class cuts no frame to more bytes than the recording",
+		a_class_cuts_no_frame_to_more_than_the_recording_does},
+	{"frames of a class without buffer space are counted", frames_of_a_class_without_buffer_space_are_counted},
+	{"each queue meters its own frames", each_queue_meters_its_own_frames},
+	{"a red frame is a trigger like any other", a_red_frame_is_a_trigger_like_any_other},
+	{"a recording keeps its largest bound and every step of a clock",
+		a_recording_keeps_its_largest_bound_and_every_step_of_a_clock},
+	{"of a clock log nothing is missing between blocks", of_a_clock_log_nothing_is_missing_between_blocks},
+	{"the statistics of the file have drops without buffer space",
+		the_statistics_of_the_file_have_drops_without_buffer_space},
+	{"the statistics of the file have the port's drops once", the_file_tells_the_ports_drops_once},
+	{"a port has one interface where all frames have one source of time",
+		a_port_has_one_interface_where_all_frames_have_one_source_of_time},
+	{"frames that find no slab are not taken from the count",
+		frames_that_find_no_slab_are_not_taken_from_the_count},
+	{"the record after a loss has the number of lost frames",
+		the_record_after_a_loss_has_the_number_of_lost_frames},
+	{"the record after a frame longer than a slab counts it as lost",
+		the_record_after_a_frame_longer_than_a_slab_counts_it_as_lost},
+	{"the seconds held by a buffer follow from its size", the_seconds_held_by_a_buffer_follow_from_its_size},
+	{"a filter that does not compile is an error before the file exists",
+		a_filter_that_does_not_compile_is_an_error_before_the_file_exists},
+};
+
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"every frame of both directions reaches the file", every_frame_of_both_directions_reaches_the_file},
-		{"a received frame that the host sent counts as sent",
-			a_received_frame_that_the_host_sent_counts_as_sent},
-		{"a direction that is not wanted is not offered", a_direction_that_is_not_wanted_is_not_offered},
-		{"a record has options only where both directions can occur",
-			a_record_has_options_only_where_both_directions_can_occur},
-		{"frames are recorded alike by the burst and one by one",
-			frames_are_recorded_alike_by_the_burst_and_one_by_one},
-		{"frames the filter refuses are counted filtered", frames_the_filter_refuses_are_counted_filtered},
-		{"the filter sees every segment, and the length on the wire",
-			the_filter_sees_every_segment_and_the_wire_length},
-		{"a snapped frame keeps its wire length", a_snapped_frame_keeps_its_wire_length},
-		{"a frame in several segments is recorded whole", a_frame_in_several_segments_is_recorded_whole},
-		{"a jumbo frame is recorded byte for byte, at any snaplen", jumbo_frames_are_recorded_byte_for_byte},
-		{"a frame of 64 KiB, and of 256 KiB, is recorded byte for byte",
-			frames_of_64_kib_are_recorded_byte_for_byte},
-		{"a frame that no slab can hold is counted and costs no other frame",
-			a_frame_that_no_slab_can_hold_is_counted_and_costs_no_other},
-		{"a frame without bytes is a frame", a_frame_without_bytes_is_a_frame},
-		{"frames beyond the count are counted cut", frames_beyond_the_count_are_counted_cut},
-		{"a flow is recorded up to its cut-off, both directions together",
-			a_flow_is_recorded_up_to_its_cutoff_both_directions_together},
-		{"a cut-off counts bytes on the wire that the filter lets pass",
-			a_cutoff_counts_bytes_on_the_wire_that_the_filter_lets_pass},
-		{"a cut-off counts each frame of a burst by itself", a_cutoff_counts_each_frame_of_a_burst_by_itself},
-		{"a flow that was silent for a minute has its cut-off anew",
-			a_flow_that_was_silent_for_a_minute_has_its_cutoff_anew},
-		{"frames beyond the cut-off do not count towards the limit",
-			what_the_cutoff_refuses_is_not_taken_from_the_count},
-		{"frames after the end are counted expired", frames_after_the_end_are_counted_expired},
-		{"frames that find no slab are counted and cost no other frame",
-			frames_that_find_no_slab_are_counted_and_cost_no_other_frame},
-		{"each queue has its own account", each_queue_has_its_own_account},
-		{"each form can be read, and keeps the account of each queue",
-			each_form_can_be_read_and_keeps_the_account_of_each_queue},
-		{"the time a buffer covers is that of full lines", the_time_a_buffer_covers_is_that_of_full_lines},
-		{"a paused recording counts skipped frames, and continues in the same file",
-			a_paused_recording_counts_what_it_leaves_out},
-		{"a recording that is over cannot be resumed", a_recording_that_is_over_cannot_be_resumed},
-		{"frames outside of all triggers count as expired, and leave no file",
-			what_no_trigger_wanted_is_counted_expired},
-		{"a frame is a trigger", a_frame_is_a_trigger},
-		{"a frame of a direction that is not recorded is none", a_frame_of_another_direction_is_none},
-		{"a loss makes no episode longer", a_loss_makes_no_episode_longer},
-		{"a frame without room is a trigger where that is wanted", a_frame_without_room_is_a_trigger},
-		{"every trigger is reported", every_trigger_is_reported},
-		{"the statistics of the file have the outcome of all frames",
-			the_statistics_of_the_file_have_the_outcome_of_all_frames},
-		{"a recording keeps its largest bound and every step of a clock",
-			a_recording_keeps_its_largest_bound_and_every_step_of_a_clock},
-		{"of a clock log nothing is missing between blocks", of_a_clock_log_nothing_is_missing_between_blocks},
-		{"the statistics of the file have drops without buffer space",
-			the_statistics_of_the_file_have_drops_without_buffer_space},
-		{"the statistics of the file have the port's drops once", the_file_tells_the_ports_drops_once},
-		{"a port has one interface where all frames have one source of time",
-			a_port_has_one_interface_where_all_frames_have_one_source_of_time},
-		{"frames that find no slab are not taken from the count",
-			frames_that_find_no_slab_are_not_taken_from_the_count},
-		{"the record after a loss has the number of lost frames",
-			the_record_after_a_loss_has_the_number_of_lost_frames},
-		{"the record after a frame longer than a slab counts it as lost",
-			the_record_after_a_frame_longer_than_a_slab_counts_it_as_lost},
-		{"the seconds held by a buffer follow from its size",
-			the_seconds_held_by_a_buffer_follow_from_its_size},
-		{"a filter that does not compile is an error before the file exists",
-			a_filter_that_does_not_compile_is_an_error_before_the_file_exists},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
 	port = tl_test_port("vdev:net_ring_c", 1, test_clock);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Classes of a recording: which class a frame belongs to, which meter colours it, and that no frame is counted twice or
-// not at all.
+// Test the classes of a recording: the class of a frame, the meter that colours it, and each frame counted once.
 
 #include <errno.h>
 #include <stdio.h>
@@ -246,8 +245,13 @@ static void frames_without_a_flow_share_the_meter_of_the_class(void)
 		CU_ASSERT_EQUAL(v.red, i == 0 ? 2 : 0);
 	}
 	CU_ASSERT_EQUAL(stats_of(p, 0).meters, 0);
-	CU_ASSERT_EQUAL(stats_of(p, 0).overflow_pkts, 0);
 	CU_ASSERT_EQUAL(stats_of(q, 0).meters, 2);
+	for (uint16_t port = 1; port <= 4; port++) // all places
+		colour_of(p, 1, port, 150, S);
+	begin_burst();
+	add_mbuf(make_fragment(1), 60, S);
+	CU_ASSERT_EQUAL(decide(p, 1).red, 1);
+	CU_ASSERT_EQUAL(stats_of(p, 0).overflow_pkts, 0);
 	tl_police_destroy(p);
 	tl_police_destroy(q);
 }
@@ -329,7 +333,7 @@ static void after_a_step_back_of_the_clock_tokens_are_added_again(void)
 	CU_ASSERT_EQUAL(colour_of(q, 1, 1, 1000, 10 * S), TL_METER_RED);
 	CU_ASSERT_EQUAL(colour_of(p, 1, 1, 1000, 11 * S), TL_METER_GREEN);
 	CU_ASSERT_EQUAL(colour_of(q, 1, 1, 1000, 11 * S), TL_METER_GREEN);
-	colour_of(p, 1, 5, 60, 11 * S); // in place of a flow from before the step
+	CU_ASSERT_EQUAL(colour_of(p, 1, 5, 1000, 11 * S), TL_METER_GREEN); // in place of a flow from before the step
 	CU_ASSERT_EQUAL(stats_of(p, 0).overflow_pkts, 0);
 	tl_police_destroy(p);
 	tl_police_destroy(q);

@@ -277,6 +277,82 @@ static void queues_are_printed_where_there_are_several(void)
 	free(snap);
 }
 
+// A recording with two classes and frames of none.
+static struct tl_snapshot *classes_snapshot(void)
+{
+	struct tl_snapshot *snap = snapshot();
+	struct tl_report_capture *capture = &snap->captures[0];
+
+	capture->flow[TL_DIR_RX] = (struct tl_report_flow){.offered_pkts = 1000,
+		.written_pkts = 900,
+		.filtered_pkts = 50,
+		.cut_pkts = 10,
+		.drop_ring_pkts = 15,
+		.policed_pkts = 25,
+		.yellow_pkts = 12};
+	capture->flow[TL_DIR_TX].yellow_pkts = 1;
+	capture->n_classes = 2;
+	capture->classes[0] = (struct tl_report_police){
+		.name = "storm", .matched_pkts = 1020, .green_pkts = 990, .yellow_pkts = 5, .red_pkts = 25};
+	capture->classes[1] =
+		(struct tl_report_police){.name = "b", .matched_pkts = 13, .green_pkts = 5, .yellow_pkts = 8};
+	capture->unmatched_pkts = 7;
+	return snap;
+}
+
+static void the_classes_of_a_recording_account_for_its_frames(void)
+{
+	struct tl_snapshot *snap = classes_snapshot();
+	struct tl_report_capture *capture = &snap->captures[0];
+	struct tl_report_flow *rx = &capture->flow[TL_DIR_RX];
+	struct tl_report_police *a = &capture->classes[0], *b = &capture->classes[1];
+	uint64_t *const counters[] = {&a->matched_pkts, &a->green_pkts, &a->yellow_pkts, &a->red_pkts, &b->matched_pkts,
+		&b->green_pkts, &b->yellow_pkts, &b->red_pkts, &capture->unmatched_pkts, &rx->yellow_pkts,
+		&rx->policed_pkts};
+
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	for (size_t i = 0; i < TL_ARRAY_LEN(counters); i++) {
+		++*counters[i];
+		CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+		--*counters[i];
+	}
+	for (int colour = 0; colour < 2; colour++) { // right for the class, not for the recording
+		uint64_t *pkts = colour == 0 ? &a->red_pkts : &a->yellow_pkts;
+		++*pkts;
+		--a->green_pkts;
+		CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+		--*pkts;
+		++a->green_pkts;
+	}
+	capture->unmatched_pkts--;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	expect_line(
+		snap, "  BROKEN: frames are unaccounted for, or accounted for twice, between recording and classes");
+	rx->written_pkts--;
+	rx->expired_pkts++; // of a class, or before
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	capture->unmatched_pkts++;
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	free(snap);
+}
+
+static void classes_may_lack_frames_of_a_running_recording_and_never_have_more(void)
+{
+	struct tl_snapshot *snap = classes_snapshot();
+	struct tl_report_capture *capture = &snap->captures[0];
+
+	snap->final = false;
+	capture->unmatched_pkts = 0;
+	capture->classes[0].green_pkts = 900;
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	capture->classes[0].green_pkts = 991;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	capture->classes[0].green_pkts = 990;
+	capture->unmatched_pkts = 8;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	free(snap);
+}
+
 static void every_drop_of_a_port_or_a_recording_is_a_loss(void)
 {
 	struct tl_snapshot *snap = lossless_snapshot();
@@ -771,6 +847,36 @@ static void the_json_of_a_recording_has_totals_and_directions(void)
 	free(snap);
 }
 
+static void classes_are_printed_and_in_the_json(void)
+{
+	struct tl_snapshot *snap = classes_snapshot();
+	json_t *json = tl_report_json(snap);
+	const json_t *capture = json_array_get(json_object_get(json, "captures"), 0);
+	const json_t *classes = json_object_get(capture, "classes"), *storm = json_array_get(classes, 0);
+
+	CU_ASSERT_EQUAL(json_array_size(classes), 2);
+	CU_ASSERT_STRING_EQUAL(string_at(storm, "name"), "storm");
+	CU_ASSERT_EQUAL(integer_at(storm, "matched_pkts"), 1020);
+	CU_ASSERT_EQUAL(integer_at(storm, "red_pkts"), 25);
+	CU_ASSERT_EQUAL(integer_at(capture, "policed_pkts"), 25);
+	CU_ASSERT_EQUAL(integer_at(capture, "yellow_pkts"), 13);
+	CU_ASSERT_EQUAL(integer_at(capture, "unmatched_pkts"), 7);
+	CU_ASSERT_TRUE(tl_report_lossless(snap) == false); // drop_ring_pkts
+	snap->captures[0].flow[TL_DIR_RX].drop_ring_pkts = 0;
+	snap->ports[0] = (struct tl_report_port){0};
+	CU_ASSERT_TRUE(tl_report_lossless(snap)); // red frames are no loss
+	json_decref(json);
+	expect_line(snap,
+		"  class storm                            990 whole               5 cut              25 not recorded");
+	expect_line(snap, "  no class                                 7 whole");
+	snap->captures[0].classes[1].is_default = true;
+	snap->captures[0].classes[1].overflow_pkts = 3;
+	expect_line(snap,
+		"  class b                                  5 whole               8 cut               0 not recorded"
+		"  3 without a meter of their own");
+	free(snap);
+}
+
 static void the_json_of_an_echo_has_its_latencies_with_their_source(void)
 {
 	static const char *const keys[] = {"min", "p50", "p90", "p99", "p999", "max", "mean"};
@@ -1085,6 +1191,11 @@ int main(void)
 		{"each counter of a queue can break the identity", each_counter_of_a_queue_can_break_the_identity},
 		{"queues are printed where there are several", queues_are_printed_where_there_are_several},
 		{"the JSON has a row for each queue", the_json_has_a_row_for_each_queue},
+		{"the classes of a recording account for its frames",
+			the_classes_of_a_recording_account_for_its_frames},
+		{"classes may lack frames of a running recording, and never have more",
+			classes_may_lack_frames_of_a_running_recording_and_never_have_more},
+		{"classes are printed, and in the JSON", classes_are_printed_and_in_the_json},
 		{"every drop of a port or a recording is a loss", every_drop_of_a_port_or_a_recording_is_a_loss},
 		{"frames dropped by a rule are no loss", frames_dropped_by_a_rule_are_no_loss},
 		{"a flow rule is printed with its outcome", a_flow_rule_is_printed_with_its_outcome},

@@ -153,6 +153,21 @@ static void a_shape_shows_each_class(void)
 	expect(before, now, " ssh 128k 2.00M 1.00M 100k 5 8 1.500 us 2.000 ms");
 }
 
+#define POLICED(uptime, red)                                                                                           \
+	"{'uptime_ns': " uptime ", 'captures': [{'port': 'lan', 'classes': [{'name': 'storm', 'green_pkts': " red      \
+	", 'yellow_pkts': 5, 'red_pkts': " red ", 'red_bytes': " red ", 'overflow_pkts': 0}]}]}"
+
+static void a_class_of_a_recording_shows_its_colours(void)
+{
+	char *page = page_of(NULL, "{'captures': [{'port': 'lan', 'classes': []}]}");
+
+	CU_ASSERT_PTR_NULL(strstr(page, "class"));
+	free(page);
+	expect(POLICED("0", "0"), POLICED("1000000000", "1500"), "lan storm 1.50k 0 1.50k 12.0k 0 1.50k");
+	expect(POLICED("0", "0"), POLICED("1000000000", "1500"),
+		"recording class whole/s cut/s red/s redbits/s overflow/s red");
+}
+
 static void an_answer_that_lacks_things_shows_dashes(void)
 {
 	expect("{}", "{'uptime_ns': 1000000000, 'ports': [{}, 3, null]}", "- - - - - - - -");
@@ -199,6 +214,7 @@ int main(void)
 		{"a queue that falls behind is seen", a_queue_that_falls_behind_is_seen},
 		{"a recording shows its fullest queue and its disk", a_recording_shows_its_fullest_queue_and_its_disk},
 		{"a shape shows each class", a_shape_shows_each_class},
+		{"a class of a recording shows its colours", a_class_of_a_recording_shows_its_colours},
 		{"an echo shows its residence", an_echo_shows_its_residence},
 		{"an answer that lacks things shows dashes", an_answer_that_lacks_things_shows_dashes},
 		{"a name cannot command the terminal", a_name_cannot_command_the_terminal},

@@ -193,6 +193,8 @@ FIGURES = [
     Figure("record-60-instructions", "record", "60-byte frame recorded", COUNT, True, per_packet("plain-flows-1")),
     Figure("record-cutoff-60-instructions", "record", "60-byte frame recorded, with cut-off, 1,000 flows", COUNT, True,
            per_packet("cutoff-flows-1000")),
+    Figure("record-police-60-instructions", "record", "60-byte frame recorded, in a class with a meter", COUNT, True,
+           per_packet("police-class-1000")),
     Figure("handoff-instructions", "steer", "hand-off of a frame to another lcore", COUNT, True, listed("handoff-instructions")),
     Figure("tree-borrow-10-instructions", "tree", "frame through a class tree of 4 levels, 10 classes", COUNT, True,
            per_packet("tree-borrow-10")),

@@ -61,15 +61,27 @@
 	X(replies_untimed) /* stamped, but the trigger was not, or with an implausible stamp */                        \
 	X(replies_lost)	   /* not stamped in time, or not sent as expected */
 
-// Counters of a direction of a queue of a recording: offered_pkts = written_pkts + parts + drop_disk_pkts. The lcore
-// counts the parts, the writer the others and more of expired_pkts.
+// Counters of a direction of a queue of a recording: offered_pkts = written_pkts + parts + policed_pkts +
+// drop_disk_pkts. The lcore counts the parts, and policed_pkts with yellow_pkts in a recording with classes; the writer
+// counts the others and more of expired_pkts.
 #define TL_TAP_PARTS(X)                                                                                                \
 	X(filtered_pkts)                                                                                               \
 	X(expired_pkts) /* offered after the recording's end, or held until no trigger could save them */              \
 	X(paused_pkts)	/* offered while it was paused */                                                              \
 	X(cut_pkts)	/* offered after its frame limit, or the cut-off of its flow, was reached */                   \
 	X(drop_ring_pkts)
-#define TL_CAPTURE_PARTS(X) X(written_pkts) TL_TAP_PARTS(X) X(drop_disk_pkts)
+#define TL_POLICED_PARTS(X) X(policed_pkts) /* red in their class */
+#define TL_CAPTURE_PARTS(X) X(written_pkts) TL_TAP_PARTS(X) TL_POLICED_PARTS(X) X(drop_disk_pkts)
+#define TL_CAPTURE_COUNTERS(X) X(yellow_pkts) /* cut to the snaplen of their class; recorded or dropped */
+
+// Class of a recording: matched_pkts = parts. The red frames of all classes are the recording's policed_pkts.
+#define TL_POLICE_PARTS(X) X(green_pkts) X(yellow_pkts) X(red_pkts)
+#define TL_POLICE_COUNTERS(X)                                                                                          \
+	X(green_bytes) /* bytes on the wire */                                                                         \
+	X(yellow_bytes)                                                                                                \
+	X(red_bytes)                                                                                                   \
+	X(meters)	 /* taken by flows or sources, repetitions included */                                         \
+	X(overflow_pkts) /* metered with others for lack of a meter */
 
 // Echo: received_msgs = parts + lost_unacked_msgs. Messages whose connection ended before they were acknowledged in
 // full move from echoed_msgs to lost_unacked_msgs.

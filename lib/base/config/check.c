@@ -162,7 +162,14 @@ static int check_capture(struct tl_config_reader *r, struct tl_config *config, u
 
 	point_at(r, "capture", index, "port");
 	int rc = tl_config_resolve_port(r, config, capture->port_name, &capture->port);
-	return rc != 0 ? rc : check_capture_path(r, config, index);
+	if (rc == 0)
+		rc = check_capture_path(r, config, index);
+	for (uint32_t i = 0; i < capture->n_classes && rc == 0; i++) {
+		point_at(r, "capture", index, "classes");
+		tl_config_enter_index(r, i);
+		rc = tl_config_check_buckets(r, &config->ports[capture->port], &capture->classes[i]);
+	}
+	return rc;
 }
 
 static int name_echo(struct tl_config_reader *r, struct tl_config *config, uint32_t index)

@@ -128,10 +128,10 @@ static int check_files(struct tl_config_reader *r, struct tl_config_capture *cap
 // Let the filter speak of the innermost packets, if all does.
 static int check_inner(struct tl_config_reader *r, struct tl_config_capture *capture, const json_t *value)
 {
-	bool used = capture->filter != NULL || capture->cutoff_bytes != 0 || capture->index;
+	bool used = capture->filter != NULL || capture->cutoff_bytes != 0 || capture->index || capture->n_classes != 0;
 	char *text;
 
-	int rc = check_idle_key(r, value, "inner", used, "a \"filter\", a \"cutoff_bytes\" or an index");
+	int rc = check_idle_key(r, value, "inner", used, "a \"filter\", a \"cutoff_bytes\", \"classes\" or an index");
 	if (rc != 0 || !capture->inner || capture->filter == NULL)
 		return rc;
 	if (asprintf(&text, "inner(%s)", capture->filter) < 0)
@@ -151,6 +151,8 @@ int tl_config_check_capture(
 		rc = check_idle_key(r, value, "cutoff_flows", capture->cutoff_bytes != 0, "\"cutoff_bytes\"");
 	if (rc == 0)
 		rc = check_inner(r, capture, value);
+	if (rc == 0)
+		rc = tl_config_check_classes(r, capture);
 	if (rc == 0)
 		rc = check_form(r, capture, value);
 	return rc != 0 ? rc : check_mode(r, capture, value);

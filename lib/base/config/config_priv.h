@@ -129,6 +129,9 @@ tl_config_read tl_config_check_rules;
 tl_config_read tl_config_rss;
 tl_config_read tl_config_rss_queues;
 
+// rules.c: read an address with or without a prefix length. Return its version, 4 or 6, or 0 with an error.
+uint8_t tl_config_prefix(struct tl_config_reader *r, const json_t *value, struct tl_config_prefix *out);
+
 // roles.c: the roles of a port's queues, and their check after the echoes and recordings have their ports.
 tl_config_read tl_config_roles;
 int tl_config_check_roles(struct tl_config_reader *r, const struct tl_config *config);
@@ -140,6 +143,14 @@ bool tl_config_is_nic(const struct tl_config_port *port, const char **what);
 extern const struct tl_config_table tl_config_shape_table;
 tl_config_read tl_config_classes; // of a shape; its key has the table of a class
 int tl_config_check_shape(struct tl_config_reader *r, struct tl_config *config, uint32_t index);
+
+// police.c: the classes of a recording: their keys, a check after all its keys, and one when its port is known, with
+// the path at the class.
+extern const struct tl_config_table tl_config_police_table;
+int tl_config_check_classes(struct tl_config_reader *r, struct tl_config_capture *capture);
+int tl_config_check_buckets(
+	struct tl_config_reader *r, const struct tl_config_port *port, const struct tl_config_police *cls);
+void tl_config_free_classes(struct tl_config_capture *capture);
 
 // check_capture.c: check of an entry of "capture" after its keys.
 tl_config_read tl_config_check_capture;

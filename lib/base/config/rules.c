@@ -4,6 +4,7 @@
 #include "config_priv.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,18 +43,30 @@ static bool bit(const uint8_t *ip, unsigned index)
 	return (ip[index / 8] >> (7 - index % 8) & 1) != 0;
 }
 
+uint8_t tl_config_prefix(struct tl_config_reader *r, const json_t *value, struct tl_config_prefix *out)
+{
+	const char *text = json_string_value(value);
+	uint8_t version = text != NULL ? parse_prefix(text, out) : 0;
+
+	if (version == 0)
+		tl_config_not(r, value, "an address, or several with a prefix, such as 192.0.2.0/24");
+	for (unsigned i = out->bits; version != 0 && i < (version == 4 ? 32u : 128u); i++) {
+		if (!bit(out->ip, i))
+			continue;
+		tl_config_not(r, value, "a network: bits behind its prefix are set");
+		version = 0;
+	}
+	return version;
+}
+
 int tl_config_rule_ip(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	struct tl_config_rule *rule = section;
 	struct tl_config_prefix *prefix = (struct tl_config_prefix *)(void *)((char *)section + key->offset);
-	const char *text = json_string_value(value);
-	uint8_t version = text != NULL ? parse_prefix(text, prefix) : 0;
+	uint8_t version = tl_config_prefix(r, value, prefix);
 
 	if (version == 0)
-		return tl_config_not(r, value, "an address, or several with a prefix, such as 192.0.2.0/24");
-	for (unsigned i = prefix->bits; i < (version == 4 ? 32u : 128u); i++)
-		if (bit(prefix->ip, i))
-			return tl_config_not(r, value, "a network: bits behind its prefix are set");
+		return -EINVAL;
 	if (rule->version != 0 && rule->version != version)
 		return tl_config_refuse(r, "\"src_ip\" is of IPv4 and \"dst_ip\" of IPv6, or the other way round");
 	rule->version = version;

@@ -422,6 +422,8 @@ static const struct tl_config_key capture_keys[] = {
 	{CHOICE(tl_config_capture, digest, TL_DIGESTS), .fallback = "\"none\""},
 	{CHOICE(tl_config_capture, mode, TL_CONFIG_MODES), .fallback = "\"continuous\""},
 	{KEY(tl_config_capture, trigger, tl_config_object), .table = &trigger_table, .fallback = "{}"},
+	{KEY(tl_config_capture, classes, tl_config_array), .table = &tl_config_police_table, .min = 1,
+		.max = TL_CONFIG_POLICE_MAX, .count_offset = offsetof(struct tl_config_capture, n_classes)},
 };
 static const struct tl_config_table capture_table = {
 	KEYS(capture_keys), .bytes = sizeof(struct tl_config_capture), .check = tl_config_check_capture};

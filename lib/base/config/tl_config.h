@@ -28,6 +28,7 @@ struct json_t;
 #define TL_CONFIG_RULES_MAX 256
 #define TL_CONFIG_CAPTURES_MAX 16
 #define TL_CONFIG_ECHOES_MAX 16
+#define TL_CONFIG_POLICE_MAX 16 // classes of a recording
 #define TL_CONFIG_SHAPES_MAX 16
 #define TL_CONFIG_CLASSES_MAX 256	       // of a shape
 #define TL_CONFIG_CLASS_DEPTH_MAX 7	       // below the shape
@@ -54,6 +55,8 @@ enum tl_config_order { TL_CONFIG_ORDERS(TL_CHOICE_VALUE) };
 enum tl_config_format { TL_CONFIG_FORMATS(TL_CHOICE_VALUE) };
 #define TL_CONFIG_COMPRESSIONS(X) X(TL_CONFIG_COMPRESS_NONE, "none") X(TL_CONFIG_COMPRESS_ZSTD, "zstd")
 enum tl_config_compress { TL_CONFIG_COMPRESSIONS(TL_CHOICE_VALUE) };
+#define TL_CONFIG_POLICE_UNITS(X) X(TL_CONFIG_POLICE_BYTES, "bytes") X(TL_CONFIG_POLICE_PKTS, "packets")
+enum tl_config_police_unit { TL_CONFIG_POLICE_UNITS(TL_CHOICE_VALUE) };
 #define TL_CONFIG_CONGESTIONS(X) X(TL_CONFIG_CONGESTION_NEWRENO, "newreno") X(TL_CONFIG_CONGESTION_NONE, "none")
 enum tl_config_congestion { TL_CONFIG_CONGESTIONS(TL_CHOICE_VALUE) };
 #define TL_CONFIG_SANDBOXES(X) X(TL_CONFIG_SANDBOX_ON, "on") X(TL_CONFIG_SANDBOX_OFF, "off")
@@ -145,6 +148,27 @@ struct tl_config_trigger {
 	uint64_t echo_latency_us;   // "echo_latency_us", 0 (never, default) or 1 .. 60000000
 };
 
+// Class of a recording.
+struct tl_config_police {
+	char *name;	 // "name", required, unique in the recording
+	char *match;	 // expression for "match", "vlan", "dscp" and "prefix"; NULL: "default"
+	uint32_t vlan;	 // "vlan", 1..4094; 0 when absent
+	bool has_dscp;	 // "dscp" is present
+	uint32_t dscp;	 // "dscp", 0..63
+	uint8_t version; // of "prefix": 4 or 6; 0 when absent
+	struct tl_config_prefix prefix;
+	bool is_default;		 // "default", default false: unmatched frames; the last class
+	enum tl_config_police_unit unit; // "unit": "bytes" (default), "packets"
+	uint64_t cir;			 // "cir", required: bit/s or packets/s, 1 .. 2^42
+	uint64_t cbs;			 // "cbs", required: bytes or packets, 1 .. 576460752; a frame at least
+	uint64_t ebs;			 // "ebs", the same; 0 when absent
+	uint64_t pir, pbs;		 // "pir", from cir, and "pbs"; 0 when absent: both
+	uint32_t snaplen;		 // "snaplen" of yellow frames, 14..262144 bytes, default 64
+	enum tl_police_per per;		 // "per": "class" (default), "flow", "source"
+	uint32_t meters;		 // "meters", a power of two, 64..1048576, default 65536
+	uint32_t line;			 // of the file; 0: not of a file
+};
+
 struct tl_config_capture {
 	char *port_name;		    // "port", required
 	uint32_t port;			    // index into ports[]
@@ -175,7 +199,9 @@ struct tl_config_capture {
 	bool inner;		  // "inner", default false; filter is then "inner(...)" of what the key says
 	enum tl_config_mode mode; // "mode": "continuous" (default), "trigger"
 	struct tl_config_trigger trigger; // "trigger", only with that mode
-	uint64_t count;			  // not a key: set by `tapline capture --count`; 0 = no limit
+	uint32_t n_classes;		  // "classes", at most 16, default none
+	struct tl_config_police classes[TL_CONFIG_POLICE_MAX];
+	uint64_t count; // not a key: set by `tapline capture --count`; 0 = no limit
 };
 
 // "outliers" of an echo: messages with a long residence time are kept with their context.

@@ -168,7 +168,8 @@ static uint32_t read_net(const struct tl_echo_host *const *hosts, uint32_t n_hos
 static struct tl_report_flow flow_row(const struct tl_capture_flow *f)
 {
 #define COPY_FLOW(name) .name = f->name,
-	return (struct tl_report_flow){COPY_FLOW(offered_pkts) TL_CAPTURE_PARTS(COPY_FLOW)};
+	return (struct tl_report_flow){
+		COPY_FLOW(offered_pkts) TL_CAPTURE_PARTS(COPY_FLOW) TL_CAPTURE_COUNTERS(COPY_FLOW)};
 }
 
 static void read_capture_queues(const struct tl_capture_stats *stats, struct tl_report_capture *out)
@@ -179,6 +180,27 @@ static void read_capture_queues(const struct tl_capture_stats *stats, struct tl_
 		out->queues[q].slabs_used = stats->queues[q].slabs_used;
 		for (int dir = 0; dir < TL_DIRS; dir++)
 			out->queues[q].flow[dir] = flow_row(&stats->queues[q].flow[dir]);
+	}
+}
+
+static void read_capture_classes(const struct tl_capture_stats *stats, struct tl_report_capture *out)
+{
+	_Static_assert(TL_REPORT_POLICE == TL_POLICE_CLASSES_MAX, "each class is shown");
+	out->n_classes = stats->n_classes;
+	out->unmatched_pkts = stats->unmatched_pkts;
+	for (uint32_t i = 0; i < stats->n_classes; i++) {
+		const struct tl_capture_class *cls = &stats->classes[i];
+		out->classes[i] = (struct tl_report_police){.name = cls->name,
+			.is_default = cls->is_default,
+			.matched_pkts = cls->stats.matched_pkts,
+			.green_pkts = cls->stats.pkts[TL_METER_GREEN],
+			.yellow_pkts = cls->stats.pkts[TL_METER_YELLOW],
+			.red_pkts = cls->stats.pkts[TL_METER_RED],
+			.green_bytes = cls->stats.bytes[TL_METER_GREEN],
+			.yellow_bytes = cls->stats.bytes[TL_METER_YELLOW],
+			.red_bytes = cls->stats.bytes[TL_METER_RED],
+			.meters = cls->stats.meters,
+			.overflow_pkts = cls->stats.overflow_pkts};
 	}
 }
 
@@ -212,6 +234,7 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 		out->in_flight_pkts += f->offered_pkts TL_CAPTURE_PARTS(MINUS);
 	}
 	read_capture_queues(&stats, out);
+	read_capture_classes(&stats, out);
 	read_capture_clocks(&stats, out);
 	out->written_bytes = stats.written_bytes;
 	out->flows = stats.flows;

@@ -233,7 +233,7 @@ static inline bool read_innermost(const uint8_t *frame, const struct tl_encap *e
 	return encap->ethernet ? read_key(&r, &none, key) : read_packet(&r, encap->ethertype, &none, key);
 }
 
-// Hash the flow of the innermost packet of what may be a tunnel; 0: none. Two tenants may have the same addresses: the
+// Hash the flow of the innermost packet of a possible tunnel; 0: none. Two tenants may have the same addresses: the
 // network of a packet is a part of its flow.
 static inline uint64_t print_innermost(
 	const struct tl_flow_hash *h, const uint8_t *frame, uint32_t len, struct flow_key *key)

@@ -315,6 +315,8 @@ static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 	put(object, "slabs", tl_json_number(capture->slabs));
 	put_directions(object, capture->flow);
 	put(object, "queues", capture_queues_json(capture));
+	put(object, "classes", tl_report_police_json(capture));
+	put(object, "unmatched_pkts", tl_json_number(capture->unmatched_pkts));
 	put(object, "stamps", capture_stamps_json(capture));
 	put(object, "clock_steps", tl_json_number(capture->n_steps));
 	put(object, "clock_step_list", steps_json(capture));

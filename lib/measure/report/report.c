@@ -46,8 +46,15 @@ const struct tl_report_table tl_report_reply_table = {reply_counters, TL_ARRAY_L
 #undef ROW
 
 #define ROW struct tl_report_flow
-static const struct tl_report_counter flow_counters[] = {WHOLE(offered_pkts) TL_CAPTURE_PARTS(PART)};
+static const struct tl_report_counter flow_counters[] = {
+	WHOLE(offered_pkts) TL_CAPTURE_PARTS(PART) TL_CAPTURE_COUNTERS(ASIDE)};
 const struct tl_report_table tl_report_flow_table = {flow_counters, TL_ARRAY_LEN(flow_counters)};
+#undef ROW
+
+#define ROW struct tl_report_police
+static const struct tl_report_counter police_counters[] = {
+	WHOLE(matched_pkts) TL_POLICE_PARTS(PART) TL_POLICE_COUNTERS(ASIDE)};
+const struct tl_report_table tl_report_police_table = {police_counters, TL_ARRAY_LEN(police_counters)};
 #undef ROW
 
 #define ROW struct tl_report_echo
@@ -167,6 +174,8 @@ bool tl_report_capture_ok(const struct tl_report_capture *capture, bool final)
 	for (uint32_t q = 0; q < capture->n_queues; q++)
 		ok = ok && add_open(capture->queues[q].flow, &open_in_queues);
 	if (!ok || (capture->n_queues != 0 && open_in_queues != open))
+		return false;
+	if (!tl_report_police_ok(capture, final))
 		return false;
 	return final ? open == 0 && capture->in_flight_pkts == 0 : open <= capture->in_flight_pkts;
 }

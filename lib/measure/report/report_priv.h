@@ -30,6 +30,7 @@ extern const struct tl_report_table tl_report_probe_table;   // rows: struct tl_
 extern const struct tl_report_table tl_report_ptp_table;     // rows: struct tl_report_ptp_received
 extern const struct tl_report_table tl_report_reply_table;   // rows: struct tl_report_replies
 extern const struct tl_report_table tl_report_flow_table;    // rows: struct tl_report_flow
+extern const struct tl_report_table tl_report_police_table;  // rows: struct tl_report_police
 extern const struct tl_report_table tl_report_echo_table;    // rows: struct tl_report_echo
 extern const struct tl_report_table tl_report_class_table;   // rows: struct tl_report_class
 extern const struct tl_report_table tl_report_hist_table;    // rows: struct tl_hist_summary, without the mean
@@ -50,6 +51,11 @@ bool tl_report_port_ok(const struct tl_report_port *port, bool final);
 bool tl_report_ptp_ok(const struct tl_report_ptp *ptp, bool final); // part of the port's
 bool tl_report_capture_ok(const struct tl_report_capture *capture, bool final);
 bool tl_report_echo_ok(const struct tl_report_echo *echo, bool final);
+
+// police.c: part of the recording's.
+bool tl_report_police_ok(const struct tl_report_capture *capture, bool final);
+json_t *tl_report_police_json(const struct tl_report_capture *capture);
+void tl_report_police_text(FILE *out, const struct tl_report_capture *capture, bool final);
 
 // shapes.c
 bool tl_report_shape_ok(const struct tl_report_shape *shape, bool final);

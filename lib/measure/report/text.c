@@ -458,6 +458,7 @@ static void print_capture(FILE *out, const struct tl_report_capture *capture, bo
 	if (in_flight[0] != 0)
 		fprintf(out, "  + %-18s %19s %19s %19s\n", "in_flight_pkts", "", "", grouped(in_flight[0], n));
 	print_capture_queues(out, capture);
+	tl_report_police_text(out, capture, final);
 	print_files(out, capture);
 	print_capture_clocks(out, capture);
 	if (capture->last_trigger != NULL)

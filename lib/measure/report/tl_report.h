@@ -28,6 +28,7 @@ struct tl_report_stages;
 #define TL_REPORT_QUEUES 16
 #define TL_REPORT_SIZES 8
 #define TL_REPORT_SHAPES 16
+#define TL_REPORT_POLICE 16
 
 // Receive queue of a port. Its drops are part of the port's.
 struct tl_report_port_queue {
@@ -159,6 +160,7 @@ struct tl_report_port {
 struct tl_report_flow {
 	uint64_t offered_pkts;
 	TL_CAPTURE_PARTS(TL_COUNTER_FIELD)
+	TL_CAPTURE_COUNTERS(TL_COUNTER_FIELD)
 };
 
 // Share of one receive queue in a recording. The identity holds for each direction of each queue.
@@ -183,11 +185,23 @@ struct tl_report_step {
 
 #define TL_REPORT_STEPS 64
 
+// Class of a recording, of all queues and both directions.
+struct tl_report_police {
+	const char *name; // borrowed
+	bool is_default;  // of frames that no other class matches
+	uint64_t matched_pkts;
+	TL_POLICE_PARTS(TL_COUNTER_FIELD)
+	TL_POLICE_COUNTERS(TL_COUNTER_FIELD)
+};
+
 struct tl_report_capture {
 	char port[TL_REPORT_NAME];
 	struct tl_report_flow flow[TL_DIRS]; // of all queues
 	uint32_t n_queues;
 	struct tl_report_capture_queue queues[TL_REPORT_QUEUES];
+	uint32_t n_classes; // 0: every frame is recorded whole
+	struct tl_report_police classes[TL_REPORT_POLICE];
+	uint64_t unmatched_pkts; // of no class
 	uint64_t slabs;		 // of each queue
 	uint64_t in_flight_pkts; // offered and still in slabs; 0 after the end
 	uint64_t written_bytes;

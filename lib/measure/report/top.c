@@ -181,6 +181,25 @@ static void print_capture(FILE *out, const struct pair *pair)
 		json_array_size(json_object_get(pair->now, "files")), free_space(pair->now, room));
 }
 
+// Print the classes of a recording: frames whole, cut, not recorded, and without a meter of their own.
+static void print_policed(FILE *out, const struct pair *capture)
+{
+	const json_t *classes = json_object_get(capture->now, "classes");
+	const json_t *before = json_object_get(capture->before, "classes");
+	struct pair pair = {.seconds = capture->seconds};
+	char port[CELL], name[CELL], c[6][CELL];
+	size_t index;
+
+	json_array_foreach (classes, index, pair.now) {
+		pair.before = at(before, index);
+		fprintf(out, "%-14s %-20s %9s %9s %9s %9s %9s %9s\n", name_of(capture->now, "port", port),
+			name_of(pair.now, "name", name), rate(&pair, "green_pkts", 1, c[0]),
+			rate(&pair, "yellow_pkts", 1, c[1]), rate(&pair, "red_pkts", 1, c[2]),
+			rate(&pair, "red_bytes", 8, c[3]), rate(&pair, "overflow_pkts", 1, c[4]),
+			total(pair.now, "red_pkts", c[5]));
+	}
+}
+
 static const char *time_of(const json_t *row, const char *key, char cell[CELL])
 {
 	const json_t *ns = json_object_get(row, key);
@@ -234,11 +253,24 @@ static double seconds_between(const json_t *before, const json_t *now)
 	return before != NULL && to > from ? (double)(to - from) / (double)TL_NS_PER_S : 0;
 }
 
+// True if a row has a list of this name that is not empty; rows themselves if list is NULL.
+static bool has_list(const json_t *rows, const char *list)
+{
+	const json_t *row;
+	size_t index;
+
+	json_array_foreach (rows, index, row)
+		if (list == NULL || json_array_size(json_object_get(row, list)) != 0)
+			return true;
+	return false;
+}
+
 void tl_top_print(FILE *out, const json_t *before, const json_t *now)
 {
 	static const struct {
 		const char *key, *title;
 		void (*print)(FILE *out, const struct pair *pair);
+		const char *list; // shown if a row has it; NULL: if there are rows
 	} sections[] = {
 		{"ports", "port                rx/s    rxbit/s      tx/s    txbit/s handoff/s     drop/s     drops",
 			print_port},
@@ -246,6 +278,9 @@ void tl_top_print(FILE *out, const json_t *before, const json_t *now)
 		{"captures",
 			"recording      written/s    bytes/s      ring  dropring/s dropdisk/s    drops     files   disk free",
 			print_capture},
+		{"captures",
+			"recording      class                  whole/s     cut/s     red/s redbits/s overflow/s      red",
+			print_policed, "classes"},
 		{"echoes", "echo           msgs in/s     out/s    drop/s     conns         p50         p99",
 			print_echo},
 		{"shapes",
@@ -264,7 +299,7 @@ void tl_top_print(FILE *out, const json_t *before, const json_t *now)
 	for (size_t i = 0; i < TL_ARRAY_LEN(sections); i++) {
 		const json_t *rows = json_object_get(now, sections[i].key);
 		size_t index;
-		if (json_array_size(rows) != 0)
+		if (has_list(rows, sections[i].list))
 			fprintf(out, "\n%s\n", sections[i].title);
 		json_array_foreach (rows, index, pair.now) {
 			pair.before = at(json_object_get(before, sections[i].key), index);

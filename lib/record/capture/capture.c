@@ -120,6 +120,31 @@ static int make_flows(struct tl_capture *c, struct tl_err *err)
 	return rc;
 }
 
+// Create the meters of each lcore.
+static int make_police(struct tl_capture *c, struct tl_err *err)
+{
+	struct tl_police_cfg cfg = {.classes = c->classes,
+		.n_classes = c->cfg.n_classes,
+		.inner = c->cfg.inner,
+		.socket_id = tl_port_config(c->cfg.port)->socket_id};
+	int rc = 0;
+
+	if (cfg.n_classes > TL_POLICE_CLASSES_MAX || (cfg.n_classes != 0 && c->limited))
+		return tl_fail(err, -EINVAL, "%u classes: at most %u, and not with a number of frames", cfg.n_classes,
+			TL_POLICE_CLASSES_MAX);
+	if (cfg.n_classes != 0)
+		memcpy(c->classes, c->cfg.classes, cfg.n_classes * sizeof(c->classes[0]));
+	c->cfg.classes = c->classes;
+	for (uint16_t q = 0; q < c->n_queues && rc == 0 && cfg.n_classes != 0; q++) {
+		if (is_skipped(c, q))
+			continue;
+		rc = tl_secret_fill(&cfg.seed, sizeof(cfg.seed));
+		rc = rc == 0 ? tl_police_create(&cfg, &c->taps[q].police, err)
+			     : tl_fail(err, rc, "the kernel gives no random words: %s", strerror(-rc));
+	}
+	return rc;
+}
+
 // Set flags for records only where an interface carries both directions; else the interface gives the direction.
 static void set_flags(struct tl_tap *tap, bool sends)
 {
@@ -238,6 +263,8 @@ int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out,
 		rc = make_recode(c, run_id, err);
 	if (rc == 0)
 		rc = make_flows(c, err);
+	if (rc == 0)
+		rc = make_police(c, err);
 	if (rc == 0) {
 		set_up_taps(c);
 		rc = make_writer(c, err);
@@ -275,16 +302,20 @@ static void tap_finish(void *tap)
 
 void tl_capture_service(struct tl_capture *c, uint16_t queue, struct tl_service *out)
 {
-	bool cuts = c->cfg.cutoff_bytes != 0, watched = c->trigger.filter != NULL;
+	bool cuts = c->cfg.cutoff_bytes != 0, watched = c->trigger.filter != NULL, policed = c->cfg.n_classes != 0;
 
 	*out = (struct tl_service){.ctx = &c->taps[queue],
-		.rx = watched ? tl_tap_rx_watched
-		      : cuts  ? tl_tap_rx_cutoff
-			      : tl_tap_rx,
+		.rx = policed	? tl_tap_rx_policed
+		      : watched ? tl_tap_rx_watched
+		      : cuts	? tl_tap_rx_cutoff
+				: tl_tap_rx,
 		.tick = tap_tick,
 		.finish = tap_finish};
 	if (c->taps[queue].dir[TL_DIR_TX])
-		out->sent = watched ? tl_tap_sent_watched : cuts ? tl_tap_sent_cutoff : tl_tap_sent;
+		out->sent = policed   ? tl_tap_sent_policed
+			    : watched ? tl_tap_sent_watched
+			    : cuts    ? tl_tap_sent_cutoff
+				      : tl_tap_sent;
 }
 
 void tl_capture_expire(struct tl_capture *c)
@@ -338,6 +369,7 @@ void tl_capture_destroy(struct tl_capture *c)
 	tl_recode_destroy(c->recode);
 	for (uint16_t q = 0; q < c->n_queues; q++) {
 		tl_flow_destroy(c->taps[q].flows);
+		tl_police_destroy(c->taps[q].police);
 		tl_slab_destroy(c->rings[q]);
 	}
 	if (c->filter != NULL)

@@ -114,13 +114,16 @@ static void describe(const struct tl_capture *c, enum tl_ts_source source, char 
 static uint32_t put_interface(const struct tl_capture *c, uint16_t queue, bool second, void *buf, uint32_t size)
 {
 	enum tl_ts_source source = second ? TL_TS_TSC : source_of(c, queue);
-	char description[320], details[176], cutoff[48] = "";
+	char description[384], details[176], cutoff[48] = "", classes[48] = "";
 
 	if (c->cfg.cutoff_bytes != 0)
 		snprintf(cutoff, sizeof(cutoff), ", first %u bytes of each flow", c->cfg.cutoff_bytes);
+	if (c->cfg.n_classes != 0)
+		snprintf(classes, sizeof(classes), ", limited by %u class%s", c->cfg.n_classes,
+			c->cfg.n_classes == 1 ? "" : "es");
 	describe(c, source, details, sizeof(details));
-	snprintf(description, sizeof(description), "queue %u, %s%s, timestamps: %s%s", queue,
-		frames_of(c, queue, second), cutoff, tl_ts_source_name(source), details);
+	snprintf(description, sizeof(description), "queue %u, %s%s%s, timestamps: %s%s", queue,
+		frames_of(c, queue, second), cutoff, classes, tl_ts_source_name(source), details);
 	return tl_pcapng_put_idb(buf, size,
 		&(struct tl_pcapng_idb){.name = tl_port_config(c->cfg.port)->spec.text,
 			.description = description,
@@ -157,8 +160,9 @@ static void add_flow(const struct tl_capture *c, uint16_t queue, enum tl_dir dir
 	const struct tl_tap_flow *flow = &c->taps[queue].flow[dir];
 	// The writer first: see tl_capture_sample().
 	uint64_t unsaved = tl_writer_expired_pkts(c->writer, queue, dir);
-	uint64_t left_out =
-		tl_count_read(&flow->cut_pkts) + tl_count_read(&flow->expired_pkts) + tl_count_read(&flow->paused_pkts);
+	uint64_t left_out = tl_count_read(&flow->cut_pkts) + tl_count_read(&flow->expired_pkts) +
+			    tl_count_read(&flow->paused_pkts) +
+			    tl_count_read(&c->taps[queue].policed[dir].policed_pkts);
 	uint64_t offered = tl_count_read(&flow->offered_pkts);
 	uint64_t accepted = offered - tl_count_read(&flow->filtered_pkts);
 	uint64_t dropped = tl_count_read(&flow->drop_ring_pkts);

@@ -1,39 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Encoding of frames into slabs: filter, cut off, snap, one copy.
 
-#include "capture_priv.h"
-
-#include <string.h>
-
-#include <rte_mbuf.h>
-#include <rte_memcpy.h>
-#include <rte_prefetch.h>
-
-#define PREFETCH_AHEAD 4
-
-// Copy; 32 to 64 bytes, the most frequent, as two overlapping pieces.
-static inline void copy(uint8_t *to, const uint8_t *from, uint32_t len)
-{
-	if (TL_LIKELY(len - 32 <= 32)) {
-		memcpy(to, from, 32);
-		memcpy(to + len - 32, from + len - 32, 32);
-	} else {
-		rte_memcpy(to, from, len);
-	}
-}
-
-static void copy_frame(uint8_t *to, const struct rte_mbuf *m, uint32_t len)
-{
-	for (;;) {
-		uint32_t part = len < m->data_len ? len : m->data_len;
-		copy(to, rte_pktmbuf_mtod(m, const uint8_t *), part);
-		to += part;
-		len -= part;
-		if (len == 0)
-			return;
-		m = m->next;
-	}
-}
+#include "capture_frame.h"
 
 // Claim one of the frames that --count allows. The lcores share the count.
 static bool claim(struct tl_capture *c)
@@ -45,44 +13,6 @@ static void unclaim(struct tl_capture *c)
 {
 	if (c->limited)
 		atomic_fetch_add_explicit(&c->left, 1, memory_order_relaxed);
-}
-
-static void leave_trigger(const struct tl_tap *tap, enum tl_trigger reason, uint64_t mono_ns)
-{
-	atomic_store_explicit(&tap->capture->trigger.slots[reason], mono_ns, memory_order_relaxed);
-}
-
-// Encode a frame into the slab. Return false if there is no room.
-static bool encode(
-	struct tl_tap *tap, const struct rte_mbuf *m, enum tl_dir dir, struct tl_pcapng_epb *epb, uint64_t mono_ns)
-{
-	epb->cap_bytes = m->pkt_len < tap->snaplen ? m->pkt_len : tap->snaplen;
-	epb->dropped = tap->dropped;
-	epb->flags = tap->flags[dir];
-	uint32_t len = tl_pcapng_epb_bytes(epb->cap_bytes, epb->flags, epb->dropped);
-	void *room = tl_slab_reserve(tap->ring, len, mono_ns);
-	if (TL_UNLIKELY(room == NULL)) {
-		tap->dropped++;
-		if (tap->capture->cfg.trigger.on_drop)
-			leave_trigger(tap, TL_TRIGGER_DROP, mono_ns);
-		return false;
-	}
-	copy_frame(tl_pcapng_put_epb(room, epb), m, epb->cap_bytes);
-	tl_slab_commit(tap->ring, len, dir);
-	tap->dropped = 0;
-	return true;
-}
-
-// Direction of a frame: a kernel interface returns sent frames among received ones.
-static enum tl_dir direction(const struct tl_burst *b, uint16_t i, enum tl_dir burst_dir)
-{
-	return TL_UNLIKELY((b->sent >> i & 1) != 0) ? TL_DIR_TX : burst_dir;
-}
-
-// True if frame i is within the cut-off of its flow. ids is NULL without a cut-off.
-static bool within_cutoff(const struct tl_tap *tap, const struct tl_flow_id *ids, const struct tl_burst *b, uint16_t i)
-{
-	return ids == NULL || tl_flow_keep(tap->flows, &ids[i], b->wire_bytes[i], b->ts_ns[i]);
 }
 
 // Filter, snap and encode frame i of the burst; count the outcome in *flow.
@@ -97,18 +27,10 @@ static void take(struct tl_tap *tap, const struct tl_burst *b, uint16_t i, const
 		flow->filtered_pkts++;
 	} else if (!within_cutoff(tap, ids, b, i) || !claim(tap->capture)) {
 		flow->cut_pkts++;
-	} else if (TL_UNLIKELY(!encode(tap, m, dir, &epb, b->mono_ns))) {
+	} else if (TL_UNLIKELY(!encode(tap, m, tap->snaplen, dir, &epb, b->mono_ns))) {
 		unclaim(tap->capture);
 		flow->drop_ring_pkts++;
 	}
-}
-
-// Count the whole before its parts: see sample_queue().
-static void count_flow(struct tl_tap_flow *to, const struct tl_tap_flow *burst)
-{
-#define COUNT(name) tl_count(&to->name, burst->name);
-	COUNT(offered_pkts)
-	TL_TAP_PARTS(COUNT)
 }
 
 // Record a burst. Bit i of unstamped: frame i lacks the timestamp of the others.
@@ -214,17 +136,11 @@ static void record(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir dir
 		record_stamped(tap, b, dir);
 }
 
-// Identify all flows first, to prefetch their entries together.
 static void record_within_cutoff(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir dir)
 {
 	struct tl_flow_id ids[TL_BURST];
 
-	for (uint16_t i = 0; i < b->n; i++) {
-		if (i + PREFETCH_AHEAD < b->n)
-			rte_prefetch0(rte_pktmbuf_mtod(b->pkts[i + PREFETCH_AHEAD], void *));
-		const struct rte_mbuf *m = b->pkts[i];
-		tl_flow_identify(tap->flows, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, &ids[i]);
-	}
+	identify(tap, b, ids);
 	tap_burst(tap, b, ids, dir, b->unstamped);
 }
 
@@ -246,18 +162,6 @@ void tl_tap_rx_cutoff(void *tap, struct tl_burst *burst)
 void tl_tap_sent_cutoff(void *tap, struct tl_burst *burst)
 {
 	record_within_cutoff(tap, burst, TL_DIR_TX);
-}
-
-// Check the trigger filter on all frames of the configured directions, recorded or not.
-static void watch(const struct tl_tap *tap, const struct tl_burst *b, enum tl_dir burst_dir)
-{
-	for (uint16_t i = 0; i < b->n; i++) {
-		const struct rte_mbuf *m = b->pkts[i];
-		if (!tap->dir[direction(b, i, burst_dir)] || !tl_filter_match(tap->trigger_filter, m, b->wire_bytes[i]))
-			continue;
-		leave_trigger(tap, TL_TRIGGER_FILTER, b->mono_ns);
-		return;
-	}
 }
 
 static void watch_and_record(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir dir)

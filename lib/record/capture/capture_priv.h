@@ -9,12 +9,19 @@
 #include <tl_err.h>
 #include <tl_filter.h>
 #include <tl_flow.h>
+#include <tl_police.h>
 #include <tl_slab.h>
 
 // Written by the RX lcore. Frames offered and in none of the others are in a slab or at the writer.
 struct tl_tap_flow {
 	uint64_t offered_pkts;
 	TL_TAP_PARTS(TL_COUNTER_FIELD)
+};
+
+// The same of a recording with classes.
+struct tl_tap_policed {
+	TL_POLICED_PARTS(TL_COUNTER_FIELD)
+	TL_CAPTURE_COUNTERS(TL_COUNTER_FIELD)
 };
 
 struct tl_tap {
@@ -31,6 +38,8 @@ struct tl_tap {
 	uint64_t dropped;	   // since the last record
 	uint64_t max_age_ns;	   // age limit of a partly filled slab
 	struct tl_tap_flow flow[TL_DIRS];
+	struct tl_police *police; // NULL: no classes
+	struct tl_tap_policed policed[TL_DIRS];
 } TL_CACHE_ALIGNED;
 
 // Changes to the last state are final.
@@ -75,6 +84,7 @@ struct tl_capture {
 	struct tl_capture_clocks clocks;
 	bool limited;
 	_Atomic(int64_t) left; // remaining frames, if limited
+	struct tl_police_class classes[TL_POLICE_CLASSES_MAX];
 	struct tl_slab_ring *rings[TL_CAPTURE_QUEUES_MAX];
 	struct tl_tap taps[TL_CAPTURE_QUEUES_MAX];
 };
@@ -87,6 +97,9 @@ void tl_tap_sent_cutoff(void *tap, struct tl_burst *burst);
 // Same with a trigger filter, with or without a cut-off.
 void tl_tap_rx_watched(void *tap, struct tl_burst *burst);
 void tl_tap_sent_watched(void *tap, struct tl_burst *burst);
+// Same with classes, with or without a cut-off or a trigger filter.
+void tl_tap_rx_policed(void *tap, struct tl_burst *burst);
+void tl_tap_sent_policed(void *tap, struct tl_burst *burst);
 
 // capture_trigger.c: callbacks of the writer.
 uint64_t tl_capture_now_ns(void *capture);

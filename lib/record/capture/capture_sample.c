@@ -8,6 +8,7 @@ static void add_flow(struct tl_capture_flow *sum, const struct tl_capture_flow *
 #define ADD(name) sum->name += flow->name;
 	ADD(offered_pkts)
 	TL_CAPTURE_PARTS(ADD)
+	TL_CAPTURE_COUNTERS(ADD)
 }
 
 // Read the writer first, and offered_pkts last: a running sample then never shows more written than offered.
@@ -24,6 +25,9 @@ static void sample_queue(const struct tl_capture *c, uint16_t queue, struct tl_c
 			.expired_pkts = written.expired_pkts[dir]};
 #define READ(name) flow->name += tl_count_read(&tap->name);
 		TL_TAP_PARTS(READ)
+#define READ_POLICED(name) flow->name += tl_count_read(&c->taps[queue].policed[dir].name);
+		TL_POLICED_PARTS(READ_POLICED)
+		TL_CAPTURE_COUNTERS(READ_POLICED)
 		READ(offered_pkts)
 	}
 	out->slabs_used = tl_slab_used(c->rings[queue]);
@@ -37,6 +41,25 @@ static void add_flows(struct tl_capture_stats *sum, const struct tl_flow_table *
 	sum->flows_evicted += tl_count_read(&stats->flows_evicted);
 }
 
+static void sample_classes(const struct tl_capture *c, struct tl_capture_stats *out)
+{
+	struct tl_police_stats unmatched = {0};
+
+	out->n_classes = c->cfg.n_classes;
+	for (uint32_t i = 0; i < out->n_classes; i++)
+		out->classes[i] = (struct tl_capture_class){
+			.name = c->classes[i].name, .is_default = c->classes[i].match == NULL};
+	for (uint16_t q = 0; q < c->n_queues; q++) {
+		const struct tl_police *police = c->taps[q].police;
+		for (uint32_t i = 0; police != NULL && i < out->n_classes; i++)
+			tl_police_sample(police, i, &out->classes[i].stats);
+		if (police != NULL)
+			tl_police_sample(police, out->n_classes, &unmatched);
+	}
+	out->unmatched_pkts = unmatched.matched_pkts;
+}
+
+// Classes are read before the frames offered to them.
 void tl_capture_sample(struct tl_capture *c, struct tl_capture_stats *out)
 {
 	struct tl_writer_stats written;
@@ -49,6 +72,7 @@ void tl_capture_sample(struct tl_capture *c, struct tl_capture_stats *out)
 		.late_pkts = c->recode != NULL ? tl_recode_late_pkts(c->recode) : 0,
 		.n_queues = c->n_queues,
 		.slabs = tl_slab_count(c->rings[__builtin_ctz(~c->cfg.skipped)])};
+	sample_classes(c, out);
 	for (uint16_t q = 0; q < c->n_queues; q++) {
 		sample_queue(c, q, &out->queues[q]);
 		for (int dir = 0; dir < TL_DIRS; dir++)

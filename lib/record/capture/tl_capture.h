@@ -15,6 +15,7 @@
 #include <tl_lcore.h>
 #include <tl_ledger.h>
 #include <tl_pcapfile.h>
+#include <tl_police.h>
 #include <tl_port.h>
 #include <tl_recode.h>
 #include <tl_writer.h>
@@ -62,9 +63,11 @@ struct tl_capture_cfg {
 	uint32_t cutoff_bytes; // bytes to record of each flow (tl_flow.h); 0 = no limit
 	uint32_t cutoff_flows; // flow table entries per RX queue
 	bool inner;	       // flows and index refer to innermost packets (tl_encap.h); the filter is used as given
-	bool reader_may_leave; // see tl_writer_cfg
-	struct tl_port *port;  // borrowed for life
-	uint32_t skipped;      // bit i: RX queue i is not recorded, it gets no service; not all of them
+	const struct tl_police_class *classes; // copied; their texts are borrowed for life. Not with count
+	uint32_t n_classes;		       // 0: none; see tl_police.h. Each RX queue has meters of its own
+	bool reader_may_leave;		       // see tl_writer_cfg
+	struct tl_port *port;		       // borrowed for life
+	uint32_t skipped;		       // bit i: RX queue i is not recorded, it gets no service; not all of them
 	const struct tl_clock *clock;
 };
 
@@ -75,11 +78,19 @@ struct tl_capture_cfg {
 struct tl_capture_flow {
 	uint64_t offered_pkts;
 	TL_CAPTURE_PARTS(TL_COUNTER_FIELD)
+	TL_CAPTURE_COUNTERS(TL_COUNTER_FIELD)
 };
 
 struct tl_capture_queue {
 	struct tl_capture_flow flow[TL_DIRS];
 	uint32_t slabs_used; // at the writer or in transit
+};
+
+// A class of a recording, sum over all queues.
+struct tl_capture_class {
+	const char *name;
+	bool is_default; // of frames that no other class matches
+	struct tl_police_stats stats;
 };
 
 // A timestamp source of a recording.
@@ -103,6 +114,9 @@ struct tl_capture_stats {
 	uint32_t n_queues;
 	uint32_t slabs; // per recorded queue
 	struct tl_capture_queue queues[TL_CAPTURE_QUEUES_MAX];
+	uint32_t n_classes;
+	struct tl_capture_class classes[TL_POLICE_CLASSES_MAX];
+	uint64_t unmatched_pkts; // of no class, if there are classes
 	uint64_t written_bytes;
 	uint64_t recycled_files, recycled_bytes;
 	uint64_t free_bytes;	       // see tl_writer_stats

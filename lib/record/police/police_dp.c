@@ -24,7 +24,7 @@ static inline uint32_t police_classify(const struct tl_police *p, const struct r
 	return p->n_classes;
 }
 
-// Hash what the meters of the class are for, and prefetch its group.
+// Hash the flow or source of a frame, and prefetch the group of its meter.
 static inline uint64_t police_print(const struct tl_police *p, const struct police_class *c, const struct rte_mbuf *m)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);

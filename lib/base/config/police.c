@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// "classes" of a recording. Expressions, and rates that have to be exact, are checked in app/police.c.
+
+#include "config_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_err.h>
+#include <tl_units.h>
+
+#define FRAME_BYTES 18 // Ethernet header and a tag
+#define BURST_MAX UINT64_C(576460752)
+#define EXPRESSION_MAX 4400 // of "match", "dscp" and "prefix"
+
+// ---- keys of a class
+
+// Read a rate; "unit" precedes the rates in the table.
+static int police_rate(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	const struct tl_config_police *cls = section;
+	bool pkts = cls->unit == TL_CONFIG_POLICE_PKTS;
+
+	return pkts ? tl_config_number(r, key, value, section) : tl_config_rate(r, key, value, section);
+}
+
+static int police_burst(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	const struct tl_config_police *cls = section;
+	bool pkts = cls->unit == TL_CONFIG_POLICE_PKTS;
+
+	return pkts ? tl_config_number(r, key, value, section) : tl_config_burst(r, key, value, section);
+}
+
+static int police_prefix(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_police *cls = section;
+
+	cls->version = tl_config_prefix(r, value, &cls->prefix);
+	return cls->version != 0 ? 0 : -EINVAL;
+}
+
+static int police_check_class(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section);
+
+static const struct tl_config_key police_keys[] = {
+	{KEY(tl_config_police, name, tl_config_name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},
+	{KEY(tl_config_police, match, tl_config_text), .max = 4095},
+	{KEY(tl_config_police, vlan, tl_config_number), .min = 1, .max = 4094},
+	{KEY(tl_config_police, dscp, tl_config_number), .max = 63},
+	{KEY(tl_config_police, prefix, police_prefix)},
+	{"default", tl_config_bool, FIELD(tl_config_police, is_default), .fallback = "false"},
+	{CHOICE(tl_config_police, unit, TL_CONFIG_POLICE_UNITS), .fallback = "\"bytes\""},
+	{KEY(tl_config_police, cir, police_rate), .min = 1, .max = TL_CONFIG_RATE_MAX, .required = true},
+	{KEY(tl_config_police, cbs, police_burst), .min = 1, .max = BURST_MAX, .required = true},
+	{KEY(tl_config_police, ebs, police_burst), .min = 1, .max = BURST_MAX},
+	{KEY(tl_config_police, pir, police_rate), .min = 1, .max = TL_CONFIG_RATE_MAX},
+	{KEY(tl_config_police, pbs, police_burst), .min = 1, .max = BURST_MAX},
+	{KEY(tl_config_police, snaplen, tl_config_number), .min = 14, .max = 262144, .fallback = "64"},
+	{CHOICE(tl_config_police, per, TL_POLICE_PERS), .fallback = "\"class\""},
+	{KEY(tl_config_police, meters, tl_config_number), .min = 64, .max = MIB, .fallback = "65536"},
+};
+const struct tl_config_table tl_config_police_table = {
+	KEYS(police_keys), .bytes = sizeof(struct tl_config_police), .check = police_check_class};
+
+// ---- one class
+
+static int police_check_way(struct tl_config_reader *r, const struct tl_config_police *cls, const json_t *value)
+{
+	static const char *const ways[] = {"match", "vlan", "dscp", "prefix"};
+	bool matches = false;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(ways); i++) {
+		bool has = json_object_get(value, ways[i]) != NULL;
+		if (has && cls->is_default)
+			return tl_config_refuse_key(r, ways[i],
+				"not allowed in the default class: it has the frames that no class matches");
+		matches |= has;
+	}
+	if (matches || cls->is_default)
+		return 0;
+	return tl_config_refuse(
+		r, "a class has at least one of \"match\", \"vlan\", \"dscp\", \"prefix\", or \"default\": true");
+}
+
+static int police_check_meter(struct tl_config_reader *r, const struct tl_config_police *cls, const json_t *value)
+{
+	if (cls->ebs != 0 && (cls->pir != 0 || cls->pbs != 0))
+		return tl_config_refuse_key(r, "ebs",
+			"a meter has either \"ebs\" (one rate, RFC 2697) or \"pir\" and \"pbs\" (two rates, RFC 2698)");
+	if ((cls->pir != 0) != (cls->pbs != 0))
+		return tl_config_refuse(
+			r, "\"pir\" and \"pbs\" belong together; \"%s\" is missing", cls->pir != 0 ? "pbs" : "pir");
+	if (cls->pir != 0 && cls->pir < cls->cir)
+		return tl_config_refuse_key(
+			r, "pir", "%ju is below \"cir\", %ju: raise it", (uintmax_t)cls->pir, (uintmax_t)cls->cir);
+	if (json_object_get(value, "snaplen") != NULL && cls->ebs == 0 && cls->pir == 0)
+		return tl_config_refuse_key(r, "snaplen",
+			"has no effect: no frame of the class is yellow; add \"ebs\", or \"pir\" and \"pbs\"");
+	if (json_object_get(value, "meters") != NULL && cls->per == TL_POLICE_PER_CLASS)
+		return tl_config_refuse_key(r, "meters", "has no effect without \"per\": \"flow\" or \"source\"");
+	if ((cls->meters & (cls->meters - 1)) != 0)
+		return tl_config_refuse_key(r, "meters", "%u is not a power of two", cls->meters);
+	return 0;
+}
+
+static int police_check_class(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_police *cls = section;
+	int rc = police_check_way(r, cls, value);
+
+	cls->has_dscp = json_object_get(value, "dscp") != NULL;
+	cls->line = r->text != NULL ? tl_config_line(r->text, r->len, &r->path) : 0;
+	return rc == 0 ? police_check_meter(r, cls, value) : rc;
+}
+
+// ---- the expression of a class
+
+// Write the terms for the IP packet: DSCP (RFC 2474, section 3; RFC 8200, section 7), prefix, the user's.
+static void police_write_terms(const struct tl_config_police *cls, char text[EXPRESSION_MAX])
+{
+	char ip[TL_IPV6_TEXT];
+	struct tl_ip6 ip6;
+	uint32_t ip_be;
+	size_t used = 0;
+
+	*text = '\0';
+	if (cls->has_dscp)
+		used += (size_t)snprintf(text, EXPRESSION_MAX,
+			"((ip and ip[1] & 0xfc = %u) or (ip6 and ip6[0:2] & 0xfc0 = %u))", cls->dscp << 2,
+			cls->dscp << 6);
+	if (cls->version == 4) {
+		memcpy(&ip_be, cls->prefix.ip, sizeof(ip_be));
+		tl_format_ipv4(ip_be, ip);
+	} else if (cls->version == 6) {
+		memcpy(&ip6, cls->prefix.ip, sizeof(ip6));
+		tl_format_ipv6(&ip6, ip);
+	}
+	if (cls->version != 0)
+		used += (size_t)snprintf(text + used, EXPRESSION_MAX - used, "%snet %s/%u", used != 0 ? " and " : "",
+			ip, cls->prefix.bits);
+	if (cls->match != NULL)
+		snprintf(text + used, EXPRESSION_MAX - used, used != 0 ? " and (%s)" : "%s", cls->match);
+}
+
+// Replace "match" by an expression for all keys. "vlan" comes first: it shifts the offsets of what follows. inner: the
+// other terms are about innermost packets.
+static int police_compose(struct tl_config_reader *r, struct tl_config_police *cls, bool inner)
+{
+	char terms[EXPRESSION_MAX], vlan[32] = "", *text;
+	bool both;
+
+	police_write_terms(cls, terms);
+	both = cls->vlan != 0 && *terms != '\0';
+	if (cls->vlan != 0)
+		snprintf(vlan, sizeof(vlan), "vlan %u%s", cls->vlan, both ? " and " : "");
+	inner = inner && *terms != '\0';
+	if (asprintf(&text, "%s%s%s%s", vlan, inner ? "inner(" : both ? "(" : "", terms, inner || both ? ")" : "") < 0)
+		return tl_fail(r->err, -ENOMEM, "%s: out of memory", r->name);
+	free(cls->match);
+	cls->match = text;
+	return 0;
+}
+
+// ---- the classes of a recording
+
+static int police_check_among(struct tl_config_reader *r, const struct tl_config_capture *capture, uint32_t at)
+{
+	const struct tl_config_police *cls = &capture->classes[at];
+
+	for (uint32_t i = 0; i < at; i++) {
+		const struct tl_config_police *other = &capture->classes[i];
+		if (strcmp(other->name, cls->name) == 0)
+			return tl_config_refuse_key(r, "name", "duplicate name in the recording: \"%s\"", cls->name);
+		if (other->is_default && cls->is_default)
+			return tl_config_refuse_key(
+				r, "default", "the class \"%s\" is the default already", other->name);
+		if (other->is_default)
+			return tl_config_refuse(r,
+				"unreachable class: the default class \"%s\" precedes it; put that one last",
+				other->name);
+		if (!cls->is_default && strcmp(cls->match, other->match) == 0)
+			return tl_config_refuse(
+				r, "unreachable class: the class \"%s\" matches the same frames first", other->name);
+	}
+	return 0;
+}
+
+int tl_config_check_classes(struct tl_config_reader *r, struct tl_config_capture *capture)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < capture->n_classes && rc == 0; i++) {
+		struct tl_config_police *cls = &capture->classes[i];
+		tl_config_enter(r, "classes");
+		tl_config_enter_index(r, i);
+		rc = cls->is_default ? 0 : police_compose(r, cls, capture->inner);
+		if (rc == 0)
+			rc = police_check_among(r, capture, i);
+		if (rc != 0)
+			return rc;
+		tl_config_leave(r);
+		tl_config_leave(r);
+	}
+	return 0;
+}
+
+// Check that a bucket can hold the longest frame of the port.
+static int police_check_bucket(struct tl_config_reader *r, const struct tl_config_port *port, const char *key,
+	uint64_t bytes, const char *colour)
+{
+	uint32_t frame = port->mtu + FRAME_BYTES;
+
+	if (bytes == 0 || bytes >= frame)
+		return 0;
+	return tl_config_refuse_key(r, key,
+		"%ju is less than the longest frame of the port \"%s\", %u bytes, which would never be %s; give as many or more",
+		(uintmax_t)bytes, port->name, frame, colour);
+}
+
+int tl_config_check_buckets(
+	struct tl_config_reader *r, const struct tl_config_port *port, const struct tl_config_police *cls)
+{
+	if (cls->unit == TL_CONFIG_POLICE_PKTS)
+		return 0;
+	int rc = police_check_bucket(r, port, "cbs", cls->cbs, "green");
+	if (rc == 0)
+		rc = police_check_bucket(r, port, "ebs", cls->ebs, "yellow");
+	return rc == 0 ? police_check_bucket(r, port, "pbs", cls->pbs, "green or yellow") : rc;
+}
+
+void tl_config_free_classes(struct tl_config_capture *capture)
+{
+	for (uint32_t i = 0; i < capture->n_classes; i++) {
+		free(capture->classes[i].name);
+		free(capture->classes[i].match);
+	}
+}
