@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of a port to its driver, over DPDK's ring device. This program interposes librte_ethdev and answers as the
-// named driver does.
+// Calls of a port to its driver, over DPDK's ring and null devices. This program interposes librte_ethdev and answers as
+// the named driver does.
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -34,6 +34,7 @@ static struct {
 	int all;	     // result of allmulticast
 	// Recorded:
 	bool asked_for_removal;
+	uint16_t rx_queues, tx_queues;
 	rte_eth_dev_cb_fn on_removal;
 	void *on_removal_arg;
 	uint32_t lists, list_end; // calls, and addresses in the last one
@@ -65,6 +66,8 @@ int rte_eth_dev_configure(uint16_t port_id, uint16_t rx, uint16_t tx, const stru
 	struct rte_eth_conf plain = *conf;
 
 	driver.asked_for_removal = conf->intr_conf.rmv != 0;
+	driver.rx_queues = rx;
+	driver.tx_queues = tx;
 	plain.intr_conf.rmv = 0; // DPDK refuses it for a device without that flag
 	return REAL(rte_eth_dev_configure)(port_id, rx, tx, &plain);
 }
@@ -116,15 +119,20 @@ int rte_eth_promiscuous_enable(uint16_t port_id)
 	return 0;
 }
 
-static struct tl_port *open_port(void)
+static struct tl_port *open_device(const char *kind, uint16_t rx_queues, uint16_t tx_queues)
 {
 	static int number;
 	char text[32];
 
-	snprintf(text, sizeof(text), "vdev:net_ring_eth%d", number++);
-	struct tl_port *port = tl_test_port(text, 1, test_clock);
+	snprintf(text, sizeof(text), "vdev:%s_eth%d", kind, number++);
+	struct tl_port *port = tl_test_port_queues(text, rx_queues, tx_queues, test_clock);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
 	return port;
+}
+
+static struct tl_port *open_port(void)
+{
+	return open_device("net_ring", 1, 1);
 }
 
 // ---- removal
@@ -147,6 +155,24 @@ static void removal_events_are_requested_from_a_driver_that_supports_them_and_en
 	CU_ASSERT_TRUE(tl_port_ended(port, &err));
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "is gone: it was unplugged"));
 	tl_port_close(port);
+}
+
+// ---- queues
+
+static void a_port_that_only_records_has_the_send_queues_that_its_driver_requires(void)
+{
+	static const struct {
+		const char *name;
+		uint16_t tx_queues;
+	} drivers[] = {{NULL, 1}, {"net_ixgbe", 1}, {"net_tap", 2}, {"net_af_xdp", 2}, {"net_mana", 2}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(drivers); i++) {
+		memset(&driver, 0, sizeof(driver));
+		driver.name = drivers[i].name;
+		tl_port_close(open_device("net_null", 2, 0)); // DPDK's ring device has one queue here
+		CU_ASSERT_EQUAL(driver.rx_queues, 2);
+		CU_ASSERT_EQUAL(driver.tx_queues, drivers[i].tx_queues);
+	}
 }
 
 // ---- drops
@@ -303,6 +329,8 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"removal events are requested from a driver that supports them, and end the port",
 			removal_events_are_requested_from_a_driver_that_supports_them_and_end_the_port},
+		{"a port that only records has the send queues that its driver requires",
+			a_port_that_only_records_has_the_send_queues_that_its_driver_requires},
 		{"a NIC that only records has deep rings by default",
 			a_nic_that_only_records_has_deep_rings_by_default},
 		{"a buffer holds a frame with its CRC and two tags, in whole KiB",

@@ -62,10 +62,26 @@ static uint16_t fit_queues(const struct tl_port *port, const struct rte_eth_dev_
 	return port->cfg.fewer_queues ? RTE_MIN(port->cfg.rx_queues, most) : port->cfg.rx_queues;
 }
 
+// Drivers that require as many send queues as receive queues, DPDK v22.11.11.
+static const char *const pairing[] = {
+	"net_af_xdp", // drivers/net/af_xdp/rte_eth_af_xdp.c:744
+	"net_mana",   // drivers/net/mana/mana.c:89
+	"net_tap",    // drivers/net/tap/rte_eth_tap.c:1037
+};
+
+// Return the send queues to configure; drivers refuse 0.
+static uint16_t send_queues(const struct tl_port *port, const char *driver)
+{
+	for (size_t i = 0; i < TL_ARRAY_LEN(pairing); i++)
+		if (strcmp(driver, pairing[i]) == 0)
+			return RTE_MAX(port->cfg.tx_queues, port->cfg.rx_queues);
+	return RTE_MAX(port->cfg.tx_queues, (uint16_t)1);
+}
+
 static int configure_device(struct tl_port *port, const struct rte_eth_dev_info *info, struct tl_err *err)
 {
 	uint16_t rx = port->cfg.rx_queues = fit_queues(port, info);
-	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1); // drivers refuse 0
+	uint16_t tx = send_queues(port, info->driver_name);
 	struct rte_eth_conf conf = {.rxmode = {.mtu = device_mtu(port, info)}, .lpbk_mode = port->cfg.loopback};
 	const uint64_t checksums =
 		RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
@@ -128,7 +144,7 @@ static int size_rings(const struct tl_port *port, const struct rte_eth_dev_info 
 
 static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *info, struct tl_err *err)
 {
-	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1);
+	uint16_t tx = send_queues(port, info->driver_name);
 	struct rte_eth_rxconf rx_conf = info->default_rxconf;
 	uint16_t rx_desc, tx_desc;
 	int rc = size_rings(port, info, &rx_desc, &tx_desc, err);
