@@ -59,6 +59,14 @@ static bool has_xdp(const struct tl_appliance *a)
 	return false;
 }
 
+static bool changes_interfaces(const struct tl_appliance *a)
+{
+	for (uint32_t i = 0; i < a->config->n_ports; i++)
+		if (tl_port_changes_iface(&a->plan.specs[i]))
+			return true;
+	return false;
+}
+
 static bool is_off(const struct tl_appliance *a)
 {
 	return a->config->process.sandbox == TL_CONFIG_SANDBOX_OFF;
@@ -81,7 +89,7 @@ int tl_appliance_restrict(struct tl_appliance *a, struct tl_err *err)
 
 int tl_appliance_drop(struct tl_appliance *a, struct tl_err *err)
 {
-	struct tl_guard_cfg cfg = {.keeps_bpf = has_xdp(a)};
+	struct tl_guard_cfg cfg = {.keeps_bpf = has_xdp(a), .keeps_net_admin = changes_interfaces(a)};
 
 	if (is_off(a)) {
 		tl_warn("sandbox: off: the process keeps its initial privileges");

@@ -58,10 +58,10 @@ static bool is_fine(int (*fn)(void))
 }
 
 // Restrict this process to dir.
-static struct tl_guard_state enter(void)
+static struct tl_guard_state enter_keeping(bool net_admin)
 {
 	const char *dirs[] = {dir};
-	const struct tl_guard_cfg cfg = {.dirs = dirs, .n_dirs = 1};
+	const struct tl_guard_cfg cfg = {.dirs = dirs, .n_dirs = 1, .keeps_net_admin = net_admin};
 	struct tl_guard_state state = {0};
 	struct tl_err err = {""};
 
@@ -71,6 +71,11 @@ static struct tl_guard_state enter(void)
 		_exit(99);
 	}
 	return state;
+}
+
+static struct tl_guard_state enter(void)
+{
+	return enter_keeping(false);
 }
 
 // Check whether kernel and build support it: a kernel without Landlock and a sanitizer build are no failures.
@@ -369,6 +374,17 @@ static int become_nobody(void)
 	return strcmp(state.user, "nobody") == 0 && strcmp(state.capabilities, "=") == 0 && setuid(0) != 0 ? 0 : 3;
 }
 
+static int keep_net(void)
+{
+	return strcmp(enter_keeping(true).capabilities, "cap_net_admin=ep") == 0 ? 0 : 1;
+}
+
+static void net_admin_is_kept_for_a_driver_that_restores_an_interface_and_nothing_else(void)
+{
+	if (geteuid() == 0)
+		CU_ASSERT_TRUE(is_fine(keep_net));
+}
+
 static void *named(void *name)
 {
 	tl_guard_thread(TL_GUARD_FILES, "of-its-own");
@@ -434,6 +450,8 @@ int main(void)
 		{"a thread that was there before is restricted, too", a_thread_that_was_there_before_is_restricted_too},
 		{"root switches to a user that may open ports, and loses that right later",
 			root_switches_to_a_user_that_may_open_ports_and_loses_that_right_later},
+		{"NET_ADMIN is kept for a driver that restores an interface, and nothing else",
+			net_admin_is_kept_for_a_driver_that_restores_an_interface_and_nothing_else},
 		{"a thread has its own name though root is dropped", a_thread_has_its_own_name_though_root_is_dropped},
 	};
 

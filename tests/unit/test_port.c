@@ -47,6 +47,21 @@ static void every_form_of_a_port_is_understood(void)
 	check_spec("vdev:net_null0,size=64", TL_PORT_VDEV, "net_null0,size=64");
 }
 
+static void net_tap_alone_changes_an_interface_of_the_kernel_when_it_is_closed(void)
+{
+	static const struct {
+		const char *text;
+		bool changes;
+	} ports[] = {{"vdev:net_tap0", true}, {"vdev:net_tap1,iface=tap7,remote=eth0", true}, {"vdev:net_null0", false},
+		{"net_tap0", false}, {"0000:3b:00.0", false}};
+	struct tl_port_spec spec;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(ports); i++) {
+		CU_ASSERT_EQUAL(tl_port_spec_parse(ports[i].text, &spec, NULL), 0);
+		CU_ASSERT_EQUAL(tl_port_changes_iface(&spec), ports[i].changes);
+	}
+}
+
 static void an_invalid_port_is_refused_with_the_valid_forms(void)
 {
 	static const char *const wrong[] = {"", "xdp:", "pcap:", "vdev:", "eth 0", "a/b", "0000:3b:00.8",
@@ -464,6 +479,8 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"every form of a port is understood", every_form_of_a_port_is_understood},
+		{"net_tap alone changes an interface of the kernel when it is closed",
+			net_tap_alone_changes_an_interface_of_the_kernel_when_it_is_closed},
 		{"an invalid port is refused, with the valid forms", an_invalid_port_is_refused_with_the_valid_forms},
 		{"a file gives every frame with its own time and then ends",
 			a_file_gives_every_frame_with_its_own_time_and_then_ends},

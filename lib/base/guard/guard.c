@@ -27,8 +27,8 @@ static const cap_value_t opening[] = {CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK, 
 
 // Kept to the end if root records into a directory of another user. Landlock limits it to that directory.
 static const cap_value_t writing[] = {CAP_DAC_OVERRIDE};
-// Same for main, and more if an AF_XDP program must be detached: netlink requires NET_ADMIN, the search for the program
-// SYS_ADMIN.
+// Same for main; NET_ADMIN if an interface must be restored; and more if an AF_XDP program must be detached: netlink
+// requires NET_ADMIN, the search for the program SYS_ADMIN.
 static const cap_value_t kept[] = {CAP_DAC_OVERRIDE, CAP_NET_ADMIN, CAP_BPF, CAP_SYS_ADMIN};
 
 // Select the capabilities among these that the thread has. NULL: out of memory.
@@ -167,6 +167,11 @@ int tl_guard_enter(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, s
 
 // ---- capabilities
 
+static int n_kept(const struct tl_guard_cfg *cfg)
+{
+	return cfg->keeps_bpf ? TL_ARRAY_LEN(kept) : cfg->keeps_net_admin ? 2 : 1;
+}
+
 static int set_capabilities(void *keep)
 {
 	return cap_set_proc(keep) == 0 ? 0 : -errno;
@@ -180,7 +185,7 @@ int tl_guard_drop(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, st
 	cap_free(none);
 	if (rc == 0)
 		rc = guard_wait_for_threads(err);
-	if (rc == 0 && (rc = keep_only(kept, cfg->keeps_bpf ? TL_ARRAY_LEN(kept) : 1)) != 0)
+	if (rc == 0 && (rc = keep_only(kept, n_kept(cfg))) != 0)
 		(void)tl_fail(err, rc, "cannot drop capabilities (%s)", strerror(-rc));
 	cap_t left = cap_get_proc();
 	char *text = left != NULL ? cap_to_text(left, NULL) : NULL;

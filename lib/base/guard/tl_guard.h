@@ -22,6 +22,7 @@ struct tl_guard_cfg {
 	uint32_t n_dirs;
 	const char *read_dir; // read-only directory, NULL: none
 	bool keeps_bpf;	      // an AF_XDP port detaches its program at the end
+	bool keeps_net_admin; // a port restores an interface of the kernel at the end
 };
 
 // Active restrictions, for the status.

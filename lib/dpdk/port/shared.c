@@ -12,6 +12,13 @@
 
 #include <tl_log.h>
 
+// net_tap removes its filters from its own interface and from that of remote=, and restores their flags
+// (drivers/net/tap/rte_eth_tap.c:1190, DPDK v22.11.11).
+bool tl_port_changes_iface(const struct tl_port_spec *spec)
+{
+	return tl_port_traits(spec)->devargs && strncmp(spec->arg, "net_tap", strlen("net_tap")) == 0;
+}
+
 void tl_port_note_shared(struct tl_port *port)
 {
 	struct tl_port_shared *shared = &port->shared;

@@ -369,6 +369,9 @@ const char *tl_port_rules_refusal(const struct tl_port *port);
 // unknown. Before DPDK is started.
 bool tl_port_expected_driver(const struct tl_port_spec *spec, char *driver, size_t size, uint16_t *device);
 
+// True if closing the port changes an interface of the kernel, for which main needs CAP_NET_ADMIN.
+bool tl_port_changes_iface(const struct tl_port_spec *spec);
+
 // RSS of a port for TCP over IPv4: key of the Toeplitz hash and table from the hash to a queue.
 #define TL_PORT_RSS_KEY_MAX 64
 #define TL_PORT_RETA_MAX 512
