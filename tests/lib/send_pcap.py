@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""send_pcap.py INTERFACE FILE RATE: send the frames of a pcap file in order, RATE per second, and print their number."""
+"""send_pcap.py INTERFACE FILE RATE [qdisc]: send the frames of a pcap file in order, RATE per second, and print their number.
+qdisc: through the queueing discipline of the interface and its filters."""
 
 import errno
 import socket
@@ -28,9 +29,9 @@ def send(s, frame):
         time.sleep(0.001)
 
 
-def main(interface, path, rate):
+def main(interface, path, rate, way="bypass"):
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-    s.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
+    s.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, way != "qdisc")
     s.bind((interface, 0))
     begin, sent = time.monotonic(), 0
     for frame in frames(path):

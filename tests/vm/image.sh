@@ -3,6 +3,8 @@
 # The guest's kernel and initramfs, built from Debian's packages, unpacked and not installed. Sourced by run.sh.
 
 vm_modules=(virtio_pci 9pnet_virtio 9p overlay igb vfio-pci vfio_iommu_type1 virtio_blk crc32c_generic ext4)
+# More modules, loaded with vm_modules=steer on the kernel's command line.
+vm_modules_steer=(tun veth sch_ingress sch_multiq cls_flower act_gact act_mirred act_skbedit vxlan geneve)
 
 # image_fetch DIR: download the two packages to DIR, unless present. Fail if no mirror has them.
 image_fetch() {
@@ -36,21 +38,30 @@ image_make() {
 	rm -rf "$dir/unpacked" "$dir/initramfs"
 }
 
-# The modules with their dependencies, in load order, uncompressed.
+# Modules with their dependencies, uncompressed: modules/order lists those of every scenario in load order, order.steer
+# more of them.
 image_modules() {
-	local dir=$1 version base file name
+	local dir=$1 version base
 	base=$dir/unpacked
 	[[ -d $base/lib/modules ]] || base=$dir/unpacked/usr
 	version=$(basename "$base"/lib/modules/*)
 	depmod -b "$base" "$version" || return
-	for file in $(modprobe -d "$base" -S "$version" --show-depends -a "${vm_modules[@]}" |
+	image_order order "${vm_modules[@]}" && image_order order.steer "${vm_modules_steer[@]}"
+}
+
+# image_order FILE MODULE...: write the names of modules that are not yet in the image, in the order to load them in.
+image_order() {
+	local modules=$dir/initramfs/modules list=$1 file name
+	shift
+	for file in $(modprobe -d "$base" -S "$version" --show-depends -a "$@" |
 		sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++'); do
 		name=$(basename "$file" .xz)
+		[[ ! -e $modules/$name ]] || continue
 		case $file in
-		*.xz) xz -dc "$file" >"$dir/initramfs/modules/$name" || return ;;
-		*) cp "$file" "$dir/initramfs/modules/" || return ;;
+		*.xz) xz -dc "$file" >"$modules/$name" || return ;;
+		*) cp "$file" "$modules/" || return ;;
 		esac
 		echo "$name"
-	done >"$dir/initramfs/modules/order"
-	[[ -s $dir/initramfs/modules/order ]]
+	done >"$modules/$list"
+	[[ -s $modules/$list ]]
 }

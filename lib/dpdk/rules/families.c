@@ -43,7 +43,8 @@
 		.counts = true                                                                                         \
 	}
 
-// tap/tap_flow.c, tap_flow_items: a flower filter of the kernel; no action COUNT.
+// tap/tap_flow.c:252, tap_flow_items: a flower filter of the kernel, with any bits of addresses, and whole ports;
+// :1125: no action COUNT. tests/vm/scenario_steer.sh installs such filters.
 #define TAP_FLOW                                                                                                       \
 	{                                                                                                              \
 		.name = "flower filter", .max = 65536, .items = TL_RULES_ITEMS, .ip6 = true, .prefixes = true          \
