@@ -100,7 +100,7 @@ static void tree_set_node(struct tl_tree *t, uint32_t index, struct tree_node *p
 		.tokens_ns = now_ns,
 		.ctokens_ns = now_ns,
 		.rate = rate,
-		.wheel_slot = TREE_OUT,
+		.wait = {.slot = TL_WHEEL_OUT},
 		.parent = parent};
 	n->turns[TREE_GREEN].list = n->turns[TREE_EXCESS].list = TREE_LISTS;
 }
@@ -163,14 +163,14 @@ static void tree_free(struct tl_tree *t)
 
 static void tree_set(struct tl_tree *t, const struct tl_tree_cfg *cfg)
 {
-	t->now_ns = t->wheel.now_ns = cfg->now_ns;
+	t->now_ns = cfg->now_ns;
 	t->mtu = cfg->mtu;
 	t->mtu_cost = cfg->mtu * TL_BUCKET_BYTE_COST;
 	t->overhead_bytes = cfg->overhead_bytes;
 	t->n_nodes = t->refreshed = cfg->n_classes;
 	t->drop = cfg->drop;
 	t->drop_ctx = cfg->drop_ctx;
-	t->wheel.next_ns = TL_TREE_NEVER;
+	tl_wheel_init(&t->wheel, cfg->now_ns);
 	t->rates = t->in_use = t->own_rates;
 	atomic_init(&t->offered, t->own_rates);
 	tree_set_nodes(t, cfg);

@@ -6,7 +6,6 @@
 // in the green list, too, while its rate has tokens, and else borrows, and is in the wheel.
 
 #include "queue.h"
-#include "wheel.h"
 
 #define REFRESH 32 // classes per call after a change of rates
 
@@ -104,7 +103,8 @@ static inline void tree_wait_ceil(struct tl_tree *t, struct tree_node *n)
 	const struct tree_rate *r = n->rate;
 
 	tree_leave_both(n);
-	wheel_schedule(&t->wheel, n, t->now_ns + tl_bucket_wait(t->mtu_cost - n->ctokens, r->ceil, r->ceil_inverse));
+	tl_wheel_schedule(
+		&t->wheel, &n->wait, t->now_ns + tl_bucket_wait(t->mtu_cost - n->ctokens, r->ceil, r->ceil_inverse));
 }
 
 // Wait for tokens of the rate from now on; borrow until then.
@@ -114,7 +114,7 @@ static inline void tree_wait_rate(struct tl_tree *t, struct tree_node *n)
 
 	tree_leave(n, TREE_GREEN);
 	if (r->burst != 0)
-		wheel_schedule(&t->wheel, n,
+		tl_wheel_schedule(&t->wheel, &n->wait,
 			t->now_ns + tl_bucket_wait(r->green_tokens - n->tokens, r->rate, r->rate_inverse));
 }
 
@@ -149,18 +149,24 @@ static void tree_place(struct tl_tree *t, struct tree_node *n)
 	}
 }
 
+static inline struct tree_node *tree_of_wait(struct tl_wheel_node *wait)
+{
+	return (struct tree_node *)(void *)((char *)wait - offsetof(struct tree_node, wait));
+}
+
 // Wake the classes that are due.
 static void tree_run_wheel(struct tl_tree *t)
 {
-	struct tree_wheel *w = &t->wheel;
-	struct tree_node *n;
+	struct tl_wheel *w = &t->wheel;
+	struct tl_wheel_node *wait;
 	uint32_t slot;
 
-	while (wheel_advance(w, t->now_ns, &slot)) {
-		while ((n = w->heads[slot]) != NULL) {
-			wheel_remove(w, n);
-			if (n->when_ns > t->now_ns)
-				wheel_insert(w, n, n->when_ns);
+	while (tl_wheel_advance(w, t->now_ns, &slot)) {
+		while ((wait = w->heads[slot]) != NULL) {
+			struct tree_node *n = tree_of_wait(wait);
+			tl_wheel_remove(w, wait);
+			if (wait->when_ns > t->now_ns)
+				tl_wheel_insert(w, wait, wait->when_ns);
 			else if (n->used != 0)
 				tree_place(t, n);
 		}

@@ -7,12 +7,10 @@
 
 #include <tl_bucket.h>
 #include <tl_tree.h>
+#include <tl_wheel.h>
 
 #define TREE_LISTS (2 * TL_TREE_PRIOS)
-#define TREE_WHEEL_LEVELS 11 // of 6 bits: 64-bit times
-#define TREE_WHEEL_SLOTS 64
-#define TREE_OUT UINT32_MAX // not in the wheel
-#define TREE_SIZES 128	    // classes of queue lengths
+#define TREE_SIZES 128 // classes of queue lengths
 
 // Lists of a class with children: those of its children that may send. Band 0 has children within their rate, band 1
 // all of them, in which those without tokens of their rate borrow. List: band * TL_TREE_PRIOS + prio.
@@ -80,22 +78,12 @@ struct tree_node {
 	const struct tree_rate *rate;
 	struct tree_node *parent; // NULL: root
 	uint64_t borrowed_bytes;
-	uint32_t used;	     // with children: bit i: heads[i] is not NULL; a leaf: 1: it has frames
-	uint32_t wheel_slot; // TREE_OUT
+	uint32_t used; // with children: bit i: heads[i] is not NULL; a leaf: 1: it has frames
 	struct tree_turn turns[TREE_BANDS];
-	struct tree_leaf *leaf; // NULL: has children
-	uint64_t when_ns;	// in the wheel: when it may change its band
-	struct tree_node *wheel_next, *wheel_prev;
+	struct tree_leaf *leaf;	   // NULL: has children
+	struct tl_wheel_node wait; // until it may change its band
 	struct tree_node *heads[TREE_LISTS];
 } TL_CACHE_ALIGNED;
-
-struct tree_wheel {
-	uint64_t now_ns;
-	uint64_t next_ns;		   // no node is due before it
-	uint32_t levels;		   // bit i: slots[i] is not 0
-	uint64_t slots[TREE_WHEEL_LEVELS]; // bit i: slot i has nodes
-	struct tree_node *heads[TREE_WHEEL_LEVELS * TREE_WHEEL_SLOTS];
-};
 
 struct tl_tree {
 	uint64_t now_ns;
@@ -112,7 +100,7 @@ struct tl_tree {
 	struct tree_flow *flows;
 	void (*drop)(void *ctx, void *frame);
 	void *drop_ctx;
-	struct tree_wheel wheel;
+	struct tl_wheel wheel;
 	// Cold.
 	struct tl_tree_rates *own_rates;
 	struct tree_leaf *leaves;
