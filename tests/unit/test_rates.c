@@ -50,6 +50,14 @@ static void sizes(void)
 	expect(pairs, TL_ARRAY_LEN(pairs), tl_parse_size);
 }
 
+static void spans(void)
+{
+	static const struct pair pairs[] = {
+		{"17ns", 17}, {"5us", 5000}, {"2.5ms", 2500000}, {"1S", 1000000000}, {"0s", 0}, {"0.0000000015s", 1}};
+
+	expect(pairs, TL_ARRAY_LEN(pairs), tl_parse_span);
+}
+
 static void refuse(
 	const char *text, int (*parse)(const char *, uint64_t *, struct tl_err *), int code, const char *message)
 {
@@ -73,6 +81,8 @@ static void errors_have_a_place(void)
 	refuse("+1", tl_parse_size, -EINVAL, "character 1: expected a number");
 	refuse("5bps", tl_parse_size, -EINVAL, "character 2: unknown unit \"bps\"; use b, k, m");
 	refuse("99999999999999999999", tl_parse_size, -EINVAL, "expected a number of up to 19 digits");
+	refuse("5", tl_parse_span, -EINVAL, "character 2: unknown unit \"\"; use ns, us, ms or s");
+	refuse("5k", tl_parse_span, -EINVAL, "character 2: unknown unit \"k\"; use ns, us, ms or s");
 	refuse("9223372036854775808", tl_parse_size, -ERANGE, "more than 2^63 - 1");
 	refuse("8388608t", tl_parse_size, -ERANGE, "more than 2^63 - 1");
 	refuse("18446744073709551615tibps", tl_parse_rate, -ERANGE, "more than 2^63 - 1");
@@ -83,6 +93,7 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"rates are bits per second, in bit or bytes (bps), powers of 1000 or (kibit) of 1024", rates},
 		{"sizes are bytes, in powers of 1024, or bits", sizes},
+		{"times are ns, in ns, us, ms or s", spans},
 		{"an unknown unit, no number and too large a value are errors with a place", errors_have_a_place},
 	};
 	return tl_test_main("rates", tests, TL_ARRAY_LEN(tests));

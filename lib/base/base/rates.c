@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rates and sizes in the units of tc(8).
+// Rates, sizes and times in the units of tc(8).
 
 #include <tl_rates.h>
 
@@ -37,6 +37,9 @@ static const struct unit rate_units[] = {{"", 1, 1}, {"bit", 1, 1}, {"kbit", 100
 static const struct unit size_units[] = {{"", 1, 1}, {"b", 1, 1}, {"k", KI, 1}, {"kb", KI, 1}, {"kib", KI, 1},
 	{"m", MI, 1}, {"mb", MI, 1}, {"mib", MI, 1}, {"g", GI, 1}, {"gb", GI, 1}, {"gib", GI, 1}, {"t", TI, 1},
 	{"tb", TI, 1}, {"tib", TI, 1}, {"kbit", KI, 8}, {"mbit", MI, 8}, {"gbit", GI, 8}};
+
+static const struct unit span_units[] = {
+	{"ns", 1, 1}, {"us", TL_NS_PER_US, 1}, {"ms", TL_NS_PER_MS, 1}, {"s", TL_NS_PER_S, 1}};
 
 // A decimal number: value / scale.
 struct decimal { // nine decimals at most
@@ -102,4 +105,11 @@ int tl_parse_size(const char *text, uint64_t *out_bytes, struct tl_err *err)
 		"use b, k, m, g or t for bytes, or kbit, mbit or gbit", size_units, TL_ARRAY_LEN(size_units)};
 
 	return parse(text, &kind, out_bytes, err);
+}
+
+int tl_parse_span(const char *text, uint64_t *out_ns, struct tl_err *err)
+{
+	static const struct kind kind = {"use ns, us, ms or s", span_units, TL_ARRAY_LEN(span_units)};
+
+	return parse(text, &kind, out_ns, err);
 }

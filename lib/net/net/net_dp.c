@@ -305,3 +305,14 @@ void tl_net_input_part(struct tl_net *net, struct tl_burst *burst, uint16_t from
 	else
 		take_part(net, burst, from, to, to == burst->n, 0);
 }
+
+uint64_t tl_net_now(const struct tl_net *net)
+{
+	return net->now_ns;
+}
+
+void tl_net_set_time(struct tl_net *net, uint64_t mono_ns)
+{
+	tl_tcp_settle(net);
+	net->now_ns = tl_max_u64(net->now_ns, mono_ns);
+}

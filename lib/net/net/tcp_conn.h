@@ -149,7 +149,7 @@ struct tl_tcp {
 
 	struct tl_tcp_flight *flight; // borrowed (tcp_lend.h); NULL while no data is unacknowledged
 	uint32_t ring_mask;
-	uint32_t send_limit;	// opts.send_buffer_bytes
+	uint32_t send_limit;	// opts.send_buffer_bytes, less what is reserved
 	uint32_t recv_window;	// opts.recv_window_bytes
 	uint32_t window_half;	// half of the largest window that we advertise
 	uint32_t limited_bytes; // extra allowance above cwnd: bytes that have left the network (RFC 3042, 6675)

@@ -292,6 +292,23 @@ int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len)
 	return rc < 0 ? rc : 0;
 }
 
+bool tl_tcp_reserve(struct tl_tcp *c, uint32_t len)
+{
+	tl_tcp_settle(c->net);
+	if (len > tl_tcp_ring_room(c))
+		return false;
+	c->send_limit -= len;
+	tl_tcp_ready_refresh(c);
+	return true;
+}
+
+void tl_tcp_unreserve(struct tl_tcp *c, uint32_t len)
+{
+	tl_tcp_settle(c->net);
+	c->send_limit += len;
+	tl_tcp_ready_refresh(c);
+}
+
 // ---- control segments
 
 // Sequence number for a segment without data: snd_max, or snd_una while the window is shut. The peer drops anything

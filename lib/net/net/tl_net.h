@@ -94,6 +94,11 @@ void tl_net_sent(struct tl_net *net);
 // Run the timers of ARP, IGMP and TCP. Call at least every millisecond; frames are pushed to tx, not flushed.
 void tl_net_tick(struct tl_net *net, uint64_t mono_ns);
 
+// HOT. Read and set the time of the stack, which input and tick set, for what is sent in between. A time before the
+// stack's has no effect.
+uint64_t tl_net_now(const struct tl_net *net);
+void tl_net_set_time(struct tl_net *net, uint64_t mono_ns);
+
 // Resolve the next hop of a host. Returns 0; -EAGAIN: a request is pushed to tx; -EHOSTUNREACH: off the prefix and no
 // gateway.
 int tl_net_resolve(struct tl_net *net, uint32_t dst_ip_be);

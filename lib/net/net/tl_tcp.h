@@ -82,6 +82,11 @@ int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len);
 // tx.
 bool tl_tcp_warm(struct tl_tcp *c, const void *data, uint32_t len);
 
+// HOT. Reserve room of the send buffer for bytes that follow later; a window that follows the room shrinks. False:
+// there is less room. The reservation ends with the connection, or before the bytes are sent by tl_tcp_unreserve().
+bool tl_tcp_reserve(struct tl_tcp *c, uint32_t len);
+void tl_tcp_unreserve(struct tl_tcp *c, uint32_t len);
+
 // HOT. Bytes that tl_tcp_send() accepts now.
 uint32_t tl_tcp_room(const struct tl_tcp *c);
 
