@@ -149,7 +149,11 @@ static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 		.stages = e->stages || e->outliers.above_us != 0 || e->samples != 0,
 		.outlier_ns = e->outliers.above_us * TL_NS_PER_US,
 		.outliers = e->outliers.keep,
-		.samples = e->samples};
+		.samples = e->samples,
+		.delay_ns = e->delay_ns,
+		.jitter_ns = e->jitter_ns,
+		.jitter = e->jitter,
+		.delay_limit = e->delay_limit};
 }
 
 // Check whether the source stamps wire times. The stamps of a capture file belong to another time.
@@ -432,6 +436,8 @@ static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, str
 		tl_echo_host_service(a->hosts[entry], &services[n++]);
 	else if (a->steers[port] != NULL)
 		tl_steer_service(tl_steer_side(a->steers[port], queue), &services[n++]);
+	if (a->hosts[entry] != NULL && tl_echo_delay_service(a->hosts[entry], &services[n]))
+		n++;
 	for (uint32_t i = 0; i < a->config->n_shapes; i++)
 		if (a->config->shapes[i].port == port && a->config->shapes[i].queue == queue)
 			tl_shaping_service(a->shapes[i], &services[n++]);

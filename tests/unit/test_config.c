@@ -893,6 +893,65 @@ static void an_echo_without_exactly_one_mode_is_refused(void)
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
+static void a_delay_has_a_mean_a_jitter_and_a_distribution(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t delay_ns, jitter_ns;
+		enum tl_jitter jitter;
+	} delays[] = {
+		{"5us", 5000, 0, TL_JITTER_UNIFORM},
+		{"1.5ms +- 250us", 1500000, 250000, TL_JITTER_UNIFORM},
+		{"10s ± 10s uniform", 10 * TL_NS_PER_S, 10 * TL_NS_PER_S, TL_JITTER_UNIFORM},
+		{" 1ns +- 0ns  normal ", 1, 0, TL_JITTER_NORMAL},
+		{"5US +- 1us pareto", 5000, 1000, TL_JITTER_PARETO},
+	};
+	char text[256];
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(delays); i++) {
+		snprintf(text, sizeof(text), ECHO("{'port': 'a', 'udp_listen': 7, 'delay': '%s', 'delay_limit': 64}"),
+			delays[i].text);
+		struct tl_config *config = load(text);
+		CU_ASSERT_EQUAL(config->echoes[0].delay_ns, delays[i].delay_ns);
+		CU_ASSERT_EQUAL(config->echoes[0].jitter_ns, delays[i].jitter_ns);
+		CU_ASSERT_EQUAL(config->echoes[0].jitter, delays[i].jitter);
+		CU_ASSERT_EQUAL(config->echoes[0].delay_limit, 64);
+		tl_config_free(config);
+	}
+}
+
+#define DELAY(keys) ECHO("{'port': 'a', 'udp_listen': 7,\n" keys "}")
+#define NO_DELAY                                                                                                       \
+	" is not a delay from 1ns to 10s, such as '5us', '5us +- 1us' or '5us +- 1us normal' (uniform, normal, pareto)"
+
+static void a_delay_that_has_no_sense_is_refused(void)
+{
+	static const struct refusal refusals[] = {
+		{DELAY("'delay': 5"), "3: $.echo[0].delay: 5" NO_DELAY},
+		{DELAY("'delay': ''"), "3: $.echo[0].delay: ''" NO_DELAY},
+		{DELAY("'delay': '5'"), "3: $.echo[0].delay: '5'" NO_DELAY},
+		{DELAY("'delay': '0us'"), "3: $.echo[0].delay: '0us'" NO_DELAY},
+		{DELAY("'delay': '11s'"), "3: $.echo[0].delay: '11s'" NO_DELAY},
+		{DELAY("'delay': '5us +-'"), "3: $.echo[0].delay: '5us +-'" NO_DELAY},
+		{DELAY("'delay': '5us + 1us'"), "3: $.echo[0].delay: '5us + 1us'" NO_DELAY},
+		{DELAY("'delay': '5us +- 1us gauss'"), "3: $.echo[0].delay: '5us +- 1us gauss'" NO_DELAY},
+		{DELAY("'delay': '5us +- 1us normal x'"), "3: $.echo[0].delay: '5us +- 1us normal x'" NO_DELAY},
+		{DELAY("'delay': '5us +- 6us'"),
+			"3: $.echo[0].delay: the jitter of '5us +- 6us' is more than the delay: lower it"},
+		{DELAY("'delay': '5us', 'delay_limit': 63"),
+			"3: $.echo[0].delay_limit: 63 is not a whole number from 64 to 1048576"},
+		{DELAY("'delay_limit': 100"), "3: $.echo[0].delay_limit: has no effect without 'delay'"},
+		{DELAY("'delay': '5us', 'samples': 1"), "3: $.echo[0].delay: delayed replies have no stages: leave out "
+							"'stages', 'outliers' and 'samples', or the delay"},
+		{"{'ports': [{'name': 'a', 'device': '0000:3b:00.0', 'reply_stamps_per_s': 1" IP "}],\n"
+		 "'echo': [{'port': 'a', 'udp_listen': 7, 'delay': '5us'}]}",
+			"2: $.echo[0].delay: delayed replies are not stamped: leave out 'reply_stamps_per_s' of the "
+			"port 'a', or the delay"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+}
+
 static void an_echo_on_a_port_that_cannot_answer_is_refused(void)
 {
 	static const struct refusal refusals[] = {
@@ -1289,6 +1348,8 @@ int main(void)
 			a_port_name_that_names_nothing_is_refused_with_those_that_do},
 		{"a file with two writers is refused", a_file_with_two_writers_is_refused},
 		{"an echo without exactly one mode is refused", an_echo_without_exactly_one_mode_is_refused},
+		{"a delay has a mean, a jitter and a distribution", a_delay_has_a_mean_a_jitter_and_a_distribution},
+		{"a delay without sense is refused by path and line", a_delay_that_has_no_sense_is_refused},
 		{"an echo on a port that cannot answer is refused", an_echo_on_a_port_that_cannot_answer_is_refused},
 		{"two echoes with the same input are refused", two_echoes_with_the_same_input_are_refused},
 		{"a list that is too long or empty is refused", a_list_that_is_too_long_is_refused},

@@ -135,7 +135,8 @@ static void each_counter_of_an_identity_can_break_it(void)
 		&port->ptp.received.ptp_lost_pkts, &rx->offered_pkts, &rx->written_pkts, &rx->filtered_pkts,
 		&rx->expired_pkts, &rx->cut_pkts, &rx->drop_ring_pkts, &rx->drop_disk_pkts, &tx->offered_pkts,
 		&tx->written_pkts, &tx->drop_disk_pkts, &echo->received_msgs, &echo->echoed_msgs, &echo->refused_msgs,
-		&echo->drop_no_conn_msgs, &echo->drop_full_msgs, &echo->drop_tx_msgs, &echo->lost_unacked_msgs};
+		&echo->drop_no_conn_msgs, &echo->drop_full_msgs, &echo->drop_tx_msgs, &echo->drop_delay_msgs,
+		&echo->lost_unacked_msgs};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(counters); i++) {
 		++*counters[i];

@@ -124,10 +124,10 @@ static void a_recording_shows_its_fullest_queue_and_its_disk(void)
 		"tapline up 0 s ledger ok no loss counted");
 }
 
-#define ECHO(uptime, in, out, p50)                                                                                     \
-	"{'uptime_ns': " uptime ", 'echoes': [{'name': 'e', 'state': 'connected', 'received_msgs': " in                \
-	", 'echoed_msgs': " out                                                                                        \
-	", 'drop_no_conn_msgs': 1, 'drop_full_msgs': 0, 'drop_tx_msgs': 0, 'lost_unacked_msgs': 0, 'connections': 1, " \
+#define ECHO(uptime, in, out, p50)                                                                                                           \
+	"{'uptime_ns': " uptime ", 'echoes': [{'name': 'e', 'state': 'connected', 'received_msgs': " in                                      \
+	", 'echoed_msgs': " out                                                                                                              \
+	", 'drop_no_conn_msgs': 1, 'drop_full_msgs': 0, 'drop_tx_msgs': 0, 'drop_delay_msgs': 0, 'lost_unacked_msgs': 0, 'connections': 1, " \
 	"'residence_ns': {'p50': " p50 ", 'p99': 2000000}}]}"
 
 static void an_echo_shows_its_residence(void)

@@ -47,6 +47,10 @@ enum tl_echo_kind { TL_ECHO_KINDS(TL_CHOICE_VALUE) };
 	X(TL_ECHO_FULL_RESET, "reset") /* the same, and reset the connection: the peer does not read */
 enum tl_echo_full { TL_ECHO_FULLS(TL_CHOICE_VALUE) };
 
+// Distribution of a delay.
+#define TL_JITTERS(X) X(TL_JITTER_UNIFORM, "uniform") X(TL_JITTER_NORMAL, "normal") X(TL_JITTER_PARETO, "pareto")
+enum tl_jitter { TL_JITTERS(TL_CHOICE_VALUE) };
+
 // Fields of the hash that selects the queue of a frame within its class.
 #define TL_FAIRS(X)                                                                                                    \
 	X(TL_FAIR_NONE, "none") /* one queue */                                                                        \

@@ -88,7 +88,8 @@
 #define TL_ECHO_DROPS(X)                                                                                               \
 	X(drop_no_conn_msgs) /* no connection */                                                                       \
 	X(drop_full_msgs)    /* no room in the send buffer */                                                          \
-	X(drop_tx_msgs)	     /* no mbuf, too long for the MTU, or no route */
+	X(drop_tx_msgs)	     /* no mbuf, too long for the MTU, or no route */                                          \
+	X(drop_delay_msgs)   /* as many delayed messages waited as may, or it was to wait at the end */
 #define TL_ECHO_PARTS(X)                                                                                               \
 	X(echoed_msgs)                                                                                                 \
 	X(refused_msgs) /* UDP: from a port that would cause a loop */                                                 \
@@ -98,4 +99,5 @@
 	X(echoed_bytes)                                                                                                \
 	X(connects)                                                                                                    \
 	X(disconnects)                                                                                                 \
-	X(connections) /* open now */
+	X(connections)	/* open now */                                                                                 \
+	X(waiting_msgs) /* delayed, not due yet */

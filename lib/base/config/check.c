@@ -310,6 +310,18 @@ static int check_echo_queue(struct tl_config_reader *r, const struct tl_config *
 	return 0;
 }
 
+// Replies to be stamped leave with the burst of their message.
+static int check_echo_delay(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	const struct tl_config_echo *echo = &config->echoes[index];
+
+	if (echo->delay_ns == 0 || config->ports[echo->port].reply_stamps_per_s == 0)
+		return 0;
+	return refuse_at(r, "echo", index, "delay",
+		"delayed replies are not stamped: leave out \"reply_stamps_per_s\" of the port \"%s\", or the delay",
+		echo->port_name);
+}
+
 static int check_echo(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
 {
 	int rc = name_echo(r, config, index);
@@ -323,6 +335,8 @@ static int check_echo(struct tl_config_reader *r, struct tl_config *config, uint
 		rc = check_echo_input(r, config, index);
 	if (rc == 0)
 		rc = check_echo_queue(r, config, index);
+	if (rc == 0)
+		rc = check_echo_delay(r, config, index);
 	return rc;
 }
 

@@ -152,6 +152,10 @@ int tl_config_check_buckets(
 	struct tl_config_reader *r, const struct tl_config_port *port, const struct tl_config_police *cls);
 void tl_config_free_classes(struct tl_config_capture *capture);
 
+// delay.c: the delay of an echo, and its check after the other keys of the echo.
+tl_config_read tl_config_delay;
+int tl_config_check_delay(struct tl_config_reader *r, const json_t *object, const struct tl_config_echo *echo);
+
 // check_capture.c: check of an entry of "capture" after its keys.
 tl_config_read tl_config_check_capture;
 

@@ -293,7 +293,7 @@ static int check_echo(struct tl_config_reader *r, const struct tl_config_key *ke
 		return tl_config_refuse_key(r, "reconnect_min_ms",
 			"%u is more than reconnect_max_ms, %u: lower it, or raise that one", echo->reconnect_min_ms,
 			echo->reconnect_max_ms);
-	return 0;
+	return tl_config_check_delay(r, value, echo);
 }
 
 static const struct tl_config_key eal_keys[] = {
@@ -478,6 +478,8 @@ static const struct tl_config_key echo_keys[] = {
 	{KEY(tl_config_echo, stages, tl_config_bool), .fallback = "false"},
 	{KEY(tl_config_echo, outliers, tl_config_object), .table = &outliers_table},
 	{KEY(tl_config_echo, samples, tl_config_number), .min = 1, .max = 16 * MIB, .or_zero = true, .fallback = "0"},
+	{"delay", tl_config_delay, FIELD(tl_config_echo, delay_ns), .min = 1, .max = 10 * TL_NS_PER_S},
+	{KEY(tl_config_echo, delay_limit, tl_config_number), .min = 64, .max = MIB, .fallback = "4096"},
 };
 static const struct tl_config_table echo_table = {
 	KEYS(echo_keys), .bytes = sizeof(struct tl_config_echo), .check = check_echo};

@@ -243,6 +243,9 @@ struct tl_config_echo {
 	bool stages;			      // "stages", default false; implied by "outliers" and "samples"
 	struct tl_config_outliers outliers;   // "outliers"; above_us 0 when absent
 	uint32_t samples;		      // "samples", 0 (none, default) or 1 .. 16777216
+	uint64_t delay_ns, jitter_ns;	      // "delay", 0 when absent, .. 10 s; jitter_ns at most delay_ns
+	enum tl_jitter jitter;
+	uint32_t delay_limit; // "delay_limit", 64..1048576, default 4096
 };
 
 // Class of a shape. The first one is the shape itself; parents precede their children.

@@ -308,6 +308,9 @@ static void read_echo(struct tl_metrics_echo *echo, struct tl_hist *scratch, str
 	tl_hist_summarize(scratch, &out->residence);
 	tl_echo_tx_call(echo->host, echo->index, scratch);
 	tl_hist_summarize(scratch, &out->tx_call);
+	out->is_delayed = tl_echo_lateness(echo->host, echo->index, scratch);
+	if (out->is_delayed)
+		tl_hist_summarize(scratch, &out->lateness);
 	read_stages(echo, scratch, out);
 }
 

@@ -15,7 +15,7 @@
 #include <tl_clock.h>
 #include <tl_port.h>
 
-#define TL_LCORE_SERVICES_MAX 19 // an echo host, a shaper, 16 recordings and the stamping of PTP frames
+#define TL_LCORE_SERVICES_MAX 20 // an echo host, its delays, a shaper, 16 recordings, the stamping of PTP frames
 
 struct tl_err;
 struct tl_hist;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Set-up of a host and its echoes, and their counters.
 
-#include "echo_priv.h"
+#include "delay.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -114,8 +114,11 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 	if (rc == 0)
 		rc = tl_echo_stages_init(host, cfg->net.socket_id, err);
 	if (rc == 0)
+		rc = tl_delays_init(host, cfg->net.socket_id, err);
+	if (rc == 0)
 		rc = tl_net_create(&net, &host->net, err);
 	if (rc != 0) {
+		tl_delays_fini(host);
 		tl_echo_stages_fini(host);
 		rte_free(host);
 		return rc;
@@ -204,6 +207,7 @@ void tl_echo_host_destroy(struct tl_echo_host *host)
 	if (host == NULL)
 		return;
 	tl_net_destroy(host->net);
+	tl_delays_fini(host);
 	tl_echo_stages_fini(host);
 	rte_free(host);
 }

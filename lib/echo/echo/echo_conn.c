@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connections of an echo: listen, connect with backoff, orderly close.
 
-#include "echo_priv.h"
+#include "delay.h"
 
 #include <errno.h>
 #include <string.h>
@@ -103,6 +103,45 @@ static const struct tl_tcp_ops marking_accept_ops = {.opened = on_opened,
 	.peer_closed = on_peer_closed,
 	.closed = on_accepted_closed};
 
+// ---- the same with a delay: the context of a connection is its stream
+
+static void on_delayed_opened(void *ctx, struct tl_tcp *c)
+{
+	on_opened(ctx, c);
+	tl_delay_stream_open(ctx, c);
+}
+
+static void on_delayed_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
+{
+	struct delay_stream *stream = ctx;
+
+	tl_delay_stream_close(stream);
+	on_accepted_closed(stream->echo, c, reason);
+}
+
+static const struct tl_tcp_ops delayed_accept_ops = {.opened = on_delayed_opened,
+	.data = tl_delay_tcp_data,
+	.peer_closed = tl_delay_peer_closed,
+	.closed = on_delayed_closed};
+
+// Callbacks of an echo.
+struct conn_calls {
+	void (*mcast)(void *echo, const struct tl_udp_datagram *datagram);
+	void (*udp)(void *echo, const struct tl_udp_datagram *datagram);
+	const struct tl_tcp_ops *accept;
+};
+static const struct conn_calls at_once = {tl_echo_mcast_datagram, tl_echo_udp_datagram, &accept_ops};
+static const struct conn_calls marking = {
+	tl_echo_marking_mcast_datagram, tl_echo_marking_udp_datagram, &marking_accept_ops};
+static const struct conn_calls delayed = {tl_delay_mcast_datagram, tl_delay_udp_datagram, &delayed_accept_ops};
+
+static const struct conn_calls *calls_of(const struct tl_echo *echo)
+{
+	if (echo->delay != NULL)
+		return &delayed;
+	return echo->host->tx_stamp != NULL ? &marking : &at_once;
+}
+
 static struct tl_tcp_opts tcp_opts(const struct tl_echo *echo)
 {
 	return (struct tl_tcp_opts){.send_buffer_bytes = echo->cfg.send_buffer_bytes,
@@ -162,6 +201,37 @@ static void keep_connected(struct tl_echo *echo, uint64_t mono_ns)
 	}
 }
 
+static void close_ports(struct tl_echo *echo, bool replies)
+{
+	if (echo->udp != NULL && !replies) {
+		tl_udp_close(echo->udp);
+		echo->udp = NULL;
+	}
+	if (echo->listener != NULL) {
+		tl_tcp_unlisten(echo->listener);
+		echo->listener = NULL;
+	}
+}
+
+// Close what no delayed reply needs any more.
+static void shut(struct tl_echo_host *host)
+{
+	bool udp_waits = false, tcp_waits = false;
+
+	for (uint32_t i = 0; i < host->n_echoes; i++) {
+		struct tl_echo *echo = &host->echoes[i];
+		bool waits = echo->stats.waiting_msgs != 0, by_udp = echo->cfg.kind == TL_ECHO_KIND_UDP;
+		udp_waits |= waits && by_udp;
+		tcp_waits |= waits && !by_udp;
+		close_ports(echo, waits && by_udp);
+	}
+	if (!tcp_waits && !host->hung_up) {
+		host->hung_up = true;
+		tl_tcp_close_all(host->net, false);
+	}
+	host->shut = !udp_waits && !tcp_waits;
+}
+
 // Reset connections whose peers do not close in time.
 static void reset_closing(struct tl_echo_host *host, uint64_t mono_ns)
 {
@@ -196,6 +266,8 @@ void tl_echo_tick(void *ctx, uint64_t mono_ns)
 
 	announce_after_link_up(host, mono_ns);
 	tl_net_tick(host->net, mono_ns);
+	if (host->closing && !host->shut)
+		shut(host);
 	if (host->closing)
 		reset_closing(host, mono_ns);
 	for (uint32_t i = 0; i < host->n_echoes && !host->closing; i++) {
@@ -225,24 +297,22 @@ int tl_echo_open(struct tl_echo *echo, struct tl_err *err)
 	struct tl_net *net = echo->host->net;
 	const struct tl_echo_cfg *cfg = &echo->cfg;
 	struct tl_tcp_opts opts = tcp_opts(echo);
-	bool marks = echo->host->tx_stamp != NULL;
+	const struct conn_calls *calls = calls_of(echo);
 	int rc;
 
 	echo->backoff_ns = echo->cfg.reconnect_min_ns;
 	number_addresses(net, &echo->cfg);
 	if (cfg->kind == TL_ECHO_KIND_MCAST_TO_TCP) {
 		rc = tl_udp_open_groups(net, cfg->group_be, cfg->n_groups != 0 ? cfg->n_groups : 1, cfg->source_be,
-			cfg->udp_port_be, marks ? tl_echo_marking_mcast_datagram : tl_echo_mcast_datagram, echo,
-			&echo->udp);
+			cfg->udp_port_be, calls->mcast, echo, &echo->udp);
 	} else if (cfg->kind == TL_ECHO_KIND_UDP) {
-		rc = tl_udp_open(net, 0, 0, cfg->listen_port_be,
-			marks ? tl_echo_marking_udp_datagram : tl_echo_udp_datagram, echo, &echo->udp);
+		rc = tl_udp_open(net, 0, 0, cfg->listen_port_be, calls->udp, echo, &echo->udp);
 		if (rc == 0)
 			tl_udp_watch_held(echo->udp, tl_echo_held_datagram);
 		set_state(echo, TL_ECHO_LISTENING);
 	} else {
-		rc = tl_tcp_listen(net, cfg->listen_port_be, cfg->max_connections,
-			marks ? &marking_accept_ops : &accept_ops, echo, &opts, &echo->listener);
+		rc = tl_tcp_listen(
+			net, cfg->listen_port_be, cfg->max_connections, calls->accept, echo, &opts, &echo->listener);
 		set_state(echo, TL_ECHO_LISTENING);
 	}
 	return rc == 0 ? 0 : tl_fail(err, rc, "echo %s: cannot open its port (%s)", echo->name, strerror(-rc));
@@ -253,21 +323,14 @@ void tl_echo_close(void *ctx)
 	struct tl_echo_host *host = ctx;
 
 	host->closing = true;
-	for (uint32_t i = 0; i < host->n_echoes; i++) {
-		struct tl_echo *echo = &host->echoes[i];
-		if (echo->udp != NULL)
-			tl_udp_close(echo->udp);
-		if (echo->listener != NULL)
-			tl_tcp_unlisten(echo->listener);
-		echo->udp = NULL;
-		echo->listener = NULL;
-	}
-	tl_tcp_close_all(host->net, false);
+	shut(host);
 }
 
 bool tl_echo_closed(void *ctx)
 {
-	return tl_tcp_in_use(((struct tl_echo_host *)ctx)->net, NULL) == 0;
+	const struct tl_echo_host *host = ctx;
+
+	return host->shut && tl_tcp_in_use(host->net, NULL) == 0;
 }
 
 // Hand over no more, and process what the other lcores hand over until they have ended.

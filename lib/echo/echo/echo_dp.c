@@ -116,7 +116,7 @@ void tl_echo_steered_rx(void *ctx, struct tl_burst *burst)
 	tl_echo_input(host, own, burst, own->n);
 }
 
-static void raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uint64_t mono_ns)
+void tl_echo_raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uint64_t mono_ns)
 {
 	for (uint32_t i = 0; i < host->n_alarms; i++)
 		if (stay_ns > host->alarms[i].above_ns)
@@ -150,7 +150,7 @@ void tl_echo_account(struct tl_echo_host *host, const struct tl_burst *burst)
 			tl_hist_record_n(&echo->residence, stay_ns, echo->pending_msgs);
 			tl_hist_record_n(&echo->tx_call, call_ns, echo->pending_msgs);
 			if (TL_UNLIKELY(stay_ns > host->alarm_ns))
-				raise_alarms(host, stay_ns, burst->mono_ns);
+				tl_echo_raise_alarms(host, stay_ns, burst->mono_ns);
 		}
 		if (echo->cfg.kind == TL_ECHO_KIND_MCAST_TO_TCP)
 			tl_echo_count_sent(echo);

@@ -56,6 +56,7 @@ struct tl_echo {
 	struct tl_hist residence;
 	struct tl_hist tx_call;
 	struct tl_echo_stages *stages; // NULL: none
+	struct tl_echo_delay *delay;   // NULL: replies leave at once
 };
 
 #define TL_ECHO_ALARMS_MAX 16
@@ -91,9 +92,12 @@ struct tl_echo_host {
 	uint64_t alarm_ns; // lowest of all alarms; UINT64_MAX: none
 	struct tl_echo_alarm alarms[TL_ECHO_ALARMS_MAX];
 	uint32_t n_alarms;
-	_Atomic(uint32_t) link_ups; // link-up events, counted by main
-	uint32_t announced_ups;	    // value of link_ups at the last announcement
+	_Atomic(uint32_t) link_ups;    // link-up events, counted by main
+	uint32_t announced_ups;	       // value of link_ups at the last announcement
+	struct tl_echo_delays *delays; // NULL: no echo has a delay
 	bool closing;
+	bool hung_up;	// while closing: connections are closed, or closing
+	bool shut;	// the same, and ports are closed
 	bool is_staged; // an echo has stages
 	bool stamped;	// frames carry wire timestamps
 	struct tl_echo_staged staged;
@@ -125,6 +129,7 @@ void tl_echo_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_udp_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_held_datagram(void *echo, uint16_t len, bool left);
 void tl_echo_tcp_data(void *echo, struct tl_tcp *c, const uint8_t *data, uint32_t len);
+void tl_echo_raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uint64_t mono_ns);
 
 // parts_dp.c: parse frames from..to-1; pass a burst, whose first frames are parsed, to the stack in parts, and send the
 // replies of each but the last. polled: the burst as polled, before the split by owner.

@@ -50,11 +50,18 @@ struct tl_echo_cfg {
 	uint64_t outlier_ns;   // residence time above which a message is recorded with its context; 0: off
 	uint32_t outliers;     // outliers to keep
 	uint32_t samples;      // send calls of which the residence is kept; 0: none
+	// Impairment for tests: replies leave delay_ns after their messages, 0: at once; without the stages above.
+	// jitter_ns, at most delay_ns: 0: always; half the width of a uniform distribution, standard deviation of the
+	// others, whose tails are cut at a probability of 1/2050. A draw below 0 counts as 0. The draws are the same in
+	// each run.
+	uint64_t delay_ns, jitter_ns;
+	enum tl_jitter jitter;
+	uint32_t delay_limit; // messages of at most 1952 bytes that may wait; a longer one counts as several
 };
 
-// Identity: received = echoed + refused + drop_no_conn + drop_full + drop_tx + lost_unacked. A message of a TCP echo is
-// a run of in-order bytes as it arrived. echoed: accepted by the stack; messages not acknowledged when the connection
-// ends become lost_unacked.
+// Identity: received = echoed + refused + drop_no_conn + drop_full + drop_tx + drop_delay + lost_unacked. A message of
+// a TCP echo is a run of in-order bytes as it arrived. echoed: accepted by the stack; messages not acknowledged when
+// the connection ends become lost_unacked.
 struct tl_echo_stats {
 	uint64_t received_msgs;
 	TL_ECHO_COUNTERS(TL_COUNTER_FIELD)
@@ -91,10 +98,15 @@ int tl_echo_host_alarm(struct tl_echo_host *host, uint64_t above_ns, _Atomic(uin
 void tl_echo_host_destroy(struct tl_echo_host *host);
 void tl_echo_host_service(struct tl_echo_host *host, struct tl_service *out);
 
+// Write the service that sends the delayed replies, after that of the host. False: no echo has a delay.
+bool tl_echo_delay_service(struct tl_echo_host *host, struct tl_service *out);
+
 void tl_echo_sample(const struct tl_echo_host *host, uint32_t echo, struct tl_echo_stats *out);
 const char *tl_echo_state(const struct tl_echo_host *host, uint32_t echo); // "connected", "connecting", "listening", …
 void tl_echo_residence(const struct tl_echo_host *host, uint32_t echo, struct tl_hist *out); // ns, source tsc
 void tl_echo_tx_call(const struct tl_echo_host *host, uint32_t echo, struct tl_hist *out);   // ns, source tsc
+// Time from the due time of a delayed reply to the send call: ns, source tsc. False: the echo has no delay.
+bool tl_echo_lateness(const struct tl_echo_host *host, uint32_t echo, struct tl_hist *out);
 
 // ---- stages of an echo that has them: ns, source tsc, except the wire's end
 

@@ -357,6 +357,8 @@ static json_t *echo_json(const struct tl_report_echo *echo, bool final)
 	put(object, "unaccounted_msgs", json_integer(tl_report_unaccounted(&tl_report_echo_table, echo)));
 	put(object, "residence_ns", stage_json(&echo->residence, "tsc"));
 	put(object, "tx_call_ns", stage_json(&echo->tx_call, "tsc"));
+	if (echo->is_delayed)
+		put(object, "lateness_ns", stage_json(&echo->lateness, "tsc"));
 	tl_report_put_stages(object, echo->stages);
 	put(object, "ledger_ok", json_boolean(tl_report_echo_ok(echo, final)));
 	return object;

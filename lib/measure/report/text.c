@@ -521,6 +521,8 @@ void tl_report_echo_text(FILE *out, const struct tl_snapshot *snap)
 				grouped(echo->received_msgs, of), percent(lost, echo->received_msgs, share));
 		tl_report_hist_text(out, "residence", &echo->residence);
 		tl_report_hist_text(out, "tx call", &echo->tx_call);
+		if (echo->is_delayed)
+			tl_report_hist_text(out, "lateness", &echo->lateness);
 		tl_report_stages_text(out, echo->stages);
 		fputc('\n', out);
 	}

@@ -235,6 +235,8 @@ struct tl_report_echo {
 	TL_ECHO_COUNTERS(TL_COUNTER_FIELD)
 	struct tl_hist_summary residence;      // from return of rx_burst to just before tx_burst
 	struct tl_hist_summary tx_call;	       // duration of the tx_burst call
+	bool is_delayed;		       // the echo has a delay
+	struct tl_hist_summary lateness;       // from the due time of a delayed reply to just before tx_burst
 	const struct tl_report_stages *stages; // borrowed; NULL: no stage stamps (tl_report_stages.h)
 };
 
@@ -304,8 +306,8 @@ json_t *tl_report_hist_json(const struct tl_hist_summary *summary);
 // Return the object of `run --json` and `status --json`: uptime_ns, clock, final, ports[], captures[], echoes[],
 // shapes[], net[], ledger_ok, lossless; with one port also "port", the same object as ports[0], and with one echo also
 // "echo". A capture has its totals at the top, the same keys per direction in "rx" and "tx", and "rx" and "tx" per
-// receive queue in queues[]. An echo has residence_ns and tx_call_ns, each with "source":"tsc" and "count".
-// unaccounted_pkts is the difference of an identity: negative when counted twice.
+// receive queue in queues[]. An echo has residence_ns, tx_call_ns and with a delay lateness_ns, each
+// with "source":"tsc" and "count". unaccounted_pkts is the difference of an identity: negative when counted twice.
 json_t *tl_report_json(const struct tl_snapshot *snap);
 
 // True if the rule is in the NIC, or will be.

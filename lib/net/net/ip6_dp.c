@@ -93,6 +93,11 @@ void tl_ip6_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 	}
 }
 
+uint32_t tl_net_ip6_passing(struct tl_net *net, const struct tl_ip6 *ip)
+{
+	return net->ip6 != NULL ? tl_ip6_number(&net->ip6->book, ip) : 0;
+}
+
 // ---- output
 
 const struct tl_ip6_own *tl_ip6_source(const struct tl_net *net, uint32_t dst_be)

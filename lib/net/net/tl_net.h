@@ -110,6 +110,9 @@ unsigned tl_net_counters(const struct tl_net *net, struct tl_counter *out, unsig
 // Return the number of an IPv6 address, host or group, valid for the life of net; 0: no IPv6, or too many (1024).
 uint32_t tl_net_ip6(struct tl_net *net, const struct tl_ip6 *ip);
 
+// HOT. Return the number of an IPv6 host for a call at once: received frames may reassign it. 0: no IPv6, or none free.
+uint32_t tl_net_ip6_passing(struct tl_net *net, const struct tl_ip6 *ip);
+
 // Translate a number from net to its IPv6 address. False: not such a number.
 bool tl_net_ip6_of(const struct tl_net *net, uint32_t ip_be, struct tl_ip6 *out);
 
