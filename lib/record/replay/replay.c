@@ -43,11 +43,12 @@ static uint32_t count_mbufs(const struct tl_replay_cfg *cfg)
 static int make_ring(struct tl_replay *r, struct tl_err *err)
 {
 	const struct tl_replay_cfg *cfg = &r->cfg;
+	const char *name = cfg->name != NULL ? cfg->name : "replay";
 
-	r->pool = rte_pktmbuf_pool_create("replay", count_mbufs(cfg), POOL_CACHE, sizeof(struct replay_tag),
+	r->pool = rte_pktmbuf_pool_create(name, count_mbufs(cfg), POOL_CACHE, sizeof(struct replay_tag),
 		(uint16_t)(RTE_PKTMBUF_HEADROOM + frame_limit(cfg) + TL_VLAN_LEN), cfg->socket_id);
-	r->ring = rte_ring_create(
-		"replay", cfg->ahead_pkts, cfg->socket_id, RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ);
+	r->ring =
+		rte_ring_create(name, cfg->ahead_pkts, cfg->socket_id, RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ);
 	if (r->pool != NULL && r->ring != NULL)
 		return 0;
 	return tl_fail(err, -ENOMEM, "no memory for %u frames of %u bytes (%s): reserve more hugepages",
@@ -101,7 +102,7 @@ static void fill(struct tl_replay *r)
 	r->sender.time = &r->time;
 	r->sender.late_ns = r->cfg.late_ns;
 	r->sender.gated = r->cfg.gated;
-	r->steps_before = r->cfg.clock->steps;
+	r->steps_before = r->steps_seen = r->cfg.clock->steps;
 	r->clock = r->cfg.clock->wall.line;
 	replay_control_begin(r, r->clock.base_ns);
 }
@@ -234,14 +235,20 @@ void replay_follow(struct tl_clock_line *line, const struct tl_clock *clock, boo
 	line->base_ns -= (uint64_t)*shift_ns;
 }
 
+void tl_replay_follow(struct tl_replay *replay)
+{
+	const struct tl_clock *clock = replay->cfg.clock;
+	bool stepped = clock->steps != replay->steps_seen;
+
+	replay->steps_seen = clock->steps;
+	replay_follow(&replay->clock, clock, stepped, &replay->shift_ns);
+	replay_publish(replay);
+}
+
 void tl_replay_discipline(struct tl_replay *replay)
 {
-	struct tl_clock *clock = replay->cfg.clock;
-	uint64_t steps = clock->steps;
-
-	tl_clock_discipline(clock);
-	replay_follow(&replay->clock, clock, clock->steps != steps, &replay->shift_ns);
-	replay_publish(replay);
+	tl_clock_discipline(replay->cfg.clock);
+	tl_replay_follow(replay);
 }
 
 // ---- ledger

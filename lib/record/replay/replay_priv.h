@@ -215,7 +215,7 @@ struct tl_replay {
 	struct tl_hist *lateness;
 	struct tl_clock_line clock; // wall time of the clock, without the steps since create()
 	int64_t shift_ns;	    // sum of those steps
-	uint64_t steps_before;
+	uint64_t steps_before, steps_seen;
 	struct replay_tempo tempo;
 	struct tl_clock_swap time; // the run's, by both
 	uint64_t speed;		   // without pauses

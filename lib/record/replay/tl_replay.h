@@ -47,6 +47,7 @@ struct tl_replay_out {
 };
 
 struct tl_replay_cfg {
+	const char *name;	  // of ring and mbufs, unique in the process; borrowed for the call; NULL: "replay"
 	const char *const *paths; // n_paths files, played one after the other; borrowed until destroy
 	size_t n_paths;
 	// Merge the frames of all files by time instead; first_ns has the time of each file's first frame, in ascending
@@ -62,10 +63,10 @@ struct tl_replay_cfg {
 	unsigned n_outs;
 	const struct tl_replay_split *split;  // the port of a frame; NULL: the first. Copied by create
 	const struct tl_filter *split_filter; // with TL_REPLAY_BY_FILTER. Borrowed until destroy
-	struct tl_clock *clock;		      // borrowed until destroy; disciplined only by tl_replay_discipline()
-	uint32_t ahead_pkts;		      // frames decoded ahead: a power of two, at least 64
-	int socket_id;			      // NUMA node of mbufs and ring
-	uint64_t late_ns;		      // threshold of late_pkts
+	struct tl_clock *clock; // borrowed until destroy; tl_replay_follow() follows each of its disciplines
+	uint32_t ahead_pkts;	// frames decoded ahead: a power of two, at least 64
+	int socket_id;		// NUMA node of mbufs and ring
+	uint64_t late_ns;	// threshold of late_pkts
 };
 
 #define TL_REPLAY_MERGE_MAX 64 // files open at a time
@@ -157,6 +158,9 @@ int tl_replay_send(void *replay);
 // Discipline the clock, and the run's time with it, about once a second. A step of CLOCK_REALTIME affects only the
 // clock.
 void tl_replay_discipline(struct tl_replay *replay);
+
+// Same for a clock that somebody else has disciplined: call it after each tl_clock_discipline().
+void tl_replay_follow(struct tl_replay *replay);
 
 // Permit n more frames, with cfg.gated. Any thread.
 void tl_replay_allow(struct tl_replay *replay, uint64_t n);
