@@ -24,7 +24,7 @@ static int start_eal(struct tl_appliance *a, struct tl_err *err)
 				     .node_mb = a->plan.node_mb,
 				     .main_lcore = cfg->main_lcore,
 				     .lcores = a->plan.place.cpus,
-				     .n_lcores = a->plan.place.n_lcores,
+				     .n_lcores = a->plan.place.n_lcores + a->config->n_replays,
 				     .pci = a->plan.pci,
 				     .n_pci = a->plan.n_pci},
 		&a->eal, err);
@@ -52,7 +52,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 	return (struct tl_port_cfg){.name = cfg->name,
 		.spec = a->plan.specs[port],
 		.rx_queues = (uint16_t)cfg->rx_queues,
-		.tx_queues = (uint16_t)(a->plan.has_echo[port] ? cfg->rx_queues : 0),
+		.tx_queues = tl_plan_tx_queues(a->config, &a->plan, port),
 		.rx_descriptors = (uint16_t)cfg->rx_descriptors,
 		.tx_descriptors = (uint16_t)cfg->tx_descriptors,
 		.tx_waiting = tl_shaping_frames(a->config, port),
@@ -274,6 +274,14 @@ static int make_shapes(struct tl_appliance *a, struct tl_err *err)
 		rc = tl_shaping_create(a->config, i, port, a->clock, &a->shapes[i], err);
 	}
 	return rc;
+}
+
+static int make_replays(struct tl_appliance *a, struct tl_err *err)
+{
+	const struct tl_replays_cfg cfg = {
+		.config = a->config, .ports = a->ports, .clock = a->clock, .first_lcore = a->plan.place.n_lcores + 1};
+
+	return tl_replays_create(&cfg, &a->replays, err);
 }
 
 static struct tl_writer_policy file_policy(const struct tl_config_capture *c)
@@ -577,6 +585,8 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 	if (rc == 0 && opts->latency_dir != NULL)
 		rc = tl_latency_files_may_write(opts->latency_dir, config, err);
 	if (rc == 0)
+		rc = make_replays(a, err);
+	if (rc == 0)
 		rc = make_captures(a, err);
 	if (rc == 0)
 		rc = make_inners(a, err);
@@ -591,6 +601,28 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 	list_metrics(a);
 	*out = a;
 	return 0;
+}
+
+json_t *tl_appliance_json(struct tl_appliance *a, const struct tl_snapshot *snapshot)
+{
+	json_t *json = tl_report_json(snapshot);
+
+	json_object_set_new(json, "replays", tl_replays_json(a->replays));
+	if (!tl_replays_ledger_ok(a->replays))
+		json_object_set_new(json, "ledger_ok", json_false());
+	return json;
+}
+
+void tl_appliance_print(struct tl_appliance *a, const struct tl_snapshot *snapshot, FILE *out)
+{
+	tl_report_echo_text(out, snapshot);
+	tl_report_ledger_text(out, snapshot);
+	tl_replays_print(a->replays, out);
+}
+
+bool tl_appliance_ledger_ok(const struct tl_appliance *a, const struct tl_snapshot *snapshot)
+{
+	return tl_report_ledger_ok(snapshot) && tl_replays_ledger_ok(a->replays);
 }
 
 void tl_appliance_destroy(struct tl_appliance *a)
@@ -617,6 +649,7 @@ void tl_appliance_destroy(struct tl_appliance *a)
 		tl_port_close(a->ports[i]);
 		free(a->rules[i]);
 	}
+	tl_replays_destroy(a->replays); // after the ports have released its mbufs
 	tl_clock_destroy(a->clock);
 	tl_eal_fini(a->eal);
 	free(a);

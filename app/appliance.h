@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -38,6 +39,15 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 // each recording (docs/recording.md). Return 0, or a negative errno with a message after a run-time error (a disk, a
 // broken file): the counters are valid in that case too.
 int tl_appliance_run(struct tl_appliance *appliance, struct tl_snapshot *out, struct tl_err *err);
+
+// Return the object of tl_report_json() with the replays: that of `run --json` and `status --json`.
+json_t *tl_appliance_json(struct tl_appliance *appliance, const struct tl_snapshot *snapshot);
+
+// Print the tables of a run.
+void tl_appliance_print(struct tl_appliance *appliance, const struct tl_snapshot *snapshot, FILE *out);
+
+// Check the identities of the snapshot, and of the replays that have ended.
+bool tl_appliance_ledger_ok(const struct tl_appliance *appliance, const struct tl_snapshot *snapshot);
 
 void tl_appliance_destroy(struct tl_appliance *appliance);
 

@@ -21,6 +21,7 @@
 #include "appliance.h"
 #include "flow_rules.h"
 #include "plan.h"
+#include "replays.h"
 #include "shaping.h"
 
 // control.c. Fill *out with the handled signals: SIGINT and SIGTERM end an appliance, SIGHUP rotates its recordings,
@@ -60,6 +61,7 @@ struct tl_appliance {
 	uint32_t echo_index[TL_CONFIG_ECHOES_MAX];	 // index of a configured echo within its host
 	struct tl_shaping *shapes[TL_CONFIG_SHAPES_MAX];
 	struct tl_capture *captures[TL_CONFIG_CAPTURES_MAX];
+	struct tl_replays *replays;
 	struct tl_timesync *syncs[TL_CONFIG_PORTS_MAX]; // NULL: the port's NIC stamps no PTP frames
 	struct tl_lcore *lcores[TL_PLACE_LCORES_MAX];
 	uint32_t n_running;				    // number of started lcores, counted from the first

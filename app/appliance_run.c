@@ -62,7 +62,8 @@ static void await_links(const struct tl_appliance *a)
 
 	for (uint32_t i = 0; i < a->config->n_ports; i++) {
 		bool nic = tl_port_traits(&a->plan.specs[i])->nic;
-		if (nic && a->plan.has_echo[i] && !tl_port_await_link(a->ports[i], left_ns(a, deadline_ns)))
+		if (nic && (a->plan.has_echo[i] || a->plan.has_replay[i]) &&
+			!tl_port_await_link(a->ports[i], left_ns(a, deadline_ns)))
 			tl_warn("port %s: %s has no link: check the cable and the other side; receiving starts when the link is up",
 				a->config->ports[i].name, a->config->ports[i].device);
 	}
@@ -101,6 +102,8 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 		.path = a->config->control.socket, .operators = a->operators, .answer = tl_appliance_answer, .ctx = a};
 	if (rc == 0)
 		rc = tl_appliance_drop(a, err);
+	if (rc == 0)
+		rc = tl_replays_start(a->replays, err);
 	if (rc == 0 && ctl.path != NULL)
 		rc = tl_ctl_open(&ctl, &a->ctl, err);
 	return rc;
@@ -120,6 +123,14 @@ static bool all_ports_ended(const struct tl_appliance *a)
 		if (!tl_port_ended(a->ports[i], NULL))
 			return false;
 	return true;
+}
+
+// Check whether the input has ended: of the recordings, or without them of the replays.
+static bool has_ended(const struct tl_appliance *a)
+{
+	bool replayed = a->config->n_replays != 0 && tl_replays_ended(a->replays);
+
+	return all_ports_ended(a) || all_captures_finished(a) || (replayed && a->config->n_captures == 0);
 }
 
 // Check whether an echo has lost its port.
@@ -174,6 +185,7 @@ static void announce_again(struct tl_appliance *a, uint32_t port)
 static void compare_clocks(struct tl_appliance *a)
 {
 	tl_clock_discipline(a->clock);
+	tl_replays_follow(a->replays);
 	for (uint32_t i = 0; i < a->config->n_ports; i++)
 		tl_port_discipline(a->ports[i]);
 	for (uint32_t i = 0; i < a->config->n_captures; i++)
@@ -281,7 +293,8 @@ static void watch(struct tl_appliance *a, int signal_fd)
 			tl_ctl_serve(a->ctl);
 		if (a->opts.duration_ns != 0 && now - begin_ns >= a->opts.duration_ns)
 			return;
-		if (a->opts.end_with_input && (all_ports_ended(a) || all_captures_finished(a)))
+		tl_replays_work(a->replays);
+		if (a->opts.end_with_input && has_ended(a))
 			return;
 		if (an_echo_has_lost_its_port(a))
 			return;
@@ -380,6 +393,8 @@ static int end(struct tl_appliance *a, struct tl_err *err)
 	struct tl_err later;
 	int result = 0;
 
+	if (!tl_replays_end(a->replays))
+		result = tl_fail(err, -EIO, "a replay failed: see above");
 	if (a->opts.expire)
 		expire(a);
 	close_services(a);

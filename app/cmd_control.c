@@ -29,7 +29,7 @@ const struct tl_command tl_control_command = {
 	.name = "control",
 	.summary =
 		"trigger, pause, resume or rotate the recordings of a running appliance, or change its rates; control a replay",
-	.usage = "control VERB [RECORDING | VALUE] [--socket PATH]\n"
+	.usage = "control VERB [RECORDING | REPLAY [VALUE] | VALUE] [--socket PATH]\n"
 		 "control shape NAME FILE|JSON [--socket PATH]",
 	.about =
 		"Sends a verb to the appliance with the control socket PATH (control.socket of its configuration), for one recording\n"
@@ -43,7 +43,8 @@ const struct tl_command tl_control_command = {
 		"shape sets new rates for the classes of the shape NAME: those of its entry in the configuration FILE, or of JSON that\n"
 		"begins with \"{\". No waiting frame is lost.\n"
 		"\n"
-		"Verbs for `tapline replay --control PATH`:\n"
+		"Verbs for a replay of the appliance, by its name in the configuration (REPLAY), and for `tapline replay --control PATH`,\n"
+		"which has no name:\n"
 		"\n"
 		"  pause    send no frames; the due times of later frames move\n"
 		"  resume   continue\n"
@@ -103,11 +104,13 @@ static char *shape_command(const char *name, const char *file_or_json)
 	return command;
 }
 
-static char *recording_command(const char *verb, const char *recording)
+// Build the command of a verb with up to two words.
+static char *words_command(const char *verb, const char *first, const char *second)
 {
 	char *command;
 
-	if (asprintf(&command, "%s%s%s", verb, recording != NULL ? " " : "", recording != NULL ? recording : "") < 0)
+	if (asprintf(&command, "%s%s%s%s%s", verb, first != NULL ? " " : "", first != NULL ? first : "",
+		    second != NULL ? " " : "", second != NULL ? second : "") < 0)
 		command = NULL;
 	return command;
 }
@@ -142,10 +145,11 @@ int tl_cmd_control(int argc, char **argv)
 			"verb missing: one of trigger, pause, resume, rotate, shape, speed, seek", NULL);
 	if (is_shape && n != 3)
 		return tl_misuse(&tl_control_command, "shape takes its name, and a FILE or JSON", NULL);
-	if (!is_shape && n > 2)
+	bool has_value = strcmp(words[0], "speed") == 0 || strcmp(words[0], "seek") == 0;
+	if (!is_shape && n > 2 + has_value)
 		return tl_misuse(&tl_control_command, "one recording at a time, or all; one value", NULL);
-	char *command =
-		is_shape ? shape_command(words[1], words[2]) : recording_command(words[0], n == 2 ? words[1] : NULL);
+	char *command = is_shape ? shape_command(words[1], words[2])
+				 : words_command(words[0], n > 1 ? words[1] : NULL, n > 2 ? words[2] : NULL);
 	status = command != NULL ? send_command(o.socket, command) : TL_EXIT_USAGE;
 	free(command);
 	return status;

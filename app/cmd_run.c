@@ -54,7 +54,7 @@ const struct tl_command tl_run_command = {
 	.usage = "run CONFIG.json [--json] [--duration S] [--fail-on-loss] [--latency DIR] [--user NAME]\n"
 		 "run --check|--explain CONFIG.json [--json]",
 	.about =
-		"Runs the echoes and recordings of CONFIG.json until SIGINT or SIGTERM, then drains, closes the files and prints\n"
+		"Runs the echoes, recordings and replays of CONFIG.json until SIGINT or SIGTERM, then drains, closes the files and prints\n"
 		"the latency table and the loss ledger.",
 	.words = TL_CHOICES_FILE,
 	TL_OPTIONS(options),

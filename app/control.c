@@ -12,11 +12,12 @@
 #include <tl_report.h>
 #include <tl_units.h>
 
-// A verb acts on recordings, except for "shape". refuse() returns the reason why a recording does not support the verb,
-// as the end of a sentence that begins with the recording's path.
+// A verb acts on recordings, "shape" on a shape, "speed" and "seek" on a replay, "pause" and "resume" on both. refuse()
+// returns the reason why a recording does not support the verb, as the end of a sentence that begins with the
+// recording's path.
 struct verb {
 	const char *name;
-	void (*act)(struct tl_capture *capture);		 // NULL: the verb is for a shape
+	void (*act)(struct tl_capture *capture);		 // NULL: the verb is not for recordings
 	const char *(*refuse)(const struct tl_capture *capture); // NULL: every recording supports it
 };
 
@@ -47,6 +48,8 @@ static const struct verb verbs[] = {
 	{"resume", resume_recording, NULL},
 	{"rotate", tl_capture_rotate, NULL},
 	{"shape", NULL, NULL},
+	{"speed", NULL, NULL},
+	{"seek", NULL, NULL},
 };
 
 static json_t *refusal(const char *subject, const char *reason)
@@ -122,7 +125,7 @@ static json_t *status(struct tl_appliance *a)
 {
 	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);
 	tl_appliance_describe(a, &a->snapshot);
-	return tl_report_json(&a->snapshot);
+	return tl_appliance_json(a, &a->snapshot);
 }
 
 static const struct verb *find_verb(const char *name)
@@ -136,13 +139,19 @@ static const struct verb *find_verb(const char *name)
 // Execute a verb if its sender has permission, and log request and result.
 static json_t *operate(struct tl_appliance *a, const struct verb *verb, const struct tl_ctl_request *request)
 {
-	json_t *answer;
+	json_t *answer = NULL;
 
 	if (!request->may_operate)
 		answer = refusal(verb->name,
 			"permission denied: verbs require root, the appliance's user, or membership in the group of control.operators");
-	else
-		answer = verb->act != NULL ? act(a, verb, request->name) : shape(a, request->name);
+	else if (strcmp(verb->name, "shape") == 0)
+		answer = shape(a, request->name);
+	else if (strcmp(verb->name, "trigger") != 0 && strcmp(verb->name, "rotate") != 0)
+		answer = tl_replays_operate(a->replays, verb->name, request->name);
+	if (answer == NULL && verb->act != NULL)
+		answer = act(a, verb, request->name);
+	if (answer == NULL)
+		answer = refusal(verb->name, "requires the name of a replay, and a value");
 
 	tl_info("control: %s by user %u, process %d: %s", verb->name, (unsigned)request->uid, (int)request->pid,
 		json_is_true(json_object_get(answer, "ok")) ? "done" : "refused");

@@ -17,7 +17,8 @@ static const char *way_of(const struct tl_plan *plan, uint32_t port)
 {
 	const struct tl_port_traits *traits = tl_port_traits(&plan->specs[port]);
 
-	return plan->has_echo[port] && traits->way_sending != NULL ? traits->way_sending : traits->way;
+	return (plan->has_echo[port] || plan->has_replay[port]) && traits->way_sending != NULL ? traits->way_sending
+											       : traits->way;
 }
 
 static json_t *queues_json(const struct tl_config *config, const struct tl_plan *plan, uint32_t port)
@@ -46,6 +47,17 @@ static json_t *rules_json(const struct tl_config *config, const struct tl_plan *
 	for (uint32_t i = 0; rules != NULL && i < rules->n; i++)
 		json_array_append_new(list, tl_report_rule_json(&rules->row[i]));
 	free(rules);
+	return list;
+}
+
+static json_t *replays_json(const struct tl_config *config, const struct tl_plan *plan, uint32_t port)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < config->n_replays; i++)
+		if (config->replays[i].port == port)
+			json_array_append_new(list, json_pack("{s:s, s:i}", "name", config->replays[i].name, "cpu",
+							    (int)plan->place.cpus[plan->place.n_lcores + i]));
 	return list;
 }
 
@@ -85,11 +97,12 @@ json_t *tl_explain_json(const struct tl_config *config, const struct tl_plan *pl
 
 	for (uint32_t p = 0; p < config->n_ports; p++)
 		json_array_append_new(ports,
-			json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", config->ports[p].name,
+			json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name", config->ports[p].name,
 				"device", config->ports[p].device, "receives_by", way_of(plan, p), "idle",
 				plan->idle[p].adaptive ? "adaptive" : "poll", "idle_why", plan->idle[p].why, "queues",
 				queues_json(config, plan, p), "flow_rules", rules_json(config, plan, p), "shapes",
-				tl_shaping_json(config, p), "recording_classes", tl_police_json(config, p)));
+				tl_shaping_json(config, p), "recording_classes", tl_police_json(config, p), "replays",
+				replays_json(config, plan, p)));
 	return ports;
 }
 
@@ -109,6 +122,10 @@ void tl_explain_print(const struct tl_config *config, const struct tl_plan *plan
 		if (tl_plan_hands_over_inner(config, p))
 			printf("  rss inner: encapsulated frames are handed over to the queue of their inner flow "
 			       "(inner_handoff_pkts): drivers hash outer headers\n");
+		for (uint32_t i = 0; i < config->n_replays; i++)
+			if (config->replays[i].port == p)
+				printf("  replay %s sends from CPU %" PRIu32 "\n", config->replays[i].name,
+					plan->place.cpus[plan->place.n_lcores + i]);
 		print_rules(config, plan, p);
 		tl_shaping_print(config, p);
 		tl_police_print(config, p);

@@ -14,22 +14,22 @@
 #include "app.h"
 #include "results.h"
 
-static int print_results(const struct tl_snapshot *snapshot, const struct tl_finish_opts *finish)
+static int print_results(
+	struct tl_appliance *appliance, const struct tl_snapshot *snapshot, const struct tl_finish_opts *finish)
 {
 	FILE *out = finish->to_stderr ? stderr : stdout;
-	int rc = finish->json ? tl_results_json(tl_report_json(snapshot), out) : 0;
+	int rc = finish->json ? tl_results_json(tl_appliance_json(appliance, snapshot), out) : 0;
 
 	if (!finish->json || out == stdout) { // print the tables too, for a user at the terminal
-		FILE *tables = finish->json ? stderr : out;
-		tl_report_echo_text(tables, snapshot);
-		tl_report_ledger_text(tables, snapshot);
+		tl_appliance_print(appliance, snapshot, finish->json ? stderr : out);
 	}
 	return rc != 0 ? rc : tl_results_flush(out);
 }
 
-static int judge(const struct tl_snapshot *snapshot, const struct tl_finish_opts *finish)
+static int judge(
+	const struct tl_appliance *appliance, const struct tl_snapshot *snapshot, const struct tl_finish_opts *finish)
 {
-	if (!tl_report_ledger_ok(snapshot)) {
+	if (!tl_appliance_ledger_ok(appliance, snapshot)) {
 		tl_error("the loss ledger does not add up: see above; please report this");
 		return TL_EXIT_FAILED;
 	}
@@ -55,9 +55,9 @@ int tl_run_and_report(
 	int rc = tl_appliance_run(appliance, snapshot, &err);
 	if (rc != 0)
 		tl_error("%s", err.text);
-	if (!finish->quiet && print_results(snapshot, finish) != 0)
+	if (!finish->quiet && print_results(appliance, snapshot, finish) != 0)
 		rc = -EIO;
-	int status = judge(snapshot, finish);
+	int status = judge(appliance, snapshot, finish);
 	tl_appliance_destroy(appliance);
 	free(snapshot);
 	return rc != 0 ? TL_EXIT_FAILED : status;

@@ -3,8 +3,10 @@
 
 #include "appliance_priv.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <tl_log.h>
@@ -84,7 +86,15 @@ int tl_appliance_restrict(struct tl_appliance *a, struct tl_err *err)
 		cfg.read_dir = families;
 	list_dirs(a, &dirs);
 	cfg.n_dirs = dirs.n;
-	return tl_guard_enter(&cfg, &a->guard, err);
+	cfg.n_reads = tl_replays_paths(a->replays, NULL);
+	const char **reads = calloc(cfg.n_reads + 1, sizeof(*reads));
+	if (reads == NULL)
+		return tl_fail(err, -ENOMEM, "out of memory");
+	(void)tl_replays_paths(a->replays, reads);
+	cfg.reads = reads;
+	int rc = tl_guard_enter(&cfg, &a->guard, err);
+	free(reads);
+	return rc;
 }
 
 int tl_appliance_drop(struct tl_appliance *a, struct tl_err *err)

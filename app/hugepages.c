@@ -10,6 +10,7 @@
 
 #include "appliance.h"
 #include "doctor_facts.h"
+#include "replays.h"
 #include "restart.h"
 #include "police.h"
 
@@ -68,6 +69,9 @@ static uint64_t packet_bytes(const struct tl_config *config, const struct tl_fac
 	for (uint32_t i = 0; i < config->n_echoes; i++)
 		if (config->echoes[i].port == port)
 			cfg.tx_queues = cfg.rx_queues;
+	for (uint32_t i = 0; i < config->n_replays; i++)
+		if (config->replays[i].port == port)
+			cfg.tx_queues = 1;
 	return tl_port_memory_bytes(&cfg, vendor->known && vendor->value == MELLANOX);
 }
 
@@ -80,6 +84,8 @@ void tl_memory_need(const struct tl_config *config, const struct tl_facts *facts
 		out->port_bytes[config->captures[i].port] += recording_bytes(config, &config->captures[i]);
 	for (uint32_t i = 0; i < config->n_echoes; i++)
 		out->port_bytes[config->echoes[i].port] += echo_bytes(&config->echoes[i]);
+	for (uint32_t i = 0; i < config->n_replays; i++)
+		out->port_bytes[config->replays[i].port] += TL_REPLAY_MEMORY_BYTES;
 }
 
 uint64_t tl_memory_need_mb(const struct tl_memory_need *need)

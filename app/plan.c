@@ -17,6 +17,7 @@
 #include "doctor_facts.h"
 #include "hugepages.h"
 #include "police.h"
+#include "replays.h"
 #include "shaping.h"
 
 static int plan_ports(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
@@ -104,13 +105,19 @@ static void plan_echoes(const struct tl_config *config, struct tl_plan *plan)
 	}
 }
 
+static void plan_replays(const struct tl_config *config, struct tl_plan *plan)
+{
+	for (uint32_t i = 0; i < config->n_replays; i++)
+		plan->has_replay[config->replays[i].port] = true;
+}
+
 // Check that each kind of port supports the configured stamp source; device limits show later.
 static int plan_timestamps(const struct tl_config *config, const struct tl_plan *plan, struct tl_err *err)
 {
 	for (uint32_t i = 0; i < config->n_ports; i++) {
 		int rc = tl_port_check_stamps(&(struct tl_port_cfg){.name = config->ports[i].name,
 						      .spec = plan->specs[i],
-						      .tx_queues = plan->has_echo[i] ? 1 : 0,
+						      .tx_queues = tl_plan_tx_queues(config, plan, i),
 						      .timestamps = config->ports[i].timestamps},
 			err);
 		if (rc != 0)
@@ -202,6 +209,11 @@ static void warn_of_places(const struct tl_config *config, const struct tl_plan 
 				p, plan->place.shared[p], port->rx_queues, port->name, config->eal.main_lcore,
 				port->idle == TL_IDLE_POLL ? ", in spite of \"idle\": \"poll\"" : "");
 	}
+	for (uint32_t i = 0; i < config->n_replays; i++)
+		if (plan->place.cpus[plan->place.n_lcores + i] == config->eal.main_lcore)
+			tl_warn("$.replay[%u]: no CPU is left for the replay %s: it shares CPU %u with the control thread, and its "
+				"frames will be late; let this process use more CPUs",
+				i, config->replays[i].name, config->eal.main_lcore);
 }
 
 int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_err *err)
@@ -219,9 +231,12 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 	if (rc == 0)
 		rc = tl_shaping_check(config, err);
 	if (rc == 0)
+		rc = tl_replays_check(config, err);
+	if (rc == 0)
 		rc = check_paths(config, err);
 	if (rc == 0) {
 		plan_echoes(config, out);
+		plan_replays(config, out);
 		rc = plan_timestamps(config, out, err);
 	}
 	if (rc == 0)
@@ -243,6 +258,11 @@ const char *tl_plan_role(const struct tl_config *config, const struct tl_plan *p
 	if (answers && records)
 		return "both";
 	return answers ? "echo" : records ? "record" : "none";
+}
+
+uint16_t tl_plan_tx_queues(const struct tl_config *config, const struct tl_plan *plan, uint32_t port)
+{
+	return plan->has_echo[port] ? (uint16_t)config->ports[port].rx_queues : plan->has_replay[port];
 }
 
 bool tl_plan_hands_over_inner(const struct tl_config *config, uint32_t port)

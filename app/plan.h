@@ -19,6 +19,7 @@ struct tl_plan {
 	struct tl_port_spec specs[TL_CONFIG_PORTS_MAX];
 	struct tl_place_idle idle[TL_CONFIG_PORTS_MAX];
 	bool has_echo[TL_CONFIG_PORTS_MAX];
+	bool has_replay[TL_CONFIG_PORTS_MAX];
 	uint16_t echo_queues[TL_CONFIG_ECHOES_MAX]; // RX queue whose lcore owns each echo
 	const char *pci[TL_CONFIG_PORTS_MAX];	    // borrowed from specs
 	uint32_t n_pci;
@@ -35,6 +36,9 @@ const char *tl_plan_role(const struct tl_config *config, const struct tl_plan *p
 
 // True if the lcores of a port hand over encapsulated frames among its recorded queues, by their inner flows.
 bool tl_plan_hands_over_inner(const struct tl_config *config, uint32_t port);
+
+// Return the number of a port's send queues: one per lcore of a port with an echo, one of a replay.
+uint16_t tl_plan_tx_queues(const struct tl_config *config, const struct tl_plan *plan, uint32_t port);
 
 // Return the facts of this host on CPUs and memory; the caller frees them. NULL: out of memory.
 struct tl_facts *tl_plan_facts(const struct tl_config *config);

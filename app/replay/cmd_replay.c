@@ -303,8 +303,30 @@ static const char *set_words(struct tl_replay_args *a, int n, char **words)
 	return used >= sizeof(a->filter) ? "the filter is too long" : NULL;
 }
 
-// Check combinations of options. Return NULL, or an error text.
-static const char *check(const struct tl_replay_args *a)
+// Return the option that has this name, with _ for -; NULL: there is none.
+static const struct tl_option *find_key(const char *key)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s", key);
+	for (char *p = name; *p != '\0'; p++)
+		*p = *p == '_' ? '-' : *p;
+	for (size_t i = 0; i < TL_ARRAY_LEN(options); i++)
+		if (options[i].name != NULL && options[i].id != 0 && strcmp(options[i].name, name) == 0)
+			return &options[i];
+	return NULL;
+}
+
+const char *tl_replay_set_key(struct tl_replay_args *args, const char *key, const char *value)
+{
+	const struct tl_option *option = find_key(key);
+
+	if (option == NULL || (option->value != NULL) != (value != NULL))
+		return "no such option of `tapline replay`";
+	return set(args, option->id, value);
+}
+
+const char *tl_replay_check(const struct tl_replay_args *a)
 {
 	bool line = a->pacing.pace == TL_REPLAY_LINE;
 
@@ -317,32 +339,39 @@ static const char *check(const struct tl_replay_args *a)
 	if (a->paces > 1)
 		return "--speed, --rate, --burst, --line-rate and --one-by-one exclude each other";
 	if ((a->rate != NULL || a->pacing.pace != TL_REPLAY_RECORDED) && a->pacing.max_gap_ns != UINT64_MAX)
-		return "--max-gap is of recorded times: it goes without --rate, --burst, --line-rate and --one-by-one";
+		return "--max-gap is of recorded times: use it with these, or with --speed";
 	if (line && a->max_late_ns != UINT64_MAX)
-		return "--max-late needs due times: with --line-rate and --one-by-one there are none";
+		return "--max-late needs due times: frames that are sent at once have none";
 	if (a->edit.n_steps != 0 && a->loops == 1)
 		return "--per-loop needs --loops: the first loop is sent without increments";
 	return NULL;
 }
 
-int tl_cmd_replay(int argc, char **argv)
+void tl_replay_args_init(struct tl_replay_args *args)
 {
-	struct tl_replay_args a = {.loops = 1,
+	struct timespec now;
+
+	*args = (struct tl_replay_args){.loops = 1,
 		.max_late_ns = UINT64_MAX,
 		.mtu = MTU_DEFAULT,
 		.lcore = TL_REPLAY_ANY_LCORE,
 		.pacing = {.pace = TL_REPLAY_RECORDED, .speed = TL_REPLAY_MILLION, .max_gap_ns = UINT64_MAX}};
-	struct timespec now;
-
 	clock_gettime(CLOCK_REALTIME, &now);
-	a.now_ns = (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
-	tl_edit_init(&a.edit);
+	args->now_ns = (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
+	tl_edit_init(&args->edit);
+}
+
+int tl_cmd_replay(int argc, char **argv)
+{
+	struct tl_replay_args a;
+
+	tl_replay_args_init(&a);
 	int status = tl_set_options(&tl_replay_command, argc, argv, set, &a);
 	if (status >= 0)
 		return status;
 	const char *wrong = set_words(&a, argc - optind, argv + optind);
 	if (wrong == NULL)
-		wrong = check(&a);
+		wrong = tl_replay_check(&a);
 	if (wrong == NULL)
 		wrong = tl_sessions_check(&a);
 	if (wrong != NULL)

@@ -46,5 +46,15 @@ struct tl_replay_args {
 // Parse a duration such as "500", "500ns", "20us", "1.5ms" or "2s". Return 0 or -EINVAL.
 int tl_replay_parse_ns(const char *text, uint64_t *out_ns);
 
+// Set the defaults, and the time of the call.
+void tl_replay_args_init(struct tl_replay_args *args);
+
+// Set an option of frames by its key in the configuration: "line_rate"; value NULL for a switch. Return NULL, or an
+// error text that is valid until the next call.
+const char *tl_replay_set_key(struct tl_replay_args *args, const char *key, const char *value);
+
+// Check combinations of options. Return NULL, or an error text.
+const char *tl_replay_check(const struct tl_replay_args *args);
+
 // Run the replay. Return the exit status.
 int tl_replay_run(const struct tl_replay_args *args);

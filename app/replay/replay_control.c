@@ -89,6 +89,30 @@ static const struct verb {
 	int (*act)(struct tl_replay_session *s, const char *value, struct tl_err *err);
 } verbs[] = {{"pause", pause_run}, {"resume", resume_run}, {"speed", set_speed}, {"seek", seek}};
 
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < TL_ARRAY_LEN(verbs); i++)
+		if (strcmp(verbs[i].name, name) == 0)
+			return &verbs[i];
+	return NULL;
+}
+
+int tl_replay_operate(struct tl_replay_session *s, const char *verb, const char *value, struct tl_err *err)
+{
+	const struct verb *found = find_verb(verb);
+
+	if (found == NULL)
+		return tl_fail(err, -ENOSYS, "%s: no verb of replays", verb);
+	int rc = found->act(s, value, err);
+	if (rc != 0)
+		tl_fail_at(err, rc, "%s", verb);
+	if (rc == -EAGAIN) { // the run is stopped
+		tl_error("%s", err->text);
+		s->failed = true;
+	}
+	return rc;
+}
+
 // ---- answers
 
 static json_t *refusal(const char *text)
@@ -106,15 +130,8 @@ static json_t *act(struct tl_replay_session *s, const struct verb *verb, const s
 			verb->name);
 		return refusal(err.text);
 	}
-	int rc = verb->act(s, request->name, &err);
-	if (rc == 0)
-		return json_pack("{s:b}", "ok", 1);
-	tl_fail_at(&err, rc, "%s", verb->name);
-	if (rc == -EAGAIN) { // the run is stopped
-		tl_error("%s", err.text);
-		s->failed = true;
-	}
-	return refusal(err.text);
+	int rc = tl_replay_operate(s, verb->name, request->name, &err);
+	return rc == 0 ? json_pack("{s:b}", "ok", 1) : refusal(err.text);
 }
 
 // Execute a verb, and log request and result.
@@ -135,9 +152,10 @@ static json_t *status(struct tl_replay_session *s)
 
 static json_t *answer(struct tl_replay_session *s, const struct tl_ctl_request *request)
 {
-	for (size_t i = 0; i < TL_ARRAY_LEN(verbs); i++)
-		if (strcmp(verbs[i].name, request->verb) == 0)
-			return operate(s, &verbs[i], request);
+	const struct verb *verb = find_verb(request->verb);
+
+	if (verb != NULL)
+		return operate(s, verb, request);
 	if (strcmp(request->verb, "status") == 0 && request->name == NULL)
 		return status(s);
 	return refusal("unknown command: a replay knows pause, resume, speed, seek and status");

@@ -107,7 +107,8 @@ static void plan_replay(struct tl_replay_session *s)
 	const struct tl_replay_args *args = s->args;
 	uint32_t frame_limit = 0;
 
-	s->cfg = (struct tl_replay_cfg){.paths = (const char *const *)s->files.paths,
+	s->cfg = (struct tl_replay_cfg){.name = s->name,
+		.paths = (const char *const *)s->files.paths,
 		.n_paths = s->files.n,
 		.first_ns = args->merge ? s->files.first_ns : NULL,
 		.loops = args->loops,
@@ -155,6 +156,16 @@ static int start_eal(struct tl_replay_session *s, struct tl_err *err)
 	return s->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
 }
 
+void tl_replay_note_port(struct tl_replay_port *port, struct tl_replay_port_results *results)
+{
+	struct tl_port_link link;
+
+	tl_port_link(port->port, &link);
+	port->link_known = link.known;
+	results->speed_bps = tl_port_speed_bps(port->port);
+	results->hw_known = tl_port_sent(port->port, &port->hw_before);
+}
+
 static int start_port(struct tl_replay_session *s, struct tl_replay_port *p, struct tl_replay_port_results *results,
 	struct tl_err *err)
 {
@@ -166,11 +177,7 @@ static int start_port(struct tl_replay_session *s, struct tl_replay_port *p, str
 		return rc;
 	if (!tl_port_await_link(p->port, LINK_NS))
 		return tl_fail(err, -ENETDOWN, "%s has no link: check the cable and the other side", p->device);
-	struct tl_port_link link;
-	tl_port_link(p->port, &link);
-	p->link_known = link.known;
-	results->speed_bps = tl_port_speed_bps(p->port);
-	results->hw_known = tl_port_sent(p->port, &p->hw_before);
+	tl_replay_note_port(p, results);
 	return 0;
 }
 
@@ -183,7 +190,7 @@ static int start_ports(struct tl_replay_session *s, struct tl_err *err)
 	return rc;
 }
 
-static int make_filters(struct tl_replay_session *s, struct tl_err *err)
+int tl_replay_make_filters(struct tl_replay_session *s, struct tl_err *err)
 {
 	const struct tl_replay_args *args = s->args;
 	int rc = args->filter[0] != '\0' ? tl_filter_create(args->filter, &s->filter, err) : 0;
@@ -193,13 +200,10 @@ static int make_filters(struct tl_replay_session *s, struct tl_err *err)
 	return rc;
 }
 
-static int make_replay(struct tl_replay_session *s, struct tl_err *err)
+int tl_replay_make(struct tl_replay_session *s, struct tl_err *err)
 {
-	int rc = make_filters(s, err);
-
-	if (rc != 0)
-		return rc;
 	plan_replay(s);
+	s->results.pacing = &s->cfg.pacing;
 	if (s->args->rate != NULL &&
 		tl_replay_parse_rate(s->args->rate, s->results.ports[0].speed_bps, &s->cfg.pacing) == -ENODATA)
 		return tl_fail(err, -EINVAL, "--rate %s: %s reports no line rate: give bps", s->args->rate,
@@ -239,21 +243,23 @@ int tl_replay_open(struct tl_replay_session *s, struct tl_err *err)
 	if (rc == 0)
 		rc = start_ports(s, err);
 	if (rc == 0)
-		rc = make_replay(s, err);
+		rc = tl_replay_make_filters(s, err);
+	if (rc == 0)
+		rc = tl_replay_make(s, err);
 	return rc;
 }
 
 void tl_replay_close(struct tl_replay_session *s)
 {
 	json_decref(s->manifest);
-	tl_replay_destroy(s->replay);
-	tl_filter_destroy(s->filter);
-	tl_filter_destroy(s->split_filter);
 	for (unsigned i = 0; i < s->n_ports; i++)
 		if (s->ports[i].port != NULL && tl_port_torn_out(s->ports[i].port))
 			tl_eal_abandon(s->eal);
 	for (unsigned i = 0; i < s->n_ports; i++)
 		tl_port_close(s->ports[i].port);
+	tl_replay_destroy(s->replay); // after the ports have released its mbufs
+	tl_filter_destroy(s->filter);
+	tl_filter_destroy(s->split_filter);
 	tl_clock_destroy(s->clock);
 	tl_eal_fini(s->eal);
 	tl_replay_playlist_free(&s->files);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Run a replay: the reader and the lcore, the checks by main meanwhile, and the verdict at the end.
+// Run a replay: the reader and the lcore, main meanwhile, and the results.
 
 #include "replay_session.h"
 
@@ -23,9 +23,7 @@
 #include "replay_control.h"
 #include "results.h"
 
-#define STALL_NS (10 * TL_NS_PER_S)
 #define FILL_NS (2 * TL_NS_PER_S) // time limit for the reader to fill its ring
-#define WIRE_NS TL_NS_PER_S	  // time limit from the driver to the wire
 #define TICK_NS (20 * TL_NS_PER_MS)
 
 static atomic_bool stop;
@@ -65,7 +63,7 @@ static uint64_t now_ns(const struct tl_replay_session *s)
 
 // State of the checks by main while the lcore sends.
 struct watch {
-	uint64_t next_look_ns, moved_ns[TL_REPLAY_PORTS], sent_pkts[TL_REPLAY_PORTS];
+	uint64_t next_look_ns;
 	uint64_t allowed_pkts; // one by one: lines of standard input
 	bool input_ended;
 };
@@ -81,49 +79,6 @@ static void look(struct tl_replay_session *s, struct watch *w)
 		(void)tl_port_watch(s->ports[i].port);
 	tl_replay_sample(s->replay, &stats);
 	tl_replay_show_progress(&stats);
-}
-
-static void fail(struct tl_replay_session *s, const char *text)
-{
-	tl_error("%s", text);
-	s->failed = true;
-	tl_replay_stop(s->replay);
-}
-
-// Check whether the port has link up; a removed interface has link down.
-static bool has_link(const struct tl_replay_port *p)
-{
-	struct tl_port_link link;
-
-	tl_port_link(p->port, &link);
-	return !p->link_known || (link.known && link.up);
-}
-
-// End the run if a port is gone, or accepts no more frames.
-static void check_port(struct tl_replay_session *s, unsigned i, struct watch *w)
-{
-	const struct tl_replay_port *p = &s->ports[i];
-	struct tl_replay_stats stats;
-	struct tl_err err;
-
-	if (tl_port_ended(p->port, &err)) {
-		fail(s, err.text);
-		return;
-	}
-	if (!has_link(p)) {
-		tl_fail(&err, 0, "%s lost its link or was removed: frames accepted by its driver since then are lost",
-			p->device);
-		fail(s, err.text);
-		return;
-	}
-	tl_replay_sample(s->replay, &stats);
-	if (stats.outs[i].sent_pkts != w->sent_pkts[i] || !tl_replay_is_refused(s->replay, i)) {
-		w->sent_pkts[i] = stats.outs[i].sent_pkts;
-		w->moved_ns[i] = now_ns(s);
-	} else if (now_ns(s) - w->moved_ns[i] > STALL_NS) {
-		tl_fail(&err, 0, "%s has accepted no frame for 10 s: check its link and the other side", p->device);
-		fail(s, err.text);
-	}
 }
 
 // Permit a frame for each line of standard input.
@@ -168,7 +123,7 @@ static void check_input(struct tl_replay_session *s, const struct watch *w)
 
 static void watch_run(struct tl_replay_session *s)
 {
-	struct watch w = {.next_look_ns = now_ns(s) + TL_NS_PER_S, .moved_ns = {now_ns(s), now_ns(s)}};
+	struct watch w = {.next_look_ns = now_ns(s) + TL_NS_PER_S};
 	bool ending = false;
 
 	while (rte_eal_get_lcore_state(TL_REPLAY_LCORE) == RUNNING) {
@@ -176,8 +131,8 @@ static void watch_run(struct tl_replay_session *s)
 			look(s, &w);
 		if (is_stopped())
 			tl_replay_stop(s->replay);
-		for (unsigned i = 0; i < s->n_ports && !s->failed && !is_stopped(); i++)
-			check_port(s, i, &w);
+		if (!is_stopped())
+			tl_replay_check_ports(s);
 		ending |= s->failed || is_stopped();
 		check_input(s, &w);
 		(void)tl_replay_land(s->replay);
@@ -186,20 +141,13 @@ static void watch_run(struct tl_replay_session *s)
 	s->results.stopped = ending;
 }
 
-// Wait for the frames taken by a driver to leave, before its port is stopped.
-static void await_wire(const struct tl_replay_session *s, const struct tl_replay_port *p, uint64_t sent_pkts,
-	struct tl_replay_port_results *r)
+// Wait for the frames taken by the drivers to leave, before their ports are stopped.
+static void await_wire(struct tl_replay_session *s)
 {
-	uint64_t until_ns = now_ns(s) + WIRE_NS;
-	uint64_t now_pkts = p->hw_before;
+	uint64_t until_ns = now_ns(s) + TL_REPLAY_WIRE_NS;
 
-	while (r->hw_known) {
-		r->hw_known = tl_port_sent(p->port, &now_pkts);
-		r->hw_sent_pkts = now_pkts - p->hw_before;
-		if (r->hw_sent_pkts >= sent_pkts || now_ns(s) > until_ns)
-			return;
+	while (!tl_replay_is_on_wire(s) && now_ns(s) < until_ns)
 		sleep_a_tick();
-	}
 }
 
 // Wait for the ring to fill; with few and distant frames, for the first only.
@@ -238,47 +186,11 @@ static int run(struct tl_replay_session *s, struct tl_err *err)
 	tl_replay_finish(s->replay);
 	tl_replay_sample(s->replay, &s->results.stats);
 	s->results.stopped |= s->results.stats.ledger.unsent_pkts != 0; // standard input ended before the frames
-	for (unsigned i = 0; i < s->n_ports; i++)
-		await_wire(s, &s->ports[i], s->results.stats.outs[i].sent_pkts, &s->results.ports[i]);
+	await_wire(s);
 	return rc;
 }
 
 // ---- results
-
-// Return whether the port sent what it took.
-static bool judge_port(const struct tl_replay_port_results *port, const struct tl_replay_out_stats *stats)
-{
-	bool lost = port->hw_known && port->hw_sent_pkts < stats->sent_pkts;
-
-	if (stats->refused_pkts != 0)
-		tl_error("%s did not accept %" PRIu64 " frames", port->device, stats->refused_pkts);
-	if (lost)
-		tl_error("%s has sent %" PRIu64 " frames by its own count, and accepted %" PRIu64
-			 ": the others were lost in its driver or queue",
-			port->device, port->hw_sent_pkts, stats->sent_pkts);
-	return stats->refused_pkts == 0 && !lost;
-}
-
-static void judge(struct tl_replay_session *s)
-{
-	const struct tl_replay_results *r = &s->results;
-	const struct tl_replay_ledger *ledger = &r->stats.ledger;
-	char limit[32];
-
-	for (size_t i = 0; i < r->n_damages; i++)
-		tl_error("%s", r->damages[i].text);
-	if (r->stats.damages > r->n_damages)
-		tl_error("and %" PRIu64 " more damaged places", r->stats.damages - r->n_damages);
-	if (!tl_replay_ledger_ok(ledger))
-		tl_error("the ledger does not add up: this is a defect, report it");
-	for (unsigned i = 0; i < r->n_ports; i++)
-		s->failed |= !judge_port(&r->ports[i], &r->stats.outs[i]);
-	bool late = s->args->max_late_ns != UINT64_MAX && r->stats.late_pkts != 0;
-	if (late)
-		tl_error("%" PRIu64 " frames were later than %s", r->stats.late_pkts,
-			tl_format_ns(s->args->max_late_ns, limit, sizeof(limit)));
-	s->failed |= r->stats.damages != 0 || !tl_replay_ledger_ok(ledger) || late;
-}
 
 static int show_json(const struct tl_replay_session *s)
 {
@@ -294,12 +206,10 @@ static int show(struct tl_replay_session *s)
 {
 	struct tl_replay_results *r = &s->results;
 
-	r->pacing = &s->cfg.pacing;
 	r->lateness = tl_replay_lateness(s->replay);
 	for (unsigned i = 0; i < r->n_ports; i++)
 		r->ports[i].lateness = tl_replay_out_lateness(s->replay, i);
-	r->n_damages = tl_replay_damages(s->replay, &r->damages);
-	judge(s);
+	tl_replay_judge(s);
 	if (s->args->json)
 		return show_json(s);
 	tl_replay_print(r, stdout);

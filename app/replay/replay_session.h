@@ -27,12 +27,14 @@ struct tl_replay_port {
 	struct tl_port_cfg cfg;
 	struct tl_port *port;
 	uint64_t hw_before;
-	bool link_known; // at the start
+	bool link_known;	       // at the start
+	uint64_t moved_ns, moved_pkts; // last time that the port accepted frames, or was offered none; its count then
 };
 
 struct tl_ctl;
 
 struct tl_replay_session {
+	const char *name; // unique in the process; NULL: the only one
 	const struct tl_replay_args *args;
 	struct tl_replay_playlist files;
 	struct tl_eal *eal;
@@ -53,3 +55,23 @@ struct tl_replay_session {
 // message in *err; call tl_replay_close() in both cases.
 int tl_replay_open(struct tl_replay_session *s, struct tl_err *err);
 void tl_replay_close(struct tl_replay_session *s);
+
+// Compile the filters, before the process is restricted. Return 0, or -errno with a message.
+int tl_replay_make_filters(struct tl_replay_session *s, struct tl_err *err);
+
+// Create the replay: the ports are started, the files listed, the filters made. Return 0, or -errno with a message.
+int tl_replay_make(struct tl_replay_session *s, struct tl_err *err);
+
+// Note link, speed and own count of a started port.
+void tl_replay_note_port(struct tl_replay_port *port, struct tl_replay_port_results *results);
+
+// replay_watch.c: stop the run with an error if a port is gone, or accepts no more frames.
+void tl_replay_check_ports(struct tl_replay_session *s);
+
+// Compare the frames taken by the drivers with the ports' own counts, after the last sample. Return whether all have
+// left, within TL_REPLAY_WIRE_NS on a port that works.
+#define TL_REPLAY_WIRE_NS TL_NS_PER_S
+bool tl_replay_is_on_wire(struct tl_replay_session *s);
+
+// Print the errors of a finished run, and set failed.
+void tl_replay_judge(struct tl_replay_session *s);

@@ -1252,7 +1252,7 @@ static size_t find_rows(const struct tl_config_table *table, const char *text, c
 static void the_reference_has_type_and_default_of_every_key_and_no_other(void)
 {
 	static const char *const sections[] = {
-		"eal.", "ports[].", "capture[].", "echo[].", "shape[].", "control.", "process."};
+		"eal.", "ports[].", "capture[].", "echo[].", "shape[].", "replay[].", "control.", "process."};
 	char *text = read_source_file("docs/config.md");
 	size_t expected = find_rows(&tl_config_root, text, ""), rows = 0;
 
@@ -1283,8 +1283,85 @@ static void the_examples_of_the_reference_load(void)
 		tl_config_free(config);
 		p += len + 3;
 	}
-	CU_ASSERT_EQUAL(examples, 5);
+	CU_ASSERT_EQUAL(examples, 6);
 	free(text);
+}
+
+#define REPLAY(keys) PORTS_OF_REPLAY "'replay': [{'name': 'r', 'port': 'a', 'files': ['x', 'y']" keys "}]}"
+#define PORTS_OF_REPLAY "{'ports': [{'name': 'a', 'device': 'eth0'}, {'name': 'b', 'device': 'eth1'" IP "}],\n"
+
+static void a_replay_keeps_its_values_as_texts_with_their_lines(void)
+{
+	struct tl_config *config =
+		load(REPLAY(",\n'line_rate': true, 'merge': false, 'speed': 0.5,\n'loops': 3, 'map': ['p']"));
+	static const struct {
+		const char *key, *text;
+		uint32_t nth, line;
+	} want[] = {{"files", "x", 0, 2}, {"files", "y", 1, 2}, {"speed", "0.5", TL_CONFIG_NO_LIST, 3},
+		{"line_rate", NULL, TL_CONFIG_NO_LIST, 3}, {"loops", "3", TL_CONFIG_NO_LIST, 4}, {"map", "p", 0, 4}};
+	const struct tl_config_replay *replay = &config->replays[0];
+
+	CU_ASSERT_EQUAL(config->n_replays, 1);
+	CU_ASSERT_STRING_EQUAL(replay->name, "r");
+	CU_ASSERT_EQUAL(replay->port, 0);
+	CU_ASSERT_EQUAL(replay->lcore, TL_CONFIG_LCORE_AUTO);
+	CU_ASSERT_EQUAL_FATAL(replay->n_settings, TL_ARRAY_LEN(want));
+	for (size_t i = 0; i < TL_ARRAY_LEN(want); i++) {
+		const struct tl_config_setting *is = &replay->settings[i];
+		CU_ASSERT_STRING_EQUAL(is->key, want[i].key);
+		CU_ASSERT_EQUAL(is->nth, want[i].nth);
+		CU_ASSERT_EQUAL(is->line, want[i].line);
+		CU_ASSERT_TRUE(want[i].text == NULL ? is->text == NULL : strcmp(is->text, want[i].text) == 0);
+	}
+	tl_config_free(config);
+}
+
+static void a_replay_on_a_port_that_sends_something_else_is_refused(void)
+{
+	static const struct refusal refusals[] = {
+		{PORTS_OF_REPLAY "'replay': [{'name': 'r',\n'port': 'c', 'files': ['x']}]}",
+			"3: $.replay[0].port: unknown port 'c'; the ports are: a, b"},
+		{PORTS_OF_REPLAY "'echo': [{'name': 'e', 'port': 'b', 'udp_listen': 7}],\n"
+				 "'replay': [{'name': 'r', 'port': 'b', 'files': ['x']}]}",
+			"3: $.replay[0].port: the echo 'e' sends from this port: a replay needs a port without echoes"},
+		{PORTS_OF_REPLAY
+			"'shape': [{'name': 's', 'port': 'b', 'rate': 9, 'classes': [{'name': 'd', 'default': true}]}],\n"
+			"'replay': [{'name': 'r', 'port': 'b', 'files': ['x']}]}",
+			"3: $.replay[0].port: the shape 's' is on this port: a replay needs a port without shapes and echoes"},
+		{"{'ports': [{'name': 'a', 'device': 'pcap:f'}], 'replay': [{'name': 'r', 'port': 'a', 'files': ['x']}]}",
+			"1: $.replay[0].port: the port 'a' is a file: it cannot send"},
+		{PORTS_OF_REPLAY "'replay': [{'name': 'r', 'port': 'a', 'files': ['x']},\n"
+				 "{'name': 's', 'port': 'a', 'files': ['x']}]}",
+			"3: $.replay[1].port: the replay 'r' sends from this port already"},
+		{PORTS_OF_REPLAY "'replay': [{'name': 'r', 'port': 'a', 'files': ['x']},\n"
+				 "{'name': 'r', 'port': 'b', 'files': ['x']}]}",
+			"3: $.replay[1].name: $.replay[0] is called 'r' already"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+}
+
+static void a_value_of_a_replay_that_cannot_be_is_refused(void)
+{
+	static const struct refusal refusals[] = {
+		{REPLAY(",\n'files': []"), "3: duplicate key 'files'"},
+		{PORTS_OF_REPLAY "'replay': [{'name': 'r', 'port': 'a',\n'files': []}]}",
+			"3: $.replay[0].files: [] is not an array with a text at least"},
+		{PORTS_OF_REPLAY "'replay': [{'name': 'r', 'port': 'a'}]}",
+			"2: $.replay[0]: the key 'files' is required here"},
+		{REPLAY(",\n'speed': true"), "3: $.replay[0].speed: true is not a text or a number"},
+		{REPLAY(",\n'merge': 1"), "3: $.replay[0].merge: 1 is not true or false"},
+		{REPLAY(",\n'map': ['p', {}]"), "3: $.replay[0].map[1]: {} is not a text or a number"},
+		{REPLAY(",\n'lcore': 0"),
+			"3: $.replay[0].lcore: lcore 0 is the main lcore (eal.main_lcore); choose another"},
+		{REPLAY(",\n'lcore': 'x'"), "3: $.replay[0].lcore: 'x' is not 'auto' or the number of an lcore"},
+		{REPLAY(",\n'loop': 1"), "3: $.replay[0].loop: unknown key; did you mean 'loops'?"},
+		{"{'ports': [{'name': 'a', 'device': 'eth0', 'lcores': [3]}],\n"
+		 "'replay': [{'name': 'r', 'port': 'a', 'files': ['x'], 'lcore': 3}]}",
+			"2: $.replay[0].lcore: lcore 3 serves the port 'a' already"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void a_command_line_is_refused_by_the_name_of_its_option(void)
@@ -1330,6 +1407,11 @@ int main(void)
 		{"IPv6 addresses are accepted in place of IPv4 addresses", ipv6_stands_where_ipv4_does},
 		{"an IPv6 address that cannot be is refused", ipv6_that_cannot_be_is_refused},
 		{"apparent conflicts are accepted", apparent_conflicts_are_accepted},
+		{"a replay keeps its values as texts, with their lines",
+			a_replay_keeps_its_values_as_texts_with_their_lines},
+		{"a replay on a port that sends something else is refused",
+			a_replay_on_a_port_that_sends_something_else_is_refused},
+		{"a value of a replay that cannot be is refused", a_value_of_a_replay_that_cannot_be_is_refused},
 		{"a command line is refused by the name of its option",
 			a_command_line_is_refused_by_the_name_of_its_option},
 		{"an unknown key is refused with the nearest known one",

@@ -67,6 +67,32 @@ static void a_nic_without_a_node_gets_the_lowest_isolated_cpus_and_memory_beside
 	CU_ASSERT_EQUAL(place.nodes[0], 0);
 }
 
+static void a_replay_takes_its_cpu_before_the_port_that_only_sends_it(void)
+{
+	struct tl_facts facts = host();
+	struct tl_config config;
+	struct tl_place place;
+
+	one_port(&config, 1);
+	config.n_ports = 2;
+	config.ports[1] = config.ports[0];
+	config.n_captures = config.n_replays = 1; // of port 0
+	config.replays[0] = (struct tl_config_replay){.port = 1, .lcore = TL_CONFIG_LCORE_AUTO};
+	tl_place_choose(&config, &facts, &place);
+	CU_ASSERT_EQUAL(place.n_lcores, 2);
+	CU_ASSERT_EQUAL(place.cpus[0], 2);
+	CU_ASSERT_EQUAL(place.cpus[1], 4);
+	CU_ASSERT_EQUAL(place.cpus[2], 3);
+	config.captures[0].port = 1; // a recording needs the CPU of its queue first
+	tl_place_choose(&config, &facts, &place);
+	CU_ASSERT_EQUAL(place.cpus[1], 3);
+	CU_ASSERT_EQUAL(place.cpus[2], 4);
+	config.replays[0].lcore = 2;
+	tl_place_choose(&config, &facts, &place);
+	CU_ASSERT_EQUAL(place.cpus[0], 3);
+	CU_ASSERT_EQUAL(place.cpus[2], 2);
+}
+
 static void a_cpu_that_takes_the_nics_interrupts_comes_after_all_others(void)
 {
 	struct tl_facts facts = host();
@@ -164,6 +190,8 @@ static void idle_is_adaptive_where_others_may_want_the_cpu_or_need_it(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"a replay takes its CPU before the port that only sends it",
+			a_replay_takes_its_cpu_before_the_port_that_only_sends_it},
 		{"\"auto\" takes isolated CPUs of the NIC's node first",
 			auto_takes_isolated_cpus_of_the_nics_node_first},
 		{"a NIC without a node gets the lowest isolated CPUs, and memory beside them",

@@ -168,6 +168,17 @@ static void a_class_of_a_recording_shows_its_colours(void)
 		"recording class whole/s cut/s red/s redbits/s overflow/s red");
 }
 
+#define REPLAY(uptime, pkts, bytes)                                                                                    \
+	"{'uptime_ns': " uptime ", 'replays': [{'name': 'morning', 'state': 'paused', 'position_ns': 1500000000, "     \
+	"'sent_pkts': " pkts ", 'sent_bytes': " bytes ", 'late_pkts': 3, 'reader_late_pkts': 2, 'lateness_ns': "       \
+	"{'p50': 700, 'p99': null}}]}"
+
+static void a_replay_shows_its_position_and_lateness(void)
+{
+	expect(REPLAY("0", "0", "0"), REPLAY("500000000", "100", "6000"),
+		"morning 200 96.0k 3 2 700 ns - 1.500 s paused");
+}
+
 static void an_answer_that_lacks_things_shows_dashes(void)
 {
 	expect("{}", "{'uptime_ns': 1000000000, 'ports': [{}, 3, null]}", "- - - - - - - -");
@@ -215,6 +226,7 @@ int main(void)
 		{"a recording shows its fullest queue and its disk", a_recording_shows_its_fullest_queue_and_its_disk},
 		{"a shape shows each class", a_shape_shows_each_class},
 		{"a class of a recording shows its colours", a_class_of_a_recording_shows_its_colours},
+		{"a replay shows its position and lateness", a_replay_shows_its_position_and_lateness},
 		{"an echo shows its residence", an_echo_shows_its_residence},
 		{"an answer that lacks things shows dashes", an_answer_that_lacks_things_shows_dashes},
 		{"a name cannot command the terminal", a_name_cannot_command_the_terminal},

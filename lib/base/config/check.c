@@ -94,9 +94,28 @@ static int check_probes(struct tl_config_reader *r, const struct tl_config *conf
 		r, "a port without an echo sends nothing; set 0 to stamp the PTP frames that it receives");
 }
 
+// Port or replay that an lcore serves.
+struct lcore_user {
+	const char *kind, *name;
+};
+
+// Check an lcore at the current path: it has one user.
+static int check_lcore(struct tl_config_reader *r, const struct tl_config *config, uint32_t lcore, const char *kind,
+	const char *name, struct lcore_user *users)
+{
+	if (lcore == config->eal.main_lcore)
+		return tl_config_refuse(r, "lcore %u is the main lcore (eal.main_lcore); choose another", lcore);
+	if (users[lcore].name != NULL)
+		return tl_config_refuse(
+			r, "lcore %u serves the %s \"%s\" already", lcore, users[lcore].kind, users[lcore].name);
+	users[lcore] = (struct lcore_user){kind, name};
+	return 0;
+}
+
 static int check_lcores(struct tl_config_reader *r, const struct tl_config *config)
 {
-	const char *user[TL_CONFIG_LCORE_MAX + 1] = {NULL};
+	struct lcore_user users[TL_CONFIG_LCORE_MAX + 1] = {{NULL, NULL}};
+	int rc = 0;
 
 	for (uint32_t i = 0; i < config->n_ports; i++) {
 		const struct tl_config_port *port = &config->ports[i];
@@ -106,16 +125,17 @@ static int check_lcores(struct tl_config_reader *r, const struct tl_config *conf
 				continue;
 			point_at(r, "ports", i, "lcores");
 			tl_config_enter_index(r, q);
-			if (lcore == config->eal.main_lcore)
-				return tl_config_refuse(
-					r, "lcore %u is the main lcore (eal.main_lcore); choose another", lcore);
-			if (user[lcore] != NULL)
-				return tl_config_refuse(
-					r, "lcore %u serves the port \"%s\" already", lcore, user[lcore]);
-			user[lcore] = port->name;
+			rc = check_lcore(r, config, lcore, "port", port->name, users);
+			if (rc != 0)
+				return rc;
 		}
 	}
-	return 0;
+	for (uint32_t i = 0; i < config->n_replays && rc == 0; i++) {
+		point_at(r, "replay", i, "lcore");
+		if (config->replays[i].lcore != TL_CONFIG_LCORE_AUTO)
+			rc = check_lcore(r, config, config->replays[i].lcore, "replay", config->replays[i].name, users);
+	}
+	return rc;
 }
 
 int tl_config_resolve_port(
@@ -371,6 +391,8 @@ int tl_config_check(struct tl_config_reader *r, struct tl_config *config)
 		rc = check_trigger(r, config, i);
 	for (uint32_t i = 0; i < config->n_ports && rc == 0; i++)
 		rc = check_probes(r, config, i);
+	for (uint32_t i = 0; i < config->n_replays && rc == 0; i++)
+		rc = tl_config_check_replay(r, config, i);
 	for (uint32_t i = 0; i < config->n_shapes && rc == 0; i++)
 		rc = tl_config_check_shape(r, config, i);
 	return rc != 0 ? rc : tl_config_check_roles(r, config);

@@ -156,6 +156,11 @@ void tl_config_free_classes(struct tl_config_capture *capture);
 tl_config_read tl_config_delay;
 int tl_config_check_delay(struct tl_config_reader *r, const json_t *object, const struct tl_config_echo *echo);
 
+// replay.c: an entry of "replay", and its check after the ports and echoes are known.
+extern const struct tl_config_table tl_config_replay_table;
+int tl_config_check_replay(struct tl_config_reader *r, struct tl_config *config, uint32_t index);
+void tl_config_free_replay(struct tl_config_replay *replay);
+
 // check_capture.c: check of an entry of "capture" after its keys.
 tl_config_read tl_config_check_capture;
 

@@ -152,6 +152,8 @@ void tl_config_free(struct tl_config *config)
 	}
 	for (uint32_t i = 0; i < config->n_shapes; i++)
 		tl_config_free_shape(&config->shapes[i]);
+	for (uint32_t i = 0; i < config->n_replays; i++)
+		tl_config_free_replay(&config->replays[i]);
 	free(config->control.socket);
 	free(config->control.operators);
 	free(config->process.user);

@@ -30,6 +30,7 @@ struct json_t;
 #define TL_CONFIG_ECHOES_MAX 16
 #define TL_CONFIG_POLICE_MAX 16 // classes of a recording
 #define TL_CONFIG_SHAPES_MAX 16
+#define TL_CONFIG_REPLAYS_MAX 16
 #define TL_CONFIG_CLASSES_MAX 256	       // of a shape
 #define TL_CONFIG_CLASS_DEPTH_MAX 7	       // below the shape
 #define TL_CONFIG_RATE_MAX (UINT64_C(1) << 42) // bit/s
@@ -290,6 +291,26 @@ struct tl_config_shape {
 	struct tl_config_class classes[TL_CONFIG_CLASSES_MAX + 1];
 };
 
+#define TL_CONFIG_NO_LIST UINT32_MAX
+
+// Value of a key of a replay, as the option of `tapline replay` takes it.
+struct tl_config_setting {
+	const char *key; // static: "line_rate"
+	char *text;	 // NULL: a switch that is on
+	uint32_t nth;	 // place in the list of the key; TL_CONFIG_NO_LIST: no list
+	uint32_t line;	 // of the file; 0: not of a file
+};
+
+// Recordings sent from a port.
+struct tl_config_replay {
+	char *name;	 // "name", required, unique
+	char *port_name; // "port", required: one that sends nothing else
+	uint32_t port;	 // index into ports[]
+	uint32_t lcore;	 // "lcore", default "auto": TL_CONFIG_LCORE_AUTO
+	uint32_t n_settings;
+	struct tl_config_setting *settings; // the other keys, "files" first
+};
+
 struct tl_config_control {
 	char *socket;	 // "socket", path of the UNIX socket, default NULL: none
 	char *operators; // "operators", group whose members may pause, resume, rotate and trigger, default NULL: none
@@ -303,11 +324,12 @@ struct tl_config_process {
 struct tl_config {
 	char *file; // as given, for messages
 	struct tl_config_eal eal;
-	uint32_t n_ports, n_captures, n_echoes, n_shapes;
+	uint32_t n_ports, n_captures, n_echoes, n_shapes, n_replays;
 	struct tl_config_port ports[TL_CONFIG_PORTS_MAX];
 	struct tl_config_capture captures[TL_CONFIG_CAPTURES_MAX];
 	struct tl_config_echo echoes[TL_CONFIG_ECHOES_MAX];
 	struct tl_config_shape shapes[TL_CONFIG_SHAPES_MAX];
+	struct tl_config_replay replays[TL_CONFIG_REPLAYS_MAX];
 	struct tl_config_control control;
 	struct tl_config_process process;
 };

@@ -119,7 +119,8 @@ static int restrict_files(const struct tl_guard_cfg *cfg, struct tl_guard_state 
 	return rc;
 }
 
-// Drop the right to write into other users' directories, unless the recordings are there. New threads inherit the rest.
+// Drop the right to write into other users' directories, unless the recordings are there, or files to be read. New
+// threads inherit the rest.
 static int drop_writing(const struct tl_guard_cfg *cfg)
 {
 	cap_t all = cap_get_proc(), without = all != NULL ? cap_dup(all) : NULL;
@@ -131,9 +132,12 @@ static int drop_writing(const struct tl_guard_cfg *cfg)
 		rc = -errno;
 	cap_t effective = rc == 0 ? cap_dup(all) : NULL;
 	if (effective != NULL && cap_set_flag(effective, CAP_EFFECTIVE, 1, writing, CAP_CLEAR) == 0 &&
-		cap_set_proc(effective) == 0)
+		cap_set_proc(effective) == 0) {
 		for (uint32_t i = 0; i < cfg->n_dirs; i++)
 			needed |= faccessat(AT_FDCWD, cfg->dirs[i], W_OK | X_OK, AT_EACCESS) != 0;
+		for (size_t i = 0; i < cfg->n_reads; i++)
+			needed |= faccessat(AT_FDCWD, cfg->reads[i], R_OK, AT_EACCESS) != 0;
+	}
 	if (rc == 0 && cap_set_proc(needed ? all : without) != 0)
 		rc = -errno;
 	cap_free(effective);

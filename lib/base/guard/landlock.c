@@ -70,6 +70,11 @@ static int allow_all(const struct tl_guard_cfg *cfg, int rules, uint64_t handled
 		if (rc != 0)
 			return tl_fail(err, rc, "%s: Landlock refuses the directory (%s)", cfg->dirs[i], strerror(-rc));
 	}
+	for (size_t i = 0; i < cfg->n_reads; i++) {
+		int rc = allow(rules, cfg->reads[i], LANDLOCK_ACCESS_FS_READ_FILE);
+		if (rc != 0)
+			return tl_fail(err, rc, "%s: Landlock refuses the file (%s)", cfg->reads[i], strerror(-rc));
+	}
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 // Threads: all calls on main, except tl_guard_thread(). Memory: none is kept.
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct tl_err;
@@ -20,7 +21,9 @@ enum tl_guard_class {
 struct tl_guard_cfg {
 	const char *const *dirs; // directories of the recordings, the reports and the socket
 	uint32_t n_dirs;
-	const char *read_dir; // read-only directory, NULL: none
+	const char *read_dir;	  // read-only directory, NULL: none
+	const char *const *reads; // read-only files
+	size_t n_reads;
 	bool keeps_bpf;	      // an AF_XDP port detaches its program at the end
 	bool keeps_net_admin; // a port restores an interface of the kernel at the end
 };

@@ -96,6 +96,9 @@ static struct choice begin(const struct tl_config *config, const struct tl_facts
 		for (uint32_t q = 0; q < config->ports[p].rx_queues; q++)
 			if (config->ports[p].lcores[q] != TL_CONFIG_LCORE_AUTO)
 				tl_cpus_add(&named, config->ports[p].lcores[q]);
+	for (uint32_t i = 0; i < config->n_replays; i++)
+		if (config->replays[i].lcore != TL_CONFIG_LCORE_AUTO)
+			tl_cpus_add(&named, config->replays[i].lcore);
 	c.left = tl_cpus_minus(&candidates, &named);
 	return c;
 }
@@ -105,18 +108,49 @@ static void place_port(struct choice *c, uint32_t port, struct tl_place *out)
 	const struct tl_config_port *cfg = &c->config->ports[port];
 	int node = node_of_nic(c->facts, port);
 
-	out->first[port] = out->n_lcores;
 	for (uint32_t q = 0; q < cfg->rx_queues; q++) {
+		uint32_t entry = out->first[port] + q;
 		bool choose = cfg->lcores[q] == TL_CONFIG_LCORE_AUTO;
 		uint32_t cpu = choose ? take_cpu(c, node) : cfg->lcores[q];
 		bool shared = cpu == c->config->eal.main_lcore;
 		out->shared[port] += shared;
 		out->isolated[port] += tl_cpus_has(&c->facts->cpu.isolated, cpu);
 		out->disturbed[port] += choose && !shared && tl_cpus_has(&c->facts->wanted.irq_cpus, cpu);
-		out->cpu_nodes[out->n_lcores] = tl_place_node_of(c->facts, cpu);
-		out->cpus[out->n_lcores++] = cpu;
+		out->cpu_nodes[entry] = tl_place_node_of(c->facts, cpu);
+		out->cpus[entry] = cpu;
 	}
 	out->nodes[port] = node != TL_PLACE_NO_NODE ? node : out->cpu_nodes[out->first[port]];
+}
+
+// True for a port that only sends a replay: what it receives is not needed.
+static bool only_replays(const struct tl_config *config, uint32_t port)
+{
+	bool replays = false;
+
+	for (uint32_t i = 0; i < config->n_replays; i++)
+		replays |= config->replays[i].port == port;
+	for (uint32_t i = 0; i < config->n_captures && replays; i++)
+		replays = config->captures[i].port != port;
+	return replays;
+}
+
+// Place the ports that only send replays, or the others.
+static void place_ports(struct choice *c, bool replays, struct tl_place *out)
+{
+	for (uint32_t p = 0; p < c->config->n_ports; p++)
+		if (only_replays(c->config, p) == replays)
+			place_port(c, p, out);
+}
+
+// Place a replay near the NIC that sends.
+static void place_replay(struct choice *c, uint32_t index, struct tl_place *out)
+{
+	const struct tl_config_replay *cfg = &c->config->replays[index];
+	uint32_t entry = out->n_lcores + index;
+
+	out->cpus[entry] =
+		cfg->lcore == TL_CONFIG_LCORE_AUTO ? take_cpu(c, node_of_nic(c->facts, cfg->port)) : cfg->lcore;
+	out->cpu_nodes[entry] = tl_place_node_of(c->facts, out->cpus[entry]);
 }
 
 void tl_place_choose(const struct tl_config *config, const struct tl_facts *facts, struct tl_place *out)
@@ -124,6 +158,12 @@ void tl_place_choose(const struct tl_config *config, const struct tl_facts *fact
 	struct choice c = begin(config, facts);
 
 	*out = (struct tl_place){0};
-	for (uint32_t p = 0; p < config->n_ports; p++)
-		place_port(&c, p, out);
+	for (uint32_t p = 0; p < config->n_ports; p++) {
+		out->first[p] = out->n_lcores;
+		out->n_lcores += config->ports[p].rx_queues;
+	}
+	place_ports(&c, false, out);
+	for (uint32_t i = 0; i < config->n_replays; i++)
+		place_replay(&c, i, out);
+	place_ports(&c, true, out);
 }

@@ -19,9 +19,9 @@
 struct tl_place {
 	// RX queues of all ports in order: queue q of port p is entry first[p] + q.
 	uint32_t first[TL_CONFIG_PORTS_MAX];
-	uint32_t n_lcores;
-	uint32_t cpus[TL_PLACE_LCORES_MAX];	 // per entry
-	int cpu_nodes[TL_PLACE_LCORES_MAX];	 // of that CPU
+	uint32_t n_lcores;					    // those of RX queues
+	uint32_t cpus[TL_PLACE_LCORES_MAX + TL_CONFIG_REPLAYS_MAX]; // per entry; replay i is entry n_lcores + i
+	int cpu_nodes[TL_PLACE_LCORES_MAX + TL_CONFIG_REPLAYS_MAX]; // of that CPU
 	int nodes[TL_CONFIG_PORTS_MAX];		 // that of the NIC; if unknown, that of its first queue's CPU
 	uint32_t shared[TL_CONFIG_PORTS_MAX];	 // queues on the main lcore's CPU, because no other is available
 	uint32_t isolated[TL_CONFIG_PORTS_MAX];	 // queues on isolated CPUs
@@ -33,7 +33,7 @@ struct tl_place {
 //
 // "auto" takes unassigned CPUs available to this process: first isolated CPUs of the NIC's node, then other isolated
 // ones, then those of the node, then any. A CPU that receives interrupts of a port's NIC comes after all others, and
-// the main lcore's last.
+// the main lcore's last. Queues of ports that only send replays choose after the replays.
 void tl_place_choose(const struct tl_config *config, const struct tl_facts *facts, struct tl_place *out);
 
 // Behaviour of a port's lcores while idle.

@@ -244,6 +244,22 @@ static void print_echo(FILE *out, const struct pair *pair)
 		residence(pair->now, "p99", p99), name_of(pair->now, "state", state));
 }
 
+static const char *lateness(const json_t *replay, const char *mark, char cell[CELL])
+{
+	return time_of(json_object_get(replay, "lateness_ns"), mark, cell);
+}
+
+static void print_replay(FILE *out, const struct pair *pair)
+{
+	char name[CELL], c[4][CELL], p50[CELL], p99[CELL], position[CELL], state[CELL];
+
+	fprintf(out, "%-14s %9s %9s %9s %9s %11s %11s %11s  %s\n", name_of(pair->now, "name", name),
+		rate(pair, "sent_pkts", 1, c[0]), rate(pair, "sent_bytes", 8, c[1]),
+		total(pair->now, "late_pkts", c[2]), total(pair->now, "reader_late_pkts", c[3]),
+		lateness(pair->now, "p50", p50), lateness(pair->now, "p99", p99),
+		time_of(pair->now, "position_ns", position), name_of(pair->now, "state", state));
+}
+
 // Return the time between the responses; 0 if they are not of one run.
 static double seconds_between(const json_t *before, const json_t *now)
 {
@@ -286,6 +302,9 @@ void tl_top_print(FILE *out, const json_t *before, const json_t *now)
 		{"shapes",
 			"shape, class        rate      ceil   bit/s  borrowed    queued    drop/s  delay mean   delay max",
 			print_shape},
+		{"replays",
+			"replay            sent/s     bit/s      late  readlate    late p50    late p99    position",
+			print_replay},
 	};
 	struct pair pair = {.seconds = seconds_between(before, now)};
 	uint64_t uptime_ns = (uint64_t)json_integer_value(json_object_get(now, "uptime_ns"));

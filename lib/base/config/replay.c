@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Entries of "replay": recordings sent from a port. The values are those of the options of `tapline replay`, which
+// app/replay/replays_values.c parses: here they are kept as text, with their lines.
+
+#include "config_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_err.h>
+
+#define VALUES_MAX 4096 // of a key that may be repeated
+
+// ---- values
+
+static int config_keep_setting(struct tl_config_reader *r, const char *key, uint32_t nth, char *text, void *section)
+{
+	struct tl_config_replay *replay = section;
+	struct tl_config_setting *more =
+		realloc(replay->settings, (replay->n_settings + 1) * sizeof(replay->settings[0]));
+
+	if (more == NULL) {
+		free(text);
+		return tl_fail(r->err, -ENOMEM, "%s: out of memory", r->name);
+	}
+	replay->settings = more;
+	more[replay->n_settings++] = (struct tl_config_setting){.key = key,
+		.nth = nth,
+		.text = text,
+		.line = r->text != NULL ? tl_config_line(r->text, r->len, &r->path) : 0};
+	return 0;
+}
+
+// Keep a switch that is on.
+static int config_switch(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	if (!json_is_boolean(value))
+		return tl_config_not(r, value, "true or false");
+	return json_is_true(value) ? config_keep_setting(r, key->name, TL_CONFIG_NO_LIST, NULL, section) : 0;
+}
+
+// Keep a text or number of a list, or one without a list.
+static int config_keep_value(
+	struct tl_config_reader *r, const char *key, uint32_t nth, const json_t *value, void *section)
+{
+	const char *given = "";
+	char *text;
+
+	if (json_is_number(value)) {
+		text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+	} else {
+		given = tl_config_string(r, value, "a text or a number");
+		text = given != NULL ? strdup(given) : NULL;
+	}
+	if (text == NULL)
+		return given == NULL ? -EINVAL : tl_fail(r->err, -ENOMEM, "%s: out of memory", r->name);
+	return config_keep_setting(r, key, nth, text, section);
+}
+
+static int config_value(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	return config_keep_value(r, key->name, TL_CONFIG_NO_LIST, value, section);
+}
+
+static int config_values(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	size_t n = json_array_size(value);
+	int rc = 0;
+
+	if (!json_is_array(value) || n == 0)
+		return tl_config_not(r, value, "an array with a text at least");
+	if (n > VALUES_MAX)
+		return tl_config_refuse(r, "the list has %zu entries, the most is %d", n, VALUES_MAX);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		tl_config_enter_index(r, i);
+		rc = config_keep_value(r, key->name, (uint32_t)i, json_array_get(value, i), section);
+		tl_config_leave(r);
+	}
+	return rc;
+}
+
+static int config_lcore(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_replay *replay = section;
+
+	replay->lcore = TL_CONFIG_LCORE_AUTO;
+	if (json_is_string(value) && strcmp(json_string_value(value), "auto") == 0)
+		return 0;
+	return json_is_integer(value) ? tl_config_number(r, key, value, section)
+				      : tl_config_not(r, value, "\"auto\" or the number of an lcore");
+}
+
+// The keys below "lcore" are options of the command: app/replay/cmd_replay.c has their meaning.
+static const struct tl_config_key replay_keys[] = {
+	{KEY(tl_config_replay, name, tl_config_name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},
+	{"port", tl_config_text, FIELD(tl_config_replay, port_name), .max = 4095, .required = true},
+	{KEY(tl_config_replay, lcore, config_lcore), .max = TL_CONFIG_LCORE_MAX, .fallback = "\"auto\""},
+	{"files", config_values, .required = true},
+	{"filter", config_value},
+	{"speed", config_value},
+	{"rate", config_value},
+	{"burst", config_value},
+	{"line_rate", config_switch},
+	{"loops", config_value},
+	{"merge", config_switch},
+	{"max_gap", config_value},
+	{"start_at", config_value},
+	{"max_late", config_value},
+	{"mtu_action", config_value},
+	{"map", config_values},
+	{"map_port", config_values},
+	{"per_loop", config_values},
+	{"src_mac", config_value},
+	{"dst_mac", config_value},
+	{"vlan", config_value},
+	{"ttl", config_value},
+	{"dscp", config_value},
+};
+const struct tl_config_table tl_config_replay_table = {KEYS(replay_keys), .bytes = sizeof(struct tl_config_replay)};
+
+void tl_config_free_replay(struct tl_config_replay *replay)
+{
+	for (uint32_t i = 0; i < replay->n_settings; i++)
+		free(replay->settings[i].text);
+	free(replay->settings);
+	free(replay->name);
+	free(replay->port_name);
+}
+
+// ---- an entry, when the ports and echoes are known
+
+static void config_point_at_replay(struct tl_config_reader *r, uint32_t index, const char *key)
+{
+	r->path.depth = 0;
+	tl_config_enter(r, "replay");
+	tl_config_enter_index(r, index);
+	tl_config_enter(r, key);
+}
+
+#define refuse_replay(r, index, key, ...) (config_point_at_replay(r, index, key), tl_config_refuse(r, __VA_ARGS__))
+
+// Check that nothing else sends from the port: its send queue has one owner.
+static int config_check_replay_port(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	uint32_t port = config->replays[index].port;
+	const char *name = config->ports[port].name;
+
+	if (strncmp(config->ports[port].device, "pcap:", 5) == 0)
+		return refuse_replay(r, index, "port", "the port \"%s\" is a file: it cannot send", name);
+	for (uint32_t i = 0; i < config->n_shapes; i++)
+		if (strcmp(config->shapes[i].port_name, name) == 0)
+			return refuse_replay(r, index, "port",
+				"the shape \"%s\" is on this port: a replay needs a port without shapes and echoes",
+				config->shapes[i].name);
+	for (uint32_t i = 0; i < config->n_echoes; i++)
+		if (config->echoes[i].port == port)
+			return refuse_replay(r, index, "port",
+				"the echo \"%s\" sends from this port: a replay needs a port without echoes",
+				config->echoes[i].name);
+	return 0;
+}
+
+int tl_config_check_replay(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
+{
+	struct tl_config_replay *replay = &config->replays[index];
+
+	config_point_at_replay(r, index, "port");
+	int rc = tl_config_resolve_port(r, config, replay->port_name, &replay->port);
+	if (rc == 0)
+		rc = config_check_replay_port(r, config, index);
+	for (uint32_t i = 0; i < index && rc == 0; i++) {
+		const struct tl_config_replay *other = &config->replays[i];
+		if (strcmp(other->name, replay->name) == 0)
+			rc = refuse_replay(r, index, "name", "$.replay[%u] is called \"%s\" already", i, replay->name);
+		else if (other->port == replay->port)
+			rc = refuse_replay(
+				r, index, "port", "the replay \"%s\" sends from this port already", other->name);
+	}
+	return rc;
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The section `replay` of an appliance: two replays, one of them controlled, while another port records the frames of the first; and errors
+# before the start.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+LIB=$(dirname "$PEER_PY")
+
+# config REPLAYS [SECTION...]: a configuration with these entries of "replay", separated by newlines.
+config() {
+	local section
+	echo '{"eal": {"huge": false, "memory_mb": 512},'
+	echo '"ports": [{"name": "out", "device": "out0"}, {"name": "in", "device": "in0"},'
+	echo '{"name": "null", "device": "vdev:net_null0,no-rx=1"}, {"name": "lan", "device": "app0", "ip": "192.0.2.1/24"}],'
+	echo "\"replay\": ["
+	echo "$1]"
+	shift
+	for section in "$@"; do
+		echo ", $section"
+	done
+	echo ', "control": {"socket": "control.sock"}}'
+}
+
+# refused SENTENCE TEXT ENTRIES [SECTION...]: the configuration is refused, with this text behind the file's name.
+refused() {
+	local sentence=$1 text=$2
+	shift 2
+	config "$@" >wrong.json
+	refuses "$sentence" "wrong.json:$text" in_app "$TAPLINE" run wrong.json --json
+}
+
+errors_come_before_anything_starts() {
+	local entry='{"name": "r", "port": "out", "files": ["a.pcap"]'
+	refused "a port that does not exist" '5: $.replay[0].port: unknown port "lost"' '{"name": "r", "port": "lost", "files": ["a.pcap"]}'
+	refused "a port with an echo" '5: $.replay[0].port: the echo "e" sends from this port' '{"name": "r", "port": "lan", "files": ["a.pcap"]}' \
+		'"echo": [{"name": "e", "port": "lan", "udp_listen": 7}]'
+	refused "a missing file" '6: $.replay[0].files[1]: b.pcap: no such file' $'{"name": "r", "port": "out", "files": ["a.pcap",\n"b.pcap"]}'
+	refused "two paces" '6: $.replay[0].rate: "speed", "rate", "burst" and "line_rate" exclude each other' "$entry"$', "speed": 2,\n"rate": "5pps"}'
+	refused "a value out of range" '6: $.replay[0].speed: "speed" takes 0.01 to 100' "$entry"$',\n"speed": 101}'
+	refused "keys that contradict each other" '6: $.replay[0].max_gap: "max_gap" is of recorded times' \
+		"$entry"$', "rate": "5pps",\n"max_gap": "1s"}'
+	refused "a wrong filter" '6: $.replay[0].filter: ' "$entry"$',\n"filter": "udp or"}'
+	refused "an unknown key" '6: $.replay[0].loop: unknown key; did you mean "loops"?' "$entry"$',\n"loop": 1}'
+	check "no recording was begun" test ! -e got.pcap
+}
+
+all_keys_are_those_of_the_command() {
+	config '{"name": "a", "port": "out", "files": ["*.pcap"], "filter": "udp", "speed": 0.5, "loops": 2, "merge": true, "max_gap": "1s",
+		"start_at": "2100-01-01T00:00:00Z", "max_late": "1ms", "mtu_action": "cut", "map": ["10.0.0.0/8=11.0.0.0/8"], "map_port": ["80=81"],
+		"per_loop": ["10.1.0.0/16+1"], "src_mac": "02:00:00:00:00:05", "dst_mac": "02:00:00:00:00:06", "vlan": "add:5", "ttl": 9, "dscp": 1},
+		{"name": "b", "port": "in", "files": ["a.pcap"], "rate": "5pps"},
+		{"name": "c", "port": "null", "files": ["a.pcap"], "burst": "2:1ms", "line_rate": false}' >all.json
+	check "every key is an option of the command" in_app "$TAPLINE" run --check all.json
+	in_app "$TAPLINE" run --explain all.json >explain.txt 2>explain.log
+	check "--explain shows the CPU" grep -q '^  replay a sends from CPU' explain.txt
+}
+
+control() {
+	"$TAPLINE" control --socket control.sock -- "$@"
+}
+
+slow_is() {
+	status_is ".replays[1] | $1"
+}
+
+# One port replays, another records it; a third replays to nowhere, and is controlled.
+a_replay_is_recorded_by_another_port() {
+	local before
+	config '{"name": "fast", "port": "out", "files": ["a.pcap"], "filter": "udp", "speed": 5},
+		{"name": "slow", "port": "null", "files": ["a.pcap"], "speed": 0.01}' \
+		'"capture": [{"port": "in", "path": "got.pcap", "format": "pcap-ns", "direction": "rx"}]' >config.json
+	app_start config.json
+	wait_for 60 slow_is '.sent_pkts > 0' || func_die "nothing is sent"
+	check "a replay is paused by its name" control pause slow
+	check "the status says so" slow_is '.state == "paused" and .ledger_ok == null'
+	before=$(app_status '.replays[1].sent_pkts')
+	check "it seeks, in the sandbox" control seek slow 300ms
+	wait_for 60 slow_is '.state == "paused" and .position_ns == 300000000' || func_die "the seek does not end"
+	check "it changes its speed" control speed slow 100
+	check_equal "a speed out of range is refused" "$(control speed slow 1000 2>&1 || echo "status $?")" \
+		$'tapline: error: replay slow: speed: takes 0.01 to 100\nstatus 1'
+	check_equal "a speed without a replay is refused" "$(control speed 2 2>&1 || echo "status $?")" \
+		$'tapline: error: speed requires the name of a replay, and a value\nstatus 1'
+	check "top shows a row" in_app "$TAPLINE" top --once --socket control.sock
+	check "status prints a table" "$TAPLINE" status --socket control.sock
+	check "it resumes" control resume slow
+	wait_for 60 status_is '.replays | map(.state) == ["ended", "ended"]' || func_die "the replays do not end"
+	check_equal "after the end it takes no verb" "$(control pause slow 2>&1 || echo "status $?")" \
+		$'tapline: error: replay slow: it has ended\nstatus 1'
+	app_stop TERM
+	check_equal "the run ends with status 0" "$APP_STATUS" 0
+	jq '.replays[0]' run.json >fast.json
+	jq '.replays[1]' run.json >slow.json
+	check "the other port has recorded every frame, byte for byte and in order" "$LIB/judge_replay.py" same udp.pcap got.pcap fast.json
+	check_json "its ledger counts the filter" fast.json '.ledger_ok and .read_pkts == 400 and .sent_pkts == 200 and .filtered_pkts == 200 and
+		.hw_sent_pkts >= 200 and .lateness_ns.count == 200'
+	check_json "that of the other one the seek" slow.json ".ledger_ok and .sent_pkts == $before + 100 and .seeks == 1 and .paused_ns > 0"
+	check_json "the ports count the frames" run.json '.ledger_ok and .ports[0].tx_pkts == 200 and .ports[1].rx_pkts >= 200'
+	check "the tables name the replays" grep -q '^replay fast on port out$' run.log
+}
+
+a_damaged_file_fails_the_run() {
+	local status=0
+	head -c 10000 a.pcap >cut.pcap
+	config '{"name": "r", "port": "null", "files": ["cut.pcap"], "line_rate": true}' >config.json
+	in_app timeout 60 "$TAPLINE" run config.json --json >cut.json 2>cut.log </dev/null || status=$?
+	check_equal "a run with a damaged file ends by itself with status 1" "$status" 1
+	check_json "the report has the place" cut.json '.ledger_ok and .replays[0].damages == 1 and .replays[0].skipped_damaged_pkts == 1 and
+		.replays[0].sent_pkts > 0'
+}
+
+func_begin
+net_begin
+netns_join "$APP_NS" out0 "$APP_NS" in0
+"$LIB/make_pcap.py" a.pcap 400
+tcpdump -r a.pcap --time-stamp-precision=nano -w udp.pcap udp 2>/dev/null
+errors_come_before_anything_starts
+all_keys_are_those_of_the_command
+a_replay_is_recorded_by_another_port
+a_damaged_file_fails_the_run
