@@ -58,10 +58,11 @@ static const struct tl_option options[] = {
 	{"dscp", 0, "N", "DSCP of all packets, 0 to 63", 'd'},
 	{.help = "TCP sessions to a server, instead of frames"},
 	{"sessions", 0, "TARGET",
-		"replay the client side of each TCP session against this address, or ADDRESS:PORT (default: the recorded "
-		"port)",
+		"replay the client side of each TCP session against this address, ADDRESS:PORT or [IPV6]:PORT (default: the "
+		"recorded port)",
 		TL_INTO(TEXT, struct tl_replay_args, sessions.target)},
-	{"from", 0, "ADDRESS/BITS", "own address on PORT, or range FIRST-LAST, with the length of its prefix",
+	{"from", 0, "ADDRESS/BITS",
+		"own address on PORT, or range FIRST-LAST, with the length of its prefix; of the target's family",
 		TL_INTO(TEXT, struct tl_replay_args, sessions.from)},
 	{"gateway", 0, "ADDRESS", "router to a target outside the prefix",
 		TL_INTO(TEXT, struct tl_replay_args, sessions.gateway)},

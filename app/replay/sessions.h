@@ -39,10 +39,17 @@ struct tl_sessions_args {
 	// Set by tl_sessions_check():
 	uint32_t target_be, mask_be, gateway_be;
 	uint32_t ip_be, addresses; // first own address, and their number
-	uint16_t target_port_be;   // 0: the recorded one
+	// Instead, if the target is of IPv6:
+	bool is_ip6;
+	struct tl_ip6 target6, ip6, gateway6;
+	uint8_t bits6;
+	uint16_t target_port_be; // 0: the recorded one
 	enum tl_player_wait waits_for;
 	bool lengths_only;
 };
+
+// Own address with this number, of IPv6.
+struct tl_ip6 tl_sessions_ip6(const struct tl_sessions_args *args, uint32_t number);
 
 // Parse the texts and check the combination of options, in place of the check of a replay of frames. Return NULL, or
 // an error text; without --sessions that of an option that needs it.

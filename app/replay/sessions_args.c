@@ -21,8 +21,9 @@ static bool is_own(const struct tl_sessions_args *s, uint32_t ip_be)
 // Parse ADDRESS/BITS or FIRST-LAST/BITS.
 static const char *parse_from(struct tl_sessions_args *s)
 {
-	static const char wrong[] = "--from takes an address, or a range of up to 64, and the length of their prefix: "
-				    "192.0.2.1/24 or 192.0.2.10-192.0.2.19/24";
+	static const char wrong[] =
+		"--from takes an address of the target's family, IPv4, or a range of up to 64, and the "
+		"length of their prefix: 192.0.2.1/24 or 192.0.2.10-192.0.2.19/24";
 	const char *dash = strchr(s->from, '-');
 	char first[TL_IPV4_TEXT];
 	uint32_t last_be;
@@ -44,13 +45,115 @@ static const char *parse_from(struct tl_sessions_args *s)
 	return beyond < TL_SESSIONS_ADDRESSES_MAX && is_in_prefix(s, last_be) ? NULL : wrong;
 }
 
+// ---- IPv6
+
+struct tl_ip6 tl_sessions_ip6(const struct tl_sessions_args *args, uint32_t number)
+{
+	struct tl_ip6 ip = args->ip6;
+	uint32_t word_be;
+
+	memcpy(&word_be, ip.byte + 12, sizeof(word_be));
+	word_be = tl_be32(tl_be32(word_be) + number);
+	memcpy(ip.byte + 12, &word_be, sizeof(word_be));
+	return ip;
+}
+
+static bool is_own6(const struct tl_sessions_args *s, const struct tl_ip6 *ip)
+{
+	for (uint32_t i = 0; i < s->addresses; i++) {
+		struct tl_ip6 own = tl_sessions_ip6(s, i);
+		if (tl_ip6_equal(&own, ip))
+			return true;
+	}
+	return false;
+}
+
+static bool is_in_prefix6(const struct tl_sessions_args *s, const struct tl_ip6 *ip)
+{
+	return tl_ip6_same_prefix(ip, &s->ip6, s->bits6);
+}
+
+// Copy the text without its last characters. Return false if it does not fit.
+static bool copy_part(const char *text, size_t chars, char part[TL_IPV6_TEXT])
+{
+	if (chars >= TL_IPV6_TEXT)
+		return false;
+	memcpy(part, text, chars);
+	part[chars] = '\0';
+	return true;
+}
+
+// Parse ADDRESS, [ADDRESS] or [ADDRESS]:PORT.
+static bool parse_target6(struct tl_sessions_args *s)
+{
+	size_t chars = strlen(s->target);
+	char inner[TL_IPV6_TEXT];
+
+	if (tl_parse_ipv6(s->target, &s->target6) == 0 ||
+		tl_parse_endpoint6(s->target, &s->target6, &s->target_port_be) == 0)
+		return true;
+	return chars > 2 && s->target[0] == '[' && s->target[chars - 1] == ']' &&
+	       copy_part(s->target + 1, chars - 2, inner) && tl_parse_ipv6(inner, &s->target6) == 0;
+}
+
+static const char *parse_from6(struct tl_sessions_args *s)
+{
+	static const char wrong[] =
+		"--from takes an address of the target's family, IPv6, or a range of up to 64, and the "
+		"length of their prefix: 2001:db8::1/64 or 2001:db8::10-2001:db8::19/64";
+	const char *dash = strchr(s->from, '-');
+	char first[TL_IPV6_TEXT];
+	struct tl_ip6 last;
+
+	if (tl_parse_ipv6_prefix(dash != NULL ? dash + 1 : s->from, &last, &s->bits6) != 0)
+		return wrong;
+	s->ip6 = last;
+	if (dash != NULL &&
+		(!copy_part(s->from, (size_t)(dash - s->from), first) || tl_parse_ipv6(first, &s->ip6) != 0))
+		return wrong;
+	s->addresses = TL_SESSIONS_ADDRESSES_MAX;
+	for (uint32_t i = 0; i < TL_SESSIONS_ADDRESSES_MAX; i++) {
+		struct tl_ip6 own = tl_sessions_ip6(s, i);
+		if (!tl_ip6_equal(&own, &last))
+			continue;
+		s->addresses = i + 1;
+		return tl_ip6_is_host(&s->ip6) && tl_ip6_is_host(&last) && is_in_prefix6(s, &last) ? NULL : wrong;
+	}
+	return wrong;
+}
+
+static const char *parse_addresses6(struct tl_sessions_args *s)
+{
+	const char *wrong = parse_from6(s);
+
+	if (wrong != NULL)
+		return wrong;
+	if (s->gateway != NULL && (tl_parse_ipv6(s->gateway, &s->gateway6) != 0 || !tl_ip6_is_host(&s->gateway6) ||
+					  (!is_in_prefix6(s, &s->gateway6) && !tl_ip6_is_link_local(&s->gateway6)) ||
+					  is_own6(s, &s->gateway6)))
+		return "--gateway takes another IPv6 address in the prefix of --from, or a link-local one";
+	if (!tl_ip6_is_host(&s->target6) || tl_ip6_is_link_local(&s->target6))
+		return "--sessions takes the address of a host, and not a link-local one";
+	if (is_own6(s, &s->target6))
+		return "the target is an address of --from: give --from one that no other host has";
+	if (s->gateway == NULL && !is_in_prefix6(s, &s->target6))
+		return "the target is not in the prefix of --from: give another, or a --gateway";
+	return NULL;
+}
+
+// ---- options
+
 static const char *parse_addresses(struct tl_sessions_args *s)
 {
-	if (tl_parse_ipv4(s->target, &s->target_be) != 0 &&
+	s->is_ip6 = parse_target6(s);
+	if (!s->is_ip6 && tl_parse_ipv4(s->target, &s->target_be) != 0 &&
 		tl_parse_endpoint(s->target, &s->target_be, &s->target_port_be) != 0)
-		return "--sessions takes the target's address, such as 192.0.2.7 or 192.0.2.7:8080 (IPv4)";
+		return "--sessions takes the target's address, such as 192.0.2.7, 192.0.2.7:8080, 2001:db8::7 or "
+		       "[2001:db8::7]:8080";
 	if (s->from == NULL)
 		return "--sessions needs an address of its own on PORT: give --from ADDRESS/BITS";
+	if (s->is_ip6)
+		return parse_addresses6(s);
 	const char *wrong = parse_from(s);
 	if (wrong != NULL)
 		return wrong;

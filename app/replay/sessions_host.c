@@ -80,6 +80,31 @@ static int start_port(struct tl_sessions_run *run, struct tl_err *err)
 	return rc;
 }
 
+// Set the MAC address of the solicited-node group of an address (RFC 4291, section 2.7.1, and RFC 2464, section 7).
+static void group_mac(const uint8_t *last_bytes, uint8_t mac[TL_ETHER_ADDR_LEN])
+{
+	memcpy(mac, (const uint8_t[]){0x33, 0x33, 0xff, last_bytes[0], last_bytes[1], last_bytes[2]},
+		TL_ETHER_ADDR_LEN);
+}
+
+// Receive neighbour solicitations for the own addresses, the link-local one included, and what all nodes receive.
+static int receive_solicitations(struct tl_sessions_run *run, struct tl_err *err)
+{
+	const struct tl_sessions_args *s = &run->args->sessions;
+	uint8_t macs[TL_SESSIONS_ADDRESSES_MAX + 2][TL_ETHER_ADDR_LEN] = {{0x33, 0x33, [5] = 1}};
+	uint32_t n = 1;
+
+	group_mac(tl_port_mac(run->port) + 3, macs[n++]);
+	for (uint32_t i = 0; i < s->addresses; i++) {
+		struct tl_ip6 own = tl_sessions_ip6(s, i);
+		group_mac(own.byte + 13, macs[n++]);
+	}
+	int rc = tl_port_set_groups(run->port, (const uint8_t(*)[TL_ETHER_ADDR_LEN])macs, n);
+	return rc == 0 ? 0
+		       : tl_fail(err, rc, "-i %s: cannot receive neighbour solicitations (%s)", run->args->devices[0],
+				 strerror(-rc));
+}
+
 // Share of an address in a sum, with some in reserve.
 static uint32_t share_of(const struct tl_sessions_args *s, uint32_t sum)
 {
@@ -95,15 +120,21 @@ static int start_net(struct tl_sessions_run *run, struct tl_err *err)
 		.tx = tl_port_txq(run->port, 0),
 		.pool = tl_port_pool(run->port),
 		.pool_users = s->addresses,
-		.ip_be = tl_be32(tl_be32(s->ip_be) + run->n_nets),
-		.mask_be = s->mask_be,
-		.gateway_be = s->gateway_be,
 		.mtu = MTU,
 		.max_conns = share_of(s, 2 * at_a_time),
 		.send_buffers = share_of(s, at_a_time < SEND_BUFFERS_MAX ? at_a_time : SEND_BUFFERS_MAX),
 		.send_buffer_bytes = SEND_BUFFER_BYTES,
 		.socket_id = tl_port_config(run->port)->socket_id};
 
+	if (s->is_ip6) {
+		cfg.ip6 = tl_sessions_ip6(s, run->n_nets);
+		cfg.ip6_bits = s->bits6;
+		cfg.gateway6 = s->gateway6;
+	} else {
+		cfg.ip_be = tl_be32(tl_be32(s->ip_be) + run->n_nets);
+		cfg.mask_be = s->mask_be;
+		cfg.gateway_be = s->gateway_be;
+	}
 	snprintf(name, sizeof(name), "replay%u", run->n_nets);
 	memcpy(cfg.mac, tl_port_mac(run->port), sizeof(cfg.mac));
 	int rc = tl_net_create(&cfg, &run->nets[run->n_nets], err);
@@ -120,7 +151,9 @@ static int make_player(struct tl_sessions_run *run, struct tl_err *err)
 		.n_nets = run->n_nets,
 		.first_be = s->ip_be,
 		.sessions = run->set,
+		.first6 = s->ip6,
 		.target_be = s->target_be,
+		.target6 = s->target6,
 		.target_port_be = s->target_port_be,
 		.plays = (uint32_t)s->scale,
 		.at_a_time = (uint32_t)s->at_a_time,
@@ -140,6 +173,8 @@ int tl_sessions_open(struct tl_sessions_run *run, struct tl_err *err)
 
 	if (rc == 0)
 		rc = start_port(run, err);
+	if (rc == 0 && run->args->sessions.is_ip6)
+		rc = receive_solicitations(run, err);
 	while (rc == 0 && run->n_nets < run->args->sessions.addresses)
 		rc = start_net(run, err);
 	return rc == 0 ? make_player(run, err) : rc;

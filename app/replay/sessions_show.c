@@ -56,11 +56,11 @@ static json_t *number(uint64_t value)
 	return json_integer((json_int_t)value);
 }
 
-static json_t *address_json(uint32_t ip_be)
+static json_t *address_json(const struct tl_sessions_args *args, uint32_t ip_be, const struct tl_ip6 *ip6)
 {
-	char text[TL_IPV4_TEXT];
+	char text[TL_IPV4_TEXT], text6[TL_IPV6_TEXT];
 
-	return json_string(tl_format_ipv4(ip_be, text));
+	return json_string(args->is_ip6 ? tl_format_ipv6(ip6, text6) : tl_format_ipv4(ip_be, text));
 }
 
 static json_t *end_json(const struct tl_session *s, enum tl_session_side side)
@@ -125,10 +125,10 @@ static void put_call(const struct tl_sessions_run *run, json_t *json)
 
 	json_object_set_new(json, "port", tl_json_string(args->devices[0]));
 	json_object_set_new(json, "filter", args->filter[0] != '\0' ? tl_json_string(args->filter) : json_null());
-	json_object_set_new(json, "target", address_json(s->target_be));
+	json_object_set_new(json, "target", address_json(s, s->target_be, &s->target6));
 	json_object_set_new(
 		json, "target_port", s->target_port_be != 0 ? number(tl_be16(s->target_port_be)) : json_null());
-	json_object_set_new(json, "from", address_json(s->ip_be));
+	json_object_set_new(json, "from", address_json(s, s->ip_be, &s->ip6));
 	json_object_set_new(json, "addresses", number(s->addresses));
 	json_object_set_new(json, "scale", number(s->scale));
 	json_object_set_new(json, "at_a_time", number(s->at_a_time));

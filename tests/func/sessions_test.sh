@@ -87,6 +87,38 @@ has_connections() {
 	[[ $(open_connections) -eq $1 ]]
 }
 
+log6_has() {
+	[[ $(wc -l <server6.txt) -eq $1 ]]
+}
+
+# has_fins6 N: the same of a recording over IPv6, which tcpdump's expressions of flags do not select.
+has_fins6() {
+	[[ $(tcpdump -n -r rec6.pcap tcp 2>/dev/null | grep -c 'Flags \[F') -ge $1 ]]
+}
+
+# The sessions recorded over IPv4 are played against an IPv6 server, from several addresses; the recording of that against the same.
+plays_over_ipv6() {
+	local tcpdump_pid
+	net_ip6
+	peer_start "$SERVER" serve "$PEER_IP6" "$PORT" server6.txt >server6.log 2>&1
+	wait_for 30 grep -qs listening server6.log || func_die "the IPv6 server does not listen"
+	ip netns exec "$PEER_NS" tcpdump -n -i "$PEER_IF" -s 0 -B 16384 --time-stamp-precision=nano -U --immediate-mode -w rec6.pcap ip6 2>tcpdump6.log </dev/null &
+	tcpdump_pid=$!
+	wait_for 30 grep -qs 'listening on' tcpdump6.log || func_die "tcpdump does not listen"
+	replay rec.pcap --sessions "[$PEER_IP6]:$PORT" --line-rate --from 2001:db8:99::fe-2001:db8:99::101/64
+	check_equal "an IPv6 server: status 0" "$STATUS" 0
+	check_json "each session completes there" replay.json "$LEDGER and .completed_sessions == $SESSIONS and .target == \"$PEER_IP6\" and
+		.from == \"2001:db8:99::fe\" and .addresses == 4"
+	check "the server has seen each session" wait_for 20 log6_has "$SESSIONS"
+	check_equal "in equal shares from four addresses" "$(cut -d' ' -f2 server6.txt | sort | uniq -c | awk '{print $1}' | uniq -c)" \
+		"      4 $((SESSIONS / 4))"
+	wait_for 30 has_fins6 $((2 * SESSIONS)) || func_die "tcpdump has not seen the end of all sessions over IPv6"
+	stop_process "$tcpdump_pid" TERM 20 || true
+	replay rec6.pcap --sessions "$PEER_IP6" --line-rate --from "$APP_IP6/64"
+	check_json "sessions recorded over IPv6 complete over IPv6" replay.json "$LEDGER and .completed_sessions == $SESSIONS and .found_sessions == $SESSIONS"
+	leaves_nothing "IPv6"
+}
+
 func_begin
 net_begin
 record
@@ -125,6 +157,16 @@ check_equal "a damaged file: status 1" "$STATUS" 1
 check_json "a damaged file: what is there is played, the place is named" replay.json \
 	"$LEDGER and .completed_sessions >= $SESSIONS - 1 and .damages == 1 and (.damaged[0] | test(\"torn.pcap\"))"
 
+plays_over_ipv6
+
+refuses "own addresses of another family are refused" "--from takes an address of the target's family, IPv6" "$TAPLINE" replay rec.pcap \
+	-i "$APP_IF" --sessions "[$PEER_IP6]:80" --from "$APP_IP/24"
+refuses "the same the other way round" "--from takes an address of the target's family, IPv4" "$TAPLINE" replay rec.pcap -i "$APP_IF" \
+	--sessions "$PEER_IP" --from "$APP_IP6/64"
+refuses "an IPv6 range must not have the target" "is an address of --from" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions "$PEER_IP6" \
+	--from 2001:db8:99::1-2001:db8:99::9/64
+refuses "an IPv6 target off the prefix is refused" "not in the prefix" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions 2001:db8::7 \
+	--from "$APP_IP6/64"
 refuses "a target off the prefix is refused" "not in the prefix" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions 192.0.2.7 --from "$APP_IP/24"
 refuses "a range of addresses must not have the target" "is an address of --from" "$TAPLINE" replay rec.pcap -i "$APP_IF" \
 	--sessions "$PEER_IP" --from 10.99.0.1-10.99.0.9/24

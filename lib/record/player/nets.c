@@ -4,13 +4,51 @@
 #include "player_priv.h"
 
 #include <errno.h>
+#include <string.h>
 
-// Stack of a frame: by its IPv4 destination, or the address asked for by ARP.
-static struct tl_net *net_of(const struct tl_player *player, const struct tl_pkt *pkt)
+#define SOLICITED_BITS 24 // of an address, in its solicited-node group (RFC 4291, section 2.7.1)
+
+static bool is_ip6(const struct tl_player *player)
 {
-	uint32_t i = tl_be32(pkt->dst_be) - tl_be32(player->cfg.first_be);
+	return tl_ip6_is_set(&player->cfg.target6);
+}
 
-	return player->cfg.nets[i < player->cfg.n_nets ? i : 0];
+void player_nets_name_target(struct tl_player *player)
+{
+	for (uint32_t i = 0; i < player->cfg.n_nets; i++)
+		player->targets_be[i] =
+			is_ip6(player) ? tl_net_ip6(player->cfg.nets[i], &player->cfg.target6) : player->cfg.target_be;
+}
+
+static uint32_t last_word(const struct tl_ip6 *ip)
+{
+	uint32_t word_be;
+
+	memcpy(&word_be, ip->byte + 12, sizeof(word_be));
+	return tl_be32(word_be);
+}
+
+// Place of an IPv6 destination in the range; of a solicited-node group by the end of the address.
+static uint32_t place6_of(const struct tl_player *player, const struct tl_ip6 *dst)
+{
+	uint32_t beyond = last_word(dst) - last_word(&player->cfg.first6);
+
+	if (tl_ip6_is_mcast(dst))
+		return dst->byte[11] == 1 && dst->byte[12] == 0xff
+			       ? beyond << (32 - SOLICITED_BITS) >> (32 - SOLICITED_BITS)
+			       : 0;
+	return memcmp(dst, &player->cfg.first6, 12) == 0 ? beyond : 0;
+}
+
+// Stack of a frame: by its destination, or the address asked for by ARP; the first one for others.
+static struct tl_net *net_of(const struct tl_player *player, const struct tl_burst *burst, uint16_t i)
+{
+	const struct tl_pkt *pkt = &burst->pkt[i];
+	uint32_t place = tl_be32(pkt->dst_be) - tl_be32(player->cfg.first_be);
+
+	if (pkt->kind == TL_PKT_IP6)
+		place = place6_of(player, &tl_wire_ip6(rte_pktmbuf_mtod(burst->pkts[i], uint8_t *), pkt)->dst);
+	return player->cfg.nets[place < player->cfg.n_nets ? place : 0];
 }
 
 void player_nets_input(struct tl_player *player, struct tl_burst *burst)
@@ -27,7 +65,7 @@ void player_nets_input(struct tl_player *player, struct tl_burst *burst)
 	for (uint16_t i = 0; i < burst->n; i++) {
 		one->pkts[0] = burst->pkts[i];
 		one->pkt[0] = burst->pkt[i];
-		tl_net_input(net_of(player, &burst->pkt[i]), one);
+		tl_net_input(net_of(player, burst, i), one);
 	}
 }
 
@@ -41,8 +79,11 @@ bool player_nets_resolved(struct tl_player *player)
 {
 	bool all = true;
 
-	for (uint32_t i = 0; i < player->cfg.n_nets; i++)
-		all &= tl_net_resolve(player->cfg.nets[i], player->cfg.target_be) != -EAGAIN;
+	// An IPv6 address is not usable during the detection of duplicates.
+	for (uint32_t i = 0; i < player->cfg.n_nets; i++) {
+		int rc = tl_net_resolve(player->cfg.nets[i], player->targets_be[i]);
+		all &= rc == 0 || (rc == -EHOSTUNREACH && !is_ip6(player));
+	}
 	return all;
 }
 

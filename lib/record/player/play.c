@@ -63,8 +63,8 @@ bool play_begin(struct tl_player *player, const struct tl_session *session, uint
 		.copy = copy,
 		.begin_ns = player->now_ns,
 		.differs_at = UINT64_MAX};
-	int rc = tl_tcp_connect(
-		cfg->nets[player->turn % cfg->n_nets], cfg->target_be, port_be, &play_ops, play, &opts, &play->c);
+	uint64_t net = player->turn % cfg->n_nets;
+	int rc = tl_tcp_connect(cfg->nets[net], player->targets_be[net], port_be, &play_ops, play, &opts, &play->c);
 	if (rc == -ENOSPC || rc == -EADDRNOTAVAIL) {
 		play->session = NULL;
 		return false;

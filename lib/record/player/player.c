@@ -46,6 +46,7 @@ static bool allocate(struct tl_player *player)
 {
 	uint32_t slots = player->cfg.at_a_time;
 
+	player->targets_be = calloc(player->cfg.n_nets, sizeof(*player->targets_be));
 	player->order = calloc(tl_session_count(player->cfg.sessions) + 1, sizeof(struct tl_session *));
 	player->plays = calloc(slots, sizeof(*player->plays));
 	player->free_slots = calloc(slots, sizeof(*player->free_slots));
@@ -54,9 +55,9 @@ static bool allocate(struct tl_player *player)
 	player->target = malloc(sizeof(*player->target));
 	player->recorded = malloc(sizeof(*player->recorded));
 	player->failures = calloc(TL_PLAYER_FAILURES_MAX, sizeof(*player->failures));
-	return player->order != NULL && player->plays != NULL && player->free_slots != NULL &&
-	       player->due.node != NULL && player->due.place != NULL && player->target != NULL &&
-	       player->recorded != NULL && player->failures != NULL;
+	return player->targets_be != NULL && player->order != NULL && player->plays != NULL &&
+	       player->free_slots != NULL && player->due.node != NULL && player->due.place != NULL &&
+	       player->target != NULL && player->recorded != NULL && player->failures != NULL;
 }
 
 int tl_player_create(const struct tl_player_cfg *cfg, struct tl_player **out, struct tl_err *err)
@@ -70,6 +71,7 @@ int tl_player_create(const struct tl_player_cfg *cfg, struct tl_player **out, st
 		tl_player_destroy(player);
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	}
+	player_nets_name_target(player);
 	tl_hist_init(player->target);
 	tl_hist_init(player->recorded);
 	for (uint32_t i = 0; i < cfg->at_a_time; i++)
@@ -83,6 +85,7 @@ void tl_player_destroy(struct tl_player *player)
 {
 	if (player == NULL)
 		return;
+	free(player->targets_be);
 	free(player->order);
 	free(player->plays);
 	free(player->free_slots);

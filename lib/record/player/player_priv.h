@@ -31,6 +31,7 @@ struct play {
 
 struct tl_player {
 	struct tl_player_cfg cfg;
+	uint32_t *targets_be; // per stack: the address, or its number
 	uint64_t now_ns, origin_ns;
 	const struct tl_session **order; // to be played, in the order of their times
 	uint64_t n_order, next;		 // next one to begin
@@ -56,11 +57,14 @@ static inline uint64_t player_scaled(const struct tl_player *player, uint64_t ns
 
 // ---- nets.c
 
+// Give each stack the target's address.
+void player_nets_name_target(struct tl_player *player);
+
 // Pass a burst to the stacks.
 void player_nets_input(struct tl_player *player, struct tl_burst *burst);
 void player_nets_tick(struct tl_player *player, uint64_t mono_ns);
 
-// True once every stack has the MAC address of the next hop, or knows that there is none.
+// True once every stack has a usable address and the MAC address of the next hop, or knows that there is none.
 bool player_nets_resolved(struct tl_player *player);
 
 // ---- play.c

@@ -36,13 +36,15 @@ enum tl_player_wait {
 };
 
 struct tl_player_cfg {
-	// Stacks on one port, of consecutive IPv4 addresses from first_be on; the plays take turns. Borrowed until
+	// Stacks on one port, of consecutive addresses from first_be or first6 on; the plays take turns. Borrowed until
 	// destroy.
 	struct tl_net *const *nets;
 	uint32_t n_nets;
 	uint32_t first_be;
+	struct tl_ip6 first6;		       // used instead when target6 is set
 	const struct tl_session_set *sessions; // finished
 	uint32_t target_be;
+	struct tl_ip6 target6;	 // used instead when set
 	uint16_t target_port_be; // 0: that of each session
 	uint32_t plays;		 // of each session, at least 1
 	uint32_t at_a_time;	 // connections
@@ -59,7 +61,7 @@ enum tl_player_row {
 	TL_PLAYER_COMPLETED,	   // to the recorded end, with the recorded answers
 	TL_PLAYER_DIVERGED,	   // the target answered otherwise, whatever came then
 	TL_PLAYER_REFUSED,	   // the target refused the connection
-	TL_PLAYER_UNREACHABLE,	   // no ARP reply, or reported unreachable
+	TL_PLAYER_UNREACHABLE,	   // no reply to ARP or neighbour solicitation, or reported unreachable
 	TL_PLAYER_RESET_BY_TARGET, // reset where the recorded server did not
 	TL_PLAYER_TIMEOUT,	   // no progress; reset by us
 	TL_PLAYER_STOPPED,	   // interrupted by tl_player_stop(); reset by us
