@@ -108,7 +108,9 @@ const struct tl_command tl_replay_command = {
 		"with the recorded ones.",
 	.after =
 		"TIME of --max-gap and --max-late: 500ns, 20us, 1.5ms, 2s. TIME of --start-at: 2026-11-21T04:25:16Z (always UTC) or\n"
-		"@SECONDS since 1970.",
+		"@SECONDS since 1970.\n"
+		"\n"
+		"Keys in the terminal: space pauses and resumes, + and - change the speed, [ and ] or the arrows seek by 10 s, q ends.",
 	.words = TL_CHOICES_FILE,
 	TL_OPTIONS(options),
 };

@@ -21,6 +21,7 @@
 #include "app.h"
 #include "manifest.h"
 #include "replay_control.h"
+#include "replay_keys.h"
 #include "results.h"
 
 #define FILL_NS (2 * TL_NS_PER_S) // time limit for the reader to fill its ring
@@ -66,6 +67,7 @@ struct watch {
 	uint64_t next_look_ns;
 	uint64_t allowed_pkts; // one by one: lines of standard input
 	bool input_ended;
+	struct tl_replay_keys keys;
 };
 
 // Once a second: check clock and link, print progress.
@@ -95,11 +97,12 @@ static void read_input(struct tl_replay_session *s, struct watch *w)
 	tl_replay_allow(s->replay, lines);
 }
 
-// Wait for a tick, a line of standard input with --one-by-one, or a client of the control socket.
+// Wait for a tick, a line of standard input with --one-by-one or a key without it, or a client of the control socket.
 static void await_step(struct tl_replay_session *s, struct watch *w)
 {
 	struct pollfd events[] = {{.fd = s->args->one_by_one && !w->input_ended ? STDIN_FILENO : -1, .events = POLLIN},
-		{.fd = tl_replay_control_fd(s), .events = POLLIN}};
+		{.fd = tl_replay_control_fd(s), .events = POLLIN},
+		{.fd = tl_replay_keys_fd(&w->keys), .events = POLLIN}};
 
 	if (poll(events, TL_ARRAY_LEN(events), TICK_NS / TL_NS_PER_MS) <= 0) // a signal ends it early
 		return;
@@ -107,6 +110,8 @@ static void await_step(struct tl_replay_session *s, struct watch *w)
 		read_input(s, w);
 	if (events[1].revents != 0)
 		tl_replay_control_serve(s);
+	if (events[2].revents != 0 && tl_replay_keys_read(&w->keys, s))
+		ask_to_stop(0);
 }
 
 // End the run when all permitted frames are sent and standard input has ended.
@@ -126,6 +131,8 @@ static void watch_run(struct tl_replay_session *s)
 	struct watch w = {.next_look_ns = now_ns(s) + TL_NS_PER_S};
 	bool ending = false;
 
+	if (!s->args->one_by_one)
+		tl_replay_keys_open(&w.keys);
 	while (rte_eal_get_lcore_state(TL_REPLAY_LCORE) == RUNNING) {
 		if (now_ns(s) >= w.next_look_ns)
 			look(s, &w);
@@ -138,6 +145,7 @@ static void watch_run(struct tl_replay_session *s)
 		(void)tl_replay_land(s->replay);
 		await_step(s, &w);
 	}
+	tl_replay_keys_close(&w.keys);
 	s->results.stopped = ending;
 }
 

@@ -105,6 +105,13 @@ status 1"
 	check_equal "a second replay with the same socket: status 2" "$status" 2
 }
 
+# keys_in_a_terminal: what the run shows is in terminal.txt.
+keys_in_a_terminal() {
+	check "keys in the terminal pause, change the speed, seek and end; the terminal is restored" \
+		"$LIB/press_keys.py" "$TAPLINE" replay a.pcap -i vdev:net_null0 --speed 0.01 --loops 1000 --json
+	check_json "the report follows" terminal.json '.ledger_ok and .stopped and .seeks == 2 and .paused_ns > 0'
+}
+
 func_begin
 net_begin
 "$LIB/make_pcap.py" a.pcap 400
@@ -115,3 +122,4 @@ for i in range(200):
 open("half.pcap", "wb").write(data[:24] + data[at:])'
 a_seek_begins_with_the_frames_behind
 a_pause_holds_the_frames
+keys_in_a_terminal

@@ -129,6 +129,7 @@ void replay_control_sample(const struct tl_replay *r, struct tl_replay_stats *ou
 	uint64_t begun_ns = pos_ns > 0 ? (uint64_t)pos_ns : 0;
 
 	out->state = r->seeking ? TL_REPLAY_SEEKING : r->paused ? TL_REPLAY_PAUSED : TL_REPLAY_PLAYING;
+	out->paused = r->paused;
 	out->speed = r->speed;
 	out->position_ns =
 		recorded ? (uint64_t)((unsigned __int128)begun_ns * r->tempo.of / TL_REPLAY_MILLION) : begun_ns;

@@ -128,6 +128,7 @@ struct tl_replay_stats {
 	uint64_t damages;		 // files that ended damaged, sum over all loops
 	uint64_t elapsed_ns;		 // from the anchor to the hand-over of the last frame, in the run's time
 	enum tl_replay_state state;
+	bool paused;	      // after a seek, too
 	uint64_t speed;	      // of TL_REPLAY_RECORDED, in 10^-6
 	uint64_t position_ns; // in recorded time after the first frame; without TL_REPLAY_RECORDED in the run's time
 	uint64_t paused_ns;   // time in pauses and seeks
