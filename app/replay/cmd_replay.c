@@ -81,6 +81,8 @@ static const struct tl_option options[] = {
 	{"at-a-time", 0, "N", "connections open at a time (default 1024)",
 		TL_INTO(NUMBER, struct tl_replay_args, sessions.at_a_time, "--at-a-time takes 1 to 4096", 1,
 			TL_SESSIONS_AT_A_TIME_MAX)},
+	{"udp", 0, NULL, "play UDP flows too: datagrams of the client, and as many answers as recorded",
+		TL_INTO(FLAG, struct tl_replay_args, sessions.udp)},
 	{"opaque", 0, NULL, "play TLS sessions too, with the recorded bytes",
 		TL_INTO(FLAG, struct tl_replay_args, sessions.opaque)},
 	{.help = "Other options"},

@@ -35,7 +35,7 @@ struct tl_sessions_args {
 	const char *target; // NULL: no --sessions
 	const char *from, *gateway, *wait, *compare;
 	uint64_t scale, at_a_time, timeout_ns; // 0: not given
-	bool opaque;
+	bool opaque, udp;
 	// Set by tl_sessions_check():
 	uint32_t target_be, mask_be, gateway_be;
 	uint32_t ip_be, addresses; // first own address, and their number

@@ -182,7 +182,7 @@ static const char *parse_words(struct tl_sessions_args *s)
 static bool is_given(const struct tl_sessions_args *s)
 {
 	return s->from != NULL || s->gateway != NULL || s->wait != NULL || s->compare != NULL || s->scale != 0 ||
-	       s->at_a_time != 0 || s->timeout_ns != 0 || s->opaque;
+	       s->at_a_time != 0 || s->timeout_ns != 0 || s->opaque || s->udp;
 }
 
 // True if an option was given that is about frames, not sessions.
@@ -199,8 +199,8 @@ const char *tl_sessions_check(struct tl_replay_args *args)
 	struct tl_sessions_args *s = &args->sessions;
 
 	if (s->target == NULL)
-		return is_given(s) ? "--from, --gateway, --scale, --wait, --compare, --timeout, --at-a-time and "
-				     "--opaque go with --sessions"
+		return is_given(s) ? "--from, --gateway, --scale, --wait, --compare, --timeout, --at-a-time, --udp "
+				     "and --opaque go with --sessions"
 				   : NULL;
 	if (has_frame_options(args) || args->paces > 1)
 		return "--sessions goes with --speed or --line-rate, --take and --json, and with no other option of "

@@ -87,7 +87,7 @@ static uint64_t count_failed(const struct tl_player_ledger *ledger)
 {
 	uint64_t sum = 0;
 
-	for (int row = TL_PLAYER_DIVERGED; row <= TL_PLAYER_TIMEOUT; row++)
+	for (int row = TL_PLAYER_DIVERGED; row <= TL_PLAYER_UNANSWERED; row++)
 		sum += ledger->rows[row];
 	return sum;
 }

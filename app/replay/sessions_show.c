@@ -138,6 +138,7 @@ static void put_call(const struct tl_sessions_run *run, json_t *json)
 		at_once ? json_null() : json_real((double)args->pacing.speed / (double)TL_REPLAY_MILLION));
 	json_object_set_new(json, "timeout_ns", number(s->timeout_ns));
 	json_object_set_new(json, "opaque", json_boolean(s->opaque));
+	json_object_set_new(json, "udp", json_boolean(s->udp));
 }
 
 json_t *tl_sessions_json(const struct tl_sessions_run *run)

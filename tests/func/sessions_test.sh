@@ -96,6 +96,40 @@ has_fins6() {
 	[[ $(tcpdump -n -r rec6.pcap tcp 2>/dev/null | grep -c 'Flags \[F') -ge $1 ]]
 }
 
+has_datagrams() {
+	[[ $(tcpdump -n -r udp.pcap udp 2>/dev/null | wc -l) -ge $1 ]]
+}
+
+# UDP flows of 3 datagrams, each answered by two: by count or by time, to a server that answers otherwise, or not.
+plays_datagrams() {
+	local tcpdump_pid flows=20
+	ip netns exec "$PEER_NS" tcpdump -n -i "$PEER_IF" -s 0 --time-stamp-precision=nano -U --immediate-mode -w udp.pcap udp 2>tcpdumpu.log </dev/null &
+	tcpdump_pid=$!
+	wait_for 30 grep -qs 'listening on' tcpdumpu.log || func_die "tcpdump does not listen"
+	netns_address "$APP_NS" "$APP_IF" "$APP_IP/24"
+	in_app "$SERVER" ask-udp "$PEER_IP" "$PORT" $flows || func_die "the datagrams failed"
+	ip -netns "$APP_NS" address flush dev "$APP_IF"
+	wait_for 30 has_datagrams $((9 * flows)) || func_die "tcpdump has not seen all datagrams"
+	stop_process "$tcpdump_pid" TERM 20 || true
+	replay udp.pcap --udp --sessions "$PEER_IP" --line-rate
+	check_equal "UDP flows: status 0" "$STATUS" 0
+	check_json "UDP flows: each is answered as recorded" replay.json "$LEDGER and .completed_sessions == $flows and .used_pkts == 9 * $flows and
+		.target_response_ns.count == 3 * $flows and .udp"
+	replay udp.pcap --udp --sessions "$PEER_IP" --wait time --speed 100 --scale 2 --from 10.99.0.20-10.99.0.24/24
+	check_json "by time, and two copies" replay.json "$LEDGER and .completed_sessions == 2 * $flows"
+	lands_udp "a server that answers otherwise" diverged_sessions $((PORT + 1))
+	lands_udp "a server that does not answer" unanswered_sessions $((PORT + 3)) --timeout 0.3
+	replay udp.pcap --sessions "$PEER_IP" --line-rate
+	check_json "without --udp they are ignored" replay.json "$LEDGER and .found_sessions == 0 and .ignored_pkts == 9 * $flows"
+}
+
+lands_udp() {
+	local sentence=$1 row=$2 port=$3
+	shift 3
+	replay udp.pcap --udp --line-rate --sessions "$PEER_IP:$port" "$@"
+	check_json "UDP: $sentence" replay.json "$LEDGER and .$row == 20 and all(.failures[]; .row == \"$row\")"
+}
+
 # The sessions recorded over IPv4 are played against an IPv6 server, from several addresses; the recording of that against the same.
 plays_over_ipv6() {
 	local tcpdump_pid
@@ -157,6 +191,7 @@ check_equal "a damaged file: status 1" "$STATUS" 1
 check_json "a damaged file: what is there is played, the place is named" replay.json \
 	"$LEDGER and .completed_sessions >= $SESSIONS - 1 and .damages == 1 and (.damaged[0] | test(\"torn.pcap\"))"
 
+plays_datagrams
 plays_over_ipv6
 
 refuses "own addresses of another family are refused" "--from takes an address of the target's family, IPv6" "$TAPLINE" replay rec.pcap \

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """session_server.py serve ADDRESS PORT LOG: a small HTTP server that answers on PORT, changes a byte of each answer on PORT + 1,
 resets each connection at its first request on PORT + 2, and never answers on PORT + 3. When a connection to PORT has ended, LOG
-gets a line with a digest of its requests and the client's address. Prints "listening".
+gets a line with a digest of its requests and the client's address. Datagrams are answered by two, by two others on PORT + 1, not at all on the
+other ports. Prints "listening".
 session_server.py ask ADDRESS PORT COUNT: as many sessions, five at a time: several requests per connection, uploads and large
-answers, closed by the client or by the server."""
+answers, closed by the client or by the server.
+session_server.py ask-udp ADDRESS PORT COUNT: as many sockets, each with three datagrams, each after the answers to the one before."""
 
 import asyncio
 import hashlib
@@ -60,10 +62,25 @@ class Server:
         return b"Connection: close" not in head
 
 
+class Datagrams(asyncio.DatagramProtocol):
+    def __init__(self, habit):
+        self.habit = habit
+        self.transport = None
+
+    def connection_made(self, transport):
+        self.transport = transport
+
+    def datagram_received(self, data, addr):
+        if self.habit in ("answer", "lie"):
+            self.transport.sendto((b"got " if self.habit == "answer" else b"God ") + data, addr)
+            self.transport.sendto(b"more", addr)
+
+
 async def serve(address, port, path):
     with open(path, "a", encoding="ascii") as log:
         for i, habit in enumerate(("answer", "lie", "reset", "stall")):
             await asyncio.start_server(Server(habit, log).serve, address, port + i, backlog=1024)
+            await asyncio.get_running_loop().create_datagram_endpoint(lambda habit=habit: Datagrams(habit), (address, port + i))
         print("listening", flush=True)
         await asyncio.Event().wait()
 
@@ -88,10 +105,23 @@ async def ask_all(address, port, count):
     await asyncio.gather(*(ask(address, port, number, gate) for number in range(1, count + 1)))
 
 
+def ask_udp(address, port, count):
+    for number in range(count):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.settimeout(30)
+            client.connect((address, port))
+            for i in range(3):
+                client.send(b"%d of %d" % (i, number))
+                client.recv(100)
+                client.recv(100)
+
+
 def main():
     what, address, port, last = sys.argv[1:]
     if what == "serve":
         asyncio.run(serve(address, int(port), last))
+    elif what == "ask-udp":
+        ask_udp(address, int(port), int(last))
     else:
         asyncio.run(ask_all(address, int(port), int(last)))
 

@@ -25,7 +25,7 @@ struct recording {
 	// Properties of the next segments:
 	uint32_t isn[2]; // of client and server
 	uint16_t client_port;
-	bool ip6, bad_checksum;
+	bool ip6, udp, to_group, bad_checksum;
 	uint32_t cut_bytes; // missing at the end of the frame
 };
 
@@ -43,29 +43,40 @@ static inline struct recording begin(void)
 	return begin_with(&(struct tl_session_cfg){.memory_bytes = 64 << 20, .pause_ns = UINT64_MAX});
 }
 
-static inline uint32_t put_ip(const struct recording *r, uint8_t *at, bool from_client, uint32_t tcp_bytes)
+static inline uint32_t put_ip(const struct recording *r, uint8_t *at, bool from_client, uint32_t l4_bytes)
 {
 	uint8_t a = from_client ? 1 : 2, b = from_client ? 2 : 1;
 
 	if (r->ip6) {
 		*(struct tl_ipv6_hdr *)at = (struct tl_ipv6_hdr){.version_be = tl_be32(6u << 28),
-			.payload_len_be = tl_be16((uint16_t)tcp_bytes),
-			.next = TL_IPPROTO_TCP,
+			.payload_len_be = tl_be16((uint16_t)l4_bytes),
+			.next = r->udp ? TL_IPPROTO_UDP : TL_IPPROTO_TCP,
 			.hop_limit = 64,
 			.src.byte = {0x20, 1, 0xd, 0xb8, [15] = a},
-			.dst.byte = {0x20, 1, 0xd, 0xb8, [15] = b}};
+			.dst.byte = {r->to_group ? 0xff : 0x20, 1, 0xd, 0xb8, [15] = b}};
 		return TL_IPV6_LEN;
 	}
 	struct tl_ipv4_hdr *ip = (void *)at;
 	*ip = (struct tl_ipv4_hdr){.version_ihl = 0x45,
-		.total_len_be = tl_be16((uint16_t)(TL_IPV4_LEN + tcp_bytes)),
+		.total_len_be = tl_be16((uint16_t)(TL_IPV4_LEN + l4_bytes)),
 		.ttl = 64,
-		.proto = TL_IPPROTO_TCP,
+		.proto = r->udp ? TL_IPPROTO_UDP : TL_IPPROTO_TCP,
 		.src_be = tl_be32(0x0a000000u + a),
-		.dst_be = tl_be32(0x0a000000u + b)};
+		.dst_be = tl_be32((r->to_group ? 0xe0000000u : 0x0a000000u) + b)};
 	tl_wire_ipv4_finish(ip);
 	ip->cksum_be ^= r->bad_checksum ? 1 : 0;
 	return TL_IPV4_LEN;
+}
+
+static inline void record_frame(struct recording *r, const uint8_t *frame, uint32_t bytes)
+{
+	CU_ASSERT_EQUAL(tl_session_add(r->set, &(struct tl_session_frame){.data = frame,
+						       .cap_bytes = bytes - r->cut_bytes,
+						       .wire_bytes = bytes,
+						       .ts_ns = r->ts_ns,
+						       .link = TL_LINK_ETHERNET}),
+		0);
+	r->ts_ns += TL_NS_PER_US;
 }
 
 // Record a segment of the client (port 40000) or the server (port 80).
@@ -90,13 +101,24 @@ static inline void record(
 	};
 	memcpy(frame + at + TL_TCP_LEN, text, len);
 	uint32_t bytes = at + TL_TCP_LEN + len;
-	CU_ASSERT_EQUAL(tl_session_add(r->set, &(struct tl_session_frame){.data = frame,
-						       .cap_bytes = bytes - r->cut_bytes,
-						       .wire_bytes = bytes,
-						       .ts_ns = r->ts_ns,
-						       .link = TL_LINK_ETHERNET}),
-		0);
-	r->ts_ns += TL_NS_PER_US;
+	record_frame(r, frame, bytes);
+}
+
+// Record a datagram of the client or the server, with r->udp.
+static inline void record_datagram(struct recording *r, enum tl_session_side from, const char *text)
+{
+	uint8_t frame[2048] = {0};
+	uint32_t len = (uint32_t)strlen(text), at = TL_ETHER_LEN;
+	uint16_t client_be = tl_be16(r->client_port), server_be = tl_be16(80);
+	uint16_t type_be = tl_be16(r->ip6 ? TL_ETHERTYPE_IPV6 : TL_ETHERTYPE_IPV4);
+
+	memcpy(frame + 12, &type_be, sizeof(type_be));
+	at += put_ip(r, frame + at, from == CLIENT, TL_UDP_LEN + len);
+	*(struct tl_udp_hdr *)(frame + at) = (struct tl_udp_hdr){.src_port_be = from == CLIENT ? client_be : server_be,
+		.dst_port_be = from == CLIENT ? server_be : client_be,
+		.len_be = tl_be16((uint16_t)(TL_UDP_LEN + len))};
+	memcpy(frame + at + TL_UDP_LEN, text, len);
+	record_frame(r, frame, at + TL_UDP_LEN + len);
 }
 
 static inline void record_handshake(struct recording *r)

@@ -158,6 +158,8 @@ static struct sim *sim_start(bool listens)
 	for (unsigned side = 0; side < 2; side++) {
 		struct tl_net_cfg cfg = test_cfg(&sim->wire.end[side].tx, (uint8_t)(side + 1), CONNS, BUFFER);
 		cfg.send_buffers = side == 0 ? BUFFERS : 0;
+		cfg.ip6 = host_ip6((uint8_t)(side + 1));
+		cfg.ip6_bits = 64;
 		sim->net[side] = test_net(&cfg);
 		sim->wire.end[side].input = input;
 		sim->wire.end[side].ctx = sim->net[side];
@@ -269,6 +271,147 @@ static void record_two(struct sim *sim)
 	r->ts_ns += 90 * TL_NS_PER_US;
 	record(r, SERVER, ACK, 6, 6, "re:bb\n");
 	record_close(r, 5, 11);
+}
+
+// ---- datagrams
+
+static struct tl_udp *udp_server;
+static unsigned answers_left;
+
+// Answer as the recording does: "re:" and the datagram.
+static void on_datagram(void *ctx, const struct tl_udp_datagram *d)
+{
+	struct sim *sim = ctx;
+	char answer[64];
+
+	strncat(sim->heard, (const char *)d->payload, d->len);
+	if (answers_left == 0)
+		return;
+	answers_left--;
+	snprintf(answer, sizeof(answer), sim->habit == LIES ? "Re:%.*s" : "re:%.*s", (int)d->len,
+		(const char *)d->payload);
+	if (sim->habit == STOPS_SHORT)
+		answer[3] = '\0';
+	CU_ASSERT(tl_udp_send(udp_server, d->src_ip_be, d->src_port_be, answer, (uint16_t)strlen(answer)) >= 0);
+}
+
+// Two requests, the second before the answer of the first.
+static void record_datagrams(struct recording *r)
+{
+	r->udp = true;
+	r->client_port++;
+	record_datagram(r, CLIENT, "a");
+	record_datagram(r, SERVER, "re:a");
+	record_datagram(r, CLIENT, "b");
+	record_datagram(r, CLIENT, "c");
+	record_datagram(r, SERVER, "re:b");
+	record_datagram(r, SERVER, "re:c");
+}
+
+static struct sim *udp_start(unsigned flows, unsigned answers)
+{
+	struct sim *sim = sim_start(false);
+
+	answers_left = answers;
+	tl_session_destroy(sim->recording.set);
+	sim->recording = begin_with(&(struct tl_session_cfg){.memory_bytes = 64 << 20, .udp = true});
+	CU_ASSERT_EQUAL(tl_udp_open(sim->net[1], 0, 0, tl_be16(80), on_datagram, sim, &udp_server), 0);
+	for (unsigned i = 0; i < flows; i++)
+		record_datagrams(&sim->recording);
+	return sim;
+}
+
+static void plays_datagrams_as_recorded(void)
+{
+	struct sim *sim = udp_start(1, 3);
+	const struct tl_player_stats *stats = play(sim);
+
+	CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_COMPLETED], 1);
+	CU_ASSERT_EQUAL(stats->sent_bytes, 3);
+	CU_ASSERT_EQUAL(stats->received_bytes, 12);
+	CU_ASSERT_STRING_EQUAL(sim->heard, "abc");
+	CU_ASSERT_EQUAL(tl_player_target_times(sim->player)->count, 2); // the third request follows without an answer
+	CU_ASSERT_EQUAL(tl_player_target_times(sim->player)->min_ns, 100 * TL_NS_PER_US);
+	sim_stop(sim);
+}
+
+static void plays_over_ipv6(void)
+{
+	for (int i = 0; i < 2; i++) {
+		struct sim *sim = i == 0 ? udp_start(1, 3) : sim_start(true);
+		struct tl_player_cfg cfg = usual(sim);
+		cfg.first6 = host_ip6(CLIENT_HOST);
+		cfg.target6 = host_ip6(SERVER_HOST);
+		if (i == 1)
+			record_two(sim);
+		CU_ASSERT_EQUAL(play_with(sim, &cfg)->ledger.rows[TL_PLAYER_COMPLETED], 1);
+		CU_ASSERT_STRING_EQUAL(sim->heard, i == 0 ? "abc" : "a\nbb\n");
+		sim_stop(sim);
+	}
+}
+
+static void more_flows_than_sockets_wait(void)
+{
+	struct sim *sim = udp_start(40, 120);
+	struct tl_player_cfg cfg = usual(sim);
+
+	cfg.at_once = true;
+	CU_ASSERT_EQUAL(play_with(sim, &cfg)->ledger.rows[TL_PLAYER_COMPLETED], 40);
+	sim_stop(sim);
+}
+
+static void a_missing_answer_is_named(void)
+{
+	struct sim *sim = udp_start(1, 2);
+	const struct tl_player_stats *stats = play(sim);
+
+	CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_UNANSWERED], 1);
+	CU_ASSERT_EQUAL(failure(sim, 0)->received_bytes, 8);
+	CU_ASSERT_STRING_EQUAL(sim->heard, "abc");
+	sim_stop(sim);
+}
+
+static void another_datagram_diverges(void)
+{
+	static const struct {
+		enum habit habit;
+		uint64_t differs_at;
+	} cases[] = {{LIES, 0}, {STOPS_SHORT, 3}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		struct sim *sim = udp_start(1, 3);
+		sim->habit = cases[i].habit;
+		CU_ASSERT_EQUAL(play(sim)->ledger.rows[TL_PLAYER_DIVERGED], 1);
+		CU_ASSERT_EQUAL(failure(sim, 0)->differs_at, cases[i].differs_at);
+		CU_ASSERT_STRING_EQUAL(sim->heard, "abc");
+		sim_stop(sim);
+	}
+}
+
+static void by_time_datagrams_do_not_wait_for_answers(void)
+{
+	struct sim *sim = udp_start(1, 0);
+	struct tl_player_cfg cfg = usual(sim);
+
+	cfg.wait = TL_PLAYER_TIME;
+	CU_ASSERT_EQUAL(play_with(sim, &cfg)->ledger.rows[TL_PLAYER_UNANSWERED], 1);
+	CU_ASSERT_STRING_EQUAL(sim->heard, "abc");
+	sim_stop(sim);
+}
+
+static void a_stop_ends_flows(void)
+{
+	struct sim *sim = udp_start(2, 0);
+	struct tl_player_cfg cfg = usual(sim);
+
+	start_playing(sim, &cfg);
+	run(sim, 100 * MS);
+	CU_ASSERT_EQUAL(tl_player_get_stats(sim->player)->active, 2);
+	tl_player_stop(sim->player);
+	CU_ASSERT_EQUAL(tl_player_get_stats(sim->player)->ledger.rows[TL_PLAYER_STOPPED], 2);
+	CU_ASSERT(tl_player_is_done(sim->player));
+	run(sim, 10 * MS);
+	sim_stop(sim);
 }
 
 // ---- tests
@@ -618,6 +761,13 @@ static void long_requests_survive_a_bad_wire(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"datagrams are sent in order, after as many answers as recorded", plays_datagrams_as_recorded},
+		{"flows and sessions are played over IPv6", plays_over_ipv6},
+		{"UDP flows beyond the sockets of a stack wait for one", more_flows_than_sockets_wait},
+		{"a flow without a recorded answer is unanswered", a_missing_answer_is_named},
+		{"a datagram of other bytes or another length diverges", another_datagram_diverges},
+		{"by time, datagrams do not wait for answers", by_time_datagrams_do_not_wait_for_answers},
+		{"a stop ends UDP flows", a_stop_ends_flows},
 		{"a session is played as recorded, and answers are timed beside the recorded ones", plays_as_recorded},
 		{"copies have connections of their own, and wait for a free one", plays_copies},
 		{"plays take turns with several addresses", plays_take_turns_with_addresses},

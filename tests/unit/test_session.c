@@ -430,6 +430,97 @@ static void a_session_beyond_its_limit_is_kept_without_content(void)
 	tl_session_destroy(r.set);
 }
 
+static struct recording begin_udp(void)
+{
+	struct recording r = begin_with(&(struct tl_session_cfg){
+		.memory_bytes = 64 << 20, .session_bytes = 100, .pause_ns = UINT64_MAX, .udp = true});
+
+	r.udp = true;
+	return r;
+}
+
+static void datagrams_are_steps(void)
+{
+	struct recording r = begin_udp();
+
+	for (int version = 0; version < 2; version++) {
+		r.ip6 = version == 1;
+		record_datagram(&r, CLIENT, "ab");
+		record_datagram(&r, CLIENT, "c");
+		record_datagram(&r, SERVER, "xy");
+		record_datagram(&r, SERVER, "");
+	}
+	const struct tl_session_stats *stats = finish(&r);
+	CU_ASSERT_EQUAL(stats->used_pkts, 8);
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 2);
+	for (uint64_t i = 0; i < 2; i++) {
+		CU_ASSERT(is_session(&r, i, TL_SESSION_COMPLETE, "abc", "xy"));
+		CU_ASSERT(is_script(&r, i, "c2 c1 s2 s0"));
+		CU_ASSERT(tl_session_at(r.set, i)->is_udp);
+		CU_ASSERT_EQUAL(tl_session_at(r.set, i)->is_ip6, i == 1);
+	}
+	tl_session_destroy(r.set);
+}
+
+static void the_first_datagram_is_the_clients(void)
+{
+	struct recording r = begin_udp();
+
+	record_datagram(&r, SERVER, "hello");			 // from the lower port and the higher address
+	record_datagram(&r, CLIENT, "\026\003\003\000\001\001"); // no TLS record
+	finish(&r);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "hello", "\026\003\003"));
+	CU_ASSERT_EQUAL(tl_session_at(r.set, 0)->end[CLIENT].port_be, tl_be16(80));
+	tl_session_destroy(r.set);
+}
+
+static void datagrams_that_are_cut_or_many_have_no_content(void)
+{
+	struct recording r = begin_udp();
+
+	record_datagram(&r, CLIENT, "abc");
+	r.cut_bytes = 1;
+	record_datagram(&r, SERVER, "xyz");
+	r.cut_bytes = 0;
+	record_datagram(&r, SERVER, "xyz");
+	r.client_port++;
+	for (int i = 0; i < 30; i++)
+		record_datagram(&r, CLIENT, "wxyz");
+	r.client_port++;
+	r.cut_bytes = 2 + TL_UDP_LEN; // of the header, too
+	record_datagram(&r, CLIENT, "v");
+	const struct tl_session_stats *stats = finish(&r);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_CUT, "", ""));
+	CU_ASSERT(is_session(&r, 1, TL_SESSION_BEYOND, "", ""));
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 2);
+	CU_ASSERT_EQUAL(stats->truncated_pkts, 1);
+	tl_session_destroy(r.set);
+}
+
+static void datagrams_to_groups_are_ignored(void)
+{
+	struct recording r = begin_udp();
+
+	r.to_group = true;
+	record_datagram(&r, CLIENT, "abc");
+	r.ip6 = true;
+	record_datagram(&r, CLIENT, "abc");
+	CU_ASSERT_EQUAL(finish(&r)->ignored_pkts, 2);
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 0);
+	tl_session_destroy(r.set);
+}
+
+static void datagrams_are_ignored_unless_asked_for(void)
+{
+	struct recording r = begin();
+
+	r.udp = true;
+	record_datagram(&r, CLIENT, "abc");
+	CU_ASSERT_EQUAL(finish(&r)->ignored_pkts, 1);
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 0);
+	tl_session_destroy(r.set);
+}
+
 static void memory_is_bounded(void)
 {
 	struct recording r = begin_with(&(struct tl_session_cfg){.memory_bytes = 256 << 10, .pause_ns = UINT64_MAX});
@@ -495,6 +586,12 @@ int main(void)
 		{"a RST of no session is a stray, and IPv4 checksums need not be right", strays_are_counted},
 		{"a session beyond its limit is kept without content",
 			a_session_beyond_its_limit_is_kept_without_content},
+		{"each datagram of a UDP flow is a step", datagrams_are_steps},
+		{"the client of a UDP flow sent its first datagram", the_first_datagram_is_the_clients},
+		{"a UDP flow with a cut datagram, or beyond its limit, has no content",
+			datagrams_that_are_cut_or_many_have_no_content},
+		{"datagrams to groups are ignored", datagrams_to_groups_are_ignored},
+		{"datagrams are ignored unless they are asked for", datagrams_are_ignored_unless_asked_for},
 		{"memory is bounded, and what is beyond it is counted", memory_is_bounded},
 		{"pieces behind a hole are bounded", pieces_behind_a_hole_are_bounded},
 	};

@@ -37,6 +37,8 @@ static enum tl_session_class class_of(const struct session *s)
 {
 	const struct session_stream *client = &s->stream[TL_SESSION_CLIENT], *server = &s->stream[TL_SESSION_SERVER];
 
+	if (s->pub.is_udp)
+		return TL_SESSION_COMPLETE;
 	if (client->known && !server->known && !s->opened)
 		return TL_SESSION_UNOPENED;
 	if (!client->known || !server->known)
@@ -50,8 +52,8 @@ static bool is_tls(const struct tl_session *s)
 {
 	const uint8_t *data = s->data[TL_SESSION_CLIENT];
 
-	return s->bytes[TL_SESSION_CLIENT] > TLS_HELLO_AT && data[0] == TLS_HANDSHAKE && data[1] == TLS_MAJOR &&
-	       data[TLS_HELLO_AT] == TLS_CLIENT_HELLO;
+	return !s->is_udp && s->bytes[TL_SESSION_CLIENT] > TLS_HELLO_AT && data[0] == TLS_HANDSHAKE &&
+	       data[1] == TLS_MAJOR && data[TLS_HELLO_AT] == TLS_CLIENT_HELLO;
 }
 
 void session_classify(struct tl_session_set *set, struct session *s)

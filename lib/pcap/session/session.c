@@ -160,6 +160,61 @@ static int take_segment(struct tl_session_set *set, const struct tl_session_end 
 	return session_segment(set, s, side_of(s, from_first), segment);
 }
 
+// ---- datagrams
+
+static bool is_to_group(const uint8_t *data, const struct tl_pkt *pkt)
+{
+	return pkt->kind == TL_PKT_IP6 ? tl_ip6_is_mcast(&tl_wire_ip6(data, pkt)->dst)
+				       : tl_be32(pkt->dst_be) >> 29 == 7; // 224.0.0.0/3: groups, reserved, broadcast
+}
+
+static int take_datagram(struct tl_session_set *set, const struct tl_session_end end[2], bool is_ip6,
+	const struct session_segment *datagram)
+{
+	int order = memcmp(&end[0], &end[1], sizeof(end[0])), rc = 0;
+	bool from_first = order < 0;
+	struct session_key key = {
+		.end = {end[from_first ? 0 : 1], end[from_first ? 1 : 0]}, .is_ip6 = is_ip6, .is_udp = true};
+	struct session *s = order != 0 ? session_find(set, &key) : NULL;
+
+	if (order == 0) {
+		set->stats.stray_pkts++;
+		return 0;
+	}
+	if (s == NULL)
+		rc = session_begin(set, &key, from_first, datagram->ts_ns, &s);
+	if (rc != 0)
+		return rc;
+	if (s == NULL) {
+		set->stats.beyond_pkts++;
+		return 0;
+	}
+	set->stats.used_pkts++;
+	return session_datagram(set, s, side_of(s, from_first), datagram);
+}
+
+static int add_udp(
+	struct tl_session_set *set, const uint8_t *data, const struct tl_pkt *pkt, const struct tl_session_frame *frame)
+{
+	uint32_t have = frame->cap_bytes > pkt->payload_off ? frame->cap_bytes - pkt->payload_off : 0;
+	const struct session_segment datagram = {.data = data + pkt->payload_off,
+		.len = pkt->payload_len,
+		.have = have < pkt->payload_len ? have : pkt->payload_len,
+		.ts_ns = frame->ts_ns};
+	struct tl_session_end end[2];
+
+	if (frame->cap_bytes < (uint32_t)pkt->l4_off + TL_UDP_LEN) {
+		set->stats.truncated_pkts++;
+		return 0;
+	}
+	if (is_to_group(data, pkt)) {
+		set->stats.ignored_pkts++;
+		return 0;
+	}
+	read_ends(data, pkt, end);
+	return take_datagram(set, end, pkt->kind == TL_PKT_IP6, &datagram);
+}
+
 int tl_session_add(struct tl_session_set *set, const struct tl_session_frame *frame)
 {
 	struct tl_session_end end[2];
@@ -172,6 +227,8 @@ int tl_session_add(struct tl_session_set *set, const struct tl_session_frame *fr
 	set->stats.frames_pkts++;
 	if (kind == TL_PKT_BAD && frame->cap_bytes < frame->wire_bytes) {
 		set->stats.truncated_pkts++;
+	} else if (kind == TL_PKT_UDP && set->cfg.udp) {
+		return add_udp(set, data, &pkt, frame);
 	} else if (kind != TL_PKT_TCP) {
 		set->stats.ignored_pkts++;
 	} else if (frame->cap_bytes < (uint32_t)pkt.l4_off + TL_TCP_LEN) {

@@ -13,7 +13,7 @@
 // Addresses and ports of a connection, the lower end first. Hashed and compared as bytes.
 struct session_key {
 	struct tl_session_end end[2];
-	uint16_t is_ip6, zero;
+	uint16_t is_ip6, is_udp;
 };
 
 // A segment.
@@ -98,6 +98,10 @@ int session_begin(struct tl_session_set *set, const struct session_key *key, boo
 // Process a segment of this side. Return 0 or -ENOMEM.
 int session_segment(struct tl_session_set *set, struct session *s, enum tl_session_side side,
 	const struct session_segment *segment);
+
+// Process a datagram of this side, of which have bytes were captured. Return 0 or -ENOMEM.
+int session_datagram(struct tl_session_set *set, struct session *s, enum tl_session_side side,
+	const struct session_segment *datagram);
 
 void session_free_held(struct tl_session_set *set, struct session_stream *stream);
 

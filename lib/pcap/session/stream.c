@@ -71,9 +71,9 @@ static bool is_within_limit(const struct tl_session_set *set, const struct sessi
 	return set->cfg.session_bytes == 0 || used + len <= set->cfg.session_bytes;
 }
 
-// Append the next bytes. Without memory for them the session is emptied.
-static int append(struct tl_session_set *set, struct session *s, enum tl_session_side side, const uint8_t *data,
-	uint32_t len, uint64_t ts_ns)
+// Append the next bytes to a stream. Without memory for them the session is emptied.
+static int append_bytes(
+	struct tl_session_set *set, struct session *s, enum tl_session_side side, const uint8_t *data, uint32_t len)
 {
 	struct session_stream *stream = &s->stream[side];
 	uint64_t room = stream->room != 0 ? stream->room : ROOM_FIRST;
@@ -94,7 +94,16 @@ static int append(struct tl_session_set *set, struct session *s, enum tl_session
 	stream->room = room;
 	memcpy(stream->data + stream->expected, data, len);
 	stream->expected += len;
-	return add_data(set, s, side, len, ts_ns);
+	return 0;
+}
+
+// The same, and to the script.
+static int append(struct tl_session_set *set, struct session *s, enum tl_session_side side, const uint8_t *data,
+	uint32_t len, uint64_t ts_ns)
+{
+	int rc = append_bytes(set, s, side, data, len);
+
+	return rc != 0 || s->empty ? rc : add_data(set, s, side, len, ts_ns);
 }
 
 static void free_first(struct tl_session_set *set, struct session_stream *stream)
@@ -260,4 +269,24 @@ int session_segment(
 	if (segment->len != 0)
 		rc = take_data(set, s, side, segment);
 	return rc != 0 || s->empty ? rc : append_held(set, s, side, segment->ts_ns);
+}
+
+int session_datagram(struct tl_session_set *set, struct session *s, enum tl_session_side side,
+	const struct session_segment *datagram)
+{
+	if (s->empty)
+		return 0;
+	if (datagram->have < datagram->len) {
+		session_empty(set, s, TL_SESSION_CUT);
+		return 0;
+	}
+	int rc = append_bytes(set, s, side, datagram->data, datagram->len);
+	if (rc != 0 || s->empty)
+		return rc;
+	return add_step(set, s,
+		&(struct tl_session_step){.side = side,
+			.event = TL_SESSION_DATA,
+			.bytes = datagram->len,
+			.at_ns = datagram->ts_ns,
+			.last_ns = datagram->ts_ns});
 }

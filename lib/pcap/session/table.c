@@ -77,7 +77,7 @@ int session_begin(struct tl_session_set *set, const struct session_key *key, boo
 		return rc;
 	*s = (struct session){.key = *key,
 		.client_is_first = client_is_first,
-		.pub = {.number = set->n + 1, .is_ip6 = key->is_ip6, .first_ns = ts_ns}};
+		.pub = {.number = set->n + 1, .is_ip6 = key->is_ip6, .is_udp = key->is_udp, .first_ns = ts_ns}};
 	s->pub.end[TL_SESSION_CLIENT] = key->end[client_is_first ? 0 : 1];
 	s->pub.end[TL_SESSION_SERVER] = key->end[client_is_first ? 1 : 0];
 	s->stream[0].fin_at = s->stream[1].fin_at = UINT64_MAX;

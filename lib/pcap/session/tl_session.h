@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// session: the TCP sessions in captured frames (RFC 9293), as scripts: ordered steps of who sent how many bytes, or
-// closed, and when. Frames in, scripts out; independent of files.
+// session: the TCP sessions (RFC 9293) and UDP flows in captured frames, as scripts: ordered steps of who sent how many
+// bytes, or closed, and when. Frames in, scripts out; independent of files.
 //
 //   frame ── tl_session_add() ──▶ connection, by addresses and ports ──▶ side, reassembled by sequence number ──▶ steps
 //
-// The client is the side that sent the SYN. Each byte counts the first time it is seen, in the order of the stream: of
-// overlapping segments the first captured wins, retransmissions, keepalives and answered window probes add nothing, and
-// bytes after a hole wait for it. Checksums are not verified (a capturing host leaves them to its NIC), and neither
-// VLAN tags nor MAC addresses distinguish connections.
+// A UDP flow has the datagrams of two addresses and ports, each a step; its client sent the first one. Datagrams to
+// groups are no flow.
+//
+// The client of TCP is the side that sent the SYN. Each byte counts the first time it is seen, in the order of the
+// stream: of overlapping segments the first captured wins, retransmissions, keepalives and answered window probes add
+// nothing, and bytes after a hole wait for it. Checksums are not verified (a capturing host leaves them to its NIC),
+// and neither VLAN tags nor MAC addresses distinguish connections.
 //
 // Memory is bounded by cfg.memory_bytes, contents included. A session whose content does not fit is kept without it
 // (TL_SESSION_BEYOND); from the first session for which there is no memory at all, new ones are only counted.
@@ -44,7 +47,7 @@ enum tl_session_event { TL_SESSION_DATA, TL_SESSION_FIN, TL_SESSION_RST };
 struct tl_session_step {
 	enum tl_session_side side;
 	enum tl_session_event event;
-	uint64_t bytes;		 // of TL_SESSION_DATA: the next ones of the side's stream
+	uint64_t bytes;		 // of TL_SESSION_DATA: the next ones of the side's stream; of UDP a datagram
 	uint64_t at_ns, last_ns; // since 1970: of its first and of its last segment
 };
 
@@ -58,6 +61,7 @@ struct tl_session {
 	uint64_t number; // 1, 2, ... in the order of their first frames
 	enum tl_session_class class;
 	bool is_ip6;
+	bool is_udp;
 	bool is_tls; // COMPLETE, and the client's first bytes are a TLS record with a ClientHello (RFC 8446,
 		     // section 5.1)
 	struct tl_session_end end[2]; // by side
@@ -71,6 +75,7 @@ struct tl_session {
 struct tl_session_cfg {
 	uint64_t memory_bytes;	// limit for everything, at least TL_SESSION_MEMORY_MIN
 	uint64_t session_bytes; // limit for the content of a session, both sides; 0: none but memory_bytes
+	bool udp;		// UDP flows, too; otherwise they are ignored
 	uint64_t pause_ns;	// a side that continues later than this after its last segment begins a new step
 };
 
@@ -78,8 +83,8 @@ struct tl_session_cfg {
 struct tl_session_stats {
 	uint64_t frames_pkts;
 	uint64_t used_pkts;		      // segments of sessions
-	uint64_t ignored_pkts;		      // not TCP, fragments, malformed
-	uint64_t truncated_pkts;	      // captured without the whole TCP header
+	uint64_t ignored_pkts;		      // neither TCP nor UDP of a flow, fragments, malformed
+	uint64_t truncated_pkts;	      // captured without the whole TCP or UDP header
 	uint64_t stray_pkts;		      // a RST of no session, or from an address and port to itself
 	uint64_t beyond_pkts;		      // of connections for which there was no memory
 	uint64_t beyond_sessions;	      // SYNs among those: a lower bound of them

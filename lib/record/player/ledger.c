@@ -10,6 +10,7 @@ static const char *const names[TL_PLAYER_ROWS] = {
 	[TL_PLAYER_UNREACHABLE] = "unreachable_sessions",
 	[TL_PLAYER_RESET_BY_TARGET] = "reset_by_target_sessions",
 	[TL_PLAYER_TIMEOUT] = "timeout_sessions",
+	[TL_PLAYER_UNANSWERED] = "unanswered_sessions",
 	[TL_PLAYER_STOPPED] = "stopped_sessions",
 	[TL_PLAYER_UNSENT] = "unsent_sessions",
 	[TL_PLAYER_TLS] = "tls_sessions",

@@ -16,25 +16,24 @@ static const struct tl_tcp_ops play_ops;
 
 // ---- due times
 
-static void set_due(struct play *play, uint64_t due_ns)
+void play_set_due(struct play *play, uint64_t due_ns)
 {
 	tl_heap_set(&play->player->due, play->slot, due_ns);
 }
 
-// Record progress, and take steps soon.
-static void touch(struct play *play)
+void play_touch(struct play *play)
 {
 	play->moved_ns = play->player->now_ns;
-	set_due(play, play->moved_ns);
+	play_set_due(play, play->moved_ns);
 }
 
 // ---- begin and end
 
-static void release(struct play *play)
+void play_release(struct play *play)
 {
 	struct tl_player *player = play->player;
 
-	set_due(play, TL_HEAP_NEVER);
+	play_set_due(play, TL_HEAP_NEVER);
 	player->stats.active--;
 	player->free_slots[player->n_free++] = play->slot;
 	play->session = NULL;
@@ -61,10 +60,12 @@ bool play_begin(struct tl_player *player, const struct tl_session *session, uint
 		.session = session,
 		.slot = slot,
 		.copy = copy,
+		.net = (uint32_t)(player->turn % cfg->n_nets),
 		.begin_ns = player->now_ns,
 		.differs_at = UINT64_MAX};
-	uint64_t net = player->turn % cfg->n_nets;
-	int rc = tl_tcp_connect(cfg->nets[net], player->targets_be[net], port_be, &play_ops, play, &opts, &play->c);
+	int rc = session->is_udp ? play_udp_open(play)
+				 : tl_tcp_connect(cfg->nets[play->net], player->targets_be[play->net], port_be,
+					   &play_ops, play, &opts, &play->c);
 	if (rc == -ENOSPC || rc == -EADDRNOTAVAIL) {
 		play->session = NULL;
 		return false;
@@ -73,16 +74,20 @@ bool play_begin(struct tl_player *player, const struct tl_session *session, uint
 	player->turn++;
 	player->stats.active++;
 	if (rc == 0) {
-		touch(play);
+		play_touch(play);
 	} else {
 		player_count(player, TL_PLAYER_UNREACHABLE, play, strerrordesc_np(-rc));
-		release(play);
+		play_release(play);
 	}
 	return true;
 }
 
 void play_abort(struct play *play, enum tl_player_row row)
 {
+	if (play->session->is_udp) {
+		play_udp_end(play, row, "");
+		return;
+	}
 	play->verdict = row;
 	tl_tcp_abort(play->c); // ends in on_closed()
 }
@@ -126,11 +131,10 @@ static void on_opened(void *ctx, struct tl_tcp *c)
 	struct play *play = ctx;
 
 	play->opened = true;
-	touch(play);
+	play_touch(play);
 }
 
-// Return the offset of the first byte that differs from the recorded answers, or UINT64_MAX.
-static uint64_t compare(const struct play *play, const uint8_t *data, uint32_t len)
+uint64_t play_compare(const struct play *play, const uint8_t *data, uint32_t len)
 {
 	uint64_t recorded = play->session->bytes[TL_SESSION_SERVER], at = play->received;
 	uint64_t same = at < recorded ? tl_min_u64(len, recorded - at) : 0;
@@ -141,26 +145,33 @@ static uint64_t compare(const struct play *play, const uint8_t *data, uint32_t l
 	return same < len ? recorded : UINT64_MAX;
 }
 
+void play_answered(struct play *play)
+{
+	struct tl_player *player = play->player;
+
+	if (play->asked_ns == 0)
+		return;
+	tl_hist_record(player->target, player->now_ns - play->asked_ns);
+	tl_hist_record(player->recorded, play->recorded_ns);
+	play->asked_ns = 0;
+}
+
 static void on_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 	struct play *play = ctx;
 	struct tl_player *player = play->player;
 
-	if (play->asked_ns != 0) {
-		tl_hist_record(player->target, player->now_ns - play->asked_ns);
-		tl_hist_record(player->recorded, play->recorded_ns);
-		play->asked_ns = 0;
-	}
+	play_answered(play);
 	if (play->differs_at == UINT64_MAX)
-		play->differs_at = compare(play, data, len);
+		play->differs_at = play_compare(play, data, len);
 	play->received += len;
 	player->stats.received_bytes += len;
-	touch(play);
+	play_touch(play);
 }
 
 static void on_room(void *ctx, struct tl_tcp *c)
 {
-	touch(ctx);
+	play_touch(ctx);
 }
 
 // The target has sent its FIN: recorded answers that have not come are missing.
@@ -174,7 +185,7 @@ static void take_end(struct play *play)
 static void on_peer_closed(void *ctx, struct tl_tcp *c)
 {
 	take_end(ctx);
-	touch(ctx);
+	play_touch(ctx);
 }
 
 static void on_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
@@ -185,7 +196,7 @@ static void on_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
 	if (reason == TL_TCP_DONE)
 		take_end(play); // after our FIN it is not reported otherwise
 	player_count(play->player, row_of(play, reason), play, ours ? "" : tl_tcp_reason_text(reason));
-	release(play);
+	play_release(play);
 }
 
 static const struct tl_tcp_ops play_ops = {
@@ -193,10 +204,7 @@ static const struct tl_tcp_ops play_ops = {
 
 // ---- steps
 
-enum progress { NEXT, WAITS_FOR_TARGET, WAITS_FOR_TIME, CLOSED };
-
-// Start to measure the answer to a request that has been sent.
-static void ask(struct play *play, const struct tl_session_step *step)
+void play_ask(struct play *play, const struct tl_session_step *step)
 {
 	const struct tl_session *s = play->session;
 	const struct tl_session_step *answer = step + 1;
@@ -232,7 +240,7 @@ static enum progress send_bytes(struct play *play, const struct tl_session_step 
 		play->player->stats.sent_bytes += len;
 	}
 	play->step_sent = 0;
-	ask(play, step);
+	play_ask(play, step);
 	return NEXT;
 }
 
@@ -266,7 +274,7 @@ static enum progress take_server_step(struct play *play, const struct tl_session
 	return NEXT;
 }
 
-static uint64_t step_due_ns(const struct play *play, const struct tl_session_step *step)
+uint64_t play_step_due_ns(const struct play *play, const struct tl_session_step *step)
 {
 	uint64_t after_ns = step->at_ns > play->session->first_ns ? step->at_ns - play->session->first_ns : 0;
 
@@ -281,8 +289,8 @@ static enum progress take_step(struct play *play, uint64_t *due_ns)
 	*due_ns = player->now_ns + RETRY_NS;
 	if (step->side == TL_SESSION_SERVER)
 		return take_server_step(play, step);
-	if (player->cfg.wait == TL_PLAYER_TIME && step_due_ns(play, step) > player->now_ns) {
-		*due_ns = step_due_ns(play, step);
+	if (player->cfg.wait == TL_PLAYER_TIME && play_step_due_ns(play, step) > player->now_ns) {
+		*due_ns = play_step_due_ns(play, step);
 		return WAITS_FOR_TIME;
 	}
 	return take_client_step(play, step);
@@ -306,7 +314,7 @@ static enum progress finish(struct play *play)
 	return play->session != NULL ? WAITS_FOR_TARGET : CLOSED;
 }
 
-void play_advance(struct play *play)
+static void advance(struct play *play)
 {
 	struct tl_player *player = play->player;
 	const struct tl_session *s = play->session;
@@ -329,5 +337,13 @@ void play_advance(struct play *play)
 	if (progress == WAITS_FOR_TARGET && due_ns <= player->now_ns)
 		play_abort(play, TL_PLAYER_TIMEOUT);
 	else
-		set_due(play, due_ns);
+		play_set_due(play, due_ns);
+}
+
+void play_advance(struct play *play)
+{
+	if (play->session->is_udp)
+		play_udp_advance(play);
+	else
+		advance(play);
 }

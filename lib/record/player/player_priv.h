@@ -5,6 +5,7 @@
 //
 //   player.c  which session begins when
 //   play.c    one session: its steps, the stack's callbacks, its row
+//   udp.c     one UDP flow
 //   nets.c    the stacks, one per address
 //   ledger.c  the ledger's names and identity
 
@@ -16,9 +17,13 @@
 struct play {
 	struct tl_player *player;
 	const struct tl_session *session;
-	struct tl_tcp *c; // NULL: closed
+	struct tl_tcp *c;   // NULL: closed, or a UDP flow
+	struct tl_udp *udp; // NULL: TCP
+	uint32_t net;	    // its stack
 	uint32_t slot, copy;
 	uint32_t step;			 // next one
+	uint32_t answers, awaited;	 // UDP: datagrams of the target; those to wait for up to the step
+	uint32_t answer_step;		 // UDP: step of the next answer, or one before it
 	uint64_t step_sent;		 // bytes of that step sent
 	uint64_t sent, received, needed; // bytes; needed: of answers, up to the step
 	uint64_t begin_ns, moved_ns;	 // start; last progress
@@ -36,6 +41,7 @@ struct tl_player {
 	const struct tl_session **order; // to be played, in the order of their times
 	uint64_t n_order, next;		 // next one to begin
 	uint32_t next_copy;
+	uint16_t udp_port;		  // own one, of the last UDP flow
 	uint64_t turn;			  // plays begun: chooses the stack of the next one
 	bool begun, resolved, has_waited; // has_waited: the next one has been counted
 	struct play *plays;		  // cfg.at_a_time
@@ -74,6 +80,35 @@ bool play_begin(struct tl_player *player, const struct tl_session *session, uint
 
 // Take the steps that are possible now, and check the timeout.
 void play_advance(struct play *play);
+
+enum progress { NEXT, WAITS_FOR_TARGET, WAITS_FOR_TIME, CLOSED };
+
+void play_set_due(struct play *play, uint64_t due_ns);
+
+// Record progress, and take steps soon.
+void play_touch(struct play *play);
+
+// Free the slot of a play that has its row.
+void play_release(struct play *play);
+
+// Start to measure the answer to a request that has been sent; record it when it begins.
+void play_ask(struct play *play, const struct tl_session_step *step);
+void play_answered(struct play *play);
+
+// Offset of the first byte that differs from the recorded answers, at play->received; UINT64_MAX: none.
+uint64_t play_compare(const struct play *play, const uint8_t *data, uint32_t len);
+
+// Due time of a step with TL_PLAYER_TIME.
+uint64_t play_step_due_ns(const struct play *play, const struct tl_session_step *step);
+
+// ---- udp.c
+
+// Open a socket. Return 0; -ENOSPC: none is free; or another error of tl_udp_open().
+int play_udp_open(struct play *play);
+void play_udp_advance(struct play *play);
+
+// End the flow in this row.
+void play_udp_end(struct play *play, enum tl_player_row row, const char *reason);
 
 // Reset the connection; the session ends in this row.
 void play_abort(struct play *play, enum tl_player_row row);

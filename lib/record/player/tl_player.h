@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// player: plays the client side of recorded TCP sessions (tl_session.h) against a target, over our own stack.
+// player: plays the client side of recorded TCP sessions and UDP flows (tl_session.h) against a target, over our own
+// stack.
 //
 //   script ── connect, send, wait for the answer, close as recorded ──▶ tl_net ──▶ target; its answer is compared
 //
@@ -31,7 +32,7 @@ struct tl_player; // opaque
 
 // When the client's next bytes are sent, or its side is closed.
 enum tl_player_wait {
-	TL_PLAYER_BYTES, // when as many bytes of answers have come as in the recording
+	TL_PLAYER_BYTES, // when as many bytes of answers, or datagrams, have come as in the recording
 	TL_PLAYER_TIME,	 // at the recorded time after the start of the session
 };
 
@@ -64,6 +65,7 @@ enum tl_player_row {
 	TL_PLAYER_UNREACHABLE,	   // no reply to ARP or neighbour solicitation, or reported unreachable
 	TL_PLAYER_RESET_BY_TARGET, // reset where the recorded server did not
 	TL_PLAYER_TIMEOUT,	   // no progress; reset by us
+	TL_PLAYER_UNANSWERED,	   // UDP: a recorded answer did not come
 	TL_PLAYER_STOPPED,	   // interrupted by tl_player_stop(); reset by us
 	TL_PLAYER_UNSENT,	   // not begun before that
 	TL_PLAYER_TLS,		   // not played: see cfg.opaque

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A UDP flow in progress: a socket, whose datagrams are counted against the recorded answers. Nothing is sent again.
+
+#include "player_priv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FIRST_PORT 49152u // RFC 6335, section 6
+#define PORTS 16384u
+#define RETRY_NS TL_NS_PER_MS // for an mbuf
+
+static uint16_t target_port_be(const struct play *play)
+{
+	const struct tl_player_cfg *cfg = &play->player->cfg;
+
+	return cfg->target_port_be != 0 ? cfg->target_port_be : play->session->end[TL_SESSION_SERVER].port_be;
+}
+
+// Find the step of the next answer; NULL: the recording has no more.
+static const struct tl_session_step *next_answer(struct play *play)
+{
+	const struct tl_session *s = play->session;
+
+	while (play->answer_step < s->n_steps && s->steps[play->answer_step].side != TL_SESSION_SERVER)
+		play->answer_step++;
+	return play->answer_step < s->n_steps ? &s->steps[play->answer_step++] : NULL;
+}
+
+// Compare an answer with the recorded one. Return the offset in the recorded answers of the first difference.
+static uint64_t compare(const struct play *play, const struct tl_udp_datagram *datagram, uint64_t recorded_bytes)
+{
+	uint64_t both = tl_min_u64(datagram->len, recorded_bytes);
+	uint64_t at = both != 0 ? play_compare(play, datagram->payload, (uint32_t)both) : UINT64_MAX;
+
+	return at == UINT64_MAX && datagram->len != recorded_bytes ? play->received + both : at;
+}
+
+static void on_datagram(void *ctx, const struct tl_udp_datagram *datagram)
+{
+	struct play *play = ctx;
+
+	if (datagram->src_ip_be != play->player->targets_be[play->net] || datagram->src_port_be != target_port_be(play))
+		return;
+	const struct tl_session_step *step = next_answer(play);
+	play_answered(play);
+	if (play->differs_at == UINT64_MAX)
+		play->differs_at = step != NULL ? compare(play, datagram, step->bytes) : play->received;
+	play->received += step != NULL ? step->bytes : 0;
+	play->answers++;
+	play->player->stats.received_bytes += datagram->len;
+	play_touch(play);
+}
+
+int play_udp_open(struct play *play)
+{
+	struct tl_player *player = play->player;
+	int rc = -EADDRINUSE;
+
+	for (uint32_t i = 0; i < PORTS && rc == -EADDRINUSE; i++) {
+		player->udp_port = (uint16_t)((player->udp_port + 1u) % PORTS);
+		rc = tl_udp_open(player->cfg.nets[play->net], 0, 0, tl_be16((uint16_t)(FIRST_PORT + player->udp_port)),
+			on_datagram, play, &play->udp);
+	}
+	return rc;
+}
+
+void play_udp_end(struct play *play, enum tl_player_row row, const char *reason)
+{
+	tl_udp_close(play->udp);
+	play->udp = NULL;
+	if (row != TL_PLAYER_STOPPED && play->differs_at != UINT64_MAX)
+		row = TL_PLAYER_DIVERGED;
+	player_count(play->player, row, play, reason);
+	play_release(play);
+}
+
+// ---- steps
+
+static enum progress send_datagram(struct play *play, const struct tl_session_step *step)
+{
+	const uint8_t *data = play->session->data[TL_SESSION_CLIENT];
+	int rc = tl_udp_send(play->udp, play->player->targets_be[play->net], target_port_be(play),
+		data != NULL ? data + play->sent : (const uint8_t *)"", (uint16_t)step->bytes);
+
+	if (rc == -ENOBUFS)
+		return WAITS_FOR_TIME;
+	if (rc < 0) {
+		play_udp_end(play, TL_PLAYER_UNREACHABLE, strerrordesc_np(-rc));
+		return CLOSED;
+	}
+	play->sent += step->bytes;
+	play->player->stats.sent_bytes += step->bytes;
+	play_ask(play, step);
+	return NEXT;
+}
+
+static enum progress take_step(struct play *play, uint64_t *due_ns)
+{
+	const struct tl_player *player = play->player;
+	const struct tl_session_step *step = &play->session->steps[play->step];
+
+	*due_ns = player->now_ns + RETRY_NS;
+	if (step->side == TL_SESSION_SERVER) {
+		if (player->cfg.wait == TL_PLAYER_BYTES && play->answers <= play->awaited)
+			return WAITS_FOR_TARGET;
+		play->awaited++;
+		play->needed += step->bytes;
+		return NEXT;
+	}
+	if (player->cfg.wait == TL_PLAYER_TIME && play_step_due_ns(play, step) > player->now_ns) {
+		*due_ns = play_step_due_ns(play, step);
+		return WAITS_FOR_TIME;
+	}
+	return send_datagram(play, step);
+}
+
+void play_udp_advance(struct play *play)
+{
+	struct tl_player *player = play->player;
+	enum progress progress = NEXT;
+	uint64_t due_ns = 0;
+
+	while (progress == NEXT && play->step < play->session->n_steps) {
+		progress = take_step(play, &due_ns);
+		if (progress == NEXT) {
+			play->step++;
+			play->moved_ns = player->now_ns;
+		}
+	}
+	if (progress == CLOSED)
+		return;
+	if (progress == NEXT && play->answers >= play->awaited) {
+		play_udp_end(play, TL_PLAYER_COMPLETED, "");
+		return;
+	}
+	if (progress != WAITS_FOR_TIME)
+		due_ns = play->moved_ns + player->cfg.timeout_ns;
+	if (progress != WAITS_FOR_TIME && due_ns <= player->now_ns)
+		play_udp_end(play, TL_PLAYER_UNANSWERED, "");
+	else
+		play_set_due(play, due_ns);
+}
