@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <net/route.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +134,22 @@ bool tl_iface_carries_login(const char *iface)
 	local[strcspn(local, "%")] = '\0'; // scope of a link-local address
 	for (const struct ifaddrs *a = list; a != NULL; a = a->ifa_next)
 		found |= strcmp(a->ifa_name, iface) == 0 && is_address(a->ifa_addr, local);
+	freeifaddrs(list);
+	return found;
+}
+
+bool tl_iface_with_address(const char *address, char *name)
+{
+	struct ifaddrs *list;
+	bool found = false;
+
+	if (getifaddrs(&list) != 0)
+		return false;
+	for (const struct ifaddrs *a = list; a != NULL && !found; a = a->ifa_next) {
+		found = is_address(a->ifa_addr, address);
+		if (found)
+			snprintf(name, IF_NAMESIZE, "%s", a->ifa_name);
+	}
 	freeifaddrs(list);
 	return found;
 }

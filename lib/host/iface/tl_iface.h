@@ -11,6 +11,13 @@
 // True if an IPv4 or IPv6 default route uses the interface. root is prepended to /proc: "" for this host's.
 bool tl_iface_has_default_route(const char *root, const char *iface);
 
+// Find the interface that has an address, as inet_ntop() writes it, and write its name, of IF_NAMESIZE bytes. False:
+// none in this network namespace has it.
+bool tl_iface_with_address(const char *address, char *name);
+
+// Remove the ingress queueing discipline of an interface, with its filters. Return 0 or -errno: -ENOENT, -EPERM.
+int tl_iface_remove_ingress(const char *iface);
+
 // True if the interface has the local address of this process's login: the third word of SSH_CONNECTION, its own or
 // that of an ancestor (sudo removes it).
 bool tl_iface_carries_login(const char *iface);
