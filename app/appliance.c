@@ -67,7 +67,10 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.socket_id = a->plan.place.nodes[port],
 		.rss_symmetric = cfg->rss != TL_CONFIG_RSS_DEFAULT && tl_port_is_drivers(&a->plan.specs[port]),
 		.rss_queues = cfg->rss_queues,
-		.rules = cfg->flow_rules,
+		.isolate = cfg->isolate,
+		.ip_be = cfg->ip_be,
+		.ip6 = cfg->ip6,
+		.rules = a->plan.flow_rules[port],
 		.rules_plan = &a->plan.rules[port]};
 }
 
@@ -97,7 +100,8 @@ static int open_ports(struct tl_appliance *a, struct tl_err *err)
 static int list_rules(struct tl_appliance *a, struct tl_err *err)
 {
 	for (uint32_t i = 0; i < a->config->n_ports; i++) {
-		a->rules[i] = tl_flow_rules_create(&a->config->ports[i], &a->plan.rules[i], a->plan.has_echo[i]);
+		a->rules[i] = tl_flow_rules_create(
+			&a->config->ports[i], a->plan.flow_rules[i], &a->plan.rules[i], a->plan.has_echo[i]);
 		if (a->rules[i] == NULL)
 			return tl_fail(err, -ENOMEM, "out of memory");
 	}
@@ -230,6 +234,7 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 		.n_udp_ports = udp_ports(a->config, udp_ports_be),
 		.port = a->ports[port],
 		.clock = a->clock,
+		.copies = queue == first_answering(cfg) ? tl_port_copies(a->ports[port]) : NULL,
 		.steer = a->steers[port] != NULL ? tl_steer_side(a->steers[port], queue) : NULL,
 		.stamped = stamps_the_wire(tl_port_rxq(a->ports[port], queue)->source),
 		.tx_stamp = a->syncs[port] != NULL ? tl_timesync_tx_stamp(a->syncs[port]) : NULL};

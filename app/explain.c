@@ -36,7 +36,8 @@ static json_t *queues_json(const struct tl_config *config, const struct tl_plan 
 
 static struct tl_flow_rules *rules_of(const struct tl_config *config, const struct tl_plan *plan, uint32_t port)
 {
-	return tl_flow_rules_create(&config->ports[port], &plan->rules[port], plan->has_echo[port]);
+	return tl_flow_rules_create(
+		&config->ports[port], plan->flow_rules[port], &plan->rules[port], plan->has_echo[port]);
 }
 
 static json_t *rules_json(const struct tl_config *config, const struct tl_plan *plan, uint32_t port)

@@ -12,11 +12,11 @@
 // Rows of a port's rules, and their texts.
 struct tl_flow_rules {
 	uint32_t n;
-	struct tl_report_rule row[TL_CONFIG_RULES_MAX];
-	char matches[TL_CONFIG_RULES_MAX][TL_CONFIG_RULE_TEXT];
+	struct tl_report_rule row[TL_RULES_MAX];
+	char matches[TL_RULES_MAX][TL_CONFIG_RULE_TEXT];
 };
 
-// Return the rows as planned; the caller frees them. has_echo: the port's lcores hand frames to each other. NULL: out
-// of memory.
-struct tl_flow_rules *tl_flow_rules_create(
-	const struct tl_config_port *port, const struct tl_rules_plan *plan, bool has_echo);
+// Return the rows of rules, as planned; the caller frees them. has_echo: the port's lcores hand frames to each other.
+// NULL: out of memory.
+struct tl_flow_rules *tl_flow_rules_create(const struct tl_config_port *port, const struct tl_config_rule *rules,
+	const struct tl_rules_plan *plan, bool has_echo);

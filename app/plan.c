@@ -42,25 +42,6 @@ static int plan_ports(const struct tl_config *config, struct tl_plan *plan, stru
 	return 0;
 }
 
-// Plan the flow rules of each port, by the driver that its device will probably have.
-static int plan_rules(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
-{
-	for (uint32_t i = 0; i < config->n_ports; i++) {
-		const struct tl_config_port *port = &config->ports[i];
-		const struct tl_rules_family *family = NULL;
-		uint32_t at = 0;
-		uint16_t device;
-		char driver[64];
-		if (tl_port_expected_driver(&plan->specs[i], driver, sizeof(driver), &device))
-			family = tl_rules_family(driver, device);
-		int rc = tl_rules_plan(family, port->flow_rules, port->n_flow_rules, &plan->rules[i], &at, err);
-		if (rc != 0)
-			return tl_fail_at(err, rc, "%s:%u: $.ports[%u].flow_rules[%u]", config->file,
-				port->flow_rules[at].line, i, at);
-	}
-	return 0;
-}
-
 static bool same_group(const struct tl_config_echo *a, const struct tl_config_echo *b)
 {
 	return a->port == b->port && a->mode == TL_ECHO_KIND_MCAST_TO_TCP && b->mode == a->mode &&
@@ -109,6 +90,50 @@ static void plan_replays(const struct tl_config *config, struct tl_plan *plan)
 {
 	for (uint32_t i = 0; i < config->n_replays; i++)
 		plan->has_replay[config->replays[i].port] = true;
+}
+
+// List the rules of a port: those of the configuration; of an isolated port also derived ones. Return their number, or
+// -errno with a message.
+static int list_rules(const struct tl_config *config, struct tl_plan *plan, uint32_t port,
+	const struct tl_rules_family *family, struct tl_err *err)
+{
+	const struct tl_config_port *cfg = &config->ports[port];
+	char iface[TL_PORT_IFACE_CHARS];
+
+	plan->flow_rules[port] = cfg->flow_rules;
+	if (!cfg->isolate)
+		return (int)cfg->n_flow_rules;
+	plan->flow_rules[port] = plan->isolated[port];
+	if (family == NULL || !family->isolates || !tl_port_kernel_iface(&plan->specs[port], iface))
+		return tl_fail(err, -ENOTSUP,
+			"%s:%u: $.ports[%u].isolate: the driver of \"%s\" does not leave frames to the kernel: net_mlx5 "
+			"does beside its interface, and net_tap with remote=INTERFACE",
+			config->file, cfg->isolate_line, port, cfg->device);
+	int n = tl_rules_isolate(config, port, plan->echo_queues, plan->isolated[port]);
+	return n >= 0 ? n
+		      : tl_fail(err, n, "%s:%u: $.ports[%u].isolate: more than %d rules are needed", config->file,
+				cfg->isolate_line, port, TL_RULES_MAX);
+}
+
+// Plan the flow rules of each port, by the driver that its device will probably have.
+static int plan_rules(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
+{
+	for (uint32_t i = 0; i < config->n_ports; i++) {
+		const struct tl_rules_family *family = NULL;
+		uint32_t at = 0;
+		uint16_t device;
+		char driver[64];
+		if (tl_port_expected_driver(&plan->specs[i], driver, sizeof(driver), &device))
+			family = tl_rules_family(driver, device);
+		int n = list_rules(config, plan, i, family, err);
+		if (n < 0)
+			return n;
+		int rc = tl_rules_plan(family, plan->flow_rules[i], (uint32_t)n, &plan->rules[i], &at, err);
+		if (rc != 0)
+			return tl_fail_at(err, rc, "%s:%u: $.ports[%u].flow_rules[%u]", config->file,
+				plan->flow_rules[i][at].line, i, at);
+	}
+	return 0;
 }
 
 // Check that each kind of port supports the configured stamp source; device limits show later.
@@ -220,6 +245,9 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 {
 	*out = (struct tl_plan){0};
 	int rc = plan_ports(config, out, err);
+
+	plan_echoes(config, out);
+	plan_replays(config, out);
 	if (rc == 0)
 		rc = plan_rules(config, out, err);
 	if (rc == 0)
@@ -234,11 +262,8 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 		rc = tl_replays_check(config, err);
 	if (rc == 0)
 		rc = check_paths(config, err);
-	if (rc == 0) {
-		plan_echoes(config, out);
-		plan_replays(config, out);
+	if (rc == 0)
 		rc = plan_timestamps(config, out, err);
-	}
 	if (rc == 0)
 		rc = plan_places(config, out, err);
 	for (uint32_t p = 0; p < config->n_ports && rc == 0; p++)

@@ -23,6 +23,8 @@ struct tl_plan {
 	uint16_t echo_queues[TL_CONFIG_ECHOES_MAX]; // RX queue whose lcore owns each echo
 	const char *pci[TL_CONFIG_PORTS_MAX];	    // borrowed from specs
 	uint32_t n_pci;
+	const struct tl_config_rule *flow_rules[TL_CONFIG_PORTS_MAX];	   // of each port, as many as its plan has
+	struct tl_config_rule isolated[TL_CONFIG_PORTS_MAX][TL_RULES_MAX]; // the same of an isolated port
 	struct tl_rules_plan rules[TL_CONFIG_PORTS_MAX];
 	struct tl_place place;		    // RX queue of entry i runs as DPDK's lcore i + 1
 	uint32_t node_mb[TL_EAL_NODES_MAX]; // share of eal.memory_mb by node

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <tl_iface.h>
 #include <tl_port.h>
 
 #define CARD "/sys/bus/pci/devices/%s"
@@ -196,6 +197,22 @@ static bool has_echo(const struct tl_config *config, uint32_t port)
 	return false;
 }
 
+// Find an address of the port among the kernel's.
+static struct tl_fact_text find_taken(const struct tl_config_port *port)
+{
+	char text[2][TL_IPV6_TEXT] = {"", ""}, iface[TL_PORT_IFACE_CHARS];
+	struct tl_fact_text taken = tl_fact_says("");
+
+	if (port->ip_be != 0)
+		tl_format_ipv4(port->ip_be, text[0]);
+	if (tl_ip6_is_set(&port->ip6))
+		tl_format_ipv6(&port->ip6, text[1]);
+	for (size_t i = 0; i < TL_ARRAY_LEN(text); i++)
+		if (text[i][0] != '\0' && tl_iface_with_address(text[i], iface))
+			snprintf(taken.text, sizeof(taken.text), "%s on %s", text[i], iface);
+	return taken;
+}
+
 static void add_configured(
 	const struct tl_tree *tree, const struct tl_config *config, uint32_t index, struct tl_facts *facts)
 {
@@ -206,12 +223,17 @@ static void add_configured(
 	if (tl_port_spec_parse(from->device, &spec, NULL) != 0)
 		return;
 	const struct tl_port_traits *traits = tl_port_traits(&spec);
-	if (!traits->nic && !traits->interface)
+	char iface[TL_PORT_IFACE_CHARS];
+	bool shares = from->isolate && !traits->nic && tl_port_kernel_iface(&spec, iface); // a net_tap
+	if (!traits->nic && !traits->interface && !shares)
 		return;
 	struct tl_fact_port *port = &facts->ports[facts->n_ports++];
 	*port = (struct tl_fact_port){.configured = true, .pci = traits->nic, .wanted_mtu = from->mtu};
-	snprintf(port->name, sizeof(port->name), "%.63s", spec.arg);
+	snprintf(port->name, sizeof(port->name), "%.63s", shares ? iface : spec.arg);
 	port->sends = has_echo(config, index);
+	port->isolated = from->isolate;
+	if (from->isolate && tree->live)
+		port->taken = find_taken(from);
 	port->lcores = facts->wanted.port_lcores[index];
 	tl_gather_address(tree, &spec, address, sizeof(address));
 	if (!port->pci) {

@@ -59,6 +59,18 @@ bad "the address of the network itself" '$.ports[0].ip' '.ports[0].ip = "10.0.0.
 bad "a gateway outside the prefix" '$.ports[0].gateway' '.ports[0].gateway = "198.51.100.1"'
 bad "a delay without its unit" '$.echo[0].delay' '.echo[0].delay = "5"'
 bad "flow rules of a kernel interface" '$.ports[0].flow_rules' '.ports[0].flow_rules = [{"proto": "tcp", "drop": true}]'
+bad "an isolated kernel interface" '$.ports[0].isolate' '.ports[0].isolate = true'
+# isolated DEVICE IP: the good configuration on an isolated device.
+isolated() {
+	echo ".ports[0] += {device: \"$1\", isolate: true, ip: \"$2\"}"
+}
+bad "isolation by a driver without it" '$.ports[0].isolate: the driver of' "$(isolated vdev:net_ring0 192.0.2.1/24)"
+bad "an isolated net_tap beside no interface" '$.ports[0].isolate: the driver of' "$(isolated vdev:net_tap0 192.0.2.1/24)"
+jq "$(isolated vdev:net_tap0,remote=lo 127.0.0.1/8) | .echo[0].send.tcp_connect = \"127.0.0.2:5002\"" good.json >kernels.json
+check "an isolated port is planned" "$TAPLINE" run --check kernels.json
+if timeout 20 "$TAPLINE" run kernels.json 2>err.txt; then status=0; else status=$?; fi
+check_equal "but not started with an address of the kernel" \
+	"$status: $(grep -o 'the kernel has the address 127.0.0.1 on lo' err.txt)" "2: the kernel has the address 127.0.0.1 on lo"
 bad "a group that is not multicast" '$.echo[0].receive.group' '.echo[0].receive.group = "10.1.1.1"'
 bad "a UDP port of 0" '$.echo[0].receive.udp_port' '.echo[0].receive.udp_port = 0'
 bad "a UDP port over 65535" '$.echo[0].receive.udp_port' '.echo[0].receive.udp_port = 65536'

@@ -43,9 +43,13 @@ struct bed {
 	struct tl_tcp *peer_conn;
 	uint64_t now_ns;
 	unsigned mbufs;
-	bool peer_deaf;	   // frames to the peer are held
-	bool refuses;	   // tl_net_send() fails
-	bool stuck;	   // TX accepts no frame
+	bool peer_deaf; // frames to the peer are held
+	bool refuses;	// tl_net_send() fails
+	bool stuck;	// TX accepts no frame
+	bool isolated;	// ARP arrives on the second queue
+	struct tl_rxq copies;
+	unsigned n_copies;
+	struct rte_mbuf *copied[16];
 	unsigned marked;   // our frames with a request for a TX stamp
 	unsigned accepted; // connections accepted by the peer
 	unsigned syns;	   // SYNs that arrived at the peer
@@ -66,6 +70,7 @@ static struct tl_port *port;
 static struct rte_mempool *pool;
 static struct bed bed;		     // large: not for the stack
 static bool stamped;		     // frames of our port carry RX stamps
+static bool isolated;		     // our port is isolated
 static struct tl_tx_stamp *tx_stamp; // NULL: no reply requests a stamp
 static uint64_t gap_tsc;	     // since our last poll; 0: none
 
@@ -76,6 +81,23 @@ static void note_call(const struct tl_txq *q)
 	tl_echo_sample(bed.host, 0, &stats);
 	if (bed.n_calls < TL_ARRAY_LEN(bed.calls))
 		bed.calls[bed.n_calls++] = (struct call){q->n, stats.received_msgs, q->begin_tsc};
+}
+
+static bool is_arp(const struct rte_mbuf *m)
+{
+	return rte_pktmbuf_mtod(m, const struct tl_ether_hdr *)->type_be == tl_be16(TL_ETHERTYPE_ARP);
+}
+
+// Receive from the second queue of an isolated port.
+static uint16_t burst_of_copies(struct tl_rxq *q, struct tl_burst *b)
+{
+	b->n = (uint16_t)bed.n_copies;
+	memcpy(b->pkts, bed.copied, b->n * sizeof(b->pkts[0]));
+	b->tsc = rte_rdtsc();
+	b->mono_ns = bed.now_ns;
+	tl_count(&q->stats.rx_pkts, b->n);
+	bed.n_copies = 0;
+	return b->n;
 }
 
 static void flush_to_other(struct tl_txq *q)
@@ -89,6 +111,11 @@ static void flush_to_other(struct tl_txq *q)
 		return;
 	for (uint16_t i = 0; i < q->n; i++) {
 		bool refused = bed.refuses && end == &bed.ours;
+		if (bed.isolated && end == &bed.peers && is_arp(q->pkts[i])) {
+			CU_ASSERT_FATAL(bed.n_copies < TL_ARRAY_LEN(bed.copied));
+			bed.copied[bed.n_copies++] = q->pkts[i];
+			continue;
+		}
 		if (end->other->n < INBOX_MAX && !refused)
 			end->other->inbox[end->other->n++] = q->pkts[i];
 		else
@@ -223,6 +250,8 @@ static void set_up_all(const struct tl_echo_cfg *echoes, uint32_t n, bool peer_l
 	bed.mbufs = rte_mempool_in_use_count(pool);
 	bed.now_ns = tl_clock_mono_ns(test_clock, rte_rdtsc());
 	join_ends();
+	bed.isolated = isolated;
+	bed.copies.burst = burst_of_copies;
 	struct tl_net_cfg peer_cfg = net_cfg(&bed.peers.tx, 2, PEER_IP);
 	static const uint16_t others_be[] = {PORT(8007)}; // a UDP echo on another port of the appliance
 	struct tl_echo_host_cfg cfg = {.net = net_cfg(&bed.ours.tx, 1, OUR_IP),
@@ -232,6 +261,7 @@ static void set_up_all(const struct tl_echo_cfg *echoes, uint32_t n, bool peer_l
 		.n_echoes = n,
 		.port = port,
 		.clock = test_clock,
+		.copies = isolated ? &bed.copies : NULL,
 		.stamped = stamped,
 		.tx_stamp = tx_stamp};
 	CU_ASSERT_EQUAL_FATAL(tl_net_create(&peer_cfg, &bed.peer, &err), 0);
@@ -346,7 +376,7 @@ static void a_message_that_stays_too_long_is_told(void)
 	tear_down();
 }
 
-static void without_a_connection_a_message_is_counted_not_kept(void)
+static void no_connection_keeps_no_message(void)
 {
 	set_up(&mcast_echo, false);
 	multicast("lost", 4);
@@ -1322,13 +1352,26 @@ static void when_a_marked_reply_left_is_not_known_of_one_that_was_refused_or_lef
 	tear_down_marking();
 }
 
+// The peer resolves our address, and we the peer's, by ARP on the second queue alone.
+static void copied_frames_resolve_addresses(void)
+{
+	isolated = true;
+	set_up(&mcast_echo, true);
+	CU_ASSERT_EQUAL(bed.accepted, 1);
+	multicast("hello", 5);
+	CU_ASSERT(bed.received == 5 && memcmp(bed.bytes, "hello", 5) == 0);
+	CU_ASSERT(bed.copies.stats.rx_pkts >= 1 && bed.n_copies == 0);
+	tear_down();
+	isolated = false;
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a multicast message comes back by TCP unchanged", a_multicast_message_comes_back_by_tcp_unchanged},
+		{"an isolated port resolves addresses by copied frames", copied_frames_resolve_addresses},
 		{"a long residence time raises an alarm", a_message_that_stays_too_long_is_told},
-		{"without a connection a message is counted, not kept",
-			without_a_connection_a_message_is_counted_not_kept},
+		{"without a connection a message is counted, not kept", no_connection_keeps_no_message},
 		{"datagrams to another group or port are not messages", another_group_or_port_is_no_message},
 		{"a full send buffer drops whole messages and counts them",
 			a_full_send_buffer_drops_whole_messages_and_counts_them},

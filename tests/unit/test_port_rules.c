@@ -23,6 +23,7 @@ static struct {
 	enum rte_flow_item_type last_item[RULES_MAX];
 	enum rte_flow_action_type actions[RULES_MAX][2];
 	uint16_t queue[RULES_MAX], dst_port_be[RULES_MAX];
+	uint32_t priority[RULES_MAX];
 	bool alive[RULES_MAX + 1];
 	uint64_t xstat;
 } driver;
@@ -52,6 +53,7 @@ struct rte_flow *rte_flow_create(uint16_t port_id, const struct rte_flow_attr *a
 	if (n + 1 == driver.refuse_create)
 		return NULL;
 	driver.created++;
+	driver.priority[n] = attr->priority;
 	if (pattern[1].type == RTE_FLOW_ITEM_TYPE_IPV4)
 		driver.ip4_mask[n] = *(const struct rte_flow_item_ipv4 *)pattern[1].mask;
 	driver.last_item[n] = pattern[2].type;
@@ -279,6 +281,18 @@ static void one_counter_of_all_drops_is_a_rules_only_if_it_is_alone(void)
 	forget(port);
 }
 
+// A NIC's priority 0 precedes 1 (rte_flow.rst).
+static void derived_rules_yield_to_those_of_the_configuration(void)
+{
+	struct tl_config_rule rules[] = {to_host(1, TL_CONFIG_PROTO_TCP, 7), to_host(1, TL_CONFIG_PROTO_ANY, 0)};
+
+	rules[1].derived = "address of the port";
+	struct tl_port *port = install("net_tap", 0, rules, TL_ARRAY_LEN(rules));
+	CU_ASSERT_EQUAL(driver.created, 2);
+	CU_ASSERT(driver.priority[0] == 0 && driver.priority[1] == 1);
+	forget(port);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -290,6 +304,8 @@ int main(void)
 		{"drops that the NIC does not count are unknown", uncounted_drops_are_unknown},
 		{"one counter of all drops is a rule's only if it is alone",
 			one_counter_of_all_drops_is_a_rules_only_if_it_is_alone},
+		{"derived rules yield to those of the configuration",
+			derived_rules_yield_to_those_of_the_configuration},
 	};
 
 	return tl_test_main("port_rules", tests, TL_ARRAY_LEN(tests));

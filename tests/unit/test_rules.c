@@ -287,6 +287,138 @@ static void one_rule_more_than_the_nic_holds_is_refused(void)
 	CU_ASSERT_EQUAL(plan_hosts("net_mlx5", 0x1017, TL_CONFIG_RULES_MAX, &at, &err), 0);
 }
 
+// ---- isolated ports
+
+// Load an isolated port with these keys, echoes on it, and ' for ".
+static int load_isolated(const char *keys, const char *echoes, struct tl_config **out, struct tl_err *err)
+{
+	char text[2048];
+
+	snprintf(text, sizeof(text),
+		"{'ports': [{'name': 'a', 'device': '0000:01:00.0', 'rx_queues': 4, 'isolate': true,\n%s}],\n'echo': [%s]}",
+		keys, echoes);
+	for (char *p = text; *p != '\0'; p++)
+		*p = *p == '\'' ? '"' : *p;
+	return tl_config_load_text(text, strlen(text), "t.json", out, err);
+}
+
+// Compare the rules of an isolated port, whose echoes have the queues 2 and 3, with the wanted ones. A * marks the
+// rules of the configuration.
+static void expect_isolated(const char *keys, const char *echoes, const char *wanted)
+{
+	static const uint16_t queues[] = {2, 3};
+	struct tl_config_rule *rules = calloc(TL_RULES_MAX, sizeof(*rules));
+	struct tl_config *config = NULL;
+	struct tl_err err = {""};
+	char got[1024] = "", text[TL_CONFIG_RULE_TEXT];
+	size_t used = 0;
+
+	if (load_isolated(keys, echoes, &config, &err) != 0)
+		printf("# refused: %s\n", err.text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(config);
+	int n = tl_rules_isolate(config, 0, queues, rules);
+	for (int i = 0; i < n; i++)
+		used += (size_t)snprintf(got + used, sizeof(got) - used, "%s%s%s to %u", i == 0 ? "" : ", ",
+			rules[i].derived != NULL ? "" : "*", tl_config_rule_text(&rules[i], text), rules[i].queue);
+	if (strcmp(got, wanted) != 0)
+		printf("# is:     %s\n# wanted: %s\n", got, wanted);
+	CU_ASSERT_STRING_EQUAL(got, wanted);
+	tl_config_free(config);
+	free(rules);
+}
+
+#define TO_TCP "'send': {'tcp_connect': '10.0.0.2:5002'}"
+#define FEED(group) "{'port': 'a', 'receive': {'group': '" group "', 'udp_port': 5001}, " TO_TCP "}"
+
+static void an_isolated_port_has_rules_for_its_addresses_and_groups(void)
+{
+	expect_isolated("'ip': '10.0.0.1/24', 'ip_fragments': 'count'", FEED("239.1.1.1") "," FEED("239.1.1.2"),
+		"dst 10.0.0.1 to 2, dst 239.1.1.1 udp dst port 5001 to 2, dst 239.1.1.2 udp dst port 5001 to 3");
+	expect_isolated("'ip': '10.0.0.1/24', 'ip6': '2001:db8::1/64', 'flow_rules': [{'dst_ip': '10.0.0.1', "
+			"'proto': 'tcp', 'dst_port': 7, 'queue': 1}]",
+		"{'port': 'a', 'tcp_listen': 7}",
+		"*dst 10.0.0.1 tcp dst port 7 to 1, dst 10.0.0.1 to 2, dst 2001:db8::1 to 2");
+	expect_isolated("'flow_rules': [{'proto': 'tcp', 'queue': 1}]", "", "*tcp to 1");
+}
+
+// Later fragments have no ports.
+static void datagrams_that_are_reassembled_match_without_their_port(void)
+{
+	expect_isolated("'ip': '10.0.0.1/24'",
+		FEED("239.1.1.1") ", {'port': 'a', 'receive': {'group': '239.1.1.1', 'udp_port': 5002}, " TO_TCP "}",
+		"dst 10.0.0.1 to 2, dst 239.1.1.1 udp to 2");
+}
+
+static void a_range_of_groups_is_a_list_of_networks(void)
+{
+	expect_isolated("'ip': '10.0.0.1/24', 'ip_fragments': 'count'",
+		"{'port': 'a', 'receive': {'group': '239.1.1.3', 'groups': 7, 'udp_port': 5001}, " TO_TCP "}",
+		"dst 10.0.0.1 to 2, dst 239.1.1.3 udp dst port 5001 to 2, dst 239.1.1.4/30 udp dst port 5001 to 2, "
+		"dst 239.1.1.8/31 udp dst port 5001 to 2");
+	expect_isolated("'ip': '10.0.0.1/24', 'ip6': '2001:db8::1/64'",
+		"{'port': 'a', 'receive': {'group': 'ff15::1', 'udp_port': 5001}, "
+		"'send': {'tcp_connect': '[2001:db8::2]:5002'}}",
+		"dst 10.0.0.1 to 2, dst 2001:db8::1 to 2, dst ff15::1 udp to 2");
+}
+
+static void an_isolated_port_has_a_limited_number_of_rules(void)
+{
+	static const uint16_t queues[TL_CONFIG_ECHOES_MAX] = {0};
+	struct tl_config *config = calloc(1, sizeof(*config));
+	struct tl_config_rule *rules = calloc(TL_RULES_MAX, sizeof(*rules));
+
+	config->ports[0].ip_be = 1;
+	config->ports[0].n_flow_rules = TL_CONFIG_RULES_MAX;
+	config->n_echoes = TL_CONFIG_ECHOES_MAX;
+	for (uint32_t i = 0; i < config->n_echoes; i++)
+		config->echoes[i] = (struct tl_config_echo){
+			.mode = TL_ECHO_KIND_MCAST_TO_TCP, .group_be = 0x010000e1 | i << 8, .n_groups = 16382};
+	CU_ASSERT_EQUAL(tl_rules_isolate(config, 0, queues, rules), -ENOSPC);
+	config->n_echoes = 1;
+	CU_ASSERT_EQUAL(tl_rules_isolate(config, 0, queues, rules), TL_CONFIG_RULES_MAX + 1 + 26);
+	free(rules);
+	free(config);
+}
+
+static void a_contradiction_to_isolation_is_refused_with_path_and_line(void)
+{
+	static const struct {
+		const char *keys, *echoes, *sentence;
+	} wrong[] = {
+		{"'rss_queues': [1]", "", "2: $.ports[0].rss_queues: an isolated port receives"},
+		{"'vlan': 5, 'ip': '10.0.0.1/24'", "{'port': 'a', 'tcp_listen': 7}", "2: $.ports[0].vlan: "},
+		{"'flow_rules': [{'dst_ip': '10.0.0.1', 'drop': true}]", "",
+			"1: $.ports[0].isolate: the port receives frames of rules only"},
+		{"'ip6': '2001:db8::1/64'",
+			"{'port': 'a', 'receive': {'group': 'ff15::1', 'udp_port': 5001},\n"
+			"'send': {'tcp_connect': '[fe80::2]:5002'}}",
+			"4: $.echo[0].send.tcp_connect: fe80::2 would answer to the link-local address"},
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(wrong); i++) {
+		struct tl_config *config = NULL;
+		struct tl_err err = {""};
+		CU_ASSERT_EQUAL(load_isolated(wrong[i].keys, wrong[i].echoes, &config, &err), -EINVAL);
+		if (strstr(err.text, wrong[i].sentence) == NULL)
+			printf("# is:     %s\n# wanted: %s\n", err.text, wrong[i].sentence);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, wrong[i].sentence));
+		tl_config_free(config);
+	}
+}
+
+static void mlx5_and_net_tap_alone_can_be_isolated(void)
+{
+	static const struct {
+		const char *driver;
+		uint16_t device;
+		bool isolates;
+	} known[] = {{"net_mlx5", 0x1017, true}, {"net_tap", 0, true}, {"net_ixgbe", IXGBE_82599, false},
+		{"net_ice", 0x1592, false}, {"net_i40e", 0x1572, false}, {"net_e1000", 0x10c9, false}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(known); i++)
+		CU_ASSERT_EQUAL(tl_rules_family(known[i].driver, known[i].device)->isolates, known[i].isolates);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -305,6 +437,15 @@ int main(void)
 		{"one mask serves all dropping rules of an ixgbe", one_mask_serves_all_dropping_rules_of_an_ixgbe},
 		{"a protocol has one mask on i40e", a_protocol_has_one_mask_on_i40e},
 		{"one rule more than the NIC holds is refused", one_rule_more_than_the_nic_holds_is_refused},
+		{"an isolated port has rules for its addresses and groups",
+			an_isolated_port_has_rules_for_its_addresses_and_groups},
+		{"datagrams that are reassembled match without their port",
+			datagrams_that_are_reassembled_match_without_their_port},
+		{"a range of groups is a list of networks", a_range_of_groups_is_a_list_of_networks},
+		{"an isolated port has a limited number of rules", an_isolated_port_has_a_limited_number_of_rules},
+		{"a contradiction to isolation is refused with path and line",
+			a_contradiction_to_isolation_is_refused_with_path_and_line},
+		{"mlx5 and net_tap alone can be isolated", mlx5_and_net_tap_alone_can_be_isolated},
 	};
 
 	return tl_test_main("rules", tests, TL_ARRAY_LEN(tests));

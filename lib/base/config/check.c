@@ -238,6 +238,11 @@ static int check_peer6(struct tl_config_reader *r, const struct tl_config_port *
 	tl_format_ipv6(connect_ip6, peer);
 	if (tl_ip6_equal(connect_ip6, &port->ip6))
 		return tl_config_refuse(r, "%s is the port's own address", peer);
+	if (port->isolate && tl_ip6_is_link_local(connect_ip6) && !tl_ip6_is_link_local(&port->ip6))
+		return tl_config_refuse(r,
+			"%s would answer to the link-local address, which the kernel has on an isolated port: give another "
+			"address of the peer",
+			peer);
 	if (!tl_ip6_is_link_local(connect_ip6) && !tl_ip6_same_prefix(connect_ip6, &port->ip6, port->ip6_bits) &&
 		!tl_ip6_is_set(&port->gateway6))
 		return tl_config_refuse(
@@ -393,6 +398,8 @@ int tl_config_check(struct tl_config_reader *r, struct tl_config *config)
 		rc = check_probes(r, config, i);
 	for (uint32_t i = 0; i < config->n_replays && rc == 0; i++)
 		rc = tl_config_check_replay(r, config, i);
+	for (uint32_t i = 0; i < config->n_ports && rc == 0; i++)
+		rc = tl_config_check_isolated(r, config, i);
 	for (uint32_t i = 0; i < config->n_shapes && rc == 0; i++)
 		rc = tl_config_check_shape(r, config, i);
 	return rc != 0 ? rc : tl_config_check_roles(r, config);

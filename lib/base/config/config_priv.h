@@ -120,7 +120,8 @@ tl_config_read tl_config_neighbour_ip;
 tl_config_read tl_config_mac;
 tl_config_read tl_config_check_neighbours;
 
-// rules.c: the keys of a port's flow rules, the check of one, and of all of a port; "rss", "rss_queues".
+// rules.c: the keys of a port's flow rules, the check of one, and of all of a port; "rss", "rss_queues", "isolate", and
+// its check after the echoes have their ports.
 tl_config_read tl_config_rule_ip;
 tl_config_read tl_config_rule_queue;
 tl_config_read tl_config_rule_drop;
@@ -128,6 +129,8 @@ tl_config_read tl_config_check_rule;
 tl_config_read tl_config_check_rules;
 tl_config_read tl_config_rss;
 tl_config_read tl_config_rss_queues;
+tl_config_read tl_config_isolate;
+int tl_config_check_isolated(struct tl_config_reader *r, const struct tl_config *config, uint32_t port);
 
 // rules.c: read an address with or without a prefix length. Return its version, 4 or 6, or 0 with an error.
 uint8_t tl_config_prefix(struct tl_config_reader *r, const json_t *value, struct tl_config_prefix *out);

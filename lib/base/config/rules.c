@@ -156,12 +156,30 @@ static int check_rule_among(struct tl_config_reader *r, const struct tl_config_p
 	return 0;
 }
 
+// Check keys that contradict "isolate".
+static int check_isolate(struct tl_config_reader *r, const struct tl_config_port *port)
+{
+	if (!port->isolate)
+		return 0;
+	if (port->rss_queues != 0)
+		return tl_config_refuse_key(r, "rss_queues",
+			"an isolated port receives frames of its rules only, and no others are distributed: remove one of "
+			"the two keys");
+	if (port->vlan != 0)
+		return tl_config_refuse_key(
+			r, "vlan", "the rules of an isolated port match untagged frames: remove one of the two keys");
+	return 0;
+}
+
 int tl_config_check_rules(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	const struct tl_config_port *port = section;
 	const char *what;
+	int refused = check_isolate(r, port);
 
+	if (refused != 0)
+		return refused;
 	if (port->n_flow_rules != 0 && !tl_config_is_nic(port, &what))
 		return tl_config_refuse_key(r, "flow_rules",
 			"only a NIC that DPDK drives, or a \"vdev:\", has flow rules; \"%.64s\" is %s", port->device,
@@ -221,6 +239,40 @@ int tl_config_rss_queues(
 		port->rss_queues |= 1u << queue;
 	}
 	return 0;
+}
+
+int tl_config_isolate(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_port *port = section; // "device" precedes "isolate" in the table
+	const char *what;
+	int rc = tl_config_bool(r, key, value, section);
+
+	if (rc != 0 || !port->isolate)
+		return rc;
+	if (!tl_config_is_nic(port, &what))
+		return tl_config_refuse(r,
+			"only a device that DPDK drives beside the kernel can be isolated, an mlx5 or a net_tap; \"%.64s\" is %s",
+			port->device, what);
+	port->isolate_line = r->text != NULL ? tl_config_line(r->text, r->len, &r->path) : 0;
+	return 0;
+}
+
+int tl_config_check_isolated(struct tl_config_reader *r, const struct tl_config *config, uint32_t port)
+{
+	const struct tl_config_port *cfg = &config->ports[port];
+	bool receives = !cfg->isolate;
+
+	for (uint32_t i = 0; i < config->n_echoes; i++)
+		receives |= config->echoes[i].port == port;
+	for (uint32_t i = 0; i < cfg->n_flow_rules; i++)
+		receives |= !cfg->flow_rules[i].drop;
+	if (receives)
+		return 0;
+	r->path.depth = 0;
+	tl_config_enter(r, "ports");
+	tl_config_enter_index(r, port);
+	return tl_config_refuse_key(r, "isolate",
+		"the port receives frames of rules only, and has neither an echo nor a rule with a \"queue\"");
 }
 
 // ---- text

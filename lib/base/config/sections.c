@@ -347,6 +347,7 @@ static const struct tl_config_key port_keys[] = {
 	{KEY(tl_config_port, rss_queues, tl_config_rss_queues), .max = TL_CONFIG_QUEUES_MAX - 1},
 	{KEY(tl_config_port, flow_rules, tl_config_array), .table = &rule_table, .max = TL_CONFIG_RULES_MAX,
 		.count_offset = offsetof(struct tl_config_port, n_flow_rules)},
+	{KEY(tl_config_port, isolate, tl_config_isolate), .fallback = "false"},
 	{KEY(tl_config_port, rx_descriptors, read_descriptors), .min = TL_CONFIG_DESCRIPTORS_MIN,
 		.max = TL_CONFIG_DESCRIPTORS_MAX},
 	{KEY(tl_config_port, tx_descriptors, read_descriptors), .min = TL_CONFIG_DESCRIPTORS_MIN,

@@ -100,6 +100,7 @@ struct tl_config_rule {
 	uint32_t queue;		     // "queue", below the port's rx_queues; TL_CONFIG_QUEUE_AUTO when absent
 	bool drop;		     // "drop": true; a rule has either this or "queue"
 	uint32_t line;		     // of the file; 0: not of a file
+	const char *derived;	     // no key: reason of the plan for a rule of its own, static; NULL: of the file
 };
 
 struct tl_config_port {
@@ -113,6 +114,8 @@ struct tl_config_port {
 	uint32_t rss_queues;	// "rss_queues": bit i: queue i takes frames without a rule; 0 when absent: all do
 	uint32_t n_flow_rules;	// "flow_rules", at most 256, default none; no two match the same frame
 	struct tl_config_rule flow_rules[TL_CONFIG_RULES_MAX];
+	bool isolate;		 // "isolate", default false: frames without a rule stay with the kernel
+	uint32_t isolate_line;	 // of the file; 0: not of a file
 	uint32_t rx_descriptors; // "rx_descriptors", 64..32768; 0 when absent: by the port's role and driver
 	uint32_t tx_descriptors; // "tx_descriptors", the same
 	uint32_t ip_be, mask_be; // "ip" as "192.0.2.1/24"; 0 when absent: a capture-only port

@@ -40,6 +40,7 @@ static void read_stamps(const struct tl_port *port, struct tl_report_stamps *out
 static void read_port(struct tl_port *port, struct tl_report_port *out)
 {
 	const struct tl_port_cfg *cfg = tl_port_config(port);
+	const struct tl_rxq *copies = tl_port_copies(port);
 	struct tl_port_stats stats;
 	struct tl_port_link link;
 
@@ -56,6 +57,7 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 		out->rx_pkts += row->rx_pkts;
 		out->rx_bytes += row->rx_bytes;
 	}
+	out->copied_pkts = copies != NULL ? tl_count_read(&copies->stats.rx_pkts) : 0;
 	for (uint16_t q = 0; q < cfg->tx_queues; q++) {
 		const struct tl_txq *tx = tl_port_txq(port, q);
 #define ADD_TX(name) out->name += tl_count_read(&tx->name);

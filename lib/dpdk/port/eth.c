@@ -217,6 +217,8 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 		return rc;
 	tl_port_find_mac_counts(port, info.driver_name); // the number of queues changes the identifiers
 	rc = set_up_queues(port, &info, err);
+	if (rc == 0 && port->cfg.isolate)
+		rc = tl_isolate_device(port, err);
 	if (rc != 0)
 		return rc;
 	// ixgbe_start_timecounters(): drivers/net/ixgbe/ixgbe_ethdev.c:6969, DPDK v22.11.11.
@@ -268,6 +270,17 @@ static void begin_kernel_account(struct tl_port *port)
 	tl_kernel_admit_packet(&port->sockets);
 }
 
+// Install the rules of an isolated port: it receives no other frames.
+static int start_isolated(struct tl_port *port, struct tl_err *err)
+{
+	tl_port_install_rules(port);
+	if (!port->rules.installed)
+		return tl_fail(err, -ENOTSUP,
+			"port %s: no flow rule is installed: %s; without them an isolated port receives nothing",
+			port->name, port->rules.refusal);
+	return tl_copies_start(port, err);
+}
+
 static int eth_start(struct tl_port *port, struct tl_err *err)
 {
 	struct tl_port_mac_counts before;
@@ -282,16 +295,19 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 	rc = tl_port_start_stamps(port, err);
 	if (rc == 0)
 		rc = tl_port_spread(port, err);
+	if (rc == 0 && port->cfg.isolate)
+		rc = start_isolated(port, err);
 	if (rc != 0) {
 		(void)rte_eth_dev_stop(port->port_id);
 		return rc;
 	}
-	if (port->cfg.promisc && set_promisc(port) != 0)
+	if (port->cfg.promisc && !port->cfg.isolate && set_promisc(port) != 0)
 		tl_warn("port %s: %s has no promiscuous mode: only frames for its own address are seen", port->name,
 			device_text(port));
 	tl_port_find_queue_counters(port);
 	tl_port_read_shares(port);
-	tl_port_install_rules(port);
+	if (!port->cfg.isolate)
+		tl_port_install_rules(port);
 	if (port->socket_domain == AF_PACKET)
 		begin_kernel_account(port);
 	return 0;
@@ -364,6 +380,7 @@ static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
 	out->drops_unknown = port->drops_unknown;
 	if (!out->verified)
 		out->hw_seen_pkts = sum_rx_pkts(port) + tl_port_drops(out);
+	tl_copies_sample(port, out);
 }
 
 // A NIC cannot be stopped without losing the frames in its rings. So its account is closed with its counters at this
@@ -376,6 +393,7 @@ static bool eth_quiesce(struct tl_port *port)
 		return tl_kernel_quiesce_packet(&port->sockets);
 	if (port->socket_domain != AF_UNSPEC)
 		return false;
+	tl_copies_quiesce(port);
 	read_driver(port, &end);
 	tl_port_subtract(&end, &port->account.before);
 	port->account.end = end;
@@ -398,6 +416,8 @@ static int eth_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_A
 	const char *how = "MAC filter";
 	int rc = -ENOSPC;
 
+	if (port->cfg.isolate)
+		return tl_copies_set_groups(port, macs, n);
 	for (uint32_t i = 0; i < n && i < TL_ARRAY_LEN(list); i++)
 		memcpy(list[i].addr_bytes, macs[i], sizeof(list[i].addr_bytes));
 	if (n <= TL_ARRAY_LEN(list))
@@ -417,6 +437,7 @@ static int eth_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_A
 static void eth_close(struct tl_port *port)
 {
 	tl_kernel_close_spare(&port->sockets);
+	tl_copies_close(port);
 	if (tl_port_torn_out(port)) { // its driver would wait for responses, ixgbe's for 33 s
 		port->pool = NULL;    // still used by the driver
 		return;
@@ -432,6 +453,7 @@ static void eth_close(struct tl_port *port)
 	}
 	if (port->dev_name[0] != '\0')
 		(void)rte_eal_hotplug_remove("vdev", port->dev_name);
+	tl_isolate_clean(port);
 }
 
 const struct tl_port_ops tl_port_eth_ops = {

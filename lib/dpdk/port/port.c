@@ -18,7 +18,9 @@ int tl_port_check(const struct tl_port_cfg *cfg, struct tl_err *err)
 	const struct tl_port_traits *traits = tl_port_traits(&cfg->spec);
 	int rc = tl_port_check_stamps(cfg, err);
 
-	return rc == 0 && traits->check != NULL ? traits->check(cfg, err) : rc;
+	if (rc == 0 && traits->check != NULL)
+		rc = traits->check(cfg, err);
+	return rc == 0 && cfg->isolate ? tl_isolate_check(cfg, err) : rc;
 }
 
 int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_err *err)
@@ -116,6 +118,11 @@ bool tl_port_ended(const struct tl_port *port, struct tl_err *err)
 struct tl_rxq *tl_port_rxq(struct tl_port *port, uint16_t queue)
 {
 	return &port->rxq[queue];
+}
+
+struct tl_rxq *tl_port_copies(struct tl_port *port)
+{
+	return port->copies.sockets.n != 0 ? &port->copies.rxq : NULL;
 }
 
 bool tl_rxq_wait(const struct tl_rxq *q, bool any_queue, uint32_t timeout_us)

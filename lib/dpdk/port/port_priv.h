@@ -155,6 +155,16 @@ struct tl_port_shared {
 	uint16_t mtu; // when the device was configured; 0: no interface
 };
 
+// Frames that an isolated port copies from the kernel's interface.
+struct tl_port_copies {
+	char iface[TL_PORT_IFACE_CHARS];
+	struct tl_kernel_sockets sockets; // one, or none
+	struct tl_slot_queue slots;
+	struct tl_rxq rxq;
+	uint32_t n_groups; // groups that the interface receives for the port
+	uint8_t groups[TL_PORT_GROUPS_MAX][TL_ETHER_ADDR_LEN];
+};
+
 struct tl_port {
 	const struct tl_port_ops *ops;
 	struct tl_port_cfg cfg;
@@ -187,6 +197,7 @@ struct tl_port {
 	struct tl_port_shares shares;	      // size 0: unknown
 	struct tl_port_events events;
 	struct tl_port_shared shared;
+	struct tl_port_copies copies;
 	struct tl_rxq rxq[TL_PORT_QUEUES_MAX];
 	struct tl_txq txq[TL_PORT_QUEUES_MAX];
 	struct tl_burst sent[TL_PORT_QUEUES_MAX];
@@ -205,6 +216,26 @@ static inline bool tl_port_is_kernels(const struct tl_port *port)
 // presence.c: open the files read by tl_port_torn_out(), from the port's opening to its end.
 void tl_port_open_presence(struct tl_port *port);
 void tl_port_close_presence(struct tl_port *port);
+
+// isolate.c: check an isolated port before DPDK is started: its kernel interface is up, and the kernel does not have
+// the port's address. Isolate the device between the set-up of its queues and its start.
+int tl_isolate_check(const struct tl_port_cfg *cfg, struct tl_err *err);
+int tl_isolate_device(struct tl_port *port, struct tl_err *err);
+// Remove the queueing discipline that net_tap leaves on the kernel's interface, once its device is closed.
+void tl_isolate_clean(const struct tl_port *port);
+
+// copies.c. The filter takes a program of libpcap's syntax for the frames to copy.
+#define TL_COPIES_FILTER 512
+void tl_copies_filter(const struct tl_port_cfg *cfg, char filter[TL_COPIES_FILTER]);
+int tl_copies_open(struct tl_port *port, struct tl_err *err);
+int tl_copies_start(struct tl_port *port, struct tl_err *err);
+// Receive groups on the kernel's interface. Return 0 or -errno.
+int tl_copies_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n);
+// Add frames that the kernel offered, and those lost, to the port's.
+void tl_copies_sample(struct tl_port *port, struct tl_port_stats *out);
+// Stop the intake, and wait until the lcore has taken all frames, at most a second.
+void tl_copies_quiesce(struct tl_port *port);
+void tl_copies_close(struct tl_port *port);
 
 // shared.c. Before the device is configured; once it is stopped.
 void tl_port_note_shared(struct tl_port *port);

@@ -56,7 +56,8 @@ static void print_eth(const struct tl_port *port)
 	fprintf(stderr, "    TX checksums    %s\n", tx_checksums(port, &info));
 	fprintf(stderr, "    RX timestamps   %s\n", yes_no(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP));
 	fprintf(stderr, "    multicast       %s\n", port->multicast);
-	fprintf(stderr, "    rte_flow        %s\n", yes_no(has_flow(port->port_id)));
+	fprintf(stderr, "    rte_flow        %s%s%s\n", yes_no(has_flow(port->port_id)),
+		port->cfg.isolate ? ", isolated: other frames stay with " : "", port->copies.iface);
 }
 
 static void print_packet(const struct tl_port *port)

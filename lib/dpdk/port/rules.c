@@ -24,9 +24,10 @@ struct rule {
 	struct rte_flow_item_udp udp, udp_mask;
 	struct rte_flow_action_queue queue;
 	struct rte_flow_action_count count;
+	struct rte_flow_attr attr;
 };
 
-static const struct rte_flow_attr ingress = {.ingress = 1};
+#define DERIVED_PRIORITY 1 // rules of the configuration precede derived ones
 
 static void set_mask(void *mask, unsigned bits)
 {
@@ -105,7 +106,9 @@ static void translate(const struct tl_port *port, uint32_t index, struct rule *o
 	const struct tl_config_rule *rule = &port->cfg.rules[index];
 	const struct tl_rules_way *way = port->cfg.rules_plan->row[index].way;
 
-	*out = (struct rule){.items[0] = {.type = RTE_FLOW_ITEM_TYPE_ETH}, .count.id = index};
+	*out = (struct rule){.items[0] = {.type = RTE_FLOW_ITEM_TYPE_ETH},
+		.count.id = index,
+		.attr = {.ingress = 1, .priority = rule->derived != NULL ? DERIVED_PRIORITY : 0}};
 	set_ip(out, rule, way);
 	set_l4(out, rule);
 	set_actions(out, rule, way);
@@ -121,7 +124,7 @@ static int refuse(struct tl_port *port, uint32_t index, const char *call, const 
 static int validate_rule(struct tl_port *port, uint32_t index, const struct rule *rule)
 {
 	struct rte_flow_error error = {0};
-	int rc = rte_flow_validate(port->port_id, &ingress, rule->items, rule->actions, &error);
+	int rc = rte_flow_validate(port->port_id, &rule->attr, rule->items, rule->actions, &error);
 
 	return rc == 0 ? 0 : refuse(port, index, "rte_flow_validate", &error);
 }
@@ -130,7 +133,7 @@ static int create_rule(struct tl_port *port, uint32_t index, const struct rule *
 {
 	struct rte_flow_error error = {0};
 
-	port->rules.flow[index] = rte_flow_create(port->port_id, &ingress, rule->items, rule->actions, &error);
+	port->rules.flow[index] = rte_flow_create(port->port_id, &rule->attr, rule->items, rule->actions, &error);
 	return port->rules.flow[index] != NULL ? 0 : refuse(port, index, "rte_flow_create", &error);
 }
 
@@ -166,7 +169,9 @@ void tl_port_install_rules(struct tl_port *port)
 	rules->installed = rc == 0;
 	if (rc != 0) {
 		tl_port_remove_rules(port);
-		tl_warn("port %s: no flow rule is installed: %s; frames are spread by RSS", port->name, rules->refusal);
+		if (!port->cfg.isolate) // else the port does not start
+			tl_warn("port %s: no flow rule is installed: %s; frames are spread by RSS", port->name,
+				rules->refusal);
 		return;
 	}
 	rules->refusal[0] = '\0';

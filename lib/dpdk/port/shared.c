@@ -12,6 +12,35 @@
 
 #include <tl_log.h>
 
+// Write the name of the first interface of a PCI device.
+static bool first_interface(const char *address, char name[TL_PORT_IFACE_CHARS])
+{
+	char net[320];
+
+	name[0] = '\0';
+	snprintf(net, sizeof(net), "%s/%s/net", tl_port_sysfs_devices(), address);
+	DIR *names = opendir(net);
+	for (const struct dirent *entry; names != NULL && name[0] == '\0' && (entry = readdir(names)) != NULL;)
+		if (entry->d_name[0] != '.')
+			snprintf(name, TL_PORT_IFACE_CHARS, "%.15s", entry->d_name);
+	if (names != NULL)
+		closedir(names);
+	return name[0] != '\0';
+}
+
+bool tl_port_kernel_iface(const struct tl_port_spec *spec, char name[TL_PORT_IFACE_CHARS])
+{
+	const char *remote = tl_port_changes_iface(spec) ? strstr(spec->arg, ",remote=") : NULL;
+
+	if (tl_port_traits(spec)->nic)
+		return first_interface(spec->arg, name);
+	if (remote == NULL)
+		return false;
+	remote += strlen(",remote=");
+	snprintf(name, TL_PORT_IFACE_CHARS, "%.*s", (int)strcspn(remote, ","), remote);
+	return name[0] != '\0';
+}
+
 // net_tap removes its filters from its own interface and from that of remote=, and restores their flags
 // (drivers/net/tap/rte_eth_tap.c:1190, DPDK v22.11.11).
 bool tl_port_changes_iface(const struct tl_port_spec *spec)
@@ -22,22 +51,16 @@ bool tl_port_changes_iface(const struct tl_port_spec *spec)
 void tl_port_note_shared(struct tl_port *port)
 {
 	struct tl_port_shared *shared = &port->shared;
-	char net[320], path[640];
+	char path[320];
 
-	if (!tl_port_is_nic(port))
+	if (!tl_port_is_nic(port) || !first_interface(port->cfg.spec.arg, shared->name))
 		return;
-	snprintf(net, sizeof(net), "%s/%s/net", tl_port_sysfs_devices(), port->cfg.spec.arg);
-	DIR *names = opendir(net);
-	for (const struct dirent *name; names != NULL && shared->mtu == 0 && (name = readdir(names)) != NULL;) {
-		snprintf(path, sizeof(path), "%s/%s/mtu", net, name->d_name);
-		FILE *file = name->d_name[0] != '.' ? fopen(path, "re") : NULL;
-		if (file != NULL && fscanf(file, "%hu", &shared->mtu) == 1)
-			snprintf(shared->name, sizeof(shared->name), "%.15s", name->d_name);
-		if (file != NULL)
-			fclose(file);
-	}
-	if (names != NULL)
-		closedir(names);
+	snprintf(path, sizeof(path), "%s/%s/net/%s/mtu", tl_port_sysfs_devices(), port->cfg.spec.arg, shared->name);
+	FILE *file = fopen(path, "re");
+	if (file == NULL || fscanf(file, "%hu", &shared->mtu) != 1)
+		shared->mtu = 0;
+	if (file != NULL)
+		fclose(file);
 }
 
 // Restore the MTU, after the device has been stopped.

@@ -122,6 +122,9 @@ struct tl_port_cfg {
 	int socket_id;	     // NUMA node of rings, packets and recordings; SOCKET_ID_ANY: the device's own
 	bool rss_symmetric;  // both directions of a flow arrive on the same queue
 	uint32_t rss_queues; // bit i: RSS gives frames to queue i; 0: to all queues
+	bool isolate;	     // frames without a rule stay with the kernel, whose interface the device shares
+	uint32_t ip_be;	     // of an isolated port: own addresses; 0, ::: none
+	struct tl_ip6 ip6;
 	const struct tl_config_rule *rules;	// flow rules; borrowed until the port is closed
 	const struct tl_rules_plan *rules_plan; // which of them the NIC can have; borrowed likewise; NULL: no rules
 };
@@ -301,6 +304,10 @@ bool tl_port_settle(struct tl_port *port, uint32_t timeout_ms);
 void tl_port_close(struct tl_port *port);
 
 struct tl_rxq *tl_port_rxq(struct tl_port *port, uint16_t queue);
+
+// Return the queue of frames that an isolated port which sends copies from the kernel's interface, for one lcore: ARP,
+// neighbour discovery, IGMP and MLD. They are not among the frames of tl_port_rxq(). NULL: none.
+struct tl_rxq *tl_port_copies(struct tl_port *port);
 struct tl_txq *tl_port_txq(struct tl_port *port, uint16_t queue);
 const struct tl_port_cfg *tl_port_config(const struct tl_port *port);
 const uint8_t *tl_port_mac(const struct tl_port *port);
@@ -368,6 +375,10 @@ const char *tl_port_rules_refusal(const struct tl_port *port);
 // Write the driver that a device will probably have, as tl_doctor_pmd() names it, and its PCI ID, 0 without one. False:
 // unknown. Before DPDK is started.
 bool tl_port_expected_driver(const struct tl_port_spec *spec, char *driver, size_t size, uint16_t *device);
+
+// Write the name of the kernel's interface that a device shares: of an mlx5, or the "remote" of a net_tap. False: none.
+#define TL_PORT_IFACE_CHARS 16
+bool tl_port_kernel_iface(const struct tl_port_spec *spec, char name[TL_PORT_IFACE_CHARS]);
 
 // True if closing the port changes an interface of the kernel, for which main needs CAP_NET_ADMIN.
 bool tl_port_changes_iface(const struct tl_port_spec *spec);

@@ -94,8 +94,9 @@ static const struct tl_rules_family families[] = {
 	IGB(0x1533, 0x153b, IGB2),
 	{.driver = "net_i40e", .last = UINT16_MAX, .to_queue = I40E_FDIR, .drops = I40E_FDIR},
 	{.driver = "net_ice", .last = UINT16_MAX, .to_queue = ICE_FDIR, .drops = ICE_FDIR},
-	{.driver = "net_mlx5", .last = UINT16_MAX, .to_queue = MLX5_FLOW, .drops = MLX5_FLOW},
-	{.driver = "net_tap", .last = UINT16_MAX, .to_queue = TAP_FLOW, .drops = TAP_FLOW},
+	// mlx5/mlx5_flow.c:7957, mlx5_flow_isolate; tap/tap_flow.c:1575, tap_flow_isolate (DPDK v22.11.9).
+	{.driver = "net_mlx5", .last = UINT16_MAX, .to_queue = MLX5_FLOW, .drops = MLX5_FLOW, .isolates = true},
+	{.driver = "net_tap", .last = UINT16_MAX, .to_queue = TAP_FLOW, .drops = TAP_FLOW, .isolates = true},
 };
 
 const struct tl_rules_family *tl_rules_family(const char *driver, uint16_t device)

@@ -46,7 +46,10 @@ struct tl_rules_family {
 	struct tl_rules_way to_queue; // max 0: none
 	struct tl_rules_way drops;
 	const char *drop_counter; // xstat that counts what all dropping rules matched, and nothing else; NULL: none
+	bool isolates;		  // rte_flow_isolate(): frames without a rule stay with the kernel
 };
+
+#define TL_RULES_MAX 512 // of a port: those of the configuration, and derived ones
 
 // Find the first row of the driver that has the device; NULL: nothing is known. device: its PCI ID, 0 without one.
 const struct tl_rules_family *tl_rules_family(const char *driver, uint16_t device);
@@ -61,9 +64,15 @@ struct tl_rules_plan {
 	const struct tl_rules_family *family;
 	uint32_t n;
 	uint32_t n_drops; // rules that drop, among those that the NIC can have
-	struct tl_rules_row row[TL_CONFIG_RULES_MAX];
+	struct tl_rules_row row[TL_RULES_MAX];
 };
 
 // Plan a port's rules. Return 0, or -ENOSPC with a message: rule *at is one more than the NIC holds.
 int tl_rules_plan(const struct tl_rules_family *family, const struct tl_config_rule *rules, uint32_t n,
 	struct tl_rules_plan *out, uint32_t *at, struct tl_err *err);
+
+// List the rules of an isolated port: those of the configuration; its addresses, to the queue of its first echo; the
+// groups of each echo, to its queue. echo_queues: queue of each echo of the configuration. Derived rules yield to
+// those of the configuration. Return the number of rules, at most TL_RULES_MAX, or -ENOSPC.
+int tl_rules_isolate(
+	const struct tl_config *config, uint32_t port, const uint16_t *echo_queues, struct tl_config_rule *out);

@@ -102,6 +102,7 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 	host->port = cfg->port;
 	host->clock = cfg->clock;
 	host->steer = cfg->steer;
+	host->copies = cfg->copies;
 	host->n_echoes = cfg->n_echoes;
 	host->stamped = cfg->stamped;
 	host->tx_stamp = cfg->tx_stamp;

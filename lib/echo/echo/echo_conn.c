@@ -265,6 +265,8 @@ void tl_echo_tick(void *ctx, uint64_t mono_ns)
 	struct tl_echo_host *host = ctx;
 
 	announce_after_link_up(host, mono_ns);
+	if (host->copies != NULL)
+		tl_echo_take_copies(host);
 	tl_net_tick(host->net, mono_ns);
 	if (host->closing && !host->shut)
 		shut(host);

@@ -88,6 +88,7 @@ struct tl_echo_host {
 	struct tl_port *port;
 	const struct tl_clock *clock;
 	struct tl_steer_side *steer; // NULL: only host of the port
+	struct tl_rxq *copies;	     // NULL: none
 	uint32_t n_echoes;
 	uint64_t alarm_ns; // lowest of all alarms; UINT64_MAX: none
 	struct tl_echo_alarm alarms[TL_ECHO_ALARMS_MAX];
@@ -106,6 +107,7 @@ struct tl_echo_host {
 	uint64_t answering[(UINT16_MAX + 1) / 64]; // one bit per UDP port, by port_be, that answers every datagram
 	struct tl_stamp_cost stamp_cost;
 	uint64_t reset_at_ns;	 // while closing; 0: set by the next tick
+	struct tl_burst copied;	 // burst of the queue copies
 	struct tl_echo echoes[]; // n_echoes; 450 KiB of histograms each
 };
 
@@ -135,6 +137,9 @@ void tl_echo_raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uin
 // replies of each but the last. polled: the burst as polled, before the split by owner.
 void tl_echo_parse(struct tl_burst *burst, uint16_t from, uint16_t to);
 void tl_echo_input(struct tl_echo_host *host, struct tl_burst *burst, const struct tl_burst *polled, uint16_t parsed);
+
+// copies_dp.c: pass a burst of an isolated port's second queue to the stack, and send its replies.
+void tl_echo_take_copies(struct tl_echo_host *host);
 
 // mark_dp.c: the same callbacks with marking of a reply on request, and its publication after the send call.
 void tl_echo_marking_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram);

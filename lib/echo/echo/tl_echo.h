@@ -75,7 +75,8 @@ struct tl_echo_host_cfg {
 	uint32_t n_echoes;
 	const uint16_t *udp_ports_be; // UDP ports of all echoes on all ports; borrowed for the call
 	uint32_t n_udp_ports;
-	struct tl_port *port; // for the multicast filter
+	struct tl_port *port;  // for the multicast filter
+	struct tl_rxq *copies; // second queue of the lcore, of an isolated port; NULL: none
 	const struct tl_clock *clock;
 	struct tl_steer_side *steer;  // NULL: only host of the port
 	bool stamped;		      // ts_ns of the port are wire times, by the NIC's clock or the kernel's

@@ -60,6 +60,28 @@ static void judge_fec_of(const struct tl_fact_port *port, struct tl_finding *f)
 			port->interface.text, port->fec.value ? "on" : "off");
 }
 
+static void judge_isolated(const struct tl_facts *facts, struct tl_finding *f)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < facts->n_ports; i++) {
+		const struct tl_fact_port *port = &facts->ports[i];
+		if (!port->isolated)
+			continue;
+		any = true;
+		if (!port->interface.known || port->interface.text[0] == '\0')
+			tl_found(f, TL_VERDICT_FAIL, "%s: has no interface of the kernel", port->name);
+		else if (!port->taken.known)
+			tl_found(f, TL_VERDICT_UNKNOWN, "%s: the kernel's addresses could not be read", port->name);
+		else if (port->taken.text[0] != '\0')
+			tl_found(f, TL_VERDICT_FAIL, "%s: the kernel has %s", port->name, port->taken.text);
+		else
+			tl_found(f, TL_VERDICT_OK, "%s: beside the kernel, with addresses of its own", port->name);
+	}
+	if (!any && (facts->wanted.configured || facts->n_ports != 0))
+		tl_found(f, TL_VERDICT_OK, "no port is isolated");
+}
+
 static const struct tl_check checks[] = {
 	{"link.carrier", TL_CAN_WARN | TL_CAN_FAIL, "Without a carrier no frame arrives, and there is no other error.",
 		"Check cable, transceiver and the switch's port; ip link set INTERFACE up.",
@@ -73,6 +95,10 @@ static const struct tl_check checks[] = {
 	{"link.fec", TL_CAN_WARN,
 		"At 25 Gbit/s and above a link without error correction loses frames; both ends must use the same.",
 		"ethtool --set-fec INTERFACE encoding auto, or the switch's setting.", .judge_interface = judge_fec_of},
+	{"link.isolated", TL_CAN_FAIL,
+		"An isolated port shares an interface with the kernel, which answers ARP for each address that it has, whatever its interface.",
+		"ip address del ADDRESS dev INTERFACE, or give ports[].ip and ip6 other addresses. arp_ignore and rp_filter need no change.",
+		.judge = judge_isolated},
 };
 
 const struct tl_check_group tl_doctor_link = {checks, TL_ARRAY_LEN(checks)};

@@ -91,11 +91,13 @@ struct tl_fact_irq {
 };
 
 struct tl_fact_port {
-	char name[64];	  // PCI address or interface
-	char address[16]; // on PCI; "": not present
-	bool configured;  // listed in the configuration
-	bool pci;	  // DPDK uses it through its PCI address
-	bool sends;	  // has an echo
+	char name[64];		   // PCI address or interface
+	char address[16];	   // on PCI; "": not present
+	bool configured;	   // listed in the configuration
+	bool pci;		   // DPDK uses it through its PCI address
+	bool sends;		   // has an echo
+	bool isolated;		   // shares its interface with the kernel
+	struct tl_fact_text taken; // isolated: own address that the kernel has, and its interface; "": none
 	uint64_t wanted_mtu;
 	struct tl_fact_cpus lcores;
 	struct tl_fact_num present, vendor, device, node;

@@ -171,6 +171,7 @@ json_t *tl_report_rule_json(const struct tl_report_rule *rule)
 	put(object, "matches", tl_json_string(rule->matches));
 	put(object, "queue", rule->drops ? json_null() : tl_json_number(rule->queue));
 	put(object, "drop", json_boolean(rule->drops));
+	put(object, "derived", tl_json_string(rule->derived));
 	put(object, "outcome", tl_json_string(rule->outcome));
 	put(object, "by", tl_json_string(rule->by));
 	put(object, "filters_used", rule->by != NULL ? tl_json_number(rule->used) : json_null());

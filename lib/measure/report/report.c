@@ -12,8 +12,8 @@
 #define ASIDE(field) COUNTER(field, ASIDE)
 
 #define ROW struct tl_report_port
-static const struct tl_report_counter port_counters[] = {WHOLE(hw_seen_pkts) PART(rx_pkts) TL_PORT_PARTS(PART)
-		ASIDE(rx_bytes) TL_TXQ_COUNTERS(ASIDE) TL_RXQ_COUNTERS(ASIDE) ASIDE(mbufs_in_use)};
+static const struct tl_report_counter port_counters[] = {WHOLE(hw_seen_pkts) PART(rx_pkts) PART(copied_pkts)
+		TL_PORT_PARTS(PART) ASIDE(rx_bytes) TL_TXQ_COUNTERS(ASIDE) TL_RXQ_COUNTERS(ASIDE) ASIDE(mbufs_in_use)};
 const struct tl_report_table tl_report_port_table = {port_counters, TL_ARRAY_LEN(port_counters)};
 #undef ROW
 

@@ -198,6 +198,8 @@ void tl_report_rule_text(FILE *out, const struct tl_report_rule *rule)
 		fprintf(out, "drop: %s", rule->outcome);
 	else
 		fprintf(out, "queue %" PRIu32 ": %s", rule->queue, rule->outcome);
+	if (rule->derived != NULL)
+		fprintf(out, ", derived: %s", rule->derived);
 	if (rule->by != NULL)
 		fprintf(out, ", %s %" PRIu32 " of %" PRIu32, rule->by, rule->used, rule->most);
 	if (rule->item != NULL)

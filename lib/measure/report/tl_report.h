@@ -115,6 +115,7 @@ struct tl_report_rule {
 	const char *matches; // "dst 239.1.1.1 udp dst port 5001"
 	bool drops;
 	uint32_t queue;	     // if it does not drop
+	const char *derived; // reason for a rule that is not in the configuration; NULL: it is
 	const char *by;	     // kind of the NIC's filter: "5-tuple filter"; NULL: the NIC cannot have the rule
 	uint32_t used, most; // filters of the kind in use with this rule, and in the NIC
 	const char *outcome; // "planned", "installed", "refused" by the driver, or "instead": the NIC cannot have it
@@ -132,6 +133,7 @@ struct tl_report_port {
 	uint64_t hw_seen_pkts; // counted by the kernel, the MAC or the file reader, independently
 	uint64_t rx_pkts;      // sum of the return values of rx_burst
 	uint64_t rx_bytes;
+	uint64_t copied_pkts; // copies from the kernel's interface of an isolated port
 	TL_PORT_PARTS(TL_COUNTER_FIELD)
 	TL_TXQ_COUNTERS(TL_COUNTER_FIELD)
 	TL_RXQ_COUNTERS(TL_COUNTER_FIELD)
