@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_coarse.h>
 #include <tl_hist.h>
 #include <tl_random.h>
 #include <tl_test.h>
@@ -286,6 +287,36 @@ static void huge_counts_do_not_overflow(void)
 	free(hist);
 }
 
+static void coarse_index_has_no_gap(void)
+{
+	unsigned index = 16;
+
+	for (uint64_t v = 0; v < 16; v++)
+		CU_ASSERT_EQUAL(tl_coarse_index(v), v);
+	for (unsigned shift = 1; shift <= 60; shift++)
+		for (uint64_t lead = 8; lead < 16; lead++, index++) {
+			CU_ASSERT_EQUAL(tl_coarse_index(lead << shift), index);
+			CU_ASSERT_EQUAL(tl_coarse_index((lead << shift) + (UINT64_C(1) << shift) - 1), index);
+		}
+	CU_ASSERT_EQUAL(index, TL_COARSE_BUCKETS);
+}
+
+static void coarse_percentiles_are_upper_edges(void)
+{
+	struct tl_coarse a = {0}, b = {0}, sum = {0};
+
+	CU_ASSERT_EQUAL(tl_coarse_permille(&sum, 0, 990), 0);
+	for (uint64_t v = 1; v <= 99; v++)
+		tl_coarse_record(&a, v);
+	tl_coarse_record(&b, UINT64_MAX);
+	CU_ASSERT_EQUAL(tl_coarse_add(&sum, &a), 99);
+	CU_ASSERT_EQUAL(tl_coarse_add(&sum, &b), 1);
+	CU_ASSERT_EQUAL(tl_coarse_permille(&sum, 100, 10), 1);
+	CU_ASSERT_EQUAL(tl_coarse_permille(&sum, 100, 500), 51);  // 48 to 51
+	CU_ASSERT_EQUAL(tl_coarse_permille(&sum, 100, 990), 103); // 96 to 103
+	CU_ASSERT_EQUAL(tl_coarse_permille(&sum, 100, 991), UINT64_MAX);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -304,6 +335,10 @@ int main(void)
 		{"merging is recording both", merge_is_recording_both},
 		{"a copy is equal to its quiet original", copy_is_equal},
 		{"percentiles of 2^63 values do not overflow", huge_counts_do_not_overflow},
+		{"the buckets of a coarse histogram follow each other without a gap up to 2^64 - 1",
+			coarse_index_has_no_gap},
+		{"percentiles of coarse histograms are upper edges of buckets, of sums too",
+			coarse_percentiles_are_upper_edges},
 	};
 	return tl_test_main("hist", tests, TL_ARRAY_LEN(tests));
 }

@@ -1071,6 +1071,7 @@ static struct tl_snapshot *shaped_snapshot(void)
 		.drop_late_pkts = 3,
 		.borrowed_bytes = 1234,
 		.delay_ns = 32000,
+		.delay_p99_ns = 8000,
 		.delay_max_ns = 9000};
 	shape_rows[2] = (struct tl_report_class){.name = "rest",
 		.parent = "wan",
@@ -1143,7 +1144,7 @@ static void a_shape_shows_its_classes_and_where_frames_were_lost(void)
 	char *text = text_of(tl_report_ledger_text, snap);
 	CU_ASSERT_TRUE(has_line(text, "shape wan on port left, queue 0"));
 	CU_ASSERT_TRUE(has_line(text,
-		"    ssh                   128k   2.00M            16           1           3         1,234    2.000 us    9.000 "
+		"    ssh                   128k   2.00M            16           1           3         1,234    2.000 us    8.000 us    9.000 "
 		"us"));
 	CU_ASSERT_TRUE(has_line(text, "  1 frames bypassed the classes"));
 	CU_ASSERT_TRUE(has_line(text, "  LOST in ssh:  drop_late_pkts 3"));
@@ -1166,6 +1167,7 @@ static void a_shape_shows_its_classes_and_where_frames_were_lost(void)
 	CU_ASSERT_EQUAL(integer_at(ssh, "borrowed_bytes"), 1234);
 	CU_ASSERT_EQUAL(integer_at(ssh, "drop_late_pkts"), 3);
 	CU_ASSERT_EQUAL(integer_at(ssh, "delay_mean_ns"), 2000);
+	CU_ASSERT_EQUAL(integer_at(ssh, "delay_p99_ns"), 8000);
 	CU_ASSERT_EQUAL(integer_at(ssh, "delay_max_ns"), 9000);
 	json_decref(json);
 	free(snap);

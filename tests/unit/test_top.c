@@ -140,17 +140,17 @@ static void an_echo_shows_its_residence(void)
 #define SHAPE(uptime, sent, lent, lost)                                                                                \
 	"{'uptime_ns': " uptime ", 'shapes': [{'name': 'wan', 'classes': ["                                            \
 	"{'name': 'wan', 'rate_bps': 2000000, 'ceil_bps': 2000000, 'sent_bytes': 0, 'borrowed_bytes': 0, "             \
-	"'queued_pkts': 5, 'delay_mean_ns': null, 'delay_max_ns': null}, "                                             \
+	"'queued_pkts': 5, 'delay_mean_ns': null, 'delay_p99_ns': null, 'delay_max_ns': null}, "                       \
 	"{'name': 'ssh', 'rate_bps': 128000, 'ceil_bps': 2000000, 'sent_bytes': " sent ", 'borrowed_bytes': " lent     \
 	", 'queued_pkts': 5, 'drop_long_pkts': 0, 'drop_limit_pkts': " lost ", 'drop_late_pkts': " lost                \
-	", 'drop_memory_pkts': 0, 'drop_end_pkts': 0, 'delay_mean_ns': 1500, 'delay_max_ns': 2000000}]}]}"
+	", 'drop_memory_pkts': 0, 'drop_end_pkts': 0, 'delay_mean_ns': 1500, 'delay_p99_ns': 90000, 'delay_max_ns': 2000000}]}]}"
 
 static void a_shape_shows_each_class(void)
 {
 	const char *before = SHAPE("0", "0", "0", "0"), *now = SHAPE("500000000", "62500", "6250", "2");
 
-	expect(before, now, "wan 2.00M 2.00M 0 0 5 - - -");
-	expect(before, now, " ssh 128k 2.00M 1.00M 100k 5 8 1.500 us 2.000 ms");
+	expect(before, now, "wan 2.00M 2.00M 0 0 5 - - - -");
+	expect(before, now, " ssh 128k 2.00M 1.00M 100k 5 8 1.500 us 90.000 us 2.000 ms");
 }
 
 #define POLICED(uptime, red)                                                                                           \

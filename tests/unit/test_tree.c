@@ -2,6 +2,7 @@
 // Class trees on a simulated clock: order, limits, queues by flow, borrowing, changes of rates at run time, times.
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include <tl_test_classes.h>
 
@@ -206,6 +207,71 @@ static void late_frames_are_dropped_before_the_next(void)
 	test_close(&t);
 }
 
+// ---- delays
+
+#define DELAYS 1500
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool is_p99(uint64_t found_ns, uint64_t *delays, size_t n)
+{
+	qsort(delays, n, sizeof(delays[0]), by_value);
+	uint64_t exact_ns = delays[(n * 99 + 99) / 100 - 1];
+
+	return found_ns >= exact_ns && found_ns <= exact_ns + exact_ns / 8 && found_ns <= delays[n - 1];
+}
+
+// Have one frame wait at a time, a few of them for long; the second leaf waits for 10 times as long.
+static void delay_p99_is_that_of_sent_frames(void)
+{
+	static uint64_t delays[3][DELAYS];
+	struct test_tree t = {.n = 0};
+	size_t n[3] = {0};
+	uint64_t state = 7;
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 1000 * MBIT});
+	test_add(&t, 0, (struct tl_tree_class){.ceil = 1000 * MBIT});
+	test_add(&t, 0, (struct tl_tree_class){.ceil = 1000 * MBIT, .limit_ns = TL_NS_PER_S, .flows = 4});
+	test_open(&t);
+	CU_ASSERT_EQUAL(sample(&t, 0).delay_p99_ns, 0);
+	for (uint32_t i = 0; i < DELAYS; i++) {
+		uint32_t leaf = i % 10 == 0 ? 2 : 1;
+		uint64_t wait_ns = 100 * TL_NS_PER_MS / (1 + tl_random_next(&state) % 1000) * (leaf == 2 ? 10 : 1);
+		test_put(&t, leaf, i, 100);
+		t.now_ns += wait_ns;
+		CU_ASSERT_EQUAL(test_send(&t, 64), 1);
+		delays[leaf][n[leaf]++] = delays[0][n[0]++] = wait_ns;
+		t.now_ns += TL_NS_PER_MS;
+	}
+	test_put(&t, 2, 0, 100);
+	t.now_ns += 2 * TL_NS_PER_S; // dropped: no delay
+	CU_ASSERT_EQUAL(test_send(&t, 64), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		CU_ASSERT(is_p99(sample(&t, i).delay_p99_ns, delays[i], n[i]));
+	CU_ASSERT_EQUAL(sample(&t, 1).sent_pkts, n[1]);
+	test_close(&t);
+}
+
+static void delays_are_counted_up_to_the_longest(void)
+{
+	struct test_tree t;
+
+	open_fifo(&t, (struct tl_tree_class){.rate = 8000});
+	for (uint32_t bit = 0; bit < 63; bit++) {
+		t.now_ns = 0;
+		test_put(&t, 0, 0, 1);
+	}
+	t.now_ns = UINT64_C(1) << 62;
+	CU_ASSERT_EQUAL(test_send(&t, 64), 63);
+	CU_ASSERT_EQUAL(sample(&t, 0).delay_p99_ns, UINT64_C(1) << 62);
+	test_close(&t);
+}
+
 // ---- flows
 
 static uint32_t flow_of(uint32_t bytes)
@@ -289,6 +355,7 @@ static void prio_borrows_first_and_rates_hold(void)
 	CU_ASSERT(sample(&t, high).borrowed_bytes / 10000 >= 490 && sample(&t, high).borrowed_bytes / 10000 <= 505);
 	CU_ASSERT_EQUAL(sample(&t, none).borrowed_bytes, t.sent_bytes[none]);
 	CU_ASSERT_EQUAL(sample(&t, 0).sent_bytes, t.sent_bytes[0]);
+	CU_ASSERT_EQUAL(sample(&t, 0).borrowed_bytes, 0);
 	test_close(&t);
 }
 
@@ -539,6 +606,9 @@ int main(void)
 		{"overhead counts with each frame", overhead_counts},
 		{"each limit drops, and counts by reason", limits_drop_by_reason},
 		{"late frames are dropped where the next one leaves", late_frames_are_dropped_before_the_next},
+		{"the p99 of the delays of sent frames is at most an eighth too high, for inner classes too",
+			delay_p99_is_that_of_sent_frames},
+		{"a delay of 146 years is counted", delays_are_counted_up_to_the_longest},
 		{"flows of a leaf share by bytes", flows_share_by_bytes},
 		{"a full leaf drops from its longest queue", longest_flow_loses},
 		{"the lowest prio borrows first, and every class keeps its rate", prio_borrows_first_and_rates_hold},

@@ -40,10 +40,7 @@ void tl_hist_merge(struct tl_hist *to, const struct tl_hist *from)
 // Inverse of tl_hist_index(). The first value of the bucket after the last is TL_HIST_MAX_NS + 1.
 uint64_t tl_hist_lower_ns(size_t index)
 {
-	if (index < (UINT64_C(2) << TL_HIST_SUB_BITS))
-		return index;
-	unsigned shift = (unsigned)(index >> TL_HIST_SUB_BITS) - 1;
-	return (uint64_t)(index - ((size_t)shift << TL_HIST_SUB_BITS)) << shift;
+	return tl_hist_edge(index, TL_HIST_SUB_BITS);
 }
 
 uint64_t tl_hist_upper_ns(size_t index)
@@ -78,8 +75,7 @@ uint64_t tl_hist_count_from(const struct tl_hist *hist, uint64_t value_ns)
 
 uint64_t tl_hist_permille(const struct tl_hist *hist, unsigned permille)
 {
-	// ceil(count * permille / 1000) without overflow; 0 is the rank before the first value: min.
-	return tl_hist_at_rank(hist, hist->count / 1000 * permille + (hist->count % 1000 * permille + 999) / 1000);
+	return tl_hist_at_rank(hist, tl_hist_rank(hist->count, permille)); // 0 is before the first value: min
 }
 
 void tl_hist_summarize(const struct tl_hist *hist, struct tl_hist_summary *out)

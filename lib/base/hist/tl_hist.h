@@ -62,6 +62,21 @@ uint64_t tl_hist_permille(const struct tl_hist *hist, unsigned permille);
 
 void tl_hist_summarize(const struct tl_hist *hist, struct tl_hist_summary *out);
 
+// Rank of a permille among count values, without overflow: ceil(count * permille / 1000).
+static inline uint64_t tl_hist_rank(uint64_t count, unsigned permille)
+{
+	return count / 1000 * permille + (count % 1000 * permille + 999) / 1000;
+}
+
+// Smallest value of a bucket, with 2^sub_bits buckets per power of two; of the one after the last too.
+static inline uint64_t tl_hist_edge(size_t index, unsigned sub_bits)
+{
+	if (index < (UINT64_C(2) << sub_bits))
+		return index;
+	unsigned shift = (unsigned)(index >> sub_bits) - 1;
+	return (uint64_t)(index - ((size_t)shift << sub_bits)) << shift;
+}
+
 // Smallest and largest value of a bucket.
 uint64_t tl_hist_lower_ns(size_t index);
 uint64_t tl_hist_upper_ns(size_t index);

@@ -358,6 +358,7 @@ static void read_class(const struct tl_shape *shape, uint32_t cls, struct tl_rep
 	out->drop_end_pkts = s.drop_pkts[TL_TREE_DROP_END];
 	out->borrowed_bytes = s.borrowed_bytes;
 	out->delay_ns = s.delay_ns;
+	out->delay_p99_ns = s.delay_p99_ns;
 	out->delay_max_ns = s.delay_max_ns;
 }
 

@@ -52,6 +52,7 @@ static json_t *class_json(const struct tl_report_class *cls)
 			object, table->counters[i].name, tl_json_number(tl_report_value(&table->counters[i], cls)));
 	bool sent = cls->sent_pkts != 0;
 	json_object_set_new(object, "delay_mean_ns", sent ? tl_json_number(delay_mean_ns(cls)) : json_null());
+	json_object_set_new(object, "delay_p99_ns", sent ? tl_json_number(cls->delay_p99_ns) : json_null());
 	json_object_set_new(object, "delay_max_ns", sent ? tl_json_number(cls->delay_max_ns) : json_null());
 	return object;
 }
@@ -69,16 +70,16 @@ json_t *tl_report_shape_json(const struct tl_report_shape *shape, bool final)
 
 static void print_class(FILE *out, const struct tl_report_class *cls)
 {
-	char rate[24], ceil[24], mean[24], max[24], n[4][TL_REPORT_GROUPED];
+	char rate[24], ceil[24], mean[24], p99[24], max[24], n[4][TL_REPORT_GROUPED];
 	uint64_t drops = tl_report_drops(&tl_report_class_table, cls);
 	int indent = (int)(2 * cls->depth);
 
-	fprintf(out, "  %*s%-*s %7s %7s %13s %11s %11s %13s %11s %11s\n", indent, "", 20 - indent, cls->name,
+	fprintf(out, "  %*s%-*s %7s %7s %13s %11s %11s %13s %11s %11s %11s\n", indent, "", 20 - indent, cls->name,
 		tl_format_scaled((double)cls->rate_bps, rate, sizeof(rate)),
 		tl_format_scaled((double)cls->ceil_bps, ceil, sizeof(ceil)), tl_report_grouped(cls->sent_pkts, n[0]),
 		tl_report_grouped(cls->queued_pkts, n[1]), tl_report_grouped(drops, n[2]),
 		tl_report_grouped(cls->borrowed_bytes, n[3]), tl_format_ns(delay_mean_ns(cls), mean, sizeof(mean)),
-		tl_format_ns(cls->delay_max_ns, max, sizeof(max)));
+		tl_format_ns(cls->delay_p99_ns, p99, sizeof(p99)), tl_format_ns(cls->delay_max_ns, max, sizeof(max)));
 }
 
 // Print "  LOST in ssh: drop_limit_pkts 12" for each class with frames of its own.
@@ -105,8 +106,8 @@ void tl_report_shape_text(FILE *out, const struct tl_report_shape *shape, bool f
 	char n[TL_REPORT_GROUPED];
 
 	fprintf(out, "shape %s on port %s, queue %" PRIu32 "\n", shape->name, shape->port, shape->queue);
-	fprintf(out, "  %-20s %7s %7s %13s %11s %11s %13s %11s %11s\n", "class", "rate", "ceil", "sent_pkts", "queued",
-		"dropped", "borrowed B", "delay mean", "max");
+	fprintf(out, "  %-20s %7s %7s %13s %11s %11s %13s %11s %11s %11s\n", "class", "rate", "ceil", "sent_pkts",
+		"queued", "dropped", "borrowed B", "delay mean", "p99", "max");
 	for (uint32_t i = 0; i < shape->n_classes; i++)
 		print_class(out, &shape->classes[i]);
 	fprintf(out, "  %s frames bypassed the classes\n", tl_report_grouped(shape->bypass_pkts, n));

@@ -214,17 +214,17 @@ static void print_shape(FILE *out, const struct pair *shape)
 	const json_t *classes = json_object_get(shape->now, "classes");
 	const json_t *before = json_object_get(shape->before, "classes");
 	struct pair pair = {.seconds = shape->seconds};
-	char name[CELL], c[6][CELL], mean[CELL], max[CELL];
+	char name[CELL], c[6][CELL], mean[CELL], p99[CELL], max[CELL];
 	size_t index;
 
 	json_array_foreach (classes, index, pair.now) {
 		pair.before = at(before, index);
-		fprintf(out, "%s%-*s %9s %9s %9s %9s %9s %9s %11s %11s\n", index == 0 ? "" : "  ", index == 0 ? 14 : 12,
-			name_of(pair.now, "name", name), total(pair.now, "rate_bps", c[0]),
+		fprintf(out, "%s%-*s %9s %9s %9s %9s %9s %9s %11s %11s %11s\n", index == 0 ? "" : "  ",
+			index == 0 ? 14 : 12, name_of(pair.now, "name", name), total(pair.now, "rate_bps", c[0]),
 			total(pair.now, "ceil_bps", c[1]), rate(&pair, "sent_bytes", 8, c[2]),
 			rate(&pair, "borrowed_bytes", 8, c[3]), total(pair.now, "queued_pkts", c[4]),
 			rate(&pair, drops, 1, c[5]), time_of(pair.now, "delay_mean_ns", mean),
-			time_of(pair.now, "delay_max_ns", max));
+			time_of(pair.now, "delay_p99_ns", p99), time_of(pair.now, "delay_max_ns", max));
 	}
 }
 
@@ -300,7 +300,7 @@ void tl_top_print(FILE *out, const json_t *before, const json_t *now)
 		{"echoes", "echo           msgs in/s     out/s    drop/s     conns         p50         p99",
 			print_echo},
 		{"shapes",
-			"shape, class        rate      ceil   bit/s  borrowed    queued    drop/s  delay mean   delay max",
+			"shape, class        rate      ceil   bit/s  borrowed    queued    drop/s  delay mean   delay p99   delay max",
 			print_shape},
 		{"replays",
 			"replay            sent/s     bit/s      late  readlate    late p50    late p99    position",

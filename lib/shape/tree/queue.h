@@ -37,30 +37,31 @@ static inline void queue_link(
 	f->tail = place;
 }
 
-static inline bool queue_is_over(const struct tree_leaf *leaf, uint32_t more_pkts, uint32_t more_bytes)
+static inline bool queue_is_full(const struct tree_leaf *leaf, uint32_t bytes)
 {
-	return (uint64_t)leaf->backlog_pkts + more_pkts > leaf->limit_pkts ||
-	       leaf->backlog_bytes + more_bytes > leaf->limit_bytes;
+	return leaf->backlog_pkts >= leaf->limit_pkts || leaf->backlog_bytes + bytes > leaf->limit_bytes;
 }
 
 static inline void queue_count_sent(struct tree_leaf *leaf, uint32_t bytes, uint64_t delay_ns)
 {
-	tl_count(&leaf->stats.sent_pkts, 1);
-	tl_count(&leaf->stats.sent_bytes, bytes);
-	tl_count(&leaf->stats.delay_ns, delay_ns);
-	if (TL_UNLIKELY(delay_ns > leaf->stats.delay_max_ns))
-		tl_count(&leaf->stats.delay_max_ns, delay_ns - leaf->stats.delay_max_ns);
+	struct tree_counters *count = &leaf->count;
+
+	tl_coarse_record(&count->sent_pkts, delay_ns);
+	tl_count(&count->sent_bytes, bytes);
+	tl_count(&count->delay_ns, delay_ns);
+	if (TL_UNLIKELY(delay_ns > count->delay_max_ns))
+		tl_count(&count->delay_max_ns, delay_ns - count->delay_max_ns);
 }
 
 static inline void queue_count_in(struct tree_leaf *leaf, uint32_t bytes)
 {
-	tl_count(&leaf->stats.in_pkts, 1);
-	tl_count(&leaf->stats.in_bytes, bytes);
+	tl_count(&leaf->count.in_pkts, 1);
+	tl_count(&leaf->count.in_bytes, bytes);
 }
 
 static inline bool queue_is_refused(const struct tl_tree *t, const struct tree_leaf *leaf, uint32_t bytes)
 {
-	return bytes > t->mtu || t->free == NULL || (leaf->sizes == NULL && queue_is_over(leaf, 1, bytes));
+	return bytes > t->mtu || t->free == NULL || (leaf->sizes == NULL && queue_is_full(leaf, bytes));
 }
 
 static inline void queue_push(struct tl_tree *t, struct tree_leaf *leaf, uint32_t hash, uint32_t bytes, void *frame)
@@ -75,15 +76,14 @@ static inline void queue_push(struct tl_tree *t, struct tree_leaf *leaf, uint32_
 		queue_link(t, leaf, leaf->flows, bytes, frame);
 }
 
-static inline void *queue_pop(struct tl_tree *t, struct tree_leaf *leaf, uint32_t *out_bytes)
+static inline const struct tree_frame *queue_pop(struct tl_tree *t, struct tree_leaf *leaf)
 {
 	if (leaf->sizes != NULL)
-		return tree_pop(t, leaf, out_bytes);
+		return tree_pop(t, leaf);
 	uint64_t delay_ns = t->now_ns - leaf->flows->head->in_ns;
 	if (TL_UNLIKELY(delay_ns > leaf->limit_ns))
-		return tree_pop(t, leaf, out_bytes);
+		return tree_pop(t, leaf);
 	const struct tree_frame *frame = queue_unlink(t, leaf, leaf->flows);
 	queue_count_sent(leaf, frame->bytes, delay_ns);
-	*out_bytes = frame->bytes;
-	return frame->frame;
+	return frame;
 }

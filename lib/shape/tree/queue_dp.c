@@ -6,8 +6,8 @@
 
 static inline void queue_count_drop(struct tree_leaf *leaf, enum tl_tree_drop reason, uint32_t bytes)
 {
-	tl_count(&leaf->stats.drop_pkts[reason], 1);
-	tl_count(&leaf->stats.drop_bytes[reason], bytes);
+	tl_count(&leaf->count.drop_pkts[reason], 1);
+	tl_count(&leaf->count.drop_bytes[reason], bytes);
 }
 
 // ---- several queues
@@ -145,13 +145,13 @@ void tree_push(struct tl_tree *t, struct tree_leaf *leaf, uint32_t hash, uint32_
 		queue_begin_turns(leaf, f, t->mtu);
 	queue_link(t, leaf, f, bytes, frame);
 	queue_resize(leaf->sizes, f, f->bytes + bytes);
-	while (queue_is_over(leaf, 0, 0))
+	while (leaf->backlog_pkts > leaf->limit_pkts || leaf->backlog_bytes > leaf->limit_bytes)
 		queue_drop_longest(t, leaf);
 }
 
 // ---- out
 
-void *tree_pop(struct tl_tree *t, struct tree_leaf *leaf, uint32_t *out_bytes)
+const struct tree_frame *tree_pop(struct tl_tree *t, struct tree_leaf *leaf)
 {
 	while (leaf->backlog_pkts != 0) {
 		struct tree_flow *f = leaf->sizes != NULL ? leaf->turn : leaf->flows;
@@ -165,8 +165,7 @@ void *tree_pop(struct tl_tree *t, struct tree_leaf *leaf, uint32_t *out_bytes)
 		if (leaf->sizes != NULL)
 			queue_pay_turn(leaf, f, frame->bytes, t->mtu);
 		queue_count_sent(leaf, frame->bytes, delay_ns);
-		*out_bytes = frame->bytes;
-		return frame->frame;
+		return frame;
 	}
 	return NULL;
 }

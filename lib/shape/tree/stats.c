@@ -3,13 +3,13 @@
 
 #include "tree_priv.h"
 
-static void stats_add(struct tl_tree_stats *sum, const struct tl_tree_stats *leaf)
+static void stats_add(struct tl_tree_stats *sum, struct tl_coarse *delays, const struct tree_counters *leaf)
 {
 	for (uint32_t i = 0; i < TL_TREE_DROPS; i++) {
 		sum->drop_pkts[i] += tl_count_read(&leaf->drop_pkts[i]);
 		sum->drop_bytes[i] += tl_count_read(&leaf->drop_bytes[i]);
 	}
-	sum->sent_pkts += tl_count_read(&leaf->sent_pkts);
+	sum->sent_pkts += tl_coarse_add(delays, &leaf->sent_pkts);
 	sum->sent_bytes += tl_count_read(&leaf->sent_bytes);
 	sum->delay_ns += tl_count_read(&leaf->delay_ns);
 	sum->delay_max_ns = tl_max_u64(sum->delay_max_ns, tl_count_read(&leaf->delay_max_ns));
@@ -37,9 +37,14 @@ static void stats_derive_backlog(struct tl_tree_stats *s)
 
 void tl_tree_sample(const struct tl_tree *t, uint32_t cls, struct tl_tree_stats *out)
 {
-	*out = (struct tl_tree_stats){.borrowed_bytes = tl_count_read(&t->nodes[cls].borrowed_bytes)};
+	uint64_t own_bytes = tl_count_read(&t->nodes[cls].own_bytes);
+	struct tl_coarse delays = {0};
+
+	*out = (struct tl_tree_stats){0};
 	for (uint32_t i = cls; i < t->n_nodes; i++)
 		if (t->nodes[i].leaf != NULL && stats_is_below(&t->nodes[i], &t->nodes[cls]))
-			stats_add(out, &t->nodes[i].leaf->stats);
+			stats_add(out, &delays, &t->nodes[i].leaf->count);
 	stats_derive_backlog(out);
+	out->borrowed_bytes = cls != 0 ? out->sent_bytes - own_bytes : 0;
+	out->delay_p99_ns = tl_min_u64(tl_coarse_permille(&delays, out->sent_pkts, 990), out->delay_max_ns);
 }

@@ -123,8 +123,9 @@ struct tl_tree_stats {
 	uint64_t backlog_pkts, backlog_bytes;
 	uint64_t drop_pkts[TL_TREE_DROPS], drop_bytes[TL_TREE_DROPS];
 	uint64_t delay_ns, delay_max_ns; // waiting time of sent frames: sum and longest
+	uint64_t delay_p99_ns;		 // 99 % of them waited for at most this, up to an eighth too high
 	uint64_t borrowed_bytes;	 // part of sent_bytes: beyond the rate of the class itself
 };
 
-// Sample the counters of a class; with children, the sums of its leaves, except borrowed_bytes and delay_max_ns.
+// Sample the counters of a class; with children, those of its leaves together, except borrowed_bytes.
 void tl_tree_sample(const struct tl_tree *tree, uint32_t cls, struct tl_tree_stats *out);

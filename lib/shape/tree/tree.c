@@ -80,12 +80,12 @@ static void tree_set_leaf(struct tl_tree *t, uint32_t index, const struct tl_tre
 	struct tree_leaf *leaf = &t->leaves[used->leaves++];
 	uint32_t flows = tree_flows(c);
 
-	*leaf = (struct tree_leaf){.flows = &t->flows[used->flows],
-		.sizes = flows > 1 ? &t->sizes[used->sizes++] : NULL,
-		.mask = flows - 1,
-		.limit_pkts = c->limit_pkts != 0 ? c->limit_pkts : UINT32_MAX,
-		.limit_bytes = c->limit_bytes != 0 ? c->limit_bytes : UINT64_MAX,
-		.limit_ns = c->limit_ns != 0 ? c->limit_ns : UINT64_MAX};
+	leaf->flows = &t->flows[used->flows];
+	leaf->sizes = flows > 1 ? &t->sizes[used->sizes++] : NULL;
+	leaf->mask = flows - 1;
+	leaf->limit_pkts = c->limit_pkts != 0 ? c->limit_pkts : UINT32_MAX;
+	leaf->limit_bytes = c->limit_bytes != 0 ? c->limit_bytes : UINT64_MAX;
+	leaf->limit_ns = c->limit_ns != 0 ? c->limit_ns : UINT64_MAX;
 	used->flows += flows;
 	t->nodes[index].leaf = leaf;
 }
@@ -100,6 +100,7 @@ static void tree_set_node(struct tl_tree *t, uint32_t index, struct tree_node *p
 		.tokens_ns = now_ns,
 		.ctokens_ns = now_ns,
 		.rate = rate,
+		.work = TREE_IS_IDLE | (rate->ceil != 0 ? TREE_PAYS_CEIL : 0),
 		.wait = {.slot = TL_WHEEL_OUT},
 		.parent = parent};
 	n->turns[TREE_GREEN].list = n->turns[TREE_EXCESS].list = TREE_LISTS;

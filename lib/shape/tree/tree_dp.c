@@ -34,6 +34,12 @@ static inline bool tree_is_in(const struct tree_node *n, uint32_t band)
 	return n->turns[band].list != TREE_LISTS;
 }
 
+static inline void tree_set_used(struct tree_node *n, uint32_t used)
+{
+	n->used = used;
+	n->work = used != 0 ? n->work & ~(uint32_t)TREE_IS_IDLE : n->work | TREE_IS_IDLE;
+}
+
 // Enter a list of the parent: in front with the rest of a round that was broken off, else last with a new one.
 static inline void tree_join(struct tree_node *n, uint32_t band)
 {
@@ -46,9 +52,10 @@ static inline void tree_join(struct tree_node *n, uint32_t band)
 	if (!goes_on)
 		turn->deficit += (int32_t)n->rate->quantum;
 	turn->list = list;
+	n->work |= band == TREE_GREEN ? TREE_PAYS_RATE : 0;
 	if (head == NULL) {
 		turn->next = turn->prev = parent->heads[list] = n;
-		parent->used |= 1u << list;
+		tree_set_used(parent, parent->used | 1u << list);
 		return;
 	}
 	turn->next = head;
@@ -69,6 +76,7 @@ static inline void tree_leave(struct tree_node *n, uint32_t band)
 	if (list == TREE_LISTS)
 		return;
 	turn->list = TREE_LISTS;
+	n->work &= band == TREE_GREEN ? ~(uint32_t)TREE_PAYS_RATE : UINT32_MAX;
 	turn->prev->turns[band].next = turn->next;
 	turn->next->turns[band].prev = turn->prev;
 	if (parent->heads[list] != n) {
@@ -77,7 +85,7 @@ static inline void tree_leave(struct tree_node *n, uint32_t band)
 		parent->heads[list] = turn->next;
 	} else {
 		parent->heads[list] = NULL;
-		parent->used &= ~(1u << list);
+		tree_set_used(parent, parent->used & ~(1u << list));
 	}
 }
 
@@ -197,7 +205,7 @@ static inline void tree_end_round(struct tree_node *n, uint32_t band)
 // Take a frame's tokens of the ceil. Return whether another frame may follow.
 static inline bool tree_pay_ceil(struct tl_tree *t, struct tree_node *n, uint64_t cost)
 {
-	if (n->rate->ceil == 0)
+	if (!(n->work & TREE_PAYS_CEIL))
 		return true;
 	tree_earn_ceil(n, t->now_ns);
 	n->ctokens -= cost;
@@ -220,34 +228,47 @@ static inline void tree_end_turn(struct tl_tree *t, struct tree_node *n, uint32_
 		tree_end_round(n, band);
 }
 
+// The common case: a class that borrows, without a bucket of its own, and has more to send.
+static inline void tree_pay_turn(struct tree_node *n, uint32_t bytes)
+{
+	n->turns[TREE_EXCESS].deficit -= (int32_t)bytes;
+	if (TL_UNLIKELY(n->turns[TREE_EXCESS].deficit <= 0))
+		tree_end_round(n, TREE_EXCESS);
+}
+
 // Pay for a frame that a class sends. One that is in the green list sends by its rate: others of a parent with a green
 // child do not send.
 static inline void tree_pay(struct tl_tree *t, struct tree_node *n, uint32_t bytes, uint64_t cost)
 {
 	bool goes_on = tree_pay_ceil(t, n, cost);
 
-	if (tree_is_in(n, TREE_GREEN)) {
+	if (n->work & TREE_PAYS_RATE) {
+		tl_count(&n->own_bytes, bytes);
 		goes_on &= tree_pay_rate(t, n, cost);
 		tree_end_turn(t, n, TREE_GREEN, bytes, goes_on);
 		return;
 	}
-	tl_count(&n->borrowed_bytes, bytes);
 	tree_end_turn(t, n, TREE_EXCESS, bytes, goes_on);
 }
 
 // Send one frame; the root is active and has tokens. NULL: the selected leaf had only late frames.
-static inline void *tree_send(struct tl_tree *t, struct tree_node *root)
+static inline const struct tree_frame *tree_send(struct tl_tree *t, struct tree_node *root)
 {
 	struct tree_node *n = root;
-	uint32_t bytes = 0;
 
 	while (n->leaf == NULL)
 		n = n->heads[__builtin_ctz(n->used)];
-	void *frame = queue_pop(t, n->leaf, &bytes);
+	struct tree_leaf *leaf = n->leaf;
+	const struct tree_frame *frame = queue_pop(t, leaf);
+	uint32_t bytes = TL_LIKELY(frame != NULL) ? frame->bytes : 0;
 	uint64_t cost = bytes * TL_BUCKET_BYTE_COST;
-	n->used = n->leaf->backlog_pkts != 0;
+	if (leaf->backlog_pkts == 0)
+		tree_set_used(n, 0);
 	for (; n != root; n = n->parent)
-		tree_pay(t, n, bytes, cost);
+		if (TL_LIKELY(n->work == 0))
+			tree_pay_turn(n, bytes);
+		else
+			tree_pay(t, n, bytes, cost);
 	root->ctokens -= cost;
 	return frame;
 }
@@ -265,6 +286,7 @@ static void tree_refresh(struct tl_tree *t)
 			tree_leave_both(n);
 		bool was_free = n->rate->ceil == 0;
 		n->rate = &t->rates->of[t->refreshed];
+		n->work = (n->work & TREE_IS_IDLE) | (n->rate->ceil != 0 ? TREE_PAYS_CEIL : 0);
 		if (was_free || n->rate->ceil == 0) // a bucket that is not in use holds a frame
 			n->ctokens = t->mtu_cost;
 		n->tokens = tl_min_u64(n->tokens, n->rate->burst);
@@ -296,7 +318,7 @@ void tl_tree_enqueue(struct tl_tree *t, uint64_t now_ns, uint32_t cls, uint32_t 
 	t->now_ns = tl_max_u64(t->now_ns, now_ns);
 	queue_push(t, n->leaf, hash, bytes, frame);
 	if (n->used == 0 && n->leaf->backlog_pkts != 0) {
-		n->used = 1;
+		tree_set_used(n, 1);
 		tree_place(t, n);
 	}
 }
@@ -304,6 +326,7 @@ void tl_tree_enqueue(struct tl_tree *t, uint64_t now_ns, uint32_t cls, uint32_t 
 uint32_t tl_tree_dequeue(struct tl_tree *t, uint64_t now_ns, void **out, uint32_t n)
 {
 	struct tree_node *root = t->nodes;
+	uint64_t mtu_cost = t->mtu_cost;
 	uint32_t sent = 0;
 
 	t->now_ns = tl_max_u64(t->now_ns, now_ns);
@@ -311,10 +334,10 @@ uint32_t tl_tree_dequeue(struct tl_tree *t, uint64_t now_ns, void **out, uint32_
 	if (t->now_ns >= t->wheel.next_ns)
 		tree_run_wheel(t);
 	tree_earn_ceil(root, t->now_ns);
-	while (sent < n && root->used != 0 && root->ctokens >= t->mtu_cost) {
-		void *frame = tree_send(t, root);
+	while (sent < n && root->used != 0 && root->ctokens >= mtu_cost) {
+		const struct tree_frame *frame = tree_send(t, root);
 		if (TL_LIKELY(frame != NULL))
-			out[sent++] = frame;
+			out[sent++] = frame->frame;
 	}
 	return sent;
 }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include <tl_bucket.h>
+#include <tl_coarse.h>
 #include <tl_tree.h>
 #include <tl_wheel.h>
 
@@ -62,6 +63,14 @@ struct tree_sizes {
 	struct tree_flow *heads[TREE_SIZES];
 };
 
+// Counters of a leaf. Frames that left are counted by their waiting time.
+struct tree_counters {
+	uint64_t in_pkts, in_bytes, sent_bytes;
+	uint64_t delay_ns, delay_max_ns;
+	uint64_t drop_pkts[TL_TREE_DROPS], drop_bytes[TL_TREE_DROPS];
+	struct tl_coarse sent_pkts;
+};
+
 struct tree_leaf {
 	struct tree_flow *turn; // flow to send next, of those that have frames
 	struct tree_flow *flows;
@@ -69,16 +78,21 @@ struct tree_leaf {
 	uint32_t mask;			   // flows - 1
 	uint32_t backlog_pkts, limit_pkts; // limit UINT32_MAX: none
 	uint64_t backlog_bytes, limit_bytes, limit_ns;
-	struct tl_tree_stats stats; // without backlog and borrowed
+	struct tree_counters count;
 };
+
+// Reasons for which a frame costs a class more than a part of its turn: it pays tokens of its ceil, which is below its
+// parent's; it pays tokens of its rate, in the green list; it has nothing left to send: "used" is 0.
+enum { TREE_PAYS_CEIL = 1, TREE_PAYS_RATE = 2, TREE_IS_IDLE = 4 };
 
 struct tree_node {
 	uint64_t ctokens, ctokens_ns; // of ceil, and the time of which
 	uint64_t tokens, tokens_ns;   // of rate
 	const struct tree_rate *rate;
 	struct tree_node *parent; // NULL: root
-	uint64_t borrowed_bytes;
-	uint32_t used; // with children: bit i: heads[i] is not NULL; a leaf: 1: it has frames
+	uint64_t own_bytes;	  // sent within the rate
+	uint32_t work;		  // of TREE_PAYS_CEIL, TREE_PAYS_RATE, TREE_IS_IDLE
+	uint32_t used;		  // with children: bit i: heads[i] is not NULL; a leaf: 1: it has frames
 	struct tree_turn turns[TREE_BANDS];
 	struct tree_leaf *leaf;	   // NULL: has children
 	struct tl_wheel_node wait; // until it may change its band
@@ -130,5 +144,6 @@ void tree_push(struct tl_tree *tree, struct tree_leaf *leaf, uint32_t hash, uint
 // Drop all frames of a leaf.
 void tree_drop_all(struct tl_tree *tree, struct tree_leaf *leaf);
 
-// HOT. Take the next frame of a leaf that has frames, and drop those that waited too long. NULL: none is left.
-void *tree_pop(struct tl_tree *tree, struct tree_leaf *leaf, uint32_t *out_bytes);
+// HOT. Take the next frame of a leaf that has frames, and drop those that waited too long. NULL: none is left. What is
+// returned is valid until the next frame is put.
+const struct tree_frame *tree_pop(struct tl_tree *tree, struct tree_leaf *leaf);
