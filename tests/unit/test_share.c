@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shares of known trees, and of random ones against an oracle that evaluates the sum of all shares at each bound, in
+// exact fractions, and against the definition of max-min fairness.
+
+#include <string.h>
+
+#include <tl_base.h>
+#include <tl_random.h>
+#include <tl_share.h>
+#include <tl_test.h>
+
+#define NODES 60
+#define TREES 10000
+
+__extension__ typedef __int128 wide;
+
+struct test {
+	struct tl_share_node nodes[NODES];
+	uint32_t n;
+};
+
+static uint32_t add(struct test *t, uint32_t parent, struct tl_share_node node)
+{
+	node.parent = parent;
+	node.weight = node.weight != 0 ? node.weight : 1;
+	t->nodes[t->n] = node;
+	return t->n++;
+}
+
+static void begin(struct test *t)
+{
+	*t = (struct test){.n = 0};
+	add(t, 0, (struct tl_share_node){0});
+}
+
+static void solve(struct test *t, uint64_t capacity)
+{
+	tl_share_solve(t->nodes, t->n, capacity);
+}
+
+static uint64_t share(const struct test *t, uint32_t i)
+{
+	return t->nodes[i].share;
+}
+
+// ---- known trees
+
+// Bertsekas and Gallager: the smallest demand is satisfied, the others share what it leaves.
+static void small_demands_are_satisfied_first(void)
+{
+	struct test t;
+
+	begin(&t);
+	uint32_t a = add(&t, 0, (struct tl_share_node){.demand = 2});
+	uint32_t b = add(&t, 0, (struct tl_share_node){.demand = 4});
+	uint32_t c = add(&t, 0, (struct tl_share_node){.demand = 5});
+	uint32_t d = add(&t, 0, (struct tl_share_node){.demand = 4, .weight = 2});
+	solve(&t, 13);
+	CU_ASSERT(share(&t, a) == 2 && share(&t, b) == 3 && share(&t, c) == 4 && share(&t, d) == 4); // 3.5 each
+	solve(&t, 100);
+	CU_ASSERT(share(&t, a) == 2 && share(&t, b) == 4 && share(&t, c) == 5 && share(&t, d) == 4);
+	CU_ASSERT_EQUAL(share(&t, 0), 15);
+	solve(&t, 0);
+	CU_ASSERT(share(&t, a) == 0 && share(&t, d) == 0);
+}
+
+static void weights_divide_what_is_scarce(void)
+{
+	struct test t;
+
+	begin(&t);
+	uint32_t a = add(&t, 0, (struct tl_share_node){.demand = 1000, .weight = 1});
+	uint32_t b = add(&t, 0, (struct tl_share_node){.demand = 1000, .weight = 3});
+	uint32_t idle = add(&t, 0, (struct tl_share_node){.weight = 4});
+	solve(&t, 800);
+	CU_ASSERT(share(&t, a) == 200 && share(&t, b) == 600 && share(&t, idle) == 0);
+	t.nodes[idle].demand = 1000;
+	solve(&t, 800);
+	CU_ASSERT(share(&t, a) == 100 && share(&t, b) == 300 && share(&t, idle) == 400);
+}
+
+static void prod_comes_before_nonprod_except_for_its_floor(void)
+{
+	struct test t;
+
+	begin(&t);
+	uint32_t prod = add(&t, 0, (struct tl_share_node){.demand = 900});
+	uint32_t batch = add(&t, 0, (struct tl_share_node){.demand = 900, .tier = 1, .weight = 9, .floor = 100});
+	uint32_t rest = add(&t, 0, (struct tl_share_node){.demand = 900, .tier = 1, .weight = 1});
+	solve(&t, 800);
+	CU_ASSERT(share(&t, prod) == 700 && share(&t, batch) == 100 && share(&t, rest) == 0);
+	t.nodes[prod].demand = 300;
+	solve(&t, 800);
+	CU_ASSERT(share(&t, prod) == 300 && share(&t, batch) == 450 && share(&t, rest) == 50);
+	t.nodes[batch].demand = 60; // less than its floor
+	solve(&t, 800);
+	CU_ASSERT(share(&t, prod) == 300 && share(&t, batch) == 60 && share(&t, rest) == 440);
+}
+
+static void floors_count_towards_the_share(void)
+{
+	struct test t;
+
+	begin(&t);
+	uint32_t a = add(&t, 0, (struct tl_share_node){.demand = 1000, .floor = 500});
+	uint32_t b = add(&t, 0, (struct tl_share_node){.demand = 1000, .floor = 100});
+	uint32_t c = add(&t, 0, (struct tl_share_node){.demand = 1000});
+	solve(&t, 900);
+	CU_ASSERT(share(&t, a) == 500 && share(&t, b) == 200 && share(&t, c) == 200);
+	solve(&t, 300); // less than the floors
+	CU_ASSERT(share(&t, a) == 250 && share(&t, b) == 50 && share(&t, c) == 0);
+	t.nodes[a].tier = 1;
+	solve(&t, 300);
+	CU_ASSERT(share(&t, a) == 200 && share(&t, b) == 100 && share(&t, c) == 0);
+}
+
+static void inner_nodes_divide_their_shares(void)
+{
+	struct test t;
+
+	begin(&t);
+	uint32_t x = add(&t, 0, (struct tl_share_node){.ceil = 500});
+	uint32_t y = add(&t, 0, (struct tl_share_node){.weight = 2});
+	uint32_t x1 = add(&t, x, (struct tl_share_node){.demand = 1000, .tier = 1, .floor = 350});
+	uint32_t x2 = add(&t, x, (struct tl_share_node){.demand = 1000});
+	uint32_t y1 = add(&t, y, (struct tl_share_node){.demand = 100});
+	uint32_t y2 = add(&t, y, (struct tl_share_node){.demand = 5000});
+	solve(&t, 900);
+	CU_ASSERT(share(&t, x) == 350 && share(&t, y) == 550); // the floor of x1 is one of x
+	CU_ASSERT(share(&t, x1) == 350 && share(&t, x2) == 0);
+	CU_ASSERT(share(&t, y1) == 100 && share(&t, y2) == 450);
+	solve(&t, 3000);
+	CU_ASSERT(share(&t, x) == 500 && share(&t, y) == 2500);
+	CU_ASSERT(share(&t, x1) == 350 && share(&t, x2) == 150);
+}
+
+static void largest_amounts_do_not_overflow(void)
+{
+	struct test t;
+	uint64_t sum = 0;
+
+	begin(&t);
+	for (uint32_t i = 1; i < NODES; i++)
+		add(&t, 0,
+			(struct tl_share_node){.demand = TL_SHARE_MAX - i,
+				.weight = i % 2 == 0 ? TL_SHARE_WEIGHT_MAX : 1,
+				.floor = i % 3 == 0 ? TL_SHARE_MAX : 0,
+				.tier = i % 5 == 0});
+	for (uint64_t capacity = UINT64_MAX; capacity != 0; capacity /= 3) {
+		solve(&t, capacity);
+		sum = 0;
+		for (uint32_t i = 1; i < NODES; i++) {
+			CU_ASSERT(share(&t, i) <= TL_SHARE_MAX - i);
+			sum += share(&t, i);
+		}
+		CU_ASSERT_EQUAL(sum, share(&t, 0));
+	}
+	CU_ASSERT_EQUAL(sum, 1);
+}
+
+// ---- oracle
+
+// A child in a division.
+struct bounds {
+	uint32_t node;
+	uint64_t from, to, weight;
+};
+
+struct division {
+	struct bounds of[NODES];
+	uint32_t n;
+};
+
+static uint64_t demand_of(const struct test *t, uint32_t node)
+{
+	uint64_t sum = t->nodes[node].demand, ceil = t->nodes[node].ceil;
+	bool is_leaf = true;
+
+	for (uint32_t i = node + 1; i < t->n; i++) {
+		if (t->nodes[i].parent != node)
+			continue;
+		sum = (is_leaf ? 0 : sum) + demand_of(t, i);
+		is_leaf = false;
+	}
+	return ceil != 0 && ceil < sum ? ceil : sum;
+}
+
+static uint64_t floor_of(const struct test *t, uint32_t node)
+{
+	uint64_t sum = 0, demand = demand_of(t, node), floor = t->nodes[node].floor;
+
+	for (uint32_t i = node + 1; i < t->n; i++)
+		if (t->nodes[i].parent == node)
+			sum += floor_of(t, i);
+	floor = floor > sum ? floor : sum;
+	return floor < demand ? floor : demand;
+}
+
+static wide between(wide value, wide from, wide to)
+{
+	return value < from ? from : value > to ? to : value;
+}
+
+// Return the sum of the shares at the level num / den, times den.
+static wide sum_at(const struct division *d, uint64_t num, uint64_t den)
+{
+	wide sum = 0;
+
+	for (uint32_t i = 0; i < d->n; i++)
+		sum += between((wide)d->of[i].weight * num, (wide)d->of[i].from * den, (wide)d->of[i].to * den);
+	return sum;
+}
+
+// Find the highest bound at which the sum is not above the amount.
+static void find_level(const struct division *d, uint64_t amount, uint64_t *num, uint64_t *den)
+{
+	*num = 0;
+	*den = 1;
+	for (uint32_t i = 0; i < 2 * d->n; i++) {
+		const struct bounds *b = &d->of[i / 2];
+		uint64_t value = i % 2 == 0 ? b->from : b->to;
+		if (b->weight != 0 && sum_at(d, value, b->weight) <= (wide)amount * b->weight &&
+			(wide)value * *den >= (wide)*num * b->weight) {
+			*num = value;
+			*den = b->weight;
+		}
+	}
+}
+
+// Return whether the shares are those of the level of this amount, within 1, and sum up to it.
+static bool is_divided(const struct test *t, const struct division *d, uint64_t amount)
+{
+	uint64_t num, den, sum = 0;
+	wide weights = 0, left = amount;
+	bool ok = true;
+
+	find_level(d, amount, &num, &den);
+	for (uint32_t i = 0; i < d->n; i++) {
+		const struct bounds *b = &d->of[i];
+		wide part = (wide)b->weight * num;
+		bool rises = part >= (wide)b->from * den && part < (wide)b->to * den;
+		weights += rises ? b->weight : 0;
+		left -= rises ? 0 : part < (wide)b->from * den ? b->from : b->to;
+	}
+	for (uint32_t i = 0; i < d->n; i++) {
+		const struct bounds *b = &d->of[i];
+		uint64_t found = t->nodes[b->node].share;
+		wide part = (wide)b->weight * num;
+		sum += found;
+		if (part >= (wide)b->from * den && part < (wide)b->to * den)
+			part = (wide)b->weight * left - (wide)found * weights;
+		else
+			part = found == (part < (wide)b->from * den ? b->from : b->to) ? 0 : weights + 1;
+		ok = ok && (part == 0 || (part < weights && -part < weights));
+	}
+	return ok && sum == amount;
+}
+
+// Return whether no share could grow but at the expense of one that is not larger in proportion to its weight.
+static bool is_max_min(const struct test *t, const struct division *d)
+{
+	for (uint32_t i = 0; i < d->n; i++)
+		for (uint32_t k = 0; k < d->n; k++) {
+			const struct bounds *grows = &d->of[i], *falls = &d->of[k];
+			uint64_t low = t->nodes[grows->node].share, high = t->nodes[falls->node].share;
+			if (i != k && low < grows->to && high > falls->from &&
+				(wide)(high - 1) * grows->weight >= (wide)(low + 1) * falls->weight)
+				return false;
+		}
+	return true;
+}
+
+static bool is_node_right(const struct test *t, uint32_t node)
+{
+	uint64_t left = share(t, node), floors[TL_SHARE_TIERS] = {0};
+	bool ok = true;
+
+	for (uint32_t tier = 0; tier < TL_SHARE_TIERS; tier++) {
+		for (uint32_t i = node + 1; i < t->n; i++)
+			if (t->nodes[i].parent == node && t->nodes[i].tier == tier)
+				floors[tier] += floor_of(t, i);
+		floors[tier] = floors[tier] < left ? floors[tier] : left;
+		left -= floors[tier];
+	}
+	for (uint32_t tier = 0; tier < TL_SHARE_TIERS; tier++) {
+		struct division d = {.n = 0};
+		uint64_t most = 0, least = 0;
+		for (uint32_t i = node + 1; i < t->n; i++) {
+			if (t->nodes[i].parent != node || t->nodes[i].tier != tier)
+				continue;
+			d.of[d.n++] = (struct bounds){i, floor_of(t, i), demand_of(t, i), t->nodes[i].weight};
+			least += floor_of(t, i);
+			most += demand_of(t, i);
+		}
+		for (uint32_t i = 0; i < d.n && least > floors[tier]; i++)
+			d.of[i] = (struct bounds){d.of[i].node, 0, d.of[i].from, d.of[i].from};
+		uint64_t amount = floors[tier] + left < most ? floors[tier] + left : most;
+		ok = ok && is_divided(t, &d, amount) && is_max_min(t, &d);
+		left -= amount - floors[tier];
+	}
+	return ok;
+}
+
+static bool is_tree_right(const struct test *t, uint64_t capacity)
+{
+	uint64_t demand = demand_of(t, 0);
+	bool ok = share(t, 0) == (capacity < demand ? capacity : demand);
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		bool is_parent = false;
+		for (uint32_t k = i + 1; k < t->n; k++)
+			is_parent |= t->nodes[k].parent == i;
+		ok = ok && (!is_parent || is_node_right(t, i));
+	}
+	return ok;
+}
+
+// ---- random trees
+
+static uint64_t random_amount(uint64_t *state, uint64_t zero_of)
+{
+	uint64_t kind = tl_random_next(state);
+
+	return kind % zero_of == 0 ? 0 : tl_random_next(state) % (UINT64_C(1) << (kind >> 32) % 44);
+}
+
+static void make_random(struct test *t, uint64_t *state)
+{
+	uint32_t n = 1 + (uint32_t)(tl_random_next(state) % (tl_random_next(state) % 8 == 0 ? NODES - 1 : 12));
+	uint32_t depth = 1 + (uint32_t)(tl_random_next(state) % 8);
+	bool alike = tl_random_next(state) % 4 == 0;
+
+	begin(t);
+	for (uint32_t i = 1; i <= n; i++) {
+		uint32_t above = i < depth ? i : depth;
+		add(t, (uint32_t)(tl_random_next(state) % above),
+			(struct tl_share_node){.demand = alike ? 1000 : random_amount(state, 5),
+				.floor = random_amount(state, 2),
+				.ceil = random_amount(state, 2),
+				.weight = 1 + (uint32_t)(tl_random_next(state) % (alike ? 2 : TL_SHARE_WEIGHT_MAX)),
+				.tier = (uint32_t)(tl_random_next(state) % TL_SHARE_TIERS)});
+	}
+}
+
+static void random_trees_are_as_the_oracle_says(void)
+{
+	uint64_t state = 20;
+	uint32_t wrong = 0;
+
+	for (uint32_t i = 0; i < TREES; i++) {
+		struct test t;
+		make_random(&t, &state);
+		uint64_t capacity = random_amount(&state, 20);
+		solve(&t, capacity);
+		if (!is_tree_right(&t, capacity) && wrong++ == 0)
+			printf("# tree %u, capacity %ju\n", i, (uintmax_t)capacity);
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"small demands are satisfied, the others share what these leave", small_demands_are_satisfied_first},
+		{"a scarce capacity is divided by weights, without idle nodes", weights_divide_what_is_scarce},
+		{"prod gets all it demands before nonprod gets more than its floor",
+			prod_comes_before_nonprod_except_for_its_floor},
+		{"a floor is a part of the share; too small a capacity is divided by the floors, those of prod first",
+			floors_count_towards_the_share},
+		{"a node with children gets their floors and demands up to its ceil, and divides its share",
+			inner_nodes_divide_their_shares},
+		{"the largest amounts and weights do not overflow", largest_amounts_do_not_overflow},
+		{"the shares of 10,000 random trees are max-min fair, and those of an oracle in exact fractions",
+			random_trees_are_as_the_oracle_says},
+	};
+	return tl_test_main("share", tests, TL_ARRAY_LEN(tests));
+}
