@@ -53,7 +53,9 @@ struct tl_tree_class shaping_tree_class(const struct tl_config_shape *shape, uin
 		.flows = leaf && c->fair != TL_FAIR_NONE ? c->flows : 1,
 		.limit_pkts = leaf ? c->limit : 0,
 		.limit_bytes = leaf ? c->limit_bytes : 0,
-		.limit_ns = leaf ? c->limit_ms * TL_NS_PER_MS : 0};
+		.limit_ns = leaf ? c->limit_ms * TL_NS_PER_MS : 0,
+		.codel_target_ns = leaf && c->drop == TL_CLASS_DROP_CODEL ? c->target_us * TL_NS_PER_US : 0,
+		.codel_interval_ns = c->interval_ms * TL_NS_PER_MS};
 }
 
 static int shaping_check_expressions(const struct tl_config *config, uint32_t index, struct tl_err *err)

@@ -30,6 +30,9 @@ static const char *change_in_class(const struct tl_config_class *a, const struct
 		{"limit", a->limit == b->limit},
 		{"limit_bytes", a->limit_bytes == b->limit_bytes},
 		{"limit_ms", a->limit_ms == b->limit_ms},
+		{"drop", a->drop == b->drop},
+		{"target_us", a->target_us == b->target_us},
+		{"interval_ms", a->interval_ms == b->interval_ms},
 	};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++)

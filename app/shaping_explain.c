@@ -10,6 +10,7 @@
 #include "shaping_priv.h"
 
 static const char *const fairs[] = {TL_FAIRS(TL_CHOICE_WORD)};
+static const char *const drops[] = {TL_CLASS_DROPPING(TL_CHOICE_WORD)};
 
 // Return the sum of the rates guaranteed to the children of a class.
 static uint64_t explain_children_bps(const struct tl_config_shape *shape, uint32_t cls)
@@ -31,9 +32,9 @@ static json_t *explain_class_json(const struct tl_config_shape *shape, uint32_t 
 		"prio", (int)c->prio, "match", c->match, "default", c->is_default);
 
 	if (!c->has_classes)
-		json_object_update_new(
-			row, json_pack("{s:s, s:I, s:I, s:I}", "fair", fairs[c->fair], "limit", (json_int_t)c->limit,
-				     "limit_bytes", (json_int_t)c->limit_bytes, "limit_ms", (json_int_t)c->limit_ms));
+		json_object_update_new(row, json_pack("{s:s, s:I, s:I, s:I, s:s}", "fair", fairs[c->fair], "limit",
+						    (json_int_t)c->limit, "limit_bytes", (json_int_t)c->limit_bytes,
+						    "limit_ms", (json_int_t)c->limit_ms, "drop", drops[c->drop]));
 	return row;
 }
 
@@ -94,6 +95,8 @@ static void explain_frames(const struct tl_config_class *c)
 		printf(", %" PRIu64 " bytes", c->limit_bytes);
 	if (c->limit_ms != 0)
 		printf(", %" PRIu32 " ms", c->limit_ms);
+	if (c->drop == TL_CLASS_DROP_CODEL)
+		printf("; CoDel above %" PRIu32 " us for %" PRIu32 " ms", c->target_us, c->interval_ms);
 }
 
 static void explain_class(const struct tl_config_shape *shape, uint32_t cls)

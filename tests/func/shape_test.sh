@@ -11,7 +11,8 @@ shape() {
 {"name": "wan", "port": "lan", "rate": $1, "burst": $(($1 * 16 / 100 + 3200)), "classes": [
   {"name": "a", "echo": "a", "rate": $2, "burst": $(($2 * 16 / 100 + 1600)), "cburst": $(($2 * 16 / 100 + 1600))},
   {"name": "b", "rate": $3, "ceil": $1, "burst": $(($3 * 16 / 100 + 1600)), "cburst": $(($1 * 16 / 100 + 3200)), "default": true,
-   "limit": 100}]}
+   "limit": 100},
+  {"name": "c", "echo": "c", "drop": "codel", "target_us": 1000, "interval_ms": 1}]}
 J
 }
 
@@ -40,7 +41,7 @@ classes() {
 	app_status ".shapes[0].classes | map({(.name): .}) | add | $1"
 }
 
-at_rest='.in_pkts == .sent_pkts + .queued_pkts + .drop_long_pkts + .drop_limit_pkts + .drop_late_pkts + .drop_memory_pkts + .drop_end_pkts'
+at_rest='.in_pkts == .sent_pkts + .queued_pkts + .drop_long_pkts + .drop_limit_pkts + .drop_late_pkts + .drop_codel_pkts + .drop_memory_pkts + .drop_end_pkts'
 
 has_neighbour() {
 	ip -netns "$PEER_NS" neigh show "$APP_IP" | grep -q lladdr
@@ -48,9 +49,11 @@ has_neighbour() {
 
 func_begin
 net_begin
-app_config config.json '"echo": [{"name": "a", "port": "lan", "udp_listen": 1007}, {"name": "b", "port": "lan", "udp_listen": 1009}]' \
+app_config config.json '"echo": [{"name": "a", "port": "lan", "udp_listen": 1007}, {"name": "b", "port": "lan", "udp_listen": 1009},
+	{"name": "c", "port": "lan", "udp_listen": 1010}]' \
 	"\"shape\": [$(shape 16000 12000 4000)]"
 in_app "$TAPLINE" run --explain config.json >explain.txt </dev/null
+check "--explain names CoDel" grep -Fq "c: at most 16.0kbit/s, prio 0; udp src port 1010; limit 1000 frames; CoDel above 1000 us for 1 ms" explain.txt
 check "--explain draws the tree" grep -Fq '|- a: 12.0kbit/s guaranteed, at most 12.0kbit/s, prio 0; udp src port 1007; limit 1000 frames' explain.txt
 check "with its sums" grep -q 'shape wan, queue 0: at most 16.0kbit/s, classes guaranteed 16.0kbit/s' explain.txt
 app_start config.json
@@ -60,7 +63,7 @@ wait_for 60 grep -q 'listening on' tcpdump.log
 send 1007 1 # until the kernel has resolved the address, it queues few datagrams
 wait_for 60 has_neighbour
 send 1007 99 1009 150
-check "every datagram is echoed into its class" wait_for 60 status_is '.echoes | map(.echoed_msgs) == [100, 150]'
+check "every datagram is echoed into its class" wait_for 60 status_is '.echoes | map(.echoed_msgs) == [100, 150, 0]'
 classes . >waiting.json
 check_json "frames above the rate are queued, up to the limit" waiting.json '.a.in_pkts == 100 and .a.queued_pkts >= 50 and .b.in_pkts == 150
 	and .b.drop_limit_pkts >= 30 and .wan.in_pkts == 250 and all(.[]; '"$at_rest"')'
@@ -69,11 +72,13 @@ send 1007 1
 check "ARP is answered while the classes are full" wait_for 60 has_neighbour
 
 check_equal "a change of the number of classes is refused" \
-	"$(change '{"name": "wan", "port": "lan", "rate": 16000, "classes": [{"name": "a", "echo": "a", "rate": 12000}, {"name": "b", "rate": 4000, "default": true, "limit": 100}, {"name": "c", "match": "tcp"}]}' 2>&1 || echo "status $?")" \
-	"tapline: error: shape wan not changed: 3 classes instead of 2: only rate, ceil, burst, cburst, quantum and prio can change at run time; restart for other changes
+	"$(change '{"name": "wan", "port": "lan", "rate": 16000, "classes": [{"name": "a", "echo": "a", "rate": 12000}, {"name": "b", "rate": 4000, "default": true, "limit": 100}, {"name": "c", "echo": "c", "drop": "codel", "target_us": 1000, "interval_ms": 1}, {"name": "d", "match": "tcp"}]}' 2>&1 || echo "status $?")" \
+	"tapline: error: shape wan not changed: 4 classes instead of 3: only rate, ceil, burst, cburst, quantum and prio can change at run time; restart for other changes
 status 1"
 check_equal "a change of a limit is refused" "$(change "$(shape 16000 12000 4000 | sed 's/"limit": 100/"limit": 90/')" 2>&1 | head -c 82)" \
 	'tapline: error: shape wan not changed: class b: "limit" differs from that of class'
+check_equal "a change of CoDel is refused" "$(change "$(shape 16000 12000 4000 | sed 's/"interval_ms": 1/"interval_ms": 2/')" 2>&1 | head -c 88)" \
+	'tapline: error: shape wan not changed: class c: "interval_ms" differs from that of class'
 check_equal "rates above that of the shape are refused" "$(change "$(shape 16000 13000 4000)" 2>&1 | head -c 130)" \
 	"tapline: error: shape wan not changed: class b: rate 4000: the children of wan are guaranteed 17000 bit/s with it, more than its r"
 check_equal "an unknown shape is refused" \
@@ -98,10 +103,14 @@ ratio=$(awk -v first="$first" 'NR > first + 5 {if ($1 == 1007) {a++; at = b} els
 echo "[${ratio/ /,}]" >ratio.json
 check_json "classes share in proportion to their rates ($ratio of a and b)" ratio.json '.[0] / .[1] | . > 2.4 and . < 3.7'
 
+send 1010 60 # 10 ms each
+check "CoDel drops from a class with a standing queue" wait_for 60 status_is '.shapes[0].classes[3] | .in_pkts == 60 and .queued_pkts == 0 and .drop_codel_pkts > 0 and
+	.sent_pkts + .drop_codel_pkts == 60'
+
 "$TAPLINE" top --socket control.sock --once >top.txt
 check "top shows the classes" grep -Eq '^  b +200k +800k ' top.txt
 "$TAPLINE" status --socket control.sock >status.txt
-check_equal "status shows the classes" "$(grep -c '^class' status.txt)" 3
+check_equal "status shows the classes" "$(grep -c '^class' status.txt)" 4
 
 change "$(shape 16000 12000 4000)"
 wait_for 60 status_is '.shapes[0].classes[0].rate_bps == 16000'
@@ -111,5 +120,5 @@ app_stop TERM
 check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
 check_json "frames queued at the end are dropped and counted" run.json '.shapes[0].classes[2] | .drop_end_pkts > 10 and .queued_pkts == 0'
 check_json "the ledger holds, and has the losses" run.json '.ledger_ok and (.lossless | not) and .shapes[0].ledger_ok and
-	(.shapes[0].classes[0] | .drop_limit_pkts + .drop_end_pkts) == .port.drop_shaped_pkts and .port.mbufs_in_use <= 1' # the stack holds a spare one
+	(.shapes[0].classes[0] | .drop_limit_pkts + .drop_codel_pkts + .drop_end_pkts) == .port.drop_shaped_pkts and .port.mbufs_in_use <= 1' # the stack holds a spare one
 check_equal "the tables show the classes" "$(grep -cE '^    (a|b) ' run.log)" 2

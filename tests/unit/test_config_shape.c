@@ -27,7 +27,7 @@ static void the_classes_of_an_entry_are_a_tree_parents_first(void)
 		"{'name': 'ssh', 'match': 'tcp port 22', 'rate': '128Kbit', 'ceil': '2Mbit', 'prio': 1, 'burst': '100K',"
 		" 'cburst': 5000, 'quantum': 3000},\n"
 		"{'name': 'users', 'rate': '1.5Mbit', 'classes': [{'name': 'b', 'match': 'udp', 'fair': 'source', 'flows': 64},"
-		" {'name': 'c', 'default': true, 'limit': 5, 'limit_ms': 20, 'limit_bytes': '64K'}]}"));
+		" {'name': 'c', 'default': true, 'limit': 5, 'limit_ms': 20, 'limit_bytes': '64K', 'drop': 'codel', 'interval_ms': 30}]}"));
 	const struct tl_config_shape *s = &config->shapes[0];
 	const struct tl_config_class *c = s->classes;
 
@@ -58,6 +58,10 @@ static void the_classes_of_an_entry_are_a_tree_parents_first(void)
 	CU_ASSERT_EQUAL(c[4].depth, 2);
 	CU_ASSERT_EQUAL(c[4].nth, 1);
 	CU_ASSERT_EQUAL(c[4].limit_ms, 20);
+	CU_ASSERT_EQUAL(c[3].drop, TL_CLASS_DROP_LIMIT);
+	CU_ASSERT_EQUAL(c[4].drop, TL_CLASS_DROP_CODEL);
+	CU_ASSERT_EQUAL(c[4].target_us, 5000);
+	CU_ASSERT_EQUAL(c[4].interval_ms, 30);
 	CU_ASSERT_EQUAL(c[4].limit_bytes, 65536);
 	tl_config_free(config);
 }
@@ -157,13 +161,19 @@ static void values_have_a_range(void)
 			"t.json:5: $.shape[0].classes[0].burst: '1G' is not a size from 1 byte to 549 MiB, such as 15000 or '100k'"},
 		{CLASSES("{'name': 'x', 'default': true,\n'flows': 64}"),
 			"t.json:5: $.shape[0].classes[0].flows: has no effect without 'fair'"},
+		{CLASSES("{'name': 'x', 'default': true,\n'target_us': 65}"),
+			"t.json:5: $.shape[0].classes[0].target_us: has no effect without 'drop': 'codel'"},
+		{CLASSES("{'name': 'x', 'default': true, 'drop': 'codel', 'interval_ms': 4}"),
+			"t.json:4: $.shape[0].classes[0].target_us: 5000 is more than interval_ms, 4: lower it, or raise that one"},
+		{CLASSES("{'name': 'x', 'classes': [" DEFAULT "],\n'drop': 'codel'}"),
+			"t.json:5: $.shape[0].classes[0].drop: not allowed with 'classes': only leaves queue frames"},
 		{CLASSES("{'name': 'x', 'default': true, 'fair': 'flow',\n'flows': 65}"),
 			"t.json:5: $.shape[0].classes[0].flows: 65 is not a power of two"},
 		{CLASSES("{'name': 'x', 'default': true,\n'burst': 5000}"),
 			"t.json:5: $.shape[0].classes[0].burst: has no effect without 'rate'"},
 		{CLASSES("{'name': 'x', 'default': true, 'colour': 1}"),
 			"t.json:4: $.shape[0].classes[0].colour: unknown key; valid keys: name, rate, ceil, burst, cburst, prio, quantum, match, echo, default, fair, flows, "
-			"limit, limit_bytes, limit_ms, classes"},
+			"limit, limit_bytes, limit_ms, drop, target_us, interval_ms, classes"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));

@@ -143,7 +143,7 @@ static void an_echo_shows_its_residence(void)
 	"'queued_pkts': 5, 'delay_mean_ns': null, 'delay_p99_ns': null, 'delay_max_ns': null}, "                       \
 	"{'name': 'ssh', 'rate_bps': 128000, 'ceil_bps': 2000000, 'sent_bytes': " sent ", 'borrowed_bytes': " lent     \
 	", 'queued_pkts': 5, 'drop_long_pkts': 0, 'drop_limit_pkts': " lost ", 'drop_late_pkts': " lost                \
-	", 'drop_memory_pkts': 0, 'drop_end_pkts': 0, 'delay_mean_ns': 1500, 'delay_p99_ns': 90000, 'delay_max_ns': 2000000}]}]}"
+	", 'drop_codel_pkts': 0, 'drop_memory_pkts': 0, 'drop_end_pkts': 0, 'delay_mean_ns': 1500, 'delay_p99_ns': 90000, 'delay_max_ns': 2000000}]}]}"
 
 static void a_shape_shows_each_class(void)
 {

@@ -37,6 +37,7 @@
 	X(drop_long_pkts)   /* longer than the port's frames */                                                        \
 	X(drop_limit_pkts)  /* limit, limit_bytes */                                                                   \
 	X(drop_late_pkts)   /* limit_ms */                                                                             \
+	X(drop_codel_pkts)  /* "drop": "codel" */                                                                      \
 	X(drop_memory_pkts) /* tree full */                                                                            \
 	X(drop_end_pkts)    /* still queued at the end of the run */
 #define TL_CLASS_PARTS(X) X(sent_pkts) X(queued_pkts) TL_CLASS_DROPS(X)

@@ -54,6 +54,9 @@ static const struct tl_config_key class_keys[] = {
 	{KEY(tl_config_class, limit, tl_config_number), .min = 1, .max = 65536, .fallback = "1000"},
 	{KEY(tl_config_class, limit_bytes, tl_config_size), .min = 1, .max = 4 * GIB, .or_zero = true, .fallback = "0"},
 	{KEY(tl_config_class, limit_ms, tl_config_number), .min = 1, .max = 60000, .or_zero = true, .fallback = "0"},
+	{CHOICE(tl_config_class, drop, TL_CLASS_DROPPING), .fallback = "\"limit\""},
+	{KEY(tl_config_class, target_us, tl_config_number), .min = 1, .max = 1000000, .fallback = "5000"},
+	{KEY(tl_config_class, interval_ms, tl_config_number), .min = 1, .max = 60000, .fallback = "100"},
 	{"classes", config_read_subclasses},
 };
 static const struct tl_config_table class_table = {
@@ -136,6 +139,20 @@ void tl_config_free_shape(struct tl_config_shape *shape)
 
 // ---- one class
 
+static int config_check_codel(struct tl_config_reader *r, const struct tl_config_class *cls, const json_t *value)
+{
+	static const char *const keys[] = {"target_us", "interval_ms"};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++)
+		if (cls->drop != TL_CLASS_DROP_CODEL && json_object_get(value, keys[i]) != NULL)
+			return tl_config_refuse_key(r, keys[i], "has no effect without \"drop\": \"codel\"");
+	if (cls->target_us > cls->interval_ms * 1000)
+		return tl_config_refuse_key(r, "target_us",
+			"%u is more than interval_ms, %u: lower it, or raise that one", cls->target_us,
+			cls->interval_ms);
+	return 0;
+}
+
 static int config_check_leaf(struct tl_config_reader *r, const struct tl_config_class *cls, const json_t *value)
 {
 	int ways = (cls->match != NULL) + (cls->echo_name != NULL) + cls->is_default;
@@ -148,14 +165,14 @@ static int config_check_leaf(struct tl_config_reader *r, const struct tl_config_
 		return tl_config_refuse_key(r, "flows", "has no effect without \"fair\"");
 	if ((cls->flows & (cls->flows - 1)) != 0)
 		return tl_config_refuse_key(r, "flows", "%u is not a power of two", cls->flows);
-	return 0;
+	return config_check_codel(r, cls, value);
 }
 
 static int config_check_class(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
-	static const char *const leaf_keys[] = {
-		"match", "echo", "default", "fair", "flows", "limit", "limit_bytes", "limit_ms"};
+	static const char *const leaf_keys[] = {"match", "echo", "default", "fair", "flows", "limit", "limit_bytes",
+		"limit_ms", "drop", "target_us", "interval_ms"};
 	const struct tl_config_class *cls = section;
 
 	if (cls->rate == 0 && cls->ceil == 0 && cls->burst != 0)

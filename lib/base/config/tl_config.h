@@ -252,6 +252,10 @@ struct tl_config_echo {
 	uint32_t delay_limit; // "delay_limit", 64..1048576, default 4096
 };
 
+// Drops of a leaf beside those at its limits: none, or by CoDel (RFC 8289).
+#define TL_CLASS_DROPPING(X) X(TL_CLASS_DROP_LIMIT, "limit") X(TL_CLASS_DROP_CODEL, "codel")
+enum tl_class_drop { TL_CLASS_DROPPING(TL_CHOICE_VALUE) };
+
 // Class of a shape. The first one is the shape itself; parents precede their children.
 struct tl_config_class {
 	char *name;	  // "name", required, unique in the shape
@@ -268,14 +272,17 @@ struct tl_config_class {
 	uint32_t quantum; // "quantum", bytes; 0 when absent: in proportion to the rates of siblings
 	uint32_t prio;	  // "prio", 0..7, default 0
 	// Leaves:
-	char *match;	      // "match": expression in tcpdump's syntax; for "echo" generated; NULL: "default"
-	char *echo_name;      // "echo", instead of "match"
-	bool is_default;      // "default": class of unmatched frames; one per shape
-	enum tl_fair fair;    // "fair": "none" (default), "flow", "source", "destination"
-	uint32_t flows;	      // "flows", a power of two up to 65536, default 1024, only with "fair"
-	uint32_t limit;	      // "limit", 1..65536 frames, default 1000
-	uint64_t limit_bytes; // "limit_bytes", 0 (none, default) or 1 .. 2^32
-	uint32_t limit_ms;    // "limit_ms", 0 (none, default) or 1 .. 60000
+	char *match;		 // "match": expression in tcpdump's syntax; for "echo" generated; NULL: "default"
+	char *echo_name;	 // "echo", instead of "match"
+	bool is_default;	 // "default": class of unmatched frames; one per shape
+	enum tl_fair fair;	 // "fair": "none" (default), "flow", "source", "destination"
+	uint32_t flows;		 // "flows", a power of two up to 65536, default 1024, only with "fair"
+	uint32_t limit;		 // "limit", 1..65536 frames, default 1000
+	uint64_t limit_bytes;	 // "limit_bytes", 0 (none, default) or 1 .. 2^32
+	uint32_t limit_ms;	 // "limit_ms", 0 (none, default) or 1 .. 60000
+	enum tl_class_drop drop; // "drop": "limit" (default), "codel"
+	uint32_t target_us;   // "target_us", 1 .. 1000000, default 5000, at most interval_ms; only with "drop": "codel"
+	uint32_t interval_ms; // "interval_ms", 1 .. 60000, default 100, likewise
 };
 
 // A class tree in front of the send queue of an lcore.

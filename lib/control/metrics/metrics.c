@@ -354,6 +354,7 @@ static void read_class(const struct tl_shape *shape, uint32_t cls, struct tl_rep
 	out->drop_long_pkts = s.drop_pkts[TL_TREE_DROP_LONG];
 	out->drop_limit_pkts = s.drop_pkts[TL_TREE_DROP_LIMIT];
 	out->drop_late_pkts = s.drop_pkts[TL_TREE_DROP_LATE];
+	out->drop_codel_pkts = s.drop_pkts[TL_TREE_DROP_CODEL];
 	out->drop_memory_pkts = s.drop_pkts[TL_TREE_DROP_MEMORY];
 	out->drop_end_pkts = s.drop_pkts[TL_TREE_DROP_END];
 	out->borrowed_bytes = s.borrowed_bytes;

@@ -78,7 +78,7 @@ static inline void queue_push(struct tl_tree *t, struct tree_leaf *leaf, uint32_
 
 static inline const struct tree_frame *queue_pop(struct tl_tree *t, struct tree_leaf *leaf)
 {
-	if (leaf->sizes != NULL)
+	if (!leaf->is_plain)
 		return tree_pop(t, leaf);
 	uint64_t delay_ns = t->now_ns - leaf->flows->head->in_ns;
 	if (TL_UNLIKELY(delay_ns > leaf->limit_ns))

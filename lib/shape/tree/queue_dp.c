@@ -117,6 +117,13 @@ static const struct tree_frame *queue_take(struct tl_tree *t, struct tree_leaf *
 	return frame;
 }
 
+static void queue_drop(
+	struct tl_tree *t, struct tree_leaf *leaf, enum tl_tree_drop reason, const struct tree_frame *frame)
+{
+	queue_count_drop(leaf, reason, frame->bytes);
+	t->drop(t->drop_ctx, frame->frame);
+}
+
 // ---- in
 
 void tree_refuse(struct tl_tree *t, struct tree_leaf *leaf, uint32_t bytes, void *frame)
@@ -131,10 +138,7 @@ void tree_refuse(struct tl_tree *t, struct tree_leaf *leaf, uint32_t bytes, void
 
 static void queue_drop_longest(struct tl_tree *t, struct tree_leaf *leaf)
 {
-	const struct tree_frame *oldest = queue_take(t, leaf, queue_longest(leaf->sizes));
-
-	queue_count_drop(leaf, TL_TREE_DROP_LIMIT, oldest->bytes);
-	t->drop(t->drop_ctx, oldest->frame);
+	queue_drop(t, leaf, TL_TREE_DROP_LIMIT, queue_take(t, leaf, queue_longest(leaf->sizes)));
 }
 
 void tree_push(struct tl_tree *t, struct tree_leaf *leaf, uint32_t hash, uint32_t bytes, void *frame)
@@ -151,20 +155,96 @@ void tree_push(struct tl_tree *t, struct tree_leaf *leaf, uint32_t hash, uint32_
 
 // ---- out
 
+// Take the oldest frame of a queue that has not waited for too long. NULL: none is left.
+static const struct tree_frame *queue_next(struct tl_tree *t, struct tree_leaf *leaf, struct tree_flow *f)
+{
+	while (f->head != NULL) {
+		const struct tree_frame *frame = queue_take(t, leaf, f);
+		if (TL_LIKELY(t->now_ns - frame->in_ns <= leaf->limit_ns))
+			return frame;
+		queue_drop(t, leaf, TL_TREE_DROP_LATE, frame);
+	}
+	return NULL;
+}
+
+// Return the time from one drop to the next, interval / sqrt(count) rounded down: bit by bit, without a division, as
+// drops are few (RFC 8289, section 4.3).
+static uint64_t queue_codel_gap(uint64_t interval_ns, uint32_t count)
+{
+	unsigned __int128 square = (unsigned __int128)interval_ns * interval_ns;
+	uint64_t gap_ns = 0;
+
+	for (uint64_t bit = UINT64_C(1) << (63 - __builtin_clzll(interval_ns)); bit != 0; bit >>= 1) {
+		uint64_t longer_ns = gap_ns | bit;
+		if ((unsigned __int128)longer_ns * longer_ns * count <= square)
+			gap_ns = longer_ns;
+	}
+	return gap_ns;
+}
+
+// Take the next frame, and judge whether it may be dropped (dodequeue() of RFC 8289, section 5.6).
+static const struct tree_frame *queue_codel_next(
+	struct tl_tree *t, struct tree_leaf *leaf, struct tree_flow *f, struct tree_codel *c, bool *may_drop)
+{
+	const struct tree_frame *frame = queue_next(t, leaf, f);
+	uint64_t bytes = leaf->sizes != NULL ? f->bytes : leaf->backlog_bytes;
+
+	*may_drop = false;
+	if (frame == NULL || t->now_ns - frame->in_ns < leaf->target_ns || bytes <= t->mtu)
+		c->above_ns = 0;
+	else if (c->above_ns == 0)
+		c->above_ns = t->now_ns + leaf->interval_ns;
+	else
+		*may_drop = t->now_ns >= c->above_ns;
+	return frame;
+}
+
+// Begin to drop: at the rate of last time if that was not long ago.
+static void queue_codel_begin(struct tree_codel *c, uint64_t now_ns, uint64_t interval_ns)
+{
+	uint32_t dropped = c->count - c->last_count;
+
+	c->dropping = true;
+	c->count = dropped > 1 && now_ns < c->drop_ns + 16 * interval_ns ? dropped : 1;
+	c->last_count = c->count;
+	c->drop_ns = now_ns + queue_codel_gap(interval_ns, c->count);
+}
+
+// Take the next frame of a queue, and drop those before it that CoDel selects (deque() of RFC 8289, section 5.5).
+static const struct tree_frame *queue_codel(struct tl_tree *t, struct tree_leaf *leaf, struct tree_flow *f)
+{
+	struct tree_codel *c = &leaf->codel[f - leaf->flows];
+	bool may_drop;
+	const struct tree_frame *frame = queue_codel_next(t, leaf, f, c, &may_drop);
+
+	if (!c->dropping && may_drop) {
+		queue_drop(t, leaf, TL_TREE_DROP_CODEL, frame);
+		frame = queue_codel_next(t, leaf, f, c, &may_drop);
+		queue_codel_begin(c, t->now_ns, leaf->interval_ns);
+		return frame;
+	}
+	c->dropping = c->dropping && may_drop;
+	while (c->dropping && t->now_ns >= c->drop_ns) {
+		queue_drop(t, leaf, TL_TREE_DROP_CODEL, frame);
+		c->count++;
+		frame = queue_codel_next(t, leaf, f, c, &may_drop);
+		c->dropping = may_drop;
+		if (may_drop)
+			c->drop_ns += queue_codel_gap(leaf->interval_ns, c->count);
+	}
+	return frame;
+}
+
 const struct tree_frame *tree_pop(struct tl_tree *t, struct tree_leaf *leaf)
 {
 	while (leaf->backlog_pkts != 0) {
 		struct tree_flow *f = leaf->sizes != NULL ? leaf->turn : leaf->flows;
-		const struct tree_frame *frame = queue_take(t, leaf, f);
-		uint64_t delay_ns = t->now_ns - frame->in_ns;
-		if (TL_UNLIKELY(delay_ns > leaf->limit_ns)) {
-			queue_count_drop(leaf, TL_TREE_DROP_LATE, frame->bytes);
-			t->drop(t->drop_ctx, frame->frame);
+		const struct tree_frame *frame = leaf->codel != NULL ? queue_codel(t, leaf, f) : queue_next(t, leaf, f);
+		if (frame == NULL)
 			continue;
-		}
 		if (leaf->sizes != NULL)
 			queue_pay_turn(leaf, f, frame->bytes, t->mtu);
-		queue_count_sent(leaf, frame->bytes, delay_ns);
+		queue_count_sent(leaf, frame->bytes, t->now_ns - frame->in_ns);
 		return frame;
 	}
 	return NULL;
@@ -174,8 +254,6 @@ void tree_drop_all(struct tl_tree *t, struct tree_leaf *leaf)
 {
 	while (leaf->backlog_pkts != 0) {
 		struct tree_flow *f = leaf->sizes != NULL ? leaf->turn : leaf->flows;
-		const struct tree_frame *frame = queue_take(t, leaf, f);
-		queue_count_drop(leaf, TL_TREE_DROP_END, frame->bytes);
-		t->drop(t->drop_ctx, frame->frame);
+		queue_drop(t, leaf, TL_TREE_DROP_END, queue_take(t, leaf, f));
 	}
 }

@@ -35,9 +35,10 @@ struct tl_tree_rates;
 #define TL_TREE_FLOWS_MAX (UINT32_C(1) << 16) // of a class
 #define TL_TREE_DEPTH_MAX 8		      // classes from the root to a leaf
 #define TL_TREE_PRIOS 8
-#define TL_TREE_RATE_MAX (UINT64_C(1) << 42)  // bit/s
-#define TL_TREE_BURST_MAX UINT64_C(576460752) // bytes
-#define TL_TREE_MTU_MAX UINT32_C(65536)	      // bytes
+#define TL_TREE_RATE_MAX (UINT64_C(1) << 42)	 // bit/s
+#define TL_TREE_BURST_MAX UINT64_C(576460752)	 // bytes
+#define TL_TREE_MTU_MAX UINT32_C(65536)		 // bytes
+#define TL_TREE_INTERVAL_MAX (UINT64_C(1) << 40) // ns
 
 struct tl_tree_class {
 	const char *name; // for messages; borrowed for the call
@@ -53,6 +54,9 @@ struct tl_tree_class {
 	uint32_t limit_pkts;  // frames that wait
 	uint64_t limit_bytes; // bytes that wait, from mtu
 	uint64_t limit_ns;    // a frame that has waited longer is dropped when its turn comes
+	// CoDel (RFC 8289) on each queue of the leaf:
+	uint64_t codel_target_ns;   // waiting time that a queue may keep up; 0: no CoDel
+	uint64_t codel_interval_ns; // from target to TL_TREE_INTERVAL_MAX: drops begin when it was above for so long
 };
 
 struct tl_tree_cfg {
@@ -111,6 +115,7 @@ enum tl_tree_drop {
 	TL_TREE_DROP_LONG,   // longer than mtu
 	TL_TREE_DROP_LIMIT,  // limit_pkts or limit_bytes
 	TL_TREE_DROP_LATE,   // limit_ns
+	TL_TREE_DROP_CODEL,  // codel_target_ns
 	TL_TREE_DROP_MEMORY, // frames of the tree
 	TL_TREE_DROP_END,    // tl_tree_end()
 	TL_TREE_DROPS,

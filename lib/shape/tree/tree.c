@@ -39,6 +39,12 @@ static int tree_check_class(const struct tl_tree_cfg *cfg, uint32_t index, struc
 		return tl_fail(err, -EINVAL,
 			"class %s: limit of %" PRIu64 " bytes: less than a frame; give %" PRIu32 " or more", c->name,
 			c->limit_bytes, cfg->mtu);
+	if (c->codel_target_ns != 0 &&
+		(c->codel_interval_ns < c->codel_target_ns || c->codel_interval_ns > TL_TREE_INTERVAL_MAX))
+		return tl_fail(err, -EINVAL,
+			"class %s: interval of %" PRIu64 " ns: give one from the target, %" PRIu64 " ns, to %" PRIu64
+			" ns",
+			c->name, c->codel_interval_ns, c->codel_target_ns, TL_TREE_INTERVAL_MAX);
 	return 0;
 }
 
@@ -67,7 +73,7 @@ int tl_tree_check(const struct tl_tree_cfg *cfg, uint32_t *at, struct tl_err *er
 
 // Memory of leaves.
 struct tree_counts {
-	uint32_t leaves, flows, sizes;
+	uint32_t leaves, flows, sizes, codels;
 };
 
 static uint32_t tree_flows(const struct tl_tree_class *c)
@@ -82,11 +88,16 @@ static void tree_set_leaf(struct tl_tree *t, uint32_t index, const struct tl_tre
 
 	leaf->flows = &t->flows[used->flows];
 	leaf->sizes = flows > 1 ? &t->sizes[used->sizes++] : NULL;
+	leaf->codel = c->codel_target_ns != 0 ? &t->codels[used->codels] : NULL;
+	leaf->is_plain = leaf->sizes == NULL && leaf->codel == NULL;
+	leaf->target_ns = c->codel_target_ns;
+	leaf->interval_ns = c->codel_interval_ns;
 	leaf->mask = flows - 1;
 	leaf->limit_pkts = c->limit_pkts != 0 ? c->limit_pkts : UINT32_MAX;
 	leaf->limit_bytes = c->limit_bytes != 0 ? c->limit_bytes : UINT64_MAX;
 	leaf->limit_ns = c->limit_ns != 0 ? c->limit_ns : UINT64_MAX;
 	used->flows += flows;
+	used->codels += leaf->codel != NULL ? flows : 0;
 	t->nodes[index].leaf = leaf;
 }
 
@@ -138,13 +149,16 @@ static int tree_allocate(struct tl_tree *t, const struct tl_tree_cfg *cfg, struc
 	for (uint32_t i = 0; i < cfg->n_classes; i++) {
 		most.flows += tree_flows(&cfg->classes[i]);
 		most.sizes += cfg->classes[i].flows > 1;
+		most.codels += cfg->classes[i].codel_target_ns != 0 ? tree_flows(&cfg->classes[i]) : 0;
 	}
 	t->nodes = aligned_alloc(TL_CACHE_LINE, cfg->n_classes * sizeof(t->nodes[0]));
 	t->leaves = calloc(most.leaves, sizeof(t->leaves[0]));
 	t->flows = calloc(most.flows, sizeof(t->flows[0]));
 	t->sizes = calloc(most.sizes + 1, sizeof(t->sizes[0]));
+	t->codels = calloc(most.codels + 1, sizeof(t->codels[0]));
 	t->frames = calloc(cfg->frames, sizeof(t->frames[0]));
-	if (t->nodes == NULL || t->leaves == NULL || t->flows == NULL || t->sizes == NULL || t->frames == NULL)
+	if (t->nodes == NULL || t->leaves == NULL || t->flows == NULL || t->sizes == NULL || t->codels == NULL ||
+		t->frames == NULL)
 		return tl_fail(err, -ENOMEM,
 			"no memory for %" PRIu32 " classes, %" PRIu32 " queues and %" PRIu32 " frames; give fewer",
 			cfg->n_classes, most.flows, cfg->frames);
@@ -157,6 +171,7 @@ static void tree_free(struct tl_tree *t)
 	free(t->leaves);
 	free(t->flows);
 	free(t->sizes);
+	free(t->codels);
 	free(t->frames);
 	tl_tree_rates_destroy(t->own_rates);
 	free(t);

@@ -57,6 +57,14 @@ struct tree_flow {
 	int32_t deficit;
 };
 
+// State of CoDel for a queue.
+struct tree_codel {
+	uint64_t above_ns; // when the waiting time will have been above the target for an interval; 0: it is not above
+	uint64_t drop_ns;  // next drop
+	uint32_t count, last_count; // of drops since dropping began; the same when it began
+	bool dropping;
+};
+
 // Queues of a leaf with flows, by length.
 struct tree_sizes {
 	uint64_t used[TREE_SIZES / 64];
@@ -75,9 +83,12 @@ struct tree_leaf {
 	struct tree_flow *turn; // flow to send next, of those that have frames
 	struct tree_flow *flows;
 	struct tree_sizes *sizes;	   // NULL: one flow
+	struct tree_codel *codel;	   // by flow; NULL: no CoDel
+	bool is_plain;			   // one flow, and no CoDel
 	uint32_t mask;			   // flows - 1
 	uint32_t backlog_pkts, limit_pkts; // limit UINT32_MAX: none
 	uint64_t backlog_bytes, limit_bytes, limit_ns;
+	uint64_t target_ns, interval_ns; // of CoDel
 	struct tree_counters count;
 };
 
@@ -119,6 +130,7 @@ struct tl_tree {
 	struct tl_tree_rates *own_rates;
 	struct tree_leaf *leaves;
 	struct tree_sizes *sizes;
+	struct tree_codel *codels;
 };
 
 // A value of a description.
