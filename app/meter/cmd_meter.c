@@ -12,6 +12,18 @@
 #define OVERHEAD_MAX 1000
 
 static const struct tl_option options[] = {
+	{"port", 'i', "PORT",
+		"meter the frames that a port receives: a kernel interface (eth0), xdp:INTERFACE, a PCI address (0000:3b:00.0) or "
+		"vdev:DEVARGS",
+		.choices = TL_CHOICES_INTERFACE, TL_INTO(TEXT, struct tl_meter_args, device)},
+	{"duration", 0, "S", "with -i: end after S seconds",
+		TL_INTO(SECONDS, struct tl_meter_args, duration_ns,
+			"--duration takes a number of seconds from 0.001 to 1e9", TL_NS_PER_MS,
+			UINT64_C(1000000000) * TL_NS_PER_S)},
+	{"count", 0, "N", "with -i: end after N frames",
+		TL_INTO(NUMBER, struct tl_meter_args, count, "--count takes a whole number from 1", 1, UINT64_MAX)},
+	{"take", 0, NULL, "allow -i xdp: on the interface of the default route or of the login",
+		TL_INTO(FLAG, struct tl_meter_args, take)},
 	{"cir", 0, "RATE", "committed information rate", 'c'},
 	{"cbs", 0, "SIZE", "committed burst size: of the bucket filled at --cir", 'b'},
 	{"ebs", 0, "SIZE", "excess burst size: of the bucket that gets the overflow of the first (RFC 2697)", 'e'},
@@ -33,14 +45,17 @@ static const struct tl_option options[] = {
 
 const struct tl_command tl_meter_command = {
 	.name = "meter",
-	.summary = "compute the effect of a policer or shaper on recorded traffic",
+	.summary = "compute the effect of a policer or shaper on recorded or received traffic",
 	.usage = "meter FILE... --cir RATE --cbs SIZE [--ebs SIZE] [options]\n"
 		 "meter FILE... --cir RATE --cbs SIZE --pir RATE --pbs SIZE [options]\n"
-		 "meter FILE... --cir RATE --cbs SIZE --shape [--limit SIZE] [options]",
+		 "meter FILE... --cir RATE --cbs SIZE --shape [--limit SIZE] [options]\n"
+		 "meter -i PORT [--duration S] [--count N] --cir RATE --cbs SIZE [options]",
 	.about =
 		"Colours the frames of recordings, or other pcapng and pcap files, one file after the other, by their recorded times:\n"
 		"green frames conform, yellow ones exceed the committed burst, red ones violate the contract. With --shape frames\n"
 		"are delayed instead: green ones were sent at once, yellow ones were delayed, red ones were dropped.\n"
+		"\n"
+		"With -i the frames are those that a port receives, by their arrival times, until a limit or SIGINT.\n"
 		"\n"
 		"Rates, bursts and --limit may be repeated: each combination is a setting, 16 at most.",
 	.after =
@@ -82,8 +97,12 @@ static const char *set(void *ctx, int id, const char *value)
 // Check combinations of options. Return NULL, or an error text.
 static const char *check(const struct tl_meter_args *a)
 {
-	if (a->n_paths == 0)
-		return "which recordings? name files";
+	if (a->n_paths == 0 && a->device == NULL)
+		return "which recordings? name files, or a port with -i";
+	if (a->n_paths != 0 && a->device != NULL)
+		return "-i takes the place of files: give one or the other";
+	if (a->device == NULL && (a->duration_ns != 0 || a->count != 0 || a->take))
+		return "--duration, --count and --take are of -i";
 	if (a->cir.n == 0 || a->cbs.n == 0)
 		return "which contract? give --cir RATE and --cbs SIZE";
 	if (a->shape && (a->ebs.n != 0 || a->pir.n != 0 || a->pbs.n != 0))

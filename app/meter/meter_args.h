@@ -22,6 +22,9 @@ struct tl_meter_values {
 struct tl_meter_args {
 	const char *const *paths;
 	size_t n_paths;
+	const char *device;		      // port, in place of files; NULL: none
+	uint64_t duration_ns, count;	      // of it; 0: no limit
+	bool take;			      // its interface may be that of the default route or the login
 	struct tl_meter_values cir, pir;      // bit/s
 	struct tl_meter_values cbs, ebs, pbs; // bytes
 	struct tl_meter_values limit;	      // bytes
@@ -31,5 +34,5 @@ struct tl_meter_args {
 	struct tl_err err;	// of the value that was parsed last
 };
 
-// Meter the files, and show the results. Return the exit status.
+// Meter the files or the port, and show the results. Return the exit status.
 int tl_meter_run(const struct tl_meter_args *args);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Read the files, and offer each frame to each setting.
+// Read the files, or receive from the port, and offer each frame to each setting.
 
 #include "meter_run.h"
 
@@ -102,23 +102,22 @@ static void write_row(const struct run *run, size_t setting, uint64_t now_ns, ui
 	fputc('\n', run->csv);
 }
 
-static int take(struct run *run, const struct tl_pcap_frame *frame)
+static int take(struct run *run, uint64_t ts_ns, uint32_t wire_bytes)
 {
 	struct tl_meter_results *r = &run->results;
-	uint32_t counted_bytes = frame->wire_bytes + (uint32_t)r->args->overhead_bytes;
+	uint32_t counted_bytes = wire_bytes + (uint32_t)r->args->overhead_bytes;
 
 	if (r->pkts == 0)
-		r->first_ns = r->last_ns = frame->ts_ns;
-	r->backward_pkts += frame->ts_ns < r->last_ns;
-	r->last_ns = tl_max_u64(r->last_ns, frame->ts_ns);
+		r->first_ns = r->last_ns = ts_ns;
+	r->backward_pkts += ts_ns < r->last_ns;
+	r->last_ns = tl_max_u64(r->last_ns, ts_ns);
 	r->pkts++;
 	r->bytes += counted_bytes;
 	size_t bin = bin_of(r, r->last_ns);
 	for (size_t i = 0; i < r->n_settings; i++) {
 		enum tl_meter_colour colour;
 		uint64_t departure_ns;
-		int rc = tl_meter_setting_offer(
-			&r->setting[i], r->last_ns, frame->wire_bytes, bin, &colour, &departure_ns);
+		int rc = tl_meter_setting_offer(&r->setting[i], r->last_ns, wire_bytes, bin, &colour, &departure_ns);
 		if (rc != 0)
 			return rc;
 		if (run->csv != NULL)
@@ -127,9 +126,14 @@ static int take(struct run *run, const struct tl_pcap_frame *frame)
 	return 0;
 }
 
-static bool is_plausible(const struct tl_meter_results *r, const struct tl_pcap_frame *frame)
+static bool is_plausible(const struct tl_meter_results *r, uint32_t wire_bytes)
 {
-	return frame->wire_bytes <= TL_METER_FRAME_MAX - r->args->overhead_bytes;
+	return wire_bytes <= TL_METER_FRAME_MAX - r->args->overhead_bytes;
+}
+
+static int fail_take(int rc, struct tl_err *err)
+{
+	return tl_fail(err, rc, "no memory for the queue of the shaper; give --limit");
 }
 
 static void note_damage(struct run *run, const struct tl_err *err)
@@ -145,15 +149,15 @@ static int read_frames(struct run *run, struct tl_extract_source *source, struct
 	int rc;
 
 	while ((rc = tl_extract_source_next(source, &frame, err)) == 1) {
-		if (!is_plausible(&run->results, &frame)) {
+		if (!is_plausible(&run->results, frame.wire_bytes)) {
 			tl_fail(err, 0, "%s: a frame of %" PRIu32 " bytes: damaged, skipped", source->path,
 				frame.wire_bytes);
 			note_damage(run, err);
 			continue;
 		}
-		rc = take(run, &frame);
+		rc = take(run, frame.ts_ns, frame.wire_bytes);
 		if (rc != 0)
-			return tl_fail(err, rc, "no memory for the queue of the shaper; give --limit");
+			return fail_take(rc, err);
 	}
 	return rc == 0 ? 0 : -EINVAL;
 }
@@ -200,6 +204,39 @@ static int check_files(const struct tl_meter_args *args, struct tl_err *err)
 		tl_extract_source_close(&source);
 	}
 	return 0;
+}
+
+// ---- port
+
+static int take_live(void *ctx, uint64_t ts_ns, uint32_t wire_bytes)
+{
+	return take(ctx, ts_ns, wire_bytes);
+}
+
+static void warn_of_loss(struct run *run)
+{
+	const struct tl_meter_live *live = &run->results.live;
+
+	if (live->drop_pkts == 0)
+		return;
+	run->results.damages++;
+	tl_error("%s dropped %" PRIu64 " frames before they could be metered: the figures lack them", live->device,
+		live->drop_pkts);
+}
+
+// Meter until the end. A port that fails ends it: there are results up to there. Return 0, or -errno with a message.
+static int receive_frames(struct run *run, struct tl_err *err)
+{
+	int rc = tl_meter_live_run(&run->results.live, err);
+
+	if (rc == -ENOMEM && run->results.live.timestamps != NULL)
+		return fail_take(rc, err);
+	if (rc != 0 && run->results.live.timestamps != NULL) {
+		note_damage(run, err);
+		rc = 0;
+	}
+	warn_of_loss(run);
+	return rc;
 }
 
 // ---- results
@@ -282,6 +319,8 @@ static int prepare(struct run *run, struct tl_err *err)
 {
 	int rc = make_settings(&run->results, err);
 
+	if (rc == 0 && run->results.args->device != NULL)
+		rc = tl_meter_live_check(&run->results.live, err);
 	if (rc == 0)
 		rc = check_files(run->results.args, err);
 	if (rc == 0)
@@ -291,12 +330,13 @@ static int prepare(struct run *run, struct tl_err *err)
 
 static int work(struct run *run, struct tl_err *err)
 {
-	int rc = read_files(run, err);
+	int rc = run->results.args->device != NULL ? receive_frames(run, err) : read_files(run, err);
 
 	if (rc == 0)
 		rc = show(run, err);
 	if (rc == 0 && run->results.pkts == 0)
-		rc = tl_fail(err, -ENODATA, "no frame was read: there is nothing to meter");
+		rc = tl_fail(err, -ENODATA, "no frame was %s: there is nothing to meter",
+			run->results.args->device != NULL ? "received" : "read");
 	return rc;
 }
 
@@ -305,6 +345,13 @@ int tl_meter_run(const struct tl_meter_args *args)
 	struct run run = {.results = {.args = args, .bin_ns = BIN_NS_MIN}, .manifest = tl_manifest_create("")};
 	struct tl_err err;
 	int status = TL_EXIT_FAILED;
+
+	run.results.live = (struct tl_meter_live){.device = args->device,
+		.duration_ns = args->duration_ns,
+		.count = args->count,
+		.take = args->take,
+		.on_frame = take_live,
+		.ctx = &run};
 	int rc = prepare(&run, &err);
 
 	if (rc != 0)

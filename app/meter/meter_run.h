@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// meter_run: what the settings of `tapline meter` did to the frames of the files.
+// meter_run: what the settings of `tapline meter` did to the frames of the files or of the port.
 //
 // Threads: main. Memory: the caller's; settings own more.
 
@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "meter_args.h"
+#include "meter_live.h"
 #include "meter_setting.h"
 
 struct tl_meter_results {
@@ -19,7 +20,8 @@ struct tl_meter_results {
 	uint64_t pkts, bytes;	    // bytes with overhead
 	uint64_t first_ns, last_ns; // time of the first frame, latest time; since 1970
 	uint64_t backward_pkts;	    // earlier than their predecessor
-	uint64_t damages;	    // places of the files that could not be read
+	uint64_t damages;	    // places of the files that could not be read; failures of the port
+	struct tl_meter_live live;  // with a port
 	uint64_t bin_ns;	    // width of the bins, which begin at first_ns
 };
 

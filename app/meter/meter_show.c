@@ -115,6 +115,16 @@ static json_t *setting_json(const struct tl_meter_results *r, const struct tl_me
 	return json;
 }
 
+static json_t *port_json(const struct tl_meter_results *r)
+{
+	const struct tl_meter_live *live = &r->live;
+
+	if (live->device == NULL)
+		return json_null();
+	return json_pack("{s:s, s:s, s:o}", "device", live->device, "timestamps", live->timestamps, "drop_pkts",
+		number_or_null(live->drop_pkts, !live->drops_unknown));
+}
+
 json_t *tl_meter_json(const struct tl_meter_results *results)
 {
 	const struct tl_meter_results *r = results;
@@ -129,6 +139,7 @@ json_t *tl_meter_json(const struct tl_meter_results *results)
 	json_object_set_new(json, "backward_pkts", tl_json_number(r->backward_pkts));
 	json_object_set_new(json, "damages", tl_json_number(r->damages));
 	json_object_set_new(json, "bin_ns", tl_json_number(r->bin_ns));
+	json_object_set_new(json, "port", port_json(r));
 	for (size_t i = 0; i < r->n_settings; i++)
 		json_array_append_new(settings, setting_json(r, &r->setting[i]));
 	json_object_set_new(json, "settings", settings);
@@ -189,6 +200,10 @@ void tl_meter_print(const struct tl_meter_results *results, FILE *out)
 	if (r->backward_pkts != 0)
 		fprintf(out, "; %" PRIu64 " earlier than their predecessor", r->backward_pkts);
 	fputc('\n', out);
+	if (r->live.device != NULL)
+		fprintf(out, "received by %s, stamped by %s, %" PRIu64 " dropped before they could be metered%s\n",
+			r->live.device, r->live.timestamps, r->live.drop_pkts,
+			r->live.drops_unknown ? " (the port does not count all)" : "");
 	for (size_t i = 0; i < r->n_settings; i++)
 		print_setting(r, &r->setting[i], out);
 	fputc('\n', out);

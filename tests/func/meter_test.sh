@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `tapline meter`: colours and delays compared with an oracle in fractions, files of all formats, several settings, the
-# page, and rejected calls. TL_SEEDS: random files to compare (50).
+# `tapline meter`: colours and delays compared with an oracle in fractions, files of all formats, frames received by a port,
+# several settings, the page, and rejected calls. TL_SEEDS: random files to compare (50).
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tests/lib/counts.sh"
@@ -31,9 +31,9 @@ counts() {
 	jq -c '[.pkts, .bytes, [.settings[] | del(.series, .last_departure_ns)]]' "$1"
 }
 
-# is_like_the_first SENTENCE FILE: check that the file's frames are those of a.pcap.
+# is_like_the_first SENTENCE INPUT...: check that the frames of the file or the port are those of a.pcap.
 is_like_the_first() {
-	meter "$2" "${CONTRACT[@]}"
+	meter "${@:2}" "${CONTRACT[@]}"
 	check_equal "$1: status 0" "$STATUS" 0
 	check_equal "$1: the same counts" "$(counts meter.json)" "$(counts first.json)"
 }
@@ -67,6 +67,39 @@ check "the place of the damage is named" grep -q 'cut.pcap, byte ' meter.log
 head -c 24 a.pcap >none.pcap
 meter none.pcap "${CONTRACT[@]}"
 check_equal "a file without frames is a failure, with a report" "$STATUS $(jq .pkts meter.json)" "1 0"
+
+# ---- a port
+
+# send_frames N: N frames of 500 bytes.
+send_frames() {
+	in_peer python3 - "$PEER_IF" "$1" <<'P'
+import socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+for i in range(int(sys.argv[2])):
+    s.send(bytes.fromhex("ffffffffffff02000000000188b5") + bytes(486))
+P
+}
+
+is_like_the_first "a port that is a file" -i pcap:a.pcap
+meter -i pcap:a.pcap --count 100 "${CONTRACT[@]}"
+check_json "--count ends it, and the report names the port" meter.json '.pkts == 100 and .port == {device: "pcap:a.pcap", timestamps: "file", drop_pkts: 0}'
+meter -i vdev:net_null0 --count 1000 "${CONTRACT[@]}"
+check_equal "a virtual device is metered" "$STATUS $(jq -c '[.pkts, .bytes, .port.timestamps]' meter.json)" '0 [1000,64000,"tsc"]'
+meter -i vdev:net_null0 --duration 0.05 "${CONTRACT[@]}"
+check_equal "--duration ends it" "$STATUS $(jq '.pkts > 0 and .pkts == .green_pkts + .yellow_pkts + .red_pkts' meter.json)" "0 true"
+meter -i none7 "${CONTRACT[@]}"
+check_equal "an interface that does not exist is refused" "$STATUS $(grep -c 'no interface none7' meter.log)" "2 1"
+net_begin
+ip netns exec "$APP_NS" "$TAPLINE" meter -i "$APP_IF" "${CONTRACT[@]}" --json >meter.json 2>live.log </dev/null &
+live_pid=$!
+wait_for 60 grep -q 'receiving from' live.log || func_die "it does not receive"
+send_frames 300
+status=0
+stop_process "$live_pid" INT 60 || status=$?
+check_equal "SIGINT ends it with status 0" "$status" 0
+check_json "and with all frames that the interface had received" meter.json '.pkts >= 300 and .bytes >= 150000 and .port.drop_pkts == 0 and
+	.port.timestamps == "kernel" and .pkts == .green_pkts + .yellow_pkts + .red_pkts and .green_pkts >= 40 and .first_ns > 1700000000000000000'
 
 # ---- settings
 
@@ -114,6 +147,8 @@ is_refused "a limit without a shaper" "--shape" a.pcap --cir 1kbit --cbs 1k --li
 is_refused "a shaper with an excess burst" "--shape has one bucket" a.pcap --cir 1kbit --cbs 1k --shape --ebs 1k
 is_refused "a file that is not there" "nowhere.pcap" nowhere.pcap --cir 1kbit --cbs 1k
 is_refused "no file" "which recordings?" --cir 1kbit --cbs 1k
+is_refused "a port and a file" "give one or the other" a.pcap -i lo --cir 1kbit --cbs 1k
+is_refused "a limit of a port without a port" "are of -i" a.pcap --count 5 --cir 1kbit --cbs 1k
 is_refused "17 settings" "more than 16" a.pcap --cir 1kbit --cbs 1k --cbs 2k --cbs 3k --ebs 1 --ebs 2 --ebs 3 --ebs 4 --ebs 5 --ebs 6
 is_refused "an output that is an input" "a.pcap: is an input file" a.pcap --cir 1kbit --cbs 1k --csv ./a.pcap
 check_equal "and the input is as it was" "$(stat -c %s a.pcap)" "$(jq '.manifest.inputs[0].bytes' first.json)"
