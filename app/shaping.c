@@ -119,6 +119,37 @@ uint32_t tl_shaping_frames(const struct tl_config *config, uint32_t port)
 	return frames;
 }
 
+// Limit the shape, and the ceils of its classes with it. The rates of the classes add up to no more than the limit.
+static void shaping_clamp(struct tl_tree_class *classes, uint32_t n, uint64_t limit)
+{
+	classes[0].rate = classes[0].ceil = tl_min_u64(classes[0].rate, limit);
+	for (uint32_t i = 1; i < n; i++)
+		classes[i].ceil = tl_min_u64(classes[i].ceil, classes[classes[i].parent].ceil);
+}
+
+int shaping_set(struct tl_shaping *s, const struct tl_tree_class *classes, uint64_t limit, struct tl_err *err)
+{
+	uint32_t n = s->config->n_classes;
+	struct tl_tree_class *clamped = calloc(n, sizeof(*clamped));
+
+	if (clamped == NULL)
+		return tl_fail(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < n; i++)
+		clamped[i] = classes[i];
+	shaping_clamp(clamped, n, limit);
+	int rc = tl_shape_set_rates(s->shape, clamped, err);
+	if (rc == 0) {
+		for (uint32_t i = 0; i < n; i++) {
+			s->classes[i] = classes[i];
+			s->classes[i].name = s->config->classes[i].name;
+		}
+		s->limit = limit;
+		shaping_show_rates(s, clamped);
+	}
+	free(clamped);
+	return rc;
+}
+
 static int shaping_make(struct tl_shaping *s, struct tl_txq *txq, const struct tl_clock *clock, struct tl_err *err)
 {
 	const struct tl_config_shape *config = s->config;
@@ -133,12 +164,17 @@ static int shaping_make(struct tl_shaping *s, struct tl_txq *txq, const struct t
 		.frames = config->frames,
 		.now_ns = tl_clock_mono_ns(clock, rte_rdtsc())};
 
-	if (classes == NULL)
+	s->limit = UINT64_MAX;
+	s->classes = calloc(config->n_classes, sizeof(*s->classes));
+	if (classes == NULL || s->classes == NULL) {
+		free(classes);
 		return tl_fail(err, -ENOMEM, "no memory for the classes of %s", config->name);
-	for (uint32_t i = 0; i < config->n_classes; i++)
-		classes[i] = (struct tl_shape_class){.tree = shaping_tree_class(config, i),
-			.match = config->classes[i].match,
-			.fair = config->classes[i].fair};
+	}
+	for (uint32_t i = 0; i < config->n_classes; i++) {
+		s->classes[i] = shaping_tree_class(config, i);
+		classes[i] = (struct tl_shape_class){
+			.tree = s->classes[i], .match = config->classes[i].match, .fair = config->classes[i].fair};
+	}
 	int rc = tl_shape_create(&cfg, &s->shape, err);
 	free(classes);
 	return rc;
@@ -168,6 +204,7 @@ void tl_shaping_destroy(struct tl_shaping *s)
 	if (s == NULL)
 		return;
 	tl_shape_destroy(s->shape);
+	free(s->classes);
 	free(s);
 }
 
@@ -176,12 +213,12 @@ void tl_shaping_service(struct tl_shaping *s, struct tl_service *out)
 	tl_shape_service(s->shape, out);
 }
 
-void shaping_show_rates(struct tl_shaping *s, const struct tl_config_shape *shape)
+void shaping_show_rates(struct tl_shaping *s, const struct tl_tree_class *classes)
 {
-	for (uint32_t i = 0; i < shape->n_classes; i++) {
-		s->rows[i].rate_bps = shape->classes[i].rate;
-		s->rows[i].ceil_bps = shaping_ceil(shape, i);
-		s->rows[i].prio = shape->classes[i].prio;
+	for (uint32_t i = 0; i < s->config->n_classes; i++) {
+		s->rows[i].rate_bps = classes[i].rate;
+		s->rows[i].ceil_bps = classes[i].ceil;
+		s->rows[i].prio = classes[i].prio;
 	}
 }
 
@@ -194,7 +231,7 @@ void tl_shaping_list(struct tl_shaping *s, struct tl_metrics_shape *out)
 		s->rows[i] = (struct tl_report_class){
 			.name = c->name, .parent = i != 0 ? config->classes[c->parent].name : NULL, .depth = c->depth};
 	}
-	shaping_show_rates(s, config);
+	shaping_show_rates(s, s->classes);
 	*out = (struct tl_metrics_shape){.name = config->name,
 		.port = config->port_name,
 		.queue = config->queue,

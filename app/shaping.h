@@ -38,6 +38,12 @@ void tl_shaping_list(struct tl_shaping *shaping, struct tl_metrics_shape *out);
 int tl_shaping_change(const struct tl_config *config, uint32_t index, struct tl_shaping *shaping, const json_t *entry,
 	struct tl_err *err);
 
+// shaping_share.c: divide the rates of the shares by the demands of their shapes, if an interval has passed since
+// *done_ns. Main calls it every 20 ms, so that it is done 100 ms later at the latest.
+#define TL_SHAPING_SHARE_NS (80 * TL_NS_PER_MS)
+void tl_shaping_share(
+	const struct tl_config *config, struct tl_shaping *const *shapes, uint64_t now_ns, uint64_t *done_ns);
+
 // shaping_explain.c: the trees of a port, for run --explain.
 json_t *tl_shaping_json(const struct tl_config *config, uint32_t port);
 void tl_shaping_print(const struct tl_config *config, uint32_t port);

@@ -49,6 +49,12 @@ static int change_check(const struct tl_config_shape *now, const struct tl_confi
 	if (strcmp(now->name, next->name) != 0 || now->port != next->port || now->queue != next->queue ||
 		now->overhead_bytes != next->overhead_bytes)
 		return tl_fail(err, -EINVAL, "name, port, queue or overhead differ: %s", only);
+	if (now->share != next->share || now->tier != next->tier || now->weight != next->weight ||
+		now->floor != next->floor)
+		return tl_fail(err, -EINVAL, "share, tier, weight or floor differ: %s", only);
+	if (now->share != TL_CONFIG_NO_SHARE && tl_config_shape_floor(next) > tl_config_shape_floor(now))
+		return tl_fail(err, -EINVAL,
+			"the rates of its classes add up to more than its floor in the share: restart for that");
 	for (uint32_t i = 1; i < now->n_classes && i < next->n_classes; i++) {
 		const char *key = change_in_class(&now->classes[i], &next->classes[i]);
 		if (key != NULL)
@@ -69,10 +75,8 @@ static int change_rates(struct tl_shaping *s, const struct tl_config_shape *next
 		return tl_fail(err, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < next->n_classes; i++)
 		classes[i] = shaping_tree_class(next, i);
-	int rc = tl_shape_set_rates(s->shape, classes, err);
+	int rc = shaping_set(s, classes, s->limit, err);
 	free(classes);
-	if (rc == 0)
-		shaping_show_rates(s, next);
 	return rc;
 }
 

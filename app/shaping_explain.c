@@ -10,6 +10,7 @@
 #include "shaping_priv.h"
 
 static const char *const fairs[] = {TL_FAIRS(TL_CHOICE_WORD)};
+static const char *const tiers[] = {TL_CONFIG_TIERS(TL_CHOICE_WORD)};
 static const char *const drops[] = {TL_CLASS_DROPPING(TL_CHOICE_WORD)};
 
 // Return the sum of the rates guaranteed to the children of a class.
@@ -51,9 +52,13 @@ json_t *tl_shaping_json(const struct tl_config *config, uint32_t port)
 		}
 		for (uint32_t c = 0; c < shape->n_classes; c++)
 			json_array_append_new(classes, explain_class_json(shape, c));
-		json_array_append_new(
-			shapes, json_pack("{s:s, s:i, s:i, s:o}", "name", shape->name, "queue", (int)shape->queue,
-					"longest_frame_bytes", (int)shape->mtu, "classes", classes));
+		json_t *row = json_pack("{s:s, s:i, s:i, s:o}", "name", shape->name, "queue", (int)shape->queue,
+			"longest_frame_bytes", (int)shape->mtu, "classes", classes);
+		if (shape->share != TL_CONFIG_NO_SHARE)
+			json_object_update_new(row, json_pack("{s:s, s:s, s:i, s:I}", "share", shape->share_name,
+							    "tier", tiers[shape->tier], "weight", (int)shape->weight,
+							    "floor_bps", (json_int_t)tl_config_shape_floor(shape)));
+		json_array_append_new(shapes, row);
 	}
 	return shapes;
 }
@@ -127,6 +132,15 @@ static void explain_below(const struct tl_config_shape *shape, uint32_t cls)
 	}
 }
 
+static void explain_share(const struct tl_config *config, const struct tl_config_shape *shape)
+{
+	char rate[24], floor[24];
+
+	printf("    of share %s, at most %sbit/s: %s, weight %" PRIu32 ", floor %sbit/s\n", shape->share_name,
+		bps(config->shares[shape->share].rate, rate), tiers[shape->tier], shape->weight,
+		bps(tl_config_shape_floor(shape), floor));
+}
+
 void tl_shaping_print(const struct tl_config *config, uint32_t port)
 {
 	char rate[24], sum[24];
@@ -139,6 +153,8 @@ void tl_shaping_print(const struct tl_config *config, uint32_t port)
 		       "%" PRIu32 " bytes\n",
 			shape->name, shape->queue, bps(shape->rate, rate), bps(explain_children_bps(shape, 0), sum),
 			shape->mtu);
+		if (shape->share != TL_CONFIG_NO_SHARE)
+			explain_share(config, shape);
 		explain_below(shape, 0);
 	}
 }

@@ -11,6 +11,9 @@ struct tl_shaping {
 	const struct tl_config_shape *config;
 	const struct tl_txq *txq;
 	struct tl_shape *shape;
+	struct tl_tree_class *classes; // in force, without the limit
+	uint64_t limit;		       // of its share, bit/s; UINT64_MAX: none
+	uint64_t in_bytes;	       // of the tree when the share was divided last
 	struct tl_report_class rows[TL_CONFIG_CLASSES_MAX + 1];
 };
 
@@ -19,5 +22,9 @@ uint64_t shaping_ceil(const struct tl_config_shape *shape, uint32_t cls);
 
 struct tl_tree_class shaping_tree_class(const struct tl_config_shape *shape, uint32_t cls);
 
+// Set the rates of the classes, and limit the shape. classes may be those in force. Return 0, or as
+// tl_shape_set_rates().
+int shaping_set(struct tl_shaping *shaping, const struct tl_tree_class *classes, uint64_t limit, struct tl_err *err);
+
 // Write the rates of a shape into the rows of the report.
-void shaping_show_rates(struct tl_shaping *shaping, const struct tl_config_shape *shape);
+void shaping_show_rates(struct tl_shaping *shaping, const struct tl_tree_class *classes);

@@ -186,6 +186,7 @@ static inline void test_close(struct test_tree *t)
 {
 	uint64_t drop_pkts = 0, drop_bytes = 0;
 	struct tl_tree_stats s;
+	struct tl_tree_load load;
 
 	tl_tree_sample(t->tree, 0, &s);
 	for (uint32_t i = 0; i < TL_TREE_DROPS; i++) {
@@ -197,6 +198,8 @@ static inline void test_close(struct test_tree *t)
 	CU_ASSERT_EQUAL(drop_pkts, t->dropped_pkts);
 	CU_ASSERT_EQUAL(s.in_pkts, s.sent_pkts + s.backlog_pkts + t->dropped_pkts);
 	CU_ASSERT_EQUAL(s.in_bytes, s.sent_bytes + s.backlog_bytes + drop_bytes);
+	tl_tree_load(t->tree, &load);
+	CU_ASSERT(load.in_bytes == s.in_bytes && load.backlog_bytes == s.backlog_bytes);
 	uint64_t before = t->dropped_pkts;
 	tl_tree_destroy(t->tree);
 	CU_ASSERT_EQUAL(t->dropped_pkts - before, s.backlog_pkts); // destroy drops the rest

@@ -1251,8 +1251,8 @@ static size_t find_rows(const struct tl_config_table *table, const char *text, c
 
 static void the_reference_has_type_and_default_of_every_key_and_no_other(void)
 {
-	static const char *const sections[] = {
-		"eal.", "ports[].", "capture[].", "echo[].", "shape[].", "replay[].", "control.", "process."};
+	static const char *const sections[] = {"eal.", "ports[].", "capture[].", "echo[].", "share[].", "shape[].",
+		"replay[].", "control.", "process."};
 	char *text = read_source_file("docs/config.md");
 	size_t expected = find_rows(&tl_config_root, text, ""), rows = 0;
 

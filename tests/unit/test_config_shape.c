@@ -179,6 +179,58 @@ static void values_have_a_range(void)
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
+#define SHARE(keys, members) PORTS "'share': [{'name': 'up', 'rate': '3Mbit'" keys "}],\n'shape': [" members "]}"
+#define MEMBER(keys)                                                                                                   \
+	"{'name': 'wan', 'rate': '2Mbit', 'port': 'a',\n" keys                                                         \
+	"'classes': [{'name': 'x', 'rate': '1Mbit', 'match': 'udp'}, " DEFAULT "]}"
+#define SECOND(keys) ", {'name': 'q0', 'rate': '2Mbit', 'port': 'q', 'queue': 0,\n" keys "'classes': [" DEFAULT "]}"
+
+static void shapes_share_a_rate(void)
+{
+	struct tl_config *config = load_right(SHARE("",
+		MEMBER("'share': 'up', ") SECOND("'share': 'up', 'tier': 'nonprod', 'weight': 3, 'floor': '2Mbit', ")));
+	const struct tl_config_shape *s = config->shapes;
+
+	CU_ASSERT_EQUAL(config->n_shares, 1);
+	CU_ASSERT_STRING_EQUAL(config->shares[0].name, "up");
+	CU_ASSERT_EQUAL(config->shares[0].rate, 3000000);
+	CU_ASSERT_EQUAL(s[0].share, 0);
+	CU_ASSERT_EQUAL(s[0].tier, TL_CONFIG_TIER_PROD);
+	CU_ASSERT_EQUAL(s[0].weight, 1);
+	CU_ASSERT_EQUAL(tl_config_shape_floor(&s[0]), 1000000);
+	CU_ASSERT_EQUAL(s[1].tier, TL_CONFIG_TIER_NONPROD);
+	CU_ASSERT_EQUAL(s[1].weight, 3);
+	CU_ASSERT_EQUAL(tl_config_shape_floor(&s[1]), 2000000);
+	tl_config_free(config);
+	config = load_right(CLASSES(DEFAULT));
+	CU_ASSERT_EQUAL(config->shapes[0].share, TL_CONFIG_NO_SHARE);
+	tl_config_free(config);
+}
+
+static void a_share_has_members_and_covers_their_floors(void)
+{
+	static const struct refusal refusals[] = {
+		{SHARE("", MEMBER("'share': 'down', ")),
+			"t.json:5: $.shape[0].share: no entry of 'share' is called 'down'"},
+		{SHARE("", MEMBER("'share': 'up', ") SECOND("'weight': 2, ")),
+			"t.json:6: $.shape[1].weight: has no effect without 'share'"},
+		{SHARE("", MEMBER("'share': 'up', 'floor': '2.1Mbit', ")),
+			"t.json:5: $.shape[0].floor: above 'rate', the limit of the shape: lower it"},
+		{SHARE("", MEMBER("")), "t.json:3: $.share[0].name: no shape has 'share': 'up'"},
+		{SHARE("}, {'name': 'up', 'rate': 1", MEMBER("'share': 'up', ")),
+			"t.json:3: $.share[1].name: $.share[0] is called 'up' already"},
+		{SHARE("", MEMBER("'share': 'up', 'floor': '1.5Mbit', ") SECOND("'share': 'up', 'floor': '1.6Mbit', ")),
+			"t.json:3: $.share[0].rate: the floors of its shapes, or the rates of their classes, add up to "
+			"3100000 bit/s, more than this: lower them"},
+		{SHARE("", MEMBER("'share': 'up', 'tier': 'gold', ")),
+			"t.json:5: $.shape[0].tier: 'gold' is not one of 'prod', 'nonprod'"},
+		{SHARE("", MEMBER("'share': 'up', 'weight': 0, ")),
+			"t.json:5: $.shape[0].weight: 0 is not a whole number from 1 to 1000000"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+}
+
 // Write n classes, nested or side by side.
 static char *many(uint32_t n, bool deep, const char *keys)
 {
@@ -232,6 +284,8 @@ int main(void)
 		{"each frame has one class", each_frame_has_one_class},
 		{"values have a range", values_have_a_range},
 		{"there are limits of depth, number and memory", there_are_limits},
+		{"shapes share a rate, with tier, weight and floor", shapes_share_a_rate},
+		{"a share has members, and covers their floors", a_share_has_members_and_covers_their_floors},
 	};
 
 	return tl_test_main("config_shape", tests, TL_ARRAY_LEN(tests));

@@ -134,6 +134,25 @@ static void inner_nodes_divide_their_shares(void)
 	CU_ASSERT(share(&t, x1) == 350 && share(&t, x2) == 150);
 }
 
+static void limits_lend_what_is_left(void)
+{
+	struct test t;
+
+	begin(&t);
+	uint32_t a = add(&t, 0, (struct tl_share_node){.demand = 100, .ceil = 1000, .weight = 3});
+	uint32_t b = add(&t, 0, (struct tl_share_node){.demand = 500, .ceil = 600, .tier = 1});
+	uint32_t idle = add(&t, 0, (struct tl_share_node){.ceil = 1000, .tier = 1});
+	tl_share_limits(t.nodes, t.n, 1000);
+	CU_ASSERT(share(&t, a) == 375 && share(&t, b) == 500 && share(&t, idle) == 125);
+	begin(&t);
+	a = add(&t, 0, (struct tl_share_node){.demand = 1000, .ceil = 1000});
+	idle = add(&t, 0, (struct tl_share_node){.ceil = 1000, .floor = 200});
+	tl_share_limits(t.nodes, t.n, 800);
+	CU_ASSERT(share(&t, a) == 800 && share(&t, idle) == 0); // its floor is lent, too
+	tl_share_limits(t.nodes, t.n, 5000);
+	CU_ASSERT(share(&t, a) == 1000 && share(&t, idle) == 1000);
+}
+
 static void largest_amounts_do_not_overflow(void)
 {
 	struct test t;
@@ -369,6 +388,7 @@ int main(void)
 			floors_count_towards_the_share},
 		{"a node with children gets their floors and demands up to its ceil, and divides its share",
 			inner_nodes_divide_their_shares},
+		{"limits are shares, and what these leave, by weight", limits_lend_what_is_left},
 		{"the largest amounts and weights do not overflow", largest_amounts_do_not_overflow},
 		{"the shares of 10,000 random trees are max-min fair, and those of an oracle in exact fractions",
 			random_trees_are_as_the_oracle_says},

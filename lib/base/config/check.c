@@ -402,5 +402,7 @@ int tl_config_check(struct tl_config_reader *r, struct tl_config *config)
 		rc = tl_config_check_isolated(r, config, i);
 	for (uint32_t i = 0; i < config->n_shapes && rc == 0; i++)
 		rc = tl_config_check_shape(r, config, i);
+	for (uint32_t i = 0; i < config->n_shares && rc == 0; i++)
+		rc = tl_config_check_share(r, config, i);
 	return rc != 0 ? rc : tl_config_check_roles(r, config);
 }

@@ -164,6 +164,12 @@ extern const struct tl_config_table tl_config_replay_table;
 int tl_config_check_replay(struct tl_config_reader *r, struct tl_config *config, uint32_t index);
 void tl_config_free_replay(struct tl_config_replay *replay);
 
+// share.c: an entry of "share", the keys of a shape that belong to it, and their check after the shapes are known.
+extern const struct tl_config_table tl_config_share_table;
+tl_config_read tl_config_check_member;
+int tl_config_join_share(struct tl_config_reader *r, struct tl_config *config, uint32_t index); // of a shape
+int tl_config_check_share(struct tl_config_reader *r, const struct tl_config *config, uint32_t index);
+
 // check_capture.c: check of an entry of "capture" after its keys.
 tl_config_read tl_config_check_capture;
 

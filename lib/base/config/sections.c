@@ -520,6 +520,8 @@ static const struct tl_config_key root_keys[] = {
 		.max = TL_CONFIG_SHAPES_MAX, .count_offset = offsetof(struct tl_config, n_shapes)},
 	{"replay", tl_config_array, FIELD(tl_config, replays), .table = &tl_config_replay_table,
 		.max = TL_CONFIG_REPLAYS_MAX, .count_offset = offsetof(struct tl_config, n_replays)},
+	{"share", tl_config_array, FIELD(tl_config, shares), .table = &tl_config_share_table,
+		.max = TL_CONFIG_SHARES_MAX, .count_offset = offsetof(struct tl_config, n_shares)},
 	{KEY(tl_config, control, tl_config_object), .table = &control_table, .fallback = "{}"},
 	{KEY(tl_config, process, tl_config_object), .table = &process_table, .fallback = "{}"},
 };

@@ -121,10 +121,15 @@ static const struct tl_config_key shape_keys[] = {
 	{KEY(tl_config_shape, rate, tl_config_rate), .min = 1, .max = TL_CONFIG_RATE_MAX, .required = true},
 	{KEY(tl_config_shape, burst, tl_config_burst), .min = 1, .max = BURST_MAX},
 	{"overhead", tl_config_number, FIELD(tl_config_shape, overhead_bytes), .max = 64, .fallback = "0"},
+	{"share", tl_config_text, FIELD(tl_config_shape, share_name), .max = TL_CONFIG_NAME_MAX - 1},
+	{CHOICE(tl_config_shape, tier, TL_CONFIG_TIERS), .fallback = "\"prod\""},
+	{KEY(tl_config_shape, weight, tl_config_number), .min = 1, .max = 1000000, .fallback = "1"},
+	{KEY(tl_config_shape, floor, tl_config_rate), .min = 1, .max = TL_CONFIG_RATE_MAX},
 	{KEY(tl_config_shape, classes, tl_config_classes), .table = &class_table, .min = 1,
 		.max = TL_CONFIG_CLASSES_MAX, .required = true},
 };
-const struct tl_config_table tl_config_shape_table = {KEYS(shape_keys), .bytes = sizeof(struct tl_config_shape)};
+const struct tl_config_table tl_config_shape_table = {
+	KEYS(shape_keys), .bytes = sizeof(struct tl_config_shape), .check = tl_config_check_member};
 
 void tl_config_free_shape(struct tl_config_shape *shape)
 {
@@ -135,6 +140,7 @@ void tl_config_free_shape(struct tl_config_shape *shape)
 	}
 	free(shape->name);
 	free(shape->port_name);
+	free(shape->share_name);
 }
 
 // ---- one class
@@ -370,6 +376,8 @@ int tl_config_check_shape(struct tl_config_reader *r, struct tl_config *config, 
 		shape->queue = 0;
 	if (rc == 0)
 		rc = config_check_same_shape(r, config, index);
+	if (rc == 0)
+		rc = tl_config_join_share(r, config, index);
 	if (rc == 0)
 		rc = config_check_classes(r, config, index);
 	if (rc == 0)

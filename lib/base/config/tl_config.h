@@ -31,7 +31,9 @@ struct json_t;
 #define TL_CONFIG_POLICE_MAX 16 // classes of a recording
 #define TL_CONFIG_SHAPES_MAX 16
 #define TL_CONFIG_REPLAYS_MAX 16
-#define TL_CONFIG_CLASSES_MAX 256	       // of a shape
+#define TL_CONFIG_CLASSES_MAX 256 // of a shape
+#define TL_CONFIG_SHARES_MAX 16
+#define TL_CONFIG_NO_SHARE UINT32_MAX
 #define TL_CONFIG_CLASS_DEPTH_MAX 7	       // below the shape
 #define TL_CONFIG_RATE_MAX (UINT64_C(1) << 42) // bit/s
 #define TL_CONFIG_LCORE_AUTO UINT32_MAX
@@ -285,19 +287,34 @@ struct tl_config_class {
 	uint32_t interval_ms; // "interval_ms", 1 .. 60000, default 100, likewise
 };
 
+// Tiers of a share: those of nonprod get what prod leaves, beyond their floors.
+#define TL_CONFIG_TIERS(X) X(TL_CONFIG_TIER_PROD, "prod") X(TL_CONFIG_TIER_NONPROD, "nonprod")
+enum tl_config_tier { TL_CONFIG_TIERS(TL_CHOICE_VALUE) };
+
+// A rate that several shapes share.
+struct tl_config_share {
+	char *name;    // "name", required, unique
+	uint64_t rate; // "rate", required
+};
+
 // A class tree in front of the send queue of an lcore.
 struct tl_config_shape {
-	char *name;		 // "name", required, unique
-	char *port_name;	 // "port", required: one with an echo
-	uint32_t port;		 // index into ports[]
-	uint32_t queue;		 // "queue", whose lcore sends; TL_CONFIG_QUEUE_AUTO when absent: the only one
-	uint64_t rate;		 // "rate", required
-	uint64_t burst;		 // "burst"
-	uint32_t overhead_bytes; // "overhead", 0..64, default 0: added to the length of each frame
-	uint32_t n_classes;	 // 1 + those of "classes"
-	uint32_t fallback;	 // index of the default class
-	uint32_t frames;	 // sum of the limits of its leaves
-	uint32_t mtu;		 // longest frame of the port, with overhead
+	char *name;		  // "name", required, unique
+	char *port_name;	  // "port", required: one with an echo
+	uint32_t port;		  // index into ports[]
+	uint32_t queue;		  // "queue", whose lcore sends; TL_CONFIG_QUEUE_AUTO when absent: the only one
+	uint64_t rate;		  // "rate", required
+	uint64_t burst;		  // "burst"
+	uint32_t overhead_bytes;  // "overhead", 0..64, default 0: added to the length of each frame
+	char *share_name;	  // "share": name of a share, NULL: none
+	uint32_t share;		  // its index; TL_CONFIG_NO_SHARE
+	enum tl_config_tier tier; // "tier", only with "share"
+	uint32_t weight;	  // "weight", 1 .. 1000000, default 1, likewise
+	uint64_t floor;	    // "floor", up to rate, likewise; 0 when absent; at least the rates of its classes counts
+	uint32_t n_classes; // 1 + those of "classes"
+	uint32_t fallback;  // index of the default class
+	uint32_t frames;    // sum of the limits of its leaves
+	uint32_t mtu;	    // longest frame of the port, with overhead
 	struct tl_config_class classes[TL_CONFIG_CLASSES_MAX + 1];
 };
 
@@ -334,12 +351,13 @@ struct tl_config_process {
 struct tl_config {
 	char *file; // as given, for messages
 	struct tl_config_eal eal;
-	uint32_t n_ports, n_captures, n_echoes, n_shapes, n_replays;
+	uint32_t n_ports, n_captures, n_echoes, n_shapes, n_shares, n_replays;
 	struct tl_config_port ports[TL_CONFIG_PORTS_MAX];
 	struct tl_config_capture captures[TL_CONFIG_CAPTURES_MAX];
 	struct tl_config_echo echoes[TL_CONFIG_ECHOES_MAX];
 	struct tl_config_shape shapes[TL_CONFIG_SHAPES_MAX];
 	struct tl_config_replay replays[TL_CONFIG_REPLAYS_MAX];
+	struct tl_config_share shares[TL_CONFIG_SHARES_MAX];
 	struct tl_config_control control;
 	struct tl_config_process process;
 };
@@ -368,6 +386,9 @@ int tl_config_load_options(const struct json_t *root, const struct tl_config_opt
 int tl_config_load_shape(const struct tl_config *config, uint32_t index, const struct json_t *entry,
 	struct tl_config_shape *out, struct tl_err *err);
 void tl_config_free_shape(struct tl_config_shape *shape);
+
+// Return the floor of a shape in its share: "floor", at least the sum of the rates of its classes.
+uint64_t tl_config_shape_floor(const struct tl_config_shape *shape);
 
 void tl_config_free(struct tl_config *config);
 

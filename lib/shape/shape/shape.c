@@ -139,6 +139,11 @@ void tl_shape_sample(const struct tl_shape *s, uint32_t cls, struct tl_tree_stat
 	tl_tree_sample(s->tree, cls, out);
 }
 
+void tl_shape_load(const struct tl_shape *s, struct tl_tree_load *out)
+{
+	tl_tree_load(s->tree, out);
+}
+
 uint64_t tl_shape_bypassed(const struct tl_shape *s)
 {
 	return tl_count_read(&s->bypass_pkts);

@@ -53,6 +53,9 @@ void tl_shape_service(struct tl_shape *shape, struct tl_service *out);
 // Sample the counters of a class.
 void tl_shape_sample(const struct tl_shape *shape, uint32_t cls, struct tl_tree_stats *out);
 
+// Sample the load of the tree.
+void tl_shape_load(const struct tl_shape *shape, struct tl_tree_load *out);
+
 // Return the number of frames that bypassed the tree.
 uint64_t tl_shape_bypassed(const struct tl_shape *shape);
 

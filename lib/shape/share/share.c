@@ -169,3 +169,17 @@ void tl_share_solve(struct tl_share_node *nodes, uint32_t n, uint64_t capacity)
 		if (nodes[i].child != 0)
 			share_children(nodes, i);
 }
+
+void tl_share_limits(struct tl_share_node *nodes, uint32_t n, uint64_t capacity)
+{
+	tl_share_solve(nodes, n, capacity);
+	for (uint32_t i = 0; i < n; i++) {
+		struct tl_share_node *node = &nodes[i];
+		node->tier = 0;
+		if (node->child != 0)
+			continue;
+		node->floor = node->share;
+		node->demand = node->ceil != 0 ? node->ceil : TL_SHARE_MAX;
+	}
+	tl_share_solve(nodes, n, capacity);
+}

@@ -44,3 +44,8 @@ struct tl_share_node {
 
 // Set the share of each node. n from 1 to TL_SHARE_NODES_MAX.
 void tl_share_solve(struct tl_share_node *nodes, uint32_t n, uint64_t capacity);
+
+// Do the same, then add to the shares what they leave of the capacity: by weight, whatever the tier and demand, up to
+// the ceils. The results are limits that let demands grow at once. Of the leaves demand, floor and tier are
+// overwritten.
+void tl_share_limits(struct tl_share_node *nodes, uint32_t n, uint64_t capacity);

@@ -48,3 +48,20 @@ void tl_tree_sample(const struct tl_tree *t, uint32_t cls, struct tl_tree_stats 
 	out->borrowed_bytes = cls != 0 ? out->sent_bytes - own_bytes : 0;
 	out->delay_p99_ns = tl_min_u64(tl_coarse_permille(&delays, out->sent_pkts, 990), out->delay_max_ns);
 }
+
+void tl_tree_load(const struct tl_tree *t, struct tl_tree_load *out)
+{
+	uint64_t out_bytes = 0;
+
+	*out = (struct tl_tree_load){0};
+	for (uint32_t i = 0; i < t->n_nodes; i++) {
+		const struct tree_leaf *leaf = t->nodes[i].leaf;
+		if (leaf == NULL)
+			continue;
+		for (uint32_t reason = 0; reason < TL_TREE_DROPS; reason++)
+			out_bytes += tl_count_read(&leaf->count.drop_bytes[reason]);
+		out_bytes += tl_count_read(&leaf->count.sent_bytes);
+		out->in_bytes += tl_count_read(&leaf->count.in_bytes);
+	}
+	out->backlog_bytes = out->in_bytes - out_bytes;
+}

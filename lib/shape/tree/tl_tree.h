@@ -132,5 +132,11 @@ struct tl_tree_stats {
 	uint64_t borrowed_bytes;	 // part of sent_bytes: beyond the rate of the class itself
 };
 
+// Bytes that ever arrived at all leaves, and those that wait.
+struct tl_tree_load {
+	uint64_t in_bytes, backlog_bytes;
+};
+void tl_tree_load(const struct tl_tree *tree, struct tl_tree_load *out);
+
 // Sample the counters of a class; with children, those of its leaves together, except borrowed_bytes.
 void tl_tree_sample(const struct tl_tree *tree, uint32_t cls, struct tl_tree_stats *out);

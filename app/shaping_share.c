@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shapes that share a rate: weighted max-min fairness by their demands (tl_share.h), every 100 ms.
+
+#include "shaping_priv.h"
+
+#include <tl_err.h>
+#include <tl_share.h>
+
+#define IDLE_PART 16 // part of its weight that an idle shape keeps, for the frames that show its demand
+
+struct share_members {
+	struct tl_share_node node[TL_CONFIG_SHAPES_MAX + 1]; // the share itself, then its shapes
+	struct tl_shaping *shape[TL_CONFIG_SHAPES_MAX + 1];
+	uint32_t n;
+	uint64_t weights;
+};
+
+// Return the rate that sends within an interval what waits, and what arrives if it continues as in the last one.
+static uint64_t share_demand(struct tl_shaping *s, uint64_t elapsed_ns)
+{
+	struct tl_tree_load load;
+
+	tl_shape_load(s->shape, &load);
+	uint64_t bytes = load.in_bytes - s->in_bytes + load.backlog_bytes;
+	s->in_bytes = load.in_bytes;
+	unsigned __int128 rate = (unsigned __int128)bytes * 8 * TL_NS_PER_S / elapsed_ns;
+	return rate < TL_SHARE_MAX ? (uint64_t)rate : TL_SHARE_MAX;
+}
+
+static void share_add(struct share_members *m, struct tl_shaping *s, uint64_t elapsed_ns)
+{
+	m->node[m->n] = (struct tl_share_node){.weight = s->config->weight,
+		.tier = s->config->tier,
+		.demand = share_demand(s, elapsed_ns),
+		.floor = tl_config_shape_floor(s->config),
+		.ceil = s->classes[0].rate};
+	m->weights += s->config->weight;
+	m->shape[m->n++] = s;
+}
+
+// Return the least limit of a shape: its demand shows only in frames that arrive, and these leave at once up to here.
+static uint64_t share_least(const struct share_members *m, const struct tl_shaping *s, uint64_t rate)
+{
+	uint64_t part = rate / IDLE_PART * s->config->weight / m->weights;
+	uint64_t rates = 0;
+
+	for (uint32_t i = 1; i < s->config->n_classes; i++)
+		rates += s->classes[i].parent == 0 ? s->classes[i].rate : 0;
+	return tl_max_u64(tl_max_u64(part, 1), tl_max_u64(rates, s->config->floor));
+}
+
+// A limit that has hardly changed stays. One that cannot be set yet comes with the next division.
+static void share_set(struct tl_shaping *s, uint64_t limit)
+{
+	uint64_t off = limit > s->limit ? limit - s->limit : s->limit - limit;
+	struct tl_err err;
+
+	if (off > s->limit / 64)
+		(void)shaping_set(s, s->classes, limit, &err);
+}
+
+static void share_divide(
+	const struct tl_config *config, uint32_t index, struct tl_shaping *const *shapes, uint64_t elapsed_ns)
+{
+	uint64_t rate = config->shares[index].rate;
+	struct share_members m = {.n = 1};
+
+	m.node[0] = (struct tl_share_node){.weight = 1};
+	for (uint32_t i = 0; i < config->n_shapes; i++)
+		if (config->shapes[i].share == index)
+			share_add(&m, shapes[i], elapsed_ns);
+	tl_share_limits(m.node, m.n, rate);
+	for (uint32_t i = 1; i < m.n; i++)
+		share_set(m.shape[i], tl_max_u64(m.node[i].share, share_least(&m, m.shape[i], rate)));
+}
+
+void tl_shaping_share(
+	const struct tl_config *config, struct tl_shaping *const *shapes, uint64_t now_ns, uint64_t *done_ns)
+{
+	if (now_ns - *done_ns < TL_SHAPING_SHARE_NS)
+		return;
+	for (uint32_t i = 0; i < config->n_shares; i++)
+		share_divide(config, i, shapes, now_ns - *done_ns);
+	*done_ns = now_ns;
+}

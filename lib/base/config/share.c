@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Entries of "share": rates that several shapes divide by demand.
+
+#include "config_priv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <tl_err.h>
+
+static const struct tl_config_key share_keys[] = {
+	{KEY(tl_config_share, name, tl_config_name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},
+	{KEY(tl_config_share, rate, tl_config_rate), .min = 1, .max = TL_CONFIG_RATE_MAX, .required = true},
+};
+const struct tl_config_table tl_config_share_table = {KEYS(share_keys), .bytes = sizeof(struct tl_config_share)};
+
+uint64_t tl_config_shape_floor(const struct tl_config_shape *shape)
+{
+	uint64_t rates = 0;
+
+	for (uint32_t i = 1; i < shape->n_classes; i++)
+		if (shape->classes[i].parent == 0)
+			rates += shape->classes[i].rate;
+	return tl_max_u64(shape->floor, rates);
+}
+
+int tl_config_check_member(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	static const char *const keys[] = {"tier", "weight", "floor"};
+	const struct tl_config_shape *shape = section;
+
+	(void)key;
+	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++)
+		if (shape->share_name == NULL && json_object_get(value, keys[i]) != NULL)
+			return tl_config_refuse_key(r, keys[i], "has no effect without \"share\"");
+	if (shape->floor > shape->rate)
+		return tl_config_refuse_key(r, "floor", "above \"rate\", the limit of the shape: lower it");
+	return 0;
+}
+
+static void config_point_at(struct tl_config_reader *r, const char *section, uint32_t index, const char *key)
+{
+	r->path.depth = 0;
+	tl_config_enter(r, section);
+	tl_config_enter_index(r, index);
+	tl_config_enter(r, key);
+}
+
+int tl_config_join_share(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
+{
+	struct tl_config_shape *shape = &config->shapes[index];
+
+	shape->share = TL_CONFIG_NO_SHARE;
+	if (shape->share_name == NULL)
+		return 0;
+	for (uint32_t i = 0; i < config->n_shares; i++)
+		if (strcmp(config->shares[i].name, shape->share_name) == 0)
+			shape->share = i;
+	if (shape->share != TL_CONFIG_NO_SHARE)
+		return 0;
+	config_point_at(r, "shape", index, "share");
+	return tl_config_refuse(r, "no entry of \"share\" is called \"%s\"", shape->share_name);
+}
+
+static int config_check_floors(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	const struct tl_config_share *share = &config->shares[index];
+	uint64_t floors = 0;
+	uint32_t members = 0;
+
+	for (uint32_t i = 0; i < config->n_shapes; i++) {
+		if (config->shapes[i].share != index)
+			continue;
+		floors += tl_config_shape_floor(&config->shapes[i]);
+		members++;
+	}
+	config_point_at(r, "share", index, members == 0 ? "name" : "rate");
+	if (members == 0)
+		return tl_config_refuse(r, "no shape has \"share\": \"%s\"", share->name);
+	if (floors > share->rate)
+		return tl_config_refuse(r,
+			"the floors of its shapes, or the rates of their classes, add up to %ju bit/s, more than this: lower them",
+			(uintmax_t)floors);
+	return 0;
+}
+
+int tl_config_check_share(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	for (uint32_t i = index + 1; i < config->n_shares; i++) {
+		if (strcmp(config->shares[i].name, config->shares[index].name) != 0)
+			continue;
+		config_point_at(r, "share", i, "name");
+		return tl_config_refuse(r, "$.share[%u] is called \"%s\" already", index, config->shares[i].name);
+	}
+	return config_check_floors(r, config, index);
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Two shapes, each of an lcore of a port, share a rate: idle, with demand of one, and with demand of both. The rate is so low that
+# queued frames last for longer than the test.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# shape QUEUE KEYS: print a shape with 300 frames in its class at most.
+shape() {
+	echo "{\"name\": \"q$1\", \"port\": \"lan\", \"queue\": $1, \"rate\": 20000, \"share\": \"up\", $2,
+		\"classes\": [{\"name\": \"all\", \"default\": true, \"limit\": 300}]}"
+}
+
+# send PORT: 200 datagrams of 1000 bytes, from one socket.
+send() {
+	in_peer python3 - "$APP_IP" "$1" <<'P'
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(200):
+    s.sendto(bytes(1000), (sys.argv[1], int(sys.argv[2])))
+P
+}
+
+# limits Q0 Q1: wait until the shapes have these limits, bit/s.
+limits() {
+	wait_for 60 status_is ".shapes | map(.classes[0].ceil_bps) == [$1, $2]"
+}
+
+has_neighbour() {
+	ip -netns "$PEER_NS" neigh show "$APP_IP" | grep -q lladdr
+}
+
+func_begin
+net_begin
+app_config one.json '"echo": [{"name": "a", "port": "lan", "queue": 0, "udp_listen": 1007}, {"name": "b", "port": "lan", "queue": 1, "udp_listen": 1009}]' \
+	'"share": [{"name": "up", "rate": 16000}]' "\"shape\": [$(shape 0 '"weight": 3'), $(shape 1 '"tier": "nonprod", "floor": 2000')]"
+jq '.ports[0].rx_queues = 2 | .eal.memory_mb = 512' one.json >config.json
+in_app "$TAPLINE" run --explain config.json >explain.txt </dev/null
+check "--explain shows the share" grep -Fq 'of share up, at most 16.0kbit/s: nonprod, weight 1, floor 2.00kbit/s' explain.txt
+app_start config.json
+check "idle shapes have the rate by weight" limits 12000 4000
+in_peer ping -c 1 -W 60 "$APP_IP" >/dev/null
+wait_for 60 has_neighbour
+send 1009
+check "an idle prod shape lends its part to a nonprod one, but for a 16th" limits 750 16000
+send 1007
+check "and has it back when it has demand, beyond the floor of nonprod" limits 14000 2000
+check_equal "status shows the limit as the rate of the shape" "$(app_status '.shapes[0].classes[0].rate_bps')" 14000
+check_equal "a change of the weight is refused" \
+	"$("$TAPLINE" control shape q0 "$(shape 0 '"weight": 4')" --socket control.sock 2>&1 | head -c 76)" \
+	"tapline: error: shape q0 not changed: share, tier, weight or floor differ: o"
+check "the rate of a shape limits its share" wait_for 60 "$TAPLINE" control shape q0 "$(shape 0 '"weight": 3' | sed 's/20000/10000/')" --socket control.sock
+check "the others have the rest" limits 10000 6000
+app_stop TERM
+check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
+check_json "the ledger holds" run.json '.ledger_ok and all(.shapes[]; .ledger_ok)'
