@@ -205,31 +205,38 @@ static inline bool takes_source(const struct tl_net *net, struct tl_udp *udp, ui
 // The fast paths below have a constant for the length of the port's tag, 0 or TL_VLAN_LEN.
 #define STEP static inline __attribute__((always_inline))
 
-// True if the frame has the port's tag, or none if the port has none. A stripped tag is refused with the checksum.
-STEP bool is_l2_ours(const struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t tag_len)
+// True if the frame is of that kind and has the port's tag, or none if the port has none. A stripped tag is refused
+// with the checksum.
+STEP bool is_l2_ours(
+	const struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t kind, uint8_t tag_len)
 {
+	uint16_t kind_and_len;
 	uint32_t tag; // EtherType and TCI
+	_Static_assert(offsetof(struct tl_pkt, l2_len) == offsetof(struct tl_pkt, kind) + 1, "one word");
 
-	if (pkt->l2_len != TL_ETHER_LEN + tag_len)
+	memcpy(&kind_and_len, &pkt->kind, sizeof(kind_and_len));
+	if (kind_and_len != ((TL_ETHER_LEN + tag_len) << 8 | kind))
 		return false;
 	memcpy(&tag, frame + offsetof(struct tl_ether_hdr, type_be), sizeof(tag));
 	return tag_len == 0 || (tag & tl_be32(UINT32_C(0xffff0000) | TL_VLAN_ID)) == net->tag_be;
 }
 
 // Take a datagram to a joined group with one bound port. That port has joined each of its groups from its source: no
-// filter is asked again. False: nothing was done, the slow path decides.
-STEP bool take_group_datagram(
-	struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt, uint8_t tag_len)
+// filter is asked again. The slow path takes all others.
+STEP void take_group_datagram(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt, uint8_t tag_len)
 {
-	if (pkt->kind != TL_PKT_UDP || m->nb_segs != 1 || !is_l2_ours(net, frame, pkt, tag_len) || !is_group_mac(frame))
-		return false;
-	struct tl_udp *udp = tl_udp_find_unique(net, pkt);
+	struct tl_udp *udp = NULL;
+
+	if (is_l2_ours(net, frame, pkt, TL_PKT_UDP, tag_len) && m->nb_segs == 1 && is_group_mac(frame))
+		udp = tl_udp_find_unique(net, pkt);
 	if (udp == NULL || !takes_source(net, udp, pkt->src_be) ||
-		!tl_net_sum_ok(net, m, frame, pkt, TL_IPPROTO_UDP, TL_UDP_LEN))
-		return false;
+		!tl_net_sum_ok(net, m, frame, pkt, TL_IPPROTO_UDP, TL_UDP_LEN)) {
+		tl_net_take_frame(net, m, frame, pkt);
+		return;
+	}
 	tl_count(&net->stats.rx_udp_pkts, 1);
 	tl_udp_hand_over(udp, frame, pkt);
-	return true;
 }
 
 // Compare the first six of at least eight bytes.
@@ -241,15 +248,18 @@ STEP bool is_mac_ours(const struct tl_net *net, const uint8_t *frame)
 	return head << 16 == net->mac_bits;
 }
 
-// Take an IPv4 segment to us that its connection expects. False: nothing was done, the slow path decides.
-STEP bool take_segment(
-	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t tag_len)
+// Take an IPv4 segment to us. The slow path takes all others.
+STEP void take_segment(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt, uint8_t tag_len)
 {
-	return pkt->kind == TL_PKT_TCP && m->nb_segs == 1 && is_l2_ours(net, frame, pkt, tag_len) &&
-	       is_mac_ours(net, frame) && pkt->dst_be == net->cfg.ip_be && tl_tcp_take_expected(net, m, frame, pkt);
+	if (TL_LIKELY(is_l2_ours(net, frame, pkt, TL_PKT_TCP, tag_len) && m->nb_segs == 1 && is_mac_ours(net, frame) &&
+		      pkt->dst_be == net->cfg.ip_be))
+		tl_tcp_take_expected(net, m, frame, pkt);
+	else
+		tl_net_take_frame(net, m, frame, pkt);
 }
 
-static __attribute__((noinline)) void take_frame(
+__attribute__((noinline)) void tl_net_take_frame(
 	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
 {
 	uint64_t *dropped = refuse(net, m, frame, pkt);
@@ -260,42 +270,92 @@ static __attribute__((noinline)) void take_frame(
 		handle(net, m, frame, pkt);
 }
 
-// Inlined for each kind of call: the cost of a single frame counts most.
-STEP void take_part(
-	struct tl_net *net, struct tl_burst *burst, uint32_t from, uint32_t to, bool is_last, uint8_t tag_len)
+STEP void begin(struct tl_net *net, const struct tl_burst *burst, uint32_t n)
 {
-	struct rte_mbuf *const *m = burst->pkts + from, *const *end = burst->pkts + to;
-	struct tl_pkt *pkt = burst->pkt + from;
-
 	net->now_ns = burst->mono_ns;
 	net->summed.data = NULL;
-	tl_count(&net->stats.in_pkts, to - from);
-	for (; m < end; m++, pkt++) {
-		const uint8_t *frame = rte_pktmbuf_mtod(*m, const uint8_t *);
+	tl_count(&net->stats.in_pkts, n);
+}
 
-		if (!take_group_datagram(net, *m, frame, pkt, tag_len) && !take_segment(net, *m, frame, pkt, tag_len))
-			take_frame(net, *m, frame, pkt);
-	}
-	if (net->tcp_pending && is_last)
+STEP void end(struct tl_net *net)
+{
+	if (net->tcp_pending)
 		tl_tcp_burst_done(net);
 }
 
-static __attribute__((noinline)) void take_untagged(struct tl_net *net, struct tl_burst *burst)
+STEP void take_part(
+	struct tl_net *net, struct tl_burst *burst, uint32_t from, uint32_t to, bool is_last, uint8_t tag_len)
 {
-	take_part(net, burst, 0, burst->n, true, 0);
+	struct rte_mbuf *const *m = burst->pkts + from, *const *last = burst->pkts + to;
+	struct tl_pkt *pkt = burst->pkt + from;
+
+	begin(net, burst, to - from);
+	for (; m < last; m++, pkt++) {
+		const uint8_t *frame = rte_pktmbuf_mtod(*m, const uint8_t *);
+
+		if (pkt->kind == TL_PKT_TCP)
+			take_segment(net, *m, frame, pkt, tag_len);
+		else
+			take_group_datagram(net, *m, frame, pkt, tag_len);
+	}
+	if (is_last)
+		end(net);
 }
 
-static __attribute__((noinline)) void take_tagged(struct tl_net *net, struct tl_burst *burst)
+static __attribute__((noinline)) void take_many(struct tl_net *net, struct tl_burst *burst)
 {
-	take_part(net, burst, 0, burst->n, true, TL_VLAN_LEN);
+	tl_net_input_part(net, burst, 0, burst->n);
+}
+
+// The cost of a single frame counts most: one function per kind and tag, without a loop, saves few registers.
+static __attribute__((noinline)) void take_one_segment(struct tl_net *net, struct tl_burst *burst)
+{
+	begin(net, burst, 1);
+	take_segment(net, burst->pkts[0], rte_pktmbuf_mtod(burst->pkts[0], const uint8_t *), &burst->pkt[0], 0);
+	end(net);
+}
+
+static __attribute__((noinline)) void take_one_datagram(struct tl_net *net, struct tl_burst *burst)
+{
+	begin(net, burst, 1);
+	take_group_datagram(net, burst->pkts[0], rte_pktmbuf_mtod(burst->pkts[0], const uint8_t *), &burst->pkt[0], 0);
+	end(net);
+}
+
+static __attribute__((noinline)) void take_one_tagged_segment(struct tl_net *net, struct tl_burst *burst)
+{
+	begin(net, burst, 1);
+	take_segment(
+		net, burst->pkts[0], rte_pktmbuf_mtod(burst->pkts[0], const uint8_t *), &burst->pkt[0], TL_VLAN_LEN);
+	end(net);
+}
+
+static __attribute__((noinline)) void take_one_tagged_datagram(struct tl_net *net, struct tl_burst *burst)
+{
+	begin(net, burst, 1);
+	take_group_datagram(
+		net, burst->pkts[0], rte_pktmbuf_mtod(burst->pkts[0], const uint8_t *), &burst->pkt[0], TL_VLAN_LEN);
+	end(net);
+}
+
+static __attribute__((noinline)) void take_one_tagged(struct tl_net *net, struct tl_burst *burst)
+{
+	if (burst->pkt[0].kind == TL_PKT_TCP)
+		take_one_tagged_segment(net, burst);
+	else
+		take_one_tagged_datagram(net, burst);
 }
 
 void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 {
-	if (TL_UNLIKELY(net->cfg.vlan != 0))
-		take_tagged(net, burst);
+	if (TL_UNLIKELY(burst->n != 1))
+		take_many(net, burst);
+	else if (net->cfg.vlan != 0)
+		take_one_tagged(net, burst);
+	else if (burst->pkt[0].kind == TL_PKT_TCP)
+		take_one_segment(net, burst);
 	else
-		take_untagged(net, burst);
+		take_one_datagram(net, burst);
 }
 
 void tl_net_input_part(struct tl_net *net, struct tl_burst *burst, uint16_t from, uint16_t to)

@@ -198,6 +198,9 @@ static inline bool tl_ip_on_link(const struct tl_net *net, uint32_t ip_be)
 	return ((ip_be ^ net->cfg.ip_be) & net->cfg.mask_be) == 0;
 }
 
+// HOT. Check a received frame, and process it or count why not: for frames that no fast path takes.
+void tl_net_take_frame(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt);
+
 // ---- ip output, for both families
 
 // HOT. Length of the IP header to ip_be.
@@ -419,8 +422,9 @@ int tl_tcp_init(struct tl_net *net);
 void tl_tcp_fini(struct tl_net *net);
 // HOT. m is borrowed; an out-of-order segment is held by a reference. The checksum has been verified.
 void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
-// HOT. Verify and process an untagged IPv4 segment to our address that its connection expects. False: nothing was done.
-bool tl_tcp_take_expected(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
+// HOT. Verify and process an IPv4 segment to our address, whose tag is the port's, if its connection expects it. Calls
+// tl_net_take_frame() otherwise.
+void tl_tcp_take_expected(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt);
 // HOT. Do the deferred bookkeeping: before any other access to a connection, and before now_ns moves.
 void tl_tcp_settle_notes(struct tl_net *net);
 

@@ -88,6 +88,7 @@ struct tl_tcp_ready {
 	uint32_t l3_sum;    // checksum part: IPv4 header
 	uint32_t bytes;	    // largest segment that may leave by this header; 0: none, or not known
 	uint32_t few;	    // the same for the word-wise copy; 0 if the window follows the room
+	uint32_t plain_ack; // peer_head, if its ACK needs no look at the state (settle_few()); 0: not known
 	uint32_t snd_edge;  // largest end of a segment before the next refresh
 	uint32_t adv;	    // right edge that the window field advertises
 	uint32_t fixed_sum; // l4_sum without the fields that each refresh sets
@@ -146,21 +147,23 @@ struct tl_tcp {
 	uint32_t stamp_recent; // TS.Recent, the timestamp to echo
 	uint32_t recent_at;    // timestamp clock at the arrival of TS.Recent
 	uint32_t snd_last;     // first sequence number of the latest stream segment
+	uint32_t peer_head;    // of the segment that set snd_wnd (tl_tcp_head()), without PSH; 0: unusual, or over IPv6
 
 	struct tl_tcp_flight *flight; // borrowed (tcp_lend.h); NULL while no data is unacknowledged
 	uint32_t ring_mask;
-	uint32_t send_limit;	// opts.send_buffer_bytes, less what is reserved
-	uint32_t recv_window;	// opts.recv_window_bytes
-	uint32_t window_half;	// half of the largest window that we advertise
+	uint32_t send_limit;  // opts.send_buffer_bytes, less what is reserved
+	uint32_t recv_window; // opts.recv_window_bytes
+	uint32_t window_half; // half of the largest window that we advertise
+	// These five are adjacent: an ACK of all clears them by one store.
 	uint32_t limited_bytes; // extra allowance above cwnd: bytes that have left the network (RFC 3042, 6675)
-	uint8_t snd_scale, rcv_scale;
-	bool follows_room;  // opts.window_follows_room
-	bool own_buffer;    // opts.own_buffer
-	bool without_cwnd;  // opts.without_cwnd
-	bool pending;	    // in the table's pending list
-	uint8_t keepalives; // unanswered probes
+	uint8_t keepalives;	// unanswered probes
 	uint8_t dup_acks;
 	uint8_t sent_first, n_sent; // first of the ring of runs, 0 without any; their number
+	uint8_t snd_scale, rcv_scale;
+	bool follows_room; // opts.window_follows_room
+	bool own_buffer;   // opts.own_buffer
+	bool without_cwnd; // opts.without_cwnd
+	bool pending;	   // in the table's pending list
 	const struct tl_tcp_ops *ops;
 	void *ctx;
 	uint64_t last_rx_ns, last_tx_ns;
@@ -182,6 +185,7 @@ struct tl_tcp {
 	struct tl_tcp_rack rack;
 	uint64_t srtt_ns, rttvar_ns, rto_ns; // srtt_ns 0: no sample yet
 	uint64_t pto_ns;		     // probe timeout (RFC 8985, section 7.2)
+	uint64_t short_ns; // up to this SRTT + 4 RTTVAR the last two have their floors; 0: they have not
 	uint64_t user_timeout_ns;
 
 	// Used seldom.

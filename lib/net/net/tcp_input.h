@@ -56,12 +56,36 @@ TL_TCP_STEP void tl_tcp_remember_stamp(struct tl_tcp *c, const struct tl_tcp_seg
 		tl_tcp_stamp_take(c, seg->stamp);
 }
 
-TL_TCP_STEP void tl_tcp_take_window(struct tl_tcp *c, uint32_t window, uint32_t seq)
+// The word of a header with data offset, flags and window.
+TL_TCP_STEP uint32_t tl_tcp_head(const struct tl_tcp_hdr *hdr)
 {
+	uint32_t head;
+	_Static_assert(offsetof(struct tl_tcp_hdr, flags) == offsetof(struct tl_tcp_hdr, data_off) + 1, "one word");
+	_Static_assert(offsetof(struct tl_tcp_hdr, window_be) == offsetof(struct tl_tcp_hdr, data_off) + 2, "one word");
+
+	memcpy(&head, &hdr->data_off, sizeof(head));
+	return head;
+}
+#define TL_TCP_HEAD_PSH ((uint32_t)TL_TCP_PSH << 8)
+#define TL_TCP_HEAD_WINDOW UINT32_C(0xffff0000)
+
+// Set the send window, and the head of the segments that change nothing of it (RFC 9293, SND.WND and SND.WL1).
+TL_TCP_STEP void tl_tcp_set_window(struct tl_tcp *c, uint32_t head, uint32_t window, uint32_t seq)
+{
+	c->peer_head = head;
 	c->snd_wnd = window;
 	c->snd_wl1 = seq;
 	if (c->max_snd_wnd < c->snd_wnd)
 		c->max_snd_wnd = c->snd_wnd;
+}
+
+// Take the window of a segment. That of a SYN is not scaled: its field, if repeated, means another window.
+TL_TCP_STEP void tl_tcp_take_window(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	uint32_t usual = (uint32_t)TL_TCP_ACK << 8 | (TL_TCP_LEN + (c->stamped ? TL_TCP_STAMP_LEN : 0)) << 2;
+	uint32_t head = (tl_tcp_head(seg->hdr) & TL_TCP_HEAD_WINDOW) | usual;
+
+	tl_tcp_set_window(c, (seg->flags & TL_TCP_SYN) != 0 || c->is_ip6 ? 0 : head, seg->window, seg->seq);
 }
 
 // Stop the retransmission timer when all is acknowledged, else restart it (RFC 6298, sections 5.2 and 5.3).

@@ -50,7 +50,7 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	tl_tcp_opening_end(c);
 	tl_tcp_keep_hop(c);
 	c->soft_error = false;
-	tl_tcp_take_window(c, seg->window, seg->seq);
+	tl_tcp_take_window(c, seg);
 	tl_tcp_cc_start(c);
 	tl_tcp_keepalive_start(c);
 	tl_tcp_ready_options(c);
@@ -355,7 +355,7 @@ static void probe_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool adv
 static void update_window(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool advances)
 {
 	if (advances || (seg->ack == c->snd_una && tl_seq_le(c->snd_wl1, seg->seq)))
-		tl_tcp_take_window(c, seg->window, seg->seq);
+		tl_tcp_take_window(c, seg);
 	if (c->persisting) // the peer may keep its window at zero as long as it answers (RFC 9293, section 3.8.6.1)
 		tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
 }

@@ -38,6 +38,7 @@ static inline void tl_tcp_ready_stop(struct tl_tcp *c)
 {
 	c->ready.bytes = 0;
 	c->ready.few = 0;
+	c->ready.plain_ack = 0;
 	c->ready.is_due = false;
 }
 

@@ -22,10 +22,8 @@ static inline bool is_calm(const struct tl_tcp *c, uint64_t family)
 // True for flags ACK and perhaps PSH with a header of len bytes, its reserved bits 0.
 static inline bool has_head(const struct tl_tcp_hdr *hdr, uint8_t len)
 {
-	uint16_t head;
-	_Static_assert(offsetof(struct tl_tcp_hdr, flags) == offsetof(struct tl_tcp_hdr, data_off) + 1, "one word");
+	uint16_t head = (uint16_t)tl_tcp_head(hdr);
 
-	memcpy(&head, &hdr->data_off, sizeof(head));
 	return (head | TL_TCP_PSH << 8) == ((TL_TCP_PSH | TL_TCP_ACK) << 8 | len << 2);
 }
 
@@ -34,13 +32,41 @@ static inline const struct tl_tcp_stamp_option *stamp_of(const struct tl_tcp_hdr
 	return (const struct tl_tcp_stamp_option *)(hdr + 1);
 }
 
-// True if flags and options are those of the connection, and the timestamp no older than the last (PAWS).
+// True if the options are timestamps alone, no older than the last (PAWS).
+static inline bool has_new_stamp(const struct tl_tcp *c, const struct tl_tcp_hdr *hdr)
+{
+	return stamp_of(hdr)->word_be == tl_be32(TL_TCP_STAMP_WORD) &&
+	       tl_seq_le(c->stamp_recent, tl_be32(stamp_of(hdr)->stamp_be));
+}
+
+// True if flags and options are those of the connection.
 static inline bool is_usual(const struct tl_tcp *c, const struct tl_tcp_hdr *hdr)
 {
 	if (!c->stamped)
 		return has_head(hdr, TL_TCP_LEN);
-	return has_head(hdr, TL_TCP_LEN + TL_TCP_STAMP_LEN) && stamp_of(hdr)->word_be == tl_be32(TL_TCP_STAMP_WORD) &&
-	       tl_seq_le(c->stamp_recent, tl_be32(stamp_of(hdr)->stamp_be));
+	return has_head(hdr, TL_TCP_LEN + TL_TCP_STAMP_LEN) && has_new_stamp(c, hdr);
+}
+
+// Bits by which the header differs from that head, PSH aside.
+static inline uint32_t news_in(const struct tl_tcp_hdr *hdr, uint32_t head)
+{
+	return (tl_tcp_head(hdr) ^ head) & ~TL_TCP_HEAD_PSH;
+}
+
+// True if no more than the window is new, so that flags and data offset are usual.
+static inline bool is_window_alone(uint32_t news)
+{
+	return (news & ~TL_TCP_HEAD_WINDOW) == 0;
+}
+
+// Take the window of a usual segment, which most often is the old one.
+TL_TCP_STEP void take_usual_window(struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint32_t news, uint32_t seq)
+{
+	if (TL_LIKELY(news == 0))
+		c->snd_wl1 = seq;
+	else
+		tl_tcp_set_window(
+			c, tl_tcp_head(hdr) & ~TL_TCP_HEAD_PSH, (uint32_t)tl_be16(hdr->window_be) << c->snd_scale, seq);
 }
 
 // True if data can be answered.
@@ -84,7 +110,7 @@ TL_TCP_STEP void take_ack(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		tl_tcp_ack_advances(c, seg, true);
 	}
 	if (advances || tl_seq_le(c->snd_wl1, seg->seq)) // a segment beyond a gap may have set SND.WL1
-		tl_tcp_take_window(c, seg->window, seg->seq);
+		tl_tcp_take_window(c, seg);
 }
 
 static inline void update_window_of_peer(struct tl_tcp *c, bool made_room)
@@ -188,70 +214,68 @@ static inline bool is_sum_ours(const struct rte_mbuf *m)
 
 // True for the ACK of all that is in flight, if that has one transmission time, on a connection whose cwnd has grown
 // and whose application waits for no room: no timer is set, and nothing is sent. The ring has no run without bytes.
-static inline bool is_plain_ack(const struct tl_tcp *c, const struct tl_tcp_hdr *hdr, bool is_long)
+static inline bool is_plain_ack(const struct tl_net *net, const struct tl_tcp *c, const struct tl_tcp_hdr *hdr)
 {
-	uint32_t acked = c->snd_end - c->snd_una;
-
 	return is_calm(c, 0) && is_at(hdr, end_place(c)) && c->rcv_nxt == c->rcv_acked &&
-	       (is_long ? acked <= 2u * c->mss : acked < c->mss) && c->n_sent == 1 && c->sent_first == 0 &&
-	       !c->flight->sent[0].again && c->srtt_ns != 0 && tl_tcp_cc_is_grown(c) && c->ops->room == NULL;
+	       c->snd_end - c->snd_una <= 2u * c->mss && c->n_sent == 1 && c->sent_first == 0 &&
+	       !c->flight->sent[0].again && c->flight->sent[0].at_ns < net->now_ns && c->srtt_ns != 0 &&
+	       tl_tcp_cc_is_grown(c) && c->ops->room == NULL;
 }
 
-static __attribute__((noinline)) bool refresh(struct tl_tcp *c)
+// Take the steps of process() for such an ACK. The only run ends at snd_max, and so with the ACK. is_known, a
+// constant: settle_few() made it known, so that it is short, and changes no window and, if the window follows the room,
+// nothing of the ready header.
+TL_TCP_STEP void take_plain_ack(
+	struct tl_net *net, struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint64_t at_ns, bool stamped, bool is_known)
 {
-	tl_tcp_ready_refresh_now(c);
-	return true;
-}
-
-// Take the steps of process() for such an ACK. The only run ends at snd_max, and so with the ACK.
-TL_TCP_STEP bool take_plain_ack(
-	struct tl_net *net, struct tl_tcp *c, const struct tl_tcp_hdr *hdr, bool stamped, bool is_long)
-{
-	uint64_t now_ns = net->now_ns, at_ns = c->flight->sent[0].at_ns;
-	uint64_t rtt_ns = now_ns > at_ns ? now_ns - at_ns : 0;
+	uint64_t now_ns = net->now_ns;
 	uint32_t ack = c->snd_end;
 
+	if (at_ns >= now_ns) // checked by the caller: no sample is 0
+		__builtin_unreachable();
 	tl_count(&net->stats.rx_tcp_pkts, 1);
 	c->rack.at_ns = at_ns;
 	c->rack.to = ack;
 	c->rack.highest = ack;
-	c->rack.rtt_ns = rtt_ns;
-	tl_tcp_rtt_smooth(c, rtt_ns, 0);
+	c->rack.rtt_ns = now_ns - at_ns;
+	tl_tcp_rtt_smooth(c, now_ns - at_ns, 0);
 	c->last_rx_ns = now_ns;
-	c->keepalives = 0;
-	c->dup_acks = 0;
-	c->limited_bytes = 0;
 	if (stamped)
 		tl_tcp_stamp_take(c, tl_be32(stamp_of(hdr)->stamp_be));
+	c->limited_bytes = 0;
+	c->keepalives = 0;
+	c->dup_acks = 0;
+	c->sent_first = 0;
 	c->n_sent = 0;
-	if (is_long)
+	if (!is_known)
 		tl_tcp_mss_proven(c, ack - c->snd_una);
 	c->snd_una = ack;
 	tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
 	tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
-	if (!c->own_buffer) {
+	if (TL_LIKELY(!c->own_buffer)) {
 		tl_tcp_pool_put(&net->tcp->flights, c->flight);
 		c->flight = NULL;
 	}
-	tl_tcp_take_window(c, (uint32_t)tl_be16(hdr->window_be) << c->snd_scale, c->rcv_nxt);
-	update_window_of_peer(c, true);
-	if (!c->follows_room)
-		return refresh(c);
-	tl_tcp_ready_refresh(c);
-	return true;
+	take_usual_window(c, hdr, is_known ? 0 : news_in(hdr, c->peer_head), c->rcv_nxt);
+	if (!is_known)
+		update_window_of_peer(c, true);
+	if (is_known && TL_LIKELY(c->follows_room))
+		c->ready.plain_ack = 0;
+	else
+		tl_tcp_ready_refresh(c);
 }
 
 // ---- data that acknowledges nothing new
 
-static inline bool is_plain_data(const struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint32_t len)
+static inline bool is_plain_data(const struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint32_t news, uint32_t len)
 {
-	return is_calm(c, 0) && hdr->ack_be == tl_be32(c->snd_una) && hdr->seq_be == tl_be32(c->rcv_nxt) &&
-	       len <= c->rcv_adv - c->rcv_nxt && has_room(c);
+	return is_window_alone(news) && is_calm(c, 0) && hdr->ack_be == tl_be32(c->snd_una) &&
+	       hdr->seq_be == tl_be32(c->rcv_nxt) && len <= c->rcv_adv - c->rcv_nxt && has_room(c);
 }
 
 // Take the steps of process() for such data.
-TL_TCP_STEP bool take_plain_data(
-	struct tl_net *net, struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint32_t len, bool stamped)
+TL_TCP_STEP void take_plain_data(
+	struct tl_net *net, struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint32_t news, uint32_t len, bool stamped)
 {
 	const uint8_t *payload = (const uint8_t *)(hdr + 1) + (stamped ? TL_TCP_STAMP_LEN : 0);
 
@@ -261,9 +285,8 @@ TL_TCP_STEP bool take_plain_data(
 	if (stamped && tl_seq_le(c->rcv_nxt, c->rcv_acked))
 		tl_tcp_stamp_take(c, tl_be32(stamp_of(hdr)->stamp_be));
 	if (TL_LIKELY(tl_seq_le(c->snd_wl1, c->rcv_nxt)))
-		tl_tcp_take_window(c, (uint32_t)tl_be16(hdr->window_be) << c->snd_scale, c->rcv_nxt);
+		take_usual_window(c, hdr, news, c->rcv_nxt);
 	take_data(net, c, payload, len, false);
-	return true;
 }
 
 // ---- entry points
@@ -279,57 +302,70 @@ bool tl_tcp_predicted(struct tl_tcp *c, struct tl_tcp_seg *read)
 	return true;
 }
 
-static __attribute__((noinline)) bool take_any(
-	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, struct tl_tcp *c)
+// Each call of those below is the last in its function, so that no register need be saved. hdr is in the frame of m.
+
+static __attribute__((noinline)) void take_any(
+	struct tl_net *net, struct rte_mbuf *m, struct tl_pkt *pkt, struct tl_tcp *c)
 {
+	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
 	struct tl_tcp_seg seg;
 
 	tl_tcp_seg_read(&seg, m, frame, pkt);
 	if (!is_expected(c, &seg, 0) ||
-		!tl_net_sum_ok(net, m, frame, pkt, TL_IPPROTO_TCP, pkt->payload_off - pkt->l4_off))
-		return false;
+		!tl_net_sum_ok(net, m, frame, pkt, TL_IPPROTO_TCP, pkt->payload_off - pkt->l4_off)) {
+		tl_net_take_frame(net, m, frame, pkt);
+		return;
+	}
 	tl_count(&net->stats.rx_tcp_pkts, 1);
 	process(c, &seg);
-	return true;
 }
 
-static __attribute__((noinline)) bool settle_and_take(
-	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+static __attribute__((noinline)) void settle_and_take(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
 {
 	tl_tcp_settle(net);
-	return tl_tcp_take_expected(net, m, frame, pkt);
+	tl_tcp_take_expected(net, m, frame, pkt);
 }
 
-// Each call of those below is the last in its function, so that no register need be saved.
-
-static bool take_long_ack(
-	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, struct tl_tcp *c);
-
-// Take a segment without data. is_long, a constant: it may acknowledge a full segment.
-TL_TCP_STEP bool take_without_data(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame,
-	const struct tl_pkt *pkt, struct tl_tcp *c, bool is_long)
+static __attribute__((noinline)) void take_any_ack(
+	struct tl_net *net, struct rte_mbuf *m, const struct tl_tcp_hdr *hdr, struct tl_pkt *pkt, struct tl_tcp *c)
 {
-	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
+	if (!is_plain_ack(net, c, hdr) || !is_usual(c, hdr) || !is_sum_ours(m) ||
+		!tl_cksum_is_right(sum_head(c, hdr, end_place(c), c->stamped, 0)))
+		take_any(net, m, pkt, c);
+	else
+		take_plain_ack(net, c, hdr, c->flight->sent[0].at_ns, c->stamped, false);
+}
 
-	if (is_plain_ack(c, hdr, is_long) && is_usual(c, hdr) && is_sum_ours(m)) {
-		if (c->stamped && tl_cksum_is_right(sum_head(c, hdr, end_place(c), true, 0)))
-			return take_plain_ack(net, c, hdr, true, is_long);
-		if (!c->stamped && tl_cksum_is_right(sum_head(c, hdr, end_place(c), false, 0)))
-			return take_plain_ack(net, c, hdr, false, is_long);
+static __attribute__((noinline)) void take_known_ack(
+	struct tl_net *net, uint64_t at_ns, const struct tl_tcp_hdr *hdr, struct tl_tcp *c)
+{
+	take_plain_ack(net, c, hdr, at_ns, false, true);
+}
+
+static __attribute__((noinline)) void take_known_stamped_ack(
+	struct tl_net *net, uint64_t at_ns, const struct tl_tcp_hdr *hdr, struct tl_tcp *c)
+{
+	take_plain_ack(net, c, hdr, at_ns, true, true);
+}
+
+// Take a segment without data. One look at its head tells the ACK that settle_few() made known; PSH is not in it.
+static __attribute__((noinline)) void take_bare(
+	struct tl_net *net, struct rte_mbuf *m, const struct tl_tcp_hdr *hdr, struct tl_pkt *pkt, struct tl_tcp *c)
+{
+	if (tl_tcp_head(hdr) == c->ready.plain_ack && is_at(hdr, end_place(c)) && is_sum_ours(m)) {
+		uint64_t at_ns = c->flight->sent[0].at_ns;
+		if (!c->stamped && tl_cksum_is_right(sum_head(c, hdr, end_place(c), false, 0)) && at_ns < net->now_ns) {
+			take_known_ack(net, at_ns, hdr, c);
+			return;
+		}
+		if (c->stamped && has_new_stamp(c, hdr) && at_ns < net->now_ns &&
+			tl_cksum_is_right(sum_head(c, hdr, end_place(c), true, 0))) {
+			take_known_stamped_ack(net, at_ns, hdr, c);
+			return;
+		}
 	}
-	return is_long ? take_any(net, m, frame, pkt, c) : take_long_ack(net, m, frame, pkt, c);
-}
-
-static __attribute__((noinline)) bool take_bare(
-	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, struct tl_tcp *c)
-{
-	return take_without_data(net, m, frame, pkt, c, false);
-}
-
-static __attribute__((noinline)) bool take_long_ack(
-	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, struct tl_tcp *c)
-{
-	return take_without_data(net, m, frame, pkt, c, true);
+	take_any_ack(net, m, hdr, pkt, c);
 }
 
 static inline uint64_t place_of(const struct tl_tcp_hdr *hdr)
@@ -348,30 +384,34 @@ TL_TCP_STEP bool is_text_right(const struct tl_tcp *c, const struct tl_tcp_hdr *
 	return tl_cksum_is_right(tl_cksum_add_tail(sum_head(c, hdr, place_of(hdr), stamped, len), payload, len));
 }
 
-static __attribute__((noinline)) bool take_text(
-	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, struct tl_tcp *c)
+static __attribute__((noinline)) void take_text(
+	struct tl_net *net, struct rte_mbuf *m, const struct tl_tcp_hdr *hdr, struct tl_pkt *pkt, struct tl_tcp *c)
 {
-	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
-	uint32_t len = pkt->payload_len;
+	uint32_t len = pkt->payload_len, news = news_in(hdr, c->peer_head);
 
-	if (!is_sum_ours(m))
-		return take_any(net, m, frame, pkt, c);
-	if (len <= TL_NET_SUM_BYTES && is_plain_data(c, hdr, len) && is_usual(c, hdr)) {
-		if (c->stamped && is_text_right(c, hdr, true, len))
-			return take_plain_data(net, c, hdr, len, true);
-		if (!c->stamped && is_text_right(c, hdr, false, len))
-			return take_plain_data(net, c, hdr, len, false);
-	}
-	return take_any(net, m, frame, pkt, c);
+	if (len > TL_NET_SUM_BYTES || !is_sum_ours(m) || !is_plain_data(c, hdr, news, len))
+		take_any(net, m, pkt, c);
+	else if (!c->stamped && is_text_right(c, hdr, false, len))
+		take_plain_data(net, c, hdr, news, len, false);
+	else if (c->stamped && has_new_stamp(c, hdr) && is_text_right(c, hdr, true, len))
+		take_plain_data(net, c, hdr, news, len, true);
+	else
+		take_any(net, m, pkt, c);
 }
 
-// A source that equals the number of an IPv6 peer is forged: its connection is not calm here.
-bool tl_tcp_take_expected(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+// A source that equals the number of an IPv6 peer is forged: its connection is not calm here, and knows no plain ACK.
+void tl_tcp_take_expected(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
 {
-	if (net->n_notes != 0)
-		return settle_and_take(net, m, frame, pkt);
+	if (TL_UNLIKELY(net->n_notes != 0)) {
+		settle_and_take(net, m, frame, pkt);
+		return;
+	}
 	struct tl_tcp *c = tl_tcp_find(net->tcp, tl_tcp_key_of(pkt));
+	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
 	if (TL_UNLIKELY(c == NULL))
-		return false;
-	return pkt->payload_len == 0 ? take_bare(net, m, frame, pkt, c) : take_text(net, m, frame, pkt, c);
+		tl_net_take_frame(net, m, frame, pkt);
+	else if (pkt->payload_len == 0)
+		take_bare(net, m, hdr, pkt, c);
+	else
+		take_text(net, m, hdr, pkt, c);
 }

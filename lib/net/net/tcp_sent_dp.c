@@ -116,6 +116,7 @@ STEP void settle(struct tl_net *net, struct tl_tcp_note note)
 	c->snd_nxt = note.seq + note.len;
 	account_sent(c, note.seq);
 	r->few = tl_min_u32(r->few, r->snd_edge - c->snd_nxt);
+	r->plain_ack = 0;
 }
 
 // Settle each note from its own sequence number up to the end of the last. The refresh stays valid, with less room.
@@ -173,6 +174,16 @@ STEP bool is_alone(const struct tl_tcp *c, struct tl_tcp_note note, uint64_t now
 	       now_ns + c->user_timeout_ns >= c->due_ns;
 }
 
+// The head of an ACK of all that is in flight, one run, by which no timer is set and nothing is sent: cwnd has grown,
+// the RTT is known, the application waits for no room, and our window need not reopen. Each change of the connection
+// calls tl_tcp_ready_stop() or tl_tcp_ready_refresh(), which discard it. 0: such an ACK takes a closer look.
+STEP uint32_t plain_ack_of(const struct tl_tcp *c)
+{
+	bool is_calm = c->srtt_ns != 0 && tl_tcp_cc_is_grown(c) && c->ops->room == NULL;
+
+	return is_calm && c->rcv_adv - c->rcv_nxt >= c->window_half ? c->peer_head : 0;
+}
+
 // Settle the only note, of few bytes: the steps of settle() for one that is alone.
 static __attribute__((noinline)) void settle_few(struct tl_net *net)
 {
@@ -202,6 +213,7 @@ static __attribute__((noinline)) void settle_few(struct tl_net *net)
 	c->snd_max = end;
 	c->snd_last = note.seq;
 	c->ready.few = tl_min_u32(c->ready.few, c->ready.snd_edge - end);
+	c->ready.plain_ack = plain_ack_of(c);
 	provide(net);
 }
 

@@ -50,18 +50,21 @@ uint64_t tl_tcp_rto_ns(const struct tl_tcp *c); // with backoff
 
 #define TL_TCP_PROBE_MIN_NS (10 * TL_NS_PER_MS) // below this an ACK may still be delayed by the peer
 
-// RTO and probe timeout for the SRTT, after a sample. The floor is the rule on short paths.
+// RTO and probe timeout for the SRTT, after a sample. The floor is the rule on short paths: there a sample changes
+// neither of them while SRTT + 4 RTTVAR stays within short_ns, which leaves room for the margin's own floor.
 static inline void tl_tcp_rtt_use(struct tl_tcp *c, uint64_t rtt_ns)
 {
-	uint64_t margin_ns = tl_max_u64(4 * c->rttvar_ns, UINT64_C(1) << TL_TCP_TICK_SHIFT);
-	uint64_t rto_ns = c->rto_min_ns;
-
 	if (TL_UNLIKELY(rtt_ns < c->rack.min_rtt_ns))
 		c->rack.min_rtt_ns = rtt_ns;
-	if (TL_UNLIKELY(c->srtt_ns + margin_ns > rto_ns))
-		rto_ns = tl_min_u64(c->srtt_ns + margin_ns, TL_TCP_RTO_MAX_NS);
-	c->rto_ns = rto_ns;
-	c->pto_ns = c->sack ? tl_min_u64(tl_max_u64(2 * c->srtt_ns, TL_TCP_PROBE_MIN_NS), rto_ns) : rto_ns;
+	if (TL_LIKELY(c->srtt_ns + 4 * c->rttvar_ns <= c->short_ns))
+		return;
+	uint64_t least_ns = UINT64_C(1) << TL_TCP_TICK_SHIFT;
+	uint64_t rto_ns = c->srtt_ns + tl_max_u64(4 * c->rttvar_ns, least_ns);
+	uint64_t floor_ns = tl_min_u64(c->rto_min_ns, TL_TCP_PROBE_MIN_NS / 2);
+
+	c->short_ns = rto_ns <= floor_ns ? floor_ns - least_ns : 0;
+	c->rto_ns = tl_min_u64(tl_max_u64(rto_ns, c->rto_min_ns), TL_TCP_RTO_MAX_NS);
+	c->pto_ns = c->sack ? tl_min_u64(tl_max_u64(2 * c->srtt_ns, TL_TCP_PROBE_MIN_NS), c->rto_ns) : c->rto_ns;
 }
 
 // Exponentially weighted moving average with weight 1/2^shift for the new sample; up rounds up.
@@ -69,7 +72,7 @@ static inline uint64_t tl_tcp_ewma(uint64_t old_ns, uint64_t new_ns, unsigned sh
 {
 	uint64_t rest = (UINT64_C(1) << shift) - 1;
 
-	return (rest * old_ns + new_ns + up * rest) >> shift;
+	return old_ns + (uint64_t)((int64_t)(new_ns - old_ns + up * rest) >> shift);
 }
 
 // HOT. Update SRTT and RTO by a sample that is not the first, with 1/2^shift of its weight.
