@@ -348,8 +348,8 @@ static void practice_changes_nothing(void)
 	app_free(&app);
 }
 
-// Receive a datagram of len bytes to a group, with or without a checksum, and forward it.
-static void give_datagram(struct host *h, bool summed, uint16_t len)
+// Receive a datagram of len bytes to a group, with or without a checksum, its last byte damaged or not, and forward it.
+static void give_damaged_datagram(struct host *h, bool summed, uint16_t len, uint8_t damage)
 {
 	uint8_t frame[1500] = {1, 0, 0x5e, 1, 1, 1, 2, 0, 0, 0, 0, 2, 8, 0};
 	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
@@ -369,11 +369,17 @@ static void give_datagram(struct host *h, bool summed, uint16_t len)
 	uint32_t sum = tl_cksum_pseudo(ip->src_be, ip->dst_be, TL_IPPROTO_UDP, udp_len);
 	if (summed)
 		udp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, udp, udp_len));
+	((uint8_t *)(udp + 1))[len - 1] ^= damage;
 	struct rte_mbuf *m = tl_test_mbuf(test_pool(), frame, TL_ETHER_LEN + TL_IPV4_LEN + udp_len);
 	give_frame(h->net, m, h->now_ns);
 	tl_txq_flush(&h->tx); // collect() verifies the checksum
 	tl_net_sent(h->net);
 	rte_pktmbuf_free(m);
+}
+
+static void give_datagram(struct host *h, bool summed, uint16_t len)
+{
+	give_damaged_datagram(h, summed, len, 0);
 }
 
 static void forward(void *ctx, const struct tl_udp_datagram *d)
@@ -401,6 +407,23 @@ static void forwarded_datagrams_have_their_checksum(void)
 	}
 	CU_ASSERT_EQUAL(h->n_sent, 2 * TL_ARRAY_LEN(lens) + 4);
 	CU_ASSERT_EQUAL(h->net->stats.rx_udp_pkts, 2 * TL_ARRAY_LEN(lens));
+	stop(h);
+	app_free(&app);
+}
+
+static void damaged_datagrams_are_not_forwarded(void)
+{
+	static const uint16_t lens[] = {1, 16, 63, 64, 65, 333};
+	struct app app = {0};
+	struct host *h = open_host(&app, collect, false, false);
+	struct tl_udp *udp = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(tl_udp_open(h->net, IP(239, 1, 1, 1), 0, PORT(5001), forward, &app, &udp), 0);
+	forget(h);
+	for (unsigned i = 0; i < TL_ARRAY_LEN(lens); i++)
+		give_damaged_datagram(h, true, lens[i], 1);
+	CU_ASSERT_EQUAL(h->n_sent, 0);
+	CU_ASSERT_EQUAL(h->net->stats.drop_cksum_pkts, TL_ARRAY_LEN(lens));
 	stop(h);
 	app_free(&app);
 }
@@ -512,6 +535,124 @@ static void a_message_around_the_end_of_the_ring_goes_again(void)
 	app_free(&app);
 }
 
+// After a pause, with the keepalive timer alone on the wheel.
+static void repeat_after(uint32_t rto_us, uint64_t pause_ns)
+{
+	const struct tl_tcp_opts opts = {
+		.window_follows_room = true, .keepalive_idle_ns = 30 * TL_NS_PER_S, .rto_min_us = rto_us};
+	struct app app = {.on_data = echo};
+	struct host *h = start();
+
+	accept_with(h, &app, &opts);
+	for (unsigned i = 0; i < 2; i++) {
+		give_next(h, &app, 0, 16);
+		h->now_ns += MS / 10;
+		give(h, A, app.c->rcv_nxt, app.c->snd_max, 0);
+	}
+	pass(h, pause_ns);
+	uint64_t before = h->net->stats.tcp_retransmits;
+	give_next(h, &app, 0, 16);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_retransmits, before);
+	pass(h, app.c->rto_ns + 6 * MS); // the wheel looks at most 4.2 ms late, and its tick is 0.26 ms
+	CU_ASSERT(h->net->stats.tcp_retransmits > before);
+	stop(h);
+	app_free(&app);
+}
+
+static void a_seldom_message_is_repeated_in_time(void)
+{
+	static const uint32_t rto_us[] = {1000, 10000, 200000};
+	static const uint64_t pause_ns[] = {2 * MS, 50 * MS, 500 * MS};
+
+	for (unsigned i = 0; i < TL_ARRAY_LEN(rto_us); i++)
+		for (unsigned k = 0; k < TL_ARRAY_LEN(pause_ns); k++)
+			repeat_after(rto_us[i], pause_ns[k]);
+}
+
+// The template has the length of the last.
+static void a_message_of_another_length_has_its_own_header(void)
+{
+	static const uint16_t lens[] = {16, 16, 24, 24, 8, 16, 1, 32, 31, 16, 64, 64, 16};
+	struct app app = {0};
+	struct host *h = open_echo(&app);
+
+	for (unsigned i = 0; i < TL_ARRAY_LEN(lens); i++) {
+		forget(h);
+		give_next(h, &app, 0, lens[i]); // collect() checks both headers
+		CU_ASSERT_EQUAL(next_sent(h)->len, lens[i]);
+		h->now_ns += MS / 10;
+		give(h, A, app.c->rcv_nxt, app.c->snd_max, 0);
+	}
+	stop(h);
+	app_free(&app);
+}
+
+// An application that waits for no room.
+static void forget_room(struct app *app)
+{
+	static struct tl_tcp_ops ops;
+
+	ops = *app->c->ops;
+	ops.room = NULL;
+	app->c->ops = &ops;
+}
+
+// RFC 9293, section 3.8.6.2.2. The buffer is so small that half the window opens with one message.
+static void a_window_that_an_ack_reopens_is_announced(void)
+{
+	const struct tl_tcp_opts opts = {.window_follows_room = true, .without_cwnd = true, .send_buffer_bytes = 2048};
+	struct app app = {.on_data = echo};
+	struct host *h = start();
+	unsigned updates = 0;
+
+	accept_with(h, &app, &opts);
+	forget_room(&app);
+	for (unsigned i = 0; i < 200; i++) {
+		give_next(h, &app, 0, 24);
+		h->now_ns += MS / 10;
+		forget(h);
+		give(h, A, app.c->rcv_nxt, app.c->snd_max, 0);
+		updates += h->n_sent;
+		CU_ASSERT_FALSE(tl_tcp_window_reopened(app.c));
+	}
+	CU_ASSERT(updates > 1);
+	stop(h);
+	app_free(&app);
+}
+
+static void send_few(struct host *h, struct app *app)
+{
+	static const uint8_t data[24];
+
+	h->now_ns += MS / 10;
+	tl_net_tick(h->net, h->now_ns);
+	CU_ASSERT_EQUAL(tl_tcp_send_held(app->c, data, sizeof(data)), TL_TCP_SENT);
+	tl_txq_flush(&h->tx);
+	tl_net_sent(h->net);
+}
+
+// RFC 8985, section 6.2: of the delivered segments the one sent last counts.
+static void an_ack_of_two_messages_has_the_time_of_the_later(void)
+{
+	struct app app = {0};
+	struct host *h = open_host(&app, collect, false, false);
+
+	forget_room(&app);
+	send_few(h, &app); // after a pause
+	acknowledge(h, &app, 0);
+	app.c->cwnd = 1 << 20;
+	send_few(h, &app);
+	CU_ASSERT(app.c->ready.plain_ack != 0 || app.c->is_ip6);
+	send_few(h, &app);
+	uint64_t later_ns = h->net->now_ns;
+	h->now_ns += MS / 10;
+	acknowledge(h, &app, 0);
+	CU_ASSERT_EQUAL(app.c->rack.at_ns, later_ns);
+	CU_ASSERT_EQUAL(app.c->rack.rtt_ns, MS / 10);
+	stop(h);
+	app_free(&app);
+}
+
 static void a_second_message_finds_less_window(void)
 {
 	const uint8_t data[24] = {0};
@@ -577,6 +718,7 @@ int main(void)
 		{"each obstacle disables the ready header", what_is_in_the_way_is_seen},
 		{"and so it does where the window follows the room", so_is_what_is_in_the_way_of_a_follower},
 		{"a cache warm-up changes nothing", practice_changes_nothing},
+		{"a datagram with a wrong checksum is not forwarded", damaged_datagrams_are_not_forwarded},
 		{"a forwarded datagram's payload has the right checksum, if the datagram had one or not",
 			forwarded_datagrams_have_their_checksum},
 		{"its bookkeeping is done before an ACK is read", notes_are_settled_before_an_ack},
@@ -584,6 +726,12 @@ int main(void)
 		{"an echo after a pause restarts cwnd", a_pause_ends_the_growth_of_cwnd},
 		{"an echo around the end of the send ring is retransmitted",
 			a_message_around_the_end_of_the_ring_goes_again},
+		{"a window that an ACK reopens is announced", a_window_that_an_ack_reopens_is_announced},
+		{"an ACK of two messages has the transmission time of the later",
+			an_ack_of_two_messages_has_the_time_of_the_later},
+		{"a message of a seldom used connection is repeated in time", a_seldom_message_is_repeated_in_time},
+		{"a message of another length than the last has its own header",
+			a_message_of_another_length_has_its_own_header},
 		{"a message behind another finds less window", a_second_message_finds_less_window},
 		{"the mbuf of the next segment is empty", the_next_mbuf_is_empty},
 	};

@@ -145,8 +145,8 @@ struct tl_ip6_host {
 // reply need not sum it again. The frames of a burst are all in memory at once, so the address identifies the payload.
 struct tl_net_summed {
 	const uint8_t *data; // NULL: none
+	uint64_t sum;	     // in memory order, not folded
 	uint32_t len;
-	uint16_t sum; // in memory order
 };
 
 struct tl_net {
@@ -291,14 +291,18 @@ bool tl_net_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struc
 // frame with a stripped tag. The payload's sum of a long frame is noted.
 #define TL_NET_SUM_BYTES 64 // up to here the sum is computed in place
 bool tl_net_long_sum_ok(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
+// HOT. True if the device said nothing of the checksum, and left all tags in the frame.
+static inline bool tl_net_sum_is_ours(const struct rte_mbuf *m)
+{
+	return (m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) == 0;
+}
 // HOT. True if the frame is short, without a verdict of the device, and its sum is right. False: call the other one.
 static inline bool tl_net_short_sum_ok(
 	const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t proto, uint32_t l4_len)
 {
 	uint64_t sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(proto) + tl_be16((uint16_t)l4_len);
 
-	return l4_len <= TL_NET_SUM_BYTES &&
-	       (m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) == 0 &&
+	return l4_len <= TL_NET_SUM_BYTES && tl_net_sum_is_ours(m) &&
 	       tl_cksum_is_right(tl_cksum_add_some(sum, frame + pkt->l4_off, l4_len));
 }
 static inline bool tl_net_sum_ok(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame,

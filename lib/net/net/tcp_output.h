@@ -33,6 +33,10 @@ void tl_tcp_ready_refresh_now(struct tl_tcp *c);
 // Set the options of the template, once the connection is established.
 void tl_tcp_ready_options(struct tl_tcp *c);
 
+// Complete the IPv4 header of the template for messages of len bytes. Off the path to the wire: the vectors that copy a
+// header just written would wait for it.
+void tl_tcp_ready_set_len(struct tl_tcp *c, uint32_t len);
+
 // HOT. Disable the ready header until the next refresh.
 static inline void tl_tcp_ready_stop(struct tl_tcp *c)
 {

@@ -204,12 +204,6 @@ TL_TCP_STEP uint64_t sum_head(
 	return tl_cksum_add64(tl_cksum_add64(sum, place), last);
 }
 
-// True if the device said nothing of the checksum, and left all tags in the frame.
-static inline bool is_sum_ours(const struct rte_mbuf *m)
-{
-	return (m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) == 0;
-}
-
 // ---- an ACK without data
 
 // True for the ACK of all that is in flight, if that has one transmission time, on a connection whose cwnd has grown
@@ -330,7 +324,7 @@ static __attribute__((noinline)) void settle_and_take(
 static __attribute__((noinline)) void take_any_ack(
 	struct tl_net *net, struct rte_mbuf *m, const struct tl_tcp_hdr *hdr, struct tl_pkt *pkt, struct tl_tcp *c)
 {
-	if (!is_plain_ack(net, c, hdr) || !is_usual(c, hdr) || !is_sum_ours(m) ||
+	if (!is_plain_ack(net, c, hdr) || !is_usual(c, hdr) || !tl_net_sum_is_ours(m) ||
 		!tl_cksum_is_right(sum_head(c, hdr, end_place(c), c->stamped, 0)))
 		take_any(net, m, pkt, c);
 	else
@@ -353,7 +347,7 @@ static __attribute__((noinline)) void take_known_stamped_ack(
 static __attribute__((noinline)) void take_bare(
 	struct tl_net *net, struct rte_mbuf *m, const struct tl_tcp_hdr *hdr, struct tl_pkt *pkt, struct tl_tcp *c)
 {
-	if (tl_tcp_head(hdr) == c->ready.plain_ack && is_at(hdr, end_place(c)) && is_sum_ours(m)) {
+	if (tl_tcp_head(hdr) == c->ready.plain_ack && is_at(hdr, end_place(c)) && tl_net_sum_is_ours(m)) {
 		uint64_t at_ns = c->flight->sent[0].at_ns;
 		if (!c->stamped && tl_cksum_is_right(sum_head(c, hdr, end_place(c), false, 0)) && at_ns < net->now_ns) {
 			take_known_ack(net, at_ns, hdr, c);
@@ -376,12 +370,16 @@ static inline uint64_t place_of(const struct tl_tcp_hdr *hdr)
 	return place;
 }
 
-// True if the checksum of a usual segment with payload is right.
-TL_TCP_STEP bool is_text_right(const struct tl_tcp *c, const struct tl_tcp_hdr *hdr, bool stamped, uint32_t len)
+// True if the checksum of a usual segment with payload is right. The payload's sum is noted: an echo need not sum it
+// again.
+TL_TCP_STEP bool is_text_right(
+	struct tl_net *net, const struct tl_tcp *c, const struct tl_tcp_hdr *hdr, bool stamped, uint32_t len)
 {
 	const uint8_t *payload = (const uint8_t *)(hdr + 1) + (stamped ? TL_TCP_STAMP_LEN : 0);
+	uint64_t sum = tl_cksum_add_tail(0, payload, len);
 
-	return tl_cksum_is_right(tl_cksum_add_tail(sum_head(c, hdr, place_of(hdr), stamped, len), payload, len));
+	net->summed = (struct tl_net_summed){.data = payload, .sum = sum, .len = len};
+	return tl_cksum_is_right(tl_cksum_add64(sum_head(c, hdr, place_of(hdr), stamped, len), sum));
 }
 
 static __attribute__((noinline)) void take_text(
@@ -389,11 +387,11 @@ static __attribute__((noinline)) void take_text(
 {
 	uint32_t len = pkt->payload_len, news = news_in(hdr, c->peer_head);
 
-	if (len > TL_NET_SUM_BYTES || !is_sum_ours(m) || !is_plain_data(c, hdr, news, len))
+	if (len > TL_NET_SUM_BYTES || !tl_net_sum_is_ours(m) || !is_plain_data(c, hdr, news, len))
 		take_any(net, m, pkt, c);
-	else if (!c->stamped && is_text_right(c, hdr, false, len))
+	else if (!c->stamped && is_text_right(net, c, hdr, false, len))
 		take_plain_data(net, c, hdr, news, len, false);
-	else if (c->stamped && has_new_stamp(c, hdr) && is_text_right(c, hdr, true, len))
+	else if (c->stamped && has_new_stamp(c, hdr) && is_text_right(net, c, hdr, true, len))
 		take_plain_data(net, c, hdr, news, len, true);
 	else
 		take_any(net, m, pkt, c);

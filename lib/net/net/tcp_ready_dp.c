@@ -24,6 +24,25 @@ static struct tl_tcp_stamp_option *stamp_of(struct tl_tcp_ready *r)
 	return (struct tl_tcp_stamp_option *)(tcp_of(r) + 1);
 }
 
+static inline void fill_ip4(const struct tl_tcp *c, struct tl_ipv4_hdr *ip, uint16_t len)
+{
+	uint16_t len_be = tl_be16(len);
+
+	ip->total_len_be = len_be;
+	ip->cksum_be = tl_cksum_fold32(c->ready.l3_sum + len_be);
+}
+
+void tl_tcp_ready_set_len(struct tl_tcp *c, uint32_t len)
+{
+	struct tl_tcp_ready *r = &c->ready;
+
+	r->len = len;
+	r->len_be = tl_be16((uint16_t)len);
+	if (!c->is_ip6)
+		fill_ip4(c, (struct tl_ipv4_hdr *)(r->frame + TL_ETHER_LEN),
+			(uint16_t)(r->payload_off + len - TL_ETHER_LEN));
+}
+
 // Clear the fields that differ per frame.
 static void learn_ip4(struct tl_tcp_ready *r, struct tl_ipv4_hdr *ip)
 {
@@ -60,6 +79,7 @@ void tl_tcp_ready_options(struct tl_tcp *c)
 		.data_off = (uint8_t)(header_len << 2),
 		.flags = TL_TCP_PSH | TL_TCP_ACK};
 	r->payload_off = r->l4_off + header_len;
+	r->len = 0; // no message is that short
 	r->fixed_sum = tl_ip_pseudo(c->net, c->key.peer_be, TL_IPPROTO_TCP, 0);
 	r->fixed_sum = tl_cksum_add(r->fixed_sum, tcp, TL_TCP_LEN + sizeof(word_be)) + tl_be16(header_len);
 }
@@ -164,12 +184,20 @@ static inline uint64_t copy_and_sum(uint8_t *to, const uint8_t *from, uint32_t l
 	return tl_cksum_add_few(sum, from + words, len - (uint32_t)words);
 }
 
-// Sum of data; known if it is the payload of the received frame.
-static uint32_t sum_of(const struct tl_net *net, const uint8_t *data, uint32_t len)
+// True if the sum of the data is known: it is the payload of the received frame.
+static inline bool is_summed(const struct tl_net *net, const uint8_t *data, uint32_t len)
 {
-	if (data == net->summed.data && len == net->summed.len)
-		return net->summed.sum;
-	return tl_cksum_add(0, data, len);
+	return data == net->summed.data && len == net->summed.len;
+}
+
+// The same for few bytes. Of those with a known sum 16 to 32 are the most frequent: two overlapping vectors.
+static inline uint64_t copy_few(const struct tl_net *net, uint8_t *to, const uint8_t *from, uint32_t len, uint64_t sum)
+{
+	if (TL_UNLIKELY(len - 16 > 16 || !is_summed(net, from, len)))
+		return copy_and_sum(to, from, len, sum);
+	memcpy(to, from, 16);
+	memcpy(to + len - 16, from + len - 16, 16);
+	return tl_cksum_add64(sum, net->summed.sum);
 }
 
 // Copy; return the checksum of the segment, given the sum of the rest.
@@ -181,63 +209,58 @@ static uint16_t copy_long(
 	memcpy(to, from, len);
 	if (tl_ip_asks_cksum(c->net, l4_len))
 		return tl_ip_ask_cksum(c->net, m, c->key.peer_be, TL_IPPROTO_TCP, (uint16_t)l4_len);
-	return tl_cksum_fold(tl_cksum_add64(sum, sum_of(c->net, from, len)));
+	uint64_t data_sum = is_summed(c->net, from, len) ? c->net->summed.sum : tl_cksum_add(0, from, len);
+	return tl_cksum_fold(tl_cksum_add64(sum, data_sum));
 }
 
-static inline void fill_ip4(const struct tl_tcp *c, struct tl_ipv4_hdr *ip, uint16_t len)
-{
-	uint16_t len_be = tl_be16(len);
-
-	ip->total_len_be = len_be;
-	ip->cksum_be = tl_cksum_fold32(c->ready.l3_sum + len_be);
-}
-
-// Copy the headers and fill in the lengths. Zeros behind the shortest headers pad the frame.
-static inline __attribute__((always_inline)) void fill_headers(
+// Copy the headers and fill in the lengths; return that of the payload in network order. Zeros behind the shortest
+// headers pad the frame. An IPv4 header is complete in the template if the message is as long as the last.
+static inline __attribute__((always_inline)) uint32_t fill_headers(
 	const struct tl_tcp *c, struct rte_mbuf *m, uint8_t *frame, uint32_t off, uint32_t len)
 {
 	const struct tl_tcp_ready *r = &c->ready;
-	uint32_t frame_len = off + len;
+	uint32_t frame_len = off + len, padded_len = frame_len;
 	_Static_assert(OFF_IP4 < TL_ETHER_MIN_FRAME && OFF_IP4_STAMPED >= TL_ETHER_MIN_FRAME,
 		"only the shortest need padding");
 
+	if (off == OFF_IP4 && frame_len < TL_ETHER_MIN_FRAME)
+		padded_len = TL_ETHER_MIN_FRAME;
+	m->data_len = (uint16_t)padded_len;
+	m->pkt_len = padded_len;
 	memcpy(frame, r->frame, 64);
 	if (off == OFF_IP4_STAMPED)
 		memcpy(frame + 64, r->frame + 64, OFF_IP4_STAMPED - 64);
 	else if (off >= OFF_IP6)
 		memcpy(frame + 64, r->frame + 64, sizeof(r->frame) - 64);
-	if (off >= OFF_IP6)
+	if (off < OFF_IP6 && TL_LIKELY(len == r->len))
+		return r->len_be;
+	if (off < OFF_IP6)
+		fill_ip4(c, (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN), (uint16_t)(frame_len - TL_ETHER_LEN));
+	else
 		((struct tl_ipv6_hdr *)(frame + TL_ETHER_LEN))->payload_len_be =
 			tl_be16((uint16_t)(frame_len - TL_ETHER_LEN - TL_IPV6_LEN));
-	else
-		fill_ip4(c, (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN), (uint16_t)(frame_len - TL_ETHER_LEN));
-	if (off == OFF_IP4 && frame_len < TL_ETHER_MIN_FRAME)
-		frame_len = TL_ETHER_MIN_FRAME;
-	m->data_len = (uint16_t)frame_len;
-	m->pkt_len = frame_len;
+	return tl_be16((uint16_t)len);
 }
 
 // Fill in the fields that differ per segment and add them to the sum of the rest (RFC 1624, section 3, with old values
 // of 0). off: of the payload, a constant for the most frequent headers. offer: the window, if the template has none.
-static inline __attribute__((always_inline)) void fill(struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data,
-	uint32_t len, uint32_t off, bool few, const struct tl_tcp_offer *offer)
+static inline __attribute__((always_inline)) void fill(const struct tl_net *net, struct tl_tcp *c, struct rte_mbuf *m,
+	const uint8_t *data, uint32_t len, uint32_t off, bool few, const struct tl_tcp_offer *offer)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(frame + l4_off_of(off));
 	uint32_t seq_be = tl_be32(c->snd_nxt);
-	uint64_t sum;
+	uint32_t stamp_be = is_stamped_at(off) ? tl_be32(tl_tcp_stamp_now(c)) : 0; // before the stores: they may alias
+	uint64_t sum = seq_be + (uint64_t)fill_headers(c, m, frame, off, len);
 
-	fill_headers(c, m, frame, off, len);
-	sum = offer != NULL ? c->ready.fixed_sum + put_fields(c, tcp, off, offer->field) : c->ready.l4_sum;
-	sum += seq_be + (uint64_t)tl_be16((uint16_t)len);
+	sum += offer != NULL ? c->ready.fixed_sum + put_fields(c, tcp, off, offer->field) : c->ready.l4_sum;
 	if (is_stamped_at(off)) {
-		uint32_t stamp_be = tl_be32(tl_tcp_stamp_now(c));
 		((struct tl_tcp_stamp_option *)(tcp + 1))->stamp_be = stamp_be;
 		sum += stamp_be;
 	}
 	tcp->seq_be = seq_be;
 	if (few)
-		tcp->cksum_be = tl_cksum_fold(copy_and_sum(frame + off, data, len, sum));
+		tcp->cksum_be = tl_cksum_fold(copy_few(net, frame + off, data, len, sum));
 	else
 		tcp->cksum_be = copy_long(c, m, frame + off, data, len, sum);
 }
@@ -267,7 +290,7 @@ static inline __attribute__((always_inline)) int send_ready(struct tl_tcp *c, st
 {
 	struct tl_net *net = c->net;
 
-	fill(c, m, note.data, note.len, off, few, offer);
+	fill(net, c, m, note.data, note.len, off, few, offer);
 	c->snd_nxt = note.seq + note.len;
 	c->snd_end = c->snd_nxt;
 	if (TL_UNLIKELY(net->cfg.vlan != 0))

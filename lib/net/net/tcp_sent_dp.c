@@ -165,13 +165,11 @@ static __attribute__((noinline)) void settle_and_provide(struct tl_net *net)
 	provide(net);
 }
 
-// True if nothing of the connection was in flight before, and neither cwnd nor the wheel changes.
-STEP bool is_alone(const struct tl_tcp *c, struct tl_tcp_note note, uint64_t now_ns)
+// True if nothing of the connection was in flight before.
+STEP bool is_alone(const struct tl_tcp *c, struct tl_tcp_note note)
 {
 	return note.seq == c->snd_una && note.seq == c->snd_max &&
-	       (c->conditions & ~(TL_TCP_ACK_NOW | TL_TCP_IS_IP6)) == TL_TCP_CALM &&
-	       now_ns - c->last_tx_ns <= c->rto_ns && now_ns + c->pto_ns >= c->due_ns &&
-	       now_ns + c->user_timeout_ns >= c->due_ns;
+	       (c->conditions & ~(TL_TCP_ACK_NOW | TL_TCP_IS_IP6)) == TL_TCP_CALM;
 }
 
 // The head of an ACK of all that is in flight, one run, by which no timer is set and nothing is sent: cwnd has grown,
@@ -184,6 +182,32 @@ STEP uint32_t plain_ack_of(const struct tl_tcp *c)
 	return is_calm && c->rcv_adv - c->rcv_nxt >= c->window_half ? c->peer_head : 0;
 }
 
+// The last steps of settle_few() for a seldom used connection, whose deadline is before due_ns.
+static __attribute__((noinline)) void arm_early_and_provide(struct tl_net *net, struct tl_tcp *c, uint64_t deadline_ns)
+{
+	tl_tcp_timer_arm(c, deadline_ns);
+	provide(net);
+}
+
+static __attribute__((noinline)) void arm_and_provide(struct tl_net *net, struct tl_tcp *c, uint64_t deadline_ns)
+{
+	if (TL_LIKELY(tl_tcp_timer_defer(c, &net->tcp->wheel, net->now_ns, deadline_ns)))
+		provide(net);
+	else
+		arm_early_and_provide(net, c, deadline_ns);
+}
+
+// The same for one that paused: cwnd restarts.
+static __attribute__((noinline)) void restart_and_provide(struct tl_net *net, struct tl_tcp *c, uint64_t deadline_ns)
+{
+	tl_tcp_cc_idle(c);
+	c->ready.plain_ack = plain_ack_of(c);
+	if (deadline_ns < c->due_ns)
+		arm_and_provide(net, c, deadline_ns);
+	else
+		provide(net);
+}
+
 // Settle the only note, of few bytes: the steps of settle() for one that is alone.
 static __attribute__((noinline)) void settle_few(struct tl_net *net)
 {
@@ -193,7 +217,7 @@ static __attribute__((noinline)) void settle_few(struct tl_net *net)
 	uint32_t at = note.seq & c->ring_mask, end = note.seq + note.len;
 	uint64_t now_ns = net->now_ns;
 
-	if (at + note.len > c->ring_mask + 1 || !is_alone(c, note, now_ns)) {
+	if (at + note.len > c->ring_mask + 1 || !is_alone(c, note)) {
 		settle_and_provide(net);
 		return;
 	}
@@ -205,7 +229,6 @@ static __attribute__((noinline)) void settle_few(struct tl_net *net)
 	c->n_sent = 1;
 	c->deadline_ns[TL_TCP_RETRANSMIT] = now_ns + c->pto_ns;
 	c->deadline_ns[TL_TCP_GIVE_UP] = now_ns + c->user_timeout_ns;
-	c->last_tx_ns = now_ns;
 	c->rcv_adv = c->ready.adv;
 	c->rcv_acked = c->rcv_nxt;
 	c->ack_now = false;
@@ -214,7 +237,17 @@ static __attribute__((noinline)) void settle_few(struct tl_net *net)
 	c->snd_last = note.seq;
 	c->ready.few = tl_min_u32(c->ready.few, c->ready.snd_edge - end);
 	c->ready.plain_ack = plain_ack_of(c);
-	provide(net);
+	if (TL_UNLIKELY(note.len != c->ready.len))
+		tl_tcp_ready_set_len(c, note.len);
+	uint64_t deadline_ns = tl_min_u64(now_ns + c->pto_ns, now_ns + c->user_timeout_ns);
+	bool paused = now_ns - c->last_tx_ns > c->rto_ns;
+	c->last_tx_ns = now_ns;
+	if (TL_UNLIKELY(paused))
+		restart_and_provide(net, c, deadline_ns);
+	else if (TL_UNLIKELY(deadline_ns < c->due_ns))
+		arm_and_provide(net, c, deadline_ns);
+	else
+		provide(net);
 }
 
 void tl_net_sent(struct tl_net *net)

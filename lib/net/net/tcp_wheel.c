@@ -13,7 +13,6 @@
 #include "tcp_table.h"
 #include "tcp_wheel.h"
 
-#define ARM_NS ((uint64_t)TL_TCP_ARM_TICKS << TL_TCP_TICK_SHIFT)
 #define ROUND_TICKS (UINT64_C(1) << TL_TCP_ROUND_SHIFT)
 
 static uint64_t round_of(uint64_t tick)
@@ -91,20 +90,8 @@ void tl_tcp_wheel_insert(struct tl_tcp *c)
 
 void tl_tcp_timer_arm(struct tl_tcp *c, uint64_t deadline_ns)
 {
-	struct tl_tcp_wheel *wheel = &c->net->tcp->wheel;
-	uint64_t looked_at_ns = c->net->now_ns + ARM_NS;
-
-	if (deadline_ns < looked_at_ns) {
+	if (!tl_tcp_timer_defer(c, &c->net->tcp->wheel, c->net->now_ns, deadline_ns))
 		insert(c, deadline_ns);
-		return;
-	}
-	c->due_ns = looked_at_ns;
-	if (c->armed)
-		return;
-	struct tl_tcp **list = &wheel->armed[(wheel->tick - 1) & (TL_TCP_ARM_TICKS - 1)];
-	c->armed = true;
-	c->armed_next = *list;
-	*list = c;
 }
 
 void tl_tcp_timers_stop(struct tl_tcp *c)
@@ -119,14 +106,16 @@ void tl_tcp_timers_stop(struct tl_tcp *c)
 static void check_armed(struct tl_tcp_wheel *wheel, uint64_t tick)
 {
 	struct tl_tcp **list = &wheel->armed[tick & (TL_TCP_ARM_TICKS - 1)];
-	struct tl_tcp *c;
+	struct tl_tcp *c = *list, *next;
+	uint64_t n = 0;
 
-	while ((c = *list) != NULL) {
-		wheel->visits++;
-		*list = c->armed_next;
+	*list = NULL;
+	for (; c != NULL; c = next, n++) {
+		next = c->armed_next;
 		c->armed = false;
 		tl_tcp_wheel_insert(c);
 	}
+	wheel->visits += n;
 }
 
 static void cascade(struct tl_tcp_wheel *wheel)

@@ -94,6 +94,25 @@ static inline uint64_t tl_tcp_loss_timeout_ns(const struct tl_tcp *c)
 	return c->pto_ns;
 }
 
+// HOT. Let the wheel look at a deadline before due_ns after TL_TCP_ARM_TICKS. False: it is earlier, nothing was done.
+#define TL_TCP_ARM_NS ((uint64_t)TL_TCP_ARM_TICKS << TL_TCP_TICK_SHIFT)
+static inline __attribute__((always_inline)) bool tl_tcp_timer_defer(
+	struct tl_tcp *c, struct tl_tcp_wheel *wheel, uint64_t now_ns, uint64_t deadline_ns)
+{
+	uint64_t looked_at_ns = now_ns + TL_TCP_ARM_NS;
+
+	if (TL_UNLIKELY(deadline_ns < looked_at_ns))
+		return false;
+	c->due_ns = looked_at_ns;
+	if (c->armed)
+		return true;
+	struct tl_tcp **list = &wheel->armed[(wheel->tick - 1) & (TL_TCP_ARM_TICKS - 1)];
+	c->armed = true;
+	c->armed_next = *list;
+	*list = c;
+	return true;
+}
+
 // HOT. Usually one store: the wheel changes only if c must wake earlier.
 static inline void tl_tcp_timer_set(struct tl_tcp *c, enum tl_tcp_timer timer, uint64_t after_ns)
 {

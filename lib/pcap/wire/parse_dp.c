@@ -203,14 +203,21 @@ STEP bool is_plain_ipv4(const uint8_t *frame, uint32_t len, uint32_t tag_len)
 	       (ip->frag_be & tl_be16(IPV4_MORE_FRAGMENTS | IPV4_FRAG_OFFSET)) == 0;
 }
 
-// Store the fields of a plain frame, in the order of the struct, so that neighbours become one store.
+// Store the fields of a plain frame, in the order of the struct, so that neighbours become one store: the last eight
+// bytes are built in a register, in memory order.
 STEP void store_plain(struct tl_pkt *out, const uint8_t *frame, uint32_t tag_len, uint8_t kind, uint16_t l4_header_len,
-	uint16_t payload_len)
+	uint32_t payload_len, uint8_t tcp_flags)
 {
 	const struct tl_ipv4_hdr *ip = ipv4_of(frame, tag_len);
 	uint32_t src_be = ip->src_be, dst_be = ip->dst_be, ports;
+	uint64_t vlan_tci = tag_len == 0 ? 0 : tl_load_be16(frame + TL_ETHER_LEN);
+	uint64_t last = payload_len | vlan_tci << 16 | (uint64_t)tcp_flags << 32;
 	_Static_assert(
 		offsetof(struct tl_pkt, dst_port_be) == offsetof(struct tl_pkt, src_port_be) + 2, "as in the header");
+	_Static_assert(offsetof(struct tl_pkt, payload_len) == sizeof(*out) - sizeof(last) &&
+			       offsetof(struct tl_pkt, vlan_tci) == offsetof(struct tl_pkt, payload_len) + 2 &&
+			       offsetof(struct tl_pkt, tcp_flags) == offsetof(struct tl_pkt, payload_len) + 4,
+		"the last eight");
 
 	memcpy(&ports, ip + 1, sizeof(ports)); // of UDP and of TCP
 	out->kind = kind;
@@ -221,9 +228,7 @@ STEP void store_plain(struct tl_pkt *out, const uint8_t *frame, uint32_t tag_len
 	out->src_be = src_be;
 	memcpy(&out->src_port_be, &ports, sizeof(ports));
 	out->dst_be = dst_be;
-	out->payload_len = payload_len;
-	out->vlan_tci = tag_len == 0 ? 0 : tl_load_be16(frame + TL_ETHER_LEN);
-	memset(&out->tcp_flags, 0, sizeof(*out) - offsetof(struct tl_pkt, tcp_flags));
+	memcpy(&out->payload_len, &last, sizeof(last));
 }
 
 // Parse UDP and TCP, as parse_any() does. False: nothing was done. len covers the headers of UDP.
@@ -241,7 +246,7 @@ STEP bool parse_plain_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *ou
 		uint32_t payload_len = (uint32_t)tl_be16(udp->len_be) - TL_UDP_LEN;
 		if (TL_UNLIKELY(payload_len > room))
 			return false;
-		store_plain(out, frame, tag_len, TL_PKT_UDP, TL_UDP_LEN, (uint16_t)payload_len);
+		store_plain(out, frame, tag_len, TL_PKT_UDP, TL_UDP_LEN, payload_len, 0);
 		return true;
 	}
 	if (ip->proto != TL_IPPROTO_TCP || room < TL_TCP_LEN - TL_UDP_LEN)
@@ -249,8 +254,7 @@ STEP bool parse_plain_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *ou
 	uint32_t header_len = (uint32_t)(tcp->data_off >> 4) * 4;
 	if (TL_UNLIKELY(header_len < TL_TCP_LEN || header_len - TL_UDP_LEN > room))
 		return false;
-	store_plain(out, frame, tag_len, TL_PKT_TCP, (uint16_t)header_len, (uint16_t)(room + TL_UDP_LEN - header_len));
-	out->tcp_flags = tcp->flags;
+	store_plain(out, frame, tag_len, TL_PKT_TCP, (uint16_t)header_len, room + TL_UDP_LEN - header_len, tcp->flags);
 	return true;
 }
 
