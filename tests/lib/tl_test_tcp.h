@@ -215,11 +215,15 @@ static inline void fix_isn(struct tl_net *net, uint32_t isn)
 	net->tcp->isn_next = isn;
 }
 
-// Input a frame as the only one of its burst. m stays the caller's.
+// Input an untagged frame as the only one of its burst; on a port in a VLAN as if the device had stripped the tag. m
+// stays the caller's.
 static inline void give_frame(struct tl_net *net, struct rte_mbuf *m, uint64_t now_ns)
 {
 	struct tl_burst burst = {.n = 1, .mono_ns = now_ns, .pkts = {m}};
 
+	if (net->cfg.vlan != 0)
+		m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+	m->vlan_tci = net->cfg.vlan;
 	tl_wire_parse(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &burst.pkt[0]);
 	tl_net_input(net, &burst);
 }

@@ -62,6 +62,8 @@ static inline bool goes_to_peer(const uint8_t *frame, const struct tl_pkt *pkt)
 	return pkt->dst_be == host_ip(2);
 }
 
+static uint16_t test_vlan; // of the hosts of a test and their peers; 0: none
+
 static inline void collect(struct tl_txq *q)
 {
 	struct host *h = q->backend;
@@ -72,6 +74,7 @@ static inline void collect(struct tl_txq *q)
 		struct tl_pkt pkt;
 		tl_wire_parse(frame, q->pkts[i]->data_len, &pkt);
 		CU_ASSERT(q->pkts[i]->data_len >= TL_ETHER_MIN_FRAME);
+		CU_ASSERT_EQUAL(pkt.vlan_tci, test_vlan);
 		h->n_arp += pkt.kind == TL_PKT_ARP || (pkt.kind == TL_PKT_IP6 && pkt.ip6_kind == TL_PKT_ICMP);
 		if (is_tcp(&pkt) && h->n_sent < SENT_MAX) {
 			const struct tl_tcp_hdr *tcp = (const struct tl_tcp_hdr *)(frame + pkt.l4_off);
@@ -188,6 +191,7 @@ static inline struct host *start_sharing(
 	struct tl_net_cfg cfg = test_cfg(&h->tx, 1, max_conns, send_buffer_bytes);
 	cfg.mtu = TEST_MTU(mtu);
 	cfg.pool_users = pool_users;
+	cfg.vlan = test_vlan;
 	h->net = test_net(&cfg);
 	fix_isn(h->net, OURS);
 	test_peer_be = host_be(h->net, 2);

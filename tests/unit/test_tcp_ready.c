@@ -183,6 +183,19 @@ static void frames_are_the_same_with_a_nics_checksums(void)
 	CU_ASSERT(same_frames());
 }
 
+static void frames_are_the_same_in_a_vlan(void)
+{
+	test_vlan = 7;
+	for (unsigned i = 0; i < 4; i++)
+		check_same(i & 1, i >> 1);
+	fast_frames.n = slow_frames.n = nic_sums = 0;
+	send_much(keep_fast_by_nic, true, true, false);
+	CU_ASSERT(nic_sums > 10);
+	send_much(keep_slow, false, true, false);
+	CU_ASSERT(same_frames());
+	test_vlan = 0;
+}
+
 // The window may grow considerably; then messages are sent with no acknowledgment between them.
 static uint32_t send_a_burst(void (*flush)(struct tl_txq *q), bool allowed, bool follows_room, uint16_t window)
 {
@@ -710,6 +723,7 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a ready header gives the frames that the long way gives", frames_are_the_same},
+		{"a ready header has the tag of the port", frames_are_the_same_in_a_vlan},
 		{"a ready header has timestamps, too", frames_are_the_same_with_stamps},
 		{"and where the window follows the room", frames_are_the_same_where_the_window_follows},
 		{"where the device makes checksums the same frames leave", frames_are_the_same_with_a_nics_checksums},

@@ -260,6 +260,11 @@ static inline void tl_net_push(struct tl_net *net, struct rte_mbuf *m)
 		tl_vlan_tag(net, m);
 	tl_txq_push(net->cfg.tx, m);
 }
+// HOT. The same for a frame that has the tag.
+static inline void tl_net_push_tagged(struct tl_net *net, struct rte_mbuf *m)
+{
+	tl_txq_push(net->cfg.tx, m);
+}
 #pragma GCC poison tl_txq_push // use tl_net_push(), which tags
 
 // HOT. Write Ethernet (without destination) and IP headers for l4_len bytes of proto to dst at the start of m, set

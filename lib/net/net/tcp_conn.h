@@ -81,7 +81,8 @@ struct tl_tcp_rack {
 	uint8_t mult, persist; // reo_wnd_mult - 1, reo_wnd_persist
 };
 
-// Untagged frame with the header fields that stay the same until the next refresh, and zeros behind them.
+// Frame with the port's tag, and with the header fields that stay the same until the next refresh, and zeros behind
+// them.
 #define TL_TCP_READY_BYTES 96 // headers with timestamps, in whole vectors
 struct tl_tcp_ready {
 	uint64_t l4_sum;      // checksum part: TCP header and addresses of the pseudo header
@@ -93,8 +94,10 @@ struct tl_tcp_ready {
 	uint32_t adv;	      // right edge that the window field advertises
 	uint32_t fixed_sum;   // l4_sum without the fields that each refresh sets
 	uint32_t len, len_be; // payload bytes that the IPv4 header in the frame is complete for; in network order
-	uint8_t l4_off, payload_off;
-	bool is_due; // the refresh is made by the next send, which changes the window field anyway
+	uint8_t l4_off, payload_off; // of an untagged frame
+	uint8_t tag_len;	     // 0 or TL_VLAN_LEN
+	uint8_t shape;		     // of the headers: payload_off, and whether there is a tag (tcp_ready_dp.c)
+	bool is_due;		     // the refresh is made by the next send, which changes the window field anyway
 	uint8_t frame[TL_TCP_READY_BYTES];
 };
 

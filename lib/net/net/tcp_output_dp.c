@@ -92,7 +92,8 @@ static struct tl_tcp_hdr *headers_copy(struct tl_tcp *c, struct rte_mbuf *m, uin
 	uint8_t l4_off = c->ready.l4_off;
 	uint16_t len = l4_off + TL_TCP_LEN + payload_len;
 
-	memcpy(frame, c->ready.frame, sizeof(c->ready.frame));
+	memcpy(frame, c->ready.frame + c->ready.tag_len, sizeof(c->ready.frame) - TL_VLAN_LEN);
+	memcpy(frame, c->ready.frame, offsetof(struct tl_ether_hdr, type_be)); // without the tag behind the addresses
 	if (TL_UNLIKELY(tl_ip_is6(c->key.peer_be))) {
 		((struct tl_ipv6_hdr *)(frame + TL_ETHER_LEN))->payload_len_be = tl_be16(len - l4_off);
 	} else {

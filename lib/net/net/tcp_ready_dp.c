@@ -12,11 +12,18 @@
 #include "tcp_seg.h"
 #include "tcp_table.h"
 
+#define TAGGED 0x80  // in a shape
 #define FEW_BYTES 64 // up to here: copy and sum by words; above: in blocks
+
+// The template from its EtherType on: offsets there are those of an untagged frame.
+static uint8_t *untagged_of(struct tl_tcp_ready *r)
+{
+	return r->frame + r->tag_len;
+}
 
 static struct tl_tcp_hdr *tcp_of(struct tl_tcp_ready *r)
 {
-	return (struct tl_tcp_hdr *)(r->frame + r->l4_off);
+	return (struct tl_tcp_hdr *)(untagged_of(r) + r->l4_off);
 }
 
 static struct tl_tcp_stamp_option *stamp_of(struct tl_tcp_ready *r)
@@ -39,7 +46,7 @@ void tl_tcp_ready_set_len(struct tl_tcp *c, uint32_t len)
 	r->len = len;
 	r->len_be = tl_be16((uint16_t)len);
 	if (!c->is_ip6)
-		fill_ip4(c, (struct tl_ipv4_hdr *)(r->frame + TL_ETHER_LEN),
+		fill_ip4(c, (struct tl_ipv4_hdr *)(untagged_of(r) + TL_ETHER_LEN),
 			(uint16_t)(r->payload_off + len - TL_ETHER_LEN));
 }
 
@@ -54,14 +61,18 @@ static void learn_ip4(struct tl_tcp_ready *r, struct tl_ipv4_hdr *ip)
 void tl_tcp_ready_learn(struct tl_tcp *c, const uint8_t *frame)
 {
 	struct tl_tcp_ready *r = &c->ready;
-	bool is_ip6 = tl_ip_is6(c->key.peer_be);
+	const size_t addresses_len = offsetof(struct tl_ether_hdr, type_be);
+	uint32_t tag_be = c->net->tag_be;
 
-	*r = (struct tl_tcp_ready){.l4_off = TL_ETHER_LEN + tl_ip_len(c->key.peer_be)};
-	memcpy(r->frame, frame, r->l4_off + TL_TCP_LEN);
-	if (is_ip6)
-		((struct tl_ipv6_hdr *)(r->frame + TL_ETHER_LEN))->payload_len_be = 0;
+	*r = (struct tl_tcp_ready){
+		.l4_off = TL_ETHER_LEN + tl_ip_len(c->key.peer_be), .tag_len = c->net->cfg.vlan != 0 ? TL_VLAN_LEN : 0};
+	memcpy(r->frame, frame, addresses_len);
+	memcpy(r->frame + addresses_len, &tag_be, r->tag_len);
+	memcpy(untagged_of(r) + addresses_len, frame + addresses_len, r->l4_off + TL_TCP_LEN - addresses_len);
+	if (tl_ip_is6(c->key.peer_be))
+		((struct tl_ipv6_hdr *)(untagged_of(r) + TL_ETHER_LEN))->payload_len_be = 0;
 	else
-		learn_ip4(r, (struct tl_ipv4_hdr *)(r->frame + TL_ETHER_LEN));
+		learn_ip4(r, (struct tl_ipv4_hdr *)(untagged_of(r) + TL_ETHER_LEN));
 	tl_tcp_ready_options(c);
 }
 
@@ -79,6 +90,7 @@ void tl_tcp_ready_options(struct tl_tcp *c)
 		.data_off = (uint8_t)(header_len << 2),
 		.flags = TL_TCP_PSH | TL_TCP_ACK};
 	r->payload_off = r->l4_off + header_len;
+	r->shape = r->payload_off | (r->tag_len != 0 ? TAGGED : 0);
 	r->len = 0; // no message is that short
 	r->fixed_sum = tl_ip_pseudo(c->net, c->key.peer_be, TL_IPPROTO_TCP, 0);
 	r->fixed_sum = tl_cksum_add(r->fixed_sum, tcp, TL_TCP_LEN + sizeof(word_be)) + tl_be16(header_len);
@@ -86,7 +98,7 @@ void tl_tcp_ready_options(struct tl_tcp *c)
 
 // ---- shapes
 
-// Shape of the headers, identified by the offset of the payload.
+// Shape of the headers, identified by the offset of the payload in an untagged frame, and TAGGED.
 #define OFF_IP4 (TL_ETHER_LEN + TL_IPV4_LEN + TL_TCP_LEN)
 #define OFF_IP4_STAMPED (OFF_IP4 + TL_TCP_STAMP_LEN)
 #define OFF_IP6 (TL_ETHER_LEN + TL_IPV6_LEN + TL_TCP_LEN)
@@ -140,7 +152,8 @@ static inline __attribute__((always_inline)) void set_fields(struct tl_tcp *c, u
 	struct tl_tcp_offer offer = tl_tcp_offer(c, c->rcv_scale);
 
 	r->adv = offer.adv;
-	r->l4_sum = r->fixed_sum + put_fields(c, (struct tl_tcp_hdr *)(r->frame + l4_off_of(off)), off, offer.field);
+	r->l4_sum =
+		r->fixed_sum + put_fields(c, (struct tl_tcp_hdr *)(untagged_of(r) + l4_off_of(off)), off, offer.field);
 }
 
 // Set the limits of a segment. False: none may leave by the ready header.
@@ -207,31 +220,38 @@ static uint16_t copy_long(
 	uint32_t l4_len = c->ready.payload_off - c->ready.l4_off + len;
 
 	memcpy(to, from, len);
-	if (tl_ip_asks_cksum(c->net, l4_len))
-		return tl_ip_ask_cksum(c->net, m, c->key.peer_be, TL_IPPROTO_TCP, (uint16_t)l4_len);
+	if (tl_ip_asks_cksum(c->net, l4_len)) {
+		uint16_t field = tl_ip_ask_cksum(c->net, m, c->key.peer_be, TL_IPPROTO_TCP, (uint16_t)l4_len);
+		m->l2_len += c->ready.tag_len;
+		return field;
+	}
 	uint64_t data_sum = is_summed(c->net, from, len) ? c->net->summed.sum : tl_cksum_add(0, from, len);
 	return tl_cksum_fold(tl_cksum_add64(sum, data_sum));
 }
 
 // Copy the headers and fill in the lengths; return that of the payload in network order. Zeros behind the shortest
-// headers pad the frame. An IPv4 header is complete in the template if the message is as long as the last.
+// headers pad the frame. An IPv4 header is complete in the template if the message is as long as the last. The tag and
+// what precedes it lie in the headroom. frame: the place of an untagged one.
 static inline __attribute__((always_inline)) uint32_t fill_headers(
-	const struct tl_tcp *c, struct rte_mbuf *m, uint8_t *frame, uint32_t off, uint32_t len)
+	const struct tl_tcp *c, struct rte_mbuf *m, uint8_t *frame, uint32_t off, uint32_t tag_len, uint32_t len)
 {
 	const struct tl_tcp_ready *r = &c->ready;
 	uint32_t frame_len = off + len, padded_len = frame_len;
 	_Static_assert(OFF_IP4 < TL_ETHER_MIN_FRAME && OFF_IP4_STAMPED >= TL_ETHER_MIN_FRAME,
 		"only the shortest need padding");
+	_Static_assert(OFF_IP4_STAMPED + TL_VLAN_LEN <= 64 + 8, "a word behind the vectors");
+	_Static_assert(RTE_PKTMBUF_HEADROOM >= TL_VLAN_LEN, "own frames begin after the headroom");
 
 	if (off == OFF_IP4 && frame_len < TL_ETHER_MIN_FRAME)
 		padded_len = TL_ETHER_MIN_FRAME;
-	m->data_len = (uint16_t)padded_len;
-	m->pkt_len = padded_len;
-	memcpy(frame, r->frame, 64);
+	m->data_off -= tag_len;
+	m->data_len = (uint16_t)(padded_len + tag_len);
+	m->pkt_len = padded_len + tag_len;
+	memcpy(frame - tag_len, r->frame, 64);
 	if (off == OFF_IP4_STAMPED)
-		memcpy(frame + 64, r->frame + 64, OFF_IP4_STAMPED - 64);
+		memcpy(frame - tag_len + 64, r->frame + 64, 8);
 	else if (off >= OFF_IP6)
-		memcpy(frame + 64, r->frame + 64, sizeof(r->frame) - 64);
+		memcpy(frame - tag_len + 64, r->frame + 64, sizeof(r->frame) - 64);
 	if (off < OFF_IP6 && TL_LIKELY(len == r->len))
 		return r->len_be;
 	if (off < OFF_IP6)
@@ -245,13 +265,13 @@ static inline __attribute__((always_inline)) uint32_t fill_headers(
 // Fill in the fields that differ per segment and add them to the sum of the rest (RFC 1624, section 3, with old values
 // of 0). off: of the payload, a constant for the most frequent headers. offer: the window, if the template has none.
 static inline __attribute__((always_inline)) void fill(const struct tl_net *net, struct tl_tcp *c, struct rte_mbuf *m,
-	const uint8_t *data, uint32_t len, uint32_t off, bool few, const struct tl_tcp_offer *offer)
+	const uint8_t *data, uint32_t len, uint32_t off, uint32_t tag_len, bool few, const struct tl_tcp_offer *offer)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(frame + l4_off_of(off));
 	uint32_t seq_be = tl_be32(c->snd_nxt);
 	uint32_t stamp_be = is_stamped_at(off) ? tl_be32(tl_tcp_stamp_now(c)) : 0; // before the stores: they may alias
-	uint64_t sum = seq_be + (uint64_t)fill_headers(c, m, frame, off, len);
+	uint64_t sum = seq_be + (uint64_t)fill_headers(c, m, frame, off, tag_len, len);
 
 	sum += offer != NULL ? c->ready.fixed_sum + put_fields(c, tcp, off, offer->field) : c->ready.l4_sum;
 	if (is_stamped_at(off)) {
@@ -278,24 +298,16 @@ static __attribute__((noinline)) int send_slow(struct tl_tcp *c, const uint8_t *
 	return rc == 0 && tl_tcp_unsent_bytes(c) != 0 ? TL_TCP_HELD_BACK : rc;
 }
 
-static __attribute__((noinline)) int push_tagged(struct tl_net *net, struct rte_mbuf *m)
-{
-	tl_net_push(net, m);
-	return TL_TCP_SENT;
-}
-
 // Send. Calls come last, so that no register need be saved for later use.
 static inline __attribute__((always_inline)) int send_ready(struct tl_tcp *c, struct rte_mbuf *m,
-	struct tl_tcp_note note, uint32_t off, bool few, const struct tl_tcp_offer *offer)
+	struct tl_tcp_note note, uint32_t off, uint32_t tag_len, bool few, const struct tl_tcp_offer *offer)
 {
 	struct tl_net *net = c->net;
 
-	fill(net, c, m, note.data, note.len, off, few, offer);
+	fill(net, c, m, note.data, note.len, off, tag_len, few, offer);
 	c->snd_nxt = note.seq + note.len;
 	c->snd_end = c->snd_nxt;
-	if (TL_UNLIKELY(net->cfg.vlan != 0))
-		return push_tagged(net, m);
-	tl_net_push(net, m);
+	tl_net_push_tagged(net, m);
 	return TL_TCP_SENT;
 }
 
@@ -323,7 +335,7 @@ static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint
 	}
 	struct tl_tcp_note note = {.c = c, .data = data, .seq = c->snd_nxt, .len = len};
 	net->tcp->note[net->n_notes++] = note;
-	return send_ready(c, m, note, c->ready.payload_off, len <= FEW_BYTES, NULL);
+	return send_ready(c, m, note, c->ready.payload_off, c->ready.tag_len, len <= FEW_BYTES, NULL);
 }
 
 // True if a segment that makes that many bytes in flight may leave, and another window follow the room: at most what
@@ -337,7 +349,7 @@ static inline bool may_follow(const struct tl_tcp *c, uint32_t len, uint32_t fli
 
 // Send by the ready header where each segment has another window: it is refreshed for this one alone.
 static inline __attribute__((always_inline)) int send_following(
-	struct tl_tcp *c, const uint8_t *data, uint32_t len, uint32_t off)
+	struct tl_tcp *c, const uint8_t *data, uint32_t len, uint32_t off, uint32_t tag_len)
 {
 	struct tl_net *net = c->net;
 	struct rte_mbuf *m = net->spare;
@@ -356,12 +368,12 @@ static inline __attribute__((always_inline)) int send_following(
 	struct tl_tcp_offer offer = tl_tcp_offer_of(c, c->rcv_scale, wanted);
 	c->ready.adv = offer.adv;
 	c->rcv_adv = offer.adv;
-	return send_ready(c, m, note, off, true, &offer);
+	return send_ready(c, m, note, off, tag_len, true, &offer);
 }
 
 // Send the first segment after a settle: there are no notes, and the last refresh is still valid.
 static inline __attribute__((always_inline)) int send_first(
-	struct tl_tcp *c, const uint8_t *data, uint32_t len, uint32_t off)
+	struct tl_tcp *c, const uint8_t *data, uint32_t len, uint32_t off, uint32_t tag_len)
 {
 	struct tl_net *net = c->net;
 	struct rte_mbuf *m = net->spare;
@@ -372,56 +384,58 @@ static inline __attribute__((always_inline)) int send_first(
 	net->spare = NULL;
 	net->tcp->note[0] = note;
 	net->n_notes = 1;
-	return send_ready(c, m, note, off, true, NULL);
+	return send_ready(c, m, note, off, tag_len, true, NULL);
 }
 
 // ---- by the shape of the headers
 
-static uint32_t off_ip6(const struct tl_tcp *c)
-{
-	return OFF_IP6 + (c->stamped ? TL_TCP_STAMP_LEN : 0);
-}
-
 static __attribute__((noinline)) int send_first_stamped(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
-	return send_first(c, data, len, OFF_IP4_STAMPED);
+	return send_first(c, data, len, OFF_IP4_STAMPED, 0);
 }
 
 static __attribute__((noinline)) int send_first_plain(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
-	return send_first(c, data, len, OFF_IP4);
+	return send_first(c, data, len, OFF_IP4, 0);
 }
 
-static __attribute__((noinline)) int send_first_ip6(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+static __attribute__((noinline)) int send_first_tagged(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
-	return send_first(c, data, len, off_ip6(c));
+	return send_first(c, data, len, OFF_IP4_STAMPED, TL_VLAN_LEN);
+}
+
+static __attribute__((noinline)) int send_first_other(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	return send_first(c, data, len, c->ready.payload_off, c->ready.tag_len);
 }
 
 static __attribute__((noinline)) int send_following_plain(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
-	return send_following(c, data, len, OFF_IP4);
+	return send_following(c, data, len, OFF_IP4, 0);
 }
 
 static __attribute__((noinline)) int send_following_stamped(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
-	return send_following(c, data, len, OFF_IP4_STAMPED);
+	return send_following(c, data, len, OFF_IP4_STAMPED, 0);
 }
 
-static __attribute__((noinline)) int send_following_ip6(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+static __attribute__((noinline)) int send_following_other(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
-	return send_following(c, data, len, off_ip6(c));
+	return send_following(c, data, len, c->ready.payload_off, c->ready.tag_len);
 }
 
 int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
 {
-	uint32_t off = c->ready.payload_off;
+	uint32_t shape = c->ready.shape;
 
 	if (len - 1 < c->ready.few) { // a length of 0 wraps to a huge one
-		if (TL_LIKELY(off == OFF_IP4_STAMPED))
+		if (TL_LIKELY(shape == OFF_IP4_STAMPED))
 			return send_first_stamped(c, data, len);
-		return off == OFF_IP4 ? send_first_plain(c, data, len) : send_first_ip6(c, data, len);
+		if (shape == (OFF_IP4_STAMPED | TAGGED))
+			return send_first_tagged(c, data, len);
+		return shape == OFF_IP4 ? send_first_plain(c, data, len) : send_first_other(c, data, len);
 	}
-	if (TL_LIKELY(off == OFF_IP4_STAMPED))
+	if (TL_LIKELY(shape == OFF_IP4_STAMPED))
 		return send_following_stamped(c, data, len);
-	return off == OFF_IP4 ? send_following_plain(c, data, len) : send_following_ip6(c, data, len);
+	return shape == OFF_IP4 ? send_following_plain(c, data, len) : send_following_other(c, data, len);
 }
