@@ -265,20 +265,21 @@ static inline __attribute__((always_inline)) uint32_t fill_headers(
 // Fill in the fields that differ per segment and add them to the sum of the rest (RFC 1624, section 3, with old values
 // of 0). off: of the payload, a constant for the most frequent headers. offer: the window, if the template has none.
 static inline __attribute__((always_inline)) void fill(const struct tl_net *net, struct tl_tcp *c, struct rte_mbuf *m,
-	const uint8_t *data, uint32_t len, uint32_t off, uint32_t tag_len, bool few, const struct tl_tcp_offer *offer)
+	uint32_t seq, const uint8_t *data, uint32_t len, uint32_t off, uint32_t tag_len, bool few,
+	const struct tl_tcp_offer *offer)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(frame + l4_off_of(off));
-	uint32_t seq_be = tl_be32(c->snd_nxt);
-	uint32_t stamp_be = is_stamped_at(off) ? tl_be32(tl_tcp_stamp_now(c)) : 0; // before the stores: they may alias
-	uint64_t sum = seq_be + (uint64_t)fill_headers(c, m, frame, off, tag_len, len);
+	uint64_t sum = fill_headers(c, m, frame, off, tag_len, len);
+	uint32_t seq_be = tl_be32(seq), stamp_be = 0;
 
 	sum += offer != NULL ? c->ready.fixed_sum + put_fields(c, tcp, off, offer->field) : c->ready.l4_sum;
-	if (is_stamped_at(off)) {
-		((struct tl_tcp_stamp_option *)(tcp + 1))->stamp_be = stamp_be;
-		sum += stamp_be;
-	}
 	tcp->seq_be = seq_be;
+	if (is_stamped_at(off)) {
+		stamp_be = tl_be32(tl_tcp_stamp_at(c, net->now_ns));
+		((struct tl_tcp_stamp_option *)(tcp + 1))->stamp_be = stamp_be;
+	}
+	sum += (uint64_t)seq_be + stamp_be;
 	if (few)
 		tcp->cksum_be = tl_cksum_fold(copy_few(net, frame + off, data, len, sum));
 	else
@@ -304,7 +305,7 @@ static inline __attribute__((always_inline)) int send_ready(struct tl_tcp *c, st
 {
 	struct tl_net *net = c->net;
 
-	fill(net, c, m, note.data, note.len, off, tag_len, few, offer);
+	fill(net, c, m, note.seq, note.data, note.len, off, tag_len, few, offer);
 	c->snd_nxt = note.seq + note.len;
 	c->snd_end = c->snd_nxt;
 	tl_net_push_tagged(net, m);

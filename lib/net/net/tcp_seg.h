@@ -65,9 +65,14 @@ struct tl_tcp_stamp_option {
 uint32_t tl_tcp_stamp_offset(const struct tl_net *net, struct tl_tcp_key key);
 
 // HOT. Our clock (TSval).
+static inline uint32_t tl_tcp_stamp_at(const struct tl_tcp *c, uint64_t now_ns)
+{
+	return (uint32_t)(now_ns >> TL_TCP_STAMP_SHIFT) + c->stamp_offset;
+}
+
 static inline uint32_t tl_tcp_stamp_now(const struct tl_tcp *c)
 {
-	return (uint32_t)(c->net->now_ns >> TL_TCP_STAMP_SHIFT) + c->stamp_offset;
+	return tl_tcp_stamp_at(c, c->net->now_ns);
 }
 
 // HOT. Store TS.Recent.
