@@ -228,14 +228,16 @@ static __attribute__((noinline)) void take_slowly(struct tl_net *net, struct tl_
 	tl_net_take_frame(net, m, rte_pktmbuf_mtod(m, const uint8_t *), &burst->pkt[i]);
 }
 
-// Take a datagram that is long, or of whose sum the device has a verdict.
+// Take a datagram that is long, has no checksum (RFC 768), or one that the device has checked.
 static __attribute__((noinline)) void take_long_datagram(
 	struct tl_net *net, struct tl_burst *burst, uint32_t i, struct tl_udp *udp)
 {
 	struct rte_mbuf *m = burst->pkts[i];
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+	const struct tl_udp_hdr *header = (const struct tl_udp_hdr *)(frame + burst->pkt[i].l4_off);
+	bool has_sum = header->cksum_be != 0 || !tl_net_sum_is_ours(m);
 
-	if (!tl_net_sum_ok(net, m, frame, &burst->pkt[i], TL_IPPROTO_UDP, TL_UDP_LEN)) {
+	if (has_sum && !tl_net_sum_ok(net, m, frame, &burst->pkt[i], TL_IPPROTO_UDP, TL_UDP_LEN)) {
 		take_slowly(net, burst, i);
 		return;
 	}
