@@ -68,8 +68,8 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.rss_symmetric = cfg->rss != TL_CONFIG_RSS_DEFAULT && tl_port_is_drivers(&a->plan.specs[port]),
 		.rss_queues = cfg->rss_queues,
 		.isolate = cfg->isolate,
-		.ip_be = cfg->ip_be,
-		.ip6 = cfg->ip6,
+		.ip_be = a->plan.has_echo[port] ? cfg->ip_be : 0,
+		.ip6 = a->plan.has_echo[port] ? cfg->ip6 : (struct tl_ip6){{0}},
 		.rules = a->plan.flow_rules[port],
 		.rules_plan = &a->plan.rules[port]};
 }

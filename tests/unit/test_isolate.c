@@ -119,7 +119,6 @@ static void the_remote_of_a_net_tap_is_its_kernel_interface(void)
 		struct tl_port_spec spec;
 		CU_ASSERT_EQUAL_FATAL(tl_port_spec_parse(known[i].device, &spec, NULL), 0);
 		CU_ASSERT_EQUAL(tl_port_kernel_iface(&spec, name), known[i].iface != NULL);
-		CU_ASSERT_EQUAL(tl_port_changes_iface(&spec), known[i].iface != NULL);
 		if (known[i].iface != NULL)
 			CU_ASSERT_STRING_EQUAL(name, known[i].iface);
 	}
@@ -136,11 +135,12 @@ int rte_flow_isolate(uint16_t port_id, int set, struct rte_flow_error *error)
 	return answer;
 }
 
-// A port that does not send has no address to resolve: no socket.
-static void a_port_that_only_records_is_isolated_without_copies(void)
+// No address to resolve: no socket, for nobody would read it. A replay sends as well.
+static void a_port_without_an_address_is_isolated_without_copies(void)
 {
 	static struct tl_port port;
 
+	port.cfg.tx_queues = 1;
 	CU_ASSERT_EQUAL_FATAL(tl_port_spec_parse("vdev:net_tap0,remote=eth7", &port.cfg.spec, NULL), 0);
 	isolated = answer = 0;
 	CU_ASSERT_EQUAL(tl_isolate_device(&port, NULL), 0);
@@ -169,8 +169,8 @@ int main(void)
 			frames_of_rules_and_of_the_kernel_are_not_copied},
 		{"a port without ip6 copies none of it", a_port_without_ip6_copies_none_of_it},
 		{"the remote of a net_tap is its kernel interface", the_remote_of_a_net_tap_is_its_kernel_interface},
-		{"a port that only records is isolated without copies",
-			a_port_that_only_records_is_isolated_without_copies},
+		{"a port without an address is isolated without copies",
+			a_port_without_an_address_is_isolated_without_copies},
 		{"a driver that does not isolate is an error", a_driver_that_does_not_isolate_is_an_error},
 	};
 

@@ -56,7 +56,7 @@ int tl_isolate_device(struct tl_port *port, struct tl_err *err)
 		return tl_fail(err, rc, "port %s: the driver of %s does not isolate flows (%s): omit \"isolate\"",
 			port->name, port->cfg.spec.text, error.message != NULL ? error.message : strerror(-rc));
 	(void)tl_port_kernel_iface(&port->cfg.spec, port->copies.iface);
-	return port->cfg.tx_queues != 0 ? tl_copies_open(port, err) : 0;
+	return port->cfg.ip_be != 0 || tl_ip6_is_set(&port->cfg.ip6) ? tl_copies_open(port, err) : 0;
 }
 
 void tl_isolate_clean(const struct tl_port *port)

@@ -123,7 +123,7 @@ struct tl_port_cfg {
 	bool rss_symmetric;  // both directions of a flow arrive on the same queue
 	uint32_t rss_queues; // bit i: RSS gives frames to queue i; 0: to all queues
 	bool isolate;	     // frames without a rule stay with the kernel, whose interface the device shares
-	uint32_t ip_be;	     // of an isolated port: own addresses; 0, ::: none
+	uint32_t ip_be;	     // of an isolated port with a stack: own addresses; 0, ::: none
 	struct tl_ip6 ip6;
 	const struct tl_config_rule *rules;	// flow rules; borrowed until the port is closed
 	const struct tl_rules_plan *rules_plan; // which of them the NIC can have; borrowed likewise; NULL: no rules
@@ -305,8 +305,8 @@ void tl_port_close(struct tl_port *port);
 
 struct tl_rxq *tl_port_rxq(struct tl_port *port, uint16_t queue);
 
-// Return the queue of frames that an isolated port which sends copies from the kernel's interface, for one lcore: ARP,
-// neighbour discovery, IGMP and MLD. They are not among the frames of tl_port_rxq(). NULL: none.
+// Return the queue of frames that an isolated port with an address copies from the kernel's interface, for one lcore:
+// ARP, neighbour discovery, IGMP and MLD. They are not among the frames of tl_port_rxq(). NULL: none.
 struct tl_rxq *tl_port_copies(struct tl_port *port);
 struct tl_txq *tl_port_txq(struct tl_port *port, uint16_t queue);
 const struct tl_port_cfg *tl_port_config(const struct tl_port *port);

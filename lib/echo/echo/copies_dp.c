@@ -3,12 +3,13 @@
 
 #include "echo_priv.h"
 
-void tl_echo_take_copies(struct tl_echo_host *host)
+void tl_echo_take_copies(struct tl_echo_host *host, uint64_t mono_ns)
 {
 	struct tl_burst *b = &host->copied;
 
 	if (host->copies->burst(host->copies, b) == 0)
 		return;
+	b->mono_ns = mono_ns; // the timers of this tick run later: the stack's time must not go back
 	if (host->steer != NULL)
 		tl_echo_steered_rx(host, b);
 	else

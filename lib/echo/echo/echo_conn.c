@@ -266,7 +266,7 @@ void tl_echo_tick(void *ctx, uint64_t mono_ns)
 
 	announce_after_link_up(host, mono_ns);
 	if (host->copies != NULL)
-		tl_echo_take_copies(host);
+		tl_echo_take_copies(host, mono_ns);
 	tl_net_tick(host->net, mono_ns);
 	if (host->closing && !host->shut)
 		shut(host);

@@ -139,7 +139,7 @@ void tl_echo_parse(struct tl_burst *burst, uint16_t from, uint16_t to);
 void tl_echo_input(struct tl_echo_host *host, struct tl_burst *burst, const struct tl_burst *polled, uint16_t parsed);
 
 // copies_dp.c: pass a burst of an isolated port's second queue to the stack, and send its replies.
-void tl_echo_take_copies(struct tl_echo_host *host);
+void tl_echo_take_copies(struct tl_echo_host *host, uint64_t mono_ns);
 
 // mark_dp.c: the same callbacks with marking of a reply on request, and its publication after the send call.
 void tl_echo_marking_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram);
