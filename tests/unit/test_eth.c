@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of a port to its driver, over DPDK's ring and null devices. This program interposes librte_ethdev and answers as
-// the named driver does.
+// Calls of a port to its driver, over DPDK's ring and null devices. This program interposes librte_ethdev and answers
+// as the named driver does.
 
 #include <dlfcn.h>
 #include <errno.h>
