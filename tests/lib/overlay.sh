@@ -13,6 +13,7 @@ overlay_add() {
 	case $3 in
 	vxlan) options=(id 42 dstport 4789 local "$4" remote "$5" dev "$2") ;;
 	geneve) options=(id 42 remote "$5") ;;
+	gre | gretap) options=(local "$4" remote "$5" dev "$2") ;;
 	esac
 	ip -netns "$1" address add "$4/24" dev "$2"
 	ip -netns "$1" link add over0 type "$3" "${options[@]}"
@@ -65,5 +66,5 @@ overlay_judge() {
 		"$OVERLAY_FLOWS $((2 * OVERLAY_FLOWS)) 0"
 	check_equal "$1: the peeled packets are those that tshark sees in the tunnel" "$(overlay_inner "$1.peeled.pcapng" "${fields[@]}")" \
 		"$(overlay_inner "$1.pcapng" "${fields[@]}")"
-	check_equal "$1: no peeled packet has a tunnel" "$(tshark -r "$1.peeled.pcapng" -Y 'vxlan || geneve' 2>/dev/null | wc -l)" 0
+	check_equal "$1: no peeled packet has a tunnel" "$(tshark -r "$1.peeled.pcapng" -Y 'vxlan || geneve || gre' 2>/dev/null | wc -l)" 0
 }

@@ -79,7 +79,7 @@ on_igb() {
 
 tunnels() {
 	local kind
-	for kind in vxlan geneve; do
+	for kind in vxlan geneve gre gretap; do
 		net_begin
 		overlay_record "$kind"
 		netns_delete "$APP_NS" "$PEER_NS"

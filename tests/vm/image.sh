@@ -3,8 +3,8 @@
 # The guest's kernel and initramfs, built from Debian's packages, unpacked and not installed. Sourced by run.sh.
 
 vm_modules=(virtio_pci 9pnet_virtio 9p overlay igb vfio-pci vfio_iommu_type1 virtio_blk crc32c_generic ext4)
-# More modules, loaded with vm_modules=steer on the kernel's command line.
-vm_modules_steer=(tun veth sch_ingress sch_multiq cls_flower act_gact act_mirred act_skbedit vxlan geneve)
+# More modules, loaded with vm_modules=steer on the kernel's command line: ip_gre creates interfaces.
+vm_modules_steer=(tun veth sch_ingress sch_multiq cls_flower act_gact act_mirred act_skbedit vxlan geneve ip_gre)
 
 # image_fetch DIR: download the two packages to DIR, unless present. Fail if no mirror has them.
 image_fetch() {

@@ -135,7 +135,7 @@ steer() {
 	judge_remote
 	judge_igb
 	cd out || exit
-	for kind in vxlan geneve; do
+	for kind in vxlan geneve gre gretap; do
 		overlay_judge "$kind"
 	done
 	cd ..
