@@ -13,7 +13,7 @@
 #include <tl_ctl.h>
 #include <tl_err.h>
 
-#define ANSWER_TIMEOUT_MS 5000
+#define ANSWER_TIMEOUT_S 20 // of an appliance on an overloaded host, too
 #define ANSWER_MAX_BYTES (16u << 20)
 
 int tl_ctl_address(const char *path, struct sockaddr_un *out, struct tl_err *err)
@@ -92,13 +92,17 @@ int tl_ctl_ask(const char *path, const char *command, char **out, struct tl_err 
 	int len = snprintf(line, sizeof(line), "%s\n", command);
 	if (len >= (int)sizeof(line))
 		return tl_fail(err, -E2BIG, "a command has at most %d characters", TL_CTL_COMMAND_MAX - 2);
-	int fd = tl_ctl_connect(&address, ANSWER_TIMEOUT_MS);
+	int fd = tl_ctl_connect(&address, ANSWER_TIMEOUT_S * 1000);
 	if (fd < 0)
 		return tl_fail(err, fd,
 			"no appliance answers on %s (%s): is it running, with control.socket set to this path?", path,
 			strerror(-fd));
 	rc = send(fd, line, (size_t)len, MSG_NOSIGNAL) == len ? read_all(fd, out) : -errno;
 	close(fd);
+	if (rc == -EAGAIN)
+		return tl_fail(err, rc,
+			"the appliance on %s did not answer within %d s: it is stopped, or the host is overloaded",
+			path, ANSWER_TIMEOUT_S);
 	if (rc != 0)
 		return tl_fail(err, rc, "the appliance on %s did not answer (%s)", path, strerror(-rc));
 	return 0;
