@@ -22,7 +22,7 @@ struct tl_bench_bar {
 
 // Bars of one scale.
 struct tl_bench_chart {
-	char caption[400];
+	char caption[800];
 	struct tl_bench_bar *bars;
 	unsigned n;
 };

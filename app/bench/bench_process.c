@@ -106,7 +106,7 @@ int tl_bench_spawn(const struct tl_bench_rig *rig, const char *ns, const char *n
 	struct tl_bench_process *out, struct tl_err *err)
 {
 	const char *words[WORDS_MAX] = {"ip", "netns", "exec", ns};
-	unsigned n = 4;
+	unsigned n = ns != NULL ? 4 : 0;
 
 	for (unsigned i = 0; argv[i] != NULL && n < WORDS_MAX - 1; i++)
 		words[n++] = argv[i];

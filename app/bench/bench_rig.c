@@ -49,7 +49,8 @@ static bool appliance_answers(void *ctx)
 	return status != NULL;
 }
 
-int tl_bench_appliance(struct tl_bench_rig *rig, json_t *config, struct tl_bench_process *out, struct tl_err *err)
+int tl_bench_appliance(
+	struct tl_bench_rig *rig, const char *ns, json_t *config, struct tl_bench_process *out, struct tl_err *err)
 {
 	char path[PATH_MAX];
 
@@ -63,7 +64,7 @@ int tl_bench_appliance(struct tl_bench_rig *rig, json_t *config, struct tl_bench
 	if (rc != 0)
 		return tl_fail(err, rc, "cannot write %s", path);
 	const char *const argv[] = {rig->self, "run", path, "--json", NULL};
-	rc = tl_bench_spawn(rig, rig->app_ns, "appliance", argv, out, err);
+	rc = tl_bench_spawn(rig, ns, "appliance", argv, out, err);
 	return rc != 0 ? rc : tl_bench_wait_for(rig, out, appliance_answers, rig, err);
 }
 

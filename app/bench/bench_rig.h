@@ -42,7 +42,7 @@ void tl_bench_rig_end(struct tl_bench_rig *rig);
 // Remove a directory with everything in it; links are not followed.
 void tl_bench_remove(const char *dir);
 
-// Start argv (NULL-terminated) in the namespace. Return 0, or -errno with a message in *err.
+// Start argv (NULL-terminated) in the namespace; NULL: in the caller's. Return 0, or -errno with a message in *err.
 int tl_bench_spawn(const struct tl_bench_rig *rig, const char *ns, const char *name, const char *const argv[],
 	struct tl_bench_process *out, struct tl_err *err);
 
@@ -51,9 +51,10 @@ int tl_bench_spawn(const struct tl_bench_rig *rig, const char *ns, const char *n
 int tl_bench_fork(const struct tl_bench_rig *rig, const char *ns, const char *name,
 	int (*main)(void *ctx, struct tl_err *err), void *ctx, struct tl_bench_process *out, struct tl_err *err);
 
-// Start the appliance with this configuration and a control socket, and wait until it answers. config is taken over;
-// NULL: out of memory. Return 0, or -errno with a message in *err.
-int tl_bench_appliance(struct tl_bench_rig *rig, json_t *config, struct tl_bench_process *out, struct tl_err *err);
+// Start the appliance in the namespace (likewise), with this configuration and a control socket, and wait until it
+// answers. config is taken over; NULL: out of memory. Return 0, or -errno with a message in *err.
+int tl_bench_appliance(
+	struct tl_bench_rig *rig, const char *ns, json_t *config, struct tl_bench_process *out, struct tl_err *err);
 
 // Query the appliance's status; NULL: no answer.
 json_t *tl_bench_status(const struct tl_bench_rig *rig);

@@ -209,7 +209,7 @@ static int run_apart(
 	const struct tl_bench_variant *variant = bench->variants[index];
 	struct tl_bench_process appliance = {.pid = 0}, tool = {.pid = 0};
 
-	int rc = tl_bench_appliance(&bench->rig, configuration(bench, variant), &appliance, err);
+	int rc = tl_bench_appliance(&bench->rig, bench->rig.app_ns, configuration(bench, variant), &appliance, err);
 	if (rc == 0 && variant->tool != NULL)
 		rc = start_tool(bench, variant, &tool, err);
 	if (rc == 0)

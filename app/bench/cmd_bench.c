@@ -2,7 +2,6 @@
 // tapline bench: measure this host.
 
 #include <errno.h>
-#include <net/if.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +39,12 @@ static const struct tl_option options[] = {
 		"up to 8 sizes; rx: bytes of a frame without FCS, 60 to 1514 (default 60,512,1514); echo: bytes of a message, 8 to 1048576 (default 16,1000000)",
 		'z'},
 	{"rungs", 0, "NAME,...", "run these methods only", 'g'},
+	{"interface", 'i', "PORT",
+		"rx: receive the traffic of this interface or port, and send nothing without --peer; echo: run the appliance on this port, with --peer. A kernel interface (not echo), a PCI address or vdev:DEVARGS (default: a private veth pair)",
+		'i', .choices = TL_CHOICES_INTERFACE},
+	{"peer", 0, "PORT",
+		"a port wired to that of -i: rx sends on it, the client of echo runs on it. A kernel interface, a PCI address or vdev:DEVARGS",
+		'e', .choices = TL_CHOICES_INTERFACE},
 	{.help = "Options of overhead:"},
 	{"rounds", 0, "N",
 		"number of rounds, 6 to 840 (default: the least that is balanced and bounds all differences, 10 to 14)",
@@ -47,16 +52,14 @@ static const struct tl_option options[] = {
 	{"rate", 0, "N", "messages per second, 1 to 1000000 (default 10000)", 'r'},
 	{"payload", 0, "N", "bytes of a message, 8 to 1472 (default 16)", 'p'},
 	{.help = "Options of rx:"},
-	{"interface", 'i', "IFACE",
-		"receive the traffic of this interface, and send nothing (default: a sender on a private veth pair)",
-		'i', .choices = TL_CHOICES_INTERFACE},
 	{"take", 0, NULL, "with -i: allow AF_XDP rungs, which take the frames from the kernel during their run", 't'},
 	{.help = "Options of qualify:"},
 	{"config", 'c', "CONFIG", "configuration to qualify; required", 'c', .choices = TL_CHOICES_FILE},
 	{"disk", 0, "SIZE", "limit of the disk space for all recordings during the runs (default 4G)", 'd'},
 };
 
-static const char overhead_only[] = "nrp", rx_only[] = "it", qualify_only[] = "cd", of_ladders[] = "zg";
+static const char overhead_only[] = "nrp", rx_only[] = "t", qualify_only[] = "cd", of_ladders[] = "zgie",
+		  ports_only[] = "ie";
 
 const struct tl_command tl_bench_command = {
 	.name = "bench",
@@ -74,10 +77,11 @@ const struct tl_command tl_bench_command = {
 		"95 % confidence. A recording runs after the echo: the first table cannot show its cost.\n\n"
 		"rx: cost of receiving a frame. Runs the receive methods of Linux and DPDK, and a capture to null, on the same frames:\n"
 		"highest rate without loss, CPU time, wake-ups and latency, with the cause of each difference. Methods refused by the\n"
-		"kernel or the driver have the reason in their row.\n\n"
+		"kernel or the driver have the reason in their row. On a port that a DPDK driver has, its own methods run.\n\n"
 		"echo: cost of echoing. Runs the echo methods of kernel sockets, and the appliance, between two private network\n"
 		"namespaces, UDP in and TCP out, and TCP both ways: round trips of small messages, throughput, lost and wrong\n"
-		"messages, all with the same client, with the cause of each difference.\n\n"
+		"messages, all with the same client, with the cause of each difference. With -i and --peer also the appliance on a\n"
+		"port that a DPDK driver has, with Tapline's own client.\n\n"
 		"qualify: capacity of this host for a configuration. Runs its ports on frames in memory: without recordings, with\n"
 		"discarded slabs, with the filters, with the disk, and as configured. Shows the rate of each stage, the limiting\n"
 		"stage, the longest write stall and the time covered by the buffers. Writes to a ring of files of at most --disk\n"
@@ -103,6 +107,7 @@ struct options {
 	double seconds;	   // 0: the benchmark's default
 	const char *sizes; // NULL: the benchmark's default
 	const char *rungs; // NULL: all
+	const char *interface, *peer;
 	const char *html;
 	bool json;
 	const char *benchmark;
@@ -143,8 +148,11 @@ static const char *set_other(struct options *o, int option, const char *text)
 {
 	switch (option) {
 	case 'i':
-		o->rx.ifname = text;
-		return strlen(text) < IF_NAMESIZE ? NULL : "--interface: no interface has such a long name";
+		o->interface = text;
+		return NULL;
+	case 'e':
+		o->peer = text;
+		return NULL;
 	case 'z':
 		o->sizes = text;
 		return NULL;
@@ -187,39 +195,56 @@ static const char *set(struct options *o, int option, const char *text)
 static const char *choose_overhead(struct options *o)
 {
 	if (strpbrk(o->seen, of_ladders) != NULL || strpbrk(o->seen, rx_only) != NULL)
-		return "--interface and --take are options of `bench rx`, --sizes and --rungs of the others";
+		return "--take is an option of `bench rx`, --interface and --peer of rx and echo, --sizes and --rungs of the others";
 	o->cfg.seconds = o->seconds != 0 ? o->seconds : 1;
 	return o->cfg.seconds < 0.1 ? "--seconds of `bench overhead` is a number from 0.1 to 3600" : NULL;
+}
+
+// Return NULL, or what is wrong with the ports.
+static const char *check_ports(const struct options *o)
+{
+	if (o->peer == NULL)
+		return NULL;
+	if (o->interface == NULL)
+		return "--peer needs --interface, the port at the other end of the wire";
+	return strcmp(o->peer, o->interface) == 0 ? "--peer and --interface are the same port" : NULL;
 }
 
 static const char *choose_rx(struct options *o)
 {
 	o->rx.seconds = o->seconds != 0 ? o->seconds : 0.25;
 	o->rx.rungs = o->rungs;
+	o->rx.ifname = o->interface;
+	o->rx.peer = o->peer;
 	if (tl_bench_sizes(o->sizes != NULL ? o->sizes : "60,512,1514", TL_LADDER_SIZE_MIN, TL_LADDER_SIZE_MAX,
 		    o->rx.sizes, &o->rx.n_sizes) != 0)
 		return "--sizes is up to 8 whole numbers from 60 to 1514, such as 60,512,1514";
 	if (o->rungs != NULL && !tl_bench_rx_known(o->rungs))
 		return "--rungs has a name that is no rung";
-	return o->rx.take && o->rx.ifname == NULL ? "--take needs --interface" : NULL;
+	return o->rx.take && o->rx.ifname == NULL ? "--take needs --interface" : check_ports(o);
 }
 
 static const char *choose_echo(struct options *o)
 {
 	if (strpbrk(o->seen, rx_only) != NULL)
-		return "--interface and --take are options of `bench rx`";
+		return "--take is an option of `bench rx`";
+	if (o->interface != NULL && o->peer == NULL)
+		return "--interface needs --peer, the port on which the client runs";
 	o->echo.seconds = o->seconds != 0 ? o->seconds : 1;
 	o->echo.rungs = o->rungs;
+	o->echo.port = o->interface;
+	o->echo.peer = o->peer;
 	if (tl_bench_sizes(o->sizes != NULL ? o->sizes : "16,1000000", TL_BENCH_ECHO_SIZE_MIN, TL_BENCH_ECHO_SIZE_MAX,
 		    o->echo.sizes, &o->echo.n_sizes) != 0)
 		return "--sizes is up to 8 whole numbers from 8 to 1048576, such as 16,1000000";
-	return o->rungs != NULL && !tl_bench_echo_known(o->rungs) ? "--rungs has a name that is no rung" : NULL;
+	return o->rungs != NULL && !tl_bench_echo_known(o->rungs) ? "--rungs has a name that is no rung"
+								  : check_ports(o);
 }
 
 static const char *choose_qualify(struct options *o)
 {
-	if (strpbrk(o->seen, rx_only) != NULL || o->rungs != NULL)
-		return "--interface, --take and --rungs are not options of `bench qualify`";
+	if (strpbrk(o->seen, rx_only) != NULL || strpbrk(o->seen, ports_only) != NULL || o->rungs != NULL)
+		return "--interface, --peer, --take and --rungs are not options of `bench qualify`";
 	if (o->html != NULL)
 		return "`bench qualify` has no page: give --json";
 	if (o->qualify.config == NULL)

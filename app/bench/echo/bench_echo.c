@@ -10,7 +10,12 @@
 
 #include <tl_log.h>
 
+#include <tl_port.h>
+
 #include "echo_priv.h"
+
+#define REFUSED_NO_NIC                                                                                                 \
+	"no NIC is given: bind one (tapline bind), name its port with -i, and a port wired to it, for the client, with --peer"
 
 static const struct tl_bench_echo_rung others[] = {
 	{"testpmd", NULL, "DPDK's own forwarder",
@@ -24,6 +29,9 @@ static const struct tl_bench_echo_rung others[] = {
 	{"tapline-xdp", "tapline", "AF_XDP instead of AF_PACKET: no skb for received frames",
 		.device = "xdp:" TL_BENCH_APP_IF, .idle = "auto"},
 	{"tapline-xdp-poll", "tapline-poll", "AF_XDP, without sleep", .device = "xdp:" TL_BENCH_APP_IF, .idle = "poll"},
+	{"tapline-nic", NULL,
+		"the NIC's driver in user space, without sleep: no kernel on this side. The client is Tapline's, on another port: not comparable with the rows above",
+		.idle = "poll", .nic = true},
 };
 
 // Fill in all rungs. Return their number.
@@ -82,14 +90,16 @@ static int measure(struct echo_rig *rig, struct tl_bench_echo_row *row)
 	int rc = 0;
 
 	tl_info("%s, %s, %u bytes", row->rung->name, tl_bench_echo_protocol_name(row->protocol), row->size_bytes);
-	if (row->rung->never != NULL) {
-		snprintf(row->refused, sizeof(row->refused), "%s", row->rung->never);
+	const char *why = row->rung->nic && rig->cfg->port == NULL ? REFUSED_NO_NIC : row->rung->never;
+	if (why != NULL) {
+		snprintf(row->refused, sizeof(row->refused), "%s", why);
 		return 0;
 	}
 	if (row->size_bytes <= TL_BENCH_ECHO_DATAGRAM)
 		rc = run_once(rig, row, false, &err);
 	if (rc == 0)
 		rc = run_once(rig, row, true, &err);
+	row->hugepages = rig->hugepages;
 	if (rc != 0 && rc != -EINTR)
 		snprintf(row->refused, sizeof(row->refused), "%s", err.text);
 	return rc == -EINTR ? rc : 0;
@@ -116,15 +126,33 @@ static int run_rung(struct echo_rig *rig, const struct tl_bench_echo_rung *rung,
 	return rc;
 }
 
+// A kernel interface has rungs already, on the private pair.
+static int check_ports(const struct tl_bench_echo_cfg *cfg, struct tl_err *err)
+{
+	struct tl_port_spec spec;
+
+	int rc = cfg->port != NULL ? tl_port_spec_parse(cfg->port, &spec, err) : 0;
+	if (rc == 0 && cfg->port != NULL && !tl_port_is_drivers(&spec))
+		return tl_fail(err, -EINVAL,
+			"--interface %s: give a PCI address or vdev:DEVARGS; the rungs of the kernel run on a private pair",
+			cfg->port);
+	return rc == 0 && cfg->peer != NULL ? tl_port_spec_parse(cfg->peer, &spec, err) : rc;
+}
+
 int tl_bench_echo(const struct tl_bench_echo_cfg *cfg, struct tl_bench_echo_result *result, struct tl_err *err)
 {
 	struct echo_rig rig = {.cfg = cfg};
 	unsigned n = all_rungs(result->rungs);
 
+	if (check_ports(cfg, err) != 0)
+		return -EINVAL;
+
 	result->rows = calloc((size_t)n * TL_BENCH_ECHO_PROTOCOLS * cfg->n_sizes, sizeof(result->rows[0]));
 	if (result->rows == NULL || sched_getaffinity(0, sizeof(rig.cpus), &rig.cpus) != 0)
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	result->seconds = cfg->seconds;
+	result->port = cfg->port;
+	result->peer = cfg->peer;
 	result->cpus = (uint32_t)CPU_COUNT(&rig.cpus);
 	int rc = tl_bench_rig_begin(&rig.rig, cfg->stop, err);
 	for (unsigned i = 0; i < n && rc == 0; i++)

@@ -29,12 +29,15 @@ struct tl_bench_echo_rung {
 	const char *name, *than, *why;
 	const struct tl_relay *relay;	   // NULL: the appliance
 	const char *device, *idle, *never; // of the appliance; never: why no host can run it
+	bool nic;			   // its device is tl_bench_echo_cfg.port
 };
 
 struct tl_bench_echo_cfg {
 	double seconds; // of a run
 	uint32_t sizes[TL_BENCH_SIZES_MAX], n_sizes;
 	const char *rungs; // names, separated by commas; NULL: all
+	const char *port;  // PCI address or vdev: of the appliance; NULL: none
+	const char *peer;  // with it: PORT of the client
 	const atomic_bool *stop;
 };
 
@@ -52,12 +55,14 @@ struct tl_bench_echo_row {
 	uint32_t size_bytes;		      // as asked for
 	uint32_t message_bytes;		      // of each message: a datagram has a limit
 	char refused[512];		      // "": it ran
+	bool hugepages;			      // of the appliance on a NIC
 	struct tl_bench_echo_run paced, bulk; // paced: of messages that fit into a datagram
 };
 
 struct tl_bench_echo_result {
 	double seconds;
 	uint32_t cpus;
+	const char *port, *peer; // as of the configuration; NULL: none
 	bool interrupted;
 	struct tl_bench_echo_rung rungs[TL_BENCH_ECHO_RUNGS_MAX];
 	struct tl_bench_echo_row *rows;

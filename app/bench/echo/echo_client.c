@@ -46,16 +46,16 @@ static void add_words(const char *words[WORDS_MAX], unsigned *n, const char *con
 		words[(*n)++] = *more++;
 }
 
-// The client has the first CPU.
+// The client has the first CPU. A NIC's is in the caller's namespace, as its port is.
 static int spawn_client(
-	struct echo_rig *rig, const char *const words[], struct tl_bench_process *out, struct tl_err *err)
+	struct echo_rig *rig, bool nic, const char *const words[], struct tl_bench_process *out, struct tl_err *err)
 {
 	cpu_set_t first;
 
 	CPU_ZERO(&first);
 	CPU_SET(tl_bench_cpu(&rig->cpus, 0), &first);
 	(void)sched_setaffinity(0, sizeof(first), &first);
-	int rc = tl_bench_spawn(&rig->rig, rig->rig.peer_ns, "client", words, out, err);
+	int rc = tl_bench_spawn(&rig->rig, nic ? NULL : rig->rig.peer_ns, "client", words, out, err);
 	(void)sched_setaffinity(0, sizeof(rig->cpus), &rig->cpus);
 	return rc;
 }
@@ -87,9 +87,14 @@ int echo_client(struct echo_rig *rig, const struct tl_bench_echo_row *row, bool 
 {
 	const struct plan plan = make_plan(rig->cfg, row, bulk);
 	struct tl_bench_process client;
-	const char *words[WORDS_MAX] = {rig->rig.self, "client", "--kernel"};
-	unsigned n = 3;
+	const char *words[WORDS_MAX] = {rig->rig.self, "client"};
+	unsigned n = 2;
 
+	if (row->rung->nic)
+		add_words(words, &n,
+			(const char *const[]){"--port", rig->cfg->peer, "--ip", TL_BENCH_PEER_IP "/24", NULL});
+	else
+		words[n++] = "--kernel";
 	if (row->protocol == TL_BENCH_ECHO_UDP_TCP)
 		add_words(words, &n,
 			(const char *const[]){"--group", ECHO_GROUP, "--udp-port", "5001", "--tcp-listen",
@@ -99,7 +104,7 @@ int echo_client(struct echo_rig *rig, const struct tl_bench_echo_row *row, bool 
 	add_words(words, &n,
 		(const char *const[]){"--rate", plan.rate, "--seconds", plan.seconds, "--payload", plan.payload,
 			"--linger", plan.linger, "--timestamps", "user", "--connect-timeout", "30", "--json", NULL});
-	int rc = spawn_client(rig, words, &client, err);
+	int rc = spawn_client(rig, row->rung->nic, words, &client, err);
 	if (rc != 0)
 		return rc;
 	rc = tl_bench_wait(&rig->rig, &client, (uint64_t)(rig->cfg->seconds * 1000) + CLIENT_EXTRA_MS, err);

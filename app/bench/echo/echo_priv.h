@@ -12,6 +12,7 @@ struct echo_rig {
 	const struct tl_bench_echo_cfg *cfg;
 	cpu_set_t cpus;
 	struct tl_bench_process process;
+	bool hugepages; // of the appliance on a NIC
 };
 
 // ---- echo_rung.c

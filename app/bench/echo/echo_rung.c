@@ -3,12 +3,15 @@
 // serve several.
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 
 #include "echo_priv.h"
+#include "hugepages.h"
 
+#define MEMORY_MB 256
 #define RELAY_READY "relay: ready"
 
 // ---- relay
@@ -77,17 +80,30 @@ static int start_relay(struct echo_rig *rig, const struct tl_bench_echo_row *row
 
 // ---- appliance
 
-static json_t *configuration(const struct tl_bench_echo_row *row)
+static json_t *configuration(const struct echo_rig *rig, const struct tl_bench_echo_row *row)
 {
+	const char *device = row->rung->nic ? rig->cfg->port : row->rung->device;
 	json_t *echo = row->protocol == TL_BENCH_ECHO_UDP_TCP
 			       ? json_pack("{s:s, s:{s:s, s:i}, s:{s:s}, s:i}", "port", "lan", "receive", "group",
 					 ECHO_GROUP, "udp_port", ECHO_UDP_PORT, "send", "tcp_connect",
 					 TL_BENCH_PEER_IP ":6000", "reconnect_max_ms", 100)
 			       : json_pack("{s:s, s:i}", "port", "lan", "tcp_listen", ECHO_LISTEN_PORT);
 
-	return json_pack("{s:{s:b, s:i}, s:[{s:s, s:s, s:s, s:s}], s:[o]}", "eal", "huge", 0, "memory_mb", 256, "ports",
-		"name", "lan", "device", row->rung->device, "ip", TL_BENCH_APP_IP "/24", "idle", row->rung->idle,
-		"echo", echo);
+	return json_pack("{s:{s:b, s:i}, s:[{s:s, s:s, s:s, s:s}], s:[o]}", "eal", "huge", rig->hugepages, "memory_mb",
+		MEMORY_MB, "ports", "name", "lan", "device", device, "ip", TL_BENCH_APP_IP "/24", "idle",
+		row->rung->idle, "echo", echo);
+}
+
+// Its port is in the caller's namespace. Start without hugepages if another process took them meanwhile.
+static int start_on_nic(struct echo_rig *rig, const struct tl_bench_echo_row *row, struct tl_err *err)
+{
+	rig->hugepages = tl_hugepages_suffice(MEMORY_MB);
+	int rc = tl_bench_appliance(&rig->rig, NULL, configuration(rig, row), &rig->process, err);
+	if (rc == 0 || rc == -EINTR || !rig->hugepages)
+		return rc;
+	(void)tl_bench_stop(&rig->rig, &rig->process, SIGTERM, NULL);
+	rig->hugepages = false;
+	return tl_bench_appliance(&rig->rig, NULL, configuration(rig, row), &rig->process, err);
 }
 
 // ---- either
@@ -96,8 +112,11 @@ int echo_rung_start(struct echo_rig *rig, const struct tl_bench_echo_row *row, s
 {
 	if (rig->process.pid != 0)
 		return 0;
-	return row->rung->relay != NULL ? start_relay(rig, row, err)
-					: tl_bench_appliance(&rig->rig, configuration(row), &rig->process, err);
+	if (row->rung->relay != NULL)
+		return start_relay(rig, row, err);
+	if (row->rung->nic)
+		return start_on_nic(rig, row, err);
+	return tl_bench_appliance(&rig->rig, rig->rig.app_ns, configuration(rig, row), &rig->process, err);
 }
 
 void echo_rung_stop(struct echo_rig *rig, const struct tl_bench_echo_rung *rung)

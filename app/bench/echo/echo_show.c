@@ -79,6 +79,8 @@ static void print_figures(const struct tl_bench_echo_row *row, const struct tl_b
 		fprintf(out, "; %.0f %% lost at this rate", 100 * (double)row->bulk.lost / (double)row->bulk.sent);
 	if (row->paced.invalid[0] != '\0')
 		fprintf(out, "; doubtful: %s", row->paced.invalid);
+	if (row->rung->nic && !row->hugepages)
+		fputs("; without hugepages", out);
 	fputc('\n', out);
 }
 
@@ -100,8 +102,11 @@ static void print_step(const struct tl_bench_echo_result *result, const struct t
 
 int tl_bench_echo_print(const struct tl_bench_echo_result *result, FILE *out)
 {
-	fprintf(out, "veth between two namespaces, %u CPUs, client on the first, relays on the last, runs of %g s\n\n",
+	fprintf(out, "veth between two namespaces, %u CPUs, client on the first, relays on the last, runs of %g s\n",
 		result->cpus, result->seconds);
+	if (result->port != NULL)
+		fprintf(out, "tapline-nic: on %s, with a client of its own on %s\n", result->port, result->peer);
+	fputc('\n', out);
 	fprintf(out, "%-17s %-7s %8s %8s %8s %8s %8s %8s %9s %8s %7s %6s\n", "", "", "", "min", "p50", "p99", "p99.9",
 		"max", "bulk", "bulk", "lost", "wrong");
 	fprintf(out, "%-17s %-7s %8s %8s %8s %8s %8s %8s %9s %8s %7s %6s\n", "rung", "", "bytes", "us", "us", "us",
@@ -143,11 +148,19 @@ static json_t *run_json(const struct tl_bench_echo_row *row, const struct tl_ben
 
 static json_t *row_json(const struct tl_bench_echo_row *row)
 {
-	return json_pack("{s:s, s:s?, s:s, s:s, s:I, s:I, s:o, s:o, s:o}", "name", row->rung->name, "than",
+	bool on_nic = row->rung->nic && row->refused[0] == '\0';
+
+	return json_pack("{s:s, s:s?, s:s, s:s, s:I, s:I, s:o, s:s, s:o, s:o, s:o}", "name", row->rung->name, "than",
 		row->rung->than, "why", row->rung->why, "protocol", tl_bench_echo_protocol_name(row->protocol),
 		"size_bytes", (json_int_t)row->size_bytes, "message_bytes", (json_int_t)row->message_bytes, "refused",
-		row->refused[0] == '\0' ? json_null() : tl_json_string(row->refused), "paced",
-		run_json(row, &row->paced, false), "bulk", run_json(row, &row->bulk, true));
+		row->refused[0] == '\0' ? json_null() : tl_json_string(row->refused), "client",
+		row->rung->nic ? "port" : "kernel", "hugepages", on_nic ? json_boolean(row->hugepages) : json_null(),
+		"paced", run_json(row, &row->paced, false), "bulk", run_json(row, &row->bulk, true));
+}
+
+static json_t *port_json(const char *port)
+{
+	return port != NULL ? tl_json_string(port) : json_null();
 }
 
 json_t *tl_bench_echo_json(const struct tl_bench_echo_result *result)
@@ -156,8 +169,9 @@ json_t *tl_bench_echo_json(const struct tl_bench_echo_result *result)
 
 	for (unsigned i = 0; i < result->n_rows; i++)
 		json_array_append_new(rungs, row_json(&result->rows[i]));
-	return json_pack("{s:{s:I, s:f}, s:b, s:o}", "host", "cpus", (json_int_t)result->cpus, "seconds",
-		result->seconds, "interrupted", result->interrupted, "rungs", rungs);
+	return json_pack("{s:{s:I, s:f, s:o, s:o}, s:b, s:o}", "host", "cpus", (json_int_t)result->cpus, "seconds",
+		result->seconds, "interface", port_json(result->port), "peer", port_json(result->peer), "interrupted",
+		result->interrupted, "rungs", rungs);
 }
 
 // ---- page

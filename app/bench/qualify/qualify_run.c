@@ -194,7 +194,7 @@ static int run_stage(struct trial *t, struct tl_qualify_row *row, struct tl_err 
 {
 	json_t *config =
 		tl_qualify_config(t->config, row->stage, t->frames, (const char *const *)t->dirs, t->ring_bytes);
-	int rc = tl_bench_appliance(&t->rig, config, &t->process, err);
+	int rc = tl_bench_appliance(&t->rig, t->rig.app_ns, config, &t->process, err);
 
 	if (rc == 0 && (rc = watch(t, row)) == -EPIPE)
 		(void)tl_fail(err, rc, "%u bytes, %s: the run ended early; run the configuration by hand",

@@ -18,11 +18,12 @@ static unsigned all_rungs(const struct tl_ladder_rung *out[], unsigned max)
 	unsigned n;
 	const struct tl_ladder_rung *rungs = tl_ladder_rungs(&n);
 
-	n = (unsigned)tl_min_u64(n, max - 1);
+	n = (unsigned)tl_min_u64(n, max - 2);
 	for (unsigned i = 0; i < n; i++)
 		out[i] = &rungs[i];
 	out[n] = &rx_tapline;
-	return n + 1;
+	out[n + 1] = &rx_tapline_nic;
+	return n + 2;
 }
 
 bool tl_bench_rx_known(const char *names)
@@ -83,11 +84,13 @@ int tl_bench_rx(const struct tl_bench_rx_cfg *cfg, struct tl_bench_rx_result *re
 	result->rows = calloc(TL_BENCH_RX_RUNGS_MAX * TL_BENCH_SIZES_MAX, sizeof(result->rows[0]));
 	if (result->rows == NULL || sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
 		return tl_fail(err, -ENOMEM, "not enough memory");
-	int rc = rx_net_begin(&net, cfg->ifname, err);
+	int rc = rx_net_begin(&net, cfg, &cpus, err);
 	if (rc == 0) {
 		snprintf(result->ifname, sizeof(result->ifname), "%s", net.ifname);
-		rx_net_driver(&net, result->driver, sizeof(result->driver));
+		snprintf(result->sender, sizeof(result->sender), "%s", net.sender_name);
+		snprintf(result->driver, sizeof(result->driver), "%s", net.driver);
 		result->own_traffic = net.own;
+		result->pair = net.pair;
 		result->cpus = (uint32_t)CPU_COUNT(&cpus);
 		result->buffer_bytes = RX_BUFFER_BYTES;
 		result->seconds = cfg->seconds;

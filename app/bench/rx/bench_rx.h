@@ -5,7 +5,8 @@
 // after another, each in its own process, on the same frames.
 //
 // Without an interface it makes a network namespace that has no name and ends with the process, a veth pair in it, and
-// sends; with one it receives what arrives, and sends nothing.
+// sends; with one, or a port of a DPDK driver, it receives what arrives, and sends nothing, unless it is given a second
+// one to send on.
 // Threads: main. Memory: the result is the caller's; tl_bench_rx_free() releases its rows.
 
 #include <limits.h>
@@ -22,7 +23,8 @@
 #define TL_BENCH_RX_UNKNOWN (-1) // a figure that this host or rung cannot give
 
 struct tl_bench_rx_cfg {
-	const char *ifname; // NULL: a private veth pair
+	const char *ifname; // interface, PCI address or vdev:; NULL: a private veth pair
+	const char *peer;   // with ifname: likewise, wired to it; NULL: nothing is sent
 	double seconds;	    // length of a run
 	uint32_t sizes[TL_BENCH_SIZES_MAX], n_sizes;
 	const char *rungs; // names, separated by commas; NULL: all
@@ -45,7 +47,7 @@ struct tl_bench_rx_row {
 	double loss_free_pps;		  // highest rate without loss; UNKNOWN: nothing was sent
 	bool sender_bound;		  // the sender cannot send faster
 	double offered_pps, received_pps; // of the fastest run
-	uint64_t lost_pkts, lost_rung_pkts, lost_interface_pkts, lost_elsewhere_pkts;
+	uint64_t lost_pkts, lost_sender_pkts, lost_rung_pkts, lost_interface_pkts, lost_elsewhere_pkts;
 
 	double cpu_ns; // per frame: user + system; of rungs that poll the time of polls that returned frames
 	double user_ns, system_ns;   // per frame, of the receiving threads
@@ -57,11 +59,14 @@ struct tl_bench_rx_row {
 	bool noisy;
 	uint64_t latency_count, p50_ns, p99_ns; // at the slow rate
 	struct tl_bench_rx_check check;
+	bool hugepages; // of dpdk-nic
 };
 
 struct tl_bench_rx_result {
-	char ifname[32], driver[32];
+	char ifname[256], driver[32];
+	char sender[256]; // "": nothing was sent
 	bool own_traffic;
+	bool pair; // the private one
 	bool interrupted;
 	uint32_t cpus, buffer_bytes;
 	double seconds;

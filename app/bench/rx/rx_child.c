@@ -4,13 +4,10 @@
 // holds.
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench_rig.h"
@@ -18,8 +15,6 @@
 
 #define OPEN_MS 30000
 #define ANSWER_MS 5000
-#define STOP_MS 5000
-#define LOOK_MS 20
 
 struct work {
 	const struct tl_ladder_rung *rung;
@@ -73,7 +68,8 @@ static int open_lanes(const struct rx_child_cfg *cfg, struct work *works, struct
 			.buffer_bytes = lane_buffer(cfg->lanes),
 			.size_bytes = cfg->size_bytes,
 			.group = (uint16_t)getpid(),
-			.cpu = lane_cpu(cfg, i)};
+			.cpu = lane_cpu(cfg, i),
+			.huge = cfg->huge};
 		tl_hist_init(&works[i].latency);
 		works[i].rung = cfg->rung;
 		works[i].sink = (struct tl_ladder_sink){.any = !cfg->net->own, .latency = &works[i].latency};
@@ -123,6 +119,8 @@ static void add_lane(struct work *work, struct rx_snapshot *out)
 	out->seq_sum += tl_count_read(&work->sink.seq_sum);
 	out->busy_ns += tl_count_read(&work->sink.busy_ns);
 	out->drops += work->rung->ops->dropped(work->lane);
+	if (work->rung->polls && work->rung != &rx_tapline_nic)
+		out->polling_ns += rx_usage_thread(work->thread);
 	rx_events_add(&work->events, out);
 }
 
@@ -132,7 +130,7 @@ static void take_snapshot(const struct rx_child_cfg *cfg, struct work *works, st
 	struct tl_hist_summary latency;
 
 	*out = (struct rx_snapshot){.at_ns = tl_ladder_now_ns()};
-	if (cfg->rung == &rx_tapline) {
+	if (rx_is_tapline(cfg->rung)) {
 		out->instructions = out->cycles = -1;
 		rx_usage_of(rx_tapline_pid(works[0].lane), out);
 	} else {
@@ -166,18 +164,6 @@ struct opened {
 	struct tl_err err;
 };
 
-// Libraries print their own words on a refusal: the row has the reason.
-static void silence(void)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (null >= 0) {
-		(void)dup2(null, STDIN_FILENO);
-		(void)dup2(null, STDOUT_FILENO);
-		(void)dup2(null, STDERR_FILENO);
-	}
-}
-
 static _Noreturn void child_main(const struct rx_child_cfg *cfg, int fd)
 {
 	struct work *works = calloc(cfg->lanes, sizeof(*works));
@@ -185,7 +171,7 @@ static _Noreturn void child_main(const struct rx_child_cfg *cfg, int fd)
 
 	signal(SIGINT, SIG_IGN); // Ctrl-C reaches the whole group: the benchmark ends us
 	signal(SIGTERM, SIG_IGN);
-	silence();
+	rx_process_silence();
 	(void)sched_setaffinity(0, sizeof(*cfg->cpus), cfg->cpus);
 	if (works != NULL)
 		opened.rc = open_lanes(cfg, works, &opened.err);
@@ -201,38 +187,19 @@ static _Noreturn void child_main(const struct rx_child_cfg *cfg, int fd)
 
 // ---- the benchmark's side
 
-// Receive a message of the child. Return 0, -EINTR: *stop, -ETIMEDOUT, -EPIPE: it has ended.
-static int hear(int fd, const atomic_bool *stop, unsigned timeout_ms, void *out, size_t bytes)
+static void child_begin(const void *cfg, int fd)
 {
-	struct pollfd wait = {.fd = fd, .events = POLLIN};
-
-	for (unsigned ms = 0; ms < timeout_ms; ms += LOOK_MS) {
-		if (atomic_load_explicit(stop, memory_order_relaxed))
-			return -EINTR;
-		if (poll(&wait, 1, LOOK_MS) > 0)
-			return recv(fd, out, bytes, 0) == (ssize_t)bytes ? 0 : -EPIPE;
-	}
-	return -ETIMEDOUT;
+	child_main(cfg, fd);
 }
 
-int rx_child_start(const struct rx_child_cfg *cfg, struct rx_child *out, struct tl_err *err)
+int rx_child_start(const struct rx_child_cfg *cfg, struct rx_process *out, struct tl_err *err)
 {
 	struct opened opened = {.rc = 0};
-	int fds[2];
 
-	*out = (struct rx_child){.fd = -1};
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0)
-		return tl_fail(err, -errno, "socketpair: %s", strerror(errno));
-	pid_t pid = fork();
-	if (pid == 0) {
-		close(fds[0]); // else the child would not see its end
-		child_main(cfg, fds[1]);
-	}
-	close(fds[1]);
-	*out = (struct rx_child){pid, fds[0]};
-	if (pid < 0)
-		return tl_fail(err, -errno, "fork: %s", strerror(errno));
-	int rc = hear(out->fd, cfg->stop, OPEN_MS, &opened, sizeof(opened));
+	int rc = rx_process_fork(child_begin, cfg, out, err);
+	if (rc != 0)
+		return rc;
+	rc = rx_process_hear(out->fd, cfg->stop, OPEN_MS, &opened, sizeof(opened));
 	if (rc != 0)
 		return tl_fail(err, rc, "its process did not start: %s", strerror(-rc));
 	if (opened.rc != 0)
@@ -240,24 +207,10 @@ int rx_child_start(const struct rx_child_cfg *cfg, struct rx_child *out, struct 
 	return opened.rc;
 }
 
-int rx_child_ask(const struct rx_child *child, const atomic_bool *stop, struct rx_snapshot *out)
+int rx_child_ask(const struct rx_process *child, const atomic_bool *stop, struct rx_snapshot *out)
 {
 	if (send(child->fd, "s", 1, MSG_NOSIGNAL) != 1)
 		return -EPIPE;
-	int rc = hear(child->fd, stop, ANSWER_MS, out, sizeof(*out));
+	int rc = rx_process_hear(child->fd, stop, ANSWER_MS, out, sizeof(*out));
 	return rc != 0 ? rc : out->rc;
-}
-
-void rx_child_stop(struct rx_child *child)
-{
-	unsigned ms = 0;
-
-	if (child->fd >= 0)
-		close(child->fd);
-	while (child->pid > 0 && waitpid(child->pid, NULL, WNOHANG) == 0) {
-		if (ms++ == STOP_MS)
-			(void)kill(child->pid, SIGKILL);
-		(void)poll(NULL, 0, 1);
-	}
-	*child = (struct rx_child){.fd = -1};
 }

@@ -81,6 +81,30 @@ static FILE *open_of_task(pid_t pid, const char *tid, const char *name)
 	return fopen(path, "re");
 }
 
+uint64_t rx_usage_thread(pthread_t thread)
+{
+	clockid_t clock;
+	struct timespec time;
+
+	if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &time) != 0)
+		return 0;
+	return (uint64_t)time.tv_sec * TL_NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+// Check for a worker of DPDK, which polls: "rte-worker-N", from DPDK 23.11 on "dpdk-wN".
+static bool is_worker(pid_t pid, const char *tid)
+{
+	char name[32] = "";
+	FILE *file = open_of_task(pid, tid, "comm");
+
+	if (file == NULL)
+		return false;
+	if (fscanf(file, "%31s", name) != 1)
+		name[0] = '\0';
+	fclose(file);
+	return strstr(name, "worker") != NULL || strncmp(name, "dpdk-w", 6) == 0;
+}
+
 static void add_cpu(pid_t pid, const char *tid, struct rx_snapshot *out)
 {
 	uint64_t cpu_ns = 0, user = 0, system = 0;
@@ -88,6 +112,8 @@ static void add_cpu(pid_t pid, const char *tid, struct rx_snapshot *out)
 
 	if (exact != NULL && fscanf(exact, "%" SCNu64, &cpu_ns) == 1)
 		out->cpu_ns += cpu_ns;
+	if (is_worker(pid, tid))
+		out->polling_ns += cpu_ns;
 	// Fields 14 and 15, in ticks, after a name without blanks: proc(5).
 	if (ticks != NULL && fscanf(ticks, "%*d %*s %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
 				     &user, &system) == 2) {

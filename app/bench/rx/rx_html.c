@@ -35,9 +35,11 @@ int tl_bench_rx_html(
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	snprintf(chart.caption, sizeof(chart.caption),
 		"Bars: CPU time of the receiving threads per frame; orange where three runs differ by more than 10 %%. "
-		"Beside them the %s; + is the sender's limit. %s, %u CPUs, runs of %g s%s.",
+		"Beside them the %s; + is the sender's limit. %s%s%s, %u CPUs, runs of %g s%s.",
 		result->own_traffic ? "highest rate without loss" : "rate received",
-		result->own_traffic ? "A private veth pair" : result->ifname, result->cpus, result->seconds,
+		result->pair ? "A private veth pair" : result->ifname,
+		!result->pair && result->own_traffic ? ", frames sent by " : "",
+		!result->pair && result->own_traffic ? result->sender : "", result->cpus, result->seconds,
 		result->interrupted ? "; interrupted" : "");
 	for (unsigned i = 0; i < chart.n; i++)
 		chart.bars[i] =

@@ -3,30 +3,57 @@
 
 // bench_rx internals: the private interfaces, the sender, the process of a rung, and runs.
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "bench_rx.h"
 
 #define RX_BUFFER_BYTES (16u << 20) // of each rung, over all its lanes
 
-extern const struct tl_ladder_rung rx_tapline;
+extern const struct tl_ladder_rung rx_tapline, rx_tapline_nic;
+
+static inline bool rx_is_tapline(const struct tl_ladder_rung *rung)
+{
+	return rung == &rx_tapline || rung == &rx_tapline_nic;
+}
+
+// ---- rx_process.c
+
+struct rx_process {
+	pid_t pid; // 0: none
+	int fd;	   // socket to it; -1: none
+};
+
+// Start a process that runs main(ctx, its socket). Return 0, or -errno with a message in *err.
+int rx_process_fork(void (*main)(const void *ctx, int fd), const void *ctx, struct rx_process *out, struct tl_err *err);
+void rx_process_silence(void); // in that process: discard its output
+
+// Receive a message of bytes. Return 0, -EINTR: *stop, -ETIMEDOUT, -EPIPE: the process has ended.
+int rx_process_hear(int fd, const atomic_bool *stop, unsigned timeout_ms, void *out, size_t bytes);
+void rx_process_stop(struct rx_process *process); // close its socket, and wait for its end
 
 // ---- rx_net.c
 
 struct rx_net {
-	bool own;
-	char ifname[32]; // receiving
+	bool own;		      // the frames are the benchmark's: of the private pair or of --peer
+	bool pair;		      // the private pair
+	bool driver_port;	      // ifname is a port that a DPDK driver has
+	bool huge;		      // DPDK's memory of such a port is in hugepages
+	char ifname[256], driver[32]; // receiving: an interface or PORT
+	char sender_name[256];	      // likewise; "": nothing is sent
 	unsigned ifindex, sender_ifindex;
 	uint8_t mac[6], sender_mac[6];
-	int promiscuous_fd; // holds the interface in that mode; -1: none
+	int promiscuous_fd;	  // holds the interface in that mode; -1: none
+	struct rx_process sender; // pid 0: frames are sent on sender_ifindex
 };
 
-// Make the private pair, or look the interface up and make it promiscuous until end(). Return 0 or -errno.
-int rx_net_begin(struct rx_net *net, const char *ifname, struct tl_err *err);
+// Make the private pair; or look the interface up, and make it promiscuous until end(), or try out the port. Start the
+// sending port. Return 0, or -errno with a message in *err.
+int rx_net_begin(struct rx_net *net, const struct tl_bench_rx_cfg *cfg, const cpu_set_t *cpus, struct tl_err *err);
 void rx_net_end(struct rx_net *net);
-uint64_t rx_net_drops(const struct rx_net *net); // of the interface: /proc/net/dev
-void rx_net_driver(const struct rx_net *net, char *text, size_t size);
+uint64_t rx_net_drops(const struct rx_net *net); // of the interface: /proc/net/dev; 0 for a port
 
 // ---- rx_sender.c
 
@@ -41,11 +68,45 @@ struct rx_load {
 
 struct rx_sent {
 	uint64_t pkts, elapsed_ns, cpu_ns;
+	uint64_t unsent_pkts; // accepted by the driver, and not among the frames that the sending port has counted
 };
 
-int rx_sender_open(const struct rx_net *net, uint32_t size_bytes, struct rx_sender **out, struct tl_err *err);
+// Send on the interface; with send, by send(ctx, frames, n): returns the number sent, at most RX_BATCH.
+#define RX_BATCH 64
+struct rx_sender_cfg {
+	unsigned ifindex;
+	uint32_t size_bytes;
+	const uint8_t *to, *from; // MAC addresses
+	uint32_t (*send)(void *ctx, const struct iovec *frames, uint32_t n);
+	void *ctx;
+};
+
+int rx_sender_open(const struct rx_sender_cfg *cfg, struct rx_sender **out, struct tl_err *err);
+// Number the frames of a load from 0.
 void rx_sender_run(struct rx_sender *sender, const struct rx_load *load, const atomic_bool *stop, struct rx_sent *out);
 void rx_sender_close(struct rx_sender *sender);
+
+// ---- rx_port.c: a port of a DPDK driver, in its own process
+
+struct rx_port_facts {
+	uint8_t mac[6];
+	char driver[32];
+};
+
+struct rx_port_cfg {
+	const char *device; // PORT
+	bool sends, huge;
+	uint32_t cpu;
+	const atomic_bool *stop;
+};
+
+// Start the process and the port. Return 0, or -errno with a message in *err.
+int rx_port_start(
+	const struct rx_port_cfg *cfg, struct rx_process *out, struct rx_port_facts *facts, struct tl_err *err);
+
+// Send a load. Return 0, or -errno with a message in *err; -EINTR: *stop.
+int rx_port_send(const struct rx_process *port, uint32_t size_bytes, const uint8_t to[6], const struct rx_load *load,
+	const atomic_bool *stop, struct rx_sent *out, struct tl_err *err);
 
 // ---- rx_child.c
 
@@ -55,14 +116,10 @@ struct rx_snapshot {
 	uint64_t at_ns; // CLOCK_MONOTONIC
 	uint64_t pkts, bytes, disorder_pkts, seq_sum, busy_ns, drops;
 	uint64_t cpu_ns;		       // of the receiving threads, exact
+	uint64_t polling_ns;		       // its part of the threads that poll
 	uint64_t user_ns, system_ns;	       // its parts, as sampled by the tick
 	int64_t wakeups, instructions, cycles; // -1: unknown
 	uint64_t latency_count, p50_ns, p99_ns;
-};
-
-struct rx_child {
-	pid_t pid;
-	int fd;
 };
 
 struct rx_child_cfg {
@@ -70,13 +127,13 @@ struct rx_child_cfg {
 	const struct rx_net *net;
 	const cpu_set_t *cpus;
 	uint32_t lanes, size_bytes;
+	bool huge;
 	const atomic_bool *stop;
 };
 
 // Start the process, and wait until its lanes receive. Return 0, or -errno with the lane's reason; -EINTR: *stop.
-int rx_child_start(const struct rx_child_cfg *cfg, struct rx_child *out, struct tl_err *err);
-int rx_child_ask(const struct rx_child *child, const atomic_bool *stop, struct rx_snapshot *out);
-void rx_child_stop(struct rx_child *child);
+int rx_child_start(const struct rx_child_cfg *cfg, struct rx_process *out, struct tl_err *err);
+int rx_child_ask(const struct rx_process *child, const atomic_bool *stop, struct rx_snapshot *out);
 
 // ---- rx_child_cpu.c: what the kernel counts
 
@@ -90,7 +147,8 @@ void rx_events_add(const struct rx_events *events, struct rx_snapshot *out);
 
 // Fill in CPU times and wake-ups: of all threads but the one that answers, the calling one, or main of another process.
 void rx_usage_own(struct rx_snapshot *out);
-void rx_usage_of(pid_t pid, struct rx_snapshot *out);
+void rx_usage_of(pid_t pid, struct rx_snapshot *out); // polling_ns: of DPDK's workers
+uint64_t rx_usage_thread(pthread_t thread);	      // CPU time
 
 uint64_t rx_softirq_ns(void); // of the whole host, in ticks of rx_tick_ns()
 uint64_t rx_tick_ns(void);

@@ -20,13 +20,18 @@
 #define QUIET_LOOKS 50 // without a new frame: many times a block's timeout, or a turn of the scheduler
 #define QUIET_LOOKS_SLOW 500
 #define REFUSED_TAKE "it would take the frames from the kernel: allow it with --take"
+#define REFUSED_NO_NIC                                                                                                 \
+	"no NIC is given: bind one (tapline bind), name its port with -i, and a port wired to it, which sends, with --peer"
+#define REFUSED_NO_KERNEL "a DPDK driver has the port, so the kernel receives none of its frames"
 
 struct rig {
 	const struct tl_bench_rx_cfg *cfg;
 	const struct rx_net *net;
-	struct rx_child child;
-	struct rx_sender *sender; // NULL: nothing is sent
+	struct rx_process child;
+	bool sends;
+	struct rx_sender *sender; // NULL: the frames leave by a port, or none
 	struct tl_bench_rx_row *row;
+	struct tl_err *err;
 };
 
 // A run: differences of two snapshots.
@@ -48,7 +53,8 @@ static int drain(const struct rig *rig, unsigned quiet_looks, uint64_t interface
 		if (rc != 0)
 			return rc;
 		run->lost_interface_pkts = rx_net_drops(rig->net) - interface_drops;
-		if (run->is.pkts - run->was.pkts + run->is.drops - run->was.drops + run->lost_interface_pkts >=
+		if (run->is.pkts - run->was.pkts + run->is.drops - run->was.drops + run->lost_interface_pkts +
+				run->sent.unsent_pkts >=
 			run->sent.pkts)
 			return 0;
 		quiet = run->is.pkts == before ? quiet : 0;
@@ -66,6 +72,15 @@ static void wait_for(uint64_t duration_ns, const atomic_bool *stop)
 		(void)poll(NULL, 0, (int)tl_min_u64(10, (end_ns - tl_ladder_now_ns()) / TL_NS_PER_MS + 1));
 }
 
+static int send_load(const struct rig *rig, const struct rx_load *load, struct rx_sent *out)
+{
+	if (rig->sender == NULL)
+		return rx_port_send(
+			&rig->net->sender, rig->row->size_bytes, rig->net->mac, load, rig->cfg->stop, out, rig->err);
+	rx_sender_run(rig->sender, load, rig->cfg->stop, out);
+	return 0;
+}
+
 static int run_load(const struct rig *rig, const struct rx_load *load, struct run *run)
 {
 	*run = (struct run){.pkts = 0};
@@ -74,18 +89,19 @@ static int run_load(const struct rig *rig, const struct rx_load *load, struct ru
 		return rc;
 	uint64_t drops = rx_net_drops(rig->net), softirq_ns = rx_softirq_ns(), begin_ns = tl_ladder_now_ns();
 	run->is = run->was;
-	if (rig->sender != NULL) {
-		rx_sender_run(rig->sender, load, rig->cfg->stop, &run->sent);
-		rc = drain(rig, load->stamped ? QUIET_LOOKS_SLOW : QUIET_LOOKS, drops, run);
+	if (rig->sends) {
+		rc = send_load(rig, load, &run->sent);
+		if (rc == 0)
+			rc = drain(rig, load->stamped ? QUIET_LOOKS_SLOW : QUIET_LOOKS, drops, run);
 	} else {
 		wait_for(load->duration_ns, rig->cfg->stop);
 		rc = rx_child_ask(&rig->child, rig->cfg->stop, &run->is);
 	}
-	run->elapsed_ns = rig->sender != NULL ? run->sent.elapsed_ns : tl_ladder_now_ns() - begin_ns;
+	run->elapsed_ns = rig->sends ? run->sent.elapsed_ns : tl_ladder_now_ns() - begin_ns;
 	run->softirq_ns = rx_softirq_ns() - softirq_ns;
 	run->lost_interface_pkts = rx_net_drops(rig->net) - drops;
 	run->pkts = run->is.pkts - run->was.pkts;
-	uint64_t pkts = rig->sender != NULL ? run->sent.pkts : run->pkts;
+	uint64_t pkts = rig->sends ? run->sent.pkts : run->pkts;
 	run->pps = (double)pkts * (double)TL_NS_PER_S / (double)run->elapsed_ns;
 	return atomic_load(rig->cfg->stop) ? -EINTR : rc;
 }
@@ -113,22 +129,26 @@ static double cost(const struct tl_ladder_rung *rung, const struct run *run)
 
 	uint64_t cpu_ns = is->cpu_ns - was->cpu_ns;
 
-	if (rung->polls) // the part of the CPU time in polls with frames: by the wall clock, which also runs while
-			 // others do
-		cpu_ns = (uint64_t)((double)cpu_ns * (double)(is->busy_ns - was->busy_ns) /
-				    (double)tl_max_u64(is->at_ns - was->at_ns, 1));
+	if (rung->polls) { // of the threads that poll, the part in polls with frames: by the wall clock, which also
+			   // runs while others do
+		uint64_t polling_ns = tl_min_u64(is->polling_ns - was->polling_ns, cpu_ns);
+		double busy = (double)(is->busy_ns - was->busy_ns) / (double)tl_max_u64(is->at_ns - was->at_ns, 1);
+		cpu_ns -= (uint64_t)((double)polling_ns * (1 - (busy < 1 ? busy : 1)));
+	}
 	return per_packet(run, cpu_ns);
 }
 
-// Attribute the losses: the rung's own counter, then the interface's, and a rest that neither has.
+// Attribute the losses: frames that did not leave, the rung's own counter, the interface's, and a rest that none has.
 static void fill_losses(const struct run *run, struct tl_bench_rx_row *row)
 {
 	uint64_t drops = run->is.drops - run->was.drops;
 
 	row->lost_pkts = run->sent.pkts > 0 ? lost(run) : drops;
-	row->lost_rung_pkts = tl_min_u64(drops, row->lost_pkts);
-	row->lost_interface_pkts = tl_min_u64(run->lost_interface_pkts, row->lost_pkts - row->lost_rung_pkts);
-	row->lost_elsewhere_pkts = row->lost_pkts - row->lost_rung_pkts - row->lost_interface_pkts;
+	uint64_t left = row->lost_pkts;
+	left -= row->lost_sender_pkts = tl_min_u64(run->sent.unsent_pkts, left);
+	left -= row->lost_rung_pkts = tl_min_u64(drops, left);
+	left -= row->lost_interface_pkts = tl_min_u64(run->lost_interface_pkts, left);
+	row->lost_elsewhere_pkts = left;
 }
 
 // Split the CPU time as its ticks are split. A run may be shorter than a tick: then the parts are not known.
@@ -178,7 +198,7 @@ static int check_slowly(const struct rig *rig)
 	uint64_t sum = run.sent.pkts * (run.sent.pkts - 1) / 2; // of 0, 1, 2, ...
 	row->check = (struct tl_bench_rx_check){run.sent.pkts, run.pkts, run.is.bytes - run.was.bytes,
 		run.is.disorder_pkts == run.was.disorder_pkts && run.is.seq_sum - run.was.seq_sum == sum};
-	if (row->rung == &rx_tapline)
+	if (rx_is_tapline(row->rung))
 		row->check.in_order = TL_BENCH_RX_UNKNOWN;
 	row->latency_count = run.is.latency_count;
 	row->p50_ns = run.is.p50_ns;
@@ -240,11 +260,11 @@ static int bisect(const struct rig *rig)
 
 static int measure(const struct rig *rig)
 {
-	int rc = rig->sender != NULL ? check_slowly(rig) : 0;
+	int rc = rig->sends ? check_slowly(rig) : 0;
 
 	if (rc == 0)
 		rc = run_fast(rig);
-	if (rc == 0 && rig->sender != NULL)
+	if (rc == 0 && rig->sends)
 		rc = bisect(rig);
 	return rc;
 }
@@ -255,13 +275,16 @@ static int measure(const struct rig *rig)
 static const char *excluded(
 	const struct tl_bench_rx_cfg *cfg, const struct rx_net *net, const struct tl_ladder_rung *rung)
 {
-	if (net->own)
-		return NULL;
-	if (rung->addressed)
-		return "it receives frames to its own address only; run it without --interface";
+	if (rung->nic && !net->driver_port)
+		return REFUSED_NO_NIC;
 	if (rung->own_source)
-		return "it generates its own frames; run it without --interface";
-	return rung->takes && !cfg->take ? REFUSED_TAKE : NULL;
+		return net->own ? NULL
+				: "it generates its own frames, of a size; run it without --interface, or with --peer";
+	if (!rung->nic && net->driver_port)
+		return REFUSED_NO_KERNEL;
+	if (rung->addressed && !net->pair)
+		return "it receives frames to its own address only; run it without --interface";
+	return rung->takes && !net->pair && !cfg->take ? REFUSED_TAKE : NULL;
 }
 
 static uint32_t lanes_of(const struct tl_ladder_rung *rung, const cpu_set_t *cpus)
@@ -280,12 +303,35 @@ static int refuse(struct tl_bench_rx_row *row, int rc, const char *why)
 	return 0;
 }
 
-static int measure_open(struct rig *rig, struct tl_err *err)
+// Start the rung's process, without hugepages if they do not suffice any more.
+static int start(struct rig *rig, const cpu_set_t *cpus)
 {
+	struct tl_bench_rx_row *row = rig->row;
+	struct rx_child_cfg cfg = {
+		row->rung, rig->net, cpus, row->threads, row->size_bytes, rig->net->huge, rig->cfg->stop};
+
+	int rc = rx_child_start(&cfg, &rig->child, rig->err);
+	if (rc != 0 && rc != -EINTR && rc != -ENETDOWN && row->rung->nic && !rx_is_tapline(row->rung) && cfg.huge) {
+		rx_process_stop(&rig->child);
+		cfg.huge = false;
+		rc = rx_child_start(&cfg, &rig->child, rig->err);
+	}
+	row->hugepages = cfg.huge;
+	return rc;
+}
+
+static int measure_open(struct rig *rig)
+{
+	const struct rx_net *net = rig->net;
+	const struct rx_sender_cfg sender = {.ifindex = net->sender_ifindex,
+		.size_bytes = rig->row->size_bytes,
+		.to = net->mac,
+		.from = net->sender_mac};
 	int rc = 0;
 
-	if (rig->net->own && !rig->row->rung->own_source)
-		rc = rx_sender_open(rig->net, rig->row->size_bytes, &rig->sender, err);
+	rig->sends = net->own && !rig->row->rung->own_source;
+	if (rig->sends && net->sender.pid == 0)
+		rc = rx_sender_open(&sender, &rig->sender, rig->err);
 	if (rc == 0)
 		rc = measure(rig);
 	rx_sender_close(rig->sender);
@@ -295,19 +341,18 @@ static int measure_open(struct rig *rig, struct tl_err *err)
 int rx_measure(
 	const struct tl_bench_rx_cfg *cfg, const struct rx_net *net, const cpu_set_t *cpus, struct tl_bench_rx_row *row)
 {
-	struct rig rig = {.cfg = cfg, .net = net, .row = row};
-	const char *why = excluded(cfg, net, row->rung);
 	struct tl_err err = {.text = "it did not answer, or could not receive"};
+	struct rig rig = {.cfg = cfg, .net = net, .row = row, .err = &err};
+	const char *why = excluded(cfg, net, row->rung);
 
 	row->threads = lanes_of(row->rung, cpus);
 	row->loss_free_pps = TL_BENCH_RX_UNKNOWN;
 	row->check.in_order = TL_BENCH_RX_UNKNOWN;
 	if (why != NULL)
 		return refuse(row, 0, why);
-	const struct rx_child_cfg child = {row->rung, net, cpus, row->threads, row->size_bytes, cfg->stop};
-	int rc = rx_child_start(&child, &rig.child, &err);
+	int rc = start(&rig, cpus);
 	if (rc == 0)
-		rc = measure_open(&rig, &err);
-	rx_child_stop(&rig.child);
+		rc = measure_open(&rig);
+	rx_process_stop(&rig.child);
 	return rc == 0 ? 0 : refuse(row, rc, err.text);
 }

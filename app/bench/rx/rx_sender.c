@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sender: sendmmsg on AF_PACKET, past the qdisc. The kernel copies each frame: a TX ring would be faster, but veth
-// hands its pages to the receiver, who would see the next frame in them.
+// The sender of frames at a rate, on an interface or by a function. On an interface: sendmmsg on AF_PACKET, past the
+// qdisc. The kernel copies each frame: a TX ring would be faster, but veth hands its pages to the receiver, who would
+// see the next frame in them.
 
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -11,36 +12,47 @@
 
 #include "rx_priv.h"
 
-#define BATCH 64
 #define NAP_NS (200 * TL_NS_PER_US) // shorter waits are spun
 
 struct rx_sender {
-	int fd;
+	int fd; // -1: frames leave by send()
+	uint32_t (*send)(void *ctx, const struct iovec *frames, uint32_t n);
+	void *ctx;
 	uint32_t seq;
 	struct sockaddr_ll to;
-	struct mmsghdr message[BATCH];
-	struct iovec room[BATCH];
-	uint8_t frame[BATCH][TL_LADDER_SIZE_MAX + 6]; // keeps marks aligned
+	struct mmsghdr message[RX_BATCH];
+	struct iovec room[RX_BATCH];
+	uint8_t frame[RX_BATCH][TL_LADDER_SIZE_MAX + 6]; // keeps marks aligned
 };
 
-int rx_sender_open(const struct rx_net *net, uint32_t size_bytes, struct rx_sender **out, struct tl_err *err)
+static int open_socket(struct rx_sender *sender, unsigned ifindex, struct tl_err *err)
+{
+	int one = 1;
+
+	sender->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (sender->fd < 0 || setsockopt(sender->fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one)) != 0)
+		return tl_fail(err, -errno, "sender: %s: run it as root", strerror(errno));
+	sender->to = (struct sockaddr_ll){.sll_family = AF_PACKET, .sll_ifindex = (int)ifindex, .sll_halen = 6};
+	return 0;
+}
+
+int rx_sender_open(const struct rx_sender_cfg *cfg, struct rx_sender **out, struct tl_err *err)
 {
 	struct rx_sender *sender = calloc(1, sizeof(*sender));
-	int one = 1;
 
 	if (sender == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
-	sender->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	if (sender->fd < 0 || setsockopt(sender->fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one)) != 0) {
-		int rc = tl_fail(err, -errno, "sender: %s: run it as root", strerror(errno));
+	sender->fd = -1;
+	sender->send = cfg->send;
+	sender->ctx = cfg->ctx;
+	int rc = cfg->send == NULL ? open_socket(sender, cfg->ifindex, err) : 0;
+	if (rc != 0) {
 		rx_sender_close(sender);
 		return rc;
 	}
-	sender->to =
-		(struct sockaddr_ll){.sll_family = AF_PACKET, .sll_ifindex = (int)net->sender_ifindex, .sll_halen = 6};
-	for (unsigned i = 0; i < BATCH; i++) {
-		tl_ladder_frame(sender->frame[i], size_bytes, net->mac, net->sender_mac);
-		sender->room[i] = (struct iovec){sender->frame[i], size_bytes};
+	for (unsigned i = 0; i < RX_BATCH; i++) {
+		tl_ladder_frame(sender->frame[i], cfg->size_bytes, cfg->to, cfg->from);
+		sender->room[i] = (struct iovec){sender->frame[i], cfg->size_bytes};
 		sender->message[i].msg_hdr = (struct msghdr){.msg_name = &sender->to,
 			.msg_namelen = sizeof(sender->to),
 			.msg_iov = &sender->room[i],
@@ -66,7 +78,8 @@ static uint32_t send_batch(struct rx_sender *sender, uint32_t n, bool stamped)
 
 	for (uint32_t i = 0; i < n; i++)
 		tl_ladder_number(sender->frame[i], sender->seq + i, stamp_ns);
-	int sent = sendmmsg(sender->fd, sender->message, n, 0);
+	int sent = sender->send != NULL ? (int)sender->send(sender->ctx, sender->room, n)
+					: sendmmsg(sender->fd, sender->message, n, 0);
 	if (sent <= 0)
 		return 0; // ENOBUFS: no memory for an skb at this moment
 	sender->seq += (uint32_t)sent;
@@ -84,13 +97,13 @@ static uint64_t thread_cpu_ns(void)
 // Return the number of frames that are due and unsent, up to a batch; 0 after a short sleep if the next is far.
 static uint32_t due(const struct rx_load *load, uint64_t sent, uint64_t elapsed_ns)
 {
-	uint64_t left = load->pkts != 0 ? load->pkts - sent : BATCH;
+	uint64_t left = load->pkts != 0 ? load->pkts - sent : RX_BATCH;
 
 	if (load->pps == 0)
-		return (uint32_t)tl_min_u64(left, BATCH);
+		return (uint32_t)tl_min_u64(left, RX_BATCH);
 	double target = load->pps * (double)elapsed_ns / (double)TL_NS_PER_S + 1;
 	if (target >= (double)sent + 1)
-		return (uint32_t)tl_min_u64(tl_min_u64(left, BATCH), (uint64_t)(target - (double)sent));
+		return (uint32_t)tl_min_u64(tl_min_u64(left, RX_BATCH), (uint64_t)(target - (double)sent));
 	if (((double)sent + 1 - target) / load->pps * (double)TL_NS_PER_S > (double)NAP_NS)
 		nanosleep(&(struct timespec){.tv_nsec = (long)(NAP_NS / 2)}, NULL);
 	return 0;
@@ -100,6 +113,7 @@ void rx_sender_run(struct rx_sender *sender, const struct rx_load *load, const a
 {
 	uint64_t begin_ns = tl_ladder_now_ns(), cpu_ns = thread_cpu_ns(), elapsed_ns = 0, sent = 0;
 
+	sender->seq = 0;
 	while (!atomic_load_explicit(stop, memory_order_relaxed)) {
 		elapsed_ns = tl_ladder_now_ns() - begin_ns;
 		if ((load->duration_ns != 0 && elapsed_ns >= load->duration_ns) ||
@@ -109,5 +123,5 @@ void rx_sender_run(struct rx_sender *sender, const struct rx_load *load, const a
 		if (n > 0)
 			sent += send_batch(sender, n, load->stamped);
 	}
-	*out = (struct rx_sent){sent, tl_max_u64(elapsed_ns, 1), thread_cpu_ns() - cpu_ns};
+	*out = (struct rx_sent){sent, tl_max_u64(elapsed_ns, 1), thread_cpu_ns() - cpu_ns, 0};
 }

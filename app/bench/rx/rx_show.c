@@ -9,6 +9,8 @@
 
 #include <tl_json.h>
 
+#include "rx_priv.h"
+
 // Return the row of the rung that this one is compared with, for the same size, or NULL.
 static const struct tl_bench_rx_row *compared(
 	const struct tl_bench_rx_result *result, const struct tl_bench_rx_row *row)
@@ -20,6 +22,12 @@ static const struct tl_bench_rx_row *compared(
 			return other->cpu_ns > 0 ? other : NULL;
 	}
 	return NULL;
+}
+
+// Check for a rung whose memory the benchmark chose. A recording chooses its own.
+static bool knows_memory(const struct tl_bench_rx_row *row)
+{
+	return row->rung->nic && row->refused[0] == '\0' && !rx_is_tapline(row->rung);
 }
 
 // ---- text
@@ -66,17 +74,22 @@ static void print_step(const struct tl_bench_rx_result *result, const struct tl_
 	if (other != NULL && row->cpu_ns >= 0)
 		fprintf(out, ", %.2f times %s", row->cpu_ns / other->cpu_ns, other->rung->name);
 	if (row->lost_pkts > 0)
-		fprintf(out, "; lost: %" PRIu64 " by %s, %" PRIu64 " by the interface, %" PRIu64 " uncounted",
-			row->lost_rung_pkts, row->rung->drops, row->lost_interface_pkts, row->lost_elsewhere_pkts);
+		fprintf(out,
+			"; lost: %" PRIu64 " by %s, %" PRIu64 " by the interface, %" PRIu64 " by the sender, %" PRIu64
+			" uncounted",
+			row->lost_rung_pkts, row->rung->drops, row->lost_interface_pkts, row->lost_sender_pkts,
+			row->lost_elsewhere_pkts);
+	if (knows_memory(row) && !row->hugepages)
+		fputs("; without hugepages", out);
 	fputc('\n', out);
 }
 
 int tl_bench_rx_print(const struct tl_bench_rx_result *result, FILE *out)
 {
-	fprintf(out, "%s (%s), %s, %u CPUs, %u MiB of buffer per rung, runs of %g s\n\n", result->ifname,
+	fprintf(out, "%s (%s), %s%s, %u CPUs, %u MiB of buffer per rung, runs of %g s\n\n", result->ifname,
 		result->driver,
-		result->own_traffic ? "frames of a sender on the first CPU" : "real traffic, nothing sent",
-		result->cpus, result->buffer_bytes >> 20, result->seconds);
+		result->own_traffic ? "frames of a sender on the first CPU, by " : "real traffic, nothing sent",
+		result->sender, result->cpus, result->buffer_bytes >> 20, result->seconds);
 	fprintf(out, "%-17s %3s %5s %9s  %9s %8s %7s %6s %6s %7s %7s %7s %7s\n", "", "", "bytes", "loss-free",
 		"received", "lost", "CPU", "user", "system", "softirq", "wake-", "p50", "p99");
 	fprintf(out, "%-17s %3s %5s %9s  %9s %8s %7s %6s %6s %7s %7s %7s %7s\n", "rung", "thr", "", "frames/s",
@@ -122,9 +135,9 @@ static json_t *check_json(const struct tl_bench_rx_row *row)
 
 static json_t *lost_json(const struct tl_bench_rx_row *row)
 {
-	return json_pack("{s:s, s:I, s:I, s:I}", "counter", row->rung->drops, "counter_pkts",
-		(json_int_t)row->lost_rung_pkts, "interface_pkts", (json_int_t)row->lost_interface_pkts,
-		"elsewhere_pkts", (json_int_t)row->lost_elsewhere_pkts);
+	return json_pack("{s:s, s:I, s:I, s:I, s:I}", "counter", row->rung->drops, "counter_pkts",
+		(json_int_t)row->lost_rung_pkts, "interface_pkts", (json_int_t)row->lost_interface_pkts, "sender_pkts",
+		(json_int_t)row->lost_sender_pkts, "elsewhere_pkts", (json_int_t)row->lost_elsewhere_pkts);
 }
 
 static void put_figures(const struct tl_bench_rx_row *row, json_t *json)
@@ -148,12 +161,12 @@ static void put_figures(const struct tl_bench_rx_row *row, json_t *json)
 
 static json_t *row_json(const struct tl_bench_rx_row *row)
 {
-	json_t *json = json_pack("{s:s, s:s?, s:s, s:I, s:o, s:b, s:b, s:b, s:o, s:o, s:o}", "name", row->rung->name,
-		"than", row->rung->than, "why", row->rung->why, "threads", (json_int_t)row->threads, "size_bytes",
-		row->size_bytes == 0 ? json_null() : json_integer(row->size_bytes), "polls", row->rung->polls,
-		"sender_bound", row->sender_bound, "noisy", row->noisy, "refused",
+	json_t *json = json_pack("{s:s, s:s?, s:s, s:I, s:o, s:b, s:b, s:b, s:o, s:o, s:o, s:o}", "name",
+		row->rung->name, "than", row->rung->than, "why", row->rung->why, "threads", (json_int_t)row->threads,
+		"size_bytes", row->size_bytes == 0 ? json_null() : json_integer(row->size_bytes), "polls",
+		row->rung->polls, "sender_bound", row->sender_bound, "noisy", row->noisy, "refused",
 		row->refused[0] == '\0' ? json_null() : tl_json_string(row->refused), "latency_ns", latency_json(row),
-		"check", check_json(row));
+		"check", check_json(row), "hugepages", knows_memory(row) ? json_boolean(row->hugepages) : json_null());
 
 	if (json != NULL)
 		put_figures(row, json);
@@ -164,10 +177,12 @@ static json_t *host_json(const struct tl_bench_rx_result *result)
 {
 	struct utsname name;
 
-	return json_pack("{s:o, s:s, s:s, s:b, s:I, s:I, s:f}", "kernel",
-		uname(&name) == 0 ? json_string(name.release) : json_null(), "interface", result->ifname, "driver",
-		result->driver, "own_traffic", result->own_traffic, "cpus", (json_int_t)result->cpus, "buffer_bytes",
-		(json_int_t)result->buffer_bytes, "seconds", result->seconds);
+	return json_pack("{s:o, s:o, s:s, s:o, s:b, s:I, s:I, s:f}", "kernel",
+		uname(&name) == 0 ? json_string(name.release) : json_null(), "interface",
+		tl_json_string(result->ifname), "driver", result->driver, "sender",
+		result->own_traffic ? tl_json_string(result->sender) : json_null(), "own_traffic", result->own_traffic,
+		"cpus", (json_int_t)result->cpus, "buffer_bytes", (json_int_t)result->buffer_bytes, "seconds",
+		result->seconds);
 }
 
 json_t *tl_bench_rx_json(const struct tl_bench_rx_result *result)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline: this program, capturing to null: TPACKET_V3, each frame parsed where a filter asks for it, stamped, and
-// encoded as pcapng into a discarded slab. It is a separate process, queried for its counters.
+// tapline: this program, capturing to null: TPACKET_V3, or a DPDK driver, each frame parsed where a filter asks for it,
+// stamped, and encoded as pcapng into a discarded slab. It is a separate process, queried for its counters.
 
 #include <errno.h>
 #include <poll.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <tl_ctl.h>
+#include <tl_ledger.h>
 
 #include "rx_priv.h"
 
@@ -23,6 +24,7 @@
 
 struct lane {
 	pid_t pid;
+	bool nic;
 	char dir[96], socket[108]; // "": not created
 	uint64_t drops;		   // atomically: main reads it
 };
@@ -54,8 +56,10 @@ static int spawn(struct lane *lane, const struct tl_ladder_cfg *cfg, struct tl_e
 {
 	char buffer[16];
 	snprintf(buffer, sizeof(buffer), "%u", cfg->buffer_bytes);
+	// The benchmark holds an interface in promiscuous mode; a port is set by its driver.
+	const char *promiscuous = lane->nic ? NULL : "--no-promisc";
 	const char *const argv[] = {"/proc/self/exe", "capture", "-i", cfg->ifname, "-w", "null:", "--direction", "rx",
-		"--no-promisc", "--buffer", buffer, "--control", lane->socket, NULL};
+		"--buffer", buffer, "--control", lane->socket, promiscuous, NULL};
 	posix_spawnattr_t attr;
 
 	posix_spawnattr_init(&attr); // its own group: Ctrl-C ends the benchmark, which ends it in order
@@ -118,6 +122,7 @@ static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_c
 
 	if (lane == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
+	lane->nic = rung->nic;
 	int rc = make_dir(lane, err);
 	if (rc == 0)
 		rc = spawn(lane, cfg, err);
@@ -136,6 +141,24 @@ static uint64_t number(const json_t *object, const char *key)
 	return (uint64_t)json_integer_value(json_object_get(object, key));
 }
 
+static uint64_t port_drops(const json_t *port)
+{
+#define DROP(name) +number(port, #name)
+	return 0 TL_PORT_PARTS(DROP);
+}
+
+// Time of turns with frames; the first entry is of turns without.
+static uint64_t busy_ns(const json_t *port)
+{
+	const json_t *queue = json_array_get(json_object_get(port, "queues"), 0),
+		     *turns = json_object_get(queue, "turn_ns");
+	uint64_t sum = 0;
+
+	for (size_t i = 1; i < json_array_size(turns); i++)
+		sum += (uint64_t)json_integer_value(json_array_get(turns, i));
+	return sum;
+}
+
 static void take_status(struct lane *lane, struct tl_ladder_sink *sink)
 {
 	json_t *status = status_of(lane);
@@ -148,7 +171,8 @@ static void take_status(struct lane *lane, struct tl_ladder_sink *sink)
 	uint64_t pkts = number(json_object_get(capture, "rx"), "offered_pkts") - lost;
 	tl_count(&sink->pkts, pkts - sink->pkts);
 	tl_count(&sink->bytes, number(port, "rx_bytes") - sink->bytes);
-	__atomic_store_n(&lane->drops, number(port, "drop_nic_pkts") + lost, __ATOMIC_RELAXED);
+	tl_count(&sink->busy_ns, busy_ns(port) - sink->busy_ns);
+	__atomic_store_n(&lane->drops, port_drops(port) + lost, __ATOMIC_RELAXED);
 	json_decref(status);
 }
 
@@ -171,3 +195,7 @@ static const struct tl_ladder_ops ops = {open_lane, receive, dropped, close_lane
 const struct tl_ladder_rung rx_tapline = {"tapline", "ring-v3",
 	"a recorder without the disk: such a ring, and per frame a stamp and a copy as pcapng into a slab",
 	"drop_nic_pkts and drop_ring_pkts", &ops, .fanout = TL_LADDER_ALONE};
+
+const struct tl_ladder_rung rx_tapline_nic = {"tapline-nic", "dpdk-nic",
+	"a recorder without the disk on the same driver: per frame a stamp and a copy as pcapng into a slab",
+	"the driver's drop counters and drop_ring_pkts", &ops, .fanout = TL_LADDER_ALONE, .polls = true, .nic = true};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DPDK: a thread polls rte_eth_rx_burst() and never sleeps. On AF_PACKET and AF_XDP the driver reads the kernel's
-// rings, and the poll replaces wake-ups only; on a bound NIC it would read the NIC's. The source in memory has no
+// rings, and the poll replaces wake-ups only; on a bound NIC (nic.c) it reads the NIC's. The source in memory has no
 // kernel below it: 512 frames of a file in memory, copied to mbufs again and again. Without hugepages, so that none has
 // to be reserved, and none can be left behind.
 

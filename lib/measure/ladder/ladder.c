@@ -73,6 +73,10 @@ static const struct tl_ladder_rung rungs[] = {
 		"no kernel below the driver: frames copied from memory to mbufs show the cost of the loop",
 		"none: it creates a frame when the loop polls", &ladder_dpdk, .mode = LADDER_DPDK_MEMORY,
 		.fanout = TL_LADDER_ALONE, .polls = true, .own_source = true},
+	{"dpdk-nic", "dpdk-memory",
+		"the NIC writes the frames to mbufs itself: no copy, but descriptors to read, and frames that are not in the cache",
+		"the drop counters of the NIC's driver", &ladder_nic, .fanout = TL_LADDER_ALONE, .polls = true,
+		.nic = true},
 };
 
 const struct tl_ladder_rung *tl_ladder_rungs(unsigned *n)

@@ -112,13 +112,14 @@ static inline void tl_ladder_take(struct tl_ladder_sink *sink, const void *frame
 struct tl_ladder_rung;
 
 struct tl_ladder_cfg {
-	const char *ifname; // receiving interface
+	const char *ifname; // receiving interface; of a rung with nic: PORT
 	unsigned ifindex;
 	uint32_t lane, lanes;
 	uint32_t buffer_bytes; // of this lane: socket buffer, ring or UMEM; a power of two, 1 MiB or more
 	uint32_t size_bytes;   // frame size, for an own source
 	uint16_t group;	       // fanout group of all lanes
 	uint32_t cpu;	       // on which the lane's thread will run
+	bool huge;	       // of a rung with nic: DPDK's memory is in hugepages
 };
 
 struct tl_ladder_ops {
@@ -144,9 +145,32 @@ struct tl_ladder_rung {
 	bool takes;	 // takes the frames from the kernel's stack
 	bool addressed;	 // receives datagrams to TL_LADDER_RX_IP only
 	bool own_source; // generates its own frames
+	bool nic;	 // receives from a port that a DPDK driver has, which the kernel does not see
 };
 
 #define TL_LADDER_ALONE (-1)
 
 // All rungs, in the order of the ladder. Static.
 const struct tl_ladder_rung *tl_ladder_rungs(unsigned *n);
+
+// ---- ports of DPDK drivers
+
+struct tl_clock;
+struct tl_eal;
+struct tl_port;
+
+// DPDK with one port. Threads: as of tl_port.h. Memory: open() and close().
+struct tl_ladder_nic {
+	struct tl_eal *eal;
+	struct tl_clock *clock;
+	struct tl_port *port;
+};
+
+// Start DPDK, once per process, and the PCI or vdev port, promiscuous, with one queue for each direction in use. Return
+// 0, or -errno with a message in *err and nothing open.
+int tl_ladder_nic_open(
+	const char *device, bool sends, bool huge, uint32_t cpu, struct tl_ladder_nic *out, struct tl_err *err);
+
+// Wait for the link. Return 0, or -ENETDOWN with a message in *err.
+int tl_ladder_nic_await(const struct tl_ladder_nic *nic, struct tl_err *err);
+void tl_ladder_nic_close(struct tl_ladder_nic *nic); // all 0: no effect
