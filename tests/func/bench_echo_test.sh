@@ -12,7 +12,9 @@ wrong_calls() {
 	refuses "so is one above 1 MiB" "--sizes" "$TAPLINE" bench echo --sizes 1048577
 	refuses "an unknown rung is refused" "--rungs" "$TAPLINE" bench echo --rungs epoll,epol
 	refuses "a rung of the other ladder is, too" "--rungs" "$TAPLINE" bench echo --rungs recv
-	refuses "an interface is refused: it would be that of bench rx" "bench rx" "$TAPLINE" bench echo -i eth0
+	refuses "a port without one for the client is refused" "--peer" "$TAPLINE" bench echo -i vdev:net_null0
+	refuses "a kernel interface is refused: its rungs have a private pair" "private pair" "$TAPLINE" bench echo -i lo --peer eth0
+	refuses "an option of bench rx is refused" "bench rx" "$TAPLINE" bench echo --take
 	refuses "an option of bench overhead is refused" "bench overhead" "$TAPLINE" bench echo --rate 5
 }
 
@@ -22,7 +24,7 @@ every_rung() {
 	"$TAPLINE" bench echo --seconds 0.01 --sizes 16 --json --html page.html >all.json 2>all.log || status=$?
 	check_equal "the benchmark ends well" "$status" 0
 	check_json "each rung has a row for each protocol, in the order of the ladder" all.json '.rungs | map([.name, .protocol]) == [
-		("blocking", "epoll", "epoll-busy", "io_uring", "testpmd", "tapline", "tapline-poll", "tapline-xdp", "tapline-xdp-poll") |
+		("blocking", "epoll", "epoll-busy", "io_uring", "testpmd", "tapline", "tapline-poll", "tapline-xdp", "tapline-xdp-poll", "tapline-nic") |
 		[., "udp-tcp"], [., "tcp-tcp"]]'
 	check_json "paced messages come back once, whole and in order" all.json "$RAN"' | length > 8 and all(.paced |
 		.sent == 50 and .received == 50 and .corrupt + .duplicated + .reordered == 0)'
@@ -38,6 +40,8 @@ every_rung() {
 		(.bytes_per_s - 16 * .msgs_per_s | fabs) <= 1e-6 * .bytes_per_s)'
 	check_json "testpmd is refused, because it has no TCP" all.json \
 		'.rungs | map(select(.name == "testpmd")) | length == 2 and all((.refused | test("no TCP")) and .paced == null and .bulk == null)'
+	check_json "without a NIC its rung is refused, with what to do" all.json '.rungs | map(select(.name == "tapline-nic")) |
+		length == 2 and all((.refused | test("tapline bind.*-i.*--peer")) and .paced == null and .hugepages == null)'
 	check_json "rungs supported by every kernel ran" all.json '.rungs | map(select(.name |
 		IN("blocking", "epoll", "epoll-busy", "tapline", "tapline-poll"))) | length == 10 and all(.refused == null)'
 	check "the page has a bar for each" grep -q 'tapline-poll.*tcp-tcp.*class="b"' page.html

@@ -14,6 +14,9 @@ wrong_calls() {
 	refuses "and the other way round" "bench rx" "$TAPLINE" bench overhead --sizes 60
 	refuses "--take is refused without an interface to take from" "--take" "$TAPLINE" bench rx --take
 	refuses "an interface that does not exist is refused" "nosuch0" "$TAPLINE" bench rx -i nosuch0
+	refuses "a file is refused: it is no port of a NIC" "pcap:x" "$TAPLINE" bench rx -i pcap:x
+	refuses "a sending port needs a receiving one" "--peer" "$TAPLINE" bench rx --peer lo
+	refuses "one port cannot be both" "same port" "$TAPLINE" bench rx -i lo --peer lo
 }
 
 every_rung() {
@@ -31,6 +34,8 @@ every_rung() {
 	check_json "a refused rung has the reason, and no figures" all.json '.rungs | map(select(.refused != null)) |
 		(map(select(.name == "xdp-zerocopy" and (.refused | test("zero-copy")))) | length == 1)
 		and all((.refused | length) > 10 and .cpu_ns_per_pkt == null and .lost_pkts == null)'
+	check_json "without a NIC its rungs are refused, with what to do" all.json '.rungs | map(select(.name | endswith("-nic"))) |
+		length == 2 and all(.refused | test("tapline bind.*-i.*--peer"))'
 	check_json "fanout runs a thread per CPU, at least two" all.json \
 		'.rungs | all((.threads >= 2) == (.name | test("fanout|-(hash|cpu|queue|rnd|rollover|cbpf|ebpf)$")))'
 	check_json "every lost frame is attributed" all.json \
@@ -86,6 +91,62 @@ while True:
 	check_json "frames are not taken from the kernel without leave" kept.json '.rungs[0].refused | test("--take")'
 }
 
+# A pair whose ends are both in one namespace: a DPDK driver is on each, or on one.
+on_ports() {
+	local rx=vdev:net_af_packet0,iface=wire0 tx=vdev:net_af_packet1,iface=wire1
+	ip -netns "$APP_NS" link add wire0 type veth peer name wire1
+	ip -netns "$APP_NS" link set wire0 up
+	ip -netns "$APP_NS" link set wire1 up
+	in_app "$TAPLINE" bench rx --seconds 0.01 --sizes 60 -i "$rx" --peer "$tx" --rungs udp,dpdk-memory,dpdk-nic --json \
+		>ports.json 2>ports.log
+	check_json "a DPDK driver's rung receives every frame that another driver sent slowly, in order" ports.json "$ALL_RAN"' |
+		map([.name, .check]) == [["dpdk-memory", null],
+		["dpdk-nic", {sent_pkts: 100, received_pkts: 100, received_bytes: 6000, in_order: true}]]'
+	check_json "its latency is that of every frame" ports.json '.rungs[2].latency_ns | .count == 100 and 0 < .p50 and .p50 <= .p99'
+	check_json "the result names both ports and the driver" ports.json \
+		'.host | .interface == "'"$rx"'" and .sender == "'"$tx"'" and .driver == "net_af_packet" and .own_traffic'
+	in_app "$TAPLINE" bench rx --seconds 0.01 --sizes 60 -i wire0 --peer "$tx" --rungs udp,recvmmsg,xdp-copy,dpdk-nic --json \
+		>half.json 2>half.log
+	check_json "a kernel's rung receives what a DPDK driver sends" half.json "$ALL_RAN"' | map([.name, .check]) == [
+		["recvmmsg", {sent_pkts: 100, received_pkts: 100, received_bytes: 6000, in_order: true}]]'
+	check_json "an interface of the user is treated as one, also with a sender" half.json \
+		'.rungs | map(.refused // "") | (.[0] | test("own address")) and (.[2] | test("--take")) and (.[3] | test("no NIC"))'
+	check_equal "the ports leave nothing behind" "$(ip -netns "$APP_NS" -details link show wire0 | grep -cE 'PROMISC|promiscuity [1-9]')" 0
+}
+
+live_port() {
+	in_app "$TAPLINE" bench rx --seconds 0.1 -i vdev:net_null0 --rungs dpdk-memory,dpdk-nic,tapline-nic --json >null.json 2>null.log
+	jq -e '.rungs[1:] | map(.name) == ["dpdk-nic", "tapline-nic"] and all(.received_pps > 0 and .cpu_ns_per_pkt > 0)' null.json \
+		>/dev/null
+}
+
+# Frames of net_null, which have no numbers.
+live_ports() {
+	check "a port without a sender has rates and costs" wait_for 60 live_port
+	check_json "and neither checks nor a rate without loss: nothing was sent" null.json '.host.own_traffic == false and
+		.host.sender == null and (.rungs | all(.check == null and .loss_free_pps == null) and (.[0].refused | test("--peer")))'
+}
+
+# children_of PARENT: print the number of processes that PARENT started.
+children_of() {
+	pgrep -c -P "$1" || true
+}
+
+sends_for_an_hour() {
+	(($(children_of "$app_pid") == 2))
+}
+
+ports_interrupted() {
+	ip netns exec "$APP_NS" "$TAPLINE" bench rx -i wire0 --peer vdev:net_af_packet1,iface=wire1 --rungs udp,ring-v3 --sizes 60 \
+		--seconds 3600 --json >cut.json 2>cut.log &
+	app_pid=$!
+	wait_for 60 sends_for_an_hour || func_die "the sending port does not run: $(<cut.log)"
+	app_stop INT
+	check_equal "a run with a sending port is interrupted" "$APP_STATUS" 1
+	check_json "its result has what was measured before" cut.json '.interrupted and (.rungs | map(.name) == ["udp"])'
+	check_equal "no process of the sending port is left" "$(members "$(in_app readlink /proc/self/ns/net)")" 0
+}
+
 # is_receiving RUNG: check whether its socket is on the interface.
 is_receiving() {
 	case $1 in
@@ -135,6 +196,9 @@ large_frames
 tells_why
 net_begin
 real_traffic
+on_ports
+live_ports
+ports_interrupted
 interrupted ring-v3-hash
 if jq -e '.rungs | any(.name == "xdp-copy" and .refused == null)' all.json >/dev/null; then
 	interrupted xdp-copy
