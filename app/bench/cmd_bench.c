@@ -52,13 +52,16 @@ static const struct tl_option options[] = {
 	{"rate", 0, "N", "messages per second, 1 to 1000000 (default 10000)", 'r'},
 	{"payload", 0, "N", "bytes of a message, 8 to 1472 (default 16)", 'p'},
 	{.help = "Options of rx:"},
+	{"senders", 0, "N",
+		"threads that send, on the first CPUs, 1 to 8 (default: half of the CPUs); a port of a DPDK driver sends with one",
+		'S'},
 	{"take", 0, NULL, "with -i: allow AF_XDP rungs, which take the frames from the kernel during their run", 't'},
 	{.help = "Options of qualify:"},
 	{"config", 'c', "CONFIG", "configuration to qualify; required", 'c', .choices = TL_CHOICES_FILE},
 	{"disk", 0, "SIZE", "limit of the disk space for all recordings during the runs (default 4G)", 'd'},
 };
 
-static const char overhead_only[] = "nrp", rx_only[] = "t", qualify_only[] = "cd", of_ladders[] = "zgie",
+static const char overhead_only[] = "nrp", rx_only[] = "tS", qualify_only[] = "cd", of_ladders[] = "zgie",
 		  ports_only[] = "ie";
 
 const struct tl_command tl_bench_command = {
@@ -146,12 +149,19 @@ static const char *set_overhead(struct options *o, int option, const char *text)
 
 static const char *set_other(struct options *o, int option, const char *text)
 {
+	uint64_t number;
+
 	switch (option) {
 	case 'i':
 		o->interface = text;
 		return NULL;
 	case 'e':
 		o->peer = text;
+		return NULL;
+	case 'S':
+		if (tl_parse_u64(text, 1, TL_BENCH_RX_SENDERS_MAX, &number) != 0)
+			return "--senders is a whole number from 1 to 8";
+		o->rx.senders = (uint32_t)number;
 		return NULL;
 	case 'z':
 		o->sizes = text;
@@ -195,7 +205,7 @@ static const char *set(struct options *o, int option, const char *text)
 static const char *choose_overhead(struct options *o)
 {
 	if (strpbrk(o->seen, of_ladders) != NULL || strpbrk(o->seen, rx_only) != NULL)
-		return "--take is an option of `bench rx`, --interface and --peer of rx and echo, --sizes and --rungs of the others";
+		return "--take and --senders are options of `bench rx`, --interface and --peer of rx and echo, --sizes and --rungs of the others";
 	o->cfg.seconds = o->seconds != 0 ? o->seconds : 1;
 	return o->cfg.seconds < 0.1 ? "--seconds of `bench overhead` is a number from 0.1 to 3600" : NULL;
 }
@@ -221,13 +231,15 @@ static const char *choose_rx(struct options *o)
 		return "--sizes is up to 8 whole numbers from 60 to 1514, such as 60,512,1514";
 	if (o->rungs != NULL && !tl_bench_rx_known(o->rungs))
 		return "--rungs has a name that is no rung";
+	if (o->rx.senders != 0 && o->rx.ifname != NULL && o->rx.peer == NULL)
+		return "--senders: with --interface nothing is sent without --peer";
 	return o->rx.take && o->rx.ifname == NULL ? "--take needs --interface" : check_ports(o);
 }
 
 static const char *choose_echo(struct options *o)
 {
 	if (strpbrk(o->seen, rx_only) != NULL)
-		return "--take is an option of `bench rx`";
+		return "--take and --senders are options of `bench rx`";
 	if (o->interface != NULL && o->peer == NULL)
 		return "--interface needs --peer, the port on which the client runs";
 	o->echo.seconds = o->seconds != 0 ? o->seconds : 1;
@@ -244,7 +256,7 @@ static const char *choose_echo(struct options *o)
 static const char *choose_qualify(struct options *o)
 {
 	if (strpbrk(o->seen, rx_only) != NULL || strpbrk(o->seen, ports_only) != NULL || o->rungs != NULL)
-		return "--interface, --peer, --take and --rungs are not options of `bench qualify`";
+		return "--interface, --peer, --take, --senders and --rungs are not options of `bench qualify`";
 	if (o->html != NULL)
 		return "`bench qualify` has no page: give --json";
 	if (o->qualify.config == NULL)

@@ -14,6 +14,8 @@ wrong_calls() {
 	refuses "and the other way round" "bench rx" "$TAPLINE" bench overhead --sizes 60
 	refuses "--take is refused without an interface to take from" "--take" "$TAPLINE" bench rx --take
 	refuses "an interface that does not exist is refused" "nosuch0" "$TAPLINE" bench rx -i nosuch0
+	refuses "more senders than the ladder has are refused" "--senders" "$TAPLINE" bench rx --senders 9
+	refuses "senders are refused where nothing is sent" "--senders" "$TAPLINE" bench rx -i lo --senders 2
 	refuses "a file is refused: it is no port of a NIC" "pcap:x" "$TAPLINE" bench rx -i pcap:x
 	refuses "a sending port needs a receiving one" "--peer" "$TAPLINE" bench rx --peer lo
 	refuses "one port cannot be both" "same port" "$TAPLINE" bench rx -i lo --peer lo
@@ -52,6 +54,14 @@ large_frames() {
 	check_json "in the order of the ladder, each with both sizes" large.json \
 		'.rungs | map([.name, .size_bytes]) == [["io_uring", 1514], ["io_uring", 61], ["ring-v3", 1514], ["ring-v3", 61],
 		["xdp-copy", 1514], ["xdp-copy", 61]]'
+}
+
+several_senders() {
+	"$TAPLINE" bench rx --seconds 0.01 --sizes 60 --rungs recv,ring-v3-hash --senders 3 --json >three.json 2>three.log
+	check_json "several threads send" three.json '.host.senders == 3 and .host.sender == "tx0"'
+	check_json "one of them sends slowly, in order" three.json "$ALL_RAN"' | length == 2 and all(.check ==
+		{sent_pkts: 100, received_pkts: 100, received_bytes: 6000, in_order: true})'
+	check_json "the frames of all are counted as sent" three.json "$ALL_RAN"' | all(.lost_pkts > 0 or .received_pps == .offered_pps)'
 }
 
 tells_why() {
@@ -193,6 +203,7 @@ export TMPDIR=$DIR/tmp
 wrong_calls
 every_rung
 large_frames
+several_senders
 tells_why
 net_begin
 real_traffic

@@ -76,27 +76,37 @@ static void pin_sender(const cpu_set_t *cpus)
 	(void)sched_setaffinity(0, sizeof(first), &first);
 }
 
+// Half of the CPUs: the others receive.
+static uint32_t default_senders(const cpu_set_t *cpus)
+{
+	return (uint32_t)tl_min_u64(tl_max_u64((uint64_t)CPU_COUNT(cpus) / 2, 1), TL_BENCH_RX_SENDERS_MAX);
+}
+
 int tl_bench_rx(const struct tl_bench_rx_cfg *cfg, struct tl_bench_rx_result *result, struct tl_err *err)
 {
+	struct tl_bench_rx_cfg with_senders = *cfg;
 	struct rx_net net;
 	cpu_set_t cpus;
 
 	result->rows = calloc(TL_BENCH_RX_RUNGS_MAX * TL_BENCH_SIZES_MAX, sizeof(result->rows[0]));
 	if (result->rows == NULL || sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
 		return tl_fail(err, -ENOMEM, "not enough memory");
+	if (cfg->senders == 0)
+		with_senders.senders = default_senders(&cpus);
 	int rc = rx_net_begin(&net, cfg, &cpus, err);
 	if (rc == 0) {
 		snprintf(result->ifname, sizeof(result->ifname), "%s", net.ifname);
 		snprintf(result->sender, sizeof(result->sender), "%s", net.sender_name);
 		snprintf(result->driver, sizeof(result->driver), "%s", net.driver);
 		result->own_traffic = net.own;
+		result->senders = net.sender.pid == 0 ? with_senders.senders : 1;
 		result->pair = net.pair;
 		result->cpus = (uint32_t)CPU_COUNT(&cpus);
 		result->buffer_bytes = RX_BUFFER_BYTES;
 		result->seconds = cfg->seconds;
 		if (net.own)
 			pin_sender(&cpus);
-		result->interrupted = run_rungs(cfg, &net, &cpus, result) == -EINTR;
+		result->interrupted = run_rungs(&with_senders, &net, &cpus, result) == -EINTR;
 		(void)sched_setaffinity(0, sizeof(cpus), &cpus);
 	}
 	rx_net_end(&net);

@@ -18,8 +18,9 @@
 
 #include "bench_list.h"
 
-#define TL_BENCH_RX_RUNS 3	 // at the highest rate
-#define TL_BENCH_RX_SPREAD 0.10	 // of those runs; beyond it a row is noisy
+#define TL_BENCH_RX_RUNS 3	// at the highest rate
+#define TL_BENCH_RX_SPREAD 0.10 // of those runs; beyond it a row is noisy
+#define TL_BENCH_RX_SENDERS_MAX 8
 #define TL_BENCH_RX_UNKNOWN (-1) // a figure that this host or rung cannot give
 
 struct tl_bench_rx_cfg {
@@ -28,6 +29,7 @@ struct tl_bench_rx_cfg {
 	double seconds;	    // length of a run
 	uint32_t sizes[TL_BENCH_SIZES_MAX], n_sizes;
 	const char *rungs; // names, separated by commas; NULL: all
+	uint32_t senders;  // threads that send, on an interface; at most TL_BENCH_RX_SENDERS_MAX; 0: half of the CPUs
 	bool take;	   // with ifname: rungs may take frames from the kernel
 	const atomic_bool *stop;
 };
@@ -65,6 +67,7 @@ struct tl_bench_rx_row {
 struct tl_bench_rx_result {
 	char ifname[256], driver[32];
 	char sender[256]; // "": nothing was sent
+	uint32_t senders; // its threads
 	bool own_traffic;
 	bool pair; // the private one
 	bool interrupted;

@@ -76,13 +76,15 @@ struct rx_sent {
 struct rx_sender_cfg {
 	unsigned ifindex;
 	uint32_t size_bytes;
+	uint32_t threads;	  // on an interface: 1..TL_BENCH_RX_SENDERS_MAX, on the first CPUs of the set
+	const cpu_set_t *cpus;	  // of threads beyond the caller's
 	const uint8_t *to, *from; // MAC addresses
 	uint32_t (*send)(void *ctx, const struct iovec *frames, uint32_t n);
 	void *ctx;
 };
 
 int rx_sender_open(const struct rx_sender_cfg *cfg, struct rx_sender **out, struct tl_err *err);
-// Number the frames of a load from 0.
+// Number the frames of a load from 0, in each thread. A stamped load has one: it is in order.
 void rx_sender_run(struct rx_sender *sender, const struct rx_load *load, const atomic_bool *stop, struct rx_sent *out);
 void rx_sender_close(struct rx_sender *sender);
 

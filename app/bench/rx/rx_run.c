@@ -28,6 +28,7 @@ struct rig {
 	const struct tl_bench_rx_cfg *cfg;
 	const struct rx_net *net;
 	struct rx_process child;
+	const cpu_set_t *cpus;
 	bool sends;
 	struct rx_sender *sender; // NULL: the frames leave by a port, or none
 	struct tl_bench_rx_row *row;
@@ -304,11 +305,11 @@ static int refuse(struct tl_bench_rx_row *row, int rc, const char *why)
 }
 
 // Start the rung's process, without hugepages if they do not suffice any more.
-static int start(struct rig *rig, const cpu_set_t *cpus)
+static int start(struct rig *rig)
 {
 	struct tl_bench_rx_row *row = rig->row;
 	struct rx_child_cfg cfg = {
-		row->rung, rig->net, cpus, row->threads, row->size_bytes, rig->net->huge, rig->cfg->stop};
+		row->rung, rig->net, rig->cpus, row->threads, row->size_bytes, rig->net->huge, rig->cfg->stop};
 
 	int rc = rx_child_start(&cfg, &rig->child, rig->err);
 	if (rc != 0 && rc != -EINTR && rc != -ENETDOWN && row->rung->nic && !rx_is_tapline(row->rung) && cfg.huge) {
@@ -325,6 +326,8 @@ static int measure_open(struct rig *rig)
 	const struct rx_net *net = rig->net;
 	const struct rx_sender_cfg sender = {.ifindex = net->sender_ifindex,
 		.size_bytes = rig->row->size_bytes,
+		.threads = rig->cfg->senders,
+		.cpus = rig->cpus,
 		.to = net->mac,
 		.from = net->sender_mac};
 	int rc = 0;
@@ -342,7 +345,7 @@ int rx_measure(
 	const struct tl_bench_rx_cfg *cfg, const struct rx_net *net, const cpu_set_t *cpus, struct tl_bench_rx_row *row)
 {
 	struct tl_err err = {.text = "it did not answer, or could not receive"};
-	struct rig rig = {.cfg = cfg, .net = net, .row = row, .err = &err};
+	struct rig rig = {.cfg = cfg, .net = net, .cpus = cpus, .row = row, .err = &err};
 	const char *why = excluded(cfg, net, row->rung);
 
 	row->threads = lanes_of(row->rung, cpus);
@@ -350,7 +353,7 @@ int rx_measure(
 	row->check.in_order = TL_BENCH_RX_UNKNOWN;
 	if (why != NULL)
 		return refuse(row, 0, why);
-	int rc = start(&rig, cpus);
+	int rc = start(&rig);
 	if (rc == 0)
 		rc = measure_open(&rig);
 	rx_process_stop(&rig.child);

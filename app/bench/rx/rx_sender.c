@@ -5,16 +5,20 @@
 
 #include <errno.h>
 #include <linux/if_packet.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "bench_rig.h"
 #include "rx_priv.h"
 
 #define NAP_NS (200 * TL_NS_PER_US) // shorter waits are spun
 
-struct rx_sender {
+// One thread's.
+struct way {
 	int fd; // -1: frames leave by send()
 	uint32_t (*send)(void *ctx, const struct iovec *frames, uint32_t n);
 	void *ctx;
@@ -23,40 +27,62 @@ struct rx_sender {
 	struct mmsghdr message[RX_BATCH];
 	struct iovec room[RX_BATCH];
 	uint8_t frame[RX_BATCH][TL_LADDER_SIZE_MAX + 6]; // keeps marks aligned
+	pthread_t thread;
+	unsigned cpu;
+	struct rx_load load; // part of this thread
+	const atomic_bool *stop;
+	struct rx_sent sent;
 };
 
-static int open_socket(struct rx_sender *sender, unsigned ifindex, struct tl_err *err)
+struct rx_sender {
+	uint32_t n;
+	struct way ways[];
+};
+
+static int open_socket(struct way *way, unsigned ifindex, struct tl_err *err)
 {
 	int one = 1;
 
-	sender->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	if (sender->fd < 0 || setsockopt(sender->fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one)) != 0)
+	way->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (way->fd < 0 || setsockopt(way->fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one)) != 0)
 		return tl_fail(err, -errno, "sender: %s: run it as root", strerror(errno));
-	sender->to = (struct sockaddr_ll){.sll_family = AF_PACKET, .sll_ifindex = (int)ifindex, .sll_halen = 6};
+	way->to = (struct sockaddr_ll){.sll_family = AF_PACKET, .sll_ifindex = (int)ifindex, .sll_halen = 6};
 	return 0;
+}
+
+static int open_way(const struct rx_sender_cfg *cfg, struct way *way, struct tl_err *err)
+{
+	way->send = cfg->send;
+	way->ctx = cfg->ctx;
+	for (unsigned i = 0; i < RX_BATCH; i++) {
+		tl_ladder_frame(way->frame[i], cfg->size_bytes, cfg->to, cfg->from);
+		way->room[i] = (struct iovec){way->frame[i], cfg->size_bytes};
+		way->message[i].msg_hdr = (struct msghdr){.msg_name = &way->to,
+			.msg_namelen = sizeof(way->to),
+			.msg_iov = &way->room[i],
+			.msg_iovlen = 1};
+	}
+	return cfg->send == NULL ? open_socket(way, cfg->ifindex, err) : 0;
 }
 
 int rx_sender_open(const struct rx_sender_cfg *cfg, struct rx_sender **out, struct tl_err *err)
 {
-	struct rx_sender *sender = calloc(1, sizeof(*sender));
+	uint32_t n = cfg->send == NULL ? cfg->threads : 1;
+	struct rx_sender *sender = calloc(1, sizeof(*sender) + n * sizeof(sender->ways[0]));
+	int rc = 0;
 
 	if (sender == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
-	sender->fd = -1;
-	sender->send = cfg->send;
-	sender->ctx = cfg->ctx;
-	int rc = cfg->send == NULL ? open_socket(sender, cfg->ifindex, err) : 0;
+	sender->n = n;
+	for (uint32_t i = 0; i < n; i++)
+		sender->ways[i].fd = -1;
+	for (uint32_t i = 0; i < n && rc == 0; i++) {
+		sender->ways[i].cpu = n > 1 ? tl_bench_cpu(cfg->cpus, i) : 0;
+		rc = open_way(cfg, &sender->ways[i], err);
+	}
 	if (rc != 0) {
 		rx_sender_close(sender);
 		return rc;
-	}
-	for (unsigned i = 0; i < RX_BATCH; i++) {
-		tl_ladder_frame(sender->frame[i], cfg->size_bytes, cfg->to, cfg->from);
-		sender->room[i] = (struct iovec){sender->frame[i], cfg->size_bytes};
-		sender->message[i].msg_hdr = (struct msghdr){.msg_name = &sender->to,
-			.msg_namelen = sizeof(sender->to),
-			.msg_iov = &sender->room[i],
-			.msg_iovlen = 1};
 	}
 	*out = sender;
 	return 0;
@@ -64,25 +90,23 @@ int rx_sender_open(const struct rx_sender_cfg *cfg, struct rx_sender **out, stru
 
 void rx_sender_close(struct rx_sender *sender)
 {
-	if (sender == NULL)
-		return;
-	if (sender->fd >= 0)
-		close(sender->fd);
+	for (uint32_t i = 0; sender != NULL && i < sender->n; i++)
+		if (sender->ways[i].fd >= 0)
+			close(sender->ways[i].fd);
 	free(sender);
 }
 
 // Send n frames; return the number sent. The others keep their sequence numbers.
-static uint32_t send_batch(struct rx_sender *sender, uint32_t n, bool stamped)
+static uint32_t send_batch(struct way *way, uint32_t n)
 {
-	uint64_t stamp_ns = stamped ? tl_ladder_now_ns() : 0;
+	uint64_t stamp_ns = way->load.stamped ? tl_ladder_now_ns() : 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		tl_ladder_number(sender->frame[i], sender->seq + i, stamp_ns);
-	int sent = sender->send != NULL ? (int)sender->send(sender->ctx, sender->room, n)
-					: sendmmsg(sender->fd, sender->message, n, 0);
+		tl_ladder_number(way->frame[i], way->seq + i, stamp_ns);
+	int sent = way->send != NULL ? (int)way->send(way->ctx, way->room, n) : sendmmsg(way->fd, way->message, n, 0);
 	if (sent <= 0)
 		return 0; // ENOBUFS: no memory for an skb at this moment
-	sender->seq += (uint32_t)sent;
+	way->seq += (uint32_t)sent;
 	return (uint32_t)sent;
 }
 
@@ -109,19 +133,54 @@ static uint32_t due(const struct rx_load *load, uint64_t sent, uint64_t elapsed_
 	return 0;
 }
 
-void rx_sender_run(struct rx_sender *sender, const struct rx_load *load, const atomic_bool *stop, struct rx_sent *out)
+static void run_way(struct way *way)
 {
+	const struct rx_load *load = &way->load;
 	uint64_t begin_ns = tl_ladder_now_ns(), cpu_ns = thread_cpu_ns(), elapsed_ns = 0, sent = 0;
 
-	sender->seq = 0;
-	while (!atomic_load_explicit(stop, memory_order_relaxed)) {
+	way->seq = 0;
+	while (!atomic_load_explicit(way->stop, memory_order_relaxed)) {
 		elapsed_ns = tl_ladder_now_ns() - begin_ns;
 		if ((load->duration_ns != 0 && elapsed_ns >= load->duration_ns) ||
 			(load->pkts != 0 && sent >= load->pkts))
 			break;
 		uint32_t n = due(load, sent, elapsed_ns);
 		if (n > 0)
-			sent += send_batch(sender, n, load->stamped);
+			sent += send_batch(way, n);
 	}
-	*out = (struct rx_sent){sent, tl_max_u64(elapsed_ns, 1), thread_cpu_ns() - cpu_ns, 0};
+	way->sent = (struct rx_sent){sent, tl_max_u64(elapsed_ns, 1), thread_cpu_ns() - cpu_ns, 0};
+}
+
+static void *way_main(void *arg)
+{
+	struct way *way = arg;
+	cpu_set_t cpu;
+
+	CPU_ZERO(&cpu);
+	CPU_SET(way->cpu, &cpu);
+	(void)sched_setaffinity(0, sizeof(cpu), &cpu);
+	run_way(way);
+	return NULL;
+}
+
+void rx_sender_run(struct rx_sender *sender, const struct rx_load *load, const atomic_bool *stop, struct rx_sent *out)
+{
+	uint32_t n = load->stamped || load->pkts != 0 ? 1 : sender->n, started = 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		sender->ways[i].load = *load;
+		sender->ways[i].load.pps /= n;
+		sender->ways[i].stop = stop;
+	}
+	while (started < n &&
+		pthread_create(&sender->ways[started].thread, NULL, way_main, &sender->ways[started]) == 0)
+		started++;
+	run_way(&sender->ways[0]);
+	*out = sender->ways[0].sent;
+	for (uint32_t i = 1; i < started; i++) {
+		pthread_join(sender->ways[i].thread, NULL);
+		out->pkts += sender->ways[i].sent.pkts;
+		out->cpu_ns += sender->ways[i].sent.cpu_ns;
+		out->elapsed_ns = tl_max_u64(out->elapsed_ns, sender->ways[i].sent.elapsed_ns);
+	}
 }

@@ -86,10 +86,14 @@ static void print_step(const struct tl_bench_rx_result *result, const struct tl_
 
 int tl_bench_rx_print(const struct tl_bench_rx_result *result, FILE *out)
 {
-	fprintf(out, "%s (%s), %s%s, %u CPUs, %u MiB of buffer per rung, runs of %g s\n\n", result->ifname,
-		result->driver,
-		result->own_traffic ? "frames of a sender on the first CPU, by " : "real traffic, nothing sent",
-		result->sender, result->cpus, result->buffer_bytes >> 20, result->seconds);
+	fprintf(out, "%s (%s), ", result->ifname, result->driver);
+	if (result->own_traffic)
+		fprintf(out, "frames sent by %s with %u thread%s on the first CPU%s", result->sender, result->senders,
+			result->senders == 1 ? "" : "s", result->senders == 1 ? "" : "s");
+	else
+		fputs("real traffic, nothing sent", out);
+	fprintf(out, ", %u CPUs, %u MiB of buffer per rung, runs of %g s\n\n", result->cpus, result->buffer_bytes >> 20,
+		result->seconds);
 	fprintf(out, "%-17s %3s %5s %9s  %9s %8s %7s %6s %6s %7s %7s %7s %7s\n", "", "", "bytes", "loss-free",
 		"received", "lost", "CPU", "user", "system", "softirq", "wake-", "p50", "p99");
 	fprintf(out, "%-17s %3s %5s %9s  %9s %8s %7s %6s %6s %7s %7s %7s %7s\n", "rung", "thr", "", "frames/s",
@@ -177,10 +181,11 @@ static json_t *host_json(const struct tl_bench_rx_result *result)
 {
 	struct utsname name;
 
-	return json_pack("{s:o, s:o, s:s, s:o, s:b, s:I, s:I, s:f}", "kernel",
+	return json_pack("{s:o, s:o, s:s, s:o, s:o, s:b, s:I, s:I, s:f}", "kernel",
 		uname(&name) == 0 ? json_string(name.release) : json_null(), "interface",
 		tl_json_string(result->ifname), "driver", result->driver, "sender",
-		result->own_traffic ? tl_json_string(result->sender) : json_null(), "own_traffic", result->own_traffic,
+		result->own_traffic ? tl_json_string(result->sender) : json_null(), "senders",
+		result->own_traffic ? json_integer(result->senders) : json_null(), "own_traffic", result->own_traffic,
 		"cpus", (json_int_t)result->cpus, "buffer_bytes", (json_int_t)result->buffer_bytes, "seconds",
 		result->seconds);
 }
