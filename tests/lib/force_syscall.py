@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""force_syscall.py PID THREAD execve|openat|append: make a thread of a process, by its name, call the kernel, as an intruder
-in it would: stop it, write the instruction into its code, execute it, and restore the code. Print the return value of the
-call, or "killed". append: openat of a file to append to."""
+"""force_syscall.py PID THREAD execve|openat|append [PATH]: make a thread of a process, by its name, call the kernel, as an
+intruder in it would: stop it, write the instruction into its code, execute it, and restore the code. Print the return value of
+the call, or "killed". append: openat of a file to append to. PATH: an absolute path; default: an invalid address."""
 
 import ctypes
 import os
@@ -48,14 +48,23 @@ def is_stopped(tid):
         return False
 
 
-def call(tid, before, number, flags):
+def push(tid, stack, text):
+    """Write a string below the stack, and return its address."""
+    data = text.encode() + b"\0"
+    at = (stack - 4096 - len(data)) & ~7
+    for i in range(0, len(data), 8):
+        ptrace(POKE, tid, at + i, ctypes.c_void_p(int.from_bytes(data[i:i + 8], "little")))
+    return at
+
+
+def call(tid, before, number, flags, path):
     """Return the return value of the call, or None."""
     regs = Regs.from_buffer_copy(before)
     text = regs.rip & ~0xFFF | 0x800  # in the same page, which is executable
     code = ptrace(PEEK, tid, text)
     ptrace(POKE, tid, text, ctypes.c_void_p(code & ~0xFFFF | SYSCALL))
     regs.rip, regs.rax, regs.orig_rax = text, number, 2**64 - 1  # prevents a restart of the interrupted call
-    regs.rdi, regs.rsi, regs.rdx, regs.r10 = 0, 0, flags, 0
+    regs.rdi, regs.rsi, regs.rdx, regs.r10 = 0, push(tid, regs.rsp, path) if path else 0, flags, 0
     ptrace(SETREGS, tid, 0, ctypes.byref(regs))
     ptrace(STEP, tid)
     if not is_stopped(tid):
@@ -70,7 +79,7 @@ def main():
     ptrace(ATTACH, tid)
     is_stopped(tid)
     ptrace(GETREGS, tid, 0, ctypes.byref(before))
-    value = call(tid, before, *CALLS[sys.argv[3]])
+    value = call(tid, before, *CALLS[sys.argv[3]], sys.argv[4] if len(sys.argv) > 4 else None)
     if value is not None:
         ptrace(SETREGS, tid, 0, ctypes.byref(before))
         ptrace(DETACH, tid)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,10 +18,12 @@
 #include <unistd.h>
 
 #include <linux/capability.h>
+#include <linux/landlock.h>
 #include <sys/syscall.h>
 
 #include <tl_err.h>
 #include <tl_guard.h>
+#include <tl_sanitizer.h>
 #include <tl_test.h>
 
 #define ALLOWED "allowed"
@@ -78,15 +81,32 @@ static struct tl_guard_state enter(void)
 	return enter_keeping(false);
 }
 
-// Check whether kernel and build support it: a kernel without Landlock and a sanitizer build are no failures.
-static int has_landlock(void)
+// Support by kernel and build, asked without the module: a kernel without Landlock and a sanitizer build are no
+// failures.
+static int landlock_version(void)
 {
-	return enter().landlock != 0 ? 0 : 1;
+	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	return version > 0 ? (int)version : 0;
 }
 
-static int has_seccomp(void)
+static bool has_seccomp(void)
 {
-	return enter().seccomp ? 0 : 1;
+	return !TL_SANITIZED && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
+}
+
+static int enter_all(void)
+{
+	bool filtered = has_seccomp();
+	int version = landlock_version();
+	struct tl_guard_state state = enter();
+
+	return state.landlock == version && state.seccomp == filtered && state.no_new_privs ? 0 : 1;
+}
+
+static void each_supported_restriction_is_in_force(void)
+{
+	CU_ASSERT_TRUE(is_fine(enter_all));
 }
 
 static int try_open(const char *name, int flags)
@@ -127,7 +147,7 @@ static int files_elsewhere(void)
 
 static void files_of_the_directory_are_made_renamed_and_removed_and_none_elsewhere(void)
 {
-	if (!is_fine(has_landlock))
+	if (landlock_version() == 0)
 		return;
 	CU_ASSERT_TRUE(is_fine(files_of_the_directory));
 	CU_ASSERT_TRUE(is_fine(files_elsewhere));
@@ -145,8 +165,27 @@ static int missing_directory(void)
 
 static void a_directory_that_is_not_there_is_named(void)
 {
-	if (is_fine(has_landlock))
+	if (landlock_version() != 0)
 		CU_ASSERT_TRUE(is_fine(missing_directory));
+}
+
+// Landlock restricts TCP from version 4 on.
+static int tcp_sockets(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+	enter();
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) != -1 || errno != EACCES)
+		return 1;
+	address.sin_port = htons(9);
+	return connect(fd, (const struct sockaddr *)&address, sizeof(address)) == -1 && errno == EACCES ? 0 : 2;
+}
+
+static void no_tcp_socket_binds_or_connects(void)
+{
+	if (landlock_version() >= 4)
+		CU_ASSERT_TRUE(is_fine(tcp_sockets));
 }
 
 // ---- system calls
@@ -179,7 +218,7 @@ static int make_a_call_that_is_not_listed(void)
 
 static void to_run_a_program_ends_the_process(void)
 {
-	if (!is_fine(has_seccomp))
+	if (!has_seccomp())
 		return;
 	CU_ASSERT_TRUE(is_killed(run_a_program));
 	CU_ASSERT_TRUE(is_killed(trace_a_process));
@@ -291,7 +330,7 @@ static int converter_opens(void)
 
 static void a_thread_that_makes_a_call_of_another_class_ends_the_process(void)
 {
-	if (!is_fine(has_seccomp))
+	if (!has_seccomp())
 		return;
 	CU_ASSERT_TRUE(is_fine(lcore_polls));
 	CU_ASSERT_TRUE(is_killed(lcore_opens));
@@ -304,7 +343,7 @@ static void a_thread_that_makes_a_call_of_another_class_ends_the_process(void)
 
 static void a_driver_that_writes_its_log_on_an_lcore_is_refused_and_continues(void)
 {
-	if (is_fine(has_seccomp))
+	if (has_seccomp())
 		CU_ASSERT_TRUE(is_fine(driver_logs));
 }
 
@@ -345,12 +384,13 @@ static int restrict_an_early_thread(void)
 	pthread_create(&thread, NULL, early_main, &early);
 	while (!early.running)
 		usleep(1000);
-	struct tl_guard_state state = enter();
+	int version = landlock_version();
+	enter();
 	early.go = true;
 	pthread_join(thread, NULL);
 	if (early.has_capabilities || early.may_gain || has_capabilities())
 		return 1;
-	return state.landlock == 0 || early.open_errno == EACCES ? 0 : 2;
+	return version == 0 || early.open_errno == EACCES ? 0 : 2;
 }
 
 static void a_thread_that_was_there_before_is_restricted_too(void)
@@ -426,7 +466,7 @@ static void root_switches_to_a_user_that_may_open_ports_and_loses_that_right_lat
 	if (geteuid() != 0)
 		return;
 	CU_ASSERT_TRUE(is_fine(become_and_return));
-	if (is_fine(has_seccomp)) // setuid() kills a restricted process
+	if (has_seccomp()) // setuid() kills a restricted process
 		CU_ASSERT_TRUE(is_killed(become_nobody));
 }
 
@@ -439,8 +479,10 @@ static void a_thread_has_its_own_name_though_root_is_dropped(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"each restriction that kernel and build support is in force", each_supported_restriction_is_in_force},
 		{"files of the directory are made, renamed and removed, and none elsewhere",
 			files_of_the_directory_are_made_renamed_and_removed_and_none_elsewhere},
+		{"no TCP socket binds or connects", no_tcp_socket_binds_or_connects},
 		{"a directory that is not there is named", a_directory_that_is_not_there_is_named},
 		{"to run a program ends the process", to_run_a_program_ends_the_process},
 		{"a thread that makes a call of another class ends the process",
