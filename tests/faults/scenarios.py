@@ -15,6 +15,7 @@ class Scenario:
     args: str  # arguments of tapline; {in} and {more} are inputs
     before: str = ""  # arguments of an earlier tapline that made the existing files
     leave: bool = False  # the youngest of these files was not completed
+    room: bool = False  # and has preallocated space behind its end
     keep_files: int = 0
     synced: bool = True  # with --fsync close
     held: bool = False  # files removed by the ring have expired
@@ -50,8 +51,18 @@ SCENARIOS = [
              "--control c.sock --fsync close", control=("status", "trigger", "pause", "resume", "rotate", "nonsense")),
     Scenario("recover", "recover . --json", "capture -i pcap:{earlier} -w r.pcapng --rotate-packets 700", leave=True,
              synced=False, kind="recover"),
+    Scenario("recover-zstd", "recover . --json", "capture -i pcap:{earlier} -w r.pcapng.zst --compress zstd --rotate-packets 700",
+             leave=True, room=True, synced=False, suffix=".zst", kind="recover"),
+    Scenario("recover-pcap", "recover . --json", "capture -i pcap:{earlier} -w r.pcap --format pcap-ns --rotate-packets 700",
+             leave=True, synced=False, suffix=".pcap", kind="recover"),
     Scenario("extract", "extract . -w out.pcapng --json udp", "capture -i pcap:{earlier} -w r.pcapng --rotate-packets 700",
              synced=False, kind="extract"),
+    Scenario("extract-zstd", "extract . -w out.pcapng --json udp",
+             "capture -i pcap:{earlier} -w r.pcapng.zst --compress zstd --rotate-packets 700", synced=False, suffix=".zst",
+             kind="extract"),
+    Scenario("extract-pcap", "extract . -w out.pcapng --json udp",
+             "capture -i pcap:{earlier} -w r.pcap --format pcap-ns --rotate-packets 700", synced=False, suffix=".pcap",
+             kind="extract"),
     Scenario("reindex", "extract . --reindex --json", "capture -i pcap:{earlier} -w r.pcapng --rotate-packets 700",
              synced=False, kind="reindex"),
 ]
@@ -80,15 +91,17 @@ class Stage:
         if scenario.before:
             subprocess.run(self.command(scenario.before), cwd=path, check=True, capture_output=True)
         if scenario.leave:
-            self._leave(path, scenario.suffix)
+            self._leave(path, scenario)
         return path
 
     @staticmethod
-    def _leave(path, suffix):
+    def _leave(path, scenario):
         """Truncate the youngest file, and rename it to an incomplete one."""
-        name = max((name for name in os.listdir(path) if name.endswith(suffix)), key=lambda name: (len(name), name))
+        name = max((name for name in os.listdir(path) if name.endswith(scenario.suffix)), key=lambda name: (len(name), name))
         full = os.path.join(path, name)
         os.truncate(full, os.path.getsize(full) - 4096)
+        if scenario.room:
+            os.truncate(full, os.path.getsize(full) + 65536)
         if os.path.exists(full + ".tlx"):
             os.unlink(full + ".tlx")
         os.rename(full, full + ".part")

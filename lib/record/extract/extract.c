@@ -110,12 +110,14 @@ static int take_classic(struct extract *extract, const char *path, struct tl_err
 	struct tl_pcap_reader *reader;
 	struct tl_pcap_frame frame;
 	uint8_t block[64];
-	uint8_t *epb = malloc(tl_pcapng_epb_bytes(EXTRACT_BLOCK_MAX, 0, 0));
 	int rc = tl_pcap_open_any(path, &reader, err), next;
 
-	if (epb == NULL || rc != 0) {
-		free(epb);
-		return rc != 0 ? rc : tl_fail(err, -ENOMEM, "%s: no memory to read it", path);
+	if (rc != 0)
+		return rc;
+	uint8_t *epb = malloc(tl_pcapng_epb_bytes(EXTRACT_BLOCK_MAX, 0, 0));
+	if (epb == NULL) {
+		tl_pcap_close(reader);
+		return tl_fail(err, -ENOMEM, "%s: no memory to read it", path);
 	}
 	extract_section_free(&extract->section);
 	extract->section.begun = true;
