@@ -65,6 +65,23 @@ int unlink(const char *path)
 	return -1;
 }
 
+static struct tl_writer_ring *_Atomic listed; // fstat() checks whether its list is locked
+static atomic_uint fstats, fstats_locked;
+
+int fstat(int fd, struct stat *status)
+{
+	struct tl_writer_ring *ring = atomic_load(&listed);
+
+	if (ring != NULL) {
+		bool locked = pthread_mutex_trylock(&ring->lock) != 0;
+		if (!locked)
+			pthread_mutex_unlock(&ring->lock);
+		atomic_fetch_add(&fstats, 1);
+		atomic_fetch_add(&fstats_locked, locked);
+	}
+	return (int)syscall(SYS_fstat, fd, status);
+}
+
 int flock(int fd, int operation)
 {
 	bool may_write = (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
@@ -287,6 +304,19 @@ static void unwritable_directory_costs_no_entry(void)
 
 	open_full_ring(&rig);
 	check_fault(&rig, forbid_unlink, allow_unlink);
+	rig_close(&rig);
+}
+
+static void list_waits_for_no_file_system(void)
+{
+	struct rig rig;
+
+	open_full_ring(&rig);
+	atomic_store(&listed, &rig.writer->ring);
+	tidy(&rig);
+	atomic_store(&listed, NULL);
+	CU_ASSERT(atomic_load(&fstats) > 0);
+	CU_ASSERT_EQUAL(atomic_load(&fstats_locked), 0);
 	rig_close(&rig);
 }
 
@@ -776,6 +806,7 @@ static void nfs_can_be_looked_at(void)
 static const struct tl_test tests[] = {
 	{"a directory that takes no change for a while costs a ring none of its files",
 		unwritable_directory_costs_no_entry},
+	{"the list of files is not locked while a file system is asked", list_waits_for_no_file_system},
 	{"when files can be removed again the oldest is removed first", oldest_goes_first_when_files_can_go_again},
 	{"the youngest file of a ring stays when no other is left", youngest_stays},
 	{"a file that cannot be read stops the start of a ring, which would lose track of it",
