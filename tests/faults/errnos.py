@@ -30,7 +30,7 @@ _TABLE = {
     "sendto": "EAGAIN ENETDOWN EINTR ENOBUFS ENOMEM", "poll": "EINTR ENOMEM", "ppoll": "EINTR ENOMEM",
     "getifaddrs": "ENOMEM EMFILE", "if_nameindex": "ENOBUFS", "signalfd": "EMFILE ENFILE ENODEV ENOMEM", "sigaction": "", "sigprocmask": "", "pthread_create": "EAGAIN EPERM", "sched_getaffinity": "EINVAL EPERM",
     "sched_setaffinity": "EINVAL EPERM", "setpriority": "EACCES EPERM", "prctl": "EPERM EINVAL", "getrlimit64": "",
-    "setrlimit64": "EPERM EINVAL", "getrandom": "EINTR", "uname": "", "syscall": "ENOSYS EPERM",
+    "setrlimit64": "EPERM EINVAL", "getrandom": "EINTR EAGAIN ENOSYS", "uname": "", "syscall": "ENOSYS EPERM",
     "posix_spawnp": "ENOMEM EAGAIN", "waitpid": "ECHILD EINTR",
     "io_uring_queue_init": "ENOSYS EMFILE ENFILE ENOMEM EPERM", "io_uring_register_buffers": "ENOMEM EOPNOTSUPP",
     "io_uring_submit": "EAGAIN EBUSY EINTR", "io_uring_submit_and_wait": "EAGAIN EBUSY EINTR",

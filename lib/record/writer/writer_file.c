@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <tl_log.h>
+#include <tl_secret.h>
 
 #define LEFT_OVER_BYTES (4u << 20) // unused space of a full file: less than a slab, and the closing blocks
 
@@ -26,12 +26,13 @@ struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer)
 	file->written_pkts = calloc(writer->n_flows, sizeof(*file->written_pkts));
 	file->asked_pkts = calloc(writer->n_flows, sizeof(*file->asked_pkts));
 	file->cached_pkts = calloc(writer->n_flows, sizeof(*file->cached_pkts));
-	if (file->written_pkts == NULL || file->asked_pkts == NULL || file->cached_pkts == NULL) {
+	int rc = file->written_pkts != NULL && file->asked_pkts != NULL && file->cached_pkts != NULL ? 0 : -ENOMEM;
+	while (rc == 0 && file->id == 0)
+		rc = tl_secret_fill(&file->id, sizeof(file->id));
+	if (rc != 0) {
 		tl_writer_file_free(file);
 		return NULL;
 	}
-	while (file->id == 0) // getrandom(2) never fails for so few bytes
-		(void)!getrandom(&file->id, sizeof(file->id), 0);
 	file->label = writer->cfg.path;
 	file->stop = &writer->stop;
 	return file;

@@ -549,6 +549,7 @@ int tl_writer_put_epilogue(struct tl_writer *writer, struct tl_writer_file *file
 bool tl_writer_statistics_due(struct tl_writer *writer, struct tl_writer_write *write);
 
 // writer_file.c
+// Create a file with a random id. NULL: out of memory, or getrandom(2) fails.
 struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer);
 void tl_writer_file_free(struct tl_writer_file *file);
 // Remove a file that never began.
