@@ -76,7 +76,8 @@ static void look(struct tl_replay_session *s, struct watch *w)
 	struct tl_replay_stats stats;
 
 	w->next_look_ns += TL_NS_PER_S;
-	tl_replay_discipline(s->replay);
+	tl_clock_discipline(s->clock);
+	tl_replay_follow(s->replay);
 	for (unsigned i = 0; i < s->n_ports; i++)
 		(void)tl_port_watch(s->ports[i].port);
 	tl_replay_sample(s->replay, &stats);

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <rte_mbuf_dyn.h>
+
 #include <tl_clock.h>
 #include <tl_extract_source.h>
 #include <tl_filter.h>
@@ -108,8 +110,14 @@ static uint32_t number_of(const uint8_t *frame)
 
 // ---- the port
 
+static struct {
+	int offset;
+	uint64_t flag;
+} at; // mbuf field of a send time
+
 static struct port {
 	uint32_t numbers[FRAMES_MAX];
+	uint64_t ticks[64]; // send times of the first frames; 0: none
 	unsigned n, calls;
 	unsigned calls_of[64];	       // frames in each of the first calls
 	unsigned refuses;	       // this many calls accept none
@@ -149,6 +157,8 @@ static void port_flush(struct tl_txq *q)
 	uint16_t n = port.takes != 0 && port.takes < q->n ? port.takes : q->n;
 	for (uint16_t i = 0; i < n; i++) {
 		const uint8_t *frame = rte_pktmbuf_mtod(q->pkts[i], const uint8_t *);
+		if (port.n < TL_ARRAY_LEN(port.ticks) && (q->pkts[i]->ol_flags & at.flag) != 0)
+			port.ticks[port.n] = *RTE_MBUF_DYNFIELD(q->pkts[i], at.offset, rte_mbuf_timestamp_t *);
 		if (port.n < FRAMES_MAX)
 			port.numbers[port.n++] = number_of(frame);
 		q->tx_bytes += q->pkts[i]->pkt_len;
@@ -904,6 +914,110 @@ static void a_frame_accepted_later_has_its_own_lateness(void)
 	end_rig();
 }
 
+// ---- a NIC that sends at a time
+
+#define NOW 10000
+#define NIC_AHEAD 500
+#define NIC_TICKS(ns) (7 + 2 * (uint64_t)(ns))
+
+// Let the run's time stand, nearly: a nanosecond takes more than a second.
+static void begin_nic(void)
+{
+	begin_rig(0);
+	tl_clock_swap_store(&rig.time, (struct tl_clock_line){.base_ticks = rte_rdtsc(), .base_ns = NOW, .mult = 1});
+	rig.s.outs[0].at_offset = at.offset;
+	rig.s.outs[0].at_flag = at.flag;
+	rig.s.outs[0].ticks.line =
+		(struct tl_clock_line){.base_ns = NIC_TICKS(0), .mult = UINT64_C(2) << TL_CLOCK_SHIFT};
+	atomic_store(&rig.s.ahead_tsc, (uint64_t)NIC_AHEAD << TL_CLOCK_SHIFT);
+}
+
+static void a_nic_gets_frames_ahead_with_their_times_and_late_ones_without(void)
+{
+	static const uint64_t due[] = {NOW - 1000, NOW + 200, NOW + 400, NOW + NIC_AHEAD + 100};
+
+	begin_nic();
+	for (unsigned i = 0; i < TL_ARRAY_LEN(due); i++)
+		queue(due[i]);
+	port.stop = &rig.stop;
+	port.stop_after = 3;
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(port.calls, 1);
+	CU_ASSERT_EQUAL(port.n, 3);
+	CU_ASSERT_EQUAL(rig.s.last_ns, due[2]);
+	atomic_store(&rig.stop, false);
+	rig.time.line.base_ns += 300;
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(port.n, 4);
+	CU_ASSERT_EQUAL(port.ticks[0], 0);
+	for (unsigned i = 1; i < TL_ARRAY_LEN(due); i++)
+		CU_ASSERT_EQUAL(port.ticks[i], NIC_TICKS(due[i]));
+	CU_ASSERT_EQUAL(rig.s.outs[0].sent_pkts, 4);
+	CU_ASSERT_EQUAL(rig.s.outs[0].timed_pkts, 3);
+	CU_ASSERT_EQUAL(rig.lateness.count, 4);
+	CU_ASSERT_EQUAL(rig.lateness.min_ns, 0);
+	CU_ASSERT(rig.lateness.max_ns >= 1000 && rig.lateness.max_ns < 1200);
+	CU_ASSERT_EQUAL(rig.s.outs[0].late_pkts, 1);
+	end_rig();
+}
+
+static void no_frame_gets_a_time_before_its_predecessors(void)
+{
+	begin_nic();
+	rig.s.outs[0].timed_pkts = 1;
+	rig.s.outs[0].last_ticks = NIC_TICKS(NOW + 300); // by a line that has bent since
+	queue(NOW + 200);
+	queue(NOW + 290);
+	queue(NOW + 310);
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(port.ticks[0], NIC_TICKS(NOW + 300));
+	CU_ASSERT_EQUAL(port.ticks[1], NIC_TICKS(NOW + 300));
+	CU_ASSERT_EQUAL(port.ticks[2], NIC_TICKS(NOW + 310));
+	end_rig();
+}
+
+static void a_clock_far_ahead_of_zero_is_no_predecessor(void)
+{
+	begin_nic();
+	rig.s.outs[0].ticks.line.base_ns = UINT64_C(1) << 63;
+	queue(NOW + 200);
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(port.ticks[0], (UINT64_C(1) << 63) + 2 * (NOW + 200));
+	end_rig();
+}
+
+static void a_refused_frame_keeps_its_time(void)
+{
+	begin_nic();
+	port.refuses = 2;
+	port.takes = 1;
+	queue(NOW + 100);
+	queue(NOW + 200);
+	queue(NOW - 100); // late
+	queue(NOW + 300);
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(port.n, 4);
+	CU_ASSERT_EQUAL(port.ticks[0], NIC_TICKS(NOW + 100));
+	CU_ASSERT_EQUAL(port.ticks[1], NIC_TICKS(NOW + 200));
+	CU_ASSERT_EQUAL(port.ticks[2], 0);
+	CU_ASSERT_EQUAL(port.ticks[3], NIC_TICKS(NOW + 300));
+	CU_ASSERT_EQUAL(rig.s.outs[0].timed_pkts, 3);
+	CU_ASSERT_EQUAL(rig.s.outs[0].timed, 0);
+	end_rig();
+}
+
+static void a_full_burst_of_frames_with_times_is_counted(void)
+{
+	begin_nic();
+	for (unsigned i = 0; i < TL_BURST + 1; i++)
+		queue(NOW + 100 + i);
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(port.calls_of[0], TL_BURST);
+	CU_ASSERT_EQUAL(rig.s.outs[0].timed_pkts, TL_BURST + 1);
+	CU_ASSERT_EQUAL(rig.s.outs[0].timed, 0);
+	end_rig();
+}
+
 static void *run_sender(void *arg)
 {
 	(void)arg;
@@ -974,6 +1088,8 @@ static void set_up(void)
 	rig.pool = rte_pktmbuf_pool_create("rig", 511, 0, sizeof(struct replay_tag), 2048, 0);
 	if (mkdtemp(dir) == NULL || test_clock == NULL || rig.pool == NULL)
 		exit(1);
+	if (rte_mbuf_dyn_tx_timestamp_register(&at.offset, &at.flag) != 0)
+		exit(1);
 }
 
 static void clean_up(void)
@@ -1025,6 +1141,13 @@ int main(void)
 		{"beyond a burst that waits for one port the other waits, too",
 			beyond_a_burst_the_other_port_waits_for_it},
 		{"a frame that a port accepts later has its own lateness", a_frame_accepted_later_has_its_own_lateness},
+		{"a NIC gets frames ahead with their times, and late ones without",
+			a_nic_gets_frames_ahead_with_their_times_and_late_ones_without},
+		{"no frame gets a time before its predecessor's", no_frame_gets_a_time_before_its_predecessors},
+		{"the first frame has no predecessor, whatever the NIC's clock reads",
+			a_clock_far_ahead_of_zero_is_no_predecessor},
+		{"a frame that the port refuses keeps its time", a_refused_frame_keeps_its_time},
+		{"a full burst of frames with times is counted", a_full_burst_of_frames_with_times_is_counted},
 		{"a reader that is late is counted", a_late_reader_is_counted},
 		{"a reader that is ahead is never counted as late", a_reader_ahead_is_never_late},
 		{"a step of the clock moves no due time", a_step_of_the_clock_moves_no_due_time},

@@ -9,12 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_mbuf_dyn.h>
+
 #include <tl_test.h>
 #include <tl_test_eal.h>
 
 #define FRAME_BYTES 60
 #define FRAMES_MAX 4096
 #define NEVER (1000 * TL_NS_PER_S)
+#define TRIES 100 // a frame that is late on a busy host shows nothing
 
 static char dir[] = "/tmp/tapline-test-control-XXXXXX";
 static struct tl_clock *test_clock;
@@ -55,24 +58,57 @@ static void a_new_speed_counts_from_its_time_on(void)
 	CU_ASSERT_EQUAL(replay_tempo_at(&tempo, 1030), 1050);
 }
 
+static void a_position_has_a_time_of_the_clock(void)
+{
+	struct replay_tempo tempo = {.clock_ns = 5000, .pos_ns = 100, .speed = 10000, .of = 1000000};
+
+	CU_ASSERT_EQUAL(replay_tempo_clock(&tempo, 100), 5000);
+	CU_ASSERT_EQUAL(replay_tempo_clock(&tempo, 107), 5700);
+	CU_ASSERT_EQUAL(replay_tempo_clock(&tempo, 90), 4000);
+	tempo = (struct replay_tempo){.clock_ns = 5000, .pos_ns = 100, .speed = 3, .of = 2};
+	for (int64_t pos_ns = -10; pos_ns < 300; pos_ns++)
+		CU_ASSERT(pos_ns - replay_tempo_at(&tempo, replay_tempo_clock(&tempo, pos_ns)) <= 1);
+}
+
 // ---- a run in a thread
 
 static struct {
 	uint32_t numbers[FRAMES_MAX];
+	uint64_t at_ns[FRAMES_MAX];   // send time by the NIC, as wall time; 0: none
+	uint64_t call_ns[FRAMES_MAX]; // time of the call
 	unsigned n;
 } port;
 static struct tl_txq txq;
 static struct tl_replay *replay;
 static struct tl_replay_stats stats;
 static pthread_t thread;
+static uint64_t ended_ns; // return of the lcore, as wall time
+
+// A NIC whose clock has three ticks per nanosecond.
+static struct tl_replay_nic nic;
+static atomic_bool nic_lost;
+
+static bool nic_line(void *ctx, uint64_t near_ns, struct tl_clock_line *out)
+{
+	(void)ctx;
+	*out = (struct tl_clock_line){
+		.base_ticks = near_ns - 1000, .base_ns = 3 * (near_ns - 1000), .mult = UINT64_C(3) << TL_CLOCK_SHIFT};
+	return !atomic_load(&nic_lost);
+}
+
+static uint64_t at_ns(struct rte_mbuf *m)
+{
+	return (m->ol_flags & nic.flag) != 0 ? *RTE_MBUF_DYNFIELD(m, nic.offset, rte_mbuf_timestamp_t *) / 3 : 0;
+}
 
 static void port_flush(struct tl_txq *q)
 {
 	q->begin_tsc = rte_rdtsc();
-	for (uint16_t i = 0; i < q->n; i++) {
+	for (uint16_t i = 0; i < q->n && port.n < FRAMES_MAX; i++) {
 		const uint8_t *frame = rte_pktmbuf_mtod(q->pkts[i], const uint8_t *);
-		if (port.n < FRAMES_MAX)
-			memcpy(&port.numbers[port.n++], frame + TL_ETHER_LEN, sizeof(port.numbers[0]));
+		port.at_ns[port.n] = at_ns(q->pkts[i]);
+		port.call_ns[port.n] = tl_clock_wall_ns(test_clock, q->begin_tsc);
+		memcpy(&port.numbers[port.n++], frame + TL_ETHER_LEN, sizeof(port.numbers[0]));
 	}
 	rte_pktmbuf_free_bulk(q->pkts, q->n);
 	q->n = 0;
@@ -105,14 +141,15 @@ static const char *save(const char *name, uint32_t first, uint32_t n, uint32_t n
 	return path;
 }
 
-static void create(const char *const *paths, size_t n, enum tl_replay_pace pace, const uint64_t *first_ns)
+static void create_for(const char *const *paths, size_t n, enum tl_replay_pace pace, const uint64_t *first_ns,
+	const struct tl_replay_nic *by)
 {
 	const struct tl_replay_cfg cfg = {.paths = paths,
 		.n_paths = n,
 		.first_ns = first_ns,
 		.loops = 1,
 		.pacing = {.pace = pace, .speed = 100 * TL_REPLAY_MILLION, .max_gap_ns = UINT64_MAX},
-		.outs = {{.txq = &txq, .frame_limit = 1514, .held_pkts = 64}},
+		.outs = {{.txq = &txq, .frame_limit = 1514, .held_pkts = 64, .nic = by}},
 		.n_outs = 1,
 		.clock = test_clock,
 		.ahead_pkts = 64,
@@ -123,9 +160,15 @@ static void create(const char *const *paths, size_t n, enum tl_replay_pace pace,
 	CU_ASSERT_EQUAL_FATAL(tl_replay_create(&cfg, &replay, &err), 0);
 }
 
+static void create(const char *const *paths, size_t n, enum tl_replay_pace pace, const uint64_t *first_ns)
+{
+	create_for(paths, n, pace, first_ns, NULL);
+}
+
 static void *send_all(void *arg)
 {
 	tl_replay_send(arg);
+	ended_ns = tl_clock_wall_ns(test_clock, rte_rdtsc());
 	return NULL;
 }
 
@@ -291,6 +334,165 @@ static void a_seek_beyond_the_end_ends_the_run(void)
 	CU_ASSERT_EQUAL(stats.ledger.sent_pkts + stats.ledger.unsent_pkts, 0);
 }
 
+// ---- a NIC that sends at a time
+
+static void create_timed(const char *const *path)
+{
+	atomic_store(&nic_lost, false);
+	create_for(path, 1, TL_REPLAY_RECORDED, NULL, &nic);
+	memset(port.at_ns, 0, sizeof(port.at_ns));
+}
+
+// Frames are handed over in the last millisecond before their times. On a busy host some are late, and have none.
+static void expect_ahead(void)
+{
+	unsigned timed = 0;
+
+	for (unsigned i = 0; i < port.n; i++) {
+		if (port.at_ns[i] == 0)
+			continue;
+		timed++;
+		CU_ASSERT_TRUE(port.at_ns[i] <= port.call_ns[i] + TL_REPLAY_AHEAD_NS + 1);
+	}
+	CU_ASSERT_EQUAL(timed, stats.timed_pkts);
+	CU_ASSERT_EQUAL(timed, stats.outs[0].timed_pkts);
+}
+
+static void frames_have_their_recorded_distance_by_the_nics_clock(void)
+{
+	const char *path = save("timed", 0, 100, 0); // 10 us apart
+	uint64_t left_ns = 0;
+
+	for (unsigned i = 0; i < TRIES && left_ns == 0; i++) {
+		create_timed(&path);
+		begin(false);
+		uint64_t first_ns = replay_tempo_clock(&replay->tempo, 0);
+		end();
+		CU_ASSERT_TRUE(stats.by_nic);
+		CU_ASSERT_EQUAL_FATAL(port.n, 100);
+		expect_ahead();
+		for (unsigned k = 0; k < port.n; k++) {
+			CU_ASSERT_TRUE(port.at_ns[k] <= ended_ns); // has left
+			CU_ASSERT_TRUE(
+				port.at_ns[k] == 0 || llabs((int64_t)(port.at_ns[k] - first_ns - 10000 * k)) <= 2);
+		}
+		left_ns = port.at_ns[99];
+		CU_ASSERT_TRUE(left_ns == 0 || stats.elapsed_ns >= 990000);
+	}
+	CU_ASSERT_NOT_EQUAL(left_ns, 0);
+}
+
+enum change { PAUSE, SPEED, SEEK };
+
+// Send the first frame, change the run's time, and return whether the second one, 20 s later as recorded, was not yet
+// handed over: its time is then by the new run's time, which began after that of all frames handed over.
+static bool change_in_between(enum change change)
+{
+	uint64_t due_ns = change == SEEK ? NEVER / 100 : 200 * TL_NS_PER_MS;
+
+	CU_ASSERT_TRUE(tl_test_until(sent() == 1));
+	uint64_t before_ns = replay_clock_ns(replay);
+	if (change == SPEED)
+		CU_ASSERT_EQUAL(tl_replay_set_speed(replay, 50 * TL_REPLAY_MILLION, &err), 0);
+	if (change == PAUSE)
+		tl_replay_pause(replay, true);
+	if (change == SEEK) {
+		CU_ASSERT_EQUAL(tl_replay_seek(replay, NEVER - 2 * TL_NS_PER_S, &err), 0);
+		land();
+	}
+	CU_ASSERT_TRUE(replay->tempo.clock_ns >= before_ns + TL_REPLAY_AHEAD_NS);
+	tl_replay_sample(replay, &stats);
+	CU_ASSERT_TRUE(stats.paused_ns < 1000 * TL_NS_PER_S);
+	bool between = change == SEEK || stats.position_ns < 15 * TL_NS_PER_S;
+	if (change == PAUSE)
+		tl_replay_pause(replay, false);
+	CU_ASSERT_TRUE(tl_test_until(sent() == 2));
+	uint64_t expected_ns = replay_tempo_clock(&replay->tempo, (int64_t)due_ns);
+	CU_ASSERT_TRUE(port.at_ns[1] == 0 || !between || llabs((int64_t)(port.at_ns[1] - expected_ns)) <= 2);
+	return between && port.at_ns[0] != 0 && port.at_ns[1] != 0;
+}
+
+static const char *save_distant(void)
+{
+	static const uint64_t gap_ns = 20 * TL_NS_PER_S;
+	const char *path = save("distant", 0, 1, 2);
+	const uint32_t second[] = {(uint32_t)(gap_ns / TL_NS_PER_S), 0};
+	FILE *file = fopen(path, "r+b");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	CU_ASSERT_EQUAL(fseek(file, 24 + 16 + FRAME_BYTES, SEEK_SET), 0);
+	CU_ASSERT_EQUAL(fwrite(second, sizeof(second), 1, file), 1);
+	fclose(file);
+	return path;
+}
+
+static void expect_change(enum change change)
+{
+	const char *path = save_distant();
+	bool done = false;
+
+	for (unsigned i = 0; i < TRIES && !done; i++) {
+		create_timed(&path);
+		begin(false);
+		done = change_in_between(change);
+		tl_replay_stop(replay);
+		end();
+		expect_ahead();
+		CU_ASSERT_TRUE(port.at_ns[0] == 0 || port.at_ns[1] == 0 || port.at_ns[1] >= port.at_ns[0]);
+	}
+	CU_ASSERT_TRUE(done);
+}
+
+static void a_pause_moves_the_times_of_a_nic(void)
+{
+	expect_change(PAUSE);
+}
+
+static void a_new_speed_changes_the_times_of_a_nic(void)
+{
+	expect_change(SPEED);
+}
+
+static void a_seek_moves_the_times_of_a_nic(void)
+{
+	expect_change(SEEK);
+}
+
+static void without_its_clock_a_nic_gets_no_times(void)
+{
+	const char *path = save_distant();
+	bool between = false;
+
+	for (unsigned i = 0; i < TRIES && !between; i++) {
+		create_timed(&path);
+		begin(false);
+		CU_ASSERT_TRUE(tl_test_until(sent() == 1));
+		atomic_store(&nic_lost, true);
+		tl_replay_follow(replay);
+		(void)sent();
+		between = stats.position_ns < 15 * TL_NS_PER_S;
+		CU_ASSERT_FALSE(stats.by_nic);
+		CU_ASSERT_TRUE(tl_test_until(sent() == 2));
+		uint64_t due_ns = replay_tempo_clock(&replay->tempo, 200 * (int64_t)TL_NS_PER_MS);
+		CU_ASSERT_TRUE(!between || (port.at_ns[1] == 0 && port.call_ns[1] >= due_ns));
+		tl_replay_stop(replay);
+		end();
+	}
+	CU_ASSERT_TRUE(between);
+}
+
+static void frames_that_are_due_at_once_need_no_nic(void)
+{
+	const char *path = save("line", 0, 10, 0);
+
+	create_for(&path, 1, TL_REPLAY_LINE, NULL, &nic);
+	begin(false);
+	end();
+	CU_ASSERT_FALSE(stats.by_nic);
+	CU_ASSERT_EQUAL(stats.timed_pkts, 0);
+	CU_ASSERT_EQUAL(port.n, 10);
+}
+
 // ---- the lcore
 
 static void put(struct replay_sender *s, struct rte_mempool *pool, uint32_t pass)
@@ -347,12 +549,20 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"a pause moves due times by its length", a_pause_moves_due_times_by_its_length},
 		{"a new speed counts from its time on", a_new_speed_counts_from_its_time_on},
+		{"a position has a time of the clock", a_position_has_a_time_of_the_clock},
 		{"nothing is sent in a pause, whose time is counted", nothing_is_sent_in_a_pause},
 		{"the speed changes while frames are sent", the_speed_changes_while_frames_are_sent},
 		{"a seek forward passes frames, and counts them", a_seek_forward_passes_frames},
 		{"a seek backward sends frames again, also during a seek", a_seek_backward_sends_frames_again},
 		{"a seek finds a file, unless files are merged", a_seek_finds_a_file},
 		{"a seek beyond the last frame ends the run", a_seek_beyond_the_end_ends_the_run},
+		{"frames have their recorded distance by the NIC's clock, and the last has left at the end",
+			frames_have_their_recorded_distance_by_the_nics_clock},
+		{"a pause moves the times of a NIC, after the frames handed over", a_pause_moves_the_times_of_a_nic},
+		{"a new speed changes the times of a NIC", a_new_speed_changes_the_times_of_a_nic},
+		{"a seek moves the times of a NIC", a_seek_moves_the_times_of_a_nic},
+		{"without its clock a NIC gets no times, and the lcore waits", without_its_clock_a_nic_gets_no_times},
+		{"frames that are due at once need no NIC", frames_that_are_due_at_once_need_no_nic},
 		{"frames read before a seek are dropped, and lateness is real time",
 			frames_read_before_a_seek_are_dropped},
 	};
@@ -360,7 +570,9 @@ int main(void)
 
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
-	if (mkdtemp(dir) == NULL || test_clock == NULL)
+	nic.line = nic_line;
+	if (mkdtemp(dir) == NULL || test_clock == NULL ||
+		rte_mbuf_dyn_tx_timestamp_register(&nic.offset, &nic.flag) != 0)
 		return 1;
 	int status = tl_test_main("replay_control", tests, TL_ARRAY_LEN(tests));
 	snprintf(command, sizeof(command), "rm -rf %s", dir);

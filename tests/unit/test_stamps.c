@@ -481,6 +481,16 @@ static void a_frame_can_leave_at_a_time_of_the_nics_clock(void)
 	CU_ASSERT_NOT_EQUAL(m->ol_flags & flag, 0);
 	uint64_t ticks = *RTE_MBUF_DYNFIELD(m, offset, rte_mbuf_timestamp_t *);
 	CU_ASSERT_EQUAL(tl_clock_track_ns(tl_port_rxq(port, 0)->track, ticks), exact_ns);
+	struct tl_port_send_field field = tl_port_send_field(port);
+	CU_ASSERT_EQUAL(field.offset, offset);
+	CU_ASSERT_EQUAL(field.flag, flag);
+	for (int64_t off_ns = -(int64_t)TL_NS_PER_S; off_ns <= (int64_t)TL_NS_PER_S; off_ns += TL_NS_PER_MS * 100) {
+		uint64_t near_ns = wanted_ns + (uint64_t)off_ns;
+		struct tl_clock_line line = tl_port_send_line(port, wanted_ns);
+		(void)tl_port_send_at(port, m, near_ns);
+		ticks = *RTE_MBUF_DYNFIELD(m, offset, rte_mbuf_timestamp_t *);
+		CU_ASSERT_TRUE(llabs((int64_t)(tl_clock_apply(&line, near_ns) - ticks)) <= 2);
+	}
 	rte_pktmbuf_free(m);
 	tl_port_close(port);
 }

@@ -54,6 +54,23 @@ uint64_t tl_port_send_at(const struct tl_port *port, struct rte_mbuf *m, uint64_
 	return exact_ns;
 }
 
+struct tl_port_send_field tl_port_send_field(const struct tl_port *port)
+{
+	return (struct tl_port_send_field){.offset = port->sending.offset, .flag = port->sending.flag};
+}
+
+struct tl_clock_line tl_port_send_line(const struct tl_port *port, uint64_t near_ns)
+{
+	const struct tl_clock_track *track = port->stamping.track;
+	uint64_t exact_ns, later_ns;
+	uint64_t ticks = tl_clock_track_ticks(track, near_ns, &exact_ns);
+	uint64_t later = tl_clock_track_ticks(track, near_ns + TL_NS_PER_S, &later_ns);
+	unsigned __int128 scaled = (unsigned __int128)((later - ticks) & track->mask) << TL_CLOCK_SHIFT;
+
+	return (struct tl_clock_line){
+		.base_ticks = exact_ns, .base_ns = ticks, .mult = (uint64_t)(scaled / (later_ns - exact_ns))};
+}
+
 const char *tl_port_send_fault_name(unsigned fault)
 {
 	return fault_names[fault];

@@ -451,6 +451,16 @@ bool tl_port_may_send_at(const struct tl_port *port);
 // NIC's clock. The time must still be ahead when the device gets the frame, by less than seconds.
 uint64_t tl_port_send_at(const struct tl_port *port, struct rte_mbuf *m, uint64_t ns);
 
+// The same for hot code, if tl_port_sends_at(): a scheduled frame has the flag, and a tick of the NIC's clock at the
+// offset. tl_clock_apply() of the line converts ns since 1970 to ticks; it holds for about a second before and after
+// near_ns, until the next tl_port_discipline().
+struct tl_port_send_field {
+	int offset;
+	uint64_t flag;
+};
+struct tl_port_send_field tl_port_send_field(const struct tl_port *port);
+struct tl_clock_line tl_port_send_line(const struct tl_port *port, uint64_t near_ns);
+
 // COLD. Read the driver's counts of frames that did not leave at their time, or may not have; 0 for missing counters.
 #define TL_PORT_SEND_FAULTS 7
 const char *tl_port_send_fault_name(unsigned fault);

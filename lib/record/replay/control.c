@@ -6,10 +6,10 @@
 #include <errno.h>
 
 // Let the run's time stand in a pause or seek, or go at the speed. The lcore is held before the time stands, and
-// released after the time goes.
+// released after the time goes. With a NIC the change is as far ahead as frames are handed over: those leave before.
 static void update(struct tl_replay *r)
 {
-	uint64_t now_ns = replay_clock_ns(r);
+	uint64_t now_ns = replay_clock_ns(r) + (r->by_nic ? TL_REPLAY_AHEAD_NS : 0);
 	bool held = r->paused || r->seeking, before = atomic_load_explicit(&r->sender.held, memory_order_relaxed);
 
 	if (held && !before)
@@ -133,6 +133,8 @@ void replay_control_sample(const struct tl_replay *r, struct tl_replay_stats *ou
 	out->speed = r->speed;
 	out->position_ns =
 		recorded ? (uint64_t)((unsigned __int128)begun_ns * r->tempo.of / TL_REPLAY_MILLION) : begun_ns;
-	out->paused_ns = r->paused_ns + (r->paused || r->seeking ? now_ns - r->held_since_ns : 0);
+	out->paused_ns = r->paused_ns;
+	if ((r->paused || r->seeking) && now_ns > r->held_since_ns)
+		out->paused_ns += now_ns - r->held_since_ns;
 	out->seeks = r->seeks;
 }

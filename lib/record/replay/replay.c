@@ -104,6 +104,7 @@ static void fill(struct tl_replay *r)
 	r->sender.gated = r->cfg.gated;
 	r->steps_before = r->steps_seen = r->cfg.clock->steps;
 	r->clock = r->cfg.clock->wall.line;
+	replay_nic_begin(r);
 	replay_control_begin(r, r->clock.base_ns);
 }
 
@@ -225,6 +226,7 @@ void tl_replay_begin(struct tl_replay *replay, uint64_t start_ns)
 void replay_publish(struct tl_replay *r)
 {
 	tl_clock_swap_store(&r->time, replay_tempo_line(&r->tempo, &r->clock));
+	replay_nic_publish(r);
 }
 
 void replay_follow(struct tl_clock_line *line, const struct tl_clock *clock, bool stepped, int64_t *shift_ns)
@@ -243,12 +245,6 @@ void tl_replay_follow(struct tl_replay *replay)
 	replay->steps_seen = clock->steps;
 	replay_follow(&replay->clock, clock, stepped, &replay->shift_ns);
 	replay_publish(replay);
-}
-
-void tl_replay_discipline(struct tl_replay *replay)
-{
-	tl_clock_discipline(replay->cfg.clock);
-	tl_replay_follow(replay);
 }
 
 // ---- ledger
@@ -310,9 +306,11 @@ static void sample_outs(const struct tl_replay *r, struct tl_replay_stats *out)
 		out->outs[i] = (struct tl_replay_out_stats){.sent_pkts = tl_count_read(&from->sent_pkts),
 			.sent_bytes = tl_count_read(&from->txq->tx_bytes),
 			.late_pkts = tl_count_read(&from->late_pkts),
+			.timed_pkts = tl_count_read(&from->timed_pkts),
 			.refused_pkts = r->refused_pkts[i]};
 		out->sent_bytes += out->outs[i].sent_bytes;
 		out->late_pkts += out->outs[i].late_pkts;
+		out->timed_pkts += out->outs[i].timed_pkts;
 	}
 }
 
@@ -340,7 +338,8 @@ void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *ou
 		.drift_ns = (int64_t)((replay->end.clock_ns - replay->begin.clock_ns) -
 				      (replay->end.mono_ns - replay->begin.mono_ns)),
 		.drift_bound_ns = replay->begin.half_ns + replay->end.half_ns,
-		.clock_steps = replay->cfg.clock->steps - replay->steps_before};
+		.clock_steps = replay->cfg.clock->steps - replay->steps_before,
+		.by_nic = replay->by_nic};
 	replay_control_sample(replay, out);
 	sample_outs(replay, out);
 	sample_ledger(replay, &out->ledger);

@@ -15,6 +15,7 @@
 //   ledger.c    the ledger's rows and identity
 //   tempo.c     the run's time: pauses, speeds, positions
 //   control.c   pause, speed and seek while the lcore sends
+//   nic.c       times of the NICs' clocks for the lcore
 //   send_dp.c   the lcore: frames from the ring to the port
 //
 // Threads: struct replay_reader is owned by the reader, struct replay_sender by the lcore; main reads their counters.
@@ -151,9 +152,14 @@ void *replay_reader_main(void *reader);
 // A port. Frames that it refused wait in txq, at most TL_BURST.
 struct replay_out {
 	struct tl_txq *txq;
-	struct tl_hist *lateness;  // NULL: not recorded
-	uint64_t due_ns[TL_BURST]; // of the frames in txq
-	uint64_t sent_pkts, late_pkts;
+	struct tl_hist *lateness;   // NULL: not recorded
+	uint64_t due_ns[TL_BURST];  // of the frames in txq
+	int at_offset;		    // of a frame's time in an mbuf
+	uint64_t at_flag;	    // of an mbuf with a time
+	struct tl_clock_swap ticks; // of the NIC, as a function of the run's time
+	uint64_t last_ticks;	    // of the last frame with a time
+	uint64_t timed;		    // bit i: frame i in txq has a time
+	uint64_t sent_pkts, late_pkts, timed_pkts;
 	atomic_bool refused; // the port refused a frame at the last attempt
 };
 
@@ -165,6 +171,9 @@ struct replay_sender {
 	const struct tl_clock_swap *time; // the run's time after the anchor, as a signed number
 	uint64_t late_ns;
 	atomic_uint_fast64_t late_scale; // lateness per run's time, shifted by TL_CLOCK_SHIFT
+	atomic_uint_fast64_t ahead_tsc;	 // hand-over before a frame is due; 0: the lcore waits for due times
+	uint64_t wire_tsc;		 // from the hand-over of a frame until it has left
+	uint64_t until_tsc;		 // frames handed over have left by then
 	atomic_bool held;		 // pause: no frame is due
 	atomic_uint pass;		 // the reader's
 	atomic_uint pass_seen;		 // frames of earlier passes have been dropped
@@ -178,7 +187,7 @@ struct replay_sender {
 	uint64_t last_ns; // hand-over of the last frame, after the anchor
 };
 
-// HOT. Send until the ring is empty and gets no more frames, or the run is stopped.
+// HOT. Send until the ring is empty and gets no more frames, or the run is stopped, and frames with a time have left.
 void replay_send(struct replay_sender *sender);
 
 // ---- tempo.c
@@ -192,6 +201,9 @@ struct replay_tempo {
 };
 
 int64_t replay_tempo_at(const struct replay_tempo *tempo, uint64_t clock_ns);
+
+// Return the clock's time of a position; not while the run's time stands.
+uint64_t replay_tempo_clock(const struct replay_tempo *tempo, int64_t pos_ns);
 
 // Change the speed at a time of the clock.
 void replay_tempo_change(struct replay_tempo *tempo, uint64_t clock_ns, uint64_t speed);
@@ -216,6 +228,7 @@ struct tl_replay {
 	struct tl_clock_line clock; // wall time of the clock, without the steps since create()
 	int64_t shift_ns;	    // sum of those steps
 	uint64_t steps_before, steps_seen;
+	bool by_nic; // see tl_replay_stats
 	struct replay_tempo tempo;
 	struct tl_clock_swap time; // the run's, by both
 	uint64_t speed;		   // without pauses
@@ -235,6 +248,15 @@ void replay_publish(struct tl_replay *r);
 
 // Update the time from the clock's line, excluding the clock's last step if there was one.
 void replay_follow(struct tl_clock_line *line, const struct tl_clock *clock, bool stepped, int64_t *shift_ns);
+
+// ---- nic.c
+
+// Hand frames over to the NICs ahead, if all ports have one.
+void replay_nic_begin(struct tl_replay *r);
+
+// Publish the NICs' ticks to the lcore, for the run's time. If a clock is lost the lcore waits for due times from now
+// on.
+void replay_nic_publish(struct tl_replay *r);
 
 // ---- control.c
 

@@ -3,6 +3,8 @@
 
 #include "replay_priv.h"
 
+_Static_assert(TL_BURST <= 64, "a bit per waiting frame");
+
 static bool is_stopped(const struct replay_sender *s)
 {
 	return TL_UNLIKELY(atomic_load_explicit(s->stop, memory_order_relaxed));
@@ -35,14 +37,27 @@ static __attribute__((noinline)) void count_reader_late(struct replay_sender *s)
 	tl_count(&s->reader_late_times, due != 0);
 }
 
+// Count those of the first n waiting frames, accepted by a port, that have a time. Return the later one of now and the
+// time of the last one.
+static int64_t count_timed(struct replay_out *out, uint16_t n, int64_t now_ns)
+{
+	uint64_t due_ns = out->due_ns[n - 1];
+	bool last = (out->timed >> (n - 1) & 1) != 0 && due_ns != TL_REPLAY_DUE_MAX;
+
+	tl_count(&out->timed_pkts, (uint64_t)__builtin_popcountll(out->timed << (64 - n)));
+	out->timed = n < 64 ? out->timed >> n : 0;
+	return last && (int64_t)due_ns > now_ns ? (int64_t)due_ns : now_ns;
+}
+
 // Count n frames accepted by a port, and their lateness.
 static void count_sent(struct replay_sender *s, struct replay_out *out, uint16_t n)
 {
 	int64_t now_ns = run_ns(s, out->txq->begin_tsc);
 	uint64_t scale = atomic_load_explicit(&s->late_scale, memory_order_relaxed);
+	int64_t last_ns = count_timed(out, n, now_ns);
 
 	tl_count(&out->sent_pkts, n);
-	__atomic_store_n(&s->last_ns, now_ns > 0 ? (uint64_t)now_ns : 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->last_ns, last_ns > 0 ? (uint64_t)last_ns : 0, __ATOMIC_RELAXED);
 	if (out->lateness == NULL)
 		return;
 	for (uint16_t i = 0; i < n; i++) {
@@ -115,7 +130,8 @@ static uint32_t pass_of(struct rte_mbuf *m)
 	return ((const struct replay_tag *)rte_mbuf_to_priv(m))->pass;
 }
 
-// Refused frames that wait for a port have no due time in the run's time after a seek: they do not count as late.
+// Refused frames that wait for a port have no due time in the run's time after a seek, nor in a pause that begins after
+// the time of a NIC: they do not count as late.
 static void forget_due(struct replay_sender *s)
 {
 	for (unsigned i = 0; i < s->n_outs; i++)
@@ -145,16 +161,20 @@ static __attribute__((noinline)) bool drop_passed(struct replay_sender *s)
 	return true;
 }
 
-// Wait until the next frame is due. Return the number of due frames, 0: there was a seek, or the run was stopped.
+// Wait until the next frame is due, or due to be handed over to a NIC. Return the number of these frames, 0: there was
+// a seek, or the run was stopped.
 static uint16_t wait_until_due(struct replay_sender *s)
 {
 	uint16_t due;
 
 	for (;;) {
 		bool held = atomic_load_explicit(&s->held, memory_order_acquire); // before the time is read
+		uint64_t ahead_tsc = atomic_load_explicit(&s->ahead_tsc, memory_order_relaxed);
+		if (TL_UNLIKELY(held) && ahead_tsc != 0)
+			forget_due(s);
 		if (TL_UNLIKELY(held) && drop_passed(s))
 			return 0;
-		due = TL_UNLIKELY(held) ? 0 : count_due(s, run_ns(s, rte_rdtsc()));
+		due = TL_UNLIKELY(held) ? 0 : count_due(s, run_ns(s, rte_rdtsc() + ahead_tsc));
 		if (TL_UNLIKELY(s->gated))
 			due = permitted(s, due);
 		if (due != 0)
@@ -177,14 +197,36 @@ static __attribute__((noinline)) bool await_room(struct replay_sender *s, const 
 	return true;
 }
 
+// Give a frame that is still ahead its time: never before that of its predecessor, although the lines of both clocks
+// bend. One that is late leaves at once.
+static void set_time(const struct replay_sender *s, struct replay_out *out, struct rte_mbuf *m)
+{
+	struct tl_clock_line line = tl_clock_swap_load(&out->ticks);
+	uint64_t ticks = tl_clock_apply(&line, replay_due(m));
+
+	if ((int64_t)replay_due(m) <= run_ns(s, rte_rdtsc()))
+		return;
+	if ((int64_t)(ticks - out->last_ticks) < 0 && out->timed_pkts + out->timed != 0)
+		ticks = out->last_ticks;
+	out->last_ticks = ticks;
+	out->timed |= UINT64_C(1) << out->txq->n;
+	*RTE_MBUF_DYNFIELD(m, out->at_offset, rte_mbuf_timestamp_t *) = ticks;
+	m->ol_flags |= out->at_flag;
+}
+
 // Hand the next n frames to their ports. False: the run was stopped before.
 static bool hand_over(struct replay_sender *s, uint16_t n)
 {
+	uint64_t ahead_tsc = atomic_load_explicit(&s->ahead_tsc, memory_order_relaxed);
+
+	s->until_tsc = rte_rdtsc() + s->wire_tsc;
 	for (uint16_t i = 0; i < n; i++) {
 		struct rte_mbuf *m = s->next[s->at];
 		struct replay_out *out = &s->outs[replay_out_of(m)];
 		if (TL_UNLIKELY(!tl_txq_has_room(out->txq)) && !await_room(s, out))
 			return false;
+		if (ahead_tsc != 0)
+			set_time(s, out, m);
 		out->due_ns[out->txq->n] = replay_due(m);
 		out->txq->pkts[out->txq->n++] = m;
 		s->at++;
@@ -194,7 +236,7 @@ static bool hand_over(struct replay_sender *s, uint16_t n)
 	return true;
 }
 
-void replay_send(struct replay_sender *s)
+static void send_all(struct replay_sender *s)
 {
 	uint16_t due;
 
@@ -204,5 +246,12 @@ void replay_send(struct replay_sender *s)
 			return;
 	}
 	while (offer_all(s) && !is_stopped(s))
+		rte_pause();
+}
+
+void replay_send(struct replay_sender *s)
+{
+	send_all(s);
+	while ((int64_t)(s->until_tsc - rte_rdtsc()) > 0)
 		rte_pause();
 }

@@ -10,6 +10,13 @@ int64_t replay_tempo_at(const struct replay_tempo *tempo, uint64_t clock_ns)
 	return tempo->pos_ns + (int64_t)(passed_ns * tempo->speed / tempo->of);
 }
 
+uint64_t replay_tempo_clock(const struct replay_tempo *tempo, int64_t pos_ns)
+{
+	__int128 passed_ns = pos_ns - tempo->pos_ns;
+
+	return tempo->clock_ns + (uint64_t)(passed_ns * (__int128)tempo->of / (__int128)tempo->speed);
+}
+
 void replay_tempo_change(struct replay_tempo *tempo, uint64_t clock_ns, uint64_t speed)
 {
 	tempo->pos_ns = replay_tempo_at(tempo, clock_ns);

@@ -6,9 +6,9 @@
 //   reader thread ── decodes, filters, computes due times, copies into mbufs ──▶ ring ──▶ sending lcore ──▶ tl_txq
 //
 // The lcore waits for a frame's due time by the TSC, and hands it to its port together with all other frames of that
-// port due by then. Each port sends its frames in the order of the files. While a port refuses frames, the other sends,
-// until TL_BURST frames wait for the first: then both wait. Every record read ends in exactly one counter of the
-// ledger.
+// port due by then. With NICs that send at a time (tl_replay_out.nic) it hands over earlier. Each port sends its frames
+// in the order of the files. While a port refuses frames, the other sends, until TL_BURST frames wait for the first:
+// then both wait. Every record read ends in exactly one counter of the ledger.
 //
 // Threads: all functions on main, except tl_replay_send() on the sending lcore; the reader has its own thread.
 // Memory:  create/destroy: mbufs and a ring of cfg.ahead_pkts, for any file size. Sending allocates nothing.
@@ -39,11 +39,26 @@ enum tl_replay_mtu {
 
 #define TL_REPLAY_PORTS 2
 
+#define TL_REPLAY_AHEAD_NS TL_NS_PER_MS // from the hand-over of a frame to a NIC to its time, at most
+
+// A NIC that sends each frame at a time of its clock.
+struct tl_replay_nic {
+	int offset;    // in an mbuf, of its time in ticks
+	uint64_t flag; // of an mbuf with a time
+	// Set *out to the line from ns since 1970 to ticks, near a time. False: the NIC's clock cannot be used any
+	// more.
+	bool (*line)(void *ctx, uint64_t near_ns, struct tl_clock_line *out);
+	void *ctx;
+};
+
 // A port that sends.
 struct tl_replay_out {
 	struct tl_txq *txq;   // borrowed until destroy; with no other user
 	uint32_t frame_limit; // longest frame of the port: tl_port_frame_limit()
 	uint32_t held_pkts;   // limit of frames held by the port: its descriptors
+	// Frames are handed over up to TL_REPLAY_AHEAD_NS before their due times, and sent at them by the NIC. Borrowed
+	// until destroy; NULL, for any port: the lcore waits for due times.
+	const struct tl_replay_nic *nic;
 };
 
 struct tl_replay_cfg {
@@ -105,7 +120,7 @@ struct tl_replay_damage {
 
 // Share of a port in the sums of the same name.
 struct tl_replay_out_stats {
-	uint64_t sent_pkts, sent_bytes, late_pkts, refused_pkts;
+	uint64_t sent_pkts, sent_bytes, late_pkts, refused_pkts, timed_pkts;
 };
 
 struct tl_replay_stats {
@@ -113,6 +128,8 @@ struct tl_replay_stats {
 	uint64_t sent_bytes; // without FCS
 	struct tl_replay_out_stats outs[TL_REPLAY_PORTS];
 	uint64_t late_pkts;	    // part of sent_pkts: handed to the driver more than cfg.late_ns after due time
+	uint64_t timed_pkts;	    // part of sent_pkts: handed over before their due times, with these
+	bool by_nic;		    // NICs send frames at their due times; false: the lcore does, maybe since a loss
 	uint64_t reader_late_pkts;  // part of sent_pkts: read after their due time
 	uint64_t reader_late_times; // number of times the lcore waited for the reader
 	// Counted when a frame is read, also if it is not sent in the end.
@@ -156,18 +173,16 @@ void tl_replay_begin(struct tl_replay *replay, uint64_t start_ns);
 // Send until all frames have been sent, or the run is stopped. Return 0. For rte_eal_remote_launch().
 int tl_replay_send(void *replay);
 
-// Discipline the clock, and the run's time with it, about once a second. A step of CLOCK_REALTIME affects only the
-// clock.
-void tl_replay_discipline(struct tl_replay *replay);
-
-// Same for a clock that somebody else has disciplined: call it after each tl_clock_discipline().
+// Let the run's time follow the clock: after each tl_clock_discipline(), about once a second, and after that of the
+// NICs' clocks. A step of CLOCK_REALTIME affects only the clock.
 void tl_replay_follow(struct tl_replay *replay);
 
 // Permit n more frames, with cfg.gated. Any thread.
 void tl_replay_allow(struct tl_replay *replay, uint64_t n);
 
 // Pause or resume. The run's time stands in a pause: due times move by it, and nothing becomes late. Frames handed to a
-// port that refuses them are offered to it all the same.
+// port that refuses them are offered to it all the same. With a NIC every change of the run's time, a new speed or a
+// seek too, begins after the frames handed over: TL_REPLAY_AHEAD_NS later.
 void tl_replay_pause(struct tl_replay *replay, bool pause);
 
 // Change the speed: the run's time goes faster or slower from now on. Return 0, or -EINVAL with a message: the pacing
