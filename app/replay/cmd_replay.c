@@ -38,6 +38,10 @@ static const struct tl_option options[] = {
 	{"max-gap", 0, "TIME", "shorten longer gaps between recorded times to this", 'g'},
 	{"start-at", 0, "TIME", "send the first frame at this time", 'S'},
 	{"max-late", 0, "TIME", "fail if a frame was passed to the driver later than this after its due time", 'M'},
+	{"timing", 0, "CLOCK",
+		"send frames at their due times by the processor's TSC (tsc, default), by the NIC's clock (nic), or by that if the "
+		"NIC has scheduled sending (auto)",
+		.choices = "tsc nic auto", TL_INTO(TEXT, struct tl_replay_args, timing_text)},
 	{"mtu", 0, "BYTES",
 		"MTU of a PCI or virtual device, 576 to 9600 (default 1500); kernel interfaces have their own", 'm'},
 	{"mtu-action", 0, "ACTION",
@@ -377,6 +381,8 @@ int tl_cmd_replay(int argc, char **argv)
 	const char *wrong = set_words(&a, argc - optind, argv + optind);
 	if (wrong == NULL)
 		wrong = tl_replay_check(&a);
+	if (wrong == NULL)
+		wrong = tl_replay_check_timing(&a);
 	if (wrong == NULL)
 		wrong = tl_sessions_check(&a);
 	if (wrong != NULL)

@@ -18,6 +18,12 @@
 #define TL_REPLAY_ANY_LCORE UINT64_MAX
 #define TL_REPLAY_LATE_NS TL_NS_PER_MS // default of --max-late
 
+enum tl_replay_timing {
+	TL_REPLAY_TIMING_TSC,  // the lcore waits for due times
+	TL_REPLAY_TIMING_NIC,  // NICs send frames at them
+	TL_REPLAY_TIMING_AUTO, // NICs, if they can
+};
+
 struct tl_replay_args {
 	char **words; // of tl_replay_playlist.h
 	size_t n_words;
@@ -27,6 +33,8 @@ struct tl_replay_args {
 	struct tl_replay_split split;	      // which of two ports sends a frame
 	const char *split_text;		      // as given; NULL: one port
 	struct tl_replay_pacing pacing;
+	const char *timing_text; // --timing; NULL: not given
+	enum tl_replay_timing timing;
 	struct tl_edit edit;
 	enum tl_replay_mtu mtu_action;
 	struct tl_err wrong; // text of the last error
@@ -55,6 +63,9 @@ const char *tl_replay_set_key(struct tl_replay_args *args, const char *key, cons
 
 // Check combinations of options. Return NULL, or an error text.
 const char *tl_replay_check(const struct tl_replay_args *args);
+
+// Parse --timing, and check it against the others. Return NULL, or an error text.
+const char *tl_replay_check_timing(struct tl_replay_args *args);
 
 // Run the replay. Return the exit status.
 int tl_replay_run(const struct tl_replay_args *args);

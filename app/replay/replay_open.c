@@ -38,6 +38,7 @@ static int plan_port(struct tl_replay_session *s, struct tl_replay_port *port, s
 		.take = args->take,
 		.rx_only = true,
 		.timestamps = TL_TS_AUTO,
+		.send_at = args->timing != TL_REPLAY_TIMING_TSC,
 		.socket_id = SOCKET_ID_ANY};
 	int rc = tl_port_spec_parse(port->device, &cfg->spec, err);
 	if (rc != 0)
@@ -128,6 +129,7 @@ static void plan_replay(struct tl_replay_session *s)
 		out->txq = tl_port_txq(s->ports[i].port, 0);
 		out->frame_limit = tl_port_frame_limit(s->ports[i].port);
 		out->held_pkts = tl_port_tx_descriptors(&s->ports[i].cfg);
+		out->nic = s->by_nic ? &s->ports[i].nic : NULL;
 		frame_limit = RTE_MAX(frame_limit, out->frame_limit);
 	}
 	s->cfg.ahead_pkts = frames_ahead(frame_limit);
@@ -242,6 +244,8 @@ int tl_replay_open(struct tl_replay_session *s, struct tl_err *err)
 		rc = start_eal(s, err);
 	if (rc == 0)
 		rc = start_ports(s, err);
+	if (rc == 0)
+		rc = tl_replay_choose_timing(s, err);
 	if (rc == 0)
 		rc = tl_replay_make_filters(s, err);
 	if (rc == 0)

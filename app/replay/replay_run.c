@@ -77,6 +77,7 @@ static void look(struct tl_replay_session *s, struct watch *w)
 
 	w->next_look_ns += TL_NS_PER_S;
 	tl_clock_discipline(s->clock);
+	tl_replay_follow_nics(s);
 	tl_replay_follow(s->replay);
 	for (unsigned i = 0; i < s->n_ports; i++)
 		(void)tl_port_watch(s->ports[i].port);
@@ -143,6 +144,7 @@ static void watch_run(struct tl_replay_session *s)
 			tl_replay_check_ports(s);
 		ending |= s->failed || is_stopped();
 		check_input(s, &w);
+		tl_replay_poll_stamps(s);
 		(void)tl_replay_land(s->replay);
 		await_step(s, &w);
 	}
@@ -218,6 +220,7 @@ static int show(struct tl_replay_session *s)
 	r->lateness = tl_replay_lateness(s->replay);
 	for (unsigned i = 0; i < r->n_ports; i++)
 		r->ports[i].lateness = tl_replay_out_lateness(s->replay, i);
+	tl_replay_count_faults(s);
 	tl_replay_judge(s);
 	if (s->args->json)
 		return show_json(s);

@@ -27,7 +27,9 @@ struct tl_replay_port {
 	struct tl_port_cfg cfg;
 	struct tl_port *port;
 	uint64_t hw_before;
-	bool link_known;	       // at the start
+	struct tl_replay_nic nic;			     // with --timing nic
+	uint64_t nic_steps, nic_faults[TL_PORT_SEND_FAULTS]; // at the start
+	bool link_known;				     // at the start
 	uint64_t moved_ns, moved_pkts; // last time that the port accepted frames, or was offered none; its count then
 };
 
@@ -41,6 +43,8 @@ struct tl_replay_session {
 	struct tl_clock *clock;
 	struct tl_replay_port ports[TL_REPLAY_PORTS];
 	unsigned n_ports;
+	bool by_nic;	       // chosen at the start
+	struct tl_burst burst; // received frames, whose stamps show that the NIC's clock is the one that is read
 	struct tl_filter *filter, *split_filter;
 	struct tl_replay *replay;
 	struct tl_replay_cfg cfg;
@@ -64,6 +68,16 @@ int tl_replay_make(struct tl_replay_session *s, struct tl_err *err);
 
 // Note link, speed and own count of a started port.
 void tl_replay_note_port(struct tl_replay_port *port, struct tl_replay_port_results *results);
+
+// replay_timing.c: choose the clock of the due times. Return 0, or -EINVAL with a message: --timing nic, and a NIC
+// cannot.
+int tl_replay_choose_timing(struct tl_replay_session *s, struct tl_err *err);
+// Let the NICs' clocks follow; after tl_clock_discipline().
+void tl_replay_follow_nics(struct tl_replay_session *s);
+// Compare the stamps of received frames with the NICs' clocks, every tick.
+void tl_replay_poll_stamps(struct tl_replay_session *s);
+// Count the frames that the NICs did not send at their times.
+void tl_replay_count_faults(struct tl_replay_session *s);
 
 // replay_watch.c: stop the run with an error if a port is gone, or accepts no more frames.
 void tl_replay_check_ports(struct tl_replay_session *s);

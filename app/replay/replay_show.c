@@ -116,14 +116,17 @@ static json_t *ports_json(const struct tl_replay_results *r)
 		const struct tl_replay_port_results *port = &r->ports[i];
 		const struct tl_replay_out_stats *stats = &r->stats.outs[i];
 		bool due = port->lateness != NULL;
-		json_array_append_new(list,
-			json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "port", tl_json_string(port->device),
-				"speed_bps", port->speed_bps != 0 ? number(port->speed_bps) : json_null(), "sent_pkts",
-				number(stats->sent_pkts), "sent_bytes", number(stats->sent_bytes), "refused_pkts",
-				number(stats->refused_pkts), "hw_sent_pkts",
-				port->hw_known ? number(port->hw_sent_pkts) : json_null(), "late_pkts",
-				due ? number(stats->late_pkts) : json_null(), "lateness_ns",
-				summary_json(port->lateness)));
+		json_array_append_new(
+			list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "port",
+				      tl_json_string(port->device), "speed_bps",
+				      port->speed_bps != 0 ? number(port->speed_bps) : json_null(), "sent_pkts",
+				      number(stats->sent_pkts), "sent_bytes", number(stats->sent_bytes), "refused_pkts",
+				      number(stats->refused_pkts), "hw_sent_pkts",
+				      port->hw_known ? number(port->hw_sent_pkts) : json_null(), "late_pkts",
+				      due ? number(stats->late_pkts) : json_null(), "lateness_ns",
+				      summary_json(port->lateness), "timed_pkts", number(stats->timed_pkts),
+				      "nic_faults", number(port->nic_faults), "nic_fault",
+				      port->nic_fault != NULL ? json_string(port->nic_fault) : json_null()));
 	}
 	return list;
 }
@@ -145,6 +148,10 @@ static void put_time(const struct tl_replay_results *r, json_t *json)
 	const struct tl_replay_stats *s = &r->stats;
 	bool limited = r->args->max_late_ns != UINT64_MAX, due = r->lateness != NULL;
 
+	json_object_set_new(json, "timing", json_string(s->by_nic ? "nic" : "tsc"));
+	json_object_set_new(json, "timing_reason",
+		r->timing_reason.text[0] != '\0' ? tl_json_string(r->timing_reason.text) : json_null());
+	json_object_set_new(json, "timed_pkts", number(s->timed_pkts));
 	json_object_set_new(json, "max_late_ns", limited ? number(r->args->max_late_ns) : json_null());
 	json_object_set_new(json, "late_over_ns", due ? number(late_over_ns(r)) : json_null());
 	json_object_set_new(json, "late_pkts", due ? number(s->late_pkts) : json_null());
@@ -253,6 +260,9 @@ static void print_lateness(const struct tl_replay_results *r, FILE *out)
 	if (r->lateness == NULL || r->lateness->count == 0)
 		return;
 	tl_hist_summarize(r->lateness, &s);
+	if (r->stats.timed_pkts != 0)
+		fprintf(out, "sent by the NIC at their times: %" PRIu64 " frames; the others were handed over late\n",
+			r->stats.timed_pkts);
 	fprintf(out, "lateness: min %s, p50 %s, p99 %s, max %s\n", tl_format_ns(s.min_ns, texts[0], sizeof(texts[0])),
 		tl_format_ns(s.p50_ns, texts[1], sizeof(texts[1])), tl_format_ns(s.p99_ns, texts[2], sizeof(texts[2])),
 		tl_format_ns(s.max_ns, texts[3], sizeof(texts[3])));

@@ -17,6 +17,8 @@ struct tl_replay_port_results {
 	uint64_t speed_bps;		// line rate; 0: unknown
 	bool hw_known;
 	uint64_t hw_sent_pkts; // the device's own count; a kernel interface includes frames sent by others
+	uint64_t nic_faults;   // of its scheduled sending
+	const char *nic_fault; // first of their kinds; NULL: none
 };
 
 struct tl_replay_results {
@@ -28,7 +30,8 @@ struct tl_replay_results {
 	size_t n_damages;
 	struct tl_replay_port_results ports[TL_REPLAY_PORTS];
 	unsigned n_ports;
-	bool stopped; // stopped before everything was sent
+	struct tl_err timing_reason; // for the lcore instead of the NIC; "": none
+	bool stopped;		     // stopped before everything was sent
 };
 
 // Print a progress line.

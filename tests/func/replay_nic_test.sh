@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# `tapline replay --timing` on a port with scheduled sending of the NIC (tests/lib/stamping_nic.c), whose log has the true time of
+# each frame.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+LIB=$(dirname "$PEER_PY")
+FRAMES=50
+SPEED=0.2	    # frames are 5 ms apart
+OFF_NS=1000000	    # allowed deviation: of the two clocks on a busy host
+STATUS=0
+nic=()		    # properties of the NIC
+
+# replay ARG...: write the report to replay.json, the status to STATUS.
+replay() {
+	STATUS=0
+	in_app timeout 60 env LD_PRELOAD="$STAMPING_NIC" STAMPING_NIC_LOG=nic.stamps "${nic[@]}" "$TAPLINE" replay a.pcap \
+		-i "vdev:net_af_packet0,iface=$APP_IF" "$@" --json >replay.json 2>replay.log </dev/null || STATUS=$?
+}
+
+# replay_timed ARG...: repeat it until the NIC had frames to time; on a busy host all may be late.
+replay_timed() {
+	local i
+	for ((i = 0; i < 20; i++)); do
+		replay "$@"
+		[[ $(jq '.timed_pkts > 1' replay.json) != true ]] || return 0
+	done
+}
+
+logged() {
+	sed -n "s/^$1 //p" nic.stamps
+}
+
+# Print the number of frames with a launch time.
+told() {
+	echo $(($(logged at_sent) + $(logged at_past)))
+}
+
+# Frames from the peer, whose stamps show that the right clock is read.
+peer_sends() {
+	peer_start python3 -c 'import socket, sys, time
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+while True:
+    s.send(bytes(60))
+    time.sleep(0.02)' "$PEER_IF"
+}
+
+listens_to_wire() {
+	grep -qs 'listening on' tcpdump.log
+}
+
+# Replay from a time on, while the peer records.
+replay_at() {
+	local status=0
+	start=$(($(date +%s) + 3))
+	peer_start timeout 60 tcpdump -n -i "$PEER_IF" -Q in -s 2000 --time-stamp-precision=nano -c "$FRAMES" -w got.pcap \
+		ether src 02:00:00:00:00:01 2>tcpdump.log
+	wait_for 30 listens_to_wire || func_die "tcpdump does not listen"
+	replay --timing nic --speed "$SPEED" --start-at "@$start"
+	wait "$peer_pid" || status=$?
+	check_equal "with --timing nic: status 0, and all frames come" "$STATUS $status" "0 0"
+}
+
+frames_leave_by_the_nic() {
+	local start i
+	nic=(STAMPING_NIC=mlx5)
+	for ((i = 0; i < 5; i++)); do
+		replay_at
+		[[ $(jq '.timed_pkts > 1' replay.json) != true ]] || break
+	done
+	cp replay.json by_nic.json # for its schema
+	check "byte for byte, in order" "$LIB/judge_replay.py" same a.pcap got.pcap replay.json
+	check_json "the NIC sends them, those that are not late" replay.json ".ledger_ok and .sent_pkts == $FRAMES and .timing == \"nic\"
+		and .timing_reason == null and .timed_pkts > 1 and .timed_pkts == .ports[0].timed_pkts
+		and .timed_pkts == $(told) and .ports[0].nic_faults == $(logged at_past) and .lateness_ns.count == $FRAMES"
+	"$LIB/judge_timed.py" nic.stamps a.pcap "$SPEED" "${start}000000000" >judged.json
+	check_json "each at its due time, by the NIC's clock, in order" judged.json \
+		".timed == $(told) and .strays == 0 and .backward == 0 and .worst_ns < $OFF_NS"
+}
+
+faults_count() {
+	nic=(STAMPING_NIC=mlx5 STAMPING_NIC_MISS=2)
+	replay_timed --timing auto --speed 0.5
+	check_equal "frames that the NIC did not send at their times are no failure" "$STATUS" 0
+	check_json "and are counted, with the NIC's name for it" replay.json ".timing == \"nic\" and .timed_pkts > 1 and
+		.ports[0].nic_faults == $(logged at_past) and .ports[0].nic_fault == \"tx_pp_timestamp_past_errors\""
+	cp replay.json faults.json
+	replay_timed --timing auto --speed 0.5 --max-late 60s
+	check_equal "with --max-late they are, as their lateness is unknown" "$STATUS $(jq .late_pkts replay.json)" "1 0"
+}
+
+# falls_back SENTENCE REASON: --timing auto uses the TSC.
+falls_back() {
+	replay --timing auto --speed 100
+	check_equal "$1: --timing auto: status 0" "$STATUS" 0
+	check_json "$1: the lcore waits for due times, and the report says why" replay.json \
+		".timing == \"tsc\" and .timed_pkts == 0 and .sent_pkts == $FRAMES and (.timing_reason | test(\"$2\"))"
+	check_equal "$1: no frame gets a time" "$(told)" 0
+	cp replay.json tsc.json
+}
+
+# refused SENTENCE TEXT ARG...
+refused() {
+	local sentence=$1 text=$2
+	shift 2
+	replay "$@"
+	check_equal "$sentence: status 2" "$STATUS" 2
+	check "$sentence: the error says why" grep -qe "$text" replay.log
+}
+
+others() {
+	nic=(STAMPING_NIC=mlx5-utc)
+	falls_back "stamps of another clock" "another clock than its driver reads"
+	refused "the same with --timing nic" "another clock than its driver reads" --timing nic
+	nic=(STAMPING_NIC=mlx5 STAMPING_NIC_SKIP=1)
+	falls_back "no stamp" "received no frame within 1 s"
+	nic=(STAMPING_NIC=ice)
+	refused "a NIC without scheduled sending" "has no scheduled sending" --timing nic
+	refused "--timing nic at line rate" "needs due times" --timing nic --line-rate
+	refused "another timing" "takes tsc, nic or auto" --timing wire
+	refused "sessions" "no other option of frames" --timing nic --sessions 10.0.0.1 --from 10.0.0.2/24
+}
+
+func_begin
+STAMPING_NIC=${TL_BUILD:-$func_root/build}/tests/libstamping_nic.so
+if ! LD_PRELOAD=$STAMPING_NIC "$TAPLINE" --version >/dev/null 2>&1; then
+	skip "a replay by the NIC's clock" "this build takes no preloaded library (a sanitizer's does not)"
+	exit
+fi
+net_begin
+"$LIB/make_pcap.py" a.pcap "$FRAMES"
+peer_sends
+frames_leave_by_the_nic
+faults_count
+others
