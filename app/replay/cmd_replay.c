@@ -87,6 +87,8 @@ static const struct tl_option options[] = {
 			TL_SESSIONS_AT_A_TIME_MAX)},
 	{"udp", 0, NULL, "play UDP flows too: datagrams of the client, and as many answers as recorded",
 		TL_INTO(FLAG, struct tl_replay_args, sessions.udp)},
+	{"any-vlan", 0, NULL, "take frames with the same addresses and ports as one session, whatever their VLANs",
+		TL_INTO(FLAG, struct tl_replay_args, sessions.any_vlan)},
 	{"opaque", 0, NULL, "play TLS sessions too, with the recorded bytes",
 		TL_INTO(FLAG, struct tl_replay_args, sessions.opaque)},
 	{.help = "Other options"},

@@ -35,7 +35,7 @@ struct tl_sessions_args {
 	const char *target; // NULL: no --sessions
 	const char *from, *gateway, *wait, *compare;
 	uint64_t scale, at_a_time, timeout_ns; // 0: not given
-	bool opaque, udp;
+	bool opaque, udp, any_vlan;
 	// Set by tl_sessions_check():
 	uint32_t target_be, mask_be, gateway_be;
 	uint32_t ip_be, addresses; // first own address, and their number
@@ -44,6 +44,7 @@ struct tl_sessions_args {
 	struct tl_ip6 target6, ip6, gateway6;
 	uint8_t bits6;
 	uint16_t target_port_be; // 0: the recorded one
+	uint16_t vlan;		 // of the own frames; 0: untagged
 	enum tl_player_wait waits_for;
 	bool lengths_only;
 };

@@ -182,13 +182,33 @@ static const char *parse_words(struct tl_sessions_args *s)
 static bool is_given(const struct tl_sessions_args *s)
 {
 	return s->from != NULL || s->gateway != NULL || s->wait != NULL || s->compare != NULL || s->scale != 0 ||
-	       s->at_a_time != 0 || s->timeout_ns != 0 || s->opaque || s->udp;
+	       s->at_a_time != 0 || s->timeout_ns != 0 || s->opaque || s->udp || s->any_vlan;
+}
+
+// Return the edits that are not the VLAN of the own frames.
+static struct tl_edit other_edits(const struct tl_replay_args *a)
+{
+	struct tl_edit edit = a->edit;
+
+	if (edit.vlan == TL_EDIT_VLAN_ADD)
+		edit.vlan = TL_EDIT_VLAN_KEEP;
+	return edit;
+}
+
+static const char *set_vlan(struct tl_sessions_args *s, const struct tl_edit *edit)
+{
+	if (edit->vlan != TL_EDIT_VLAN_ADD)
+		return NULL;
+	s->vlan = edit->vlan_id;
+	return s->vlan != 0 ? NULL : "--vlan add:ID takes 1 to 4094 with --sessions";
 }
 
 // True if an option was given that is about frames, not sessions.
 static bool has_frame_options(const struct tl_replay_args *a)
 {
-	return a->split_text != NULL || a->control != NULL || tl_edit_is_set(&a->edit) || a->merge || a->loops != 1 ||
+	struct tl_edit edits = other_edits(a);
+
+	return a->split_text != NULL || a->control != NULL || tl_edit_is_set(&edits) || a->merge || a->loops != 1 ||
 	       a->start_ns != 0 || a->max_late_ns != UINT64_MAX || a->pacing.max_gap_ns != UINT64_MAX ||
 	       a->rate != NULL || a->one_by_one || a->pacing.pace == TL_REPLAY_BURSTS || a->has_mtu ||
 	       a->mtu_action != TL_REPLAY_MTU_DROP || a->timing_text != NULL || a->lcore != TL_REPLAY_ANY_LCORE;
@@ -199,15 +219,17 @@ const char *tl_sessions_check(struct tl_replay_args *args)
 	struct tl_sessions_args *s = &args->sessions;
 
 	if (s->target == NULL)
-		return is_given(s) ? "--from, --gateway, --scale, --wait, --compare, --timeout, --at-a-time, --udp "
-				     "and --opaque go with --sessions"
+		return is_given(s) ? "--from, --gateway, --scale, --wait, --compare, --timeout, --at-a-time, --udp, "
+				     "--any-vlan and --opaque go with --sessions"
 				   : NULL;
 	if (has_frame_options(args) || args->paces > 1)
-		return "--sessions goes with --speed or --line-rate, --take and --json, and with no other option of "
-		       "frames";
+		return "--sessions goes with --speed or --line-rate, --vlan add:ID, --take and --json, and with no other "
+		       "option of frames";
 	s->scale = s->scale != 0 ? s->scale : 1;
 	s->at_a_time = s->at_a_time != 0 ? s->at_a_time : AT_A_TIME_DEFAULT;
 	s->timeout_ns = s->timeout_ns != 0 ? s->timeout_ns : TIMEOUT_NS_DEFAULT;
 	const char *wrong = parse_addresses(s);
+	if (wrong == NULL)
+		wrong = set_vlan(s, &args->edit);
 	return wrong != NULL ? wrong : parse_words(s);
 }

@@ -121,6 +121,7 @@ static int start_net(struct tl_sessions_run *run, struct tl_err *err)
 		.pool = tl_port_pool(run->port),
 		.pool_users = s->addresses,
 		.mtu = MTU,
+		.vlan = s->vlan,
 		.max_conns = share_of(s, 2 * at_a_time),
 		.send_buffers = share_of(s, at_a_time < SEND_BUFFERS_MAX ? at_a_time : SEND_BUFFERS_MAX),
 		.send_buffer_bytes = SEND_BUFFER_BYTES,

@@ -77,6 +77,7 @@ int tl_sessions_read(struct tl_sessions_run *run, struct tl_err *err)
 	const struct tl_replay_args *args = run->args;
 	const struct tl_session_cfg cfg = {.memory_bytes = MEMORY_BYTES,
 		.session_bytes = SESSION_BYTES,
+		.any_vlan = args->sessions.any_vlan,
 		.udp = args->sessions.udp,
 		.pause_ns = args->sessions.waits_for == TL_PLAYER_TIME ? PAUSE_NS : UINT64_MAX};
 	struct tl_filter_links *filter = NULL;

@@ -74,6 +74,17 @@ static json_t *end_json(const struct tl_session *s, enum tl_session_side side)
 				     : tl_format_endpoint(ip_be, end->port_be, text));
 }
 
+// List the VLAN IDs of a session, the outermost first.
+static json_t *vlans_json(const struct tl_session *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(s->vlan); i++)
+		if (s->vlan[i] != 0)
+			json_array_append_new(list, number(s->vlan[i]));
+	return list;
+}
+
 static json_t *failures_json(const struct tl_player *player)
 {
 	const struct tl_player_failure *failures;
@@ -83,13 +94,14 @@ static json_t *failures_json(const struct tl_player *player)
 	for (size_t i = 0; i < n; i++) {
 		const struct tl_player_failure *f = &failures[i];
 		bool differs = f->row == TL_PLAYER_DIVERGED;
-		json_array_append_new(list,
-			json_pack("{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:s}", "session",
-				number(f->session->number), "copy", number(f->copy), "client",
-				end_json(f->session, TL_SESSION_CLIENT), "server",
-				end_json(f->session, TL_SESSION_SERVER), "row", tl_player_row_name(f->row),
-				"sent_bytes", number(f->sent_bytes), "received_bytes", number(f->received_bytes),
-				"differs_at", differs ? number(f->differs_at) : json_null(), "reason", f->reason));
+		json_array_append_new(
+			list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:s}", "session",
+				      number(f->session->number), "copy", number(f->copy), "client",
+				      end_json(f->session, TL_SESSION_CLIENT), "server",
+				      end_json(f->session, TL_SESSION_SERVER), "vlans", vlans_json(f->session), "row",
+				      tl_player_row_name(f->row), "sent_bytes", number(f->sent_bytes), "received_bytes",
+				      number(f->received_bytes), "differs_at",
+				      differs ? number(f->differs_at) : json_null(), "reason", f->reason));
 	}
 	return list;
 }
@@ -139,6 +151,8 @@ static void put_call(const struct tl_sessions_run *run, json_t *json)
 	json_object_set_new(json, "timeout_ns", number(s->timeout_ns));
 	json_object_set_new(json, "opaque", json_boolean(s->opaque));
 	json_object_set_new(json, "udp", json_boolean(s->udp));
+	json_object_set_new(json, "vlan", s->vlan != 0 ? number(s->vlan) : json_null());
+	json_object_set_new(json, "any_vlan", json_boolean(s->any_vlan));
 }
 
 json_t *tl_sessions_json(const struct tl_sessions_run *run)
@@ -156,6 +170,7 @@ json_t *tl_sessions_json(const struct tl_sessions_run *run)
 	put_rows(json, rows, TL_PLAYER_COUNTERS);
 	json_object_set_new(
 		json, "ledger_ok", json_boolean(tl_player_ledger_ok(&stats->ledger) && tl_sessions_frames_ok(run)));
+	json_object_set_new(json, "tagged_pkts", number(found->tagged_pkts));
 	json_object_set_new(json, "beyond_sessions", number(found->beyond_sessions));
 	json_object_set_new(json, "memory_max_bytes", number(found->memory_max_bytes));
 	json_object_set_new(json, "waited_sessions", number(stats->waited_sessions));
@@ -221,6 +236,9 @@ void tl_sessions_print(const struct tl_sessions_run *run, FILE *out)
 	tl_player_ledger_rows(&stats->ledger, rows);
 	print_rows(out, rows, TL_PLAYER_COUNTERS, TL_PLAYER_WHOLES);
 	fprintf(out, "the ledger %s\n", sums_up ? "adds up" : "DOES NOT ADD UP");
+	if (tl_session_get_stats(run->set)->tagged_pkts != 0)
+		fprintf(out, "frames recorded with a VLAN ID: %" PRIu64 "\n",
+			tl_session_get_stats(run->set)->tagged_pkts);
 	fprintf(out, "%" PRIu64 " bytes sent, %" PRIu64 " received in %s\n", stats->sent_bytes, stats->received_bytes,
 		tl_format_ns(run->elapsed_ns, time, sizeof(time)));
 	print_times(out, "response time of the target", tl_player_target_times(run->player));

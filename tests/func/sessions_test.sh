@@ -153,6 +153,45 @@ plays_over_ipv6() {
 	leaves_nothing "IPv6"
 }
 
+# Each frame is recorded twice, in a VLAN and in another one within a second tag.
+plays_tagged() {
+	python3 -c 'import struct
+data, at, out = open("rec.pcap", "rb").read(), 24, open("tagged.pcap", "wb")
+out.write(data[:24])
+while at < len(data):
+    seconds, fraction, captured, length = struct.unpack_from("<IIII", data, at)
+    frame = data[at + 16:at + 16 + captured]
+    for tags in (struct.pack(">HH", 0x8100, 0x6007), struct.pack(">HHHH", 0x88a8, 0x64, 0x8100, 7)):
+        out.write(struct.pack("<IIII", seconds, fraction, captured + len(tags), length + len(tags)))
+        out.write(frame[:12] + tags + frame[12:])
+    at += 16 + captured'
+	replay tagged.pcap --sessions "$PEER_IP" --line-rate
+	check_equal "sessions in VLANs: status 0" "$STATUS" 0
+	check_json "those of two VLANs are two, and complete" replay.json "$LEDGER and .found_sessions == 2 * $SESSIONS and
+		.completed_sessions == .found_sessions and .tagged_pkts == .used_pkts and .tagged_pkts > 0 and .vlan == null"
+	replay tagged.pcap --sessions "$PEER_IP:$((PORT + 4))" --any-vlan --line-rate
+	check_json "with --any-vlan they are one, and its copy" replay.json "$LEDGER and .found_sessions == $SESSIONS and .any_vlan
+		and .refused_sessions == $SESSIONS and all(.failures[]; .vlans == [])"
+	replay tagged.pcap --sessions "$PEER_IP:$((PORT + 4))" --line-rate
+	cp replay.json vlans.json # for its schema
+	check_json "a failure names its VLANs" replay.json "$LEDGER and ([.failures[].vlans] | unique) == [[7], [100, 7]]"
+	leaves_nothing "sessions in VLANs"
+}
+
+# The peer has no such VLAN: only ARP requests come.
+plays_in_a_vlan() {
+	local replay_pid status=0
+	peer_start timeout 60 tcpdump -n -i "$PEER_IF" -c 1 -w own.pcap vlan 9 and arp 2>tcpdumpv.log
+	wait_for 30 grep -qs 'listening on' tcpdumpv.log || func_die "tcpdump does not listen"
+	ip netns exec "$APP_NS" "$TAPLINE" replay rec.pcap --line-rate -i "$APP_IF" --from "$APP_IP/24" --sessions "$PEER_IP" --vlan add:9 \
+		--json >replay.json 2>replay.log </dev/null &
+	replay_pid=$!
+	wait "$peer_pid" || status=$?
+	check_equal "with --vlan add:9 own frames are in that VLAN" "$status" 0
+	stop_process "$replay_pid" INT 30 || true
+	check_json "which the report names, and untagged replies are not heard" replay.json "$LEDGER and .vlan == 9 and .completed_sessions == 0"
+}
+
 func_begin
 net_begin
 record
@@ -191,6 +230,8 @@ check_equal "a damaged file: status 1" "$STATUS" 1
 check_json "a damaged file: what is there is played, the place is named" replay.json \
 	"$LEDGER and .completed_sessions >= $SESSIONS - 1 and .damages == 1 and (.damaged[0] | test(\"torn.pcap\"))"
 
+plays_tagged
+plays_in_a_vlan
 plays_datagrams
 plays_over_ipv6
 
@@ -208,4 +249,7 @@ refuses "a range of addresses must not have the target" "is an address of --from
 refuses "sessions need an own address" "give --from" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions "$PEER_IP"
 refuses "edits of frames do not go with sessions" "--sessions goes with" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions "$PEER_IP" \
 	--from "$APP_IP/24" --ttl 3
+refuses "nor do other edits of VLANs" "--sessions goes with" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions "$PEER_IP" \
+	--from "$APP_IP/24" --vlan strip
+refuses "nor is 0 a VLAN" "takes 1 to 4094" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions "$PEER_IP" --from "$APP_IP/24" --vlan add:0
 refuses "options of sessions need --sessions" "go with --sessions" "$TAPLINE" replay rec.pcap -i "$APP_IF" --scale 3

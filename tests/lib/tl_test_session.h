@@ -26,6 +26,8 @@ struct recording {
 	uint32_t isn[2]; // of client and server
 	uint16_t client_port;
 	bool ip6, udp, to_group, bad_checksum;
+	uint16_t vlan[2];   // tags, the outermost first; 0: none
+	uint16_t tag_type;  // of the outermost; 0: 802.1Q
 	uint32_t cut_bytes; // missing at the end of the frame
 };
 
@@ -68,8 +70,23 @@ static inline uint32_t put_ip(const struct recording *r, uint8_t *at, bool from_
 	return TL_IPV4_LEN;
 }
 
-static inline void record_frame(struct recording *r, const uint8_t *frame, uint32_t bytes)
+static inline uint32_t put_tags(const struct recording *r, uint8_t *frame, uint32_t bytes)
 {
+	for (int i = 1; i >= 0; i--) {
+		uint16_t type = i == 0 && r->tag_type != 0 ? r->tag_type : TL_ETHERTYPE_VLAN;
+		const uint16_t tag_be[] = {tl_be16(type), tl_be16(r->vlan[i])};
+		if (r->vlan[i] == 0)
+			continue;
+		memmove(frame + 12 + TL_VLAN_LEN, frame + 12, bytes - 12);
+		memcpy(frame + 12, tag_be, sizeof(tag_be));
+		bytes += TL_VLAN_LEN;
+	}
+	return bytes;
+}
+
+static inline void record_frame(struct recording *r, uint8_t *frame, uint32_t bytes)
+{
+	bytes = put_tags(r, frame, bytes);
 	CU_ASSERT_EQUAL(tl_session_add(r->set, &(struct tl_session_frame){.data = frame,
 						       .cap_bytes = bytes - r->cut_bytes,
 						       .wire_bytes = bytes,

@@ -15,6 +15,7 @@ struct header {
 	uint8_t bytes[TL_ETHER_LEN + 2 * TL_VLAN_LEN + 8];
 	uint16_t ethertype, vlan_tci;
 	bool sent, received;
+	uint16_t inner; // VLAN ID of a second tag
 };
 
 #define V4 TL_ETHERTYPE_IPV4
@@ -44,7 +45,7 @@ static const struct header headers[] = {
 	{TL_LINK_SLL2, 20, {0x86, 0xdd, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6, 0, 0}, V6, 0, true},
 	{TL_LINK_SLL2, 28,
 		{0x88, 0xa8, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0, 9, 0x81, 0, 0, 8, 8, 0}, V4, 9,
-		true},
+		true, false, 8},
 };
 
 // Write a packet 192.0.2.1:1000 -> 192.0.2.2:2000, or IPv6 without addresses; 4 bytes.
@@ -102,6 +103,10 @@ static void every_link_header_leads_to_the_same_packet(void)
 		CU_ASSERT_EQUAL(six ? pkt.ip6_kind : pkt.kind, known ? TL_PKT_UDP : TL_PKT_OTHER);
 		CU_ASSERT_EQUAL(pkt.l3_off, header->len);
 		CU_ASSERT_EQUAL(pkt.vlan_tci, header->vlan_tci);
+		uint16_t vlan[2];
+		tl_link_vlans(header->link, frame, &pkt, vlan);
+		CU_ASSERT_EQUAL(vlan[0], header->vlan_tci & TL_VLAN_ID);
+		CU_ASSERT_EQUAL(vlan[1], header->inner);
 		CU_ASSERT(!known || (pkt.payload_off == len - 4 && pkt.payload_len == 4));
 		CU_ASSERT(!known || (pkt.src_port_be == tl_be16(1000) && pkt.dst_port_be == tl_be16(2000)));
 		free(frame);

@@ -558,12 +558,125 @@ static void pieces_behind_a_hole_are_bounded(void)
 	tl_session_destroy(r.set);
 }
 
+// ---- VLANs
+
+// Set the tags of the next frames.
+static void tag(struct recording *r, uint16_t outer, uint16_t inner)
+{
+	r->vlan[0] = outer;
+	r->vlan[1] = inner;
+}
+
+static void sessions_of_different_vlans_are_different(void)
+{
+	static const uint16_t vlans[][2] = {{0, 0}, {7, 0}, {8, 0}, {7, 8}, {8, 7}, {7, 7}, {4094, 4094}};
+	static const char *const answers[] = {"a", "bb", "ccc", "dddd", "eeeee", "ffffff", "ggggggg"};
+	struct recording r = begin();
+
+	r.tag_type = TL_ETHERTYPE_QINQ;
+	for (int step = 0; step < 4; step++) {
+		for (size_t i = 0; i < TL_ARRAY_LEN(vlans); i++) {
+			tag(&r, vlans[i][0], vlans[i][1]);
+			if (step == 0)
+				record_handshake(&r);
+			else if (step == 1)
+				record(&r, CLIENT, ACK, 1, 1, "get");
+			else if (step == 2)
+				record(&r, SERVER, ACK, 1, 4, answers[i]);
+			else
+				record_close(&r, 3, (uint32_t)strlen(answers[i]));
+		}
+	}
+	const struct tl_session_stats *stats = finish(&r);
+	CU_ASSERT_EQUAL_FATAL(tl_session_count(r.set), TL_ARRAY_LEN(vlans));
+	CU_ASSERT_EQUAL(stats->used_pkts, 8 * TL_ARRAY_LEN(vlans));
+	CU_ASSERT_EQUAL(stats->tagged_pkts, 8 * (TL_ARRAY_LEN(vlans) - 1));
+	for (size_t i = 0; i < TL_ARRAY_LEN(vlans); i++) {
+		const struct tl_session *s = tl_session_at(r.set, i);
+		CU_ASSERT(is_session(&r, i, TL_SESSION_COMPLETE, "get", answers[i]));
+		CU_ASSERT_EQUAL(s->vlan[0], vlans[i][0]);
+		CU_ASSERT_EQUAL(s->vlan[1], vlans[i][1]);
+		CU_ASSERT_FALSE(s->is_ip6 || s->is_udp);
+	}
+	tl_session_destroy(r.set);
+}
+
+static void a_priority_makes_no_vlan(void)
+{
+	struct recording r = begin();
+
+	for (unsigned i = 0; i < 2; i++) {
+		uint16_t id = i == 0 ? 0 : 7;
+		tag(&r, id, 0);
+		record_handshake(&r);
+		record(&r, CLIENT, ACK, 1, 1, "get");
+		tag(&r, 0x6000 | id, 0);
+		record(&r, SERVER, ACK, 1, 4, "it");
+		tag(&r, 0xf000 | id, 0);
+		record_close(&r, 3, 2);
+	}
+	const struct tl_session_stats *stats = finish(&r);
+	CU_ASSERT_EQUAL_FATAL(tl_session_count(r.set), 2);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "get", "it"));
+	CU_ASSERT(is_session(&r, 1, TL_SESSION_COMPLETE, "get", "it"));
+	CU_ASSERT_EQUAL(tl_session_at(r.set, 0)->vlan[0], 0);
+	CU_ASSERT_EQUAL(tl_session_at(r.set, 1)->vlan[0], 7);
+	CU_ASSERT_EQUAL(stats->tagged_pkts, 8);
+	tl_session_destroy(r.set);
+}
+
+static void vlans_can_be_ignored(void)
+{
+	struct recording r = begin_with(
+		&(struct tl_session_cfg){.memory_bytes = 64 << 20, .pause_ns = UINT64_MAX, .any_vlan = true});
+
+	record(&r, CLIENT, SYN, 0, 0, "");
+	tag(&r, 9, 0);
+	record(&r, SERVER, SYN | ACK, 0, 1, "");
+	tag(&r, 0, 0);
+	record(&r, CLIENT, ACK, 1, 1, "get");
+	tag(&r, 9, 3);
+	record(&r, CLIENT, ACK, 1, 1, "get"); // a copy
+	record(&r, SERVER, ACK, 1, 4, "it");
+	record_close(&r, 3, 2);
+	const struct tl_session_stats *stats = finish(&r);
+	CU_ASSERT_EQUAL_FATAL(tl_session_count(r.set), 1);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "get", "it"));
+	CU_ASSERT_EQUAL(tl_session_at(r.set, 0)->vlan[0], 0);
+	CU_ASSERT_EQUAL(stats->tagged_pkts, 6);
+	tl_session_destroy(r.set);
+}
+
+static void udp_flows_of_different_vlans_are_different(void)
+{
+	struct recording r =
+		begin_with(&(struct tl_session_cfg){.memory_bytes = 64 << 20, .pause_ns = UINT64_MAX, .udp = true});
+
+	r.udp = r.ip6 = true;
+	for (unsigned i = 0; i < 2; i++) {
+		tag(&r, i == 0 ? 7 : 8, 0);
+		record_datagram(&r, CLIENT, i == 0 ? "a?" : "b?");
+		record_datagram(&r, SERVER, i == 0 ? "a!" : "b!");
+	}
+	finish(&r);
+	CU_ASSERT_EQUAL_FATAL(tl_session_count(r.set), 2);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "a?", "a!"));
+	CU_ASSERT(is_session(&r, 1, TL_SESSION_COMPLETE, "b?", "b!"));
+	CU_ASSERT_EQUAL(tl_session_at(r.set, 1)->vlan[0], 8);
+	CU_ASSERT(tl_session_at(r.set, 1)->is_udp && tl_session_at(r.set, 1)->is_ip6);
+	tl_session_destroy(r.set);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a request and its answer are steps with their times", takes_request_and_answer},
 		{"the side that sent the SYN is the client, also with the lower port and over IPv6",
 			tells_client_from_server_by_the_syn},
+		{"sessions of different VLANs are different, by both tags", sessions_of_different_vlans_are_different},
+		{"a priority makes no VLAN", a_priority_makes_no_vlan},
+		{"VLANs can be ignored: directions and copies in different ones are one session", vlans_can_be_ignored},
+		{"UDP flows of different VLANs are different", udp_flows_of_different_vlans_are_different},
 		{"retransmissions add nothing", drops_retransmissions},
 		{"reordered segments are put in order", sorts_reordered_segments},
 		{"of overlapping bytes the first captured count", keeps_the_first_of_overlapping_bytes},

@@ -90,6 +90,20 @@ static void read_ends(const uint8_t *data, const struct tl_pkt *pkt, struct tl_s
 	end[1].port_be = pkt->dst_port_be;
 }
 
+// Return the kind of a frame's connection. Count a frame with a VLAN ID.
+static uint32_t kind_of(
+	struct tl_session_set *set, const uint8_t *data, const struct tl_pkt *pkt, const struct tl_session_frame *frame)
+{
+	uint32_t kind = pkt->kind == TL_PKT_IP6 ? SESSION_IP6 : 0;
+	uint16_t vlan[2];
+
+	tl_link_vlans(frame->link, data, pkt, vlan);
+	set->stats.tagged_pkts += (vlan[0] | vlan[1]) != 0;
+	if (set->cfg.any_vlan)
+		return kind;
+	return kind | (uint32_t)vlan[0] << SESSION_VLAN_SHIFT | (uint32_t)vlan[1] << SESSION_INNER_SHIFT;
+}
+
 static void read_segment(const uint8_t *data, const struct tl_pkt *pkt, const struct tl_session_frame *frame,
 	struct session_segment *out)
 {
@@ -132,12 +146,12 @@ static bool is_from_client(const struct session_segment *segment, const struct t
 	return tl_be16(end[0].port_be) > tl_be16(end[1].port_be);
 }
 
-static int take_segment(struct tl_session_set *set, const struct tl_session_end end[2], bool is_ip6,
+static int take_segment(struct tl_session_set *set, const struct tl_session_end end[2], uint32_t kind,
 	const struct session_segment *segment)
 {
 	int order = memcmp(&end[0], &end[1], sizeof(end[0])), rc = 0;
 	bool from_first = order < 0;
-	struct session_key key = {.end = {end[from_first ? 0 : 1], end[from_first ? 1 : 0]}, .is_ip6 = is_ip6};
+	struct session_key key = {.end = {end[from_first ? 0 : 1], end[from_first ? 1 : 0]}, .kind = kind};
 	struct session *s = order != 0 ? session_find(set, &key) : NULL;
 	bool is_known = s != NULL && !begins_another(s, from_first, segment);
 
@@ -168,13 +182,13 @@ static bool is_to_group(const uint8_t *data, const struct tl_pkt *pkt)
 				       : tl_be32(pkt->dst_be) >> 29 == 7; // 224.0.0.0/3: groups, reserved, broadcast
 }
 
-static int take_datagram(struct tl_session_set *set, const struct tl_session_end end[2], bool is_ip6,
+static int take_datagram(struct tl_session_set *set, const struct tl_session_end end[2], uint32_t kind,
 	const struct session_segment *datagram)
 {
 	int order = memcmp(&end[0], &end[1], sizeof(end[0])), rc = 0;
 	bool from_first = order < 0;
 	struct session_key key = {
-		.end = {end[from_first ? 0 : 1], end[from_first ? 1 : 0]}, .is_ip6 = is_ip6, .is_udp = true};
+		.end = {end[from_first ? 0 : 1], end[from_first ? 1 : 0]}, .kind = kind | SESSION_UDP};
 	struct session *s = order != 0 ? session_find(set, &key) : NULL;
 
 	if (order == 0) {
@@ -212,7 +226,7 @@ static int add_udp(
 		return 0;
 	}
 	read_ends(data, pkt, end);
-	return take_datagram(set, end, pkt->kind == TL_PKT_IP6, &datagram);
+	return take_datagram(set, end, kind_of(set, data, pkt, frame), &datagram);
 }
 
 int tl_session_add(struct tl_session_set *set, const struct tl_session_frame *frame)
@@ -236,7 +250,7 @@ int tl_session_add(struct tl_session_set *set, const struct tl_session_frame *fr
 	} else {
 		read_ends(data, &pkt, end);
 		read_segment(data, &pkt, frame, &segment);
-		return take_segment(set, end, pkt.kind == TL_PKT_IP6, &segment);
+		return take_segment(set, end, kind_of(set, data, &pkt, frame), &segment);
 	}
 	return 0;
 }

@@ -13,8 +13,14 @@
 // Addresses and ports of a connection, the lower end first. Hashed and compared as bytes.
 struct session_key {
 	struct tl_session_end end[2];
-	uint16_t is_ip6, is_udp;
+	uint32_t kind;
 };
+
+// Kind of a connection: flags, and VLAN IDs, which have 12 bits.
+#define SESSION_IP6 1u
+#define SESSION_UDP 2u
+#define SESSION_VLAN_SHIFT 8
+#define SESSION_INNER_SHIFT 20
 
 // A segment.
 struct session_segment {

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <tl_wire.h>
+
 #define FIRST 256u // buckets, and places in the list
 
 static struct session **bucket_of(struct session **bucket, uint64_t buckets, const struct session_key *key)
@@ -13,7 +15,7 @@ static struct session **bucket_of(struct session **bucket, uint64_t buckets, con
 	uint64_t sum = 0, word;
 
 	_Static_assert(sizeof(*key) % sizeof(word) == 0, "it is hashed by words, and has no padding");
-	_Static_assert(sizeof(*key) == 2 * (sizeof(struct tl_ip6) + sizeof(uint16_t)) + 2 * sizeof(uint16_t),
+	_Static_assert(sizeof(*key) == 2 * (sizeof(struct tl_ip6) + sizeof(uint16_t)) + sizeof(uint32_t),
 		"it is hashed by words, and has no padding");
 	for (size_t i = 0; i < sizeof(*key); i += sizeof(word)) {
 		memcpy(&word, (const uint8_t *)key + i, sizeof(word));
@@ -77,7 +79,11 @@ int session_begin(struct tl_session_set *set, const struct session_key *key, boo
 		return rc;
 	*s = (struct session){.key = *key,
 		.client_is_first = client_is_first,
-		.pub = {.number = set->n + 1, .is_ip6 = key->is_ip6, .is_udp = key->is_udp, .first_ns = ts_ns}};
+		.pub = {.number = set->n + 1,
+			.is_ip6 = (key->kind & SESSION_IP6) != 0,
+			.is_udp = (key->kind & SESSION_UDP) != 0,
+			.vlan = {key->kind >> SESSION_VLAN_SHIFT & TL_VLAN_ID, key->kind >> SESSION_INNER_SHIFT},
+			.first_ns = ts_ns}};
 	s->pub.end[TL_SESSION_CLIENT] = key->end[client_is_first ? 0 : 1];
 	s->pub.end[TL_SESSION_SERVER] = key->end[client_is_first ? 1 : 0];
 	s->stream[0].fin_at = s->stream[1].fin_at = UINT64_MAX;

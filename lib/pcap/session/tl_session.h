@@ -12,7 +12,8 @@
 // The client of TCP is the side that sent the SYN. Each byte counts the first time it is seen, in the order of the
 // stream: of overlapping segments the first captured wins, retransmissions, keepalives and answered window probes add
 // nothing, and bytes after a hole wait for it. Checksums are not verified (a capturing host leaves them to its NIC),
-// and neither VLAN tags nor MAC addresses distinguish connections.
+// and MAC addresses do not distinguish connections. Connections of different VLANs are different ones, unless
+// cfg.any_vlan; up to two tags are read (IEEE 802.1Q, 802.1ad).
 //
 // Memory is bounded by cfg.memory_bytes, contents included. A session whose content does not fit is kept without it
 // (TL_SESSION_BEYOND); from the first session for which there is no memory at all, new ones are only counted.
@@ -62,8 +63,9 @@ struct tl_session {
 	enum tl_session_class class;
 	bool is_ip6;
 	bool is_udp;
-	bool is_tls; // COMPLETE, and the client's first bytes are a TLS record with a ClientHello (RFC 8446,
-		     // section 5.1)
+	uint16_t vlan[2]; // VLAN IDs, the outermost first; 0: none, or a priority tag
+	bool is_tls;	  // COMPLETE, and the client's first bytes are a TLS record with a ClientHello (RFC 8446,
+			  // section 5.1)
 	struct tl_session_end end[2]; // by side
 	uint64_t first_ns;	      // of its first frame
 	uint64_t bytes[2];	      // length of the streams, by side
@@ -75,6 +77,7 @@ struct tl_session {
 struct tl_session_cfg {
 	uint64_t memory_bytes;	// limit for everything, at least TL_SESSION_MEMORY_MIN
 	uint64_t session_bytes; // limit for the content of a session, both sides; 0: none but memory_bytes
+	bool any_vlan;		// VLAN tags are ignored: directions of a connection, or copies, may have different ones
 	bool udp;		// UDP flows, too; otherwise they are ignored
 	uint64_t pause_ns;	// a side that continues later than this after its last segment begins a new step
 };
@@ -87,6 +90,7 @@ struct tl_session_stats {
 	uint64_t truncated_pkts;	      // captured without the whole TCP or UDP header
 	uint64_t stray_pkts;		      // a RST of no session, or from an address and port to itself
 	uint64_t beyond_pkts;		      // of connections for which there was no memory
+	uint64_t tagged_pkts;		      // in no sum: frames of TCP, or of UDP if taken, with a VLAN ID
 	uint64_t beyond_sessions;	      // SYNs among those: a lower bound of them
 	uint64_t memory_bytes;		      // in use
 	uint64_t memory_max_bytes;	      // largest so far

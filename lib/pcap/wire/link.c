@@ -157,6 +157,14 @@ bool tl_link_parse(enum tl_link link, const uint8_t *frame, uint32_t len, struct
 	return true;
 }
 
+void tl_link_vlans(enum tl_link link, const uint8_t *frame, const struct tl_pkt *pkt, uint16_t ids[2])
+{
+	uint32_t at = header_bytes(link);
+
+	for (unsigned tag = 0; tag < VLAN_TAGS_MAX; tag++, at += TL_VLAN_LEN)
+		ids[tag] = at + TL_VLAN_LEN <= pkt->l3_off ? tl_load_be16(frame + at) & TL_VLAN_ID : 0;
+}
+
 void tl_wire_parse_link(enum tl_link link, const uint8_t *frame, uint32_t len, struct tl_pkt *out)
 {
 	struct tl_link_hdr header;
