@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cost of a 16-byte message on the RX lcore, from the return of rx_burst to the call of tx_burst: a null echo, which
-// swaps addresses and sends back, multicast to TCP, the same with its stages, and in a VLAN. All on a ring, recorded in
-// both directions, with the product's loop. Print a line "NAME MESSAGES NANOSECONDS" each, the latter the median, for
-// echo_path.sh, which also runs it in callgrind and counts the instructions between window_begin() and window_end();
-// and "stamp RDTSC STAMP", the nanoseconds of either, on stderr. With the argument "burst" messages arrive 64 at a
-// time, without a recording, at a queue that sends once per burst, and at one that sends early. Print a line "NAME
-// MESSAGES FIRST LAST": the median nanoseconds until the first and the last send call of a burst; a window is then a
-// whole turn.
+// swaps addresses and sends back, multicast to TCP, the same with its stages, in a VLAN, from an IPv6 group, and over
+// IPv6 both ways. All on a ring, recorded in both directions, with the product's loop. Print a line "NAME MESSAGES
+// NANOSECONDS" each, the latter the median, for echo_path.sh, which also runs it in callgrind and counts the
+// instructions between window_begin() and window_end(); and "stamp RDTSC STAMP", the nanoseconds of either, on stderr.
+// With the argument "burst" messages arrive 64 at a time, without a recording, at a queue that sends once per burst,
+// and at one that sends early. Print a line "NAME MESSAGES FIRST LAST": the median nanoseconds until the first and the
+// last send call of a burst; a window is then a whole turn.
 //
 // With the argument "cold" the caches are emptied before each message, and the lcore then has time for some ticks:
 // multicast to TCP without cache warm-up, and with it.
@@ -39,6 +39,13 @@
 #define UDP_PORT 5001
 #define TCP_PORT 5002
 #define VLAN 7
+#define PEER_IP6 IP6(2)
+#define IP6(host)                                                                                                      \
+	{                                                                                                              \
+		{                                                                                                      \
+			0x20, 0x01, 0x0d, 0xb8, [15] = (host)                                                          \
+		}                                                                                                      \
+	}
 #define PAYLOAD_BYTES 16
 #define WARM_UP 64 // messages, for the caches and for slow start
 #define UNTIL_NS (60 * TL_NS_PER_S)
@@ -63,6 +70,7 @@ struct bench {
 	void *rx_queue, *tx_queue;
 	uint32_t messages, sent, taken; // to send; sent; returned to the peer
 	uint16_t vlan;			// of all frames, 0: untagged
+	bool is_group6, is_peer6;	// the group, and the peer of TCP, are of IPv6
 	bool ready;			// the peer has a connection, or needs none
 	bool in_window;
 	uint32_t at_once;		// messages per burst
@@ -117,38 +125,67 @@ static void to_our_port(struct tl_txq *q)
 	q->n = 0;
 }
 
-static void send_message(void)
+static const struct tl_ip6 GROUP6 = {{0xff, 0x3e, [15] = 1}};
+
+#define UDP_BYTES (TL_UDP_LEN + PAYLOAD_BYTES)
+
+// Write the IP header of a message; return the sum of its pseudo-header.
+static uint32_t put_ip4(uint8_t *l3)
 {
-	struct rte_mbuf *m = rte_pktmbuf_alloc(tl_port_pool(bench.port));
-	uint16_t udp_len = TL_UDP_LEN + PAYLOAD_BYTES;
 	struct tl_ipv4_hdr ip = {.version_ihl = 0x45,
-		.total_len_be = tl_be16(TL_IPV4_LEN + udp_len),
+		.total_len_be = tl_be16(TL_IPV4_LEN + UDP_BYTES),
 		.ttl = 1,
 		.proto = TL_IPPROTO_UDP,
 		.src_be = PEER_IP,
 		.dst_be = GROUP};
-	struct tl_udp_hdr udp = {tl_be16(UDP_PORT), tl_be16(UDP_PORT), tl_be16(udp_len), 0};
+
+	tl_wire_ipv4_finish(&ip);
+	memcpy(l3, &ip, sizeof(ip));
+	return tl_cksum_pseudo(ip.src_be, ip.dst_be, TL_IPPROTO_UDP, UDP_BYTES);
+}
+
+static uint32_t put_ip6(uint8_t *l3)
+{
+	const struct tl_ipv6_hdr ip = {.version_be = tl_be32(UINT32_C(6) << 28),
+		.payload_len_be = tl_be16(UDP_BYTES),
+		.next = TL_IPPROTO_UDP,
+		.hop_limit = 1,
+		.src = PEER_IP6,
+		.dst = GROUP6};
+
+	memcpy(l3, &ip, sizeof(ip));
+	return tl_cksum_pseudo6(&ip.src, &ip.dst, TL_IPPROTO_UDP, UDP_BYTES);
+}
+
+static void send_message(void)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(tl_port_pool(bench.port));
+	struct tl_udp_hdr udp = {tl_be16(UDP_PORT), tl_be16(UDP_PORT), tl_be16(UDP_BYTES), 0};
+	const uint16_t tag_be[] = {tl_be16(TL_ETHERTYPE_VLAN), tl_be16(bench.vlan)};
+	uint32_t tag_len = bench.vlan != 0 ? TL_VLAN_LEN : 0, ip_len = bench.is_group6 ? TL_IPV6_LEN : TL_IPV4_LEN;
+	uint32_t len = TL_ETHER_LEN + ip_len + UDP_BYTES;
 
 	if (m == NULL)
 		die("no mbuf");
-	const uint16_t tag_be[] = {tl_be16(TL_ETHERTYPE_VLAN), tl_be16(bench.vlan)};
-	uint32_t tag_len = bench.vlan != 0 ? TL_VLAN_LEN : 0;
-	uint8_t *frame = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(TL_ETHER_MIN_FRAME + tag_len));
+	if (len < TL_ETHER_MIN_FRAME)
+		len = TL_ETHER_MIN_FRAME;
+	uint8_t *frame = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(len + tag_len));
 	struct tl_ether_hdr *ether = (struct tl_ether_hdr *)frame;
-	memset(frame, 0, TL_ETHER_MIN_FRAME + tag_len);
-	tl_wire_mcast_mac(GROUP, ether->dst);
+	memset(frame, 0, len + tag_len);
+	if (bench.is_group6)
+		tl_wire_mcast_mac6(&GROUP6, ether->dst);
+	else
+		tl_wire_mcast_mac(GROUP, ether->dst);
 	ether->src[0] = 2;
 	ether->src[5] = 2;
 	memcpy(&ether->type_be, tag_be, tag_len);
 	frame += tag_len;
-	((struct tl_ether_hdr *)frame)->type_be = tl_be16(TL_ETHERTYPE_IPV4);
-	tl_wire_ipv4_finish(&ip);
-	memcpy(frame + TL_ETHER_LEN, &ip, sizeof(ip));
-	memcpy(frame + TL_ETHER_LEN + TL_IPV4_LEN + TL_UDP_LEN, &bench.sent, sizeof(bench.sent));
-	uint8_t *l4 = frame + TL_ETHER_LEN + TL_IPV4_LEN;
+	((struct tl_ether_hdr *)frame)->type_be = tl_be16(bench.is_group6 ? TL_ETHERTYPE_IPV6 : TL_ETHERTYPE_IPV4);
+	uint8_t *l3 = frame + TL_ETHER_LEN, *l4 = l3 + ip_len;
+	uint32_t sum = bench.is_group6 ? put_ip6(l3) : put_ip4(l3);
+	memcpy(l4 + TL_UDP_LEN, &bench.sent, sizeof(bench.sent));
 	memcpy(l4, &udp, sizeof(udp));
-	uint32_t sum = tl_cksum_pseudo(ip.src_be, ip.dst_be, TL_IPPROTO_UDP, udp_len);
-	udp.cksum_be = tl_cksum_finish(tl_cksum_add(sum, l4, udp_len));
+	udp.cksum_be = tl_cksum_finish(tl_cksum_add(sum, l4, UDP_BYTES));
 	memcpy(l4, &udp, sizeof(udp));
 	tl_txq_push(&bench.peer_txq, m);
 	tl_txq_flush(&bench.peer_txq);
@@ -293,12 +330,17 @@ static void null_echo(void *ctx, struct tl_burst *burst)
 
 static struct tl_net_cfg net_cfg(const char *name, struct tl_txq *txq, uint8_t host)
 {
+	static const struct tl_ip6 none;
+	const struct tl_ip6 ip6 = IP6(host);
+
 	return (struct tl_net_cfg){.name = name,
 		.tx = txq,
 		.pool = tl_port_pool(bench.port),
 		.mac = {2, 0, 0, 0, 0, host},
 		.ip_be = IP(192, 0, 2, host),
 		.mask_be = IP(255, 255, 255, 0),
+		.ip6 = bench.is_group6 ? ip6 : none,
+		.ip6_bits = 64,
 		.mtu = 1500,
 		.vlan = bench.vlan,
 		.max_conns = 4,
@@ -319,6 +361,10 @@ static void make_echo(struct tl_service *out, bool warm, bool stages)
 		.without_cwnd = bench.at_once > 1,
 		.warm = warm,
 		.stages = stages};
+	if (bench.is_group6)
+		echo.group6 = GROUP6;
+	if (bench.is_peer6)
+		echo.connect_ip6 = (struct tl_ip6)PEER_IP6;
 	struct tl_echo_host_cfg cfg = {.net = net_cfg("ours", bench.txq, 1),
 		.echoes = &echo,
 		.n_echoes = 1,
@@ -340,6 +386,7 @@ static void make_peer(void)
 	if (tl_net_create(&cfg, &bench.peer, &err) != 0 ||
 		tl_tcp_listen(bench.peer, tl_be16(TCP_PORT), 2, &ops, NULL, NULL, &bench.listener) != 0)
 		die(err.text);
+	tl_net_announce(bench.peer, tl_clock_mono_ns(bench.clock, rte_rdtsc()));
 }
 
 static void make_recording(const char *path)
@@ -473,6 +520,11 @@ int main(int argc, char **argv)
 		measure_echo("mcast-to-tcp-stages", true, true, path);
 		bench.vlan = VLAN;
 		measure_echo("mcast-to-tcp-vlan", true, false, path);
+		bench.vlan = 0;
+		bench.is_group6 = true;
+		measure_echo("mcast6-to-tcp", true, false, path);
+		bench.is_peer6 = true;
+		measure_echo("mcast6-to-tcp6", true, false, path);
 	}
 	rmdir(dir);
 	return 0;

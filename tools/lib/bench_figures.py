@@ -179,6 +179,8 @@ FIGURES = [
     Figure("echo-stages-instructions", "path", "stamps of the stages of an echo", COUNT, True, stages),
     Figure("echo-vlan-instructions", "path", "the same on a port with a VLAN, above an untagged one", COUNT, True,
            listed("echo-vlan-instructions")),
+    Figure("echo-ipv6-instructions", "path", "multicast to TCP, both over IPv6, above IPv4", COUNT, True,
+           listed("echo-ipv6-instructions")),
     Figure("tcp-echo-instructions", "connections", "TCP echo per message: data in, echo out, ACK in", COUNT, True,
            listed("tcp-echo-instructions")),
     Figure("pure-ack-instructions", "connections", "ACK without data", COUNT, True,
