@@ -335,22 +335,24 @@ static void every_header_bit_is_checked(void)
 	}
 }
 
-// Compare the parse of a frame with that of the same frame behind a tag.
-static void check_behind_a_tag(const struct frame *f, uint16_t tci)
+// Compare the parse of a frame with that of the same frame behind one tag, and behind two, which no fast path takes.
+static void check_behind_tags(const struct frame *f, uint16_t tci)
 {
 	struct frame tagged = *f;
 	struct tl_pkt want = parse(f);
 
-	memcpy(tagged.bytes + 12, (uint16_t[]){tl_be16(TL_ETHERTYPE_VLAN), tl_be16(tci)}, 4);
-	memcpy(tagged.bytes + 16, f->bytes + 12, f->len - 12);
-	tagged.len += 4;
-	struct tl_pkt pkt = parse(&tagged);
-	want.l2_len += 4;
-	want.l3_off += 4;
-	want.l4_off += want.l4_off != 0 ? 4 : 0;
-	want.payload_off += want.payload_off != 0 ? 4 : 0;
-	want.vlan_tci = tci;
-	CU_ASSERT_EQUAL(memcmp(&pkt, &want, sizeof(pkt)), 0);
+	for (unsigned tags = 1; tags <= 2; tags++) {
+		memmove(tagged.bytes + 16, tagged.bytes + 12, tagged.len - 12);
+		memcpy(tagged.bytes + 12, (uint16_t[]){tl_be16(TL_ETHERTYPE_VLAN), tl_be16(tci)}, 4);
+		tagged.len += 4;
+		struct tl_pkt pkt = parse(&tagged);
+		want.l2_len += 4;
+		want.l3_off += 4;
+		want.l4_off += want.l4_off != 0 ? 4 : 0;
+		want.payload_off += want.payload_off != 0 ? 4 : 0;
+		want.vlan_tci = tci;
+		CU_ASSERT_EQUAL(memcmp(&pkt, &want, sizeof(pkt)), 0);
+	}
 }
 
 static void a_tag_changes_places_alone(void)
@@ -364,7 +366,7 @@ static void a_tag_changes_places_alone(void)
 			set_ip_cksum(&f);
 		if (i % 7 == 0)
 			f.len -= (uint32_t)rand() % (f.len - f.ip_off);
-		check_behind_a_tag(&f, (uint16_t)rand());
+		check_behind_tags(&f, (uint16_t)rand());
 	}
 }
 
@@ -630,6 +632,43 @@ static void hop_by_hop_options_come_first_or_are_not_taken(void)
 	}
 }
 
+// Length of a header of UDP, of TCP with a data offset of header_words, or of neither.
+static void put_l4(struct frame *f, uint8_t next, uint16_t payload_len, uint8_t header_words)
+{
+	uint16_t len = payload_len + (next == TL_IPPROTO_UDP ? TL_UDP_LEN : TL_TCP_LEN);
+
+	put_ip6(f, next, len);
+	put16(f, 1111);
+	put16(f, 2222);
+	put16(f, len);
+	put(f, "\0\0\0\0\0", next == TL_IPPROTO_UDP ? 2 : 6);
+	if (next != TL_IPPROTO_UDP)
+		put(f, (uint8_t[]){(uint8_t)(header_words << 4), TL_TCP_ACK, 1, 2, 3, 4, 5, 6}, 8);
+	put_random(f, payload_len);
+}
+
+static void a_tag_before_ipv6_changes_places_alone(void)
+{
+	static const uint8_t next[] = {TL_IPPROTO_UDP, TL_IPPROTO_TCP, TL_IPPROTO_UDP, TL_IPPROTO_ICMP6};
+	unsigned udp = 0, tcp = 0;
+
+	for (unsigned i = 0; i < 20000; i++) {
+		struct frame f;
+		put_l4(&f, next[i % 4], (uint16_t)(rand() % 50), (uint8_t)(5 + rand() % 3));
+		uint32_t at = (uint32_t)rand() % (f.len - 12);
+		if (i % 3 != 0) // its lengths, mostly
+			f.bytes[i % 3 == 1 ? 12 + at % 8 : 12 + at] ^= (uint8_t)(1u << rand() % 8);
+		if (i % 7 == 0)
+			f.len -= (uint32_t)rand() % (f.len - f.ip_off);
+		struct tl_pkt pkt = parse(&f);
+		udp += pkt.kind == TL_PKT_IP6 && pkt.ip6_kind == TL_PKT_UDP;
+		tcp += pkt.kind == TL_PKT_IP6 && pkt.ip6_kind == TL_PKT_TCP;
+		check_behind_tags(&f, (uint16_t)rand());
+	}
+	CU_ASSERT(udp > 4000);
+	CU_ASSERT(tcp > 1000);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -643,7 +682,8 @@ int main(void)
 		{"Ethernet padding is not payload", padding_is_no_payload},
 		{"a fragment is classified as such and has no ports", fragments_have_no_ports},
 		{"any flipped bit of the IP header is noticed", every_header_bit_is_checked},
-		{"a frame behind a tag is read as without it, right or wrong", a_tag_changes_places_alone},
+		{"a frame behind one or two tags is read as without them, right or wrong", a_tag_changes_places_alone},
+		{"and so is one of IPv6", a_tag_before_ipv6_changes_places_alone},
 		{"a wrong version, header length or total length is malformed", wrong_version_or_length},
 		{"a UDP length must cover its header and fit the packet", udp_length_rules},
 		{"a TCP header length must cover its header and fit the packet", tcp_offset_rules},

@@ -183,89 +183,130 @@ static __attribute__((noinline)) void parse_any(const uint8_t *frame, uint32_t l
 	out->kind = parse_network(type, frame, len, out);
 }
 
-// The most frequent frames: IPv4 without options and fragments, untagged or with one tag of IEEE 802.1Q. tag_len, 0 or
-// TL_VLAN_LEN, is a constant.
+// The most frequent frames: UDP and TCP directly behind an IPv4 header, of a whole packet, or behind an IPv6 header,
+// untagged or with one tag of IEEE 802.1Q. tag_len, 0 or TL_VLAN_LEN, and ip_len, the length of that header, are
+// constants.
 #define STEP static inline __attribute__((always_inline))
-
-STEP const struct tl_ipv4_hdr *ipv4_of(const uint8_t *frame, uint32_t tag_len)
-{
-	return (const void *)(frame + TL_ETHER_LEN + tag_len);
-}
-
-STEP bool is_plain_ipv4(const uint8_t *frame, uint32_t len, uint32_t tag_len)
-{
-	const struct tl_ether_hdr *ether = (const void *)frame, *inner = (const void *)(frame + tag_len);
-	const struct tl_ipv4_hdr *ip = ipv4_of(frame, tag_len);
-
-	return len >= TL_ETHER_LEN + tag_len + TL_IPV4_LEN + TL_UDP_LEN &&
-	       (tag_len == 0 || ether->type_be == tl_be16(TL_ETHERTYPE_VLAN)) &&
-	       inner->type_be == tl_be16(TL_ETHERTYPE_IPV4) && ip->version_ihl == 0x45 &&
-	       (ip->frag_be & tl_be16(IPV4_MORE_FRAGMENTS | IPV4_FRAG_OFFSET)) == 0;
-}
+#define PLAIN_MIN_LEN (TL_ETHER_LEN + TL_IPV4_LEN + TL_UDP_LEN)
 
 // Store the fields of a plain frame, in the order of the struct, so that neighbours become one store: the last eight
 // bytes are built in a register, in memory order.
-STEP void store_plain(struct tl_pkt *out, const uint8_t *frame, uint32_t tag_len, uint8_t kind, uint16_t l4_header_len,
-	uint32_t payload_len, uint8_t tcp_flags)
+STEP void store_plain(struct tl_pkt *out, const uint8_t *frame, uint32_t tag_len, uint32_t ip_len, uint8_t l4_kind,
+	uint16_t l4_header_len, uint32_t payload_len, uint8_t tcp_flags)
 {
-	const struct tl_ipv4_hdr *ip = ipv4_of(frame, tag_len);
-	uint32_t src_be = ip->src_be, dst_be = ip->dst_be, ports;
-	uint64_t vlan_tci = tag_len == 0 ? 0 : tl_load_be16(frame + TL_ETHER_LEN);
-	uint64_t last = payload_len | vlan_tci << 16 | (uint64_t)tcp_flags << 32;
+	const uint8_t *l3 = frame + TL_ETHER_LEN + tag_len;
+	const struct tl_ipv4_hdr *ip = (const void *)l3;
+	const bool is_ip6 = ip_len == TL_IPV6_LEN;
+	uint32_t src_be = is_ip6 ? 0 : ip->src_be, dst_be = is_ip6 ? 0 : ip->dst_be, ports;
+	uint64_t last = payload_len | (uint64_t)tcp_flags << 32 | (is_ip6 ? (uint64_t)l4_kind << 40 : 0);
 	_Static_assert(
 		offsetof(struct tl_pkt, dst_port_be) == offsetof(struct tl_pkt, src_port_be) + 2, "as in the header");
 	_Static_assert(offsetof(struct tl_pkt, payload_len) == sizeof(*out) - sizeof(last) &&
 			       offsetof(struct tl_pkt, vlan_tci) == offsetof(struct tl_pkt, payload_len) + 2 &&
-			       offsetof(struct tl_pkt, tcp_flags) == offsetof(struct tl_pkt, payload_len) + 4,
+			       offsetof(struct tl_pkt, tcp_flags) == offsetof(struct tl_pkt, payload_len) + 4 &&
+			       offsetof(struct tl_pkt, ip6_kind) == offsetof(struct tl_pkt, payload_len) + 5,
 		"the last eight");
 
-	memcpy(&ports, ip + 1, sizeof(ports)); // of UDP and of TCP
-	out->kind = kind;
+	memcpy(&ports, l3 + ip_len, sizeof(ports)); // of UDP and of TCP
+	out->kind = is_ip6 ? TL_PKT_IP6 : l4_kind;
 	out->l2_len = (uint8_t)(TL_ETHER_LEN + tag_len);
 	out->l3_off = (uint16_t)(TL_ETHER_LEN + tag_len);
-	out->l4_off = (uint16_t)(TL_ETHER_LEN + tag_len + TL_IPV4_LEN);
-	out->payload_off = (uint16_t)(TL_ETHER_LEN + tag_len + TL_IPV4_LEN + l4_header_len);
+	out->l4_off = (uint16_t)(TL_ETHER_LEN + tag_len + ip_len);
+	out->payload_off = (uint16_t)(TL_ETHER_LEN + tag_len + ip_len + l4_header_len);
 	out->src_be = src_be;
 	memcpy(&out->src_port_be, &ports, sizeof(ports));
 	out->dst_be = dst_be;
 	memcpy(&out->payload_len, &last, sizeof(last));
+	if (tag_len != 0)
+		out->vlan_tci = tl_load_be16(frame + TL_ETHER_LEN);
 }
 
-// Parse UDP and TCP, as parse_any() does. False: nothing was done. len covers the headers of UDP.
-STEP bool parse_plain_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *out, uint32_t tag_len)
+// Parse UDP and TCP, as parse_any() does, in an IP packet that ends room bytes behind a header of UDP. False: nothing
+// was done.
+STEP bool parse_plain_l4(
+	const uint8_t *frame, struct tl_pkt *out, uint32_t tag_len, uint32_t ip_len, uint8_t proto, uint32_t room)
 {
-	const uint32_t least = TL_IPV4_LEN + TL_UDP_LEN;
-	const struct tl_ipv4_hdr *ip = ipv4_of(frame, tag_len);
-	const struct tl_udp_hdr *udp = (const void *)(ip + 1);
-	const struct tl_tcp_hdr *tcp = (const void *)(ip + 1);
-	uint32_t room = tl_be16(ip->total_len_be) - least; // behind that; a shorter packet wraps to a huge one
+	const void *l4 = frame + TL_ETHER_LEN + tag_len + ip_len;
+	const struct tl_udp_hdr *udp = l4;
+	const struct tl_tcp_hdr *tcp = l4;
 
-	if (TL_UNLIKELY(room > len - TL_ETHER_LEN - tag_len - least || !ipv4_plain_cksum_ok(ip)))
-		return false;
-	if (TL_LIKELY(ip->proto == TL_IPPROTO_UDP)) {
+	if (TL_LIKELY(proto == TL_IPPROTO_UDP)) {
 		uint32_t payload_len = (uint32_t)tl_be16(udp->len_be) - TL_UDP_LEN;
 		if (TL_UNLIKELY(payload_len > room))
 			return false;
-		store_plain(out, frame, tag_len, TL_PKT_UDP, TL_UDP_LEN, payload_len, 0);
+		store_plain(out, frame, tag_len, ip_len, TL_PKT_UDP, TL_UDP_LEN, payload_len, 0);
 		return true;
 	}
-	if (ip->proto != TL_IPPROTO_TCP || room < TL_TCP_LEN - TL_UDP_LEN)
+	if (proto != TL_IPPROTO_TCP || room < TL_TCP_LEN - TL_UDP_LEN)
 		return false;
 	uint32_t header_len = (uint32_t)(tcp->data_off >> 4) * 4;
 	if (TL_UNLIKELY(header_len < TL_TCP_LEN || header_len - TL_UDP_LEN > room))
 		return false;
-	store_plain(out, frame, tag_len, TL_PKT_TCP, (uint16_t)header_len, room + TL_UDP_LEN - header_len, tcp->flags);
+	store_plain(out, frame, tag_len, ip_len, TL_PKT_TCP, (uint16_t)header_len, room + TL_UDP_LEN - header_len,
+		tcp->flags);
 	return true;
 }
 
-static __attribute__((noinline)) void parse_tagged(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+// The frame has at least PLAIN_MIN_LEN bytes, and those of the tag.
+STEP bool parse_plain_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *out, uint32_t tag_len)
 {
-	if (!is_plain_ipv4(frame, len, TL_VLAN_LEN) || !parse_plain_ipv4(frame, len, out, TL_VLAN_LEN))
+	const uint32_t least = TL_IPV4_LEN + TL_UDP_LEN;
+	const struct tl_ipv4_hdr *ip = (const void *)(frame + TL_ETHER_LEN + tag_len);
+
+	if (TL_UNLIKELY(
+		    ip->version_ihl != 0x45 || (ip->frag_be & tl_be16(IPV4_MORE_FRAGMENTS | IPV4_FRAG_OFFSET)) != 0))
+		return false;
+	uint32_t room = tl_be16(ip->total_len_be) - least; // a shorter packet wraps to a huge one
+	if (TL_UNLIKELY(room > len - TL_ETHER_LEN - tag_len - least || !ipv4_plain_cksum_ok(ip)))
+		return false;
+	return parse_plain_l4(frame, out, tag_len, TL_IPV4_LEN, ip->proto, room);
+}
+
+STEP bool parse_plain_ipv6(const uint8_t *frame, uint32_t len, struct tl_pkt *out, uint32_t tag_len)
+{
+	const uint32_t least = TL_ETHER_LEN + tag_len + TL_IPV6_LEN + TL_UDP_LEN;
+	const struct tl_ether_hdr *ether = (const void *)(frame + tag_len);
+	const struct tl_ipv6_hdr *ip = (const void *)(ether + 1);
+
+	if (TL_UNLIKELY(len < least || ether->type_be != tl_be16(TL_ETHERTYPE_IPV6) || *(const uint8_t *)ip >> 4 != 6))
+		return false;
+	uint32_t room = (uint32_t)tl_be16(ip->payload_len_be) - TL_UDP_LEN;
+	return TL_LIKELY(room <= len - least) && parse_plain_l4(frame, out, tag_len, TL_IPV6_LEN, ip->next, room);
+}
+
+static __attribute__((noinline)) void parse_untagged_ipv6(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+{
+	if (!parse_plain_ipv6(frame, len, out, 0))
+		parse_any(frame, len, out);
+}
+
+static __attribute__((noinline)) void parse_tagged_ipv6(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+{
+	if (!parse_plain_ipv6(frame, len, out, TL_VLAN_LEN))
+		parse_any(frame, len, out);
+}
+
+// Parse a frame of at least PLAIN_MIN_LEN bytes that is not untagged IPv4.
+static __attribute__((noinline)) void parse_tagged_or_ipv6(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+{
+	const struct tl_ether_hdr *ether = (const void *)frame, *inner = (const void *)(frame + TL_VLAN_LEN);
+
+	if (ether->type_be != tl_be16(TL_ETHERTYPE_VLAN))
+		parse_untagged_ipv6(frame, len, out);
+	else if (inner->type_be != tl_be16(TL_ETHERTYPE_IPV4))
+		parse_tagged_ipv6(frame, len, out);
+	else if (len < PLAIN_MIN_LEN + TL_VLAN_LEN || !parse_plain_ipv4(frame, len, out, TL_VLAN_LEN))
 		parse_any(frame, len, out);
 }
 
 void tl_wire_parse(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
 {
-	if (TL_UNLIKELY(!is_plain_ipv4(frame, len, 0) || !parse_plain_ipv4(frame, len, out, 0)))
-		parse_tagged(frame, len, out);
+	const struct tl_ether_hdr *ether = (const void *)frame;
+
+	if (TL_UNLIKELY(len < PLAIN_MIN_LEN))
+		parse_any(frame, len, out);
+	else if (ether->type_be != tl_be16(TL_ETHERTYPE_IPV4))
+		parse_tagged_or_ipv6(frame, len, out);
+	else if (!parse_plain_ipv4(frame, len, out, 0))
+		parse_any(frame, len, out);
 }
