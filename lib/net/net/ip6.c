@@ -34,7 +34,7 @@ static struct tl_ip6_own own_address(const struct tl_ip6 *ip)
 static int init_book(struct tl_net *net, struct tl_ip6_host *ip6)
 {
 	uint64_t seed[2];
-	uint32_t n = net->cfg.max_conns + net->cfg.neighbour_entries + KEPT_MAX + PASSING;
+	uint32_t n = net->cfg.max_conns + net->cfg.neighbour_entries + KEPT_MAX + TL_UDP_MAX + PASSING;
 	void *memory = rte_malloc_socket("tl_ip6", tl_ip6_book_bytes(n), TL_CACHE_LINE, net->cfg.socket_id);
 
 	if (memory == NULL)

@@ -87,6 +87,7 @@ void tl_ip6_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 		tl_count(&stats->rx_tcp_pkts, 1);
 		tl_tcp_input(net, m, frame, pkt);
 	} else if (pkt->ip6_kind == TL_PKT_UDP) {
+		tl_udp_note_sender6(net, ip, pkt);
 		tl_count(tl_udp_input(net, frame, pkt) ? &stats->rx_udp_pkts : &stats->drop_udp_no_port_pkts, 1);
 	} else {
 		tl_icmp6_input(net, frame, pkt);

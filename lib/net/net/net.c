@@ -159,6 +159,7 @@ int tl_net_create(const struct tl_net_cfg *wanted, struct tl_net **out, struct t
 	net->tag_be = tl_be32((uint32_t)TL_ETHERTYPE_VLAN << 16 | cfg->vlan);
 	net->broadcast_be = broadcast_be(cfg->ip_be, cfg->mask_be);
 	net->rng = cfg->seed;
+	tl_net_choose_input(net);
 	rc = init_parts(net);
 	if (rc != 0) {
 		tl_net_destroy(net);

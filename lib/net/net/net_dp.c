@@ -183,6 +183,14 @@ static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame,
 	}
 }
 
+static inline bool is_group_mac6(const uint8_t *frame)
+{
+	uint16_t head;
+
+	memcpy(&head, frame, sizeof(head));
+	return head == 0x3333;
+}
+
 static inline bool is_group_mac(const uint8_t *frame)
 {
 	uint32_t head;
@@ -214,11 +222,11 @@ STEP bool is_l2_ours(
 	uint32_t tag; // EtherType and TCI
 	_Static_assert(offsetof(struct tl_pkt, l2_len) == offsetof(struct tl_pkt, kind) + 1, "one word");
 
-	memcpy(&kind_and_len, &pkt->kind, sizeof(kind_and_len));
-	if (kind_and_len != ((TL_ETHER_LEN + tag_len) << 8 | kind))
-		return false;
 	memcpy(&tag, frame + offsetof(struct tl_ether_hdr, type_be), sizeof(tag));
-	return tag_len == 0 || (tag & tl_be32(UINT32_C(0xffff0000) | TL_VLAN_ID)) == net->tag_be;
+	if (tag_len != 0 && (tag & tl_be32(UINT32_C(0xffff0000) | TL_VLAN_ID)) != net->tag_be)
+		return false;
+	memcpy(&kind_and_len, &pkt->kind, sizeof(kind_and_len));
+	return kind_and_len == ((TL_ETHER_LEN + tag_len) << 8 | kind);
 }
 
 static __attribute__((noinline)) void take_slowly(struct tl_net *net, struct tl_burst *burst, uint32_t i)
@@ -245,34 +253,33 @@ static __attribute__((noinline)) void take_long_datagram(
 	tl_udp_hand_over(udp, frame, &burst->pkt[i]);
 }
 
-// Take a datagram for that port. The sum of a short payload is noted: a reply need not sum it again. The other paths
-// read the frame anew, so that this one has few registers to save.
-STEP void take_datagram(
-	struct tl_net *net, struct tl_burst *burst, uint32_t i, const struct tl_udp_hdr *header, struct tl_udp *udp)
+// Take a short datagram between those addresses for that port, if its checksum, which IPv6 requires (RFC 8200, section
+// 8.1), is right. pseudo: the sum of the pseudo-header without the length. The sum of the payload is noted: a reply
+// need not sum it again. False: nothing was done.
+STEP bool take_datagram(struct tl_net *net, struct tl_burst *burst, uint32_t i, const struct tl_udp_hdr *header,
+	const struct tl_udp *udp, uint32_t src_be, uint32_t dst_be, uint64_t pseudo, bool is_ip6)
 {
 	const struct tl_pkt *pkt = &burst->pkt[i];
 	const struct tl_udp_datagram datagram = {
 		.payload = (const uint8_t *)(header + 1),
 		.len = pkt->payload_len,
 		.src_port_be = pkt->src_port_be,
-		.src_ip_be = pkt->src_be,
-		.dst_ip_be = pkt->dst_be,
+		.src_ip_be = src_be,
+		.dst_ip_be = dst_be,
 	};
-	uint64_t first, pseudo = (uint64_t)datagram.src_ip_be + datagram.dst_ip_be + tl_be16(TL_IPPROTO_UDP);
+	uint64_t first;
 
-	if (TL_UNLIKELY(datagram.len > TL_NET_SUM_BYTES || !tl_net_sum_is_ours(burst->pkts[i]))) {
-		take_long_datagram(net, burst, i, udp);
-		return;
-	}
+	if (TL_UNLIKELY(datagram.len > TL_NET_SUM_BYTES || !tl_net_sum_is_ours(burst->pkts[i]) ||
+			(is_ip6 && header->cksum_be == 0)))
+		return false;
 	memcpy(&first, header, sizeof(first));
 	uint64_t sum = tl_cksum_add_tail(0, datagram.payload, datagram.len);
-	if (TL_UNLIKELY(!tl_cksum_is_right(tl_cksum_add64(tl_cksum_add64(pseudo + header->len_be, first), sum)))) {
-		take_long_datagram(net, burst, i, udp);
-		return;
-	}
+	if (TL_UNLIKELY(!tl_cksum_is_right(tl_cksum_add64(tl_cksum_add64(pseudo + header->len_be, first), sum))))
+		return false;
 	net->summed = (struct tl_net_summed){.data = datagram.payload, .sum = sum, .len = datagram.len};
 	tl_count(&net->stats.rx_udp_pkts, 1);
 	udp->fn(udp->ctx, &datagram);
+	return true;
 }
 
 // Take a datagram to a joined group with one bound port. That port has joined each of its groups from its source: no
@@ -286,10 +293,29 @@ STEP void take_group_datagram(struct tl_net *net, struct tl_burst *burst, uint32
 	if (TL_LIKELY(is_l2_ours(net, frame, pkt, TL_PKT_UDP, tag_len) && burst->pkts[i]->nb_segs == 1 &&
 		      is_group_mac(frame)))
 		udp = tl_udp_find_unique(net, pkt);
-	if (TL_UNLIKELY(udp == NULL || !takes_source(net, udp, pkt->src_be)))
+	if (TL_UNLIKELY(udp == NULL || !takes_source(net, udp, pkt->src_be))) {
 		take_slowly(net, burst, i);
-	else
-		take_datagram(net, burst, i, (const struct tl_udp_hdr *)(frame + pkt->l4_off), udp);
+		return;
+	}
+	uint64_t pseudo = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(TL_IPPROTO_UDP);
+	if (TL_UNLIKELY(!take_datagram(net, burst, i, (const struct tl_udp_hdr *)(frame + pkt->l4_off), udp,
+		    pkt->src_be, pkt->dst_be, pseudo, false)))
+		take_long_datagram(net, burst, i, udp);
+}
+
+// The same over IPv6, from the sender of an earlier one.
+STEP void take_group_datagram6(struct tl_net *net, struct tl_burst *burst, uint32_t i, uint8_t tag_len)
+{
+	const struct tl_pkt *pkt = &burst->pkt[i];
+	const uint8_t *frame = rte_pktmbuf_mtod(burst->pkts[i], const uint8_t *);
+	struct tl_udp *udp = NULL;
+
+	if (TL_LIKELY(is_l2_ours(net, frame, pkt, TL_PKT_IP6, tag_len) && pkt->ip6_kind == TL_PKT_UDP &&
+		      burst->pkts[i]->nb_segs == 1 && is_group_mac6(frame)))
+		udp = tl_udp_find_unique6(net, (const void *)(frame + TL_ETHER_LEN + tag_len), pkt);
+	if (TL_UNLIKELY(udp == NULL || !take_datagram(net, burst, i, (const struct tl_udp_hdr *)(frame + pkt->l4_off),
+					       udp, udp->sender6.src_be, udp->group_be, udp->sender6.sum, true)))
+		take_slowly(net, burst, i);
 }
 
 // Compare the first six of at least eight bytes.
@@ -346,6 +372,8 @@ STEP void take_part(
 	for (uint32_t i = from; i < to; i++) {
 		if (burst->pkt[i].kind == TL_PKT_TCP)
 			take_segment(net, burst, i, tag_len);
+		else if (burst->pkt[i].kind == TL_PKT_IP6)
+			take_group_datagram6(net, burst, i, tag_len);
 		else
 			take_group_datagram(net, burst, i, tag_len);
 	}
@@ -359,52 +387,42 @@ static __attribute__((noinline)) void take_many(struct tl_net *net, struct tl_bu
 }
 
 // The cost of a single frame counts most: one function per kind and tag, without a loop, saves few registers.
-static __attribute__((noinline)) void take_one_segment(struct tl_net *net, struct tl_burst *burst)
-{
-	begin(net, burst, 1);
-	take_segment(net, burst, 0, 0);
-	end(net);
-}
+#define TAKE_ONE(name, take, tag_len)                                                                                  \
+	static void take_one_##name(struct tl_net *net, struct tl_burst *burst)                                        \
+	{                                                                                                              \
+		begin(net, burst, 1);                                                                                  \
+		take(net, burst, 0, tag_len);                                                                          \
+		end(net);                                                                                              \
+	}
+#define BY_KIND(segment, datagram, datagram6)                                                                          \
+	{                                                                                                              \
+		[TL_PKT_OTHER] = datagram, [TL_PKT_ARP] = datagram, [TL_PKT_ICMP] = datagram,                          \
+		[TL_PKT_IGMP] = datagram, [TL_PKT_UDP] = datagram, [TL_PKT_TCP] = segment, [TL_PKT_IP6] = datagram6,   \
+		[TL_PKT_FRAG] = datagram, [TL_PKT_BAD] = datagram, [TL_PKT_BAD_CKSUM] = datagram                       \
+	}
 
-static __attribute__((noinline)) void take_one_datagram(struct tl_net *net, struct tl_burst *burst)
-{
-	begin(net, burst, 1);
-	take_group_datagram(net, burst, 0, 0);
-	end(net);
-}
+TAKE_ONE(segment, take_segment, 0)
+TAKE_ONE(datagram, take_group_datagram, 0)
+TAKE_ONE(datagram6, take_group_datagram6, 0)
+TAKE_ONE(tagged_segment, take_segment, TL_VLAN_LEN)
+TAKE_ONE(tagged_datagram, take_group_datagram, TL_VLAN_LEN)
+TAKE_ONE(tagged_datagram6, take_group_datagram6, TL_VLAN_LEN)
 
-static __attribute__((noinline)) void take_one_tagged_segment(struct tl_net *net, struct tl_burst *burst)
-{
-	begin(net, burst, 1);
-	take_segment(net, burst, 0, TL_VLAN_LEN);
-	end(net);
-}
+static const tl_net_take_one UNTAGGED[] = BY_KIND(take_one_segment, take_one_datagram, take_one_datagram6);
+static const tl_net_take_one TAGGED[] =
+	BY_KIND(take_one_tagged_segment, take_one_tagged_datagram, take_one_tagged_datagram6);
 
-static __attribute__((noinline)) void take_one_tagged_datagram(struct tl_net *net, struct tl_burst *burst)
+void tl_net_choose_input(struct tl_net *net)
 {
-	begin(net, burst, 1);
-	take_group_datagram(net, burst, 0, TL_VLAN_LEN);
-	end(net);
-}
-
-static __attribute__((noinline)) void take_one_tagged(struct tl_net *net, struct tl_burst *burst)
-{
-	if (burst->pkt[0].kind == TL_PKT_TCP)
-		take_one_tagged_segment(net, burst);
-	else
-		take_one_tagged_datagram(net, burst);
+	net->take_one = net->cfg.vlan != 0 ? TAGGED : UNTAGGED;
 }
 
 void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 {
 	if (TL_UNLIKELY(burst->n != 1))
 		take_many(net, burst);
-	else if (net->cfg.vlan != 0)
-		take_one_tagged(net, burst);
-	else if (burst->pkt[0].kind == TL_PKT_TCP)
-		take_one_segment(net, burst);
 	else
-		take_one_datagram(net, burst);
+		net->take_one[burst->pkt[0].kind](net, burst);
 }
 
 void tl_net_input_part(struct tl_net *net, struct tl_burst *burst, uint16_t from, uint16_t to)

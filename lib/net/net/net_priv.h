@@ -101,6 +101,14 @@ struct tl_net_stats {
 #undef X
 };
 
+// The latest accepted sender to an IPv6 group: a datagram from it needs no look-up of either address.
+struct tl_udp_sender6 {
+	uint64_t sum;	  // of the pseudo-header without the length
+	uint32_t src_be;  // referenced number of the sender
+	uint32_t port_be; // destination port; UINT32_MAX: no sender is known
+	struct tl_ip6 src, dst;
+};
+
 struct tl_udp {
 	struct tl_net *net;
 	uint32_t group_be, source_be;
@@ -113,6 +121,7 @@ struct tl_udp {
 	void (*held_fn)(void *ctx, uint16_t len, bool left); // tl_udp_watch_held(); or NULL
 	uint32_t n_held;				     // datagrams that wait for a next hop
 	uint64_t known_src_be;				     // latest accepted sender; UINT64_MAX: none
+	struct tl_udp_sender6 sender6;			     // the same for IPv6
 };
 
 enum tl_ip6_state {
@@ -149,6 +158,8 @@ struct tl_net_summed {
 	uint32_t len;
 };
 
+typedef void (*tl_net_take_one)(struct tl_net *net, struct tl_burst *burst);
+
 struct tl_net {
 	struct tl_net_stats stats;
 	struct tl_net_cfg cfg;
@@ -167,9 +178,11 @@ struct tl_net {
 	uint32_t n_notes;	// deferred TCP bookkeeping
 	struct rte_mbuf *spare; // allocated ahead for the first segment; NULL: none, as while there are notes
 	struct tl_net_summed summed;
-	uint32_t n_udp;	       // slots from here on are free
-	struct tl_udp *unique; // ports bound alone to their groups
-	bool tcp_pending;      // connections are pending at the end of the burst
+	uint32_t n_udp;			 // slots from here on are free
+	struct tl_udp *unique;		 // ports bound alone to their groups
+	struct tl_udp *unique6;		 // the same for groups of IPv6
+	const tl_net_take_one *take_one; // by kind of frame, for a burst of one
+	bool tcp_pending;		 // connections are pending at the end of the burst
 	struct tl_udp udp[TL_UDP_MAX];
 };
 
@@ -200,6 +213,9 @@ static inline bool tl_ip_on_link(const struct tl_net *net, uint32_t ip_be)
 
 // HOT. Check a received frame, and process it or count why not: for frames that no fast path takes.
 void tl_net_take_frame(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt);
+
+// Choose the functions of tl_net_input(), by the port's VLAN.
+void tl_net_choose_input(struct tl_net *net);
 
 // ---- ip output, for both families
 
@@ -422,6 +438,21 @@ static inline struct tl_udp *tl_udp_find_unique(const struct tl_net *net, const 
 	uint32_t group = tl_be32(pkt->dst_be);
 
 	while (udp != NULL && (udp->port_be != pkt->dst_port_be || group - udp->first_group >= udp->n_groups))
+		udp = udp->next_unique;
+	return udp;
+}
+
+// HOT. Note the sender of an accepted datagram over IPv6, with the numbers of its addresses.
+void tl_udp_note_sender6(struct tl_net *net, const struct tl_ipv6_hdr *ip, const struct tl_pkt *pkt);
+
+// HOT. Find the only port for a datagram to an IPv6 group, if its sender is noted. NULL: it is not.
+static inline struct tl_udp *tl_udp_find_unique6(
+	const struct tl_net *net, const struct tl_ipv6_hdr *ip, const struct tl_pkt *pkt)
+{
+	struct tl_udp *udp = net->unique6;
+
+	while (udp != NULL && (udp->sender6.port_be != pkt->dst_port_be || !tl_ip6_equal(&udp->sender6.src, &ip->src) ||
+				      !tl_ip6_equal(&udp->sender6.dst, &ip->dst)))
 		udp = udp->next_unique;
 	return udp;
 }

@@ -36,7 +36,7 @@ static bool is_unique(const struct tl_net *net, const struct tl_udp *udp)
 		if (&net->udp[i] != udp && overlap(&net->udp[i], udp))
 			return false;
 	}
-	return udp->port_be != 0 && tl_ipv4_is_mcast(udp->group_be);
+	return udp->port_be != 0 && tl_ip_is_mcast(udp->group_be);
 }
 
 // A port was opened or closed.
@@ -44,11 +44,13 @@ static void update_lookup(struct tl_net *net)
 {
 	net->n_udp = 0;
 	net->unique = NULL;
+	net->unique6 = NULL;
 	for (unsigned i = 0; i < TL_UDP_MAX; i++) {
 		struct tl_udp *udp = &net->udp[i];
 		if (is_unique(net, udp)) {
-			udp->next_unique = net->unique;
-			net->unique = udp;
+			struct tl_udp **list = tl_ip_is6(udp->group_be) ? &net->unique6 : &net->unique;
+			udp->next_unique = *list;
+			*list = udp;
 		}
 		if (udp->port_be != 0)
 			net->n_udp = i + 1;
@@ -111,6 +113,7 @@ int tl_udp_open_groups(struct tl_net *net, uint32_t group_be, uint32_t n, uint32
 		.fn = fn,
 		.ctx = ctx,
 		.known_src_be = UINT64_MAX,
+		.sender6.port_be = UINT32_MAX,
 	};
 	*out = udp;
 	update_lookup(net);
@@ -130,6 +133,8 @@ void tl_udp_close(struct tl_udp *udp)
 		udp->held_fn(udp->ctx, 0, false);
 	if (udp->group_be != 0)
 		leave(net, udp->group_be, udp->n_groups, udp->source_be);
+	if (udp->sender6.src_be != 0)
+		tl_ip6_unref(&net->ip6->book, udp->sender6.src_be);
 	*udp = (struct tl_udp){.port_be = 0};
 	update_lookup(net);
 }

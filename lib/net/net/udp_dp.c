@@ -24,6 +24,25 @@ bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt 
 	return known;
 }
 
+void tl_udp_note_sender6(struct tl_net *net, const struct tl_ipv6_hdr *ip, const struct tl_pkt *pkt)
+{
+	struct tl_ip6_book *book = &net->ip6->book;
+	struct tl_udp *udp = net->unique6;
+
+	while (udp != NULL && !tl_udp_takes(udp, pkt->dst_be, pkt))
+		udp = udp->next_unique;
+	if (udp == NULL || pkt->src_be == 0)
+		return;
+	tl_ip6_ref(book, pkt->src_be);
+	if (udp->sender6.src_be != 0)
+		tl_ip6_unref(book, udp->sender6.src_be);
+	udp->sender6 = (struct tl_udp_sender6){.sum = tl_cksum_pseudo6(&ip->src, &ip->dst, TL_IPPROTO_UDP, 0),
+		.src_be = pkt->src_be,
+		.port_be = pkt->dst_port_be,
+		.src = ip->src,
+		.dst = ip->dst};
+}
+
 // Hold a datagram until its next hop is resolved. Fields of the mbuf that are otherwise set on receive identify it:
 // port holds the index in net->udp[], hash.usr the length of the datagram.
 static __attribute__((noinline)) int hold(struct tl_udp *udp, struct rte_mbuf *m, uint32_t dst_ip_be, uint16_t len)
