@@ -68,7 +68,8 @@ static bool is_good_ip6(const struct tl_net_cfg *cfg)
 
 static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 {
-	uint32_t need_bytes = RTE_PKTMBUF_HEADROOM + TL_ETHER_LEN + cfg->mtu;
+	uint32_t tag_len = cfg->vlan != 0 ? TL_VLAN_LEN : 0;
+	uint32_t need_bytes = RTE_PKTMBUF_HEADROOM + TL_ETHER_LEN + tag_len + cfg->mtu;
 	const struct {
 		bool ok;
 		const char *need;

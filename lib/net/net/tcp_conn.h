@@ -85,18 +85,18 @@ struct tl_tcp_rack {
 // them.
 #define TL_TCP_READY_BYTES 96 // headers with timestamps, in whole vectors
 struct tl_tcp_ready {
-	uint64_t l4_sum;      // checksum part: TCP header and addresses of the pseudo header
-	uint32_t l3_sum;      // checksum part: IPv4 header
-	uint32_t bytes;	      // largest segment that may leave by this header; 0: none, or not known
-	uint32_t few;	      // the same for the word-wise copy; 0 if the window follows the room
-	uint32_t plain_ack;   // peer_head, if its ACK needs no look at the state (settle_few()); 0: not known
-	uint32_t snd_edge;    // largest end of a segment before the next refresh
-	uint32_t adv;	      // right edge that the window field advertises
-	uint32_t fixed_sum;   // l4_sum without the fields that each refresh sets
-	uint32_t len, len_be; // payload bytes that the IPv4 header in the frame is complete for; in network order
+	uint64_t l4_sum;	     // checksum part: TCP header and addresses of the pseudo header
+	uint32_t l3_sum;	     // checksum part: IPv4 header
+	uint32_t bytes;		     // largest segment that may leave by this header; 0: none, or not known
+	uint32_t few;		     // the same for the word-wise copy; 0 if the window follows the room
+	uint32_t plain_ack;	     // peer_head, if its ACK needs no look at the state (settle_few()); 0: not known
+	uint32_t snd_edge;	     // largest end of a segment before the next refresh
+	uint32_t adv;		     // right edge that the window field advertises
+	uint32_t fixed_sum;	     // l4_sum without the fields that each refresh sets
+	uint32_t len, len_be;	     // payload bytes that the IP header of the frame is complete for; in network order
 	uint8_t l4_off, payload_off; // of an untagged frame
 	uint8_t tag_len;	     // 0 or TL_VLAN_LEN
-	uint8_t shape;		     // of the headers: payload_off, and whether there is a tag (tcp_ready_dp.c)
+	uint8_t shape;		     // of the headers: length, and whether there is a tag (tcp_ready_dp.c)
 	bool is_due;		     // the refresh is made by the next send, which changes the window field anyway
 	uint8_t frame[TL_TCP_READY_BYTES];
 };

@@ -12,8 +12,51 @@
 #include "tcp_seg.h"
 #include "tcp_table.h"
 
-#define TAGGED 0x80  // in a shape
 #define FEW_BYTES 64 // up to here: copy and sum by words; above: in blocks
+
+// ---- shapes
+
+// The headers are identified by the offset of the payload in an untagged frame.
+#define OFF_IP4 (TL_ETHER_LEN + TL_IPV4_LEN + TL_TCP_LEN)
+#define OFF_IP4_STAMPED (OFF_IP4 + TL_TCP_STAMP_LEN)
+#define OFF_IP6 (TL_ETHER_LEN + TL_IPV6_LEN + TL_TCP_LEN)
+#define OFF_IP6_STAMPED (OFF_IP6 + TL_TCP_STAMP_LEN)
+_Static_assert(OFF_IP4_STAMPED < OFF_IP6, "with and without timestamps");
+
+static inline uint32_t l4_off_of(uint32_t off)
+{
+	return TL_ETHER_LEN + (off < OFF_IP6 ? TL_IPV4_LEN : TL_IPV6_LEN);
+}
+
+static inline bool is_stamped_at(uint32_t off)
+{
+	return off == OFF_IP4_STAMPED || off > OFF_IP6;
+}
+
+// The most frequent headers, which have functions of their own: name, offset of the payload, length of the tag.
+#define SHAPES(X)                                                                                                      \
+	X(ip4_stamped, OFF_IP4_STAMPED, 0)                                                                             \
+	X(ip4, OFF_IP4, 0)                                                                                             \
+	X(tagged_ip4_stamped, OFF_IP4_STAMPED, TL_VLAN_LEN)                                                            \
+	X(ip6_stamped, OFF_IP6_STAMPED, 0)                                                                             \
+	X(tagged_ip6_stamped, OFF_IP6_STAMPED, TL_VLAN_LEN)
+
+enum {
+	SHAPE_other,
+#define X(name, shape_off, shape_tag_len) SHAPE_##name,
+	SHAPES(X)
+#undef X
+};
+
+static uint8_t shape_of(uint32_t off, uint32_t tag_len)
+{
+#define X(name, shape_off, shape_tag_len)                                                                              \
+	if (off == (shape_off) && tag_len == (shape_tag_len))                                                          \
+		return SHAPE_##name;
+	SHAPES(X)
+#undef X
+	return SHAPE_other;
+}
 
 // The template from its EtherType on: offsets there are those of an untagged frame.
 static uint8_t *untagged_of(struct tl_tcp_ready *r)
@@ -31,10 +74,17 @@ static struct tl_tcp_stamp_option *stamp_of(struct tl_tcp_ready *r)
 	return (struct tl_tcp_stamp_option *)(tcp_of(r) + 1);
 }
 
-static inline void fill_ip4(const struct tl_tcp *c, struct tl_ipv4_hdr *ip, uint16_t len)
+// Fill in the length of the IP header, whose packet ends len bytes behind it.
+static inline __attribute__((always_inline)) void fill_ip(
+	const struct tl_tcp *c, uint8_t *l3, uint32_t len, bool is_ip6)
 {
-	uint16_t len_be = tl_be16(len);
+	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)l3;
+	uint16_t len_be = tl_be16((uint16_t)(is_ip6 ? len : TL_IPV4_LEN + len));
 
+	if (is_ip6) {
+		((struct tl_ipv6_hdr *)l3)->payload_len_be = len_be;
+		return;
+	}
 	ip->total_len_be = len_be;
 	ip->cksum_be = tl_cksum_fold32(c->ready.l3_sum + len_be);
 }
@@ -45,9 +95,7 @@ void tl_tcp_ready_set_len(struct tl_tcp *c, uint32_t len)
 
 	r->len = len;
 	r->len_be = tl_be16((uint16_t)len);
-	if (!c->is_ip6)
-		fill_ip4(c, (struct tl_ipv4_hdr *)(untagged_of(r) + TL_ETHER_LEN),
-			(uint16_t)(r->payload_off + len - TL_ETHER_LEN));
+	fill_ip(c, untagged_of(r) + TL_ETHER_LEN, r->payload_off - r->l4_off + len, c->is_ip6);
 }
 
 // Clear the fields that differ per frame.
@@ -90,28 +138,10 @@ void tl_tcp_ready_options(struct tl_tcp *c)
 		.data_off = (uint8_t)(header_len << 2),
 		.flags = TL_TCP_PSH | TL_TCP_ACK};
 	r->payload_off = r->l4_off + header_len;
-	r->shape = r->payload_off | (r->tag_len != 0 ? TAGGED : 0);
+	r->shape = shape_of(r->payload_off, r->tag_len);
 	r->len = 0; // no message is that short
 	r->fixed_sum = tl_ip_pseudo(c->net, c->key.peer_be, TL_IPPROTO_TCP, 0);
 	r->fixed_sum = tl_cksum_add(r->fixed_sum, tcp, TL_TCP_LEN + sizeof(word_be)) + tl_be16(header_len);
-}
-
-// ---- shapes
-
-// Shape of the headers, identified by the offset of the payload in an untagged frame, and TAGGED.
-#define OFF_IP4 (TL_ETHER_LEN + TL_IPV4_LEN + TL_TCP_LEN)
-#define OFF_IP4_STAMPED (OFF_IP4 + TL_TCP_STAMP_LEN)
-#define OFF_IP6 (TL_ETHER_LEN + TL_IPV6_LEN + TL_TCP_LEN)
-_Static_assert(OFF_IP4_STAMPED < OFF_IP6, "with and without timestamps");
-
-static inline uint32_t l4_off_of(uint32_t off)
-{
-	return TL_ETHER_LEN + (off < OFF_IP6 ? TL_IPV4_LEN : TL_IPV6_LEN);
-}
-
-static inline bool is_stamped_at(uint32_t off)
-{
-	return off == OFF_IP4_STAMPED || off > OFF_IP6;
 }
 
 // ---- refresh
@@ -230,35 +260,28 @@ static uint16_t copy_long(
 }
 
 // Copy the headers and fill in the lengths; return that of the payload in network order. Zeros behind the shortest
-// headers pad the frame. An IPv4 header is complete in the template if the message is as long as the last. The tag and
-// what precedes it lie in the headroom. frame: the place of an untagged one.
+// headers pad the frame. The IP header is complete in the template if the message is as long as the last.
 static inline __attribute__((always_inline)) uint32_t fill_headers(
-	const struct tl_tcp *c, struct rte_mbuf *m, uint8_t *frame, uint32_t off, uint32_t tag_len, uint32_t len)
+	const struct tl_tcp *c, struct rte_mbuf *m, uint8_t *start, uint32_t off, uint32_t tag_len, uint32_t len)
 {
 	const struct tl_tcp_ready *r = &c->ready;
-	uint32_t frame_len = off + len, padded_len = frame_len;
+	uint32_t frame_len = tag_len + off + len;
 	_Static_assert(OFF_IP4 < TL_ETHER_MIN_FRAME && OFF_IP4_STAMPED >= TL_ETHER_MIN_FRAME,
 		"only the shortest need padding");
 	_Static_assert(OFF_IP4_STAMPED + TL_VLAN_LEN <= 64 + 8, "a word behind the vectors");
-	_Static_assert(RTE_PKTMBUF_HEADROOM >= TL_VLAN_LEN, "own frames begin after the headroom");
 
-	if (off == OFF_IP4 && frame_len < TL_ETHER_MIN_FRAME)
-		padded_len = TL_ETHER_MIN_FRAME;
-	m->data_off -= tag_len;
-	m->data_len = (uint16_t)(padded_len + tag_len);
-	m->pkt_len = padded_len + tag_len;
-	memcpy(frame - tag_len, r->frame, 64);
+	if (off == OFF_IP4 && frame_len < tag_len + TL_ETHER_MIN_FRAME)
+		frame_len = tag_len + TL_ETHER_MIN_FRAME;
+	m->data_len = (uint16_t)frame_len;
+	m->pkt_len = frame_len;
+	memcpy(start, r->frame, 64);
 	if (off == OFF_IP4_STAMPED)
-		memcpy(frame - tag_len + 64, r->frame + 64, 8);
+		memcpy(start + 64, r->frame + 64, 8);
 	else if (off >= OFF_IP6)
-		memcpy(frame - tag_len + 64, r->frame + 64, sizeof(r->frame) - 64);
-	if (off < OFF_IP6 && TL_LIKELY(len == r->len))
+		memcpy(start + 64, r->frame + 64, sizeof(r->frame) - 64);
+	if (TL_LIKELY(len == r->len))
 		return r->len_be;
-	if (off < OFF_IP6)
-		fill_ip4(c, (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN), (uint16_t)(frame_len - TL_ETHER_LEN));
-	else
-		((struct tl_ipv6_hdr *)(frame + TL_ETHER_LEN))->payload_len_be =
-			tl_be16((uint16_t)(frame_len - TL_ETHER_LEN - TL_IPV6_LEN));
+	fill_ip(c, start + tag_len + TL_ETHER_LEN, off - l4_off_of(off) + len, off >= OFF_IP6);
 	return tl_be16((uint16_t)len);
 }
 
@@ -268,9 +291,9 @@ static inline __attribute__((always_inline)) void fill(const struct tl_net *net,
 	uint32_t seq, const uint8_t *data, uint32_t len, uint32_t off, uint32_t tag_len, bool few,
 	const struct tl_tcp_offer *offer)
 {
-	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
+	uint8_t *start = rte_pktmbuf_mtod(m, uint8_t *), *frame = start + tag_len;
 	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(frame + l4_off_of(off));
-	uint64_t sum = fill_headers(c, m, frame, off, tag_len, len);
+	uint64_t sum = fill_headers(c, m, start, off, tag_len, len);
 	uint32_t seq_be = tl_be32(seq), stamp_be = 0;
 
 	sum += offer != NULL ? c->ready.fixed_sum + put_fields(c, tcp, off, offer->field) : c->ready.l4_sum;
@@ -390,53 +413,31 @@ static inline __attribute__((always_inline)) int send_first(
 
 // ---- by the shape of the headers
 
-static __attribute__((noinline)) int send_first_stamped(struct tl_tcp *c, const uint8_t *data, uint32_t len)
-{
-	return send_first(c, data, len, OFF_IP4_STAMPED, 0);
-}
+typedef int (*send_fn)(struct tl_tcp *c, const uint8_t *data, uint32_t len);
 
-static __attribute__((noinline)) int send_first_plain(struct tl_tcp *c, const uint8_t *data, uint32_t len)
-{
-	return send_first(c, data, len, OFF_IP4, 0);
-}
+#define X(name, off, tag_len)                                                                                          \
+	static int send_first_##name(struct tl_tcp *c, const uint8_t *data, uint32_t len)                              \
+	{                                                                                                              \
+		return send_first(c, data, len, off, tag_len);                                                         \
+	}                                                                                                              \
+	static int send_following_##name(struct tl_tcp *c, const uint8_t *data, uint32_t len)                          \
+	{                                                                                                              \
+		return send_following(c, data, len, off, tag_len);                                                     \
+	}
+SHAPES(X)
+X(other, c->ready.payload_off, c->ready.tag_len)
+#undef X
 
-static __attribute__((noinline)) int send_first_tagged(struct tl_tcp *c, const uint8_t *data, uint32_t len)
-{
-	return send_first(c, data, len, OFF_IP4_STAMPED, TL_VLAN_LEN);
-}
-
-static __attribute__((noinline)) int send_first_other(struct tl_tcp *c, const uint8_t *data, uint32_t len)
-{
-	return send_first(c, data, len, c->ready.payload_off, c->ready.tag_len);
-}
-
-static __attribute__((noinline)) int send_following_plain(struct tl_tcp *c, const uint8_t *data, uint32_t len)
-{
-	return send_following(c, data, len, OFF_IP4, 0);
-}
-
-static __attribute__((noinline)) int send_following_stamped(struct tl_tcp *c, const uint8_t *data, uint32_t len)
-{
-	return send_following(c, data, len, OFF_IP4_STAMPED, 0);
-}
-
-static __attribute__((noinline)) int send_following_other(struct tl_tcp *c, const uint8_t *data, uint32_t len)
-{
-	return send_following(c, data, len, c->ready.payload_off, c->ready.tag_len);
-}
+#define X(name, off, tag_len) [SHAPE_##name] = send_first_##name,
+static const send_fn FIRST[] = {SHAPES(X)[SHAPE_other] = send_first_other};
+#undef X
+#define X(name, off, tag_len) [SHAPE_##name] = send_following_##name,
+static const send_fn FOLLOWING[] = {SHAPES(X)[SHAPE_other] = send_following_other};
+#undef X
 
 int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
 {
-	uint32_t shape = c->ready.shape;
-
-	if (len - 1 < c->ready.few) { // a length of 0 wraps to a huge one
-		if (TL_LIKELY(shape == OFF_IP4_STAMPED))
-			return send_first_stamped(c, data, len);
-		if (shape == (OFF_IP4_STAMPED | TAGGED))
-			return send_first_tagged(c, data, len);
-		return shape == OFF_IP4 ? send_first_plain(c, data, len) : send_first_other(c, data, len);
-	}
-	if (TL_LIKELY(shape == OFF_IP4_STAMPED))
-		return send_following_stamped(c, data, len);
-	return shape == OFF_IP4 ? send_following_plain(c, data, len) : send_following_other(c, data, len);
+	if (len - 1 < c->ready.few) // a length of 0 wraps to a huge one
+		return FIRST[c->ready.shape](c, data, len);
+	return FOLLOWING[c->ready.shape](c, data, len);
 }

@@ -38,7 +38,7 @@ struct tl_net_neighbour {
 struct tl_net_cfg {
 	const char *name;	  // borrowed for the call; for messages and memory zones
 	struct tl_txq *tx;	  // borrowed for life; of the same lcore
-	struct rte_mempool *pool; // borrowed for life; data room >= mtu + 14
+	struct rte_mempool *pool; // borrowed for life; data room >= mtu + 14, + 18 with a VLAN
 	uint32_t pool_users;	  // stacks that share the pool, and its limits for held mbufs; 0: 1
 	uint8_t mac[TL_ETHER_ADDR_LEN];
 	uint32_t ip_be, mask_be;    // 0: no IPv4
