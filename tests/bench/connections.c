@@ -34,6 +34,14 @@ static _Noreturn void die(const char *text)
 // Measured segments.
 enum counted { NONE, MESSAGES_ONLY, ACKS_ONLY = 2, ALL = 3 };
 
+static void tick_if_due(struct bench *b)
+{
+	if (b->crowd.now_ns < b->next_tick_ns)
+		return;
+	b->next_tick_ns = b->crowd.now_ns + TICK_NS;
+	tl_net_tick(b->crowd.net, b->crowd.now_ns);
+}
+
 // Run the RX lcore's work for the stack on a burst of one frame: before its reply is sent, and after.
 static __attribute__((noinline)) void take(struct bench *b, bool sent)
 {
@@ -42,10 +50,7 @@ static __attribute__((noinline)) void take(struct bench *b, bool sent)
 		return;
 	}
 	tl_net_sent(b->crowd.net);
-	if (b->crowd.now_ns >= b->next_tick_ns) {
-		b->next_tick_ns = b->crowd.now_ns + TICK_NS;
-		tl_net_tick(b->crowd.net, b->crowd.now_ns);
-	}
+	tick_if_due(b);
 }
 
 // callgrind dumps its counts here and restarts at 0.
@@ -73,6 +78,7 @@ static void give(struct bench *b, uint32_t peer, uint16_t len, bool is_counted)
 		tl_net_input(b->crowd.net, &b->crowd.burst);
 		tl_txq_flush(&b->crowd.tx);
 		tl_net_sent(b->crowd.net);
+		tick_if_due(b); // so that the counted frames find no timers of these due
 	}
 }
 
