@@ -147,11 +147,17 @@ static void wake_slot(struct tl_tcp_table *table, struct tl_tcp_slot *slot)
 	}
 }
 
+static void set_tick(struct tl_tcp_wheel *wheel, uint64_t tick)
+{
+	wheel->tick = tick;
+	wheel->armed_last = (tick - 1) & (TL_TCP_ARM_TICKS - 1);
+}
+
 static void turn(struct tl_tcp_table *table, uint64_t tick)
 {
 	struct tl_tcp_wheel *wheel = &table->wheel;
 
-	wheel->tick = tick;
+	set_tick(wheel, tick);
 	if ((tick & (ROUND_TICKS - 1)) == 0)
 		wheel->quota = (far_slot(wheel, round_of(tick) + 1)->n + ROUND_TICKS - 1) >> TL_TCP_ROUND_SHIFT;
 	check_armed(wheel, tick);
@@ -166,7 +172,7 @@ static void jump(struct tl_tcp_table *table, uint64_t tick)
 	uint64_t round = round_of(wheel->tick) + 1;
 	uint64_t last = tl_min_u64(round_of(tick) + 1, round + TL_TCP_FAR_SLOTS - 1);
 
-	wheel->tick = tick;
+	set_tick(wheel, tick);
 	wheel->quota = 0;
 	for (unsigned i = 0; i < TL_TCP_ARM_TICKS; i++)
 		check_armed(wheel, i);

@@ -24,6 +24,7 @@ struct tl_tcp_far {
 struct tl_tcp_wheel {
 	uint64_t tick;				// current tick
 	uint32_t quota;				// connections to cascade per tick of this round
+	uint32_t armed_last;			// index of the list in armed[] that is visited last, of the tick before
 	uint64_t visits;			// connections visited so far
 	struct tl_tcp *armed[TL_TCP_ARM_TICKS]; // deferred insertions, by tick
 	struct tl_tcp_slot near[TL_TCP_NEAR_SLOTS];
@@ -106,7 +107,7 @@ static inline __attribute__((always_inline)) bool tl_tcp_timer_defer(
 	c->due_ns = looked_at_ns;
 	if (c->armed)
 		return true;
-	struct tl_tcp **list = &wheel->armed[(wheel->tick - 1) & (TL_TCP_ARM_TICKS - 1)];
+	struct tl_tcp **list = &wheel->armed[wheel->armed_last];
 	c->armed = true;
 	c->armed_next = *list;
 	*list = c;
