@@ -18,6 +18,8 @@ struct sim {
 	unsigned lost_text;
 	uint64_t watched;
 	uint32_t watched_edge[2];
+	uint64_t pace_bps, paced_ns; // of side 0; time of its last frame with data or FIN
+	unsigned __int128 paced_level;
 };
 
 // ---- the wire
@@ -39,12 +41,16 @@ static void give_burst(void *ctx, struct tl_burst *burst)
 	tl_net_input(ctx, burst);
 }
 
-// Advance to the next arrival, at most a millisecond.
+// Advance to the next arrival or departure time, at most a millisecond.
 static void step(struct sim *sim)
 {
 	struct wire *wire = &sim->wire;
 
-	wire->now_ns = tl_max_u64(tl_min_u64(wire->now_ns + MS, wire_next_ns(wire)), wire->now_ns);
+	uint64_t next_ns = tl_min_u64(wire->now_ns + MS, wire_next_ns(wire));
+
+	for (unsigned side = 0; side < 2; side++)
+		next_ns = tl_min_u64(next_ns, tl_tcp_pace_next_ns(sim->net[side]));
+	wire->now_ns = tl_max_u64(next_ns, wire->now_ns);
 	for (unsigned side = 0; side < 2; side++)
 		wire_deliver(wire, side);
 	for (unsigned side = 0; side < 2; side++) {
@@ -350,6 +356,44 @@ static void watch_edges(struct wire *wire, const struct wire_segment *segment)
 	sim->watched_edge[from] = edge;
 }
 
+// Frames of side 0 beyond its rate, in watched: by a token bucket of a frame and what one late departure makes up.
+static void watch_pace(struct wire *wire, const struct wire_segment *segment)
+{
+	const unsigned __int128 bit = TL_NS_PER_S;
+	struct sim *sim = wire->user;
+	const struct tl_tcp_hdr *tcp = (const struct tl_tcp_hdr *)(segment->frame + segment->pkt->l4_off);
+	unsigned __int128 earned = (unsigned __int128)sim->pace_bps * (wire->now_ns - sim->paced_ns);
+	uint32_t frame_bytes = segment->pkt->payload_off + segment->pkt->payload_len;
+
+	if (segment->from != 0 || (segment->pkt->payload_len == 0 && (tcp->flags & TL_TCP_FIN) == 0))
+		return;
+	sim->paced_ns = wire->now_ns;
+	sim->paced_level -= earned < sim->paced_level ? earned : sim->paced_level;
+	sim->paced_level += 8 * frame_bytes * bit;
+	sim->watched += sim->paced_level > 8 * 1600 * bit + sim->pace_bps;
+}
+
+static void paced_survive_a_bad_wire(void)
+{
+	static const uint64_t rates[] = {500000, 3000000, 40000000};
+
+	for (uint64_t seed = 1; seed <= 36; seed++) {
+		struct sim *sim = sim_start(seed, 4, SEND_BUFFER);
+		const struct tl_tcp_opts opts = {
+			.pace_bps = rates[seed % 3], .without_cwnd = seed / 3 % 2, .rto_min_us = 10000};
+		if (seed > 6)
+			make_lossy(sim);
+		sim->wire.faults.doubled = 0; // the wire's duplicates would count
+		sim->without_sack = seed % 2;
+		sim->pace_bps = opts.pace_bps;
+		sim->wire.look = watch_pace;
+		CU_ASSERT(transfer(sim, seed, 100000, 100000, &opts));
+		CU_ASSERT_EQUAL(sim->watched, 0);
+		CU_ASSERT(sim->wire.now_ns - 1000 * SECOND >= 100000 * 8 * SECOND / opts.pace_bps);
+		sim_stop(sim);
+	}
+}
+
 // The echo's invariant: the data let in by the window fits the send buffer, for any behaviour of the wire.
 static void echo_never_runs_out_of_room(void)
 {
@@ -509,6 +553,8 @@ int main(void)
 		{"data arrives even if every third frame is lost", survives_silence},
 		{"with SACK little more goes again than was lost, without a timeout", sack_saves},
 		{"on a clean wire nothing is sent twice", clean_wire_wastes_nothing},
+		{"paced transfers arrive intact over a bad wire, and exceed their rate in no interval",
+			paced_survive_a_bad_wire},
 		{"scaled windows fill a long pipe", scaled_windows_fill_a_long_pipe},
 		{"an echo with a window that follows its room always has room, and never shrinks the window",
 			echo_never_runs_out_of_room},

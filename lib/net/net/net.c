@@ -220,6 +220,7 @@ void tl_net_tick(struct tl_net *net, uint64_t mono_ns)
 		tl_nd_tick(net);
 	}
 	tl_tcp_tick(net);
+	(void)tl_tcp_pace(net, mono_ns);
 }
 
 unsigned tl_net_counters(const struct tl_net *net, struct tl_counter *out, unsigned max)

@@ -173,6 +173,14 @@ void tl_tcp_cc_repair(struct tl_tcp *c)
 		retransmit_lost(c, false);
 }
 
+void tl_tcp_cc_resume(struct tl_tcp *c)
+{
+	if (c->sack)
+		retransmit_lost(c, true);
+	else if (c->in_recovery)
+		tl_tcp_retransmit(c, c->snd_una, c->mss);
+}
+
 void tl_tcp_cc_probe_repaired(struct tl_tcp *c)
 {
 	if (is_unbounded(c))

@@ -18,6 +18,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include <tl_wheel.h>
+
 #include "net_priv.h"
 #include "tcp_key.h"
 
@@ -131,6 +133,7 @@ struct tl_tcp {
 					bool fin_queued : 1; // the application closed
 					bool persisting : 1; // zero window, persist timer runs
 					bool dsack_due : 1;  // dsack waits for the next ACK
+					bool paced : 1;	     // opts.pace_bps: segments have departure times
 					uint8_t ooo_count;
 				};
 			};
@@ -210,12 +213,20 @@ struct tl_tcp {
 	LIST_ENTRY(tl_tcp) wheel;
 	struct tl_tcp_far *far; // far slot of the wheel; NULL: a near slot
 	struct tl_tcp *armed_next;
-	bool armed;	 // in the wheel's armed list
-	uint32_t hop_be; // next hop kept in the neighbour table; 0: none
+	bool armed;	  // in the wheel's armed list
+	bool pace_wakes;  // its wait for a departure time has just ended (tcp_pace_dp.c)
+	bool pace_resend; // a retransmission waits for its departure time
+	uint32_t hop_be;  // next hop kept in the neighbour table; 0: none
 	TAILQ_ENTRY(tl_tcp) pending_link;
 	TAILQ_ENTRY(tl_tcp) link;     // in the table's idle, half-open, connecting, dead or TIME-WAIT list
 	struct tl_tcp_queue *opening; // half-open or connecting list; NULL: our SYN is acknowledged
 	struct tl_tcp_held *ooo;      // segments by sequence number; NULL: none held
+
+	// Of a paced connection.
+	struct tl_wheel_node pace; // waits in the table's wheel for pace_at_ns
+	uint64_t pace_at_ns;	   // earliest departure of the next segment; 0: none was sent, or not paced
+	uint64_t pace_step;	   // time of a byte, ns * 2^TL_TCP_PACE_SHIFT, rounded up
+	uint32_t pace_part;	   // fraction by which pace_at_ns was rounded, in the same unit
 } TL_CACHE_ALIGNED;
 
 #define TL_TCP_CALM ((uint64_t)TL_TCPS_ESTABLISHED << 48)

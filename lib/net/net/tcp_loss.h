@@ -37,6 +37,8 @@ static inline bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked)
 void tl_tcp_cc_dup_ack(struct tl_tcp *c); // without SACK
 // Retransmit lost segments, with SACK.
 void tl_tcp_cc_repair(struct tl_tcp *c);
+// Retransmit a segment that cwnd allowed and pacing held.
+void tl_tcp_cc_resume(struct tl_tcp *c);
 // Reduce cwnd for a loss that only a tail probe repaired.
 void tl_tcp_cc_probe_repaired(struct tl_tcp *c);
 void tl_tcp_cc_timeout(struct tl_tcp *c);

@@ -70,7 +70,7 @@ void tl_tcp_ring_put(struct tl_tcp *c, uint32_t seq, const uint8_t *data, uint32
 // HOT. Send one segment with the current ACK and window. False: no mbuf, or no room in the queue.
 bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out);
 
-// HOT. Send what is queued and the windows allow, FIN included.
+// HOT. Send what is queued and the windows and pacing allow, FIN included.
 void tl_tcp_output(struct tl_tcp *c);
 
 // HOT. Send a bare ACK; pend it without an mbuf or room.
@@ -80,7 +80,8 @@ void tl_tcp_send_ack(struct tl_tcp *c);
 void tl_tcp_transmit_syn(struct tl_tcp *c);
 void tl_tcp_send_syn(struct tl_tcp *c);
 void tl_tcp_send_rst(struct tl_tcp *c);
-// Retransmit one segment from seq on, at most that many bytes; returns the sequence numbers used, 0 without an mbuf.
+// Retransmit one segment from seq on, at most that many bytes; returns the sequence numbers used, 0 without an mbuf or
+// before its departure time.
 uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most);
 // Probe a zero window with one byte, or fill a window that is slightly open.
 void tl_tcp_probe_window(struct tl_tcp *c);

@@ -9,6 +9,7 @@
 #include "tcp_lend.h"
 #include "tcp_loss.h"
 #include "tcp_output.h"
+#include "tcp_pace.h"
 #include "tcp_seg.h"
 #include "tcp_table.h"
 #include "tcp_wheel.h"
@@ -156,6 +157,8 @@ static bool transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 		c->ack_now = false;
 	}
 	tl_count(&net->stats.tcp_segments_tx, 1);
+	if (TL_UNLIKELY(c->paced) && (out->len > 0 || (out->flags & TL_TCP_FIN) != 0))
+		tl_tcp_pace_charge(c, m->pkt_len);
 	if (TL_LIKELY(known))
 		tl_net_push(net, m);
 	else
@@ -242,6 +245,10 @@ void tl_tcp_output(struct tl_tcp *c)
 
 		if ((len == 0 && !fin) || sws_blocked(c, len, queued))
 			break;
+		if (tl_tcp_pace_holds(c)) {
+			tl_tcp_pace_wait(c);
+			return;
+		}
 		if (!send_next(c, NULL, len, fin))
 			return;
 	}
@@ -249,12 +256,12 @@ void tl_tcp_output(struct tl_tcp *c)
 		persist(c);
 }
 
-// Send as much as the windows allow from the caller's memory.
+// Send as much as the windows and pacing allow from the caller's memory.
 static void send_directly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 	while (len > 0) {
 		uint32_t n = tl_min_u32(len, c->mss);
-		if (n > tl_tcp_usable(c) || !send_next(c, data, n, false))
+		if (n > tl_tcp_usable(c) || tl_tcp_pace_holds(c) || !send_next(c, data, n, false))
 			return;
 		data += n;
 		len -= n;
@@ -357,6 +364,11 @@ void tl_tcp_send_syn(struct tl_tcp *c)
 
 uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most)
 {
+	if (tl_tcp_pace_holds(c)) {
+		c->pace_resend = true;
+		tl_tcp_pace_wait(c);
+		return 0;
+	}
 	uint32_t queued = tl_seq_lt(seq, c->snd_end) ? c->snd_end - seq : 0;
 	uint32_t sent = c->snd_max - seq; // may include our FIN
 	uint32_t len = tl_min_u32(tl_min_u32(queued, sent), tl_min_u32(most, c->mss));
@@ -369,6 +381,7 @@ uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most)
 		out.flags |= TL_TCP_FIN;
 	if (!tl_tcp_transmit(c, &out))
 		return 0;
+	c->pace_resend = false;
 	tl_count(&c->net->stats.tcp_retransmits, 1);
 	tl_tcp_sent_again(c, seq, seq + len + fin);
 	return len + fin;

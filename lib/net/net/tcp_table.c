@@ -9,6 +9,7 @@
 #include "tcp_lend.h"
 #include "tcp_ooo.h"
 #include "tcp_output.h"
+#include "tcp_pace.h"
 #include "tcp_secret.h"
 #include "tcp_table.h"
 #include "tcp_wheel.h"
@@ -89,6 +90,7 @@ int tl_tcp_init(struct tl_net *net)
 		return rc;
 	}
 	table->bucket_mask = buckets - 1;
+	tl_wheel_init(&table->paced, 0);
 	TAILQ_INIT(&table->pending);
 	table->half_open_max = tl_min_u32((net->cfg.max_conns + 1) / 2, HALF_OPEN_MAX);
 	TAILQ_INIT(&table->idle);
@@ -198,6 +200,7 @@ static void take_opts(struct tl_tcp *c, const struct tl_tcp_opts *opts)
 	c->user_timeout_ns = user_ms * TL_NS_PER_MS;
 	c->user_timeout_option = opts->user_timeout_option;
 	c->keepalive_idle_ns = opts->keepalive_idle_ns;
+	tl_tcp_pace_set(c, opts->pace_bps);
 }
 
 static struct tl_tcp *take_slot(struct tl_net *net)
@@ -233,6 +236,7 @@ static void reset_slot(struct tl_tcp *c, struct tl_tcp_key key)
 		.rack.min_rtt_ns = UINT64_MAX,
 		.due_ns = TL_TCP_TIMER_OFF,
 		.wheel_ns = TL_TCP_TIMER_OFF,
+		.pace.slot = TL_WHEEL_OUT,
 		.armed_next = c->armed_next, // the slot stays in that list
 		.armed = c->armed,
 		.last_rx_ns = c->net->now_ns,
@@ -343,6 +347,7 @@ void tl_tcp_start_sequence(struct tl_tcp *c, uint32_t iss)
 static void release_resources(struct tl_tcp *c)
 {
 	tl_tcp_timers_stop(c);
+	tl_tcp_pace_stop(c);
 	tl_tcp_ooo_purge(c);
 	tl_tcp_opening_end(c);
 	tl_arp_unuse(c->net, c->hop_be);

@@ -64,6 +64,7 @@ struct tl_tcp_table {
 	uint32_t isn_next;
 	bool closing; // tl_tcp_fini() runs
 	struct tl_tcp_wheel wheel;
+	struct tl_wheel paced; // paced connections by the departure times of their next segments
 };
 
 // ---- demultiplexing. Peer addresses are of either family: see tl_ip6_book.h.

@@ -3,6 +3,7 @@
 
 #include "tcp_loss.h"
 #include "tcp_output.h"
+#include "tcp_pace.h"
 #include "tcp_table.h"
 #include "tcp_wheel.h"
 
@@ -87,7 +88,8 @@ static uint64_t expiry_ns(const struct tl_tcp *c, bool probe)
 
 static void retransmit_expired(struct tl_tcp *c)
 {
-	bool probe = c->sack && c->trouble == 0 && c->n_sent > 0; // RFC 8985, section 7.2
+	// RFC 8985, section 7.2. A probe may not leave before its time, unlike the RTO, whose retransmission waits.
+	bool probe = c->sack && c->trouble == 0 && c->n_sent > 0 && !tl_tcp_pace_holds(c);
 	uint64_t at_ns = expiry_ns(c, probe);
 
 	if (at_ns > c->net->now_ns) {
@@ -111,6 +113,10 @@ static uint64_t probe_interval_ns(const struct tl_tcp *c)
 // Probe the zero window. The user timeout runs from the first unanswered probe.
 static void persist_expired(struct tl_tcp *c)
 {
+	if (tl_tcp_pace_holds(c)) {
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, c->pace_at_ns - c->net->now_ns);
+		return;
+	}
 	tl_tcp_probe_window(c);
 	if (!c->persisting) // window opened
 		return;

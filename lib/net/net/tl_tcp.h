@@ -34,6 +34,8 @@ struct tl_tcp_ops {
 	void (*data)(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len);
 	// The peer acknowledged data: there is more send room.
 	void (*room)(void *ctx, struct tl_tcp *c);
+	// A segment begins to wait for its departure time (opts.pace_bps). Calls of TCP are not allowed.
+	void (*paced)(void *ctx, struct tl_tcp *c);
 	// The peer sent FIN; we may still send. Without this callback the connection closes itself.
 	void (*peer_closed)(void *ctx, struct tl_tcp *c);
 	// Last call; once per connection that was reported opened or returned by connect().
@@ -53,6 +55,7 @@ struct tl_tcp_opts {
 	uint32_t connect_timeout_ms; // for the handshake; 0: 10 000
 	uint32_t user_timeout_ms;    // RFC 5482: limit for unacknowledged data; 0: 60 000
 	bool user_timeout_option;    // send the user timeout in the SYN, and adopt a longer one of the peer
+	uint64_t pace_bps;	     // pacing rate, bit/s, TL_TCP_PACE_MIN_BPS .. 2^42; 0: not paced; see tl_tcp_pace()
 };
 
 // Active open. Returns 0 and *out (state SYN-SENT), -ENOSPC (no connection free), -EADDRNOTAVAIL (no local port),
@@ -73,7 +76,7 @@ void tl_tcp_unlisten(struct tl_tcp_listener *listener);
 int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len);
 
 // HOT. Send data that stays in place until tl_net_sent(), and is not copied before. Returns as tl_tcp_send(); 0 if all
-// of it is in tx, TL_TCP_HELD_BACK if a part is beyond the windows.
+// of it is in tx, TL_TCP_HELD_BACK if a part is beyond the windows, or waits for its departure time.
 enum { TL_TCP_SENT, TL_TCP_HELD_BACK };
 int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len);
 
@@ -81,6 +84,28 @@ int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len);
 // Nothing is sent or changed. False: nothing was done, because such a send would take the slow path or frames wait in
 // tx.
 bool tl_tcp_warm(struct tl_tcp *c, const void *data, uint32_t len);
+
+// ---- pacing
+//
+// A frame of a paced connection with data or FIN, retransmitted or not, leaves no earlier than the departure time of
+// the one before it plus its bytes / rate: the model of earliest departure times of Linux's sch_fq and
+// SO_MAX_PACING_RATE. Bytes are counted as there: from the Ethernet header, tag included, to the end of the frame,
+// without FCS. SYN, RST and segments without sequence numbers, such as pure ACKs, neither wait nor count.
+//
+// In any interval t at most one frame and rate * (t + TL_TCP_PACE_LATE_NS) leave. A departure that is late, because the
+// lcore was busy, delays those after it only by what exceeds TL_TCP_PACE_LATE_NS; an idle connection earns nothing. The
+// user timeout is at least the time of four frames, so that waiting ends no connection.
+
+#define TL_TCP_PACE_MIN_BPS 8000
+#define TL_TCP_PACE_LATE_NS (200 * TL_NS_PER_US)
+
+// HOT. Send the waiting segments that are due; they are pushed to tx, not flushed. Call tl_net_sent() after the flush.
+// tl_net_tick() does the same at its own times. Returns the number of connections that were due, at most 32: the others
+// follow with the next call.
+uint16_t tl_tcp_pace(struct tl_net *net, uint64_t mono_ns);
+
+// HOT. A time before which tl_tcp_pace() has nothing to do; UINT64_MAX: no segment waits.
+uint64_t tl_tcp_pace_next_ns(const struct tl_net *net);
 
 // HOT. Reserve room of the send buffer for bytes that follow later; a window that follows the room shrinks. False:
 // there is less room. The reservation ends with the connection, or before the bytes are sent by tl_tcp_unreserve().
