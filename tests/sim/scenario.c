@@ -171,6 +171,12 @@ static void draw_peer(struct sim_scenario *sc, uint64_t *rng)
 	sc->tricks = (unsigned)tl_random_next(rng);
 }
 
+static void draw_pace(struct sim_side *side, uint64_t *rng)
+{
+	if (one_in(rng, 4))
+		side->opts.pace_bps = magnitude(rng, UINT64_C(1000000), UINT64_C(10000000000));
+}
+
 void sim_draw(struct sim_scenario *sc, enum sim_world world, uint64_t seed)
 {
 	uint64_t rng = seed;
@@ -185,6 +191,8 @@ void sim_draw(struct sim_scenario *sc, enum sim_world world, uint64_t seed)
 		draw_repair(sc, &rng);
 	else
 		draw_peer(sc, &rng);
+	for (unsigned side = 0; side < 2; side++)
+		draw_pace(&sc->side[side], &rng);
 }
 
 void sim_describe(const struct sim_scenario *sc)
@@ -206,10 +214,10 @@ void sim_describe(const struct sim_scenario *sc)
 					    : "both talk");
 	for (unsigned i = 0; i < 2; i++) {
 		const struct sim_side *side = &sc->side[i];
-		printf("#   side %u: MTU %u, send buffer %u, window %u%s, RTO from %u us, sends %lu%s, closes %s\n", i,
-			side->mtu, side->send_buffer_bytes, side->opts.recv_window_bytes,
+		printf("#   side %u: MTU %u, send buffer %u, window %u%s, RTO from %u us, sends %lu%s, pace %lu bit/s, closes %s\n",
+			i, side->mtu, side->send_buffer_bytes, side->opts.recv_window_bytes,
 			side->opts.window_follows_room ? " by its room" : "", side->opts.rto_min_us,
 			(unsigned long)side->bytes, side->opts.without_cwnd ? " without cwnd" : "",
-			CLOSES[side->close]);
+			(unsigned long)side->opts.pace_bps, CLOSES[side->close]);
 	}
 }

@@ -135,10 +135,11 @@ static void open_ends(struct sim *sim)
 
 // ---- time
 
-// Latest time of the next tick for connection timers; the wheel has the resolution of a tick.
+// Latest time of the next tick for connection timers and departure times; the wheel of the timers has the resolution of
+// a tick.
 static uint64_t net_next_ns(const struct tl_net *net)
 {
-	uint64_t next_ns = UINT64_MAX;
+	uint64_t next_ns = net != NULL ? tl_tcp_pace_next_ns(net) : UINT64_MAX;
 
 	for (unsigned i = 0; net != NULL && i < CONNS + TL_TCP_SPARE; i++) {
 		const struct tl_tcp *c = &net->tcp->conns[i];

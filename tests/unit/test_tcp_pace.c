@@ -2,6 +2,7 @@
 // Paced connections on a virtual clock: departure times, and what holds of TCP while a segment waits for its own.
 
 #include "tl_test_tcp_host.h"
+#include "tcp_lend.h"
 #include "tcp_pace.h"
 
 #define KBIT UINT64_C(1000)
@@ -419,6 +420,29 @@ static void an_ack_withdraws_a_held_retransmission(void)
 	}
 }
 
+// The record of transmission times is shorter than the flight. Segment 60 is lost, and more is sent all the time.
+static void a_loss_in_a_long_flight_is_found(void)
+{
+	struct app app = {0};
+	struct host *h = start_paced(&app, 100 * MBIT, 1 << 20);
+
+	for (int i = 0; i < 10; i++)
+		say(&app, 65000);
+	run(h, RTT, 0);
+	CU_ASSERT_FATAL(app.c->snd_max - app.c->snd_una > 4 * TL_TCP_SENT_MAX * MSS);
+	for (uint32_t i = 0; i < 90; i++) {
+		run(h, frame_ns(h, 100 * MBIT, MSS), 0);
+		if (i < 60)
+			give(h, A, PEERS + 1, OURS + 1 + (i + 1) * MSS, 0);
+		else if (i > 60)
+			GIVE_SACK(h, 60, {61, i + 1});
+	}
+	CU_ASSERT(tl_tcp_unsent_bytes(app.c) > 0);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_retransmits, 1);
+	CU_ASSERT_EQUAL(line.uneven, 0);
+	stop(h);
+}
+
 // Nothing is acknowledged: timeouts, tail probes and their data keep to the rate.
 static void timeouts_keep_to_the_rate(void)
 {
@@ -598,6 +622,7 @@ int main(void)
 		{"a retransmission waits for its time, and goes before new data",
 			a_retransmission_waits_and_goes_first},
 		{"a held retransmission that is acknowledged does not leave", an_ack_withdraws_a_held_retransmission},
+		{"a loss in a long flight is found while more is sent", a_loss_in_a_long_flight_is_found},
 		{"timeouts and probes keep to the rate, and find a dead peer", timeouts_keep_to_the_rate},
 		{"data that waits longer than the user timeout ends no connection", waiting_ends_no_connection},
 		{"nor does a retransmission that waits longer", a_waiting_retransmission_ends_no_connection},

@@ -65,6 +65,10 @@ static inline uint64_t tl_tcp_since_ns(const struct tl_tcp *c, uint64_t at_ns)
 // Record the transmission of bytes from..to-1, some of them retransmitted.
 void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to);
 
+// Append a run to a full record, of which two are merged: each segment of a paced connection has a time of its own, and
+// the latest run must not grow with each.
+void tl_tcp_sent_thin(struct tl_tcp *c, struct tl_tcp_sent run);
+
 // HOT. Record the transmission of bytes from..to-1, before snd_max moves.
 static inline void tl_tcp_sent_note(struct tl_tcp *c, uint32_t from, uint32_t to)
 {
@@ -77,6 +81,8 @@ static inline void tl_tcp_sent_note(struct tl_tcp *c, uint32_t from, uint32_t to
 		tl_tcp_sent_again(c, from, to);
 	} else if (c->n_sent > 0 && last->at_ns == now_ns && !last->again) {
 		last->to = to;
+	} else if (TL_UNLIKELY(c->n_sent == TL_TCP_SENT_MAX && c->paced)) {
+		tl_tcp_sent_thin(c, (struct tl_tcp_sent){.at_ns = now_ns, .to = to});
 	} else if (TL_UNLIKELY(c->n_sent == TL_TCP_SENT_MAX)) {
 		*last = (struct tl_tcp_sent){.at_ns = now_ns, .to = to, .again = true};
 	} else {

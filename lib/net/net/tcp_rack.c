@@ -42,8 +42,8 @@ static uint64_t gap_ns(const struct tl_tcp_sent *list, unsigned i)
 	return a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
 }
 
-// Merge the two neighbouring runs that are closest in time; the later time stays.
-static unsigned join_nearest(struct tl_tcp_sent *list, unsigned n)
+// Merge the two neighbouring runs that are closest in time; the later time stays, marked as inexact or not.
+static unsigned join_nearest(struct tl_tcp_sent *list, unsigned n, bool inexact)
 {
 	unsigned at = 0;
 
@@ -52,9 +52,16 @@ static unsigned join_nearest(struct tl_tcp_sent *list, unsigned n)
 			at = i;
 	}
 	list[at + 1].at_ns = tl_max_u64(list[at].at_ns, list[at + 1].at_ns);
-	list[at + 1].again = true;
+	list[at + 1].again |= inexact || list[at].again;
 	memmove(&list[at], &list[at + 1], (n - at - 1) * sizeof(list[0]));
 	return n - 1;
+}
+
+static void store(struct tl_tcp *c, const struct tl_tcp_sent *list, unsigned n)
+{
+	c->sent_first = 0;
+	c->n_sent = (uint8_t)n;
+	memcpy(c->flight->sent, list, n * sizeof(list[0]));
 }
 
 void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to)
@@ -78,11 +85,22 @@ void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to)
 	for (unsigned i = 0; i < c->n_sent; i++)
 		n = append(list, n, to, *sent_at(c, i));
 	while (n >= TL_TCP_SENT_MAX) // keep one free for new data: it must not make old data look new
-		n = join_nearest(list, n);
-	c->sent_first = 0;
-	c->n_sent = (uint8_t)n;
+		n = join_nearest(list, n, true);
+	store(c, list, n);
+}
+
+// The times of evenly spaced segments stay close, some sixteenth of the flight: they count as exact, for RTT samples
+// and deliveries.
+void tl_tcp_sent_thin(struct tl_tcp *c, struct tl_tcp_sent run)
+{
+	struct tl_tcp_sent list[TL_TCP_SENT_MAX];
+	unsigned n = c->n_sent;
+
 	for (unsigned i = 0; i < n; i++)
-		c->flight->sent[i] = list[i];
+		list[i] = *sent_at(c, i);
+	n = join_nearest(list, n, false);
+	list[n++] = run;
+	store(c, list, n);
 }
 
 // ---- arrivals (section 6.2, steps 1 to 3)

@@ -83,18 +83,17 @@ static uint64_t expiry_ns(const struct tl_tcp *c, bool probe)
 	uint64_t rto_at_ns = c->flight->sent[c->sent_first].at_ns + tl_tcp_rto_ns(c);
 	if (!probe || is_one_segment_in_flight(c)) // its ACK may be delayed
 		return rto_at_ns;
-	return tl_min_u64(c->last_tx_ns + c->pto_ns, rto_at_ns);
+	return tl_min_u64(tl_max_u64(c->last_tx_ns + c->pto_ns, c->pace_at_ns), rto_at_ns);
 }
 
 static void retransmit_expired(struct tl_tcp *c)
 {
-	// RFC 8985, section 7.2. A probe may not leave before its time, unlike the RTO, whose retransmission waits.
-	bool probe = c->sack && c->trouble == 0 && c->n_sent > 0 && !tl_tcp_pace_holds(c);
+	bool probe = c->sack && c->trouble == 0 && c->n_sent > 0; // RFC 8985, section 7.2
 	uint64_t at_ns = expiry_ns(c, probe);
 
 	if (at_ns > c->net->now_ns) {
 		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, at_ns - c->net->now_ns);
-	} else if (probe) {
+	} else if (probe && !tl_tcp_pace_holds(c)) {
 		tl_tcp_probe_tail(c);
 		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
 	} else {
