@@ -146,6 +146,7 @@ static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 		.user_timeout_option = e->user_timeout_option,
 		.keepalive_ns = e->keepalive_seconds * TL_NS_PER_S,
 		.rto_min_us = e->rto_min_us,
+		.pace_bps = e->pace_bps,
 		.reconnect_min_ns = e->reconnect_min_ms * TL_NS_PER_MS,
 		.reconnect_max_ns = e->reconnect_max_ms * TL_NS_PER_MS,
 		.max_connections = e->max_connections,
@@ -451,6 +452,8 @@ static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, str
 		tl_steer_service(tl_steer_side(a->steers[port], queue), &services[n++]);
 	if (a->hosts[entry] != NULL && tl_echo_delay_service(a->hosts[entry], &services[n]))
 		n++;
+	if (a->hosts[entry] != NULL && tl_echo_pace_service(a->hosts[entry], &services[n]))
+		n++;
 	for (uint32_t i = 0; i < a->config->n_shapes; i++)
 		if (a->config->shapes[i].port == port && a->config->shapes[i].queue == queue)
 			tl_shaping_service(a->shapes[i], &services[n++]);
@@ -542,6 +545,7 @@ static void list_metrics(struct tl_appliance *a)
 			.index = a->echo_index[i],
 			.port = a->ports[e->port],
 			.outlier_ns = e->outliers.above_us * TL_NS_PER_US,
+			.pace_bps = e->pace_bps,
 			.outliers = a->outliers[i]};
 	}
 }

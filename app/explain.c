@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include <tl_report.h>
+#include <tl_units.h>
+#include <tl_wire.h>
 
 #include "flow_rules.h"
 #include "police.h"
@@ -62,6 +64,35 @@ static json_t *replays_json(const struct tl_config *config, const struct tl_plan
 	return list;
 }
 
+static json_t *paces_json(const struct tl_config *config, uint32_t port)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < config->n_echoes; i++)
+		if (config->echoes[i].port == port && config->echoes[i].pace_bps != 0)
+			json_array_append_new(list, json_pack("{s:s, s:I}", "echo", config->echoes[i].name, "pace_bps",
+							    (json_int_t)config->echoes[i].pace_bps));
+	return list;
+}
+
+// Print the rate of the connections of each paced echo, and how often the longest frame leaves.
+static void print_paces(const struct tl_config *config, uint32_t port)
+{
+	uint64_t frame_bytes =
+		config->ports[port].mtu + TL_ETHER_LEN + (config->ports[port].vlan != 0 ? TL_VLAN_LEN : 0);
+
+	for (uint32_t i = 0; i < config->n_echoes; i++) {
+		const struct tl_config_echo *echo = &config->echoes[i];
+		char gap[32];
+		if (echo->port != port || echo->pace_bps == 0)
+			continue;
+		printf("  echo %s: each connection is paced to %" PRIu64 " bit/s: a frame of %" PRIu64
+		       " bytes every %s (paced_waits)\n",
+			echo->name, echo->pace_bps, frame_bytes,
+			tl_format_ns(8 * frame_bytes * TL_NS_PER_S / echo->pace_bps, gap, sizeof(gap)));
+	}
+}
+
 static void print_rules(const struct tl_config *config, const struct tl_plan *plan, uint32_t port)
 {
 	struct tl_flow_rules *rules = rules_of(config, plan, port);
@@ -97,13 +128,14 @@ json_t *tl_explain_json(const struct tl_config *config, const struct tl_plan *pl
 	json_t *ports = json_array();
 
 	for (uint32_t p = 0; p < config->n_ports; p++)
-		json_array_append_new(ports,
-			json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name", config->ports[p].name,
-				"device", config->ports[p].device, "receives_by", way_of(plan, p), "idle",
-				plan->idle[p].adaptive ? "adaptive" : "poll", "idle_why", plan->idle[p].why, "queues",
-				queues_json(config, plan, p), "flow_rules", rules_json(config, plan, p), "shapes",
-				tl_shaping_json(config, p), "recording_classes", tl_police_json(config, p), "replays",
-				replays_json(config, plan, p)));
+		json_array_append_new(
+			ports, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+				       config->ports[p].name, "device", config->ports[p].device, "receives_by",
+				       way_of(plan, p), "idle", plan->idle[p].adaptive ? "adaptive" : "poll",
+				       "idle_why", plan->idle[p].why, "queues", queues_json(config, plan, p),
+				       "flow_rules", rules_json(config, plan, p), "shapes", tl_shaping_json(config, p),
+				       "recording_classes", tl_police_json(config, p), "replays",
+				       replays_json(config, plan, p), "paced_echoes", paces_json(config, p)));
 	return ports;
 }
 
@@ -127,6 +159,7 @@ void tl_explain_print(const struct tl_config *config, const struct tl_plan *plan
 			if (config->replays[i].port == p)
 				printf("  replay %s sends from CPU %" PRIu32 "\n", config->replays[i].name,
 					plan->place.cpus[plan->place.n_lcores + i]);
+		print_paces(config, p);
 		print_rules(config, plan, p);
 		tl_shaping_print(config, p);
 		tl_police_print(config, p);

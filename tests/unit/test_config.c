@@ -893,6 +893,37 @@ static void an_echo_without_exactly_one_mode_is_refused(void)
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
+static void a_pace_is_a_rate(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t bps;
+	} paces[] = {{"8000", 8000}, {"'64kbit'", 64000}, {"'1.5Gbit'", 1500000000}, {"'10MBps'", 80000000},
+		{"4398046511104", UINT64_C(1) << 42}};
+	char text[256];
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(paces); i++) {
+		snprintf(text, sizeof(text), ECHO("{'port': 'a', 'tcp_listen': 7, 'pace_bps': %s}"), paces[i].text);
+		struct tl_config *config = load(text);
+		CU_ASSERT_EQUAL(config->echoes[0].pace_bps, paces[i].bps);
+		tl_config_free(config);
+	}
+}
+
+static void a_pace_that_has_no_sense_is_refused(void)
+{
+	static const struct refusal refusals[] = {
+		{ECHO("{'port': 'a', 'tcp_listen': 7,\n'pace_bps': 7999}"),
+			"3: $.echo[0].pace_bps: 7999 is not a rate from 8 kbit/s to 4.3 Tbit/s, such as '100Mbit'"},
+		{ECHO("{'port': 'a', 'tcp_listen': 7,\n'pace_bps': 'fast'}"),
+			"3: $.echo[0].pace_bps: 'fast' is not a rate from 8 kbit/s to 4.3 Tbit/s, such as '100Mbit'"},
+		{ECHO("{'port': 'a', 'udp_listen': 7,\n'pace_bps': 8000}"),
+			"3: $.echo[0].pace_bps: applies only to an echo that uses TCP"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+}
+
 static void a_delay_has_a_mean_a_jitter_and_a_distribution(void)
 {
 	static const struct {
@@ -1430,6 +1461,9 @@ int main(void)
 			a_port_name_that_names_nothing_is_refused_with_those_that_do},
 		{"a file with two writers is refused", a_file_with_two_writers_is_refused},
 		{"an echo without exactly one mode is refused", an_echo_without_exactly_one_mode_is_refused},
+		{"a pacing rate is a number of bit/s, or as tc writes it", a_pace_is_a_rate},
+		{"a pacing rate without sense, or without TCP, is refused by path and line",
+			a_pace_that_has_no_sense_is_refused},
 		{"a delay has a mean, a jitter and a distribution", a_delay_has_a_mean_a_jitter_and_a_distribution},
 		{"a delay without sense is refused by path and line", a_delay_that_has_no_sense_is_refused},
 		{"an echo on a port that cannot answer is refused", an_echo_on_a_port_that_cannot_answer_is_refused},

@@ -101,4 +101,5 @@
 	X(connects)                                                                                                    \
 	X(disconnects)                                                                                                 \
 	X(connections)	/* open now */                                                                                 \
-	X(waiting_msgs) /* delayed, not due yet */
+	X(waiting_msgs) /* delayed, not due yet */                                                                     \
+	X(paced_waits)	/* times that a paced connection had a segment wait */

@@ -106,6 +106,7 @@ tl_config_read tl_config_choice;
 tl_config_read tl_config_text;	// for a char *, allocated
 tl_config_read tl_config_name;	// a text of [A-Za-z0-9_-]
 tl_config_read tl_config_rate;	// for a field of width 8: bit/s, or as tc writes it
+tl_config_read tl_config_pace;	// the same, of a connection
 tl_config_read tl_config_queue; // for a field of width 4: a number, or "auto"
 tl_config_read tl_config_burst; // for a field of width 8: bytes, or as tc writes it
 

@@ -468,6 +468,8 @@ static const struct tl_config_key echo_keys[] = {
 	{KEY(tl_config_echo, keepalive_seconds, tl_config_number), .max = 86400, .fallback = "30", .modes = IN_TCP},
 	{KEY(tl_config_echo, rto_min_us, tl_config_number), .min = 1000, .max = 60000000, .fallback = "200000",
 		.modes = IN_TCP},
+	{KEY(tl_config_echo, pace_bps, tl_config_pace), .min = TL_CONFIG_PACE_MIN, .max = TL_CONFIG_RATE_MAX,
+		.modes = IN_TCP},
 	{KEY(tl_config_echo, reconnect_min_ms, tl_config_number), .min = 1, .max = 3600000, .fallback = "100",
 		.modes = SENDS},
 	{KEY(tl_config_echo, reconnect_max_ms, tl_config_number), .min = 1, .max = 3600000, .fallback = "5000",

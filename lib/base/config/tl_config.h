@@ -36,6 +36,7 @@ struct json_t;
 #define TL_CONFIG_NO_SHARE UINT32_MAX
 #define TL_CONFIG_CLASS_DEPTH_MAX 7	       // below the shape
 #define TL_CONFIG_RATE_MAX (UINT64_C(1) << 42) // bit/s
+#define TL_CONFIG_PACE_MIN 8000		       // bit/s
 #define TL_CONFIG_LCORE_AUTO UINT32_MAX
 #define TL_CONFIG_QUEUE_AUTO UINT32_MAX
 
@@ -241,6 +242,7 @@ struct tl_config_echo {
 	bool user_timeout_option;	      // "user_timeout_option", default false (TCP modes)
 	uint32_t keepalive_seconds;	      // "keepalive_seconds", 0 (never) or 1..86400, default 30 (TCP modes)
 	uint32_t rto_min_us;		      // "rto_min_us", 1000..60000000, default 200000 (TCP modes)
+	uint64_t pace_bps;		      // "pace_bps", bit/s, 8000 .. 2^42, default 0: not paced (TCP modes)
 	uint32_t reconnect_min_ms;	      // "reconnect_min_ms", 1..3600000, default 100 (MCAST_TO_TCP)
 	uint32_t reconnect_max_ms;	      // "reconnect_max_ms", reconnect_min_ms..3600000, default 5000 (same)
 	enum tl_config_congestion congestion; // "congestion": "newreno" (default), "none" (TCP modes)

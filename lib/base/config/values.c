@@ -180,6 +180,12 @@ int tl_config_rate(struct tl_config_reader *r, const struct tl_config_key *key, 
 		r, key, value, section, tl_parse_rate, "a rate from 1 bit/s to 4.3 Tbit/s, such as \"2Mbit\"");
 }
 
+int tl_config_pace(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	return read_in_units(
+		r, key, value, section, tl_parse_rate, "a rate from 8 kbit/s to 4.3 Tbit/s, such as \"100Mbit\"");
+}
+
 int tl_config_burst(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	return read_in_units(

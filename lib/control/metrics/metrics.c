@@ -298,6 +298,7 @@ static void read_echo(struct tl_metrics_echo *echo, struct tl_hist *scratch, str
 	snprintf(out->name, sizeof(out->name), "%s", echo->name);
 	out->mode = echo->mode;
 	out->queue = echo->queue;
+	out->pace_bps = echo->pace_bps;
 	out->state = tl_echo_state(echo->host, echo->index);
 #define COPY_MSGS(name) out->name = s.name;
 	COPY_MSGS(received_msgs)

@@ -23,7 +23,7 @@ struct tl_metrics_echo {
 	const struct tl_echo_host *host;
 	uint32_t index; // within the host
 	const struct tl_port *port;
-	uint64_t outlier_ns;
+	uint64_t outlier_ns, pace_bps;
 	struct tl_outliers *outliers;	// NULL: none are kept
 	struct tl_report_stages stages; // stages in the last snapshot, which borrows them
 };

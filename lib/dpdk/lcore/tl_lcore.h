@@ -15,7 +15,8 @@
 #include <tl_clock.h>
 #include <tl_port.h>
 
-#define TL_LCORE_SERVICES_MAX 20 // an echo host, its delays, a shaper, 16 recordings, the stamping of PTP frames
+// An echo host, its delays, its paced connections, a shaper, 16 recordings, the stamping of PTP frames.
+#define TL_LCORE_SERVICES_MAX 21
 
 struct tl_err;
 struct tl_hist;

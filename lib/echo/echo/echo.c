@@ -232,6 +232,16 @@ void tl_echo_host_service(struct tl_echo_host *host, struct tl_service *out)
 	}
 }
 
+bool tl_echo_pace_service(struct tl_echo_host *host, struct tl_service *out)
+{
+	bool some = false;
+
+	for (uint32_t i = 0; i < host->n_echoes; i++)
+		some |= host->echoes[i].cfg.pace_bps != 0;
+	*out = (struct tl_service){.ctx = host, .poll = tl_echo_pace_poll, .next_ns = tl_echo_pace_next_ns};
+	return some;
+}
+
 void tl_echo_sample(const struct tl_echo_host *host, uint32_t index, struct tl_echo_stats *out)
 {
 	const struct tl_echo_stats *s = &host->echoes[index].stats;

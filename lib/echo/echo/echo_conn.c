@@ -94,12 +94,26 @@ static void on_peer_closed(void *ctx, struct tl_tcp *c)
 	tl_tcp_close(c);
 }
 
-static const struct tl_tcp_ops connect_ops = {
-	.opened = on_opened, .data = ignore_data, .peer_closed = on_half_closed, .closed = on_connected_closed};
-static const struct tl_tcp_ops accept_ops = {
-	.opened = on_opened, .data = tl_echo_tcp_data, .peer_closed = on_peer_closed, .closed = on_accepted_closed};
+static void on_paced(void *ctx, struct tl_tcp *c)
+{
+	struct tl_echo *echo = ctx;
+
+	tl_count(&echo->stats.paced_waits, 1);
+}
+
+static const struct tl_tcp_ops connect_ops = {.opened = on_opened,
+	.data = ignore_data,
+	.paced = on_paced,
+	.peer_closed = on_half_closed,
+	.closed = on_connected_closed};
+static const struct tl_tcp_ops accept_ops = {.opened = on_opened,
+	.data = tl_echo_tcp_data,
+	.paced = on_paced,
+	.peer_closed = on_peer_closed,
+	.closed = on_accepted_closed};
 static const struct tl_tcp_ops marking_accept_ops = {.opened = on_opened,
 	.data = tl_echo_marking_tcp_data,
+	.paced = on_paced,
 	.peer_closed = on_peer_closed,
 	.closed = on_accepted_closed};
 
@@ -119,8 +133,14 @@ static void on_delayed_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason re
 	on_accepted_closed(stream->echo, c, reason);
 }
 
+static void on_delayed_paced(void *ctx, struct tl_tcp *c)
+{
+	on_paced(((struct delay_stream *)ctx)->echo, c);
+}
+
 static const struct tl_tcp_ops delayed_accept_ops = {.opened = on_delayed_opened,
 	.data = tl_delay_tcp_data,
+	.paced = on_delayed_paced,
 	.peer_closed = tl_delay_peer_closed,
 	.closed = on_delayed_closed};
 
@@ -150,6 +170,7 @@ static struct tl_tcp_opts tcp_opts(const struct tl_echo *echo)
 		.without_cwnd = echo->cfg.without_cwnd,
 		.keepalive_idle_ns = echo->cfg.keepalive_ns,
 		.rto_min_us = echo->cfg.rto_min_us,
+		.pace_bps = echo->cfg.pace_bps,
 		.user_timeout_ms = echo->cfg.user_timeout_ms != 0 ? echo->cfg.user_timeout_ms : USER_TIMEOUT_MS,
 		.user_timeout_option = echo->cfg.user_timeout_option,
 		.connect_timeout_ms = 3000};

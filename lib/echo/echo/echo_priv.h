@@ -138,6 +138,10 @@ void tl_echo_raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uin
 void tl_echo_parse(struct tl_burst *burst, uint16_t from, uint16_t to);
 void tl_echo_input(struct tl_echo_host *host, struct tl_burst *burst, const struct tl_burst *polled, uint16_t parsed);
 
+// pace_dp.c: functions of the service of paced connections.
+uint16_t tl_echo_pace_poll(void *host, uint64_t mono_ns);
+uint64_t tl_echo_pace_next_ns(void *host);
+
 // copies_dp.c: pass a burst of an isolated port's second queue to the stack, and send its replies.
 void tl_echo_take_copies(struct tl_echo_host *host, uint64_t mono_ns);
 

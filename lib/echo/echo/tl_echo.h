@@ -43,6 +43,7 @@ struct tl_echo_cfg {
 	bool user_timeout_option; // send it in the SYN, and adopt a longer one of the peer
 	uint64_t keepalive_ns;	  // TCP, MCAST_TO_TCP: idle time before the first probe; 0: no probes
 	uint32_t rto_min_us;	  // TCP, MCAST_TO_TCP: floor of the RTO; 0: 200 000
+	uint64_t pace_bps;	  // TCP, MCAST_TO_TCP: pacing rate of each connection (tl_tcp.h); 0: not paced
 	uint64_t reconnect_min_ns, reconnect_max_ns; // MCAST_TO_TCP: first and longest wait before a connect
 	uint32_t max_connections;		     // TCP
 	uint32_t send_buffers; // TCP: connections with unacknowledged data at once, over all echoes of the port; 0: all
@@ -101,6 +102,10 @@ void tl_echo_host_service(struct tl_echo_host *host, struct tl_service *out);
 
 // Write the service that sends the delayed replies, after that of the host. False: no echo has a delay.
 bool tl_echo_delay_service(struct tl_echo_host *host, struct tl_service *out);
+
+// Write the service that sends the waiting segments of paced connections, after that of the host. False: no echo is
+// paced.
+bool tl_echo_pace_service(struct tl_echo_host *host, struct tl_service *out);
 
 void tl_echo_sample(const struct tl_echo_host *host, uint32_t echo, struct tl_echo_stats *out);
 const char *tl_echo_state(const struct tl_echo_host *host, uint32_t echo); // "connected", "connecting", "listening", …

@@ -521,6 +521,8 @@ void tl_report_echo_text(FILE *out, const struct tl_snapshot *snap)
 		if (lost != 0)
 			fprintf(out, "  NOT ECHOED: %s of %s messages, %s\n", grouped(lost, n),
 				grouped(echo->received_msgs, of), percent(lost, echo->received_msgs, share));
+		if (echo->pace_bps != 0)
+			fprintf(out, "  pace        %s bit/s for each connection\n", grouped(echo->pace_bps, n));
 		tl_report_hist_text(out, "residence", &echo->residence);
 		tl_report_hist_text(out, "tx call", &echo->tx_call);
 		if (echo->is_delayed)

@@ -237,6 +237,7 @@ struct tl_report_echo {
 	TL_ECHO_COUNTERS(TL_COUNTER_FIELD)
 	struct tl_hist_summary residence;      // from return of rx_burst to just before tx_burst
 	struct tl_hist_summary tx_call;	       // duration of the tx_burst call
+	uint64_t pace_bps;		       // pacing rate of each connection; 0: none
 	bool is_delayed;		       // the echo has a delay
 	struct tl_hist_summary lateness;       // from the due time of a delayed reply to just before tx_burst
 	const struct tl_report_stages *stages; // borrowed; NULL: no stage stamps (tl_report_stages.h)
