@@ -34,7 +34,8 @@ static void add(struct card *card, uint16_t index, uint32_t command)
 		.ports = get(card, FDIRPORT),
 		.vlan = (uint16_t)get(card, FDIRVLAN),
 		.flex = (uint16_t)(get(card, FDIRVLAN) >> 16),
-		.index = index};
+		.index = index,
+		.hash = (uint16_t)(get(card, FDIRHASH) & 0x7FFF)};
 }
 
 static void write_command(struct card *card, uint32_t offset, uint32_t value)
@@ -82,6 +83,16 @@ static bool matches(struct card *card, const struct fdir_filter *f, const struct
 	return any_l4 || ((ports ^ f->ports) & ~ignored) == 0;
 }
 
+// Report the filter in place of the RSS hash (7.1.6.2): type 15, software index and hash. FDIRCTRL.Report-Status
+// enables that, with RXCSUM.PCSD.
+static void report(const struct card *card, const struct fdir_filter *filter, struct route *route)
+{
+	if ((get(card, FDIRCTRL) & FDIRCTRL_REPORT) == 0 || (get(card, RXCSUM) & RXCSUM_PCSD) == 0)
+		return;
+	route->rss_type = 0xF;
+	route->hash = (uint32_t)filter->index << 16 | filter->hash;
+}
+
 bool fdir_route(struct card *card, const struct frame *frame, const struct headers *h, struct route *route)
 {
 	if ((get(card, FDIRCTRL) & 3) == 0 || h->l3 == 0 || h->v6 || h->fragment)
@@ -94,6 +105,7 @@ bool fdir_route(struct card *card, const struct frame *frame, const struct heade
 			continue;
 		count(card, FDIRMATCH, 1);
 		route->fdir_match = true;
+		report(card, filter, route);
 		route->drop = filter->drop;
 		route->queue = filter->queue;
 		return true;

@@ -73,7 +73,7 @@ struct fdir_filter {
 	bool used, drop;
 	uint8_t queue, l4_type; // FDIRCMD.L4TYPE
 	uint32_t src, dst, ports;
-	uint16_t vlan, flex, index; // FDIRHASH's software index
+	uint16_t vlan, flex, index, hash; // FDIRHASH: software index, hash
 };
 
 #define FDIR_FILTERS 256

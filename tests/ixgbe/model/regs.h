@@ -86,6 +86,7 @@
 #define FDIRCTRL 0x0EE00u
 #define FDIRCTRL_INIT_DONE 0x8u
 #define FDIRCTRL_PERFECT 0x10u
+#define FDIRCTRL_REPORT 0x20u // Report-Status
 #define FDIRIPSA 0x0EE18u
 #define FDIRIPDA 0x0EE1Cu
 #define FDIRPORT 0x0EE20u
