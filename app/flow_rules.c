@@ -26,6 +26,7 @@ static void describe(struct tl_flow_rules *rules, uint32_t index, const struct t
 	*row = (struct tl_report_rule){.matches = tl_config_rule_text(rule, rules->matches[index]),
 		.drops = rule->drop,
 		.queue = rule->drop ? 0 : rule->queue,
+		.mark = rule->mark,
 		.derived = rule->derived,
 		.instead = instead_of(port, rule, has_echo),
 		.outcome = "planned"};

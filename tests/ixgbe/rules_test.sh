@@ -76,6 +76,11 @@ check "one rule more is refused by path and line, before anything starts" \
 	grep -qF "card.json:3: \$.ports[0].flow_rules[128]: one rule more than this NIC holds: 128" err.txt
 check_equal "as a wrong configuration" "$status" 2
 
+card_config card.json ', "flow_rules": [{"dst_ip": "10.0.0.1", "proto": "tcp", "queue": 0, "mark": 7}]' "$RECORD"
+refuses "a mark, which the driver never reports, is refused by path and line, with the way to do without" \
+	'card.json:2: $.ports[0].flow_rules[0]: a rule with a "mark" has to be in the NIC, and this one is refused for "mark"' \
+	timeout 20 "$TAPLINE" run card.json
+
 card_config card.json "$QUEUES, $RULES" "$RECORD"
 timeout 20 "$TAPLINE" run --explain card.json >explained.txt 2>err.txt || func_die "--explain: $(<err.txt)"
 check "--explain prints the plan of a rule, and its cost" \

@@ -21,7 +21,8 @@ static struct {
 	int refuse_valid, refuse_create; // index of the rejected call; 0: none
 	struct rte_flow_item_ipv4 ip4_mask[RULES_MAX];
 	enum rte_flow_item_type last_item[RULES_MAX];
-	enum rte_flow_action_type actions[RULES_MAX][2];
+	enum rte_flow_action_type actions[RULES_MAX][4];
+	uint32_t mark[RULES_MAX];
 	uint16_t queue[RULES_MAX], dst_port_be[RULES_MAX];
 	uint32_t priority[RULES_MAX];
 	bool alive[RULES_MAX + 1];
@@ -61,10 +62,12 @@ struct rte_flow *rte_flow_create(uint16_t port_id, const struct rte_flow_attr *a
 		driver.dst_port_be[n] = ((const struct rte_flow_item_udp *)pattern[2].spec)->hdr.dst_port;
 		CU_ASSERT_EQUAL(pattern[3].type, RTE_FLOW_ITEM_TYPE_END);
 	}
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 4; i++) {
 		driver.actions[n][i] = actions[i].type;
 		if (actions[i].type == RTE_FLOW_ACTION_TYPE_QUEUE)
 			driver.queue[n] = ((const struct rte_flow_action_queue *)actions[i].conf)->index;
+		if (actions[i].type == RTE_FLOW_ACTION_TYPE_MARK)
+			driver.mark[n] = ((const struct rte_flow_action_mark *)actions[i].conf)->id;
 		if (actions[i].type == RTE_FLOW_ACTION_TYPE_END)
 			break;
 	}
@@ -120,6 +123,21 @@ static struct tl_config_rule drop_host(uint8_t host, enum tl_config_proto proto)
 	return rule;
 }
 
+// A poll returns a frame with the mark 7, one with the mark 8 if the queue is 1, and three without a mark.
+static uint16_t poll_frames(struct tl_rxq *q, struct tl_burst *b)
+{
+	static struct rte_mbuf frames[] = {{.ol_flags = RTE_MBUF_F_RX_FDIR | RTE_MBUF_F_RX_FDIR_ID, .hash.fdir.hi = 7},
+		{.ol_flags = RTE_MBUF_F_RX_RSS_HASH, .hash.fdir.hi = 7},
+		{.ol_flags = RTE_MBUF_F_RX_FDIR | RTE_MBUF_F_RX_FDIR_ID, .hash.fdir.hi = 256 + 7},
+		{.ol_flags = RTE_MBUF_F_RX_FDIR, .hash.fdir.hi = 8},
+		{.ol_flags = RTE_MBUF_F_RX_FDIR_ID, .hash.fdir.hi = 8}};
+
+	b->n = q->queue_id == 1 ? 5 : 4;
+	for (uint16_t i = 0; i < b->n; i++)
+		b->pkts[i] = &frames[i];
+	return b->n;
+}
+
 static struct tl_port *install(const char *pmd, uint16_t device, const struct tl_config_rule *rules, uint32_t n)
 {
 	struct tl_port *port = aligned_alloc(TL_CACHE_LINE, sizeof(*port));
@@ -128,6 +146,9 @@ static struct tl_port *install(const char *pmd, uint16_t device, const struct tl
 
 	memset(port, 0, sizeof(*port));
 	CU_ASSERT_EQUAL(tl_rules_plan(tl_rules_family(pmd, device), rules, n, plan, &at, NULL), 0);
+	port->cfg.rx_queues = 2;
+	for (uint16_t q = 0; q < 2; q++)
+		port->rxq[q] = (struct tl_rxq){.queue_id = q, .burst = poll_frames};
 	port->cfg.rules = rules;
 	port->cfg.rules_plan = plan;
 	tl_port_install_rules(port);
@@ -293,6 +314,49 @@ static void derived_rules_yield_to_those_of_the_configuration(void)
 	forget(port);
 }
 
+static void a_mark_follows_the_queue_and_its_frames_are_counted(void)
+{
+	struct tl_config_rule rules[] = {to_host(1, TL_CONFIG_PROTO_TCP, 7), to_host(2, TL_CONFIG_PROTO_TCP, 7),
+		to_host(3, TL_CONFIG_PROTO_TCP, 7)};
+	struct tl_burst *b = calloc(1, sizeof(*b));
+	struct tl_port_rule state;
+
+	rules[0].mark = 7;
+	rules[1].mark = 8;
+	struct tl_port *port = install("net_ice", 0x1592, rules, TL_ARRAY_LEN(rules));
+	CU_ASSERT_EQUAL(driver.actions[0][0], RTE_FLOW_ACTION_TYPE_COUNT);
+	CU_ASSERT_EQUAL(driver.actions[0][1], RTE_FLOW_ACTION_TYPE_QUEUE);
+	CU_ASSERT_EQUAL(driver.actions[0][2], RTE_FLOW_ACTION_TYPE_MARK);
+	CU_ASSERT_EQUAL(driver.actions[2][2], RTE_FLOW_ACTION_TYPE_END);
+	CU_ASSERT(driver.mark[0] == 7 && driver.mark[1] == 8);
+	for (int i = 0; i < 3; i++)
+		for (uint16_t q = 0; q < 2; q++)
+			CU_ASSERT_EQUAL(port->rxq[q].burst(&port->rxq[q], b), 4 + q);
+	tl_port_rule(port, 0, &state);
+	CU_ASSERT_TRUE(state.marked && state.counted);
+	CU_ASSERT_EQUAL(state.marked_pkts, 6);
+	tl_port_rule(port, 1, &state);
+	CU_ASSERT_EQUAL(state.marked_pkts, 3);
+	tl_port_rule(port, 2, &state);
+	CU_ASSERT_FALSE(state.marked);
+	forget(port);
+	free(b);
+}
+
+static void ports_without_marks_poll_as_before(void)
+{
+	struct tl_config_rule rule = to_host(1, TL_CONFIG_PROTO_TCP, 0);
+
+	struct tl_port *port = install("net_ice", 0x1592, &rule, 1);
+	CU_ASSERT_TRUE(port->rules.installed && port->rxq[0].burst == poll_frames);
+	forget(port);
+	rule.mark = 7;
+	driver.refuse_create = 1;
+	port = install("net_ice", 0x1592, &rule, 1);
+	CU_ASSERT_TRUE(!port->rules.installed && port->rxq[0].burst == poll_frames);
+	forget(port);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -306,6 +370,9 @@ int main(void)
 			one_counter_of_all_drops_is_a_rules_only_if_it_is_alone},
 		{"derived rules yield to those of the configuration",
 			derived_rules_yield_to_those_of_the_configuration},
+		{"a mark follows the queue, and its frames are counted",
+			a_mark_follows_the_queue_and_its_frames_are_counted},
+		{"ports without marks poll as before", ports_without_marks_poll_as_before},
 	};
 
 	return tl_test_main("port_rules", tests, TL_ARRAY_LEN(tests));

@@ -408,7 +408,10 @@ static void a_flow_rule_is_printed_with_its_outcome(void)
 						       .outcome = "installed",
 						       .instead = "RSS",
 						       .counted = true,
-						       .hits_pkts = 12345},
+						       .hits_pkts = 12345,
+						       .mark = 7,
+						       .marked = true,
+						       .marked_pkts = 12340},
 		{.matches = "src 10.0.0.2",
 			.drops = true,
 			.outcome = "instead",
@@ -426,8 +429,8 @@ static void a_flow_rule_is_printed_with_its_outcome(void)
 	snap->ports[0].rules = rules;
 	snap->ports[0].n_rules = TL_ARRAY_LEN(rules);
 	char *text = text_of(tl_report_ledger_text, snap);
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(text, "rule 0    dst 10.0.0.1 -> queue 2: installed, filter 3 of 8; 12,345 frames\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text,
+		"rule 0    dst 10.0.0.1 -> queue 2, mark 7: installed, filter 3 of 8; 12,345 frames; 12,340 marked\n"));
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(text, "rule 1    src 10.0.0.2 -> drop: instead, refused for \"drop\": none; received\n"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "rule 2    udp -> queue 0: refused, filter 4 of 8: driver; RSS\n"));
@@ -437,7 +440,11 @@ static void a_flow_rule_is_printed_with_its_outcome(void)
 	CU_ASSERT_EQUAL(json_array_size(list), 3);
 	CU_ASSERT_TRUE(json_is_null(json_object_get(json_array_get(list, 0), "instead")));
 	CU_ASSERT_EQUAL(json_integer_value(json_object_get(json_array_get(list, 0), "hits_pkts")), 12345);
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(json_array_get(list, 0), "mark")), 7);
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(json_array_get(list, 0), "marked_pkts")), 12340);
 	CU_ASSERT_TRUE(json_is_null(json_object_get(json_array_get(list, 1), "queue")));
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_array_get(list, 1), "mark")));
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_array_get(list, 1), "marked_pkts")));
 	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json_array_get(list, 2), "instead")), "RSS");
 	json_decref(json);
 	free(snap);

@@ -133,6 +133,14 @@ static void a_wrong_rule_is_refused_with_path_and_line(void)
 			"2: $.ports[0].flow_rules[0].dst_ip: \"10.0.0\" is not an address"},
 		{"'flow_rules': [{'src_ip': '10.0.0.1', 'dst_ip': 'fe80::1', 'queue': 0}]",
 			"2: $.ports[0].flow_rules[0].dst_ip: \"src_ip\" is of IPv4"},
+		{"'flow_rules': [{'proto': 'tcp', 'queue': 0, 'mark': 0}]",
+			"2: $.ports[0].flow_rules[0].mark: 0 is not "},
+		{"'flow_rules': [{'proto': 'tcp', 'queue': 0, 'mark': 256}]",
+			"2: $.ports[0].flow_rules[0].mark: 256 is not "},
+		{"'flow_rules': [{'proto': 'tcp', 'drop': true, 'mark': 1}]",
+			"2: $.ports[0].flow_rules[0].mark: frames that the NIC drops bear none"},
+		{"'flow_rules': [{'proto': 'tcp', 'queue': 0, 'mark': 5},\n{'proto': 'udp', 'queue': 0, 'mark': 5}]",
+			"3: $.ports[0].flow_rules[1].mark: entry 0 has this mark already"},
 		{"'rss_queues': [1, 4]", "2: $.ports[0].rss_queues[1]: the port has 4 RX queues"},
 		{"'rss_queues': [1, 1]", "2: $.ports[0].rss_queues[1]: queue 1 is in the list already"},
 		{"'rss_queues': []", "2: $.ports[0].rss_queues: [] is not an array of queues"},
@@ -287,6 +295,49 @@ static void one_rule_more_than_the_nic_holds_is_refused(void)
 	CU_ASSERT_EQUAL(plan_hosts("net_mlx5", 0x1017, TL_CONFIG_RULES_MAX, &at, &err), 0);
 }
 
+#define MARKED "{'dst_ip': '10.0.0.1', 'proto': 'tcp', 'queue': 0, 'mark': 7}"
+
+static void frames_bear_marks_on_i40e_ice_and_mlx5(void)
+{
+	expect_plan("net_i40e", 0x1572, MARKED, "flow director");
+	expect_plan("net_ice", 0x1592, MARKED, "flow director");
+	expect_plan("net_mlx5", 0x1017, MARKED, "steering table");
+}
+
+static void expect_unmarked(const char *driver, uint16_t device, const char *rules, uint32_t wanted_at, const char *why)
+{
+	struct tl_rules_plan *plan = calloc(1, sizeof(*plan));
+	struct tl_config *config = load_rules(rules);
+	const struct tl_config_port *port = &config->ports[0];
+	struct tl_err err = {""};
+	uint32_t at = UINT32_MAX;
+
+	CU_ASSERT_EQUAL(
+		tl_rules_plan(tl_rules_family(driver, device), port->flow_rules, port->n_flow_rules, plan, &at, &err),
+		-ENOTSUP);
+	CU_ASSERT_EQUAL(at, wanted_at);
+	if (strstr(err.text, why) == NULL)
+		printf("# refused: %s\n# wanted:  %s\n", err.text, why);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "remove \"mark\", and select its frames by the \"filter\""));
+	tl_config_free(config);
+	free(plan);
+}
+
+// Without its rule in the NIC a recording of a mark would be empty.
+static void a_mark_that_no_frame_would_bear_is_an_error(void)
+{
+	static const char no_marks[] = "refused for \"mark\": with its driver no received frame bears one";
+
+	expect_unmarked("net_ixgbe", IXGBE_82599, BARE "," MARKED, 1, no_marks);
+	expect_unmarked("net_ixgbe", X540T, MARKED, 0, no_marks);
+	expect_unmarked("net_e1000", 0x10c9, MARKED, 0, no_marks);
+	expect_unmarked("net_tap", 0, MARKED, 0, no_marks);
+	expect_unmarked("net_virtio", 0x1041, MARKED, 0, "refused for \"driver\"");
+	expect_unmarked("net_i40e", 0x1572, "{'dst_ip': '10.0.0.0/8', 'proto': 'tcp', 'queue': 0, 'mark': 7}", 0,
+		"refused for \"dst_ip\"");
+}
+
 // ---- isolated ports
 
 // Load an isolated port with these keys, echoes on it, and ' for ".
@@ -422,6 +473,8 @@ static void mlx5_and_net_tap_alone_can_be_isolated(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"frames bear marks on i40e, ice and mlx5", frames_bear_marks_on_i40e_ice_and_mlx5},
+		{"a mark that no frame would bear is an error", a_mark_that_no_frame_would_bear_is_an_error},
 		{"the items of a rule are read", the_items_of_a_rule_are_read},
 		{"the longest rule has a text", the_longest_rule_has_a_text},
 		{"queues for all other frames are read", queues_for_all_other_frames_are_read},

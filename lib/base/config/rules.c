@@ -108,6 +108,9 @@ int tl_config_check_rule(
 			"a port belongs to a protocol: add \"proto\": \"tcp\" or \"udp\"");
 	if (has_queue == rule->drop)
 		return tl_config_refuse(r, "a rule has either \"queue\" or \"drop\"");
+	if (rule->drop && rule->mark != 0)
+		return tl_config_refuse_key(
+			r, "mark", "frames that the NIC drops bear none; remove one of the two keys");
 	if (!has_queue)
 		rule->queue = TL_CONFIG_QUEUE_AUTO;
 	if (rule->version == 0)
@@ -147,12 +150,15 @@ static int check_rule_among(struct tl_config_reader *r, const struct tl_config_p
 
 	if (!rule->drop && rule->queue >= port->rx_queues)
 		return tl_config_refuse_key(r, "queue", "the port has %u RX queues, counted from 0", port->rx_queues);
-	for (uint32_t i = 0; i < index; i++)
+	for (uint32_t i = 0; i < index; i++) {
 		if (tl_config_rules_overlap(rule, &port->flow_rules[i]))
 			return tl_config_refuse(r,
 				"a frame may match entry %u, too (%s): which of both applies depends on the NIC; make them "
 				"exclude each other",
 				i, tl_config_rule_text(&port->flow_rules[i], text));
+		if (rule->mark != 0 && rule->mark == port->flow_rules[i].mark)
+			return tl_config_refuse_key(r, "mark", "entry %u has this mark already", i);
+	}
 	return 0;
 }
 

@@ -325,6 +325,7 @@ static const struct tl_config_key rule_keys[] = {
 	{KEY(tl_config_rule, dst_port, tl_config_number), .min = 1, .max = UINT16_MAX},
 	{KEY(tl_config_rule, queue, tl_config_rule_queue), .max = TL_CONFIG_QUEUES_MAX - 1},
 	{KEY(tl_config_rule, drop, tl_config_rule_drop)},
+	{KEY(tl_config_rule, mark, tl_config_number), .min = 1, .max = TL_CONFIG_MARK_MAX},
 };
 static const struct tl_config_table rule_table = {
 	KEYS(rule_keys), .bytes = sizeof(struct tl_config_rule), .check = tl_config_check_rule};

@@ -93,6 +93,8 @@ struct tl_config_prefix {
 	uint8_t ip[16]; // network byte order, the other bits 0; of IPv4 the first 4 bytes
 };
 
+#define TL_CONFIG_MARK_MAX 255 // of a rule: drivers take 24 bits and more, a port has at most 256 rules
+
 // "flow_rules" of a port: what the NIC itself is to do with frames. A frame matches if each item that is present does.
 struct tl_config_rule {
 	uint8_t version;	     // 4 or 6: the addresses'; without addresses 4
@@ -102,6 +104,7 @@ struct tl_config_rule {
 	uint32_t src_port, dst_port; // "src_port", "dst_port", 1..65535; 0 when absent: any
 	uint32_t queue;		     // "queue", below the port's rx_queues; TL_CONFIG_QUEUE_AUTO when absent
 	bool drop;		     // "drop": true; a rule has either this or "queue"
+	uint32_t mark;		     // "mark", 1..TL_CONFIG_MARK_MAX, no two rules of a port the same; 0 when absent
 	uint32_t line;		     // of the file; 0: not of a file
 	const char *derived;	     // no key: reason of the plan for a rule of its own, static; NULL: of the file
 };

@@ -95,6 +95,8 @@ static void read_rules(const struct tl_port *port, struct tl_report_rule *rows, 
 		rows[i].why = refusal;
 		rows[i].counted = state.counted;
 		rows[i].hits_pkts = state.hits_pkts;
+		rows[i].marked = state.marked;
+		rows[i].marked_pkts = state.marked_pkts;
 	}
 	out->rules = rows;
 	out->n_rules = n;

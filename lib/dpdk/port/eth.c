@@ -308,6 +308,12 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 	tl_port_read_shares(port);
 	if (!port->cfg.isolate)
 		tl_port_install_rules(port);
+	if (tl_port_has_marks(port) && !port->rules.installed) {
+		(void)rte_eth_dev_stop(port->port_id);
+		return tl_fail(err, -ENOTSUP,
+			"port %s: no flow rule is installed: %s; without them no frame bears a mark: remove \"mark\"",
+			port->name, port->rules.refusal);
+	}
 	if (port->socket_domain == AF_PACKET)
 		begin_kernel_account(port);
 	return 0;

@@ -129,13 +129,20 @@ struct tl_port_account {
 	bool ended;
 };
 
+// Received frames of a queue by their mark. Written by the queue's lcore.
+struct tl_marked {
+	uint16_t (*burst)(struct tl_rxq *q, struct tl_burst *b); // backend of tl_eth_marked_burst()
+	uint64_t pkts[TL_PORT_MARK_MAX + 1];
+} TL_CACHE_ALIGNED;
+
 // Installed flow rules.
 struct tl_port_rules {
 	struct rte_flow **flow; // by rule; an entry is NULL if the rule is not in the NIC. NULL: no rules
 	bool installed;
-	char refusal[192];     // why not; empty: no rule was refused
-	bool counts_drops;     // one counter has all frames dropped by rules
-	uint64_t drop_counter; // identifier among the xstats
+	char refusal[192];	  // why not; empty: no rule was refused
+	struct tl_marked *marked; // by queue; NULL: no rule has a mark
+	bool counts_drops;	  // one counter has all frames dropped by rules
+	uint64_t drop_counter;	  // identifier among the xstats
 };
 
 // Runtime events of a port.
@@ -252,10 +259,12 @@ void tl_port_subtract(struct tl_port_stats *stats, const struct tl_port_stats *b
 // polled and then counts as seen; drops after the end count as far as frames seen before the end are missing.
 void tl_port_close_account(const struct tl_port_stats *end, uint64_t rx_pkts, struct tl_port_stats *now);
 
-// rules.c. After the device was started: install all planned rules, or warn and install none.
+// rules.c. After the device was started: install all planned rules, or none; warn if the port can do without.
 void tl_port_install_rules(struct tl_port *port);
 // Before it is stopped.
 void tl_port_remove_rules(struct tl_port *port);
+// True if a rule has a mark: the port does not start without its rules.
+bool tl_port_has_marks(const struct tl_port *port);
 // Read the frames dropped by rules into out.
 void tl_port_rule_drops(const struct tl_port *port, struct tl_port_stats *out);
 
@@ -332,6 +341,8 @@ uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_eth_stamped_burst(struct tl_rxq *q, struct tl_burst *b);
 // Burst of a NIC, behind its gate.
 uint16_t tl_eth_gated_burst(struct tl_rxq *q, struct tl_burst *b);
+// With marks: counts them.
+uint16_t tl_eth_marked_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_packet_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_slot_burst(struct tl_rxq *q, struct tl_burst *b);
 void tl_eth_flush(struct tl_txq *q);

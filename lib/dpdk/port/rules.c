@@ -17,15 +17,18 @@
 // A rule as rte_flow takes it. Its items and actions point into itself.
 struct rule {
 	struct rte_flow_item items[4];
-	struct rte_flow_action actions[3];
+	struct rte_flow_action actions[4];
 	struct rte_flow_item_ipv4 ip4, ip4_mask;
 	struct rte_flow_item_ipv6 ip6, ip6_mask;
 	struct rte_flow_item_tcp tcp, tcp_mask;
 	struct rte_flow_item_udp udp, udp_mask;
 	struct rte_flow_action_queue queue;
 	struct rte_flow_action_count count;
+	struct rte_flow_action_mark mark;
 	struct rte_flow_attr attr;
 };
+
+_Static_assert(TL_CONFIG_MARK_MAX == TL_PORT_MARK_MAX, "every mark of a configuration is counted");
 
 #define DERIVED_PRIORITY 1 // rules of the configuration precede derived ones
 
@@ -96,8 +99,11 @@ static void set_actions(struct rule *r, const struct tl_config_rule *rule, const
 	if (way->counts)
 		*action++ = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_COUNT, .conf = &r->count};
 	r->queue.index = (uint16_t)rule->queue;
-	*action = rule->drop ? (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_DROP}
-			     : (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &r->queue};
+	*action++ = rule->drop ? (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_DROP}
+			       : (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &r->queue};
+	r->mark.id = rule->mark;
+	if (rule->mark != 0)
+		*action = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_MARK, .conf = &r->mark};
 }
 
 // Translate a rule. Unset elements stay 0: RTE_FLOW_ITEM_TYPE_END and RTE_FLOW_ACTION_TYPE_END.
@@ -153,6 +159,54 @@ static int give_rules(struct tl_port *port, int (*give)(struct tl_port *port, ui
 	return rc;
 }
 
+// ---- marks
+
+bool tl_port_has_marks(const struct tl_port *port)
+{
+	const struct tl_rules_plan *plan = port->cfg.rules_plan;
+	bool has = false;
+
+	for (uint32_t i = 0; plan != NULL && i < plan->n; i++)
+		has |= port->cfg.rules[i].mark != 0;
+	return has;
+}
+
+// Let each queue count the marks of its frames. Returns 0 or -ENOMEM.
+static int count_marks(struct tl_port *port)
+{
+	size_t bytes = port->cfg.rx_queues * sizeof(struct tl_marked);
+	struct tl_marked *marked = port->rules.marked = aligned_alloc(TL_CACHE_LINE, bytes);
+
+	if (marked == NULL)
+		return -ENOMEM;
+	memset(marked, 0, bytes);
+	for (uint16_t q = 0; q < port->cfg.rx_queues; q++) {
+		marked[q].burst = port->rxq[q].burst;
+		port->rxq[q].marked = &marked[q];
+		port->rxq[q].burst = tl_eth_marked_burst;
+	}
+	return 0;
+}
+
+static void forget_marks(struct tl_port *port)
+{
+	for (uint16_t q = 0; port->rules.marked != NULL && q < port->cfg.rx_queues; q++)
+		port->rxq[q].burst = port->rules.marked[q].burst;
+	free(port->rules.marked);
+	port->rules.marked = NULL;
+}
+
+static uint64_t marked_pkts(const struct tl_port *port, uint32_t mark)
+{
+	uint64_t pkts = 0;
+
+	for (uint16_t q = 0; q < port->cfg.rx_queues; q++)
+		pkts += tl_count_read(&port->rules.marked[q].pkts[mark]);
+	return pkts;
+}
+
+// ---- installation
+
 void tl_port_install_rules(struct tl_port *port)
 {
 	const struct tl_rules_plan *plan = port->cfg.rules_plan;
@@ -166,10 +220,12 @@ void tl_port_install_rules(struct tl_port *port)
 	int rc = rules->flow != NULL ? give_rules(port, validate_rule) : -ENOMEM;
 	if (rc == 0)
 		rc = give_rules(port, create_rule);
+	if (rc == 0 && tl_port_has_marks(port))
+		rc = count_marks(port);
 	rules->installed = rc == 0;
 	if (rc != 0) {
 		tl_port_remove_rules(port);
-		if (!port->cfg.isolate) // else the port does not start
+		if (!port->cfg.isolate && !tl_port_has_marks(port)) // else the port does not start
 			tl_warn("port %s: no flow rule is installed: %s; frames are spread by RSS", port->name,
 				rules->refusal);
 		return;
@@ -190,6 +246,7 @@ void tl_port_remove_rules(struct tl_port *port)
 			tl_warn("port %s: entry %u of its flow rules was not removed: the next start does that",
 				port->name, i);
 	}
+	forget_marks(port);
 	free(rules->flow);
 	rules->flow = NULL;
 	rules->installed = false;
@@ -239,6 +296,9 @@ void tl_port_rule(const struct tl_port *port, uint32_t index, struct tl_port_rul
 	const struct tl_rules_plan *plan = port->cfg.rules_plan;
 
 	*out = (struct tl_port_rule){.installed = port->rules.installed && port->rules.flow[index] != NULL};
+	out->marked = out->installed && port->cfg.rules[index].mark != 0;
+	if (out->marked)
+		out->marked_pkts = marked_pkts(port, port->cfg.rules[index].mark);
 	if (!out->installed || tl_port_removed(port, NULL))
 		return;
 	if (plan->row[index].way->counts)

@@ -25,6 +25,7 @@
 struct tl_config_rule;
 struct tl_err;
 struct tl_family_facts;
+struct tl_marked;
 struct tl_port;
 struct tl_port_cfg;
 struct tl_port_ops;
@@ -185,7 +186,18 @@ struct tl_rxq {
 	struct tl_port *port;
 	void *backend;
 	struct tl_port_gate gate; // of TL_TS_NIC_RX
+	struct tl_marked *marked; // with marked flow rules, else NULL
 } TL_CACHE_ALIGNED;
+
+#define TL_PORT_MARK_MAX 255
+
+// HOT. Return the mark of a received frame, that of its flow rule; 0: none.
+static inline uint32_t tl_frame_mark(const struct rte_mbuf *m)
+{
+	if ((m->ol_flags & RTE_MBUF_F_RX_FDIR_ID) == 0 || m->hash.fdir.hi > TL_PORT_MARK_MAX)
+		return 0;
+	return m->hash.fdir.hi;
+}
 
 #define TL_TXQ_MAX (2 * TL_BURST)
 
@@ -362,11 +374,14 @@ void tl_port_link(const struct tl_port *port, struct tl_port_link *out);
 #define TL_PORT_GROUPS_MAX 160
 int tl_port_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n);
 
-// Flow rules of a port, installed by tl_port_start(): all that the plan has, or none. Main only.
+// Flow rules of a port, installed by tl_port_start(): all that the plan has, or none. If one has a mark, the port does
+// not start without them. Main only.
 struct tl_port_rule {
 	bool installed;
-	bool counted;	    // the NIC counts the rule's frames
-	uint64_t hits_pkts; // that count
+	bool counted;	      // the NIC counts the rule's frames
+	uint64_t hits_pkts;   // that count
+	bool marked;	      // installed with a mark
+	uint64_t marked_pkts; // received frames with the mark
 };
 void tl_port_rule(const struct tl_port *port, uint32_t index, struct tl_port_rule *out);
 // Return the reason that no rule is installed; NULL: they are, or there are none.

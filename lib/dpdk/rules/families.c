@@ -8,7 +8,9 @@
 #include <tl_base.h>
 
 // ixgbe/ixgbe_ethdev.c:6524, ixgbe_add_5tuple_filter: 128 filters. ixgbe/ixgbe_flow.c:172, cons_parse_ntuple_filter:
-// IPv4, whole addresses, a queue; the protocol is the IP header's, so {TCP} alone would match every protocol.
+// IPv4, whole addresses, a queue; the protocol is the IP header's, so {TCP} alone would match every protocol. No marks:
+// ixgbe_flow.c:1468 accepts one for the flow director, but nothing sets fdir_conf.status, so the card never reports it
+// (ixgbe_fdir.c:190), up to DPDK 26.07; tests/ixgbe/driver.c.
 #define IXGBE_TO_QUEUE                                                                                                 \
 	{                                                                                                              \
 		.name = "5-tuple filter", .max = 128, .items = TL_RULES_ITEMS, .proto_in_ip = true                     \
@@ -22,25 +24,28 @@
 
 // i40e/i40e_flow.c:1882: a mask of an address that is not whole is ignored, silently. i40e_fdir.c:1308: one set of
 // fields per protocol. A rule without a protocol matches neither TCP nor UDP. i40e_ethdev.h:716: 8192 filters.
+// i40e_flow.c:2495: a mark behind the queue; i40e_rxtx.c:235, i40e_rxd_build_fdir: in descriptors of 32 bytes.
 #define I40E_FDIR                                                                                                      \
 	{                                                                                                              \
 		.name = "flow director", .max = 8192, .items = TL_RULES_ITEMS, .required = TL_RULES_PROTO,             \
-		.ip6 = true, .shape = TL_RULES_SHAPE_PER_PROTO                                                         \
+		.ip6 = true, .marks = true, .shape = TL_RULES_SHAPE_PER_PROTO                                          \
 	}
 
 // ice/ice_fdir_filter.c:2051: whole addresses; :846, ice_fdir_hw_tbl_conf: one set of fields per protocol; :1570:
-// counters, ice_ethdev.h:372: 32 x 256 of them.
+// counters, ice_ethdev.h:372: 32 x 256 of them; :1732: marks, ice_rxtx.c:107: of frames with a flow_id.
 #define ICE_FDIR                                                                                                       \
 	{                                                                                                              \
 		.name = "flow director", .max = 8192, .items = TL_RULES_ITEMS, .required = TL_RULES_PROTO,             \
-		.ip6 = true, .counts = true, .shape = TL_RULES_SHAPE_PER_PROTO                                         \
+		.ip6 = true, .counts = true, .marks = true, .shape = TL_RULES_SHAPE_PER_PROTO                          \
 	}
 
-// mlx5/mlx5_flow_dv.c: any bits of addresses and ports; :16885, flow_dv_query_count: counters.
+// mlx5/mlx5_flow_dv.c: any bits of addresses and ports; :16885, flow_dv_query_count: counters; :3242: marks, with the
+// default of dv_xmeta_en up to 0xffffef (mlx5_flow.c:1896); mlx5_rx.c:908. It needs no
+// rte_eth_rx_metadata_negotiate(): mlx5.c:2630 of v25.11 has it, for tunnels.
 #define MLX5_FLOW                                                                                                      \
 	{                                                                                                              \
 		.name = "steering table", .max = 65536, .items = TL_RULES_ITEMS, .ip6 = true, .prefixes = true,        \
-		.counts = true                                                                                         \
+		.counts = true, .marks = true                                                                          \
 	}
 
 // tap/tap_flow.c:252, tap_flow_items: a flower filter of the kernel, with any bits of addresses, and whole ports;

@@ -49,9 +49,20 @@ static struct tl_rules_row check_alone(const struct tl_rules_way *way, const str
 	if (!way->prefixes && (is_part(&rule->src, rule->version) || is_part(&rule->dst, rule->version)))
 		return refuse(is_part(&rule->src, rule->version) ? "src_ip" : "dst_ip",
 			"its filters compare whole addresses, not prefixes");
+	if (rule->mark != 0 && !way->marks)
+		return refuse("mark", "with its driver no received frame bears one");
 	if (way->proto_by_ports && (items & TL_RULES_PROTO) != 0 && ports == 0)
 		return refuse("proto", "its filters compare the protocol only together with ports");
 	return (struct tl_rules_row){.way = way};
+}
+
+// A marked rule that is not in the NIC is an error: without the mark, the recordings that ask for it record nothing.
+static int refuse_marked(const struct tl_rules_row *row, struct tl_err *err)
+{
+	return tl_fail(err, -ENOTSUP,
+		"a rule with a \"mark\" has to be in the NIC, and this one is refused for \"%s\": %s; remove \"mark\", and "
+		"select its frames by the \"filter\" of a recording",
+		row->item, row->why);
 }
 
 static bool same_shape(const struct tl_config_rule *a, const struct tl_config_rule *b)
@@ -98,17 +109,18 @@ int tl_rules_plan(const struct tl_rules_family *family, const struct tl_config_r
 		uint32_t used = 0;
 		if (family == NULL) {
 			*row = refuse("driver", "no flow rules of this driver are known");
-			continue;
+		} else {
+			const struct tl_rules_way *way = rules[i].drop ? &family->drops : &family->to_queue;
+			*row = check_alone(way, &rules[i]);
+			if (row->way != NULL)
+				*row = check_among(out, rules, i, way, &used);
 		}
-		const struct tl_rules_way *way = rules[i].drop ? &family->drops : &family->to_queue;
-		*row = check_alone(way, &rules[i]);
-		if (row->way != NULL)
-			*row = check_among(out, rules, i, way, &used);
-		if (row->way != NULL && used == way->max) {
-			*at = i;
+		*at = i;
+		if (row->way != NULL && used == row->way->max)
 			return tl_fail(err, -ENOSPC, "one rule more than this NIC holds: %u of the kind \"%s\"",
-				way->max, way->name);
-		}
+				row->way->max, row->way->name);
+		if (row->way == NULL && rules[i].mark != 0)
+			return refuse_marked(row, err);
 		out->n_drops += row->way != NULL && rules[i].drop;
 	}
 	return 0;

@@ -36,6 +36,7 @@ struct tl_rules_way {
 	bool proto_by_ports; // the protocol is compared only in rules with ports
 	bool proto_in_ip;    // the driver takes the protocol from the IP header of the rule alone
 	bool counts;	     // per rule
+	bool marks;	     // received frames bear the mark of their rule
 	enum tl_rules_shape shape;
 };
 
@@ -67,7 +68,8 @@ struct tl_rules_plan {
 	struct tl_rules_row row[TL_RULES_MAX];
 };
 
-// Plan a port's rules. Return 0, or -ENOSPC with a message: rule *at is one more than the NIC holds.
+// Plan a port's rules. Return 0, or an error with a message on rule *at: -ENOSPC: it is one more than the NIC holds;
+// -ENOTSUP: it has a mark, and the NIC cannot have the rule, or its frames bear no marks.
 int tl_rules_plan(const struct tl_rules_family *family, const struct tl_config_rule *rules, uint32_t n,
 	struct tl_rules_plan *out, uint32_t *at, struct tl_err *err);
 

@@ -171,6 +171,7 @@ json_t *tl_report_rule_json(const struct tl_report_rule *rule)
 	put(object, "matches", tl_json_string(rule->matches));
 	put(object, "queue", rule->drops ? json_null() : tl_json_number(rule->queue));
 	put(object, "drop", json_boolean(rule->drops));
+	put(object, "mark", rule->mark != 0 ? tl_json_number(rule->mark) : json_null());
 	put(object, "derived", tl_json_string(rule->derived));
 	put(object, "outcome", tl_json_string(rule->outcome));
 	put(object, "by", tl_json_string(rule->by));
@@ -180,6 +181,7 @@ json_t *tl_report_rule_json(const struct tl_report_rule *rule)
 	put(object, "why", tl_json_string(rule->why));
 	put(object, "instead", tl_json_string(tl_report_rule_holds(rule) ? NULL : rule->instead));
 	put(object, "hits_pkts", rule->counted ? tl_json_number(rule->hits_pkts) : json_null());
+	put(object, "marked_pkts", rule->marked ? tl_json_number(rule->marked_pkts) : json_null());
 	return object;
 }
 

@@ -195,9 +195,12 @@ void tl_report_rule_text(FILE *out, const struct tl_report_rule *rule)
 
 	fprintf(out, "%s -> ", rule->matches);
 	if (rule->drops)
-		fprintf(out, "drop: %s", rule->outcome);
+		fprintf(out, "drop");
 	else
-		fprintf(out, "queue %" PRIu32 ": %s", rule->queue, rule->outcome);
+		fprintf(out, "queue %" PRIu32, rule->queue);
+	if (rule->mark != 0)
+		fprintf(out, ", mark %" PRIu32, rule->mark);
+	fprintf(out, ": %s", rule->outcome);
 	if (rule->derived != NULL)
 		fprintf(out, ", derived: %s", rule->derived);
 	if (rule->by != NULL)
@@ -210,6 +213,8 @@ void tl_report_rule_text(FILE *out, const struct tl_report_rule *rule)
 		fprintf(out, "; %s", rule->instead);
 	if (rule->counted)
 		fprintf(out, "; %s frames", grouped(rule->hits_pkts, n));
+	if (rule->marked)
+		fprintf(out, "; %s marked", grouped(rule->marked_pkts, n));
 	fputc('\n', out);
 }
 

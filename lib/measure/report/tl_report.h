@@ -115,6 +115,7 @@ struct tl_report_rule {
 	const char *matches; // "dst 239.1.1.1 udp dst port 5001"
 	bool drops;
 	uint32_t queue;	     // if it does not drop
+	uint32_t mark;	     // 0: none
 	const char *derived; // reason for a rule that is not in the configuration; NULL: it is
 	const char *by;	     // kind of the NIC's filter: "5-tuple filter"; NULL: the NIC cannot have the rule
 	uint32_t used, most; // filters of the kind in use with this rule, and in the NIC
@@ -124,6 +125,8 @@ struct tl_report_rule {
 	const char *instead; // done where the rule is not in the NIC
 	bool counted;	     // hits_pkts is known
 	uint64_t hits_pkts;
+	bool marked; // marked_pkts is known: frames bear the mark
+	uint64_t marked_pkts;
 };
 
 // Port row.
