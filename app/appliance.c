@@ -342,6 +342,7 @@ struct tl_capture_cfg tl_appliance_capture_cfg(const struct tl_config_capture *c
 
 	return (struct tl_capture_cfg){.path = cfg->path,
 		.filter = cfg->filter,
+		.marks = cfg->has_marks ? cfg->marks : NULL,
 		.snaplen = cfg->snaplen,
 		.dir = {[TL_DIR_RX] = cfg->direction != TL_CONFIG_TX, [TL_DIR_TX] = cfg->direction != TL_CONFIG_RX},
 		.policy = file_policy(cfg),

@@ -122,6 +122,94 @@ static void end_recording(struct recording *r)
 	CU_ASSERT_EQUAL(tl_port_mbufs_in_use(port), 0);
 }
 
+// Record a burst whose frame i has the mark marks[i], 0: none.
+static void record_marked(const struct recording *r, const uint8_t *marks, unsigned n)
+{
+	static struct tl_burst burst;
+
+	make_burst(&burst, n, 60, 1, 5 * TL_NS_PER_S);
+	for (unsigned i = 0; i < n; i++) {
+		burst.pkts[i]->hash.fdir.hi = marks[i];
+		burst.pkts[i]->ol_flags |= marks[i] != 0 ? RTE_MBUF_F_RX_FDIR_ID : 0;
+		*rte_pktmbuf_mtod(burst.pkts[i], uint8_t *) = marks[i];
+	}
+	r->service.rx(r->service.ctx, &burst);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+}
+
+static void frames_with_the_marks_are_recorded_and_others_are_filtered(void)
+{
+	static const bool wanted[TL_PORT_MARK_MAX + 1] = {[5] = true, [255] = true};
+	struct recording r;
+	struct tl_pcap_frame last;
+
+	start_recording(&r, (struct tl_capture_cfg){.marks = wanted, .dir[TL_DIR_RX] = true});
+	record_marked(&r, (const uint8_t[]){0, 5, 6, 255, 0, 4}, 6);
+	record_marked(&r, (const uint8_t[]){0, 6}, 2);
+	record_marked(&r, (const uint8_t[]){5, 255, 5}, 3);
+	record_marked(&r, (const uint8_t[]){0, 0, 5, 5}, 4);
+	record(&r, TL_DIR_RX, 3, 60, 5);
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).offered_pkts, 18);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 7);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).filtered_pkts, 11);
+	CU_ASSERT_EQUAL(count_frames(r.path, &last), 7);
+	CU_ASSERT_EQUAL(last.ts_ns, 5 * TL_NS_PER_S + 3);
+	CU_ASSERT_PTR_NULL(r.service.sent);
+	end_recording(&r);
+}
+
+static struct tl_burst seen;
+
+static void keep_burst(void *tap, struct tl_burst *burst)
+{
+	seen = *burst;
+}
+
+static void selected_frames_keep_times_lengths_and_stamps(void)
+{
+	static const bool wanted[TL_PORT_MARK_MAX + 1] = {[5] = true};
+	static struct tl_burst burst;
+	struct recording r;
+
+	start_recording(&r, (struct tl_capture_cfg){.marks = wanted, .dir[TL_DIR_RX] = true});
+	r.capture->taps[0].rx_marked = keep_burst;
+	make_burst(&burst, 4, 60, 1, 1000);
+	for (unsigned i = 1; i < 4; i++) {
+		burst.pkts[i]->hash.fdir.hi = i == 2 ? 6 : 5;
+		burst.pkts[i]->ol_flags |= RTE_MBUF_F_RX_FDIR_ID;
+	}
+	burst.wire_bytes[3] = 1514;
+	burst.unstamped = 0xc;
+	burst.queue = 3;
+	r.service.rx(r.service.ctx, &burst);
+	CU_ASSERT_EQUAL(seen.n, 2);
+	CU_ASSERT(seen.pkts[0] == burst.pkts[1] && seen.pkts[1] == burst.pkts[3]);
+	CU_ASSERT(seen.ts_ns[0] == 1001 && seen.ts_ns[1] == 1003);
+	CU_ASSERT(seen.wire_bytes[0] == 60 && seen.wire_bytes[1] == 1514);
+	CU_ASSERT(seen.unstamped == 0x2 && seen.sent == 0);
+	CU_ASSERT(seen.queue == 3 && seen.mono_ns == burst.mono_ns);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	end_recording(&r);
+}
+
+static void marks_precede_filter_and_cutoff(void)
+{
+	static const bool wanted[TL_PORT_MARK_MAX + 1] = {[5] = true, [6] = true};
+	struct recording r;
+
+	start_recording(&r, (struct tl_capture_cfg){.marks = wanted,
+				    .dir[TL_DIR_RX] = true,
+				    .filter = "ether[0] != 6",
+				    .cutoff_bytes = 1024,
+				    .cutoff_flows = 1024});
+	record_marked(&r, (const uint8_t[]){0, 5, 6, 7}, 4);
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 1);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).filtered_pkts, 3);
+	end_recording(&r);
+}
+
 static void every_frame_of_both_directions_reaches_the_file(void)
 {
 	struct recording r;
@@ -1603,6 +1691,10 @@ static const struct tl_test tests[] = {
 	{"the record after a frame longer than a slab counts it as lost",
 		the_record_after_a_frame_longer_than_a_slab_counts_it_as_lost},
 	{"the seconds held by a buffer follow from its size", the_seconds_held_by_a_buffer_follow_from_its_size},
+	{"frames with the marks are recorded and others are filtered",
+		frames_with_the_marks_are_recorded_and_others_are_filtered},
+	{"selected frames keep their times, lengths and stamps", selected_frames_keep_times_lengths_and_stamps},
+	{"marks precede filter and cut-off", marks_precede_filter_and_cutoff},
 	{"a filter that does not compile is an error before the file exists",
 		a_filter_that_does_not_compile_is_an_error_before_the_file_exists},
 };

@@ -199,6 +199,61 @@ static void rules_that_exclude_each_other_are_accepted(void)
 				  "{'dst_ip': 'ff05::1', 'queue': 2}"));
 }
 
+// Load a recording with these keys, of a port whose rules have the marks 3 and 255.
+static int load_recording(const char *keys, struct tl_config **out, struct tl_err *err)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		"{'ports': [{'name': 'a', 'device': '0000:01:00.0', 'flow_rules': [{'proto': 'tcp', 'queue': 0, 'mark': 3},"
+		"{'proto': 'udp', 'queue': 0, 'mark': 255}, {'dst_ip': 'ff05::1', 'queue': 0}]}],\n"
+		"'capture': [{'port': 'a', 'path': 'x.pcapng', %s}]}",
+		keys);
+	for (char *p = text; *p != '\0'; p++)
+		*p = *p == '\'' ? '"' : *p;
+	return tl_config_load_text(text, strlen(text), "t.json", out, err);
+}
+
+static void marks_select_the_received_frames_of_a_recording(void)
+{
+	struct tl_config *config = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(load_recording("'marks': [255, 3]", &config, NULL), 0);
+	const struct tl_config_capture *capture = &config->captures[0];
+	CU_ASSERT_TRUE(capture->has_marks && capture->marks[3] && capture->marks[255]);
+	CU_ASSERT_FALSE(capture->marks[0]);
+	CU_ASSERT_EQUAL(capture->direction, TL_CONFIG_RX);
+	CU_ASSERT_EQUAL(config->ports[0].flow_rules[1].mark, 255);
+	tl_config_free(config);
+	CU_ASSERT_EQUAL_FATAL(load_recording("'marks': [3], 'direction': 'rx'", &config, NULL), 0);
+	tl_config_free(config);
+	CU_ASSERT_EQUAL_FATAL(load_recording("'snaplen': 0", &config, NULL), 0);
+	CU_ASSERT_FALSE(config->captures[0].has_marks);
+	CU_ASSERT_EQUAL(config->captures[0].direction, TL_CONFIG_BOTH);
+	tl_config_free(config);
+}
+
+static void wrong_marks_of_a_recording_are_refused_with_path_and_line(void)
+{
+	static const char *const wrong[][2] = {
+		{"'marks': []", "t.json:2: $.capture[0].marks: [] is not an array of marks"},
+		{"'marks': [0]", "t.json:2: $.capture[0].marks[0]: 0 is not "},
+		{"'marks': [3, 3]", "t.json:2: $.capture[0].marks[1]: mark 3 is in the list already"},
+		{"'marks': [3, 4]",
+			"t.json:2: $.capture[0].marks: no rule in \"flow_rules\" of the port \"a\" has the mark 4"},
+		{"'marks': [3], 'direction': 'both'",
+			"t.json:2: $.capture[0].direction: only received frames bear \"marks\""}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(wrong); i++) {
+		struct tl_config *config = NULL;
+		struct tl_err err = {""};
+		CU_ASSERT_EQUAL(load_recording(wrong[i][0], &config, &err), -EINVAL);
+		if (strncmp(err.text, wrong[i][1], strlen(wrong[i][1])) != 0)
+			printf("# refused: %s\n# wanted:  %s\n", err.text, wrong[i][1]);
+		CU_ASSERT_EQUAL(strncmp(err.text, wrong[i][1], strlen(wrong[i][1])), 0);
+	}
+}
+
 // ---- plans
 
 #define GROUP "{'dst_ip': '239.1.1.1', 'proto': 'udp', 'dst_port': 5001, 'queue': 0}"
@@ -473,6 +528,9 @@ static void mlx5_and_net_tap_alone_can_be_isolated(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"marks select the received frames of a recording", marks_select_the_received_frames_of_a_recording},
+		{"wrong marks of a recording are refused with path and line",
+			wrong_marks_of_a_recording_are_refused_with_path_and_line},
 		{"frames bear marks on i40e, ice and mlx5", frames_bear_marks_on_i40e_ice_and_mlx5},
 		{"a mark that no frame would bear is an error", a_mark_that_no_frame_would_bear_is_an_error},
 		{"the items of a rule are read", the_items_of_a_rule_are_read},

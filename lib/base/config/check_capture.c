@@ -152,6 +152,8 @@ int tl_config_check_capture(
 	if (rc == 0)
 		rc = check_inner(r, capture, value);
 	if (rc == 0)
+		rc = tl_config_check_marked(r, capture, value);
+	if (rc == 0)
 		rc = tl_config_check_classes(r, capture);
 	if (rc == 0)
 		rc = check_form(r, capture, value);

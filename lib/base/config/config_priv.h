@@ -174,6 +174,11 @@ int tl_config_check_share(struct tl_config_reader *r, const struct tl_config *co
 // check_capture.c: check of an entry of "capture" after its keys.
 tl_config_read tl_config_check_capture;
 
+// marks.c: a check after all keys of a recording, and one when its port is known.
+tl_config_read tl_config_marks;
+int tl_config_check_marked(struct tl_config_reader *r, struct tl_config_capture *capture, const json_t *value);
+int tl_config_check_marks(struct tl_config_reader *r, const struct tl_config *config, uint32_t capture);
+
 // check.c: resolve port names, give echoes their default names, and refuse contradictions.
 int tl_config_check(struct tl_config_reader *r, struct tl_config *config);
 

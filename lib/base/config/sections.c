@@ -392,6 +392,7 @@ static const struct tl_config_table trigger_table = {KEYS(trigger_keys), .bytes 
 static const struct tl_config_key capture_keys[] = {
 	{"port", tl_config_text, FIELD(tl_config_capture, port_name), .max = 4095, .required = true},
 	{KEY(tl_config_capture, filter, tl_config_text), .max = 4095},
+	{KEY(tl_config_capture, marks, tl_config_marks), .min = 1, .max = TL_CONFIG_MARK_MAX},
 	{KEY(tl_config_capture, snaplen, tl_config_number), .min = 14, .max = 262144, .or_zero = true, .fallback = "0"},
 	{CHOICE(tl_config_capture, direction, TL_CONFIG_DIRECTIONS), .fallback = "\"both\""},
 	{KEY(tl_config_capture, path, tl_config_text), .max = 4095, .required = true},

@@ -183,6 +183,8 @@ struct tl_config_capture {
 	char *port_name;		    // "port", required
 	uint32_t port;			    // index into ports[]
 	char *filter;			    // "filter", tcpdump syntax, or NULL
+	bool has_marks;			    // "marks": record only received frames of the rules with these marks
+	bool marks[TL_CONFIG_MARK_MAX + 1]; // by mark
 	uint32_t snaplen;		    // "snaplen", 0 (everything, default) or 14..262144 bytes
 	enum tl_config_direction direction; // "direction": "both" (default), "rx", "tx"
 	char *path;		      // "path", required: file name with strftime conversions, "-" (stdout), "null:"

@@ -163,6 +163,7 @@ static void set_up_taps(struct tl_capture *c)
 		tap->capture = c;
 		tap->ring = c->rings[q];
 		tap->filter = c->filter;
+		tap->marks = c->cfg.marks;
 		tap->trigger_filter = c->trigger.filter;
 		tap->snaplen = c->cfg.snaplen == 0 ? UINT32_MAX : c->cfg.snaplen;
 		tap->max_age_ns = c->cfg.order_window_ns != 0 ? c->cfg.order_window_ns / 4 : SLAB_MAX_AGE_NS;
@@ -316,6 +317,10 @@ void tl_capture_service(struct tl_capture *c, uint16_t queue, struct tl_service 
 			    : watched ? tl_tap_sent_watched
 			    : cuts    ? tl_tap_sent_cutoff
 				      : tl_tap_sent;
+	if (c->taps[queue].marks != NULL) {
+		c->taps[queue].rx_marked = out->rx;
+		out->rx = tl_tap_rx_with_marks;
+	}
 }
 
 void tl_capture_expire(struct tl_capture *c)

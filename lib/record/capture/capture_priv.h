@@ -40,6 +40,8 @@ struct tl_tap {
 	struct tl_tap_flow flow[TL_DIRS];
 	struct tl_police *police; // NULL: no classes
 	struct tl_tap_policed policed[TL_DIRS];
+	const bool *marks;				      // NULL: keep everything
+	void (*rx_marked)(void *tap, struct tl_burst *burst); // with marks: records the frames that bear them
 } TL_CACHE_ALIGNED;
 
 // Changes to the last state are final.
@@ -100,6 +102,9 @@ void tl_tap_sent_watched(void *tap, struct tl_burst *burst);
 // Same with classes, with or without a cut-off or a trigger filter.
 void tl_tap_rx_policed(void *tap, struct tl_burst *burst);
 void tl_tap_sent_policed(void *tap, struct tl_burst *burst);
+
+// capture_mark_dp.c: the same of a recording with marks, before the others.
+void tl_tap_rx_with_marks(void *tap, struct tl_burst *burst);
 
 // capture_trigger.c: callbacks of the writer.
 uint64_t tl_capture_now_ns(void *capture);

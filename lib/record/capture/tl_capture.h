@@ -47,6 +47,8 @@ struct tl_capture_cfg {
 	const char *name;   // unique per process, at most 12 characters; for memory zones
 	const char *path;   // borrowed for life; "-" is stdout
 	const char *filter; // tcpdump syntax, or NULL; borrowed for life
+	const bool *marks;  // by mark up to TL_PORT_MARK_MAX: record received frames with these only; NULL: all;
+			    // borrowed for life; not with dir[TL_DIR_TX]. The others count as filtered
 	uint32_t snaplen;   // bytes, 0 = everything
 	bool dir[TL_DIRS];  // recorded directions
 	struct tl_writer_policy policy;
