@@ -190,7 +190,7 @@ sim_lacks=(rto fast probe)
 # Modules shared by two threads.
 threaded=(tail slab recode writer writer_rotation writer_kept writer_full writer_removed writer_stream writer_sidecar writer_hold steer clock_track timesync)
 # Suites of --nightly only: their set-up takes minutes, and other suites cover most of their findings.
-nightly_machines=(cards place powerloss systemd steer isolate)
+nightly_machines=(cards place powerloss systemd steer isolate qdisc)
 nightly_functionals=(package)
 # Functional suites that compare durations or rates, or take the host's hugepages: nothing else may run.
 measuring=(bench demo overrun slow_disk stages)

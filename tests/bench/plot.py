@@ -61,4 +61,5 @@ def main():
         file.write("\n".join(out + ["</svg>", ""]))
 
 
-main()
+if __name__ == "__main__":
+    main()

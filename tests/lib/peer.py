@@ -295,6 +295,27 @@ def udp_flows(host, port, count):
     return {"flows": int(count)}
 
 
+def round_trips(host, port, count, gap_ms):
+    """Send a datagram per gap and measure when each comes back, in ms; the first, which resolves the address, is not counted."""
+    with socket.socket(family_of(host), socket.SOCK_DGRAM) as s:
+        s.settimeout(30)
+        s.connect((host, int(port)))
+        s.send(b"resolve")
+        s.recv(64)
+        begin, sent, back = time.monotonic(), [], {}
+        while len(back) < int(count):
+            due = begin + len(sent) * float(gap_ms) / 1000 - time.monotonic() if len(sent) < int(count) else 30
+            if due <= 0:
+                sent.append(time.monotonic())
+                s.send(struct.pack(">I", len(sent) - 1))
+            elif select.select([s], [], [], due)[0]:
+                number = struct.unpack(">I", s.recv(64))[0]
+                back[number] = (time.monotonic() - sent[number]) * 1000
+            elif len(sent) == int(count):
+                sys.exit(f"{int(count) - len(back)} datagrams did not come back")
+    return {"round_trips_ms": sorted(back.values())}
+
+
 def echo_streams(address, port):
     """Accept connections one after the other and echo all data, until killed."""
     with socket.create_server((address, int(port)), family=family_of(address)) as server:
@@ -308,7 +329,7 @@ def echo_streams(address, port):
 
 PEERS = [igmp_query, mld_query, echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, multicast6,
          multicast_rounds, blast, flood, tagged, udp_flows,
-         datagrams, read_all, accept_many, echo_datagrams, echo_streams]
+         datagrams, read_all, accept_many, echo_datagrams, echo_streams, round_trips]
 
 if __name__ == "__main__":
     peer = {f.__name__: f for f in PEERS}[sys.argv[1]]

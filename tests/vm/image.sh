@@ -5,6 +5,7 @@
 vm_modules=(virtio_pci 9pnet_virtio 9p overlay igb vfio-pci vfio_iommu_type1 virtio_blk crc32c_generic ext4)
 # More modules, loaded with vm_modules=steer on the kernel's command line: ip_gre creates interfaces.
 vm_modules_steer=(tun veth sch_ingress sch_multiq cls_flower act_gact act_mirred act_skbedit vxlan geneve ip_gre)
+vm_modules_qdisc=(veth sch_htb sch_tbf sch_prio sch_fq sch_mqprio sch_netem)
 
 # image_fetch DIR: download the two packages to DIR, unless present. Fail if no mirror has them.
 image_fetch() {
@@ -38,7 +39,7 @@ image_make() {
 	rm -rf "$dir/unpacked" "$dir/initramfs"
 }
 
-# Modules with their dependencies, uncompressed: modules/order lists those of every scenario in load order, order.steer
+# Modules with their dependencies, uncompressed: modules/order lists those of every scenario in load order, order.NAME
 # more of them.
 image_modules() {
 	local dir=$1 version base
@@ -46,17 +47,18 @@ image_modules() {
 	[[ -d $base/lib/modules ]] || base=$dir/unpacked/usr
 	version=$(basename "$base"/lib/modules/*)
 	depmod -b "$base" "$version" || return
-	image_order order "${vm_modules[@]}" && image_order order.steer "${vm_modules_steer[@]}"
+	image_order order "${vm_modules[@]}" || return
+	image_order order.steer "${vm_modules_steer[@]}" && image_order order.qdisc "${vm_modules_qdisc[@]}"
 }
 
-# image_order FILE MODULE...: write the names of modules that are not yet in the image, in the order to load them in.
+# image_order FILE MODULE...: add modules to the image, and write the names of those that "order" does not load, in load order.
 image_order() {
 	local modules=$dir/initramfs/modules list=$1 file name
 	shift
 	for file in $(modprobe -d "$base" -S "$version" --show-depends -a "$@" |
 		sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++'); do
 		name=$(basename "$file" .xz)
-		[[ ! -e $modules/$name ]] || continue
+		[[ $list == order ]] || ! grep -qxF "$name" "$modules/order" || continue
 		case $file in
 		*.xz) xz -dc "$file" >"$modules/$name" || return ;;
 		*) cp "$file" "$modules/" || return ;;

@@ -4,13 +4,14 @@
 # vfio-pci. `deploy`: from the kernel's driver to the NIC's unplugging. `cards`: cards other than igb. `place`: isolated
 # CPUs and two NUMA nodes. `systemd`: the units under a real systemd. `powerloss`: recording to a disk during a loss of
 # power. `crash`: each disk that a loss of power could have left; `crash_without`: with one fsync missing. `timesync`:
-# stamps of replies and PTP frames. `steer`: flow rules, and tunnels of the kernel. `isolate`: an isolated net_tap.
+# stamps of replies and PTP frames. `steer`: flow rules, and tunnels of the kernel. `isolate`: an isolated net_tap. `qdisc`: class trees
+# and delays beside the kernel's.
 # TL_BUILD names the build directory, TL_BUILD_PTP one with the DPDK of tools/build-dpdk.sh, TL_VM_ROOT, for `systemd`,
 # the root of another Debian with Tapline in its /build (tools/test-debian.sh); files of the guest are cached in build-vm/.
 set -euo pipefail
 case "$*" in
-smoke | deploy | cards | place | systemd | powerloss | crash | crash_without | timesync | steer | isolate) scenario=$1 ;;
-*) echo "usage: tests/vm/run.sh smoke|deploy|cards|place|systemd|powerloss|crash|crash_without|timesync|steer|isolate" >&2 && exit 2 ;;
+smoke | deploy | cards | place | systemd | powerloss | crash | crash_without | timesync | steer | isolate | qdisc) scenario=$1 ;;
+*) echo "usage: tests/vm/run.sh smoke|deploy|cards|place|systemd|powerloss|crash|crash_without|timesync|steer|isolate|qdisc" >&2 && exit 2 ;;
 esac
 
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/func.sh"
