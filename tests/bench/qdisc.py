@@ -6,7 +6,7 @@ usage: qdisc.py [--scale FACTOR] [--seconds N] [--only NAME] [--svg FILE]
 
 The kernel's run on a veth in a private namespace, in real time; lib/shape/tree gets the frames at the times at which the kernel
 got them, on a simulated clock. Prints one JSON object: for each class the bytes sent after the first second, the delays, and the
-largest distance between both curves of bytes against time; --svg draws them. Exit status 1 if bytes differ by more than 2 %.
+largest distance between both curves of bytes against time; --svg draws bytes and delays against time. Exit status 1 if bytes differ by more than 2 %.
 A discipline that this kernel lacks is refused, with the message of tc. --scale multiplies all rates (1: at most 40 Mbit/s).
 Requires root, and build/tests/bench/bench_tree_trace (TL_BUILD: another build).
 """
@@ -213,13 +213,25 @@ def simulated(tree, plan, arrived):
 
 
 def curve(departed, members, end_ns):
-    """Return the bytes sent until each step."""
+    """Return the bytes sent until the end of each step."""
     steps = [0] * (end_ns // STEP_NS + 2)
     for i in members:
-        if departed[i] is not None:
-            steps[min(max(departed[i], 0) // STEP_NS + 1, len(steps) - 1)] += FRAME
+        if departed[i] is not None and departed[i] <= end_ns:
+            steps[max(departed[i], 0) // STEP_NS + 1] += FRAME
     for i in range(1, len(steps)):
         steps[i] += steps[i - 1]
+    return steps
+
+
+def delay_curve(departed, arrived, members, end_ns):
+    """Return the longest delay, in ms, of the frames that departed in each step, and of none the last one."""
+    steps = [0] * (end_ns // STEP_NS + 2)
+    for i in members:
+        if departed[i] is not None and departed[i] <= end_ns:
+            step = max(departed[i], 0) // STEP_NS + 1
+            steps[step] = max(steps[step], (departed[i] - arrived[i]) / 1e6)
+    for i in range(1, len(steps)):
+        steps[i] = steps[i] or steps[i - 1]
     return steps
 
 
@@ -235,7 +247,8 @@ def compare(name, members, arrived, theirs, ours):
     sent = [c[to_step] - c[from_step] for c in curves]
     return {"name": name, "kernel_bytes": sent[0], "tree_bytes": sent[1], "ratio": round(sent[1] / sent[0], 4) if sent[0] else None,
             "curve_distance_bytes": max(abs(a - b) for a, b in zip(*curves)), "kernel_delay_ms": delays(theirs, arrived, members),
-            "tree_delay_ms": delays(ours, arrived, members), "curves": curves}
+            "tree_delay_ms": delays(ours, arrived, members), "curves": curves,
+            "delay_curves": [delay_curve(departed, arrived, members, end_ns) for departed in (theirs, ours)]}
 
 
 def set_up(queues):
@@ -280,7 +293,7 @@ def main():
         draw(args.svg, results, STEP_NS)
     rows = [row for result in results if not result["refused"] for row in result["classes"]]
     for row in rows:
-        del row["curves"]
+        del row["curves"], row["delay_curves"]
     print(json.dumps({"scale": scale, "cases": results}, indent=1))
     return 1 if any(differs(row) for row in rows) else 0
 

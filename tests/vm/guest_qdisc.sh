@@ -22,6 +22,7 @@ wire_begin() {
 	wait_for 20 peer_is_apart
 	ip link add v0 type veth peer name v1
 	ip link set v1 netns "$peer_ns"
+	peer ethtool -K v1 tx off >/dev/null # complete checksums
 	ip link set v0 up
 	peer ip link set v1 up
 	peer ip address add "$PEER_IP/24" dev v1
@@ -57,8 +58,9 @@ netem_delays() {
 	ip address add "$NIC_IP/24" dev v0
 	"$ROOT/tests/lib/peer.py" echo_datagrams "$NIC_IP" 7 &
 	for name in "${!ports[@]}"; do
-		tc qdisc replace dev v0 root netem limit 10000 delay 100ms 25ms $([[ $name == uniform ]] || echo "distribution $name")
+		tc qdisc add dev v0 root netem limit 10000 delay 100ms 25ms $([[ $name == uniform ]] || echo "distribution $name")
 		measure "netem-$name" 7
+		tc qdisc del dev v0 root # a change keeps the distribution
 	done
 	kill %?echo_datagrams
 }
