@@ -225,13 +225,13 @@ def curve(departed, members, end_ns):
 
 def delay_curve(departed, arrived, members, end_ns):
     """Return the longest delay, in ms, of the frames that departed in each step, and of none the last one."""
-    steps = [0] * (end_ns // STEP_NS + 2)
+    steps = [0] + [None] * (end_ns // STEP_NS + 1)
     for i in members:
         if departed[i] is not None and departed[i] <= end_ns:
             step = max(departed[i], 0) // STEP_NS + 1
-            steps[step] = max(steps[step], (departed[i] - arrived[i]) / 1e6)
+            steps[step] = max(steps[step] or 0, (departed[i] - arrived[i]) / 1e6)
     for i in range(1, len(steps)):
-        steps[i] = steps[i] or steps[i - 1]
+        steps[i] = steps[i - 1] if steps[i] is None else steps[i]
     return steps
 
 

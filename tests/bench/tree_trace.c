@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Run a trace of arrivals through a class tree on a simulated clock. Reads the numbers of classes and arrivals, a line
-// "PARENT RATE CEIL PRIO QUANTUM BURST LIMIT FLOWS" per class, parents first, rates in bit/s, and a line "NS CLASS HASH BYTES"
-// per arrival, in order of time; prints a line per arrival: when the frame departed, 0 if it was dropped.
+// "PARENT RATE CEIL PRIO QUANTUM BURST LIMIT FLOWS" per class, parents first, rates in bit/s, and a line "NS CLASS HASH
+// BYTES" per arrival, in order of time; prints a line per arrival: when the frame departed, 0 if it was dropped.
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -55,10 +55,13 @@ own_delays() {
 
 netem_delays() {
 	local name
+	local -a law
 	ip address add "$NIC_IP/24" dev v0
 	"$ROOT/tests/lib/peer.py" echo_datagrams "$NIC_IP" 7 &
 	for name in "${!ports[@]}"; do
-		tc qdisc add dev v0 root netem limit 10000 delay 100ms 25ms $([[ $name == uniform ]] || echo "distribution $name")
+		law=(distribution "$name")
+		[[ $name != uniform ]] || law=()
+		tc qdisc add dev v0 root netem limit 10000 delay 100ms 25ms "${law[@]}"
 		measure "netem-$name" 7
 		tc qdisc del dev v0 root # a change keeps the distribution
 	done
