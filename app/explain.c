@@ -11,6 +11,7 @@
 #include <tl_units.h>
 #include <tl_wire.h>
 
+#include "explain_place.h"
 #include "flow_rules.h"
 #include "police.h"
 #include "shaping.h"
@@ -23,15 +24,18 @@ static const char *way_of(const struct tl_plan *plan, uint32_t port)
 											       : traits->way;
 }
 
-static json_t *queues_json(const struct tl_config *config, const struct tl_plan *plan, uint32_t port)
+static json_t *queues_json(
+	const struct tl_config *config, const struct tl_plan *plan, const struct tl_facts *facts, uint32_t port)
 {
 	json_t *queues = json_array();
 
 	for (uint32_t q = 0; q < config->ports[port].rx_queues; q++) {
 		uint32_t entry = plan->place.first[port] + q;
-		json_array_append_new(
-			queues, json_pack("{s:s, s:i, s:i}", "role", tl_plan_role(config, plan, port, q), "cpu",
-					(int)plan->place.cpus[entry], "numa_node", plan->place.cpu_nodes[entry]));
+		json_t *row = json_pack("{s:s, s:i, s:i}", "role", tl_plan_role(config, plan, port, q), "cpu",
+			(int)plan->place.cpus[entry], "numa_node", plan->place.cpu_nodes[entry]);
+		if (facts != NULL)
+			tl_explain_place_json(row, config, plan, facts, port, q);
+		json_array_append_new(queues, row);
 	}
 	return queues;
 }
@@ -125,6 +129,7 @@ static void print_role(const struct tl_config *config, const struct tl_plan *pla
 
 json_t *tl_explain_json(const struct tl_config *config, const struct tl_plan *plan)
 {
+	struct tl_facts *facts = tl_plan_facts(config);
 	json_t *ports = json_array();
 
 	for (uint32_t p = 0; p < config->n_ports; p++)
@@ -132,26 +137,37 @@ json_t *tl_explain_json(const struct tl_config *config, const struct tl_plan *pl
 			ports, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
 				       config->ports[p].name, "device", config->ports[p].device, "receives_by",
 				       way_of(plan, p), "idle", plan->idle[p].adaptive ? "adaptive" : "poll",
-				       "idle_why", plan->idle[p].why, "queues", queues_json(config, plan, p),
+				       "idle_why", plan->idle[p].why, "queues", queues_json(config, plan, facts, p),
 				       "flow_rules", rules_json(config, plan, p), "shapes", tl_shaping_json(config, p),
 				       "recording_classes", tl_police_json(config, p), "replays",
 				       replays_json(config, plan, p), "paced_echoes", paces_json(config, p)));
+	free(facts);
 	return ports;
+}
+
+static void print_queue(const struct tl_config *config, const struct tl_plan *plan, const struct tl_facts *facts,
+	uint32_t port, uint32_t queue)
+{
+	uint32_t entry = plan->place.first[port] + queue;
+
+	printf("  queue %" PRIu32 " on CPU %" PRIu32, queue, plan->place.cpus[entry]);
+	if (plan->place.cpu_nodes[entry] != TL_PLACE_NO_NODE)
+		printf(" of NUMA node %d", plan->place.cpu_nodes[entry]);
+	print_role(config, plan, port, queue);
+	if (facts != NULL)
+		tl_explain_place_print(config, plan, facts, port, queue);
 }
 
 void tl_explain_print(const struct tl_config *config, const struct tl_plan *plan)
 {
+	struct tl_facts *facts = tl_plan_facts(config);
+
 	for (uint32_t p = 0; p < config->n_ports; p++) {
 		const struct tl_config_port *port = &config->ports[p];
 		printf("port %s (%s): receives by %s\n", port->name, port->device, way_of(plan, p));
 		printf("  idle %s: %s\n", plan->idle[p].adaptive ? "adaptive" : "poll", plan->idle[p].why);
-		for (uint32_t q = 0; q < port->rx_queues; q++) {
-			uint32_t entry = plan->place.first[p] + q;
-			printf("  queue %" PRIu32 " on CPU %" PRIu32, q, plan->place.cpus[entry]);
-			if (plan->place.cpu_nodes[entry] != TL_PLACE_NO_NODE)
-				printf(" of NUMA node %d", plan->place.cpu_nodes[entry]);
-			print_role(config, plan, p, q);
-		}
+		for (uint32_t q = 0; q < port->rx_queues; q++)
+			print_queue(config, plan, facts, p, q);
 		if (tl_plan_hands_over_inner(config, p))
 			printf("  rss inner: encapsulated frames are handed over to the queue of their inner flow "
 			       "(inner_handoff_pkts): drivers hash outer headers\n");
@@ -164,4 +180,5 @@ void tl_explain_print(const struct tl_config *config, const struct tl_plan *plan
 		tl_shaping_print(config, p);
 		tl_police_print(config, p);
 	}
+	free(facts);
 }

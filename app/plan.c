@@ -202,6 +202,7 @@ struct tl_facts *tl_plan_facts(const struct tl_config *config)
 		return facts;
 	tl_gather_nodes(&tree, facts);
 	tl_gather_cpus(&tree, facts);
+	tl_gather_cores(&tree, facts);
 	tl_gather_places(&tree, config, facts);
 	tl_tree_close(&tree);
 	return facts;

@@ -72,6 +72,7 @@ void tl_doctor_gather(const struct tl_tree *tree, const struct tl_config *config
 	*out = (struct tl_facts){0};
 	tl_gather_nodes(tree, out);
 	tl_gather_cpus(tree, out);
+	tl_gather_cores(tree, out);
 	if (config != NULL)
 		tl_gather_places(tree, config, out);
 	gather_wanted(config, out);

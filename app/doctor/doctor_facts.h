@@ -20,6 +20,7 @@ void tl_doctor_gather(const struct tl_tree *tree, const struct tl_config *config
 
 void tl_gather_nodes(const struct tl_tree *tree, struct tl_facts *facts);
 void tl_gather_cpus(const struct tl_tree *tree, struct tl_facts *facts);
+void tl_gather_cores(const struct tl_tree *tree, struct tl_facts *facts);
 void tl_gather_places(const struct tl_tree *tree, const struct tl_config *config, struct tl_facts *facts);
 void tl_gather_memory(const struct tl_tree *tree, struct tl_facts *facts);
 void tl_gather_workers(const struct tl_tree *tree, struct tl_facts *facts);

@@ -8,19 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void read_cores(const struct tl_tree *tree, struct tl_fact_cpu *cpu)
-{
-	for (uint32_t i = 0; i < TL_FACT_CPUS_MAX; i++) {
-		struct tl_fact_cpus siblings = {0};
-		if (tl_cpus_has(&cpu->online, i))
-			siblings = tl_tree_cpus(tree, "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", i);
-		uint32_t first = 0;
-		while (first < i && !tl_cpus_has(&siblings, first))
-			first++;
-		cpu->core_of[i] = (uint16_t)first;
-	}
-}
-
 // Return the only CPU of a set; unknown if it has more, or none.
 static struct tl_fact_num only_cpu(const struct tl_fact_cpus *cpus)
 {
@@ -72,7 +59,6 @@ void tl_gather_receive(const struct tl_tree *tree, struct tl_facts *facts)
 	char *interrupts = tl_tree_text(tree, "/proc/interrupts");
 	char path[TL_TREE_PATH_MAX];
 
-	read_cores(tree, &facts->cpu);
 	for (uint32_t i = 0; i < facts->n_ports; i++) {
 		struct tl_fact_port *port = &facts->ports[i];
 		if (!port->interface.known || port->interface.text[0] == '\0')

@@ -99,6 +99,47 @@ try_prediction() {
 	check_equal "and each port gets CPUs of its own node" "$(predicted pci.numa)" "0000:5e:00.0: node 0; 0000:3b:00.0: node 1"
 }
 
+# on_made_cpus COMMAND...: run it where the kernel's CPUs and nodes are those of the simulated host.
+on_made_cpus() {
+	unshare --mount sh -c 'for what in cpu node; do
+		mount --bind host/sys/devices/system/$what /sys/devices/system/$what || exit; done; exec "$@"' - "$@"
+}
+
+# explained QUEUE: print the lines of explained.txt below that of a queue, of all ports.
+explained() {
+	sed -n "/^  queue $1 on/,/^  queue\|^port/{/^    /p}" explained.txt
+}
+
+try_shares() {
+	if ! on_made_cpus true 2>unshare.log; then
+		skip "--explain tells what a CPU shares" "$(<unshare.log)"
+		return
+	fi
+	cat >shares.json <<-END
+		{"eal": {"huge": false, "memory_mb": 256}, "ports": [
+		{"name": "lan", "device": "vdev:net_null0", "rx_queues": 3, "lcores": [2, 6, 3]}]}
+	END
+	on_made_cpus "$TAPLINE" run --explain shares.json >explained.txt 2>explained.log
+	check "--explain prints the node of a CPU" grep -q '^  queue 0 on CPU 2 of NUMA node 0: ' explained.txt
+	check_equal "its reason, and what it shares: a core with another queue, a cache with a third and the control thread" \
+		"$(explained 0)" "$(printf '    %s\n' 'this CPU: set in the configuration' \
+			"warning: it shares its core with CPU 6 of this configuration: each has about half of the core's speed; name CPUs of different cores in \"lcores\"" \
+			'shares its last-level cache with CPU 0,3 of this configuration')"
+	check_equal "it does not warn of an idle isolated CPU on the same core" "$(explained 2 | grep -c warning || true)" 0
+	on_made_cpus "$TAPLINE" run --explain --json shares.json >explained.json 2>explained.log
+	check_json "the JSON has the same" explained.json '.explained[0].queues | map([.cpu, .cpu_why, .core_shared_with,
+		.cache_shared_with, .node_shared_with, (.warnings | length)]) == [[2, "set in the configuration", [6], [0, 3], [], 1],
+		[6, "set in the configuration", [2], [], [], 1], [3, "set in the configuration", [], [0, 2], [], 0]]'
+	echo 0,3 >host/sys/devices/system/cpu/cpu3/topology/thread_siblings_list
+	on_made_cpus "$TAPLINE" run --explain shares.json >explained.txt 2>explained.log
+	check "it warns of a core shared with the control thread" \
+		grep -q 'warning: it shares its core with CPU 0 of this configuration' <(explained 2)
+	jq '.ports[0].lcores = [5, 6, 7]' shares.json >open.json
+	on_made_cpus "$TAPLINE" run --explain open.json >explained.txt 2>explained.log
+	check "and of one shared with a CPU of other tasks" \
+		grep -q 'warning: it shares its core with CPU 1, which is not isolated' <(explained 0)
+}
+
 # An E810 that no driver accepted: EAL searches devices in the directory of the variable.
 try_absent() {
 	if compgen -G '/lib/firmware/*/ice.pkg' >/dev/null || [[ -e /lib/firmware/intel/ice/ddp/ice.pkg ]]; then
@@ -124,4 +165,5 @@ else
 	skip "an lcore may run on a CPU that the mask of the process lacks" "there is one CPU"
 fi
 try_prediction
+try_shares
 try_absent

@@ -118,6 +118,9 @@ def put_cpus():
         here = f"{CPU_DIR}cpu{cpu}/"
         put(here + "cpufreq/scaling_governor", "performance")
         put(here + "topology/thread_siblings_list", f"{cpu % 4},{cpu % 4 + 4}")
+        for cache, (level, cpus) in enumerate(((1, f"{cpu % 4},{cpu % 4 + 4}"), (3, "0-3" if cpu < 4 else "4-7"))):
+            put(f"{here}cache/index{cache}/level", str(level))
+            put(f"{here}cache/index{cache}/shared_cpu_list", cpus)
         put(here + "thermal_throttle/core_throttle_count", "0")
         for state, (latency_us, disable) in enumerate(((2, 0), (133, 1))):
             put(f"{here}cpuidle/state{state}/latency", str(latency_us))

@@ -187,6 +187,108 @@ static void idle_is_adaptive_where_others_may_want_the_cpu_or_need_it(void)
 	CU_ASSERT(tl_place_idle(&config, &place, 0, false, true).adaptive);
 }
 
+static void expect_why(const struct tl_config *config, const struct tl_facts *facts, const struct tl_place *place,
+	uint32_t queue, const char *wanted)
+{
+	char why[TL_PLACE_WHY_CHARS];
+
+	CU_ASSERT_STRING_EQUAL(tl_place_why(config, facts, place, 0, queue, why), wanted);
+}
+
+// Seven queues take all CPUs but the main lcore's, the best first; an eighth is left without.
+static void each_cpu_has_a_reason(void)
+{
+	struct tl_facts facts = host();
+	struct tl_config config;
+	struct tl_place place;
+
+	facts.wanted.port_nodes[0] = (struct tl_fact_num){true, 1};
+	facts.wanted.irq_cpus = tl_cpus_parse_list("6");
+	tl_place_choose(one_port(&config, 8), &facts, &place); // 3 5 2 4 1 7 6 0
+	expect_why(&config, &facts, &place, 0, "isolated, on the NIC's node");
+	expect_why(&config, &facts, &place, 2, "isolated, on another node: no such CPU is left on the NIC's");
+	expect_why(
+		&config, &facts, &place, 4, "no isolated CPU without interrupts of a NIC is left, on the NIC's node");
+	expect_why(&config, &facts, &place, 6,
+		"no isolated CPU without interrupts of a NIC is left, on another node: no such CPU is left on the NIC's, "
+		"takes interrupts of a NIC: no other CPU is left");
+	expect_why(&config, &facts, &place, 7, "no other CPU is left: it is the control thread's");
+	config.ports[0].lcores[1] = 2;
+	facts.wanted.port_nodes[0].known = false;
+	tl_place_choose(&config, &facts, &place);
+	expect_why(&config, &facts, &place, 0, "isolated, on any node, since the device reports none");
+	expect_why(&config, &facts, &place, 1, "set in the configuration");
+}
+
+static void expect_shares(
+	const struct tl_place_shares *shares, const char *core, const char *open, const char *cache, const char *node)
+{
+	const struct tl_fact_cpus *const sets[] = {&shares->core, &shares->open, &shares->cache, &shares->node};
+	const char *const wanted[] = {core, open, cache, node};
+	char text[64];
+
+	for (unsigned i = 0; i < TL_ARRAY_LEN(sets); i++)
+		CU_ASSERT_STRING_EQUAL(tl_cpus_format(sets[i], text, sizeof(text)), wanted[i]);
+}
+
+// CPUs n and n + 4 are of one core, and of one node; 0, 2, 4 and 6 have a cache together, 1 and 5, and 3 and 7.
+static struct tl_facts host_with_cores(void)
+{
+	struct tl_facts facts = host();
+
+	for (uint16_t cpu = 0; cpu < 8; cpu++) {
+		facts.cpu.core_of[cpu] = cpu % 4;
+		facts.cpu.cache_of[cpu] = cpu % 2 == 0 ? 0 : cpu % 4;
+	}
+	return facts;
+}
+
+static void what_the_cpu_of_a_queue_shares_is_listed(void)
+{
+	struct tl_facts facts = host_with_cores();
+	struct tl_place_shares shares;
+	struct tl_config config;
+	struct tl_place place;
+
+	facts.wanted.port_nodes[0] = (struct tl_fact_num){true, 1};
+	tl_place_choose(one_port(&config, 3), &facts, &place); // 3 5 2
+	shares = tl_place_shares(&config, &facts, &place, 0, 0);
+	expect_shares(&shares, "none", "7", "none", "5");
+	CU_ASSERT_FALSE(shares.far);
+	shares = tl_place_shares(&config, &facts, &place, 0, 1);
+	expect_shares(&shares, "none", "1", "none", "3");
+	shares = tl_place_shares(&config, &facts, &place, 0, 2);
+	expect_shares(&shares, "none", "6", "0", "none"); // the main lcore is on CPU 0
+	CU_ASSERT_TRUE(shares.far);
+	CU_ASSERT_EQUAL(shares.nic_node, 1);
+}
+
+static void a_core_shared_with_a_queue_a_replay_or_the_control_thread_is_no_open_one(void)
+{
+	struct tl_facts facts = host_with_cores();
+	struct tl_place_shares shares;
+	struct tl_config config;
+	struct tl_place place;
+
+	one_port(&config, 3)->n_replays = 1;
+	config.ports[0].lcores[0] = 2;
+	config.ports[0].lcores[1] = 6;
+	config.ports[0].lcores[2] = 3;
+	config.replays[0] = (struct tl_config_replay){.port = 0, .lcore = 7};
+	config.eal.main_lcore = 4;
+	tl_place_choose(&config, &facts, &place);
+	shares = tl_place_shares(&config, &facts, &place, 0, 0);
+	expect_shares(&shares, "6", "none", "4", "none");
+	CU_ASSERT_FALSE(shares.far); // the node of the NIC is unknown
+	shares = tl_place_shares(&config, &facts, &place, 0, 2);
+	expect_shares(&shares, "7", "none", "none", "none");
+	facts.cpu.isolated = tl_cpus_parse_list("2-7");
+	config.ports[0].lcores[1] = 5;
+	tl_place_choose(&config, &facts, &place);
+	shares = tl_place_shares(&config, &facts, &place, 0, 0);
+	expect_shares(&shares, "none", "none", "4", "none"); // CPU 6 is idle and isolated
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -206,6 +308,10 @@ int main(void)
 		{"a host without facts is placed nevertheless", a_host_without_facts_is_placed_nevertheless},
 		{"an lcore polls constantly on an isolated CPU or with a device without wake-up, otherwise it is adaptive",
 			idle_is_adaptive_where_others_may_want_the_cpu_or_need_it},
+		{"each CPU has a reason", each_cpu_has_a_reason},
+		{"what the CPU of a queue shares is listed", what_the_cpu_of_a_queue_shares_is_listed},
+		{"a core shared with a queue, a replay or the control thread is not open to other tasks",
+			a_core_shared_with_a_queue_a_replay_or_the_control_thread_is_no_open_one},
 	};
 
 	return tl_test_main("place", tests, TL_ARRAY_LEN(tests));

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Assignment of CPUs and NUMA nodes.
 
-#include <tl_place.h>
-
-// Costs of a CPU for "auto"; lower is better.
-#define COST_FAR 1u	    // on another node than the NIC
-#define COST_SCHEDULED 2u   // not isolated: the scheduler may put any task there
-#define COST_INTERRUPTED 4u // takes interrupts of a port's NIC
+#include "place_priv.h"
 
 struct choice {
 	const struct tl_config *config;
@@ -47,8 +42,7 @@ int tl_place_node_of(const struct tl_facts *facts, uint32_t cpu)
 	return TL_PLACE_NO_NODE;
 }
 
-// Node of a NIC, if it exists on the host.
-static int node_of_nic(const struct tl_facts *facts, uint32_t port)
+int tl_place_nic_node(const struct tl_facts *facts, uint32_t port)
 {
 	const struct tl_fact_num *node = &facts->wanted.port_nodes[port];
 
@@ -58,13 +52,14 @@ static int node_of_nic(const struct tl_facts *facts, uint32_t port)
 	return TL_PLACE_NO_NODE;
 }
 
-static unsigned cost_of(const struct tl_facts *facts, uint32_t cpu, int node)
+unsigned tl_place_cost(const struct tl_facts *facts, uint32_t cpu, int node)
 {
 	bool far = node != TL_PLACE_NO_NODE && tl_place_node_of(facts, cpu) != node;
 	bool isolated = tl_cpus_has(&facts->cpu.isolated, cpu);
 	bool interrupted = tl_cpus_has(&facts->wanted.irq_cpus, cpu);
 
-	return (far ? COST_FAR : 0) + (isolated ? 0 : COST_SCHEDULED) + (interrupted ? COST_INTERRUPTED : 0);
+	return (far ? TL_PLACE_FAR : 0) + (isolated ? 0 : TL_PLACE_SCHEDULED) +
+	       (interrupted ? TL_PLACE_INTERRUPTED : 0);
 }
 
 // Take the best unassigned CPU, the lowest of equal ones; the main lcore's if there is none.
@@ -74,7 +69,7 @@ static uint32_t take_cpu(struct choice *c, int node)
 	unsigned least = UINT32_MAX;
 
 	for (uint32_t cpu = 0; cpu < TL_FACT_CPUS_MAX; cpu++) {
-		unsigned cost = tl_cpus_has(&c->left, cpu) ? cost_of(c->facts, cpu, node) : UINT32_MAX;
+		unsigned cost = tl_cpus_has(&c->left, cpu) ? tl_place_cost(c->facts, cpu, node) : UINT32_MAX;
 		if (cost >= least)
 			continue;
 		best = cpu;
@@ -106,7 +101,7 @@ static struct choice begin(const struct tl_config *config, const struct tl_facts
 static void place_port(struct choice *c, uint32_t port, struct tl_place *out)
 {
 	const struct tl_config_port *cfg = &c->config->ports[port];
-	int node = node_of_nic(c->facts, port);
+	int node = tl_place_nic_node(c->facts, port);
 
 	for (uint32_t q = 0; q < cfg->rx_queues; q++) {
 		uint32_t entry = out->first[port] + q;
@@ -149,7 +144,7 @@ static void place_replay(struct choice *c, uint32_t index, struct tl_place *out)
 	uint32_t entry = out->n_lcores + index;
 
 	out->cpus[entry] =
-		cfg->lcore == TL_CONFIG_LCORE_AUTO ? take_cpu(c, node_of_nic(c->facts, cfg->port)) : cfg->lcore;
+		cfg->lcore == TL_CONFIG_LCORE_AUTO ? take_cpu(c, tl_place_nic_node(c->facts, cfg->port)) : cfg->lcore;
 	out->cpu_nodes[entry] = tl_place_node_of(c->facts, out->cpus[entry]);
 }
 

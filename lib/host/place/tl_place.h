@@ -48,3 +48,23 @@ struct tl_place_idle tl_place_idle(
 
 // Node of a CPU, from /sys/devices/system/node.
 int tl_place_node_of(const struct tl_facts *facts, uint32_t cpu);
+
+// What the CPU of a queue shares with other threads. Named sets have CPUs of the configuration: of other queues, of
+// replays, of the control thread.
+struct tl_place_shares {
+	struct tl_fact_cpus core;  // of the configuration, on the same core
+	struct tl_fact_cpus open;  // on the same core, not of the configuration and not isolated
+	struct tl_fact_cpus cache; // of the configuration, on other cores with the same last-level cache
+	struct tl_fact_cpus node;  // of the configuration, on the same node, with another last-level cache
+	int nic_node;		   // TL_PLACE_NO_NODE: not reported
+	bool far;		   // on another node than the NIC
+};
+
+// Find what the CPU of a queue shares. Needs cpu.core_of and cpu.cache_of, too.
+struct tl_place_shares tl_place_shares(const struct tl_config *config, const struct tl_facts *facts,
+	const struct tl_place *place, uint32_t port, uint32_t queue);
+
+// Format the reason for the CPU of a queue into buf, of TL_PLACE_WHY_CHARS: "isolated, on the NIC's node". Return buf.
+#define TL_PLACE_WHY_CHARS 224
+char *tl_place_why(const struct tl_config *config, const struct tl_facts *facts, const struct tl_place *place,
+	uint32_t port, uint32_t queue, char *buf);
