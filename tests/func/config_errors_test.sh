@@ -61,6 +61,26 @@ bad "a pacing rate below 8 kbit/s" '$.echo[0].pace_bps' '.echo[0].pace_bps = "1k
 bad "a delay without its unit" '$.echo[0].delay' '.echo[0].delay = "5"'
 bad "flow rules of a kernel interface" '$.ports[0].flow_rules' '.ports[0].flow_rules = [{"proto": "tcp", "drop": true}]'
 bad "an isolated kernel interface" '$.ports[0].isolate' '.ports[0].isolate = true'
+
+# bad_at SENTENCE PATTERN PATH EDIT: check the message's line, too: that of the only one with the pattern.
+bad_at() {
+	jq "$4" good.json >bad.json
+	config_refused "$1" "bad.json:$(grep -n -- "$2" bad.json | cut -d : -f 1): $3"
+}
+bad_at "an unknown item of a flow rule" colour '$.ports[0].flow_rules[0].colour: ' \
+	'.ports[0] += {device: "0000:01:00.0", flow_rules: [{colour: "red", queue: 0}]}'
+bad_at "a flow rule to a queue that the port does not have" '"queue"' '$.ports[0].flow_rules[0].queue: the port has 1 RX queue' \
+	'.ports[0] += {device: "0000:01:00.0", flow_rules: [{proto: "tcp", queue: 1}]}'
+bad "flow rules that overlap" '$.ports[0].flow_rules[1]: a frame may match entry 0, too (dst 10.0.0.1)' \
+	'.ports[0] += {device: "0000:01:00.0", flow_rules: [{dst_ip: "10.0.0.1", queue: 0}, {proto: "tcp", drop: true}]}'
+bad "more flow rules than the NIC holds" '$.ports[0].flow_rules[128]: one rule more than this NIC holds: 128' \
+	'.ports[0] += {device: "vdev:net_ixgbe0", flow_rules: [range(1; 130) | {proto: "tcp", dst_port: ., queue: 0}]}'
+bad "RSS over a queue that the port does not have" '$.ports[0].rss_queues[1]: the port has 2 RX queues' \
+	'.ports[0] += {device: "0000:01:00.0", rx_queues: 2, rss_queues: [0, 2]}'
+bad_at "an echo on a queue that the port does not have" '"queue"' '$.echo[0].queue: ' '.echo[0].queue = 1'
+bad_at "the role of an echo on a port without one" '"echo"' '$.ports[0].roles[1]: no echo is on the port "lan"' \
+	'.ports[0] += {rx_queues: 2, roles: ["record", "echo"]} | del(.echo)'
+
 # isolated DEVICE IP: the good configuration on an isolated device.
 isolated() {
 	echo ".ports[0] += {device: \"$1\", isolate: true, ip: \"$2\"}"

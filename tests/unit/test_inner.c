@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hand-off of encapsulated frames by inner flow: both directions of 10^5 random inner flows are recorded by one lcore,
-// for any outer headers and any arrival queue, and no frame is lost, changed or leaked.
+// for each encapsulation, with and without VLAN tags, for any outer headers and any arrival queue, and no frame is
+// lost, changed or leaked.
 
 #include <errno.h>
 #include <pthread.h>
@@ -24,7 +25,28 @@
 #define SEED 0x5eed
 #define NOBODY 0xff
 
-enum tunnel { VXLAN, GENEVE, GTP_U, GRE, NVGRE, IP_IN_IP, MPLS, TUNNELS, PLAIN = TUNNELS };
+enum tunnel {
+	VXLAN,
+	GENEVE,
+	GTP_U,
+	GRE,
+	NVGRE,
+	ERSPAN_1,
+	ERSPAN_2,
+	ERSPAN_3,
+	IP_IN_IP,
+	MPLS,
+	TUNNELS,
+	PLAIN = TUNNELS
+};
+
+// Kind of a frame.
+struct shape {
+	enum tunnel tunnel;
+	bool six, tcp;	// inner packet
+	bool outer_six; // not of MPLS
+	unsigned tags;	// 0: none, 1: 802.1Q, 2: QinQ
+};
 
 static struct rte_mempool *pool;
 static struct tl_clock *test_clock;
@@ -108,46 +130,89 @@ static void put_packet(struct frame *f, bool six, bool tcp, const struct ends *e
 	put(f, "\0\0\0\1\0\0\0\1\x50\x10\1\0\0\0\0\0", 16);
 }
 
-// Encapsulate a packet. outer_port: source port of UDP tunnels, which differs between the directions.
-static struct frame make(enum tunnel tunnel, bool six, bool tcp, const struct ends *inner, const struct ends *outer)
+// Insert tags behind the outer addresses.
+static void put_tags(struct frame *f, unsigned tags)
+{
+	static const uint8_t both[] = {0x88, 0xa8, 0, 7, 0x81, 0, 0, 9};
+	uint32_t len = 4 * tags;
+
+	memmove(f->bytes + 12 + len, f->bytes + 12, f->len - 12);
+	memcpy(f->bytes + 12, both + sizeof(both) - len, len);
+	f->len += len;
+}
+
+// Write GRE with its fields, and the inner Ethernet header if it carries frames.
+static void put_gre(struct frame *f, enum tunnel tunnel, uint16_t type)
+{
+	static const struct {
+		const char *bytes;
+		uint32_t len;
+	} kinds[] = {[NVGRE] = {"\x20\0\x65\x58\0\0\x2a\1", 8},
+		[ERSPAN_1] = {"\0\0\x88\xbe", 4},
+		[ERSPAN_2] = {"\x10\0\x88\xbe\0\0\0\5\x10\7\0\1\0\0\0\2", 16},
+		[ERSPAN_3] = {"\x10\0\x22\xeb\0\0\0\5\x20\7\0\1\0\0\0\2\0\0\x80\0", 20}};
+
+	if (tunnel == GRE) {
+		put16(f, 0);
+		put16(f, type);
+		return;
+	}
+	put(f, kinds[tunnel].bytes, kinds[tunnel].len);
+	put_ethernet(f, type);
+}
+
+// Write a tunnel over UDP.
+static void put_udp_tunnel(
+	struct frame *f, enum tunnel tunnel, uint16_t type, const struct ends *outer, uint32_t payload)
 {
 	static const uint16_t ports[] = {[VXLAN] = 4789, [GENEVE] = 6081, [GTP_U] = 2152};
-	uint32_t packet = (six ? 40 : 20) + 20, type = six ? 0x86dd : 0x0800;
+
+	put_udp(f, outer->src_port, ports[tunnel], payload);
+	if (tunnel == GTP_U) {
+		put16(f, 0x30ff);
+		put16(f, payload - 8);
+		put(f, "\0\0\0\7", 4);
+		return;
+	}
+	put(f, tunnel == VXLAN ? "\x08\0\0\0\0\0\x2a\0" : "\0\0\x65\x58\0\0\x2a\0", 8);
+	put_ethernet(f, type);
+}
+
+// Encapsulate a packet. The source port of outer is that of UDP tunnels, which differs between the directions.
+static struct frame make(const struct shape *shape, const struct ends *inner, const struct ends *outer)
+{
+	static const uint8_t around[] = {[VXLAN] = 22,
+		[GENEVE] = 22,
+		[GTP_U] = 8,
+		[GRE] = 4,
+		[NVGRE] = 22,
+		[ERSPAN_1] = 18,
+		[ERSPAN_2] = 30,
+		[ERSPAN_3] = 34,
+		[IP_IN_IP] = 0};
+	uint16_t type = shape->six ? 0x86dd : 0x0800;
 	struct frame f = {0};
 
-	if (tunnel == PLAIN) {
-		put_ethernet(&f, (uint16_t)type);
-	} else if (tunnel == MPLS) {
+	if (shape->tunnel == PLAIN) {
+		put_ethernet(&f, type);
+	} else if (shape->tunnel == MPLS) {
 		put_ethernet(&f, 0x8847);
 		put(&f, (const uint8_t[]){0, 0, 0x11, 64}, 4);
-	} else if (tunnel == IP_IN_IP) {
-		put_ethernet(&f, 0x0800);
-		put_ip(&f, false, six ? 41 : 4, outer, packet);
-	} else if (tunnel == GRE) {
-		put_ethernet(&f, 0x0800);
-		put_ip(&f, false, 47, outer, 4 + packet);
-		put16(&f, 0);
-		put16(&f, type);
-	} else if (tunnel == NVGRE) {
-		put_ethernet(&f, 0x0800);
-		put_ip(&f, false, 47, outer, 8 + 14 + packet);
-		put(&f, "\x20\0\x65\x58\0\0\x2a\1", 8);
-		put_ethernet(&f, (uint16_t)type);
 	} else {
-		uint32_t payload = 8 + packet + (tunnel == GTP_U ? 0 : 14);
-		put_ethernet(&f, 0x0800);
-		put_ip(&f, false, 17, outer, 8 + payload);
-		put_udp(&f, outer->src_port, ports[tunnel], payload);
-		if (tunnel == GTP_U) {
-			put16(&f, 0x30ff);
-			put16(&f, packet);
-			put(&f, "\0\0\0\7", 4);
+		uint32_t payload = around[shape->tunnel] + (shape->six ? 40u : 20u) + 20;
+		put_ethernet(&f, shape->outer_six ? 0x86dd : 0x0800);
+		if (shape->tunnel == IP_IN_IP) {
+			put_ip(&f, shape->outer_six, shape->six ? 41 : 4, outer, payload);
+		} else if (shape->tunnel <= GTP_U) {
+			put_ip(&f, shape->outer_six, 17, outer, 8 + payload);
+			put_udp_tunnel(&f, shape->tunnel, type, outer, payload);
 		} else {
-			put(&f, tunnel == VXLAN ? "\x08\0\0\0\0\0\x2a\0" : "\0\0\x65\x58\0\0\x2a\0", 8);
-			put_ethernet(&f, (uint16_t)type);
+			put_ip(&f, shape->outer_six, 47, outer, payload);
+			put_gre(&f, shape->tunnel, type);
 		}
 	}
-	put_packet(&f, six, tcp, inner);
+	put_packet(&f, shape->six, shape->tcp, inner);
+	put_tags(&f, shape->tags);
 	return f;
 }
 
@@ -274,10 +339,14 @@ static void both_directions_of_an_inner_flow_are_recorded_by_one_lcore(void)
 	for (uint32_t i = 0; i < FLOWS; i++) {
 		struct ends inner = random_ends(&seed), outer = random_ends(&seed);
 		struct ends inner_back = turned(&inner), outer_back = turned(&outer);
-		enum tunnel tunnel = (enum tunnel)(i % TUNNELS);
+		uint32_t kind = i / TUNNELS; // a number for all combinations of the rest
+		struct shape shape = {.tunnel = (enum tunnel)(i % TUNNELS),
+			.six = kind % 2,
+			.tcp = kind / 2 % 2,
+			.outer_six = kind / 4 % 2,
+			.tags = kind / 8 % 3};
 		outer_back.src_port = (uint16_t)tl_random_next(&seed);
-		struct frame there = make(tunnel, i / 7 % 2, i / 14 % 2, &inner, &outer),
-			     back = make(tunnel, i / 7 % 2, i / 14 % 2, &inner_back, &outer_back);
+		struct frame there = make(&shape, &inner, &outer), back = make(&shape, &inner_back, &outer_back);
 		append(&burst[i % 3], &there, 2 * i);
 		append(&burst[(i + 1) % 3], &back, 2 * i + 1);
 		for (unsigned b = 0; b < 3; b++)
@@ -307,11 +376,12 @@ static void plain_frames_stay(void)
 
 	for (uint32_t i = 0; i < 200; i++) {
 		struct ends e = random_ends(&seed);
-		struct frame f = make(PLAIN, i % 2, i / 2 % 2, &e, NULL);
+		struct shape shape = {.tunnel = PLAIN, .six = i % 2, .tcp = i / 2 % 2, .tags = i / 4 % 3};
+		struct frame f = make(&shape, &e, NULL);
 		if (i % 8 == 6) // a tunnel's port, but no tunnel
 			memcpy(f.bytes + f.len - 18, "\x12\xb5", 2);
 		if (i % 8 == 7) // ARP, which has no flow
-			f.bytes[12] = 8, f.bytes[13] = 6;
+			f.bytes[12 + 4 * shape.tags] = 8, f.bytes[13 + 4 * shape.tags] = 6;
 		append(&burst, &f, i);
 		if (burst.n == 50)
 			receive(&bed, (uint16_t)(i / 50 % 2), &burst);
@@ -330,7 +400,7 @@ static struct frame vxlan_of_another_lcore(const struct bed *bed, uint16_t queue
 	do {
 		e = random_ends(&seed);
 		outer = random_ends(&seed);
-		f = make(VXLAN, false, true, &e, &outer);
+		f = make(&(struct shape){.tunnel = VXLAN, .tcp = true}, &e, &outer);
 	} while (
 		bed->inner->recorded[(tl_flow_inner_hash(&bed->inner->hash, f.bytes, f.len) >> 32) * 3 >> 32] == queue);
 	return f;
