@@ -114,3 +114,21 @@ card "$CARD" 1528 none
 run_with ', "flow_rules": [{"dst_ip": "192.0.2.7", "proto": "udp", "dst_port": 9, "drop": true}]' drop.pcap 43 "$RECORD"
 check_json "an X540 drops by ports, too" run.json '.ledger_ok and .port.verified and .port.drop_rule_pkts == 20 and
 	.port.rx_pkts == 43'
+run_with ', "flow_rules": [{"dst_ip": "192.0.2.7", "proto": "udp", "dst_port": 9, "drop": true},
+	{"dst_ip": "192.0.2.7", "proto": "udp", "dst_port": 10, "drop": true}]' drop.pcap 22 "$RECORD"
+check_json "and for each of several rules, which the card tells apart by an index" run.json '.ledger_ok and .port.verified and
+	.port.drop_rule_pkts == 20 + 21 and .port.rx_pkts == 22'
+
+rm -rf host
+card "$CARD" 1563 none
+"$FLOWS_PY" mask.pcap tcp 10.0.0.1 80 31 udp 10.0.0.1 80 32 tcp 10.0.0.1 81 40 udp 192.0.2.7 9 20 udp 192.0.2.7 10 21
+run_with "$QUEUES, \"flow_rules\": [
+	{\"dst_ip\": \"10.0.0.1\", \"proto\": \"tcp\", \"dst_port\": 80, \"queue\": 0},
+	{\"dst_ip\": \"192.0.2.7\", \"proto\": \"udp\", \"dst_port\": 9, \"drop\": true},
+	{\"dst_ip\": \"10.0.0.1\", \"proto\": \"udp\", \"queue\": 0}]" mask.pcap 124 "$RECORD"
+check_json "an X550, without 5-tuple filters, brings frames to queues by its flow director" run.json '.ledger_ok and
+	.port.queues[0].rx_pkts == 31 and .port.rx_pkts == 31 + 32 + 40 + 21 and
+	([.port.flow_rules[] | [.outcome, .by, .refused_item]] ==
+	[["installed", "flow director", null], ["installed", "flow director", null], ["instead", null, "proto"]])'
+check_json "whose counter is not of what it drops, then: that is not counted" run.json '.port.drop_rule_pkts == null and
+	(.port.verified | not) and .port.mac_seen_pkts - .port.rx_pkts == 20'

@@ -302,6 +302,44 @@ static void one_counter_of_all_drops_is_a_rules_only_if_it_is_alone(void)
 	forget(port);
 }
 
+// The counter of an X550 also has what is brought to queues.
+static void a_counter_of_other_rules_too_does_not_count_drops(void)
+{
+	struct tl_config_rule rules[] = {drop_host(1, TL_CONFIG_PROTO_UDP), drop_host(2, TL_CONFIG_PROTO_UDP),
+		to_host(3, TL_CONFIG_PROTO_UDP, 9)};
+	struct tl_port_stats stats = {0};
+
+	rules[0].dst_port = rules[1].dst_port = 9;
+	driver.xstat = 55;
+	struct tl_port *port = install("net_ixgbe", 0x1563, rules, 2);
+	tl_port_rule_drops(port, &stats);
+	CU_ASSERT(stats.drop_rule_pkts == 55 && !stats.rule_drops_unknown);
+	forget(port);
+	driver.xstat = 55;
+	stats = (struct tl_port_stats){0};
+	port = install("net_ixgbe", 0x1563, rules, 3);
+	CU_ASSERT_EQUAL(driver.created, 3);
+	tl_port_rule_drops(port, &stats);
+	CU_ASSERT(stats.drop_rule_pkts == 0 && stats.rule_drops_unknown);
+	forget(port);
+}
+
+// Otherwise the driver gives the same index to all of an ixgbe's flow director, which tells them apart by it.
+static void each_filter_of_a_flow_director_has_an_index(void)
+{
+	const struct tl_config_rule rules[] = {drop_host(1, TL_CONFIG_PROTO_ANY), to_host(2, TL_CONFIG_PROTO_ANY, 0),
+		drop_host(3, TL_CONFIG_PROTO_ANY)};
+
+	struct tl_port *port = install("net_ixgbe", 0x10fb, rules, 3);
+	CU_ASSERT_EQUAL(driver.actions[0][0], RTE_FLOW_ACTION_TYPE_DROP);
+	CU_ASSERT_EQUAL(driver.actions[0][1], RTE_FLOW_ACTION_TYPE_MARK);
+	CU_ASSERT_EQUAL(driver.actions[1][1], RTE_FLOW_ACTION_TYPE_END); // a 5-tuple filter
+	CU_ASSERT_EQUAL(driver.actions[2][1], RTE_FLOW_ACTION_TYPE_MARK);
+	CU_ASSERT(driver.mark[0] == 1 && driver.mark[2] == 3);
+	CU_ASSERT_TRUE(port->rxq[0].burst == poll_frames);
+	forget(port);
+}
+
 // A NIC's priority 0 precedes 1 (rte_flow.rst).
 static void derived_rules_yield_to_those_of_the_configuration(void)
 {
@@ -368,6 +406,9 @@ int main(void)
 		{"drops that the NIC does not count are unknown", uncounted_drops_are_unknown},
 		{"one counter of all drops is a rule's only if it is alone",
 			one_counter_of_all_drops_is_a_rules_only_if_it_is_alone},
+		{"each filter of a flow director has an index of its own", each_filter_of_a_flow_director_has_an_index},
+		{"a counter that also has other rules' frames does not count drops",
+			a_counter_of_other_rules_too_does_not_count_drops},
 		{"derived rules yield to those of the configuration",
 			derived_rules_yield_to_those_of_the_configuration},
 		{"a mark follows the queue, and its frames are counted",

@@ -266,6 +266,20 @@ static void queues_are_printed_where_there_are_several(void)
 	expect_line(snap, "  queue 1   rx  offered_pkts 100 = written_pkts 85 + drop_ring_pkts 15");
 	snap->ports[0].drops_by_queue = false;
 	expect_line(snap, "  queue 1   rx_pkts 517  rx_bytes 31,020");
+	snap->ports[0].rss_size = 128;
+	snap->ports[0].queues[0].rss_entries = 96;
+	snap->ports[0].queues[1].rss_entries = 32;
+	expect_line(snap, "  queue 1   rx_pkts 517  rx_bytes 31,020  0.0 % of frames, 25.0 % of flows by RSS");
+	snap->ports[0].queues[1].turn_ns[0] = 750;
+	snap->ports[0].queues[1].turn_ns[1] = 150;
+	snap->ports[0].queues[1].turn_ns[TL_REPORT_SIZES - 1] = 100;
+	snap->ports[0].queues[1].descriptors = 1024;
+	snap->ports[0].queues[1].ring_used_max = 700;
+	expect_line(snap,
+		"  queue 1   rx_pkts 517  rx_bytes 31,020  0.0 % of frames, 25.0 % of flows by RSS  busy 25.0 %  "
+		"bursts of 32 and more 10.0 %  ring at most 700 of 1024");
+	snap->ports[0].rss_size = snap->ports[0].queues[1].descriptors = 0;
+	memset(snap->ports[0].queues[1].turn_ns, 0, sizeof(snap->ports[0].queues[1].turn_ns));
 	snap->ports[0].queues[1].role = "echo";
 	snap->ports[0].unrecorded_rx_pkts = 1517;
 	snap->ports[0].unrecorded_tx_pkts = 3;
@@ -393,6 +407,17 @@ static void frames_dropped_by_a_rule_are_no_loss(void)
 	json_decref(json);
 	char *text = text_of(tl_report_ledger_text, snap);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "drop_rule_pkts: not counted by this NIC"));
+	free(text);
+	port->verified = false;
+	port->has_mac = true;
+	port->mac_seen_pkts = port->hw_seen_pkts + 9;
+	text = text_of(tl_report_ledger_text, snap);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "the 9 more than are accounted for were dropped by rules, or lost"));
+	CU_ASSERT_PTR_NULL(strstr(text, "UNEXPLAINED"));
+	free(text);
+	port->mac_seen_pkts = port->hw_seen_pkts - 9;
+	text = text_of(tl_report_ledger_text, snap);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "9 less than are accounted for"));
 	free(text);
 	free(snap);
 }

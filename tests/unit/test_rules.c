@@ -13,6 +13,7 @@
 
 #define IXGBE_82599 0x10fb
 #define X540T 0x1528
+#define X550T 0x1563
 
 // Load a port with four queues and these keys; ' stands for ".
 static int load(const char *keys, struct tl_config **out, struct tl_err *err)
@@ -293,8 +294,51 @@ static void the_82599_drops_by_addresses_and_its_successors_by_ports_too(void)
 {
 	expect_plan("net_ixgbe", IXGBE_82599, DROP_PORT, "proto");
 	expect_plan("net_ixgbe", X540T, DROP_PORT, "flow director");
-	expect_plan("net_ixgbe", 0x1563, DROP_PORT, "flow director");
+	expect_plan("net_ixgbe", X550T, DROP_PORT, "flow director");
 	expect_plan("net_ixgbe", X540T, DROP_UDP, "proto");
+}
+
+// In one mask with the dropping ones, and the protocol only with ports.
+static void the_x550_brings_frames_to_queues_by_its_flow_director(void)
+{
+	static const uint16_t devices[] = {X550T, 0x15ab, 0x15c8, 0x15d1, 0x15e5};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(devices); i++)
+		expect_plan("net_ixgbe", devices[i], GROUP "," ITS_TCP "," NETWORK "," SIX "," BARE "," DROP_PORT,
+			"flow director, proto, proto, IPv6, mask, flow director");
+	expect_plan("net_ixgbe", X550T, "{'dst_ip': '10.1.0.0/16', 'queue': 1}," DROP_HOST, "flow director, mask");
+}
+
+static void a_virtual_function_of_an_ixgbe_has_no_filters(void)
+{
+	static const uint16_t devices[] = {
+		0x10ed, 0x152e, 0x1515, 0x1530, 0x1564, 0x1565, 0x15a8, 0x15a9, 0x15b4, 0x15c5};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(devices); i++)
+		expect_plan("net_ixgbe", devices[i], GROUP "," DROP_HOST, "queue, drop");
+}
+
+#define PORT_ALONE "{'proto': 'udp', 'dst_port': 5001, 'queue': 0}"
+
+// The four kinds of MAC of igb, by e1000_set_mac_type().
+static void each_card_of_igb_has_the_filters_of_its_mac(void)
+{
+	static const struct {
+		uint16_t device;
+		const char *plan;
+	} cards[] = {{0x10c9, "5-tuple filter, dst_ip"}, {0x1526, "5-tuple filter, dst_ip"},
+		{0x150a, "5-tuple filter, dst_ip"}, {0x1518, "5-tuple filter, dst_ip"},
+		{0x150e, "2-tuple filter, src_ip"}, {0x1516, "2-tuple filter, src_ip"},
+		{0x0440, "2-tuple filter, src_ip"}, {0x1521, "2-tuple filter, src_ip"},
+		{0x1546, "2-tuple filter, src_ip"}, {0x1539, "2-tuple filter, src_ip"},
+		{0x157b, "2-tuple filter, src_ip"}, {0x153a, "driver, driver"}, {0x1525, "driver, driver"},
+		{0x1f40, "driver, driver"}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cards); i++)
+		expect_plan("net_e1000", cards[i].device,
+			PORT_ALONE ",{'src_ip': '10.0.0.1', 'dst_ip': '10.0.0.0/8', "
+				   "'proto': 'tcp', 'queue': 0}",
+			cards[i].plan);
 }
 
 static void one_mask_serves_all_dropping_rules_of_an_ixgbe(void)
@@ -545,6 +589,10 @@ int main(void)
 		{"the 82598 and the 82575 have no filters", the_82598_and_the_82575_have_no_filters},
 		{"the 82599 drops by addresses, its successors by ports, too",
 			the_82599_drops_by_addresses_and_its_successors_by_ports_too},
+		{"the X550 brings frames to queues by its flow director",
+			the_x550_brings_frames_to_queues_by_its_flow_director},
+		{"a virtual function of an ixgbe has no filters", a_virtual_function_of_an_ixgbe_has_no_filters},
+		{"each card of igb has the filters of its MAC", each_card_of_igb_has_the_filters_of_its_mac},
 		{"one mask serves all dropping rules of an ixgbe", one_mask_serves_all_dropping_rules_of_an_ixgbe},
 		{"a protocol has one mask on i40e", a_protocol_has_one_mask_on_i40e},
 		{"one rule more than the NIC holds is refused", one_rule_more_than_the_nic_holds_is_refused},

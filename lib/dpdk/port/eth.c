@@ -347,7 +347,7 @@ static void read_driver(struct tl_port *port, struct tl_port_stats *out)
 			out->drop_error_pkts = mac.errors + (port->mac_counts.adds ? stats.ierrors : 0);
 			out->drop_nombuf_pkts = 0;
 			out->has_mac = port->promisc;
-			out->verified = port->promisc && port->mac_counts.verified;
+			out->verified = port->promisc && port->mac_counts.verified && !out->rule_drops_unknown;
 			out->hw_seen_pkts = mac.seen - port->mac_counts.seen_before;
 		}
 	}

@@ -92,7 +92,9 @@ static void set_l4(struct rule *r, const struct tl_config_rule *rule)
 	}
 }
 
-static void set_actions(struct rule *r, const struct tl_config_rule *rule, const struct tl_rules_way *way)
+// Set the mark of the configuration, or an index of the filter's own, which no frame bears.
+static void set_actions(
+	struct rule *r, const struct tl_config_rule *rule, const struct tl_rules_way *way, uint32_t index)
 {
 	struct rte_flow_action *action = r->actions;
 
@@ -101,8 +103,8 @@ static void set_actions(struct rule *r, const struct tl_config_rule *rule, const
 	r->queue.index = (uint16_t)rule->queue;
 	*action++ = rule->drop ? (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_DROP}
 			       : (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &r->queue};
-	r->mark.id = rule->mark;
-	if (rule->mark != 0)
+	r->mark.id = way->index_by_mark ? index + 1 : rule->mark;
+	if (r->mark.id != 0)
 		*action = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_MARK, .conf = &r->mark};
 }
 
@@ -117,7 +119,7 @@ static void translate(const struct tl_port *port, uint32_t index, struct rule *o
 		.attr = {.ingress = 1, .priority = rule->derived != NULL ? DERIVED_PRIORITY : 0}};
 	set_ip(out, rule, way);
 	set_l4(out, rule);
-	set_actions(out, rule, way);
+	set_actions(out, rule, way, index);
 }
 
 static int refuse(struct tl_port *port, uint32_t index, const char *call, const struct rte_flow_error *error)
@@ -207,6 +209,18 @@ static uint64_t marked_pkts(const struct tl_port *port, uint32_t mark)
 
 // ---- installation
 
+// True if only dropping rules use their kind of filters, so that one counter of its matches is of what they drop.
+static bool drops_are_alone(const struct tl_port *port)
+{
+	const struct tl_rules_plan *plan = port->cfg.rules_plan;
+
+	for (uint32_t i = 0; i < plan->n; i++)
+		if (plan->row[i].way != NULL && !port->cfg.rules[i].drop &&
+			strcmp(plan->row[i].way->name, plan->family->drops.name) == 0)
+			return false;
+	return true;
+}
+
 void tl_port_install_rules(struct tl_port *port)
 {
 	const struct tl_rules_plan *plan = port->cfg.rules_plan;
@@ -231,7 +245,7 @@ void tl_port_install_rules(struct tl_port *port)
 		return;
 	}
 	rules->refusal[0] = '\0';
-	if (plan->n_drops != 0 && plan->family->drop_counter != NULL)
+	if (plan->n_drops != 0 && plan->family->drop_counter != NULL && drops_are_alone(port))
 		rules->counts_drops = rte_eth_xstats_get_id_by_name(
 					      port->port_id, plan->family->drop_counter, &rules->drop_counter) == 0;
 }

@@ -56,47 +56,72 @@
 	}
 
 // ixgbe/ixgbe_fdir.c:278: without ports in the mask the protocol is not compared. ixgbe_flow.c:3145: one mask per port,
-// for the life of the device. With dropping rules alone FDIRMATCH counts what they drop.
-#define IXGBE_DROPS(can_match)                                                                                         \
-	.drops = {.name = "flow director",                                                                             \
-		.max = 2046,                                                                                           \
-		.items = (can_match),                                                                                  \
-		.prefixes = true,                                                                                      \
-		.proto_by_ports = true,                                                                                \
-		.shape = TL_RULES_SHAPE_PER_PORT},                                                                     \
-	.drop_counter = "flow_director_matched_filters"
+// for the life of the device. :1464: soft_id, which is the mark's, else 0; ixgbe_fdir.c:1169: the index of the filter.
+#define IXGBE_FDIR(can_match)                                                                                          \
+	{                                                                                                              \
+		.name = "flow director", .max = 2046, .items = (can_match), .prefixes = true, .proto_by_ports = true,  \
+		.index_by_mark = true, .shape = TL_RULES_SHAPE_PER_PORT                                                \
+	}
 
 #define ADDRESSES (TL_RULES_SRC_IP | TL_RULES_DST_IP)
 
-#define X540(from, to)                                                                                                 \
+// Where dropping rules alone are in the flow director, FDIRMATCH counts what they drop.
+#define IXGBE(from, to, way, drop_way)                                                                                 \
 	{                                                                                                              \
-		.driver = "net_ixgbe", .first = (from), .last = (to), .to_queue = IXGBE_TO_QUEUE,                      \
-		IXGBE_DROPS(TL_RULES_ITEMS)                                                                            \
+		.driver = "net_ixgbe", .first = (from), .last = (to), .to_queue = way, .drops = drop_way,              \
+		.drop_counter = "flow_director_matched_filters"                                                        \
 	}
+#define X540(device) IXGBE(device, device, IXGBE_TO_QUEUE, IXGBE_FDIR(TL_RULES_ITEMS))
+// ixgbe/ixgbe_ethdev.h:139, MAC_TYPE_FILTER_SUP_EXT: 5-tuple filters for the 82599 and the X540 alone, up to
+// DPDK 26.07.
+#define X550(from, to) IXGBE(from, to, IXGBE_FDIR(TL_RULES_ITEMS), IXGBE_FDIR(TL_RULES_ITEMS))
+#define NONE(name, from, to)                                                                                           \
+	{                                                                                                              \
+		.driver = (name), .first = (from), .last = (to)                                                        \
+	}
+
 #define IGB(from, to, way)                                                                                             \
 	{                                                                                                              \
 		.driver = "net_e1000", .first = (from), .last = (to), .to_queue = way                                  \
 	}
 // igb/igb_flow.c:438: the 82576 alone has 5-tuple filters; :454: others compare protocol and destination port.
+// Devices: e1000/base/e1000_api.c:304, e1000_set_mac_type.
 #define IGB5 IGB_TO_QUEUE("5-tuple filter", TL_RULES_ITEMS)
 #define IGB2 IGB_TO_QUEUE("2-tuple filter", TL_RULES_PROTO | TL_RULES_DST_PORT)
 
 static const struct tl_rules_family families[] = {
 	// ixgbe/ixgbe_flow.c:625, MAC_TYPE_FILTER_SUP_EXT: the 82598 has none.
-	{.driver = "net_ixgbe", .first = 0x10b6, .last = 0x10ed},
-	{.driver = "net_ixgbe", .first = 0x10f1, .last = 0x10f4},
-	{.driver = "net_ixgbe", .first = 0x1508, .last = 0x150b},
-	X540(0x1528, 0x1528),
-	X540(0x1560, 0x1563),
-	X540(0x15aa, 0x15e5),
+	NONE("net_ixgbe", 0x10b6, 0x10ec),
+	NONE("net_ixgbe", 0x10f1, 0x10f4),
+	NONE("net_ixgbe", 0x1508, 0x150b),
+	// ixgbe/ixgbe_ethdev.c:459, pci_id_ixgbevf_map; flow_ops_get of the physical functions alone (:541).
+	NONE("net_ixgbe", 0x10ed, 0x10ed),
+	NONE("net_ixgbe", 0x1515, 0x1515),
+	NONE("net_ixgbe", 0x152e, 0x1530),
+	NONE("net_ixgbe", 0x1564, 0x1565),
+	NONE("net_ixgbe", 0x15a8, 0x15a9),
+	NONE("net_ixgbe", 0x15b4, 0x15b4),
+	NONE("net_ixgbe", 0x15c5, 0x15c5),
+	X540(0x1528),
+	X540(0x1560),
+	X550(0x1563, 0x1563),
+	X550(0x15aa, 0x15e5),
 	// ixgbe/ixgbe_flow.c:2787: the 82599 drops by addresses, not by ports.
-	{.driver = "net_ixgbe", .last = UINT16_MAX, .to_queue = IXGBE_TO_QUEUE, IXGBE_DROPS(ADDRESSES)},
+	IXGBE(0, UINT16_MAX, IXGBE_TO_QUEUE, IXGBE_FDIR(ADDRESSES)),
 	IGB(0x10c9, 0x10c9, IGB5),
 	IGB(0x10e6, 0x10e8, IGB5),
+	IGB(0x150a, 0x150a, IGB5),
 	IGB(0x150d, 0x150d, IGB5),
+	IGB(0x1518, 0x1518, IGB5),
+	IGB(0x1526, 0x1526, IGB5),
+	IGB(0x0438, 0x0440, IGB2), // DH89xxCC, an 82580
 	IGB(0x150e, 0x1511, IGB2),
-	IGB(0x1521, 0x1527, IGB2),
-	IGB(0x1533, 0x153b, IGB2),
+	IGB(0x1516, 0x1516, IGB2),
+	IGB(0x1521, 0x1524, IGB2),
+	IGB(0x1527, 0x1527, IGB2),
+	IGB(0x1533, 0x1539, IGB2),
+	IGB(0x1546, 0x1546, IGB2),
+	IGB(0x157b, 0x157c, IGB2),
 	{.driver = "net_i40e", .last = UINT16_MAX, .to_queue = I40E_FDIR, .drops = I40E_FDIR},
 	{.driver = "net_ice", .last = UINT16_MAX, .to_queue = ICE_FDIR, .drops = ICE_FDIR},
 	// mlx5/mlx5_flow.c:7957, mlx5_flow_isolate; tap/tap_flow.c:1575, tap_flow_isolate (DPDK v22.11.9).

@@ -37,6 +37,7 @@ struct tl_rules_way {
 	bool proto_in_ip;    // the driver takes the protocol from the IP header of the rule alone
 	bool counts;	     // per rule
 	bool marks;	     // received frames bear the mark of their rule
+	bool index_by_mark;  // the driver takes the index of a filter from a mark, else all have the same
 	enum tl_rules_shape shape;
 };
 

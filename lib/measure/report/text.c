@@ -79,7 +79,14 @@ static void print_mac(FILE *out, const struct tl_report_port *port, bool final)
 	int64_t more = (int64_t)(port->mac_seen_pkts - port->hw_seen_pkts);
 	char n[GROUPED], of[GROUPED];
 
-	if (port->has_mac && !port->verified && final && more != 0)
+	if (!port->has_mac || port->verified || !final || more == 0)
+		return;
+	if (port->rule_drops_unknown && more > 0)
+		fprintf(out,
+			"  the driver reports %s frames seen by the MAC: the %s more than are accounted for were dropped by "
+			"rules, or lost\n",
+			grouped(port->mac_seen_pkts, of), grouped(tl_magnitude(more), n));
+	else
 		fprintf(out,
 			"  UNEXPLAINED: the driver reports %s frames seen by the MAC, %s %s than are accounted for\n",
 			grouped(port->mac_seen_pkts, of), grouped(tl_magnitude(more), n), more > 0 ? "more" : "less");
