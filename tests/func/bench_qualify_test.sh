@@ -62,6 +62,13 @@ says_what_limits() {
 	check "one per size" grep -q '^61 bytes: sustains' text.txt
 }
 
+one_and_two_queues() {
+	"$func_root/tests/bench/queues.sh" --seconds 0.1 --rounds 2 >queues.out 2>queues.log || true
+	check_json "tests/bench/queues.sh compares two queues with one, of frames polled and of frames recorded" queues.out '.rounds == 2 and
+		[.stages[].stage] == ["source", "rings"] and all(.stages[]; .pps_1.median > 0 and .pps_2.most >= .pps_2.least)'
+	check_equal "it refuses unknown options" "$("$func_root/tests/bench/queues.sh" --queues 3 >queues.out 2>queues.log || echo $?)" 2
+}
+
 interrupted() {
 	: >interrupted.log
 	"$TAPLINE" bench qualify -c plain.json --seconds 3600 --sizes 60 --json >interrupted.out 2>interrupted.log &
@@ -81,4 +88,5 @@ wrong_calls
 every_stage
 stages_without_keys_are_skipped
 says_what_limits
+one_and_two_queues
 interrupted
