@@ -284,6 +284,13 @@ static void each_family_has_its_own_plan(void)
 	expect_plan(NULL, 0, GROUP, "driver");
 }
 
+static void a_protocol_alone_is_no_rule_of_ice(void)
+{
+	expect_plan("net_ice", 0x1592, "{'proto': 'tcp', 'queue': 1}, {'proto': 'udp', 'dst_port': 9, 'queue': 1}",
+		"proto, flow director");
+	expect_plan("net_mlx5", 0x1017, "{'proto': 'tcp', 'queue': 1}", "steering table");
+}
+
 static void the_82598_and_the_82575_have_no_filters(void)
 {
 	expect_plan("net_ixgbe", 0x10c6, GROUP "," DROP_HOST, "queue, drop");
@@ -586,6 +593,7 @@ int main(void)
 		{"a kernel interface has no rules", a_kernel_interface_has_no_rules},
 		{"rules that exclude each other are accepted", rules_that_exclude_each_other_are_accepted},
 		{"each family has its own plan", each_family_has_its_own_plan},
+		{"a protocol alone is no rule of ice", a_protocol_alone_is_no_rule_of_ice},
 		{"the 82598 and the 82575 have no filters", the_82598_and_the_82575_have_no_filters},
 		{"the 82599 drops by addresses, its successors by ports, too",
 			the_82599_drops_by_addresses_and_its_successors_by_ports_too},

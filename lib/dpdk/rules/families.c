@@ -31,12 +31,13 @@
 		.ip6 = true, .marks = true, .shape = TL_RULES_SHAPE_PER_PROTO                                          \
 	}
 
-// ice/ice_fdir_filter.c:2051: whole addresses; :846, ice_fdir_hw_tbl_conf: one set of fields per protocol; :1570:
-// counters, ice_ethdev.h:372: 32 x 256 of them; :1732: marks, ice_rxtx.c:107: of frames with a flow_id.
+// ice/ice_fdir_filter.c:2051: whole addresses; :2492: no rule of a protocol alone; :846, ice_fdir_hw_tbl_conf: one set
+// of fields per protocol; :1570: counters, ice_ethdev.h:372: 32 x 256 of them; :1732: marks, ice_rxtx.c:107: of frames
+// with a flow_id.
 #define ICE_FDIR                                                                                                       \
 	{                                                                                                              \
 		.name = "flow director", .max = 8192, .items = TL_RULES_ITEMS, .required = TL_RULES_PROTO,             \
-		.ip6 = true, .counts = true, .marks = true, .shape = TL_RULES_SHAPE_PER_PROTO                          \
+		.ip6 = true, .proto_by_any = true, .counts = true, .marks = true, .shape = TL_RULES_SHAPE_PER_PROTO    \
 	}
 
 // mlx5/mlx5_flow_dv.c: any bits of addresses and ports; :16885, flow_dv_query_count: counters; :3242: marks, with the

@@ -53,6 +53,8 @@ static struct tl_rules_row check_alone(const struct tl_rules_way *way, const str
 		return refuse("mark", "with its driver no received frame bears one");
 	if (way->proto_by_ports && (items & TL_RULES_PROTO) != 0 && ports == 0)
 		return refuse("proto", "its filters compare the protocol only together with ports");
+	if (way->proto_by_any && (items & ~TL_RULES_PROTO) == 0)
+		return refuse("proto", "its filters compare the protocol only together with addresses or ports");
 	return (struct tl_rules_row){.way = way};
 }
 

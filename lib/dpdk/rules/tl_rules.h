@@ -34,6 +34,7 @@ struct tl_rules_way {
 	bool ip6;	     // also IPv6
 	bool prefixes;	     // addresses with a prefix
 	bool proto_by_ports; // the protocol is compared only in rules with ports
+	bool proto_by_any;   // the protocol is compared only in rules with addresses or ports
 	bool proto_in_ip;    // the driver takes the protocol from the IP header of the rule alone
 	bool counts;	     // per rule
 	bool marks;	     // received frames bear the mark of their rule
