@@ -11,7 +11,8 @@ usage() {
 	cat <<-END
 		usage: tests/bench/instructions.sh [--json]
 		Prints one JSON object. Scenarios: plain-flows-N: no cut-off; cutoff-flows-N: one that cuts nothing;
-		inner-flows-N: one of the flows in tunnels, none of which there are;
+		inner-flows-N: one of the flows in tunnels, none of which there are; rss-inner-N: no cut-off, and the lcore of a tunnel's
+		flow is looked up;
 		filter-flows-N: with a filter that rejects nothing; police-class-N and police-flow-N: with a class of the same expression, one meter
 		or one per flow; cutoff-table-full: where each frame forgets a flow to begin another; files-N: the N-th file; age-*: of a long
 		recording. Instructions are exact; nanoseconds are those of one short run.

@@ -15,6 +15,7 @@
 #include <tl_capture.h>
 #include <tl_err.h>
 #include <tl_flow.h>
+#include <tl_inner.h>
 #include <tl_test_eal.h>
 #include <tl_test_port.h>
 #include <tl_wire.h>
@@ -214,6 +215,25 @@ static void measure_inner(struct bench *b)
 	b->inner = false;
 }
 
+// "rss": "inner": each frame is looked at for a tunnel, none is handed over.
+static void measure_rss_inner(struct bench *b)
+{
+	struct tl_inner_cfg cfg = {
+		.name = "bench", .queues = 2, .clock = b->clock, .seed = 1, .socket_id = SOCKET_ID_ANY};
+	struct tl_inner *inner;
+	struct tl_err err = {{0}};
+
+	begin(b, 1000, 0, 0);
+	struct tl_service recording = b->service;
+	if (tl_inner_create(&cfg, &inner, &err) != 0)
+		die(err.text);
+	tl_inner_end(inner, 1); // the end of lcore 0 does not wait for it
+	tl_inner_service(inner, 0, &recording, 1, &b->service);
+	measure(b, "rss-inner-1000", MEASURED_BURSTS);
+	end(b);
+	tl_inner_destroy(inner);
+}
+
 // A class that all frames match, with one meter and with one per flow, and as much filtering without classes. All
 // frames are green.
 static void measure_police(struct bench *b)
@@ -299,6 +319,7 @@ int main(void)
 	make_frames(&b);
 	measure_flows(&b);
 	measure_inner(&b);
+	measure_rss_inner(&b);
 	measure_police(&b);
 	measure_full_table(&b);
 	measure_files(&b);

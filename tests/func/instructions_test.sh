@@ -23,6 +23,8 @@ flat "and so it does with a cut-off" cutoff-flows- 3
 check_json "plain frames pay 3 at most where a cut-off looks into tunnels" result.json \
 	'[.scenarios[] | select(.name == "inner-flows-1000", .name == "cutoff-flows-1000") | .instructions_per_pkt] |
 		length == 2 and .[1] <= .[0] + 3'
+check_json "and 75 at most where the lcore of a tunnel's flow is looked up" result.json \
+	'[.scenarios[] | {(.name): .instructions_per_pkt}] | add | .["rss-inner-1000"] - .["plain-flows-1000"] | . > 0 and . <= 75'
 check_json "a class costs 220 instructions at most beyond a filter, and as many more with a meter per flow" result.json \
 	'[.scenarios[] | {(.name): .instructions_per_pkt}] | add | .["police-class-1000"] - .["filter-flows-1000"] <= 220 and
 		.["police-flow-1000"] - .["police-class-1000"] <= 220'
