@@ -47,6 +47,10 @@ static void print_damage(const struct tl_recover_report *report)
 		printf("    %" PRIu64 " torn slabs; %s covered, %s cut off\n", report->slabs_torn,
 			tl_format_bytes(report->padded_bytes, covered, sizeof(covered)),
 			tl_format_bytes(report->cut_bytes, cut, sizeof(cut)));
+	if (report->doubtful_records != 0)
+		printf("    %" PRIu64 " record at byte %" PRIu64
+		       " may be torn, and is cut off: it ends in zeros, and nothing follows\n",
+			report->doubtful_records, report->doubtful_at);
 	if (report->rebuilt_section || report->rebuilt_interfaces != 0)
 		printf("    %s%" PRIu32 " interface descriptions were lost and rebuilt: Ethernet, nanoseconds\n",
 			report->rebuilt_section ? "the section header and " : "", report->rebuilt_interfaces);
@@ -98,7 +102,8 @@ static void add_report(json_t *row, const struct tl_recover_report *report)
 		const char *key;
 		uint64_t value;
 	} numbers[] = {{"size_bytes", report->size_bytes}, {"slabs_kept", report->slabs_kept},
-		{"records_kept", report->records_kept}, {"slabs_torn", report->slabs_torn},
+		{"records_kept", report->records_kept}, {"doubtful_records", report->doubtful_records},
+		{"doubtful_at", report->doubtful_at}, {"slabs_torn", report->slabs_torn},
 		{"covered_bytes", report->padded_bytes}, {"cut_bytes", report->cut_bytes},
 		{"interfaces", report->interfaces}, {"rebuilt_interfaces", report->rebuilt_interfaces},
 		{"statistics_added", report->statistics}};

@@ -100,6 +100,23 @@ next_start_recovers() {
 	check_json "$form: all files are whole" again.json '.whole == (.files | length) and .whole > 1'
 }
 
+# A loss of power leaves zeros from a sector in the middle of record 10 on.
+torn_record_is_reported() {
+	local size=$((24 + 10 * (frame_bytes + 16)))
+	mkdir torn
+	"$TAPLINE" capture -i pcap:in.pcap -w torn/x.pcap --format pcap-ns >torn.out 2>torn.log
+	truncate -s $(((size + 600) / 512 * 512)) torn/x.pcap
+	truncate -s 1M torn/x.pcap
+	cp torn/x.pcap torn/x.pcap.part
+	"$TAPLINE" recover torn/x.pcap --json >recover.json 2>recover.log || true
+	check_json "a record that may be torn is cut off, counted and located" recover.json \
+		".files[0] | .records_kept == 10 and .doubtful_records == 1 and .doubtful_at == $size and .cut_bytes == 1048576 - $size"
+	check_equal "its file has the records before it" "$(tcpdump -nr torn/x.pcap 2>/dev/null | wc -l)" 10
+	rm torn/x.pcap
+	"$TAPLINE" recover torn >recover.out 2>&1 || true
+	check "the text says where it was" grep -q "1 record at byte $size may be torn, and is cut off" recover.out
+}
+
 TMPDIR=${TMPDIR:-/var/tmp} # a real disk
 func_begin
 echo "# TL_SEED=$seed"
@@ -107,5 +124,6 @@ RANDOM=$seed
 "$func_root/tests/lib/make_numbered.py" in.pcap "$frames" "$frame_bytes"
 survives_kills zstd pcapng.zst '"compress": "zstd"'
 survives_kills pcap pcap '"format": "pcap-ns"'
+torn_record_is_reported
 next_start_recovers zstd pcapng.zst '"compress": "zstd"'
 next_start_recovers pcap pcap '"format": "pcap-ns"'

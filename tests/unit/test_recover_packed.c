@@ -317,6 +317,7 @@ static void refuses_what_another_program_compressed(void)
 // ---- classic pcap
 
 #define FRAMES 40u
+#define SECTOR 512u
 
 // Return its bytes; ends[i] is the offset after record i.
 static uint32_t make_pcap(uint8_t *bytes, uint32_t ends[FRAMES])
@@ -372,6 +373,79 @@ static void cuts_pcap_behind_the_last_whole_record(void)
 	free(bytes);
 }
 
+// Recover the first size bytes, and expect this many records up to end.
+static void expect_kept(const uint8_t *bytes, uint32_t size, uint32_t records, uint32_t end, uint32_t doubtful)
+{
+	struct tl_recover_report report;
+	struct image image;
+	struct tl_err err;
+
+	image_init(&image, bytes, size);
+	CU_ASSERT_EQUAL(image_recover(&image, &report, &err), 0);
+	CU_ASSERT_EQUAL(report.records_kept, records);
+	CU_ASSERT_EQUAL(report.doubtful_records, doubtful);
+	CU_ASSERT_EQUAL(report.doubtful_at, doubtful != 0 ? end : 0);
+	CU_ASSERT_EQUAL(image.size, end);
+	expect_whole(&image, records);
+	tl_recover_report_fini(&report);
+	free(image.bytes);
+}
+
+static void keeps_no_pcap_record_that_continues_in_lost_bytes(void)
+{
+	uint32_t ends[FRAMES];
+	uint8_t *bytes = calloc(1, FILE_BYTES_MAX), *torn = calloc(1, FILE_BYTES_MAX);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(torn);
+	uint32_t whole = make_pcap(bytes, ends), doubtful = 0;
+	for (uint32_t at = SECTOR; at < whole; at += SECTOR) {
+		uint32_t records = 0;
+		while (ends[records] <= at)
+			records++;
+		uint32_t end = records == 0 ? TL_PCAP_HEADER_BYTES : ends[records - 1];
+		memset(torn, 0, FILE_BYTES_MAX);
+		memcpy(torn, bytes, at);
+		uint32_t head[4]; // the bytes of a torn one may be those of an empty record
+		memcpy(head, torn + end, sizeof(head));
+		bool seen = (head[0] | head[1]) != 0 && head[2] <= head[3];
+		expect_kept(torn, whole + PAGE, records, end, seen);
+		doubtful += seen;
+	}
+	CU_ASSERT_TRUE(doubtful > 10);
+	free(torn);
+	free(bytes);
+}
+
+// Append a record of zeros. Return the new size.
+static uint32_t put_zeros(uint8_t *bytes, uint32_t size, uint32_t len)
+{
+	uint32_t head[4] = {1700000000, 1, len, len};
+
+	memcpy(bytes + size, head, sizeof(head));
+	memset(bytes + size + sizeof(head), 0, len);
+	return size + TL_PCAP_RECORD_BYTES + len;
+}
+
+static void keeps_pcap_records_of_zeros_that_were_written(void)
+{
+	uint8_t *bytes = calloc(1, FILE_BYTES_MAX);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+	uint32_t start = tl_pcap_put_header(bytes, FILE_BYTES_MAX, 2000);
+	for (uint32_t len = 60; len < 1500; len += 7) {
+		uint32_t one = put_zeros(bytes, start, len), two = put_zeros(bytes, one, len);
+		uint32_t written = one + 12 + (len > UINT8_MAX); // its last byte that is not zero, in the header
+		bool one_sector = written / SECTOR == (two - 1) / SECTOR;
+		memset(bytes + two, 0, PAGE);
+		expect_kept(bytes, two, 2, two, 0);			   // ends with the file
+		expect_kept(bytes, two - 1, 1, one, 0);			   // before a record that was begun
+		expect_kept(bytes, one + TL_PCAP_RECORD_BYTES, 1, one, 0); // the same
+		expect_kept(bytes, two + PAGE, one_sector ? 2 : 1, one_sector ? two : one, !one_sector);
+	}
+	free(bytes);
+}
+
 static void refuses_the_pcap_of_another_program(void)
 {
 	uint32_t ends[FRAMES], zero = 0;
@@ -399,6 +473,9 @@ int main(void)
 			gives_the_same_file_when_it_was_killed_after_any_step},
 		{"refuses files compressed by another program", refuses_what_another_program_compressed},
 		{"cuts pcap behind the last whole record", cuts_pcap_behind_the_last_whole_record},
+		{"keeps no pcap record that continues in lost bytes",
+			keeps_no_pcap_record_that_continues_in_lost_bytes},
+		{"keeps pcap records of zeros that were written", keeps_pcap_records_of_zeros_that_were_written},
 		{"refuses the pcap of another program", refuses_the_pcap_of_another_program},
 	};
 

@@ -56,6 +56,8 @@ struct tl_recover_report {
 	uint64_t size_bytes; // before
 	uint64_t slabs_kept;
 	uint64_t records_kept;
+	uint64_t doubtful_records; // classic pcap: cut off, as their end may be lost bytes; at offset doubtful_at
+	uint64_t doubtful_at;
 	uint64_t slabs_torn;   // incomplete slabs
 	uint64_t vain_bytes;   // size of these by their headers; beyond a multiple of the file's size they are not
 			       // searched

@@ -39,6 +39,9 @@ static void log_recovery(const char *path, const struct tl_recover_report *repor
 		"were cut off",
 		path, (unsigned long long)report->records_kept, (unsigned long long)report->slabs_kept,
 		(unsigned long long)missing, (unsigned long long)report->cut_bytes);
+	if (report->doubtful_records != 0)
+		tl_warn("%.300s: the record at byte %llu was cut off: it may be torn", path,
+			(unsigned long long)report->doubtful_at);
 }
 
 // Recover the file at file->at, and rename it.
