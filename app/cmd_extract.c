@@ -186,9 +186,11 @@ static int print_json(FILE *out, const struct tl_extract_stats *stats)
 		{"files_unindexed", stats->files_unindexed}, {"files_gone", stats->files_gone},
 		{"files_incomplete", stats->files_incomplete}, {"slabs_total", stats->slabs_total},
 		{"slabs_read", stats->slabs_read}, {"slabs_damaged", stats->slabs_damaged},
-		{"bytes_total", stats->bytes_total}, {"bytes_read", stats->bytes_read},
-		{"records_read", stats->records_read}, {"records_matched", stats->records_matched},
-		{"records_peeled", stats->records_peeled}, {"written_bytes", stats->written_bytes}};
+		{"records_damaged", stats->records_damaged}, {"areas_damaged", stats->areas_damaged},
+		{"bytes_damaged", stats->bytes_damaged}, {"bytes_total", stats->bytes_total},
+		{"bytes_read", stats->bytes_read}, {"records_read", stats->records_read},
+		{"records_matched", stats->records_matched}, {"records_peeled", stats->records_peeled},
+		{"written_bytes", stats->written_bytes}};
 	json_t *json = json_object();
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(rows); i++)

@@ -207,11 +207,28 @@ reads_a_running_recording() {
 
 # A slab with missing pages: it is skipped, and all slabs after it are read.
 leaves_half_a_slab() {
+	local status=0
 	cp ring/r.pcapng half.pcapng
 	dd if=/dev/zero of=half.pcapng bs=4096 seek=300 count=4 conv=notrunc status=none
-	check "a slab that is not whole is no error" extract rest half.pcapng
+	extract rest half.pcapng || status=$?
+	check_equal "a slab that is not whole is an error" "$status" 1
 	check_json "and is left out, alone" rest.json '.files_incomplete == 0 and .slabs_damaged == 1 and .slabs_read == 2'
 	check "a message reports it" grep -q 'is damaged, or being written: left out' rest.log
+}
+
+# The second slab of a compressed recording, damaged in its middle: packets after it are extracted, too.
+leaves_out_a_compressed_slab() {
+	local status=0 offset bytes records
+	capture -i pcap:in.pcap -w whole.pcapng.zst --compress zstd
+	read -r offset bytes records < <("$LIB/zst_slabs.py" whole.pcapng.zst | sed -n 2p)
+	cp whole.pcapng.zst torn.pcapng.zst
+	printf 'damaged' | dd of=torn.pcapng.zst bs=1 seek=$((offset + bytes / 2)) conv=notrunc status=none
+	extract torn torn.pcapng.zst || status=$?
+	check_equal "a damaged slab of a compressed recording is an error" "$status" 1
+	check_json "it is left out, alone, and its packets are counted" torn.json ".slabs_damaged == 1 and .areas_damaged == 0 and
+		.records_damaged == $records and .bytes_damaged == $bytes and .records_matched == 20000 - $records"
+	check "the message names its place" grep -q "the slab from byte $offset to $((offset + bytes - 1)) is damaged" torn.log
+	check_equal "tshark reads all others" "$(tshark -r torn.pcapng 2>/dev/null | wc -l)" $((20000 - records))
 }
 
 func_begin
@@ -229,6 +246,7 @@ misuse_is_refused
 vanished_file_is_skipped
 reads_no_faster_than_allowed
 leaves_half_a_slab
+leaves_out_a_compressed_slab
 net_begin
 ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
 reads_a_running_recording

@@ -82,11 +82,29 @@ void extract_warn_truncated(struct extract *extract, const struct extract_input 
 		input->path, at);
 }
 
-void extract_warn_damaged(struct extract *extract, const struct extract_input *input, uint64_t from, uint64_t to)
+void extract_leave_out(struct extract *extract, const struct extract_input *input, uint64_t from, uint64_t to,
+	const struct tl_pcapng_head *head)
 {
-	extract->stats->slabs_damaged++;
-	tl_warn("%s: the slab from byte %" PRIu64 " to %" PRIu64 " is damaged, or being written: left out", input->path,
-		from, to - 1);
+	struct tl_extract_stats *stats = extract->stats;
+
+	stats->bytes_damaged += to - from;
+	if (head != NULL) {
+		stats->slabs_damaged++;
+		stats->records_damaged += head->records;
+		tl_warn("%s: the slab from byte %" PRIu64 " to %" PRIu64
+			" is damaged, or being written: left out, with %" PRIu32 " packets",
+			input->path, from, to - 1, head->records);
+	} else {
+		stats->areas_damaged++;
+		tl_warn("%s: bytes %" PRIu64 " to %" PRIu64
+			" are damaged, or being written: left out, with an unknown number of packets",
+			input->path, from, to - 1);
+	}
+	if (extract->lacking_rc == 0 && !extract_input_is_written(input))
+		extract->lacking_rc = tl_fail(&extract->lacking, -EBADMSG,
+			"%.300s: is damaged from byte %" PRIu64
+			" on, and was extracted without its damaged slabs; `tapline recover` names what is missing",
+			input->path, from);
 }
 
 int extract_scan(struct extract *extract, struct extract_input *input, uint64_t at)
@@ -180,7 +198,7 @@ static int take_file(struct extract *extract, const char *path)
 		return tl_fail(extract->err, rc, "%.300s: cannot read: %s", path,
 			rc == -EINVAL ? "not a regular file" : strerror(-rc));
 	extract->path = path;
-	extract->refused_rc = 0;
+	extract->lacking_rc = 0;
 	extract->stats->files++;
 	extract->stats->bytes_total += input.file_bytes;
 	input.ahead = 0; // a sidecar may make the rest unnecessary
@@ -195,9 +213,9 @@ static int take_file(struct extract *extract, const char *path)
 	extract_input_close(&input);
 	if (rc != 0 && extract->err->text[0] == '\0')
 		tl_fail(extract->err, rc, "%.300s: cannot read: %s", path, strerror(-rc));
-	if (rc == 0 && extract->refused_rc != 0)
-		*extract->err = extract->refused;
-	return rc != 0 ? rc : extract->refused_rc;
+	if (rc == 0 && extract->lacking_rc != 0)
+		*extract->err = extract->lacking;
+	return rc != 0 ? rc : extract->lacking_rc;
 }
 
 static int take_files(struct extract *extract, struct tl_err *err)

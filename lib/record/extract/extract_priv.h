@@ -122,8 +122,8 @@ struct extract {
 	struct extract_section section;
 	struct extract_output output;
 	const char *path; // current file
-	int refused_rc;	  // not 0: the file has packets that the filter cannot examine
-	struct tl_err refused;
+	int lacking_rc;	  // not 0: packets of the file were left out: damaged, or the filter cannot examine them
+	struct tl_err lacking;
 	uint64_t free_ns;   // earliest time of the next read
 	struct tl_err *err; // error of the current file
 	bool output_failed;
@@ -137,6 +137,8 @@ void extract_files_free(struct extract_files *files);
 // input.c: return 0, -ENOENT: removed meanwhile; or another -errno.
 int extract_input_open(struct extract_input *input, struct extract *extract, const char *path);
 void extract_input_close(struct extract_input *input);
+// True if a recording is writing the file.
+bool extract_input_is_written(const struct extract_input *input);
 // Read at this offset: *got bytes, fewer than len only at the end of the file. Valid until the next call.
 int extract_input_get(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got);
 // True if this offset is the end of the file.
@@ -200,15 +202,16 @@ int extract_take_scanned(struct extract *extract, uint32_t type, const uint8_t *
 int extract_scan(struct extract *extract, struct extract_input *input, uint64_t at);
 // Warn about a file without a whole block at this offset.
 void extract_warn_truncated(struct extract *extract, const struct extract_input *input, uint64_t at);
-// Warn about a damaged slab before other slabs.
-void extract_warn_damaged(struct extract *extract, const struct extract_input *input, uint64_t from, uint64_t to);
+// Report and count a damaged slab before other slabs, in this part of the file. head: as read, NULL if that is damaged.
+void extract_leave_out(struct extract *extract, const struct extract_input *input, uint64_t from, uint64_t to,
+	const struct tl_pcapng_head *head);
 
 // indexed.c: return 0, or an error; *out_done is set if the sidecar was used.
 int extract_indexed(struct extract *extract, struct extract_input *input, bool *out_done);
 
 // match.c
 bool extract_match_row(const struct tl_extract_cfg *cfg, const struct tl_index_row *row);
-// Match a packet. One of an unsupported link type does not match, and sets extract->refused_rc.
+// Match a packet. One of an unsupported link type does not match, and sets extract->lacking_rc.
 bool extract_match_record(struct extract *extract, const struct extract_record *record, uint16_t linktype);
 
 // output.c

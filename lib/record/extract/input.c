@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,6 +65,15 @@ void extract_input_close(struct extract_input *input)
 	extract_packed_close(input->packed);
 	close(input->fd);
 	free(input->data);
+}
+
+// A recording locks the file that it writes.
+bool extract_input_is_written(const struct extract_input *input)
+{
+	if (flock(input->fd, LOCK_SH | LOCK_NB) != 0)
+		return errno == EWOULDBLOCK;
+	(void)flock(input->fd, LOCK_UN);
+	return false;
 }
 
 static int go_buffered(struct extract_input *input)

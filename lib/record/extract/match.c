@@ -71,9 +71,9 @@ static bool passes_filter(struct extract *extract, const struct extract_record *
 	if (extract->filter == NULL)
 		return true;
 	int rc = tl_filter_links_match(
-		extract->filter, linktype, record->data, record->cap_bytes, record->wire_bytes, &extract->refused);
+		extract->filter, linktype, record->data, record->cap_bytes, record->wire_bytes, &extract->lacking);
 	if (rc < 0)
-		extract->refused_rc = tl_fail_at(&extract->refused, rc, "%.300s: link type %s (%u)", extract->path,
+		extract->lacking_rc = tl_fail_at(&extract->lacking, rc, "%.300s: link type %s (%u)", extract->path,
 			tl_filter_linktype_name(linktype), linktype);
 	return rc > 0;
 }
@@ -89,7 +89,7 @@ bool extract_match_record(struct extract *extract, const struct extract_record *
 	if (!looks_inside)
 		return true;
 	if (link == TL_LINKS) {
-		extract->refused_rc = tl_fail(&extract->refused, -ENOTSUP,
+		extract->lacking_rc = tl_fail(&extract->lacking, -ENOTSUP,
 			"%.200s: packets of link type %s (%u) cannot be looked into: extract them by time alone; these "
 			"can: %s",
 			extract->path, tl_filter_linktype_name(linktype), linktype, tl_link_names());

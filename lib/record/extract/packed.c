@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Compressed recordings (tl_zslab.h), presented uncompressed: units are decompressed one by one, and freed once passed.
+// A damaged unit is skipped: to its end by its HEAD if a unit begins there, else to the next slab of the recording.
 
 #include "extract_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tl_zslab.h>
 
 #define UNIT_BYTES_MAX (32u << 20)
 #define CONTENT_BYTES_MAX (64u << 20)
+#define RINGS_MAX 256u // with checked sequence numbers
+#define VAIN_TIMES 4u  // multiple of the file's size: limit for damaged units that a HEAD announces
 
 struct extract_packed {
 	struct tl_zslab_unpacker *unpacker;
@@ -18,6 +22,10 @@ struct extract_packed {
 	uint8_t *content;
 	size_t capacity, len;
 	uint64_t content_at; // offset of content[0] in the uncompressed file
+	bool run_known;
+	uint64_t run_id;
+	uint64_t next_sequence[RINGS_MAX]; // after the last slab of each ring
+	uint64_t vain_bytes;		   // damaged units, by their HEADs
 };
 
 bool extract_is_packed(const void *data, size_t size)
@@ -86,6 +94,15 @@ static int make_room(struct extract_packed *packed, uint32_t bytes)
 	return 0;
 }
 
+// Remember the slab, to recognize later ones.
+static void note_slab(struct extract_packed *packed, const struct tl_pcapng_head *head)
+{
+	packed->run_known = true;
+	packed->run_id = head->run_id;
+	if (head->ring < RINGS_MAX)
+		packed->next_sequence[head->ring] = head->sequence + 1;
+}
+
 static int append_unit(struct extract_input *input)
 {
 	struct extract_packed *packed = input->packed;
@@ -102,6 +119,8 @@ static int append_unit(struct extract_input *input)
 						      packed->content + packed->len, unit.content_bytes);
 	if (n < 0)
 		return -ENODATA;
+	if (unit.slab)
+		note_slab(packed, &unit.head);
 	packed->len += (size_t)n;
 	packed->unit_at += unit.unit_bytes;
 	return 0;
@@ -138,6 +157,79 @@ static void drop_before(struct extract_packed *packed, uint64_t offset)
 	packed->content_at += passed;
 }
 
+// ---- damage
+
+// Read the HEAD of a later slab of the recording at this offset. A payload may contain slabs, too. Return 0, -ENODATA:
+// none, or another -errno.
+static int get_later(struct extract_input *input, uint64_t at, struct tl_zslab_unit *out)
+{
+	const struct extract_packed *packed = input->packed;
+	const uint8_t *data;
+	size_t got;
+
+	int rc = extract_input_raw(input, at, TL_ZSLAB_HEAD_BYTES, &data, &got);
+	if (rc != 0)
+		return rc;
+	if (tl_zslab_get_head(data, got, out) != 0 || (packed->run_known && out->head.run_id != packed->run_id))
+		return -ENODATA;
+	uint32_t ring = out->head.ring;
+	return ring >= RINGS_MAX || out->head.sequence >= packed->next_sequence[ring] ? 0 : -ENODATA;
+}
+
+// Find the next slab at this offset or later. Return 0, -ENODATA: none, or another -errno.
+static int find_later(struct extract_input *input, uint64_t at, uint64_t *out_at)
+{
+	struct tl_zslab_unit unit;
+	int rc = -ENODATA;
+
+	for (; at < input->file_bytes && rc == -ENODATA; at += TL_PCAPNG_ALIGN) {
+		off_t data = lseek(input->fd, (off_t)at, SEEK_DATA); // preallocated space has none
+		at = data > (off_t)at ? (uint64_t)data / TL_PCAPNG_ALIGN * TL_PCAPNG_ALIGN : at;
+		if (data < 0 && errno == ENXIO)
+			break;
+		rc = get_later(input, at, &unit);
+		*out_at = at;
+	}
+	return rc;
+}
+
+// True if a unit begins at this offset.
+static bool begins_unit(struct extract_input *input, uint64_t at)
+{
+	struct tl_zslab_unit unit;
+	const uint8_t *data;
+	size_t got;
+
+	if (at >= input->file_bytes || extract_input_raw(input, at, EXTRACT_PACKED_FIRST, &data, &got) != 0)
+		return false;
+	return tl_zslab_get_head(data, got, &unit) == 0 || tl_zslab_look(data, got, &unit) == 0;
+}
+
+// Skip the damaged unit. Return 0, -ENODATA: nothing of the recording follows, or another -errno.
+static int skip_damage(struct extract_input *input)
+{
+	struct extract_packed *packed = input->packed;
+	struct tl_zslab_unit unit;
+	uint64_t from = packed->unit_at, to = 0;
+	uint64_t limit = VAIN_TIMES * (input->file_bytes + UNIT_BYTES_MAX);
+
+	if (input->extract == NULL || from == 0 || from >= input->file_bytes || packed->vain_bytes > limit)
+		return -ENODATA;
+	int rc = get_later(input, from, &unit);
+	if (rc == 0) {
+		packed->vain_bytes += unit.unit_bytes;
+		to = from + unit.unit_bytes;
+	}
+	bool known = rc == 0 && begins_unit(input, to);
+	if (!known && (rc == 0 || rc == -ENODATA))
+		rc = find_later(input, tl_align_up(from + 1, TL_PCAPNG_ALIGN), &to);
+	if (rc != 0)
+		return rc;
+	extract_leave_out(input->extract, input, from, to, known ? &unit.head : NULL);
+	packed->unit_at = to;
+	return 0;
+}
+
 // Offsets must not decrease beyond what is still in memory.
 int extract_packed_get(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got)
 {
@@ -149,6 +241,8 @@ int extract_packed_get(struct extract_input *input, uint64_t offset, size_t len,
 	while (end < offset + len) {
 		drop_before(packed, offset);
 		int rc = append_unit(input);
+		if (rc == -ENODATA)
+			rc = skip_damage(input);
 		if (rc == -ENODATA)
 			break;
 		if (rc != 0)

@@ -29,7 +29,11 @@ struct tl_extract_stats {
 	uint64_t files_incomplete; // truncated: being written, cut off, or damaged there
 	uint64_t slabs_total;	   // slabs of our recordings
 	uint64_t slabs_read;
-	uint64_t slabs_damaged; // skipped slabs: damaged, with others after them
+	uint64_t slabs_damaged;	  // skipped slabs: damaged, with others after them
+	uint64_t records_damaged; // packets in these, by their HEADs
+	uint64_t
+		areas_damaged; // skipped parts of compressed files without a HEAD: unknown numbers of slabs and packets
+	uint64_t bytes_damaged; // of the file, in both
 	uint64_t bytes_total;	// size of all files
 	uint64_t bytes_read;	// with sidecars
 	uint64_t records_read;
@@ -61,7 +65,7 @@ struct tl_extract_cfg {
 
 // Extract. Return 0; -EINVAL for errors of the call (a path, the filter, an output that is an input), or another
 // -errno for failures, with a message. Readable data is extracted in any case: the first error of a file is returned at
-// the end.
+// the end; -EBADMSG: a file that no recording is writing has damaged slabs before others.
 int tl_extract_run(const struct tl_extract_cfg *cfg, struct tl_extract_stats *stats, struct tl_err *err);
 
 // Rebuild the sidecar of each of our complete recordings. Of cfg it uses paths, rate, inner and progress; in

@@ -211,7 +211,7 @@ int extract_walk_file(
 		if (begins) {
 			int rc = check_slab(extract, input, *at, &head);
 			if (rc == -ENODATA && is_followed(input, &extract->section)) {
-				extract_warn_damaged(extract, input, *at, extract->section.own_end);
+				extract_leave_out(extract, input, *at, extract->section.own_end, &head);
 				*at = extract->section.own_end;
 				continue;
 			}
