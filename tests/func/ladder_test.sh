@@ -50,7 +50,7 @@ every_rung() {
 
 large_frames() {
 	"$TAPLINE" bench rx --seconds 0.01 --sizes 1514,61 --rungs ring-v3,xdp-copy,io_uring --json >large.json 2>large.log
-	check_json "frames of other sizes come whole" large.json "$ALL_RAN"' | all(.check.received_bytes == 100 * .size_bytes)'
+	check_json "frames of other sizes come whole" large.json "$ALL_RAN"' | length > 0 and all(.check.received_bytes == 100 * .size_bytes)'
 	check_json "in the order of the ladder, each with both sizes" large.json \
 		'.rungs | map([.name, .size_bytes]) == [["io_uring", 1514], ["io_uring", 61], ["ring-v3", 1514], ["ring-v3", 61],
 		["xdp-copy", 1514], ["xdp-copy", 61]]'
@@ -85,7 +85,7 @@ real_traffic() {
 	before=$(sent_on_app)
 	in_app "$TAPLINE" bench rx -i "$APP_IF" --take --seconds 0.01 --json >idle.json 2>idle.log
 	check_equal "with an interface nothing is sent" "$(sent_on_app)" "$before"
-	check_json "and the result reports it" idle.json '.host.own_traffic == false and (.rungs | all(.check == null and .loss_free_pps == null))'
+	check_json "and the result reports it" idle.json '.host.own_traffic == false and (.rungs | length > 0 and all(.check == null and .loss_free_pps == null))'
 	check_json "rungs that need our own frames are refused" idle.json \
 		'.rungs | map(select(.name == "udp" or .name == "dpdk-memory")) | length == 2 and all(.refused != null)'
 	peer_start python3 -c '

@@ -82,7 +82,7 @@ losses() {
 	latency narrow both.pcapng "${FILTERS[@]}" --window 1500ns --max-loss 49.9%
 	check_json "as many as are allowed do not, either" narrow.json '.unanswered == 499 and .valid and .max_loss == 0.499'
 	latency both both.pcapng "${FILTERS[@]}"
-	check_json "without loss both quantiles are the same" both.json 'all(.quantiles[]; .ns == .with_loss_ns and (.above_window | not))'
+	check_json "without loss both quantiles are the same" both.json '.quantiles | length > 0 and all(.ns == .with_loss_ns and (.above_window | not))'
 	check_json "quantiles with too few samples beyond are marked" both.json '[.quantiles[].few] == [false, false, false, true]'
 }
 

@@ -72,7 +72,7 @@ judge_pcap() {
 }
 
 survives_kills() {
-	local form=$1 suffix=$2 keys=$3 n bad=0
+	local form=$1 suffix=$2 keys=$3 n bad=0 all=0
 	for ((n = 1; n <= kills; n++)); do
 		if ! { kill_one killed "$suffix" "$keys" && "judge_$form" killed; } >once.out 2>&1; then
 			bad=$((bad + 1))
@@ -80,8 +80,10 @@ survives_kills() {
 			head -n 20 once.out | sed 's/^/#   /'
 			rm -rf "kept-$form-$n" && cp -r killed "kept-$form-$n"
 		fi
+		all=$((all + before))
 		rm -rf killed
 	done
+	check "$form: there was something" test "$all" -gt 0
 	check_equal "$form: after each of $kills kills all that was written is there" "$bad" 0
 }
 

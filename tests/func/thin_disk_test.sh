@@ -41,6 +41,7 @@ judge() {
 	check_equal "$2: the run ends with status 1" "$(cat "$1.status")" 1
 	check_json "$2: what the disk lost is counted as dropped, and the ledger holds" "$1.json" \
 		'.ledger_ok and (.lossless | not) and .captures[0].drop_disk_pkts > 0'
+	check_json "$2: frames were written before the disk was full" "$1.json" '.captures[0].written_pkts > 0'
 	check "$2: the files hold at least what is counted as written" \
 		test "$(cat "$1.records")" -ge "$(jq '.captures[0].written_pkts' "$1.json")"
 }

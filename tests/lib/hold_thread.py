@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""hold_thread.py PID NAME: stop the only thread of that name, like a stalled disk, and no other thread of the
-process. Print "held"; resume it at the end of standard input, or at exit."""
+"""hold_thread.py PID NAME [NUMBER OF]: stop the only thread of that name, like a stalled disk, and no other thread of the
+process; with NUMBER the one of this number, in the order of their starts, out of OF such threads. Print "held"; resume it at the
+end of standard input, or at exit."""
 
 import ctypes
 import os
@@ -21,17 +22,18 @@ def ptrace(request, thread):
         raise OSError(ctypes.get_errno(), f"ptrace: {os.strerror(ctypes.get_errno())}")
 
 
-def main(pid, name):
-    threads = [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()
-               if (task / "comm").read_text().strip() == name]
-    if len(threads) != 1:
-        sys.exit(f"process {pid} has {len(threads)} threads called {name}")
-    ptrace(PTRACE_SEIZE, threads[0])
-    ptrace(PTRACE_INTERRUPT, threads[0])
-    os.waitpid(threads[0], WALL)
+def main(pid, name, number="1", of="1"):
+    threads = sorted(int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()
+                     if (task / "comm").read_text().strip() == name)
+    if len(threads) != int(of):
+        sys.exit(f"process {pid} has {len(threads)} threads called {name}, not {of}")
+    thread = threads[int(number) - 1]
+    ptrace(PTRACE_SEIZE, thread)
+    ptrace(PTRACE_INTERRUPT, thread)
+    os.waitpid(thread, WALL)
     print("held", flush=True)
     sys.stdin.read()
-    ptrace(PTRACE_DETACH, threads[0])
+    ptrace(PTRACE_DETACH, thread)
 
 
 main(*sys.argv[1:])
