@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <tl_report.h>
 #include <tl_units.h>
@@ -97,14 +98,29 @@ static void print_paces(const struct tl_config *config, uint32_t port)
 	}
 }
 
+// Describe the work per received frame that rules in the NIC add. tests/bench/rules.sh has measured ixgbe.
+static const char *cost_of_rules(const char *driver, bool marks)
+{
+	if (strcmp(driver, "net_ixgbe") == 0)
+		return "none (measured: docs/benchmarks.md, flow rules)";
+	return marks ? "its mark is read; not measured with this driver"
+		     : "none expected; not measured with this driver";
+}
+
 static void print_rules(const struct tl_config *config, const struct tl_plan *plan, uint32_t port)
 {
 	struct tl_flow_rules *rules = rules_of(config, plan, port);
+	bool in_nic = false, marks = false;
 
 	for (uint32_t i = 0; rules != NULL && i < rules->n; i++) {
 		printf("  rule %" PRIu32 ": ", i);
 		tl_report_rule_text(stdout, &rules->row[i]);
+		in_nic |= rules->row[i].by != NULL;
+		marks |= rules->row[i].mark != 0;
 	}
+	if (in_nic)
+		printf("  cost of the rules per received frame: %s\n",
+			cost_of_rules(plan->rules[port].family->driver, marks));
 	free(rules);
 }
 

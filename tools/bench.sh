@@ -60,7 +60,7 @@ build() {
 		"$here/install-deps.sh" bench || say "not everything is installed: some figures are missing"
 		export TL_BUILD=$root/build-bench
 		[[ -e $TL_BUILD/build.ninja ]] || meson setup "$TL_BUILD" "$root" >&2
-		ninja -C "$TL_BUILD" app/tapline tests/bench/bench_{record,echo_path,connections,digest,filter,primary,blast,steer,tree} \
+		ninja -C "$TL_BUILD" app/tapline tests/bench/bench_{record,echo_path,connections,digest,filter,primary,blast,steer,rules,tree} \
 			tests/bench/libbench_paced.so >&2
 	fi
 	TL_BUILD=$(realpath "$TL_BUILD")
@@ -162,6 +162,10 @@ run_tree() {
 
 run_steer() {
 	start steer "$root/tests/bench/steer.sh"
+}
+
+run_rules() {
+	start rules "$root/tests/bench/rules.sh"
 }
 
 run_digest() {

@@ -83,8 +83,10 @@ refuses "a mark, which the driver never reports, is refused by path and line, wi
 
 card_config card.json "$QUEUES, $RULES" "$RECORD"
 timeout 20 "$TAPLINE" run --explain card.json >explained.txt 2>err.txt || func_die "--explain: $(<err.txt)"
-check "--explain prints the plan of a rule, and its cost" \
+check "--explain prints the plan of a rule, and the filters that it uses" \
 	grep -qF 'rule 1: dst 10.0.0.1 tcp -> queue 0: planned, 5-tuple filter 2 of 128' explained.txt
+check "and that received frames cost no more, as measured" \
+	grep -qF 'cost of the rules per received frame: none (measured' explained.txt
 check "and why another cannot be, and what happens instead" \
 	grep -qF 'rule 3: dst 10.1.0.0/16 -> queue 0: instead, refused for "dst_ip": its filters compare whole addresses' explained.txt
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Sourced. Measure instructions and nanoseconds of the scenarios of a program, which prints a line "NAME PKTS
-# NANOSECONDS" for each and calls end_of_scenario() before and after: the cost is that of one function in between.
+# NANOSECONDS [KEY=VALUE]..." for each and calls end_of_scenario() before and after: the cost is that of one function in between.
 
 die() {
 	echo "$(basename "$0"): $*" >&2
@@ -37,8 +37,9 @@ scenarios() {
 	paste -d' ' "$dir/native" "$dir/instructions" |
 		jq -nR --arg cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" --arg kernel "$(uname -r)" --argjson cpus "$(nproc)" '
 			def per($pkts): . * 10 / $pkts | round / 10;
-			[inputs | split(" ") | {name: .[0], pkts: .[1] | tonumber, ns: .[2] | tonumber, instructions: .[3] | tonumber} |
+			[inputs | split(" ") | {name: .[0], pkts: .[1] | tonumber, ns: .[2] | tonumber, instructions: .[-1] | tonumber,
+				facts: (.[3:-1] | map(split("=") | {(.[0]): (.[1] | tonumber? // .)}) | add)} |
 				{name, instructions_per_pkt: (.pkts as $pkts | .instructions | per($pkts)),
-				ns_per_pkt: (.pkts as $pkts | .ns | per($pkts))}] |
+				ns_per_pkt: (.pkts as $pkts | .ns | per($pkts))} + .facts] |
 			{host: {$cpu, $cpus, $kernel}, scenarios: .}'
 }

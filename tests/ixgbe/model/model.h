@@ -76,7 +76,7 @@ struct fdir_filter {
 	uint16_t vlan, flex, index, hash; // FDIRHASH: software index, hash
 };
 
-#define FDIR_FILTERS 256
+#define FDIR_FILTERS 2048
 
 // A clock of 8.2.3.26: ticks at the time at_ns of CLOCK_MONOTONIC.
 struct phc {
