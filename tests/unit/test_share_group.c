@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writers that share a simulated disk, on a simulated clock: limits from traces of demand against the oracle of
+// tl_test_share.h, amounts written, the measured capacity.
+
+#include <stdio.h>
+#include <string.h>
+
+#include <tl_random.h>
+#include <tl_share_group.h>
+#include <tl_test.h>
+#include <tl_test_share.h>
+
+#define SLAB UINT64_C(65536)
+#define DEPTH 8 // slabs of a writer at the disk
+#define STEPS 100u
+#define INTERVAL_NS (STEPS * TL_NS_PER_MS)
+#define USERS 8
+
+#define MBPS (UINT64_C(8) * 1000 * 1000) // of bytes per second
+
+struct user {
+	uint64_t arriving; // bytes per ms
+	uint64_t arrived, backlog, at_disk, done, busy_ns;
+	int64_t credit;
+};
+
+struct disk {
+	struct tl_share_group group;
+	uint64_t rate; // bytes per ms
+	int64_t spare; // bytes that the disk could still write in this step; below 0: wrote too early
+	uint32_t turn;
+	struct user users[USERS];
+};
+
+static struct user *join(struct disk *d, uint64_t arriving_mb, struct tl_share_member member)
+{
+	member.weight = member.weight != 0 ? member.weight : 1;
+	member.limit = TL_SHARE_MAX;
+	d->users[d->group.n].arriving = arriving_mb * 1000;
+	d->group.members[d->group.n] = member;
+	return &d->users[d->group.n++];
+}
+
+static void begin_disk(struct disk *d, uint64_t rate_mb, uint64_t given)
+{
+	*d = (struct disk){.rate = rate_mb * 1000};
+	tl_share_group_init(&d->group, given);
+}
+
+static void submit(struct user *u, uint64_t limit)
+{
+	int64_t earned = limit < TL_SHARE_MAX ? (int64_t)(limit / 8000) : INT32_MAX;
+	int64_t most = 32 * earned + (int64_t)SLAB;
+
+	u->credit = u->credit + earned < most ? u->credit + earned : most;
+	while (u->credit > 0 && u->backlog >= SLAB && u->at_disk < DEPTH * SLAB) {
+		u->credit -= (int64_t)SLAB;
+		u->backlog -= SLAB;
+		u->at_disk += SLAB;
+	}
+}
+
+// Write slabs of all users in turn: a disk knows nothing of shares.
+static void write_some(struct disk *d)
+{
+	uint64_t waiting = 0;
+
+	for (uint32_t i = 0; i < d->group.n; i++)
+		waiting += d->users[i].at_disk;
+	d->spare = (d->spare < 0 ? d->spare : 0) + (int64_t)d->rate;
+	while (d->spare > 0 && waiting > 0) {
+		struct user *u = &d->users[d->turn++ % d->group.n];
+		if (u->at_disk == 0)
+			continue;
+		u->at_disk -= SLAB;
+		u->done += SLAB;
+		waiting -= SLAB;
+		d->spare -= (int64_t)SLAB;
+	}
+}
+
+static void step(struct disk *d, uint64_t limits[USERS])
+{
+	for (uint32_t i = 0; i < d->group.n; i++) {
+		struct user *u = &d->users[i];
+		u->arrived += u->arriving;
+		u->backlog += u->arriving;
+		submit(u, limits[i]);
+		u->busy_ns += u->at_disk == DEPTH * SLAB ? TL_NS_PER_MS : 0;
+	}
+	write_some(d);
+}
+
+// Run an interval with the limits of the last division, then divide.
+static void run(struct disk *d, uint32_t intervals)
+{
+	uint64_t limits[USERS];
+
+	for (uint32_t n = 0; n < intervals; n++) {
+		for (uint32_t i = 0; i < d->group.n; i++)
+			limits[i] = d->group.members[i].limit;
+		for (uint32_t k = 0; k < STEPS; k++)
+			step(d, limits);
+		for (uint32_t i = 0; i < d->group.n; i++) {
+			const struct user *u = &d->users[i];
+			d->group.members[i].load = (struct tl_share_load){.in_bytes = u->arrived,
+				.backlog_bytes = u->backlog,
+				.done_bytes = u->done,
+				.busy_ns = u->busy_ns};
+		}
+		tl_share_group_divide(&d->group, INTERVAL_NS);
+	}
+}
+
+// Run, and return the bytes that a user wrote meanwhile, in percent of what the disk can write.
+static uint32_t run_part(struct disk *d, uint32_t intervals, const struct user *u)
+{
+	uint64_t before = u->done;
+
+	run(d, intervals);
+	return (uint32_t)((u->done - before) * 100 / (d->rate * STEPS * intervals));
+}
+
+// Return whether a percentage is within 2 of the wanted.
+static bool is_about(uint32_t percent, uint32_t wanted)
+{
+	return percent + 2 >= wanted && percent <= wanted + 2;
+}
+
+// ---- a given capacity
+
+static void weights_divide_the_disk(void)
+{
+	struct disk d;
+
+	begin_disk(&d, 200, 200 * MBPS);
+	struct user *heavy = join(&d, 300, (struct tl_share_member){.weight = 3});
+	const struct user *light = join(&d, 300, (struct tl_share_member){.weight = 1});
+	run(&d, 2);
+	CU_ASSERT(is_about(run_part(&d, 10, heavy), 75));
+	CU_ASSERT(is_about(run_part(&d, 10, light), 25));
+	heavy->arriving = 0; // its backlog lasts
+	CU_ASSERT(is_about(run_part(&d, 10, light), 25));
+}
+
+static void prod_precedes_nonprod_beyond_its_floor(void)
+{
+	struct disk d;
+
+	begin_disk(&d, 200, 200 * MBPS);
+	const struct user *prod = join(&d, 300, (struct tl_share_member){.tier = 0});
+	const struct user *batch = join(&d, 300, (struct tl_share_member){.tier = 1, .weight = 9, .floor = 20 * MBPS});
+	const struct user *rest = join(&d, 300, (struct tl_share_member){.tier = 1});
+	run(&d, 2);
+	CU_ASSERT(is_about(run_part(&d, 10, prod), 90));
+	CU_ASSERT(is_about(run_part(&d, 10, batch), 10));
+	CU_ASSERT_EQUAL(run_part(&d, 10, rest), 0);
+}
+
+static void an_idle_share_is_lent_and_taken_back_within_an_interval(void)
+{
+	struct disk d;
+
+	begin_disk(&d, 200, 200 * MBPS);
+	struct user *prod = join(&d, 0, (struct tl_share_member){.tier = 0});
+	const struct user *batch = join(&d, 300, (struct tl_share_member){.tier = 1});
+	run(&d, 1);
+	CU_ASSERT(is_about(run_part(&d, 1, batch), 100));
+	prod->arriving = 200 * 1000;
+	run(&d, 1); // the demand is seen at its end; slabs of the other at the disk are written first
+	CU_ASSERT(run_part(&d, 1, prod) >= 96);
+	CU_ASSERT(run_part(&d, 1, batch) <= 4);
+	prod->arriving = 0;
+	while (prod->backlog >= SLAB)
+		run(&d, 1);
+	run(&d, 1);
+	CU_ASSERT(is_about(run_part(&d, 1, batch), 100));
+}
+
+// ---- a measured capacity
+
+static void nobody_is_limited_before_the_disk_is_busy(void)
+{
+	struct disk d;
+
+	begin_disk(&d, 200, 0);
+	join(&d, 60, (struct tl_share_member){.weight = 1});
+	join(&d, 60, (struct tl_share_member){.weight = 1});
+	run(&d, 50);
+	CU_ASSERT(d.group.members[0].limit == TL_SHARE_MAX && d.group.members[1].limit == TL_SHARE_MAX);
+	CU_ASSERT(d.users[0].backlog < SLAB && d.users[1].backlog < SLAB);
+}
+
+static void a_busy_disk_is_measured_and_divided(void)
+{
+	struct disk d;
+
+	begin_disk(&d, 200, 0);
+	const struct user *heavy = join(&d, 300, (struct tl_share_member){.weight = 3});
+	const struct user *light = join(&d, 300, (struct tl_share_member){.weight = 1});
+	run(&d, 1);
+	CU_ASSERT(is_about((uint32_t)(d.group.measured * 100 / (200 * MBPS)), 100));
+	run(&d, 10);
+	uint32_t part = run_part(&d, 50, heavy);
+	CU_ASSERT(part >= 70 && part <= 77);
+	uint32_t other = run_part(&d, 50, light);
+	CU_ASSERT(other >= 23 && other <= 30);
+	CU_ASSERT(part + other >= 96);
+}
+
+static void the_estimate_follows_a_slower_and_a_faster_disk(void)
+{
+	struct disk d;
+
+	begin_disk(&d, 200, 0);
+	const struct user *heavy = join(&d, 600, (struct tl_share_member){.weight = 3});
+	join(&d, 600, (struct tl_share_member){.weight = 1});
+	run(&d, 20);
+	d.rate /= 2;
+	run(&d, 20);
+	CU_ASSERT(d.group.measured >= 95 * MBPS && d.group.measured <= 115 * MBPS);
+	CU_ASSERT(run_part(&d, 50, heavy) >= 69);
+	d.rate *= 4;
+	run(&d, 40);
+	CU_ASSERT(d.group.measured >= 380 * MBPS && d.group.measured <= 460 * MBPS);
+	CU_ASSERT(run_part(&d, 50, heavy) >= 69);
+}
+
+static void a_stall_costs_a_quarter_of_the_estimate(void)
+{
+	struct disk d;
+
+	begin_disk(&d, 200, 0);
+	join(&d, 300, (struct tl_share_member){.weight = 3});
+	join(&d, 300, (struct tl_share_member){.weight = 1});
+	run(&d, 20);
+	uint64_t before = d.group.measured;
+	d.rate = 0;
+	run(&d, 20);
+	CU_ASSERT(d.group.measured >= before * 15 / 16);
+	d.rate = 200 * 1000;
+	run(&d, 1);
+	CU_ASSERT(d.group.measured >= before * 11 / 16);
+	run(&d, 10);
+	CU_ASSERT(d.group.measured >= before * 15 / 16);
+}
+
+// A slab takes longer than an interval.
+static void a_very_slow_disk_is_measured_over_several_intervals(void)
+{
+	struct disk d;
+
+	begin_disk(&d, 1, 0);
+	d.rate = 250; // a slab in 262 ms
+	join(&d, 300, (struct tl_share_member){.weight = 3});
+	join(&d, 300, (struct tl_share_member){.weight = 1});
+	run(&d, 100);
+	CU_ASSERT(d.group.measured >= MBPS / 5 && d.group.measured <= MBPS * 5 / 16);
+}
+
+// ---- traces
+
+// Check limits against shares: of the demands computed here, by the oracle; what these leave is lent, not lost.
+static bool is_right(const struct disk *d, const struct tl_share_member *members, uint64_t capacity)
+{
+	struct test t;
+	uint64_t sum = 0;
+	bool ok = true;
+
+	begin(&t);
+	for (uint32_t i = 0; i < d->group.n; i++) {
+		const struct tl_share_member *m = &members[i];
+		wide bytes = (wide)m->load.in_bytes - m->last.in_bytes + m->load.backlog_bytes;
+		add(&t, 0,
+			(struct tl_share_node){.demand = (uint64_t)(bytes * 8 * TL_NS_PER_S / INTERVAL_NS),
+				.weight = m->weight,
+				.tier = m->tier,
+				.floor = m->floor});
+	}
+	solve(&t, capacity);
+	ok = is_tree_right(&t, capacity);
+	for (uint32_t i = 0; i < d->group.n; i++) {
+		ok = ok && d->group.members[i].limit >= share(&t, i + 1);
+		sum += d->group.members[i].limit;
+	}
+	return ok && sum == capacity;
+}
+
+static void random_traces_are_divided_as_the_oracle_says(void)
+{
+	uint64_t state = 8;
+	uint32_t wrong = 0;
+
+	for (uint32_t trace = 0; trace < 1000; trace++) {
+		struct disk d;
+		uint64_t capacity = 1 + tl_random_next(&state) % (1000 * MBPS);
+		begin_disk(&d, 1, capacity);
+		for (uint32_t i = 2 + (uint32_t)(tl_random_next(&state) % (USERS - 1)); i > 0; i--)
+			join(&d, 0,
+				(struct tl_share_member){.weight = 1 + (uint32_t)(tl_random_next(&state) % 1000),
+					.tier = (uint32_t)(tl_random_next(&state) % 2),
+					.floor = tl_random_next(&state) % (capacity / USERS + 1)});
+		for (uint32_t k = 0; k < 20; k++) {
+			struct tl_share_member members[USERS];
+			for (uint32_t i = 0; i < d.group.n; i++) {
+				struct tl_share_load *load = &d.group.members[i].load;
+				uint64_t arrived =
+					tl_random_next(&state) % 3 * (tl_random_next(&state) % (50 * MBPS / 8));
+				load->backlog_bytes = tl_random_next(&state) % (arrived + 1);
+				load->in_bytes += arrived;
+			}
+			memcpy(members, d.group.members, sizeof(members));
+			tl_share_group_divide(&d.group, INTERVAL_NS);
+			wrong += !is_right(&d, members, capacity);
+		}
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+}
+
+static void totals_that_seem_to_shrink_count_as_unchanged(void)
+{
+	struct tl_share_group g;
+
+	tl_share_group_init(&g, 800);
+	g.n = 2;
+	g.members[0] = (struct tl_share_member){.weight = 1,
+		.last = {.in_bytes = 1000, .done_bytes = 1000, .busy_ns = 1000},
+		.load = {.in_bytes = 999, .done_bytes = 999, .busy_ns = 999}};
+	g.members[1] = (struct tl_share_member){.weight = 1, .load = {.in_bytes = 1000, .backlog_bytes = 1000}};
+	tl_share_group_divide(&g, TL_NS_PER_S);
+	CU_ASSERT(g.members[0].limit == 0 && g.members[1].limit == 800);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"writers with a backlog have parts of the disk by weight", weights_divide_the_disk},
+		{"prod precedes nonprod, but for its floor", prod_precedes_nonprod_beyond_its_floor},
+		{"an idle share is lent, and taken back within an interval",
+			an_idle_share_is_lent_and_taken_back_within_an_interval},
+		{"nobody is limited before the disk is busy", nobody_is_limited_before_the_disk_is_busy},
+		{"a busy disk is measured, and divided by weight", a_busy_disk_is_measured_and_divided},
+		{"the measured capacity follows a disk that becomes slower, and faster",
+			the_estimate_follows_a_slower_and_a_faster_disk},
+		{"a stall costs a quarter of the measured capacity, for a second",
+			a_stall_costs_a_quarter_of_the_estimate},
+		{"a disk that writes less than a slab per interval is measured",
+			a_very_slow_disk_is_measured_over_several_intervals},
+		{"the limits of 1,000 random traces of demand are the shares of the oracle, and what these leave",
+			random_traces_are_divided_as_the_oracle_says},
+		{"totals that seem to shrink count as unchanged", totals_that_seem_to_shrink_count_as_unchanged},
+	};
+	return tl_test_main("share_group", tests, TL_ARRAY_LEN(tests));
+}
