@@ -247,6 +247,7 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 	out->recycled_files = stats.recycled_files;
 	out->recycled_bytes = stats.recycled_bytes;
 	out->disk_free_bytes = stats.free_bytes;
+	out->limit_bps = stats.limit_bytes == TL_WRITER_NO_LIMIT ? UINT64_MAX : stats.limit_bytes * 8;
 	out->state = stats.state;
 	out->triggers = stats.triggers;
 	out->last_trigger = stats.last_trigger;

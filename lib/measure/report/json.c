@@ -315,6 +315,7 @@ static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 	put(object, "last_trigger", trigger_json(capture));
 	put(object, "disk_free_bytes",
 		capture->disk_free_bytes != UINT64_MAX ? tl_json_number(capture->disk_free_bytes) : json_null());
+	put(object, "limit_bps", capture->limit_bps != UINT64_MAX ? tl_json_number(capture->limit_bps) : json_null());
 	put(object, "slabs", tl_json_number(capture->slabs));
 	put_directions(object, capture->flow);
 	put(object, "queues", capture_queues_json(capture));

@@ -214,6 +214,7 @@ struct tl_report_capture {
 	uint64_t flows, flows_evicted;		 // of a cut-off: started, and evicted to make room for others
 	uint64_t recycled_files, recycled_bytes; // removed from the ring; their frames remain counted as written
 	uint64_t disk_free_bytes;		 // of the files' file system; UINT64_MAX: unknown
+	uint64_t limit_bps;			 // of its writer in the share of the disk; UINT64_MAX: none
 	const char *state;			 // static: "recording", "paused", "waiting", "saving"
 	uint64_t triggers;
 	const char *last_trigger;   // static: its cause; NULL: none yet

@@ -69,6 +69,7 @@ void tl_capture_sample(struct tl_capture *c, struct tl_capture_stats *out)
 		.recycled_files = written.recycled_files,
 		.recycled_bytes = written.recycled_bytes,
 		.free_bytes = written.free_bytes,
+		.limit_bytes = tl_writer_limit(c->writer),
 		.late_pkts = c->recode != NULL ? tl_recode_late_pkts(c->recode) : 0,
 		.n_queues = c->n_queues,
 		.slabs = tl_slab_count(c->rings[__builtin_ctz(~c->cfg.skipped)])};
@@ -83,4 +84,14 @@ void tl_capture_sample(struct tl_capture *c, struct tl_capture_stats *out)
 			add_flows(out, c->taps[q].flows);
 	tl_capture_sample_triggers(c, out);
 	tl_capture_sample_clocks(c, out);
+}
+
+void tl_capture_set_limit(struct tl_capture *c, uint64_t bytes_per_s)
+{
+	tl_writer_set_limit(c->writer, bytes_per_s);
+}
+
+void tl_capture_load(const struct tl_capture *c, struct tl_writer_load *out)
+{
+	tl_writer_load(c->writer, out);
 }

@@ -122,6 +122,7 @@ struct tl_capture_stats {
 	uint64_t written_bytes;
 	uint64_t recycled_files, recycled_bytes;
 	uint64_t free_bytes;	       // see tl_writer_stats
+	uint64_t limit_bytes;	       // see tl_writer_set_limit()
 	uint64_t late_pkts;	       // written out of order: struct tl_recode_cfg
 	uint64_t flows, flows_evicted; // for a cut-off: struct tl_flow_stats
 	const char *state;	       // "recording", "paused"; with triggers also "waiting", "saving"
@@ -186,6 +187,10 @@ bool tl_capture_finished(const struct tl_capture *capture);
 // Write everything out, after the lcores returned. Return 0 or the writer's first error.
 int tl_capture_stop(struct tl_capture *capture, struct tl_err *err);
 void tl_capture_destroy(struct tl_capture *capture);
+
+// Limit of the writer's bytes per second, and its load: see tl_writer_set_limit().
+void tl_capture_set_limit(struct tl_capture *capture, uint64_t bytes_per_s);
+void tl_capture_load(const struct tl_capture *capture, struct tl_writer_load *out);
 
 void tl_capture_sample(struct tl_capture *capture, struct tl_capture_stats *out);
 // See tl_writer_files().

@@ -137,6 +137,11 @@ uint32_t tl_slab_used(const struct tl_slab_ring *ring)
 	return __atomic_load_n(&ring->sealed.pushed, __ATOMIC_ACQUIRE) - back;
 }
 
+uint32_t tl_slab_sealed(const struct tl_slab_ring *ring)
+{
+	return __atomic_load_n(&ring->sealed.pushed, __ATOMIC_ACQUIRE);
+}
+
 uint64_t tl_slab_memory(const struct tl_slab_ring *ring, uint8_t **out)
 {
 	*out = ring->memory->addr;

@@ -5,8 +5,8 @@
 // with whole pcapng blocks; a sealed slab begins with a HEAD block and ends with a PAD block on a 4 KiB boundary, as it
 // is written to the file.
 //
-// Threads: reserve(), commit(), seal() and age only on the RX lcore; take() and give_back() only on the writer; used()
-//          and count() on any; the rest on main while neither runs.
+// Threads: reserve(), commit(), seal() and age only on the RX lcore; take() and give_back() only on the writer; used(),
+//          sealed() and count() on any; the rest on main while neither runs.
 // Memory:  everything is allocated in create(), on the given NUMA node, in hugepages where DPDK has them; the hot calls
 //          never allocate, block, log or make a system call. Needs EAL.
 
@@ -134,3 +134,6 @@ void tl_slab_give_back(struct tl_slab_ring *ring, struct tl_slab *slab);
 
 // Slabs at the writer or in the sealed queue. Any thread.
 uint32_t tl_slab_used(const struct tl_slab_ring *ring);
+
+// Slabs sealed so far, modulo 2^32. Any thread.
+uint32_t tl_slab_sealed(const struct tl_slab_ring *ring);

@@ -13,9 +13,8 @@
 // closes and removes files, so that none of this delays the writes; in a full ring the next file reuses the oldest. A
 // third thread, if configured, builds the index.
 //
-// Threads: create, start, stop, destroy, files on main; rotate and stats from any thread; the callbacks run on the
-// writer and the helper thread, possibly at the same time.
-// Memory: create/destroy.
+// Threads: create, start, stop, destroy, files on main; rotate, stats, limit and load from any thread; the callbacks
+// run on the writer and the helper thread, possibly at the same time. Memory: create/destroy.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -106,6 +105,16 @@ struct tl_writer_stats {
 	uint64_t free_bytes; // of the file system, at most a few seconds old; UINT64_MAX: none, or unknown
 };
 
+// Work of a writer, for the division of a disk among several.
+struct tl_writer_load {
+	uint64_t in_bytes;	// of slabs taken so far, and backlog_bytes
+	uint64_t backlog_bytes; // sealed slabs that are not taken yet, as if they were full
+	uint64_t done_bytes;	// of slabs whose writes have ended
+	uint64_t busy_ns;	// time with all writes of the backend in flight
+};
+
+#define TL_WRITER_NO_LIMIT UINT64_MAX
+
 // Number of slabs of a ring that a writer that holds always leaves to the lcore.
 static inline uint32_t tl_writer_hold_spare(uint32_t slabs)
 {
@@ -134,6 +143,12 @@ void tl_writer_destroy(struct tl_writer *writer);
 
 // Request a new file; recorded data is not affected. No effect if the output is not a file.
 void tl_writer_rotate(struct tl_writer *writer);
+
+// Limit the bytes per second that the writer takes from its rings; more wait there. In any window it takes at most the
+// limit, its 32nd part of a second, and a slab. Lifted by tl_writer_stop(). Not for a writer that holds in memory.
+void tl_writer_set_limit(struct tl_writer *writer, uint64_t bytes_per_s);
+uint64_t tl_writer_limit(const struct tl_writer *writer);
+void tl_writer_load(const struct tl_writer *writer, struct tl_writer_load *out);
 
 // Packets held in memory and expired, for one ring, by its index in the configuration.
 uint64_t tl_writer_expired_pkts(const struct tl_writer *writer, uint32_t ring, enum tl_dir dir);

@@ -137,6 +137,7 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 	writer->n_flows = cfg->n_origins != 0 ? cfg->n_origins : cfg->n_rings;
 	writer->direct_refused = cfg->unaligned;
 	atomic_init(&writer->free_bytes, UINT64_MAX);
+	atomic_init(&writer->share.limit_bytes, TL_WRITER_NO_LIMIT);
 	writer->parts = policy->rotate_bytes != 0 || policy->rotate_seconds != 0 || policy->rotate_packets != 0 ||
 			tl_writer_holds(writer);
 	if (policy->sync == TL_WRITER_SYNC_AUTO)

@@ -5,6 +5,7 @@
 //
 //   writer.c         create, start, stop, destroy, and state read by other threads
 //   writer_thread.c  writer thread: slabs in, writes out, recovery from a failed write
+//   writer_limit.c   limit of the bytes taken from the rings, and the load of the writer
 //   writer_next.c    transition to the next file
 //   writer_cached.c  data in the page cache, until it is confirmed on disk
 //   writer_hold.c    slabs held in memory until a trigger
@@ -266,6 +267,16 @@ struct tl_writer_trouble {
 	bool on;
 };
 
+// Limit of a writer, and what it has to do.
+struct tl_writer_share {
+	_Atomic uint64_t limit_bytes;	// per second; TL_WRITER_NO_LIMIT
+	_Atomic uint64_t busy_since_ns; // 0: the disk accepts writes
+	uint64_t taken_bytes, taken_slabs, done_bytes, busy_ns;
+	// Owned by the writer thread.
+	int64_t credit_bytes; // below 0: more was taken than was earned
+	uint64_t earned_ns;   // time up to which the credit is earned
+};
+
 struct tl_writer {
 	struct tl_writer_cfg cfg;
 	struct tl_writer_pattern pattern;
@@ -297,6 +308,7 @@ struct tl_writer {
 	uint32_t next_ring; // next ring in round robin
 	struct tl_writer_statistics statistics;
 	struct tl_writer_pace pace;
+	struct tl_writer_share share;
 
 	pthread_t thread;
 	bool started;
@@ -333,6 +345,16 @@ static inline bool tl_writer_saves_files(const struct tl_writer *writer)
 void *tl_writer_main(void *writer);
 // Handle a failed write, or the loss of written data. On the writer thread.
 void tl_writer_fail(struct tl_writer *writer, const struct tl_writer_file *file, int code);
+
+// writer_limit.c, on the writer thread
+// Check whether the limit permits another slab now.
+bool tl_writer_may_take(struct tl_writer *writer);
+// Count a slab as taken from its ring; as done once its write has ended.
+void tl_writer_count_taken(struct tl_writer *writer, const struct tl_slab *slab);
+void tl_writer_count_done(struct tl_writer *writer, const struct tl_writer_write *write);
+// Count the time between both calls as busy.
+void tl_writer_busy_begin(struct tl_writer *writer);
+void tl_writer_busy_end(struct tl_writer *writer);
 
 // writer_cached.c, on the writer thread
 // Check whether the file has slabs that the kernel may still fail to write.

@@ -66,6 +66,7 @@ static void pop(struct tl_writer *writer)
 {
 	struct tl_writer_file *file = in_flight(writer, 0)->file;
 
+	tl_writer_count_done(writer, in_flight(writer, 0));
 	writer->flight_first = (writer->flight_first + 1) % TL_WRITER_DEPTH;
 	writer->flight_count--;
 	if (--file->in_flight == 0 && file->left)
@@ -277,7 +278,9 @@ static void submit(struct tl_writer *writer, const struct tl_writer_write *write
 	file->next_bytes += slot->len_bytes;
 	file->in_flight++;
 	tl_writer_sign(writer, slot);
+	tl_writer_busy_begin(writer);
 	writer->backend->start(writer, slot);
+	tl_writer_busy_end(writer);
 }
 
 static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, struct tl_slab *slab)
@@ -338,15 +341,26 @@ static uint32_t take(struct tl_writer *writer, bool stopping)
 	uint32_t depth = writer->backend->depth, taken = 0;
 	struct tl_slab_ring *ring;
 
-	while (taken < depth && writer->flight_count < depth) {
+	while (taken < depth && writer->flight_count < depth && tl_writer_may_take(writer)) {
 		struct tl_slab *slab = tl_writer_holds(writer) ? tl_writer_hold_take(writer, stopping, &ring)
 							       : next_sealed(writer, &ring);
 		if (slab == NULL)
 			break;
 		taken++;
+		tl_writer_count_taken(writer, slab);
 		start_write(writer, ring, slab);
 	}
 	return taken;
+}
+
+// Take the results of finished writes. Waiting for one is time in which the disk accepts no more.
+static void reap(struct tl_writer *writer, bool wait)
+{
+	if (wait)
+		tl_writer_busy_begin(writer);
+	writer->backend->reap(writer, wait);
+	if (wait)
+		tl_writer_busy_end(writer);
 }
 
 // Sleep, then poll again: the RX lcore never signals.
@@ -397,7 +411,7 @@ void *tl_writer_main(void *arg)
 		uint32_t taken = take(writer, stopping);
 		writer->pace.found += taken;
 		bool full = writer->flight_count == writer->backend->depth;
-		writer->backend->reap(writer, full && in_flight(writer, 0)->result == TL_WRITER_PENDING);
+		reap(writer, full && in_flight(writer, 0)->result == TL_WRITER_PENDING);
 		bool moved = retire(writer) > 0 || taken > 0;
 		tl_writer_index_release(writer, false);
 		force_cached(writer, false);
