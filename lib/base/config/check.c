@@ -184,6 +184,8 @@ static int check_capture(struct tl_config_reader *r, struct tl_config *config, u
 	int rc = tl_config_resolve_port(r, config, capture->port_name, &capture->port);
 	if (rc == 0)
 		rc = check_capture_path(r, config, index);
+	if (rc == 0)
+		rc = tl_config_join_disk(r, config, index);
 	if (rc == 0) {
 		point_at(r, "capture", index, "marks");
 		rc = tl_config_check_marks(r, config, index);

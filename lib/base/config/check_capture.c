@@ -157,5 +157,7 @@ int tl_config_check_capture(
 		rc = tl_config_check_classes(r, capture);
 	if (rc == 0)
 		rc = check_form(r, capture, value);
+	if (rc == 0)
+		rc = tl_config_check_recorded(r, capture, value);
 	return rc != 0 ? rc : check_mode(r, capture, value);
 }

@@ -171,6 +171,13 @@ tl_config_read tl_config_check_member;
 int tl_config_join_share(struct tl_config_reader *r, struct tl_config *config, uint32_t index); // of a shape
 int tl_config_check_share(struct tl_config_reader *r, const struct tl_config *config, uint32_t index);
 
+// share_capture.c: the keys of a recording that belong to a share, after the others; the share of a recording; the
+// check of a share that has recordings.
+int tl_config_check_recorded(struct tl_config_reader *r, const struct tl_config_capture *capture, const json_t *value);
+int tl_config_join_disk(struct tl_config_reader *r, struct tl_config *config, uint32_t index);
+bool tl_config_shares_disk(const struct tl_config *config, uint32_t share);
+int tl_config_check_disk(struct tl_config_reader *r, const struct tl_config *config, uint32_t share);
+
 // check_capture.c: check of an entry of "capture" after its keys.
 tl_config_read tl_config_check_capture;
 

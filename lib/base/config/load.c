@@ -144,6 +144,7 @@ void tl_config_free(struct tl_config *config)
 		free(config->captures[i].filter);
 		free(config->captures[i].path);
 		free(config->captures[i].trigger.filter);
+		free(config->captures[i].share_name);
 		tl_config_free_classes(&config->captures[i]);
 	}
 	for (uint32_t i = 0; i < config->n_echoes; i++) {

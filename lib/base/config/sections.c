@@ -427,6 +427,10 @@ static const struct tl_config_key capture_keys[] = {
 	{KEY(tl_config_capture, trigger, tl_config_object), .table = &trigger_table, .fallback = "{}"},
 	{KEY(tl_config_capture, classes, tl_config_array), .table = &tl_config_police_table, .min = 1,
 		.max = TL_CONFIG_POLICE_MAX, .count_offset = offsetof(struct tl_config_capture, n_classes)},
+	{"share", tl_config_text, FIELD(tl_config_capture, share_name), .max = TL_CONFIG_NAME_MAX - 1},
+	{CHOICE(tl_config_capture, tier, TL_CONFIG_TIERS), .fallback = "\"prod\""},
+	{KEY(tl_config_capture, weight, tl_config_number), .min = 1, .max = 1000000, .fallback = "1"},
+	{KEY(tl_config_capture, floor, tl_config_rate), .min = 1, .max = TL_CONFIG_RATE_MAX},
 };
 static const struct tl_config_table capture_table = {
 	KEYS(capture_keys), .bytes = sizeof(struct tl_config_capture), .check = tl_config_check_capture};

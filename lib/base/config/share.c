@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries of "share": rates that several shapes divide by demand.
+// Entries of "share": rates that several shapes divide by demand. share_capture.c has those of recordings.
 
 #include "config_priv.h"
 
@@ -8,9 +8,18 @@
 
 #include <tl_err.h>
 
+// Read a rate, or "measured".
+static int config_share_rate(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	if (json_is_string(value) && strcmp(json_string_value(value), "measured") == 0)
+		return 0;
+	return tl_config_rate(r, key, value, section);
+}
+
 static const struct tl_config_key share_keys[] = {
 	{KEY(tl_config_share, name, tl_config_name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},
-	{KEY(tl_config_share, rate, tl_config_rate), .min = 1, .max = TL_CONFIG_RATE_MAX, .required = true},
+	{KEY(tl_config_share, rate, config_share_rate), .min = 1, .max = TL_CONFIG_RATE_MAX, .required = true},
 };
 const struct tl_config_table tl_config_share_table = {KEYS(share_keys), .bytes = sizeof(struct tl_config_share)};
 
@@ -77,7 +86,9 @@ static int config_check_floors(struct tl_config_reader *r, const struct tl_confi
 	}
 	config_point_at(r, "share", index, members == 0 ? "name" : "rate");
 	if (members == 0)
-		return tl_config_refuse(r, "no shape has \"share\": \"%s\"", share->name);
+		return tl_config_refuse(r, "no shape and no recording has \"share\": \"%s\"", share->name);
+	if (share->rate == 0)
+		return tl_config_refuse(r, "only the capacity of a disk is measured: give the rate of the shapes");
 	if (floors > share->rate)
 		return tl_config_refuse(r,
 			"the floors of its shapes, or the rates of their classes, add up to %ju bit/s, more than this: lower them",
@@ -93,5 +104,6 @@ int tl_config_check_share(struct tl_config_reader *r, const struct tl_config *co
 		config_point_at(r, "share", i, "name");
 		return tl_config_refuse(r, "$.share[%u] is called \"%s\" already", index, config->shares[i].name);
 	}
-	return config_check_floors(r, config, index);
+	return tl_config_shares_disk(config, index) ? tl_config_check_disk(r, config, index)
+						    : config_check_floors(r, config, index);
 }

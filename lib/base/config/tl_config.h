@@ -179,6 +179,10 @@ struct tl_config_police {
 	uint32_t line;			 // of the file; 0: not of a file
 };
 
+// Tiers of a share: those of nonprod get what prod leaves, beyond their floors.
+#define TL_CONFIG_TIERS(X) X(TL_CONFIG_TIER_PROD, "prod") X(TL_CONFIG_TIER_NONPROD, "nonprod")
+enum tl_config_tier { TL_CONFIG_TIERS(TL_CHOICE_VALUE) };
+
 struct tl_config_capture {
 	char *port_name;		    // "port", required
 	uint32_t port;			    // index into ports[]
@@ -213,7 +217,12 @@ struct tl_config_capture {
 	struct tl_config_trigger trigger; // "trigger", only with that mode
 	uint32_t n_classes;		  // "classes", at most 16, default none
 	struct tl_config_police classes[TL_CONFIG_POLICE_MAX];
-	uint64_t count; // not a key: set by `tapline capture --count`; 0 = no limit
+	char *share_name;	  // "share": name of a share of the disk, NULL: none
+	uint32_t share;		  // its index; TL_CONFIG_NO_SHARE
+	enum tl_config_tier tier; // "tier", only with "share"
+	uint32_t weight;	  // "weight", 1 .. 1000000, default 1, likewise
+	uint64_t floor;		  // "floor", bit/s, 0 (none, default) or 1 .. 2^42, likewise
+	uint64_t count;		  // not a key: set by `tapline capture --count`; 0 = no limit
 };
 
 // "outliers" of an echo: messages with a long residence time are kept with their context.
@@ -294,14 +303,10 @@ struct tl_config_class {
 	uint32_t interval_ms; // "interval_ms", 1 .. 60000, default 100, likewise
 };
 
-// Tiers of a share: those of nonprod get what prod leaves, beyond their floors.
-#define TL_CONFIG_TIERS(X) X(TL_CONFIG_TIER_PROD, "prod") X(TL_CONFIG_TIER_NONPROD, "nonprod")
-enum tl_config_tier { TL_CONFIG_TIERS(TL_CHOICE_VALUE) };
-
-// A rate that several shapes share.
+// A rate that several shapes or recordings share.
 struct tl_config_share {
 	char *name;    // "name", required, unique
-	uint64_t rate; // "rate", required
+	uint64_t rate; // "rate", required; 0: "measured"
 };
 
 // A class tree in front of the send queue of an lcore.

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Recordings in a share: writers that divide the bandwidth of their disk.
+
+#include "config_priv.h"
+
+#include <string.h>
+
+#include <tl_err.h>
+
+int tl_config_check_recorded(struct tl_config_reader *r, const struct tl_config_capture *capture, const json_t *value)
+{
+	static const char *const keys[] = {"tier", "weight", "floor"};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++)
+		if (capture->share_name == NULL && json_object_get(value, keys[i]) != NULL)
+			return tl_config_refuse_key(r, keys[i], "has no effect without \"share\"");
+	if (capture->share_name != NULL && capture->mode == TL_CONFIG_MODE_TRIGGER &&
+		capture->trigger.store == TL_CONFIG_STORE_MEMORY)
+		return tl_config_refuse_key(r, "share",
+			"a recording that waits for triggers in memory has no share of the disk: leave it out, or "
+			"give \"trigger\" the \"store\": \"files\"");
+	return 0;
+}
+
+static void config_point_at_key(struct tl_config_reader *r, const char *section, uint32_t index, const char *key)
+{
+	r->path.depth = 0;
+	tl_config_enter(r, section);
+	tl_config_enter_index(r, index);
+	tl_config_enter(r, key);
+}
+
+int tl_config_join_disk(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
+{
+	struct tl_config_capture *capture = &config->captures[index];
+
+	capture->share = TL_CONFIG_NO_SHARE;
+	if (capture->share_name == NULL)
+		return 0;
+	for (uint32_t i = 0; i < config->n_shares; i++)
+		if (strcmp(config->shares[i].name, capture->share_name) == 0)
+			capture->share = i;
+	if (capture->share != TL_CONFIG_NO_SHARE)
+		return 0;
+	config_point_at_key(r, "capture", index, "share");
+	return tl_config_refuse(r, "no entry of \"share\" is called \"%s\"", capture->share_name);
+}
+
+bool tl_config_shares_disk(const struct tl_config *config, uint32_t share)
+{
+	for (uint32_t i = 0; i < config->n_captures; i++)
+		if (config->captures[i].share == share)
+			return true;
+	return false;
+}
+
+int tl_config_check_disk(struct tl_config_reader *r, const struct tl_config *config, uint32_t share)
+{
+	uint64_t floors = 0, rate = config->shares[share].rate;
+
+	for (uint32_t i = 0; i < config->n_shapes; i++) {
+		if (config->shapes[i].share != share)
+			continue;
+		config_point_at_key(r, "shape", i, "share");
+		return tl_config_refuse(r, "the recordings of \"%s\" share a disk, not a port: name another entry",
+			config->shares[share].name);
+	}
+	for (uint32_t i = 0; i < config->n_captures; i++)
+		if (config->captures[i].share == share)
+			floors += config->captures[i].floor;
+	config_point_at_key(r, "share", share, "rate");
+	if (rate != 0 && floors > rate)
+		return tl_config_refuse(r,
+			"the floors of its recordings add up to %ju bit/s, more than this: lower them",
+			(uintmax_t)floors);
+	return 0;
+}
