@@ -599,6 +599,8 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 	if (rc == 0)
 		rc = make_captures(a, err);
 	if (rc == 0)
+		rc = tl_disk_shares_create(config, a->captures, &a->disk_shares, err);
+	if (rc == 0)
 		rc = make_inners(a, err);
 	if (rc == 0)
 		rc = make_lcores(a, err);
@@ -648,6 +650,7 @@ void tl_appliance_destroy(struct tl_appliance *a)
 		tl_echo_host_destroy(a->hosts[i]);
 	for (uint32_t i = 0; i < a->config->n_shapes; i++)
 		tl_shaping_destroy(a->shapes[i]);
+	tl_disk_shares_destroy(a->disk_shares);
 	for (uint32_t i = 0; i < a->config->n_captures; i++)
 		tl_capture_destroy(a->captures[i]);
 	for (uint32_t i = 0; i < a->config->n_ports; i++) {

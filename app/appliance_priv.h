@@ -19,6 +19,7 @@
 #include <tl_timesync.h>
 
 #include "appliance.h"
+#include "disk_shares.h"
 #include "flow_rules.h"
 #include "plan.h"
 #include "replays.h"
@@ -62,6 +63,7 @@ struct tl_appliance {
 	struct tl_shaping *shapes[TL_CONFIG_SHAPES_MAX];
 	uint64_t shared_ns; // when the shares were divided last
 	struct tl_capture *captures[TL_CONFIG_CAPTURES_MAX];
+	struct tl_disk_shares *disk_shares;
 	struct tl_replays *replays;
 	struct tl_timesync *syncs[TL_CONFIG_PORTS_MAX]; // NULL: the port's NIC stamps no PTP frames
 	struct tl_lcore *lcores[TL_PLACE_LCORES_MAX];

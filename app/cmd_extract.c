@@ -20,6 +20,7 @@
 #include <tl_units.h>
 
 #include "app.h"
+#include "extract_share.h"
 #include "results.h"
 
 #define DEFAULT_RATE "200M"
@@ -32,6 +33,8 @@ struct options {
 	char filter[4096];
 	bool reindex, json;
 	uint64_t now_ns;
+	struct tl_extract_share share;
+	uint64_t progress_ns; // time of the next message
 };
 
 static const struct tl_option options[] = {
@@ -47,6 +50,10 @@ static const struct tl_option options[] = {
 		TL_INTO(FLAG, struct options, cfg.decap)},
 	{"rate", 0, "SIZE", "limit of bytes read per second (default " DEFAULT_RATE "); 0: no limit",
 		TL_INTO(SIZE, struct options, cfg.rate_bytes, "--rate takes a size")},
+	{"share", 0, "NAME", "read at the rate that the recordings of an appliance leave in this \"share\" of a disk",
+		TL_INTO(TEXT, struct options, share.name)},
+	{"socket", 0, "PATH", "control socket of that appliance (default " TL_DEFAULT_SOCKET ")",
+		.choices = TL_CHOICES_FILE, TL_INTO(TEXT, struct options, share.socket)},
 	{"no-index", 0, NULL, "read whole files", TL_INTO(FLAG, struct options, cfg.no_index)},
 	{"reindex", 0, NULL, "recreate the index of each recording, and extract nothing",
 		TL_INTO(FLAG, struct options, reindex)},
@@ -166,12 +173,15 @@ static int parse(int argc, char **argv, struct options *o)
 
 static void show_progress(void *ctx, const struct tl_extract_stats *stats)
 {
-	uint64_t *next_ns = ctx, now_ns = tl_mono_ns();
+	struct options *o = ctx;
+	uint64_t now_ns = tl_mono_ns();
 	char read[32], total[32];
 
-	if (now_ns < *next_ns)
+	if (o->share.name != NULL)
+		tl_extract_share_pace(&o->share, stats->bytes_read);
+	if (now_ns < o->progress_ns)
 		return;
-	*next_ns = now_ns + PROGRESS_NS;
+	o->progress_ns = now_ns + PROGRESS_NS;
 	tl_info("read %s, so far of %s in %" PRIu64 " files, %" PRIu64 " packets match",
 		tl_format_bytes(stats->bytes_read, read, sizeof(read)),
 		tl_format_bytes(stats->bytes_total, total, sizeof(total)), stats->files, stats->records_matched);
@@ -221,6 +231,16 @@ static int print_results(const struct options *o, const struct tl_extract_stats 
 	return tl_results_flush(out);
 }
 
+// Let the share limit the reads, if there is one.
+static int join_share(struct options *o, struct tl_err *err)
+{
+	if (o->share.name == NULL)
+		return 0;
+	o->share.rate_bytes = o->cfg.rate_bytes;
+	o->cfg.rate_bytes = 0;
+	return tl_extract_share_join(&o->share, err);
+}
+
 // Lower the CPU and disk priority below a recording's.
 static void give_way(void)
 {
@@ -230,19 +250,24 @@ static void give_way(void)
 
 int tl_cmd_extract(int argc, char **argv)
 {
-	struct options o = {.cfg = {.to_ns = UINT64_MAX, .progress = show_progress}};
+	struct options o = {.cfg = {.to_ns = UINT64_MAX, .progress = show_progress},
+		.share = {.socket = TL_DEFAULT_SOCKET},
+		.progress_ns = tl_mono_ns() + PROGRESS_NS};
 	struct tl_extract_stats stats;
-	uint64_t next_progress_ns = tl_mono_ns() + PROGRESS_NS;
 	struct timespec now;
 	struct tl_err err;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	o.now_ns = (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
 	tl_parse_bytes(DEFAULT_RATE, &o.cfg.rate_bytes);
-	o.cfg.ctx = &next_progress_ns;
+	o.cfg.ctx = &o;
 	int status = parse(argc, argv, &o);
 	if (status >= 0)
 		return status;
+	if (join_share(&o, &err) != 0) {
+		tl_error("%s", err.text);
+		return TL_EXIT_USAGE;
+	}
 	give_way();
 	int rc = o.reindex ? tl_extract_reindex(&o.cfg, &stats, &err) : tl_extract_run(&o.cfg, &stats, &err);
 	if (rc != 0)
