@@ -216,7 +216,7 @@ static void a_share_has_members_and_covers_their_floors(void)
 			"t.json:6: $.shape[1].weight: has no effect without 'share'"},
 		{SHARE("", MEMBER("'share': 'up', 'floor': '2.1Mbit', ")),
 			"t.json:5: $.shape[0].floor: above 'rate', the limit of the shape: lower it"},
-		{SHARE("", MEMBER("")), "t.json:3: $.share[0].name: no shape has 'share': 'up'"},
+		{SHARE("", MEMBER("")), "t.json:3: $.share[0].name: no shape and no recording has 'share': 'up'"},
 		{SHARE("}, {'name': 'up', 'rate': 1", MEMBER("'share': 'up', ")),
 			"t.json:3: $.share[1].name: $.share[0] is called 'up' already"},
 		{SHARE("", MEMBER("'share': 'up', 'floor': '1.5Mbit', ") SECOND("'share': 'up', 'floor': '1.6Mbit', ")),

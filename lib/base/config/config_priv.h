@@ -103,12 +103,13 @@ tl_config_read tl_config_bool;
 tl_config_read tl_config_number; // for a field of width 4 or 8
 tl_config_read tl_config_size;	 // the same, as an integer or "64M"
 tl_config_read tl_config_choice;
-tl_config_read tl_config_text;	// for a char *, allocated
-tl_config_read tl_config_name;	// a text of [A-Za-z0-9_-]
-tl_config_read tl_config_rate;	// for a field of width 8: bit/s, or as tc writes it
-tl_config_read tl_config_pace;	// the same, of a connection
-tl_config_read tl_config_queue; // for a field of width 4: a number, or "auto"
-tl_config_read tl_config_burst; // for a field of width 8: bytes, or as tc writes it
+tl_config_read tl_config_text;	   // for a char *, allocated
+tl_config_read tl_config_name;	   // a text of [A-Za-z0-9_-]
+tl_config_read tl_config_rate;	   // for a field of width 8: bit/s, or as tc writes it
+tl_config_read tl_config_pace;	   // the same, of a connection
+tl_config_read tl_config_capacity; // of a share: the same; 0 for "measured"
+tl_config_read tl_config_queue;	   // for a field of width 4: a number, or "auto"
+tl_config_read tl_config_burst;	   // for a field of width 8: bytes, or as tc writes it
 
 // Read a whole number within the key's range.
 int tl_config_integer(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, uint64_t *out);

@@ -8,18 +8,9 @@
 
 #include <tl_err.h>
 
-// Read a rate, or "measured".
-static int config_share_rate(
-	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
-{
-	if (json_is_string(value) && strcmp(json_string_value(value), "measured") == 0)
-		return 0;
-	return tl_config_rate(r, key, value, section);
-}
-
 static const struct tl_config_key share_keys[] = {
 	{KEY(tl_config_share, name, tl_config_name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},
-	{KEY(tl_config_share, rate, config_share_rate), .min = 1, .max = TL_CONFIG_RATE_MAX, .required = true},
+	{KEY(tl_config_share, rate, tl_config_capacity), .min = 1, .max = TL_CONFIG_RATE_MAX, .required = true},
 };
 const struct tl_config_table tl_config_share_table = {KEYS(share_keys), .bytes = sizeof(struct tl_config_share)};
 

@@ -180,6 +180,16 @@ int tl_config_rate(struct tl_config_reader *r, const struct tl_config_key *key, 
 		r, key, value, section, tl_parse_rate, "a rate from 1 bit/s to 4.3 Tbit/s, such as \"2Mbit\"");
 }
 
+int tl_config_capacity(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	if (json_is_string(value) && strcmp(json_string_value(value), "measured") == 0) {
+		store(key, section, 0);
+		return 0;
+	}
+	return read_in_units(r, key, value, section, tl_parse_rate,
+		"a rate from 1 bit/s to 4.3 Tbit/s, such as \"2Mbit\", or \"measured\"");
+}
+
 int tl_config_pace(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	return read_in_units(
