@@ -275,6 +275,7 @@ static int make_shapes(struct tl_appliance *a, struct tl_err *err)
 {
 	int rc = 0;
 
+	tl_shaping_share_init(&a->shares);
 	for (uint32_t i = 0; i < a->config->n_shapes && rc == 0; i++) {
 		struct tl_port *port = a->ports[a->config->shapes[i].port];
 		rc = tl_shaping_create(a->config, i, port, a->clock, &a->shapes[i], err);

@@ -61,7 +61,7 @@ struct tl_appliance {
 	struct tl_echo_host *hosts[TL_PLACE_LCORES_MAX]; // by lcore; NULL: no echo on this lcore's port
 	uint32_t echo_index[TL_CONFIG_ECHOES_MAX];	 // index of a configured echo within its host
 	struct tl_shaping *shapes[TL_CONFIG_SHAPES_MAX];
-	uint64_t shared_ns; // when the shares were divided last
+	struct tl_shaping_shares shares;
 	struct tl_capture *captures[TL_CONFIG_CAPTURES_MAX];
 	struct tl_disk_shares *disk_shares;
 	struct tl_replays *replays;

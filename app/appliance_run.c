@@ -287,7 +287,7 @@ static void watch(struct tl_appliance *a, int signal_fd)
 		await_events(fds);
 		uint64_t now = now_ns(a);
 		look_at_outliers(a);
-		tl_shaping_share(a->config, a->shapes, now, &a->shared_ns);
+		tl_shaping_share(a->config, a->shapes, &a->shares, now);
 		tl_disk_shares_divide(a->disk_shares, now);
 		if ((fds[0].revents & POLLIN) != 0 && signal_ends(a, signal_fd))
 			return;

@@ -13,6 +13,7 @@
 #include <tl_lcore.h>
 #include <tl_metrics.h>
 #include <tl_port.h>
+#include <tl_share_group.h>
 
 struct tl_err;
 struct tl_shaping;
@@ -38,11 +39,18 @@ void tl_shaping_list(struct tl_shaping *shaping, struct tl_metrics_shape *out);
 int tl_shaping_change(const struct tl_config *config, uint32_t index, struct tl_shaping *shaping, const json_t *entry,
 	struct tl_err *err);
 
-// shaping_share.c: divide the rates of the shares by the demands of their shapes, if an interval has passed since
-// *done_ns. Main calls it every 20 ms, so that it is done 100 ms later at the latest.
+// shaping_share.c: shares of the configuration, by index.
+struct tl_shaping_shares {
+	uint64_t done_ns; // time of the last division
+	struct tl_share_capacity measured[TL_CONFIG_SHARES_MAX];
+};
+void tl_shaping_share_init(struct tl_shaping_shares *shares);
+
+// Divide the rates of the shares by the demands of their shapes, if an interval has passed. Main calls it every 20 ms,
+// so that it is done 100 ms later at the latest.
 #define TL_SHAPING_SHARE_NS (80 * TL_NS_PER_MS)
-void tl_shaping_share(
-	const struct tl_config *config, struct tl_shaping *const *shapes, uint64_t now_ns, uint64_t *done_ns);
+void tl_shaping_share(const struct tl_config *config, struct tl_shaping *const *shapes,
+	struct tl_shaping_shares *shares, uint64_t now_ns);
 
 // shaping_explain.c: the trees of a port, for run --explain.
 json_t *tl_shaping_json(const struct tl_config *config, uint32_t port);

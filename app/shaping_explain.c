@@ -134,11 +134,12 @@ static void explain_below(const struct tl_config_shape *shape, uint32_t cls)
 
 static void explain_share(const struct tl_config *config, const struct tl_config_shape *shape)
 {
+	uint64_t limit = config->shares[shape->share].rate;
 	char rate[24], floor[24];
 
-	printf("    of share %s, at most %sbit/s: %s, weight %" PRIu32 ", floor %sbit/s\n", shape->share_name,
-		bps(config->shares[shape->share].rate, rate), tiers[shape->tier], shape->weight,
-		bps(tl_config_shape_floor(shape), floor));
+	printf("    of share %s, %s%s%s: %s, weight %" PRIu32 ", floor %sbit/s\n", shape->share_name,
+		limit != 0 ? "at most " : "", limit != 0 ? bps(limit, rate) : "as measured", limit != 0 ? "bit/s" : "",
+		tiers[shape->tier], shape->weight, bps(tl_config_shape_floor(shape), floor));
 }
 
 void tl_shaping_print(const struct tl_config *config, uint32_t port)

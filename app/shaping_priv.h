@@ -13,7 +13,8 @@ struct tl_shaping {
 	struct tl_shape *shape;
 	struct tl_tree_class *classes; // in force, without the limit
 	uint64_t limit;		       // of its share, bit/s; UINT64_MAX: none
-	uint64_t in_bytes;	       // of the tree when the share was divided last
+	// Of the tree when the share was divided last:
+	uint64_t in_bytes, sent_bytes, busy_ns;
 	struct tl_report_class rows[TL_CONFIG_CLASSES_MAX + 1];
 };
 

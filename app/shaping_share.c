@@ -4,7 +4,7 @@
 #include "shaping_priv.h"
 
 #include <tl_err.h>
-#include <tl_share.h>
+#include <tl_share_group.h>
 
 #define IDLE_PART 16 // part of its weight that an idle shape keeps, for the frames that show its demand
 
@@ -13,14 +13,26 @@ struct share_members {
 	struct tl_shaping *shape[TL_CONFIG_SHAPES_MAX + 1];
 	uint32_t n;
 	uint64_t weights;
+	struct tl_share_use use; // of the port since the last division
 };
 
+static void share_add_use(struct tl_share_use *use, struct tl_shaping *s, uint64_t sent_bytes)
+{
+	uint64_t busy_ns = tl_shape_busy_ns(s->shape);
+
+	use->done_bytes += sent_bytes - s->sent_bytes;
+	use->busy_ns = tl_max_u64(use->busy_ns, busy_ns - s->busy_ns);
+	s->sent_bytes = sent_bytes;
+	s->busy_ns = busy_ns;
+}
+
 // Return the rate that sends within an interval what waits, and what arrives if it continues as in the last one.
-static uint64_t share_demand(struct tl_shaping *s, uint64_t elapsed_ns)
+static uint64_t share_demand(struct tl_shaping *s, struct tl_share_use *use, uint64_t elapsed_ns)
 {
 	struct tl_tree_load load;
 
 	tl_shape_load(s->shape, &load);
+	share_add_use(use, s, load.sent_bytes);
 	uint64_t bytes = load.in_bytes - s->in_bytes + load.backlog_bytes;
 	s->in_bytes = load.in_bytes;
 	unsigned __int128 rate = (unsigned __int128)bytes * 8 * TL_NS_PER_S / elapsed_ns;
@@ -31,7 +43,7 @@ static void share_add(struct share_members *m, struct tl_shaping *s, uint64_t el
 {
 	m->node[m->n] = (struct tl_share_node){.weight = s->config->weight,
 		.tier = s->config->tier,
-		.demand = share_demand(s, elapsed_ns),
+		.demand = share_demand(s, &m->use, elapsed_ns),
 		.floor = tl_config_shape_floor(s->config),
 		.ceil = s->classes[0].rate};
 	m->weights += s->config->weight;
@@ -59,27 +71,35 @@ static void share_set(struct tl_shaping *s, uint64_t limit)
 		(void)shaping_set(s, s->classes, limit, &err);
 }
 
-static void share_divide(
-	const struct tl_config *config, uint32_t index, struct tl_shaping *const *shapes, uint64_t elapsed_ns)
+static void share_divide(const struct tl_config *config, uint32_t index, struct tl_shaping *const *shapes,
+	struct tl_share_capacity *measured, uint64_t elapsed_ns)
 {
-	uint64_t rate = config->shares[index].rate;
 	struct share_members m = {.n = 1};
 
 	m.node[0] = (struct tl_share_node){.weight = 1};
 	for (uint32_t i = 0; i < config->n_shapes; i++)
 		if (config->shapes[i].share == index)
 			share_add(&m, shapes[i], elapsed_ns);
+	tl_share_measure(measured, &m.use, elapsed_ns);
+	uint64_t rate = config->shares[index].rate != 0 ? config->shares[index].rate : measured->bps;
 	tl_share_limits(m.node, m.n, rate);
 	for (uint32_t i = 1; i < m.n; i++)
 		share_set(m.shape[i], tl_max_u64(m.node[i].share, share_least(&m, m.shape[i], rate)));
 }
 
-void tl_shaping_share(
-	const struct tl_config *config, struct tl_shaping *const *shapes, uint64_t now_ns, uint64_t *done_ns)
+void tl_shaping_share_init(struct tl_shaping_shares *shares)
 {
-	if (now_ns - *done_ns < TL_SHAPING_SHARE_NS)
+	*shares = (struct tl_shaping_shares){.done_ns = 0};
+	for (uint32_t i = 0; i < TL_CONFIG_SHARES_MAX; i++)
+		shares->measured[i].bps = TL_SHARE_MAX;
+}
+
+void tl_shaping_share(const struct tl_config *config, struct tl_shaping *const *shapes,
+	struct tl_shaping_shares *shares, uint64_t now_ns)
+{
+	if (now_ns - shares->done_ns < TL_SHAPING_SHARE_NS)
 		return;
 	for (uint32_t i = 0; i < config->n_shares; i++)
-		share_divide(config, i, shapes, now_ns - *done_ns);
-	*done_ns = now_ns;
+		share_divide(config, i, shapes, &shares->measured[i], now_ns - shares->done_ns);
+	shares->done_ns = now_ns;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Two shapes, each of an lcore of a port, share a rate: idle, with demand of one, and with demand of both. The rate is so low that
-# queued frames last for longer than the test.
+# Two shapes, each of an lcore of a port, share a rate: idle, with demand of one, and with demand of both; then the measured rate of a
+# slow port. Rates are so low that queued frames last for longer than the test.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -11,12 +11,12 @@ shape() {
 		\"classes\": [{\"name\": \"all\", \"default\": true, \"limit\": 300}]}"
 }
 
-# send PORT: 200 datagrams of 1000 bytes, from one socket.
+# send PORT [COUNT]: datagrams of 1000 bytes, from one socket.
 send() {
-	in_peer python3 - "$APP_IP" "$1" <<'P'
+	in_peer python3 - "$APP_IP" "$1" "${2:-200}" <<'P'
 import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for i in range(200):
+for i in range(int(sys.argv[3])):
     s.sendto(bytes(1000), (sys.argv[1], int(sys.argv[2])))
 P
 }
@@ -51,6 +51,27 @@ check_equal "a change of the weight is refused" \
 	"tapline: error: shape q0 not changed: share, tier, weight or floor differ: o"
 check "the rate of a shape limits its share" wait_for 60 "$TAPLINE" control shape q0 "$(shape 0 '"weight": 3' | sed 's/20000/10000/')" --socket control.sock
 check "the others have the rest" limits 10000 6000
+app_stop TERM
+check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
+check_json "the ledger holds" run.json '.ledger_ok and all(.shapes[]; .ledger_ok)'
+
+# A port that takes 100,000 bytes per second, which only a measurement can tell. What is queued lasts for longer than the test.
+measured() {
+	sed 's/"rate": 20000/"rate": "10Mbit"/; s/"limit": 300/"limit": 3000/' <<<"$(shape "$@")"
+}
+app_config one.json '"echo": [{"name": "a", "port": "lan", "queue": 0, "udp_listen": 1007}, {"name": "b", "port": "lan", "queue": 1, "udp_listen": 1009}]' \
+	'"share": [{"name": "up", "rate": "measured"}]' "\"shape\": [$(measured 0 '"weight": 3'), $(measured 1 '"weight": 1')]"
+jq '.ports[0].rx_queues = 2 | .eal.memory_mb = 512' one.json >config.json
+in_app "$TAPLINE" run --explain config.json >explain.txt </dev/null
+check "--explain shows the share as measured" grep -Fq 'of share up, as measured: prod, weight 3' explain.txt
+LD_PRELOAD=${TL_BUILD:-$func_root/build}/tests/libslow_port.so SLOW_PORT=100000 app_start config.json
+check "while the port takes all frames each shape has its own rate" limits 10000000 10000000
+in_peer ping -c 1 -W 60 "$APP_IP" >/dev/null
+wait_for 60 has_neighbour
+send 1007 2000
+send 1009 2000
+check "the limits add up to what the port takes, by weight" wait_for 60 status_is '.shapes | map(.classes[0].ceil_bps) |
+	(add | . > 600000 and . < 1100000) and .[0] > 2.9 * .[1] and .[0] < 3.1 * .[1]'
 app_stop TERM
 check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
 check_json "the ledger holds" run.json '.ledger_ok and all(.shapes[]; .ledger_ok)'

@@ -180,6 +180,7 @@ static void values_have_a_range(void)
 }
 
 #define SHARE(keys, members) PORTS "'share': [{'name': 'up', 'rate': '3Mbit'" keys "}],\n'shape': [" members "]}"
+#define MEASURED(members) PORTS "'share': [{'name': 'up', 'rate': 'measured'}],\n'shape': [" members "]}"
 #define MEMBER(keys)                                                                                                   \
 	"{'name': 'wan', 'rate': '2Mbit', 'port': 'a',\n" keys                                                         \
 	"'classes': [{'name': 'x', 'rate': '1Mbit', 'match': 'udp'}, " DEFAULT "]}"
@@ -202,6 +203,9 @@ static void shapes_share_a_rate(void)
 	CU_ASSERT_EQUAL(s[1].weight, 3);
 	CU_ASSERT_EQUAL(tl_config_shape_floor(&s[1]), 2000000);
 	tl_config_free(config);
+	config = load_right(MEASURED(MEMBER("'share': 'up', 'floor': '2Mbit', ")));
+	CU_ASSERT_EQUAL(config->shares[0].rate, 0);
+	tl_config_free(config);
 	config = load_right(CLASSES(DEFAULT));
 	CU_ASSERT_EQUAL(config->shapes[0].share, TL_CONFIG_NO_SHARE);
 	tl_config_free(config);
@@ -222,6 +226,9 @@ static void a_share_has_members_and_covers_their_floors(void)
 		{SHARE("", MEMBER("'share': 'up', 'floor': '1.5Mbit', ") SECOND("'share': 'up', 'floor': '1.6Mbit', ")),
 			"t.json:3: $.share[0].rate: the floors of its shapes, or the rates of their classes, add up to "
 			"3100000 bit/s, more than this: lower them"},
+		{MEASURED(MEMBER("'share': 'up', ") SECOND("'share': 'up', ")),
+			"t.json:3: $.share[0].rate: the capacity of one port is measured, and its shapes are on several: give "
+			"a rate"},
 		{SHARE("", MEMBER("'share': 'up', 'tier': 'gold', ")),
 			"t.json:5: $.shape[0].tier: 'gold' is not one of 'prod', 'nonprod'"},
 		{SHARE("", MEMBER("'share': 'up', 'weight': 0, ")),

@@ -353,6 +353,33 @@ static void a_full_ring_keeps_frames_in_the_tree_and_in_order(void)
 	end();
 }
 
+static void the_time_of_a_full_ring_is_counted(void)
+{
+	static const struct tl_shape_class fast[] = {
+		{.tree = {.name = "wan", .rate = 10000 * MBIT, .burst = 1000000}},
+		{.tree = {.name = "rest", .rate = 10000 * MBIT, .burst = 1000000, .cburst = 1000000}},
+	};
+
+	begin(fast, 2, 1, 11);
+	push_udp(1, 80, 100);
+	shape_turn(rig.shape, 1000);
+	rig.room = 0;
+	push_udp(1, 80, 100);
+	shape_turn(rig.shape, 2000);
+	CU_ASSERT_EQUAL(tl_shape_busy_ns(rig.shape), 0);
+	shape_poll(rig.shape, 2500);
+	CU_ASSERT_EQUAL(tl_shape_busy_ns(rig.shape), 500);
+	shape_poll(rig.shape, 2400); // of an earlier reading
+	CU_ASSERT_EQUAL(tl_shape_busy_ns(rig.shape), 500);
+	rig.room = 10;
+	shape_poll(rig.shape, 2600);
+	CU_ASSERT_EQUAL(tl_shape_busy_ns(rig.shape), 600);
+	push_udp(1, 80, 100);
+	shape_turn(rig.shape, 9000);
+	CU_ASSERT_EQUAL(tl_shape_busy_ns(rig.shape), 600);
+	end();
+}
+
 // All frames that a stack pushes between two flushes fit, however many are queued.
 static void a_push_beyond_a_burst_flushes_into_the_tree(void)
 {
@@ -591,6 +618,7 @@ int main(void)
 			arp_groups_and_neighbours_do_not_wait},
 		{"a full ring keeps frames in the tree and in order",
 			a_full_ring_keeps_frames_in_the_tree_and_in_order},
+		{"the time of a full TX ring is counted", the_time_of_a_full_ring_is_counted},
 		{"a push beyond a burst flushes into the tree", a_push_beyond_a_burst_flushes_into_the_tree},
 		{"what a class cannot hold is dropped and counted", what_a_class_cannot_hold_is_dropped_and_counted},
 		{"a frame leaves at its time, and the lcore knows it",

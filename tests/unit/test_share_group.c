@@ -191,6 +191,22 @@ static void nobody_is_limited_before_the_disk_is_busy(void)
 	CU_ASSERT(d.users[0].backlog < SLAB && d.users[1].backlog < SLAB);
 }
 
+// The queue of the disk is full for a few ms of each interval.
+static void a_burst_is_no_measurement(void)
+{
+	struct disk d;
+
+	begin_disk(&d, 200, 0);
+	struct user *u = join(&d, 0, (struct tl_share_member){.weight = 1});
+	for (uint32_t i = 0; i < 20; i++) {
+		u->arrived += 40 * SLAB;
+		u->backlog += 40 * SLAB;
+		run(&d, 1);
+		CU_ASSERT_EQUAL(d.group.members[0].limit, TL_SHARE_MAX);
+	}
+	CU_ASSERT(u->busy_ns != 0);
+}
+
 static void a_busy_disk_is_measured_and_divided(void)
 {
 	struct disk d;
@@ -199,7 +215,7 @@ static void a_busy_disk_is_measured_and_divided(void)
 	const struct user *heavy = join(&d, 300, (struct tl_share_member){.weight = 3});
 	const struct user *light = join(&d, 300, (struct tl_share_member){.weight = 1});
 	run(&d, 1);
-	CU_ASSERT(is_about((uint32_t)(d.group.measured * 100 / (200 * MBPS)), 100));
+	CU_ASSERT(is_about((uint32_t)(d.group.measured.bps * 100 / (200 * MBPS)), 100));
 	run(&d, 10);
 	uint32_t part = run_part(&d, 50, heavy);
 	CU_ASSERT(part >= 70 && part <= 77);
@@ -218,11 +234,11 @@ static void the_estimate_follows_a_slower_and_a_faster_disk(void)
 	run(&d, 20);
 	d.rate /= 2;
 	run(&d, 20);
-	CU_ASSERT(d.group.measured >= 95 * MBPS && d.group.measured <= 115 * MBPS);
+	CU_ASSERT(d.group.measured.bps >= 95 * MBPS && d.group.measured.bps <= 115 * MBPS);
 	CU_ASSERT(run_part(&d, 50, heavy) >= 69);
 	d.rate *= 4;
 	run(&d, 40);
-	CU_ASSERT(d.group.measured >= 380 * MBPS && d.group.measured <= 460 * MBPS);
+	CU_ASSERT(d.group.measured.bps >= 380 * MBPS && d.group.measured.bps <= 460 * MBPS);
 	CU_ASSERT(run_part(&d, 50, heavy) >= 69);
 }
 
@@ -234,15 +250,15 @@ static void a_stall_costs_a_quarter_of_the_estimate(void)
 	join(&d, 300, (struct tl_share_member){.weight = 3});
 	join(&d, 300, (struct tl_share_member){.weight = 1});
 	run(&d, 20);
-	uint64_t before = d.group.measured;
+	uint64_t before = d.group.measured.bps;
 	d.rate = 0;
 	run(&d, 20);
-	CU_ASSERT(d.group.measured >= before * 15 / 16);
+	CU_ASSERT(d.group.measured.bps >= before * 15 / 16);
 	d.rate = 200 * 1000;
 	run(&d, 1);
-	CU_ASSERT(d.group.measured >= before * 11 / 16);
+	CU_ASSERT(d.group.measured.bps >= before * 11 / 16);
 	run(&d, 10);
-	CU_ASSERT(d.group.measured >= before * 15 / 16);
+	CU_ASSERT(d.group.measured.bps >= before * 15 / 16);
 }
 
 // A slab takes longer than an interval.
@@ -255,7 +271,7 @@ static void a_very_slow_disk_is_measured_over_several_intervals(void)
 	join(&d, 300, (struct tl_share_member){.weight = 3});
 	join(&d, 300, (struct tl_share_member){.weight = 1});
 	run(&d, 100);
-	CU_ASSERT(d.group.measured >= MBPS / 5 && d.group.measured <= MBPS * 5 / 16);
+	CU_ASSERT(d.group.measured.bps >= MBPS / 5 && d.group.measured.bps <= MBPS * 5 / 16);
 }
 
 // ---- traces
@@ -339,6 +355,8 @@ int main(void)
 		{"an idle share is lent, and taken back within an interval",
 			an_idle_share_is_lent_and_taken_back_within_an_interval},
 		{"nobody is limited before the disk is busy", nobody_is_limited_before_the_disk_is_busy},
+		{"a burst that keeps the disk busy for less than an interval is no measurement",
+			a_burst_is_no_measurement},
 		{"a busy disk is measured, and divided by weight", a_busy_disk_is_measured_and_divided},
 		{"the measured capacity follows a disk that becomes slower, and faster",
 			the_estimate_follows_a_slower_and_a_faster_disk},

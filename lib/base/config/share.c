@@ -67,20 +67,24 @@ static int config_check_floors(struct tl_config_reader *r, const struct tl_confi
 {
 	const struct tl_config_share *share = &config->shares[index];
 	uint64_t floors = 0;
-	uint32_t members = 0;
+	uint32_t members = 0, port = 0;
+	bool is_one_port = true;
 
 	for (uint32_t i = 0; i < config->n_shapes; i++) {
 		if (config->shapes[i].share != index)
 			continue;
 		floors += tl_config_shape_floor(&config->shapes[i]);
+		is_one_port &= members == 0 || config->shapes[i].port == port;
+		port = config->shapes[i].port;
 		members++;
 	}
 	config_point_at(r, "share", index, members == 0 ? "name" : "rate");
 	if (members == 0)
 		return tl_config_refuse(r, "no shape and no recording has \"share\": \"%s\"", share->name);
-	if (share->rate == 0)
-		return tl_config_refuse(r, "only the capacity of a disk is measured: give the rate of the shapes");
-	if (floors > share->rate)
+	if (share->rate == 0 && !is_one_port)
+		return tl_config_refuse(
+			r, "the capacity of one port is measured, and its shapes are on several: give a rate");
+	if (share->rate != 0 && floors > share->rate)
 		return tl_config_refuse(r,
 			"the floors of its shapes, or the rates of their classes, add up to %ju bit/s, more than this: lower them",
 			(uintmax_t)floors);

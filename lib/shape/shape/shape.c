@@ -144,6 +144,11 @@ void tl_shape_load(const struct tl_shape *s, struct tl_tree_load *out)
 	tl_tree_load(s->tree, out);
 }
 
+uint64_t tl_shape_busy_ns(const struct tl_shape *s)
+{
+	return tl_count_read(&s->busy_ns);
+}
+
 uint64_t tl_shape_bypassed(const struct tl_shape *s)
 {
 	return tl_count_read(&s->bypass_pkts);

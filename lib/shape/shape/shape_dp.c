@@ -93,6 +93,16 @@ static void shape_give(struct tl_shape *s, uint64_t now_ns)
 	s->backlog -= n;
 }
 
+// Count the time since the last turn, which left frames that the port did not accept. A turn of the lcore's loop may
+// have an earlier time than a flush before it.
+static void shape_count_busy(struct tl_shape *s, uint64_t now_ns)
+{
+	if (now_ns <= s->refused_ns)
+		return;
+	tl_count(&s->busy_ns, now_ns - s->refused_ns);
+	s->refused_ns = now_ns;
+}
+
 // With a backlog the send call does not belong to the frames just pushed: begin_tsc is cleared, so that no residence
 // time is derived from it.
 uint16_t shape_turn(struct tl_shape *s, uint64_t now_ns)
@@ -100,10 +110,14 @@ uint16_t shape_turn(struct tl_shape *s, uint64_t now_ns)
 	struct tl_txq *q = s->txq;
 	uint64_t before = q->tx_pkts;
 
+	if (TL_UNLIKELY(s->waiting != 0))
+		shape_count_busy(s, now_ns);
 	shape_take(s, now_ns);
 	shape_give(s, now_ns);
 	if (q->n != 0)
 		s->flush(q);
+	if (TL_UNLIKELY(q->n != 0 && s->waiting == 0))
+		s->refused_ns = now_ns;
 	s->waiting = q->n;
 	if (s->backlog != 0)
 		q->begin_tsc = 0;

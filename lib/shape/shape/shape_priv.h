@@ -19,6 +19,8 @@ struct tl_shape {
 	struct tl_tree *tree;
 	void (*flush)(struct tl_txq *q); // the backend's
 	uint16_t waiting;		 // leading frames of the queue that the port did not accept
+	uint64_t refused_ns;		 // time up to which their wait is counted
+	uint64_t busy_ns;		 // time with such frames
 	uint32_t backlog;		 // frames in the tree
 	uint32_t n_rules;
 	uint32_t fallback;

@@ -56,6 +56,9 @@ void tl_shape_sample(const struct tl_shape *shape, uint32_t cls, struct tl_tree_
 // Sample the load of the tree.
 void tl_shape_load(const struct tl_shape *shape, struct tl_tree_load *out);
 
+// Return the time with frames that the port did not accept.
+uint64_t tl_shape_busy_ns(const struct tl_shape *shape);
+
 // Return the number of frames that bypassed the tree.
 uint64_t tl_shape_bypassed(const struct tl_shape *shape);
 

@@ -22,27 +22,32 @@ static uint64_t group_growth(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-static void group_measure(struct tl_share_group *g, uint64_t elapsed_ns)
+void tl_share_measure(struct tl_share_capacity *c, const struct tl_share_use *use, uint64_t elapsed_ns)
 {
-	uint64_t done = 0;
-	bool busy = false;
+	bool busy = use->busy_ns >= elapsed_ns * BUSY_PARTS;
+
+	c->busy_ns = busy ? c->busy_ns + elapsed_ns : 0;
+	if (busy && use->done_bytes == 0)
+		return;
+	if (!busy)
+		c->bps = tl_min_u64(c->bps + c->bps / GROWTH + 1, TL_SHARE_MAX);
+	else if (c->bps == TL_SHARE_MAX)
+		c->bps = group_rate(use->done_bytes, c->busy_ns);
+	else
+		c->bps = c->bps - c->bps / NEW_PART + group_rate(use->done_bytes, c->busy_ns) / NEW_PART;
+	c->busy_ns = 0;
+}
+
+static struct tl_share_use group_use(const struct tl_share_group *g)
+{
+	struct tl_share_use use = {0};
 
 	for (uint32_t i = 0; i < g->n; i++) {
 		const struct tl_share_member *m = &g->members[i];
-		done += group_growth(m->load.done_bytes, m->last.done_bytes);
-		busy |= group_growth(m->load.busy_ns, m->last.busy_ns) >= elapsed_ns * BUSY_PARTS;
+		use.done_bytes += group_growth(m->load.done_bytes, m->last.done_bytes);
+		use.busy_ns = tl_max_u64(use.busy_ns, group_growth(m->load.busy_ns, m->last.busy_ns));
 	}
-	g->busy_ns += elapsed_ns;
-	if (busy && done == 0)
-		return;
-	uint64_t rate = group_rate(done, g->busy_ns);
-	if (!busy)
-		g->measured = tl_min_u64(g->measured + g->measured / GROWTH + 1, TL_SHARE_MAX);
-	else if (g->measured == TL_SHARE_MAX)
-		g->measured = rate;
-	else
-		g->measured = g->measured - g->measured / NEW_PART + rate / NEW_PART;
-	g->busy_ns = 0;
+	return use;
 }
 
 // Return the rate that does within an interval what waits, and what arrives if it continues as in the last one.
@@ -53,7 +58,7 @@ static uint64_t group_demand(const struct tl_share_member *m, uint64_t elapsed_n
 
 void tl_share_group_init(struct tl_share_group *group, uint64_t given)
 {
-	*group = (struct tl_share_group){.given = given, .measured = TL_SHARE_MAX};
+	*group = (struct tl_share_group){.given = given, .measured = {.bps = TL_SHARE_MAX}};
 }
 
 void tl_share_group_divide(struct tl_share_group *g, uint64_t elapsed_ns)
@@ -66,8 +71,9 @@ void tl_share_group_divide(struct tl_share_group *g, uint64_t elapsed_ns)
 			.floor = g->members[i].floor,
 			.ceil = g->members[i].ceil,
 			.demand = group_demand(&g->members[i], elapsed_ns)};
-	group_measure(g, elapsed_ns);
-	uint64_t capacity = g->given != 0 ? g->given : g->measured;
+	struct tl_share_use use = group_use(g);
+	tl_share_measure(&g->measured, &use, elapsed_ns);
+	uint64_t capacity = g->given != 0 ? g->given : g->measured.bps;
 	tl_share_limits(nodes, g->n + 1, capacity);
 	for (uint32_t i = 0; i < g->n; i++) {
 		g->members[i].limit = capacity < TL_SHARE_MAX ? nodes[i + 1].share : TL_SHARE_MAX;

@@ -18,6 +18,21 @@
 
 #define TL_SHARE_MEMBERS_MAX 32
 
+// Measured capacity. Initialize bps to TL_SHARE_MAX.
+struct tl_share_capacity {
+	uint64_t bps;	  // TL_SHARE_MAX: unknown
+	uint64_t busy_ns; // without progress so far
+};
+
+// What the users did in an interval.
+struct tl_share_use {
+	uint64_t done_bytes; // by all
+	uint64_t busy_ns;    // longest wait of a user
+};
+
+// Measure an interval of elapsed_ns, not 0.
+void tl_share_measure(struct tl_share_capacity *capacity, const struct tl_share_use *use, uint64_t elapsed_ns);
+
 // Totals of a user since its start, and its backlog.
 struct tl_share_load {
 	uint64_t in_bytes;	// arrived, with the backlog
@@ -34,9 +49,8 @@ struct tl_share_member {
 };
 
 struct tl_share_group {
-	uint64_t given;	   // bit/s; 0: measured
-	uint64_t measured; // bit/s; TL_SHARE_MAX: unknown
-	uint64_t busy_ns;  // without progress so far
+	uint64_t given; // bit/s; 0: measured
+	struct tl_share_capacity measured;
 	uint32_t n;
 	struct tl_share_member members[TL_SHARE_MEMBERS_MAX];
 };

@@ -51,7 +51,7 @@ void tl_tree_sample(const struct tl_tree *t, uint32_t cls, struct tl_tree_stats 
 
 void tl_tree_load(const struct tl_tree *t, struct tl_tree_load *out)
 {
-	uint64_t out_bytes = 0;
+	uint64_t drop_bytes = 0;
 
 	*out = (struct tl_tree_load){0};
 	for (uint32_t i = 0; i < t->n_nodes; i++) {
@@ -59,9 +59,9 @@ void tl_tree_load(const struct tl_tree *t, struct tl_tree_load *out)
 		if (leaf == NULL)
 			continue;
 		for (uint32_t reason = 0; reason < TL_TREE_DROPS; reason++)
-			out_bytes += tl_count_read(&leaf->count.drop_bytes[reason]);
-		out_bytes += tl_count_read(&leaf->count.sent_bytes);
+			drop_bytes += tl_count_read(&leaf->count.drop_bytes[reason]);
+		out->sent_bytes += tl_count_read(&leaf->count.sent_bytes);
 		out->in_bytes += tl_count_read(&leaf->count.in_bytes);
 	}
-	out->backlog_bytes = out->in_bytes - out_bytes;
+	out->backlog_bytes = out->in_bytes - out->sent_bytes - drop_bytes;
 }

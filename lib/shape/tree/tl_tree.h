@@ -132,9 +132,9 @@ struct tl_tree_stats {
 	uint64_t borrowed_bytes;	 // part of sent_bytes: beyond the rate of the class itself
 };
 
-// Bytes that ever arrived at all leaves, and those that wait.
+// Bytes that ever arrived at all leaves, those that ever left, and those that wait.
 struct tl_tree_load {
-	uint64_t in_bytes, backlog_bytes;
+	uint64_t in_bytes, sent_bytes, backlog_bytes;
 };
 void tl_tree_load(const struct tl_tree *tree, struct tl_tree_load *out);
 
