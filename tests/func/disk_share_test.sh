@@ -66,12 +66,18 @@ by_weight() {
 }
 
 by_tier() {
+	cp a.pcapng old.pcapng
 	share_config tier.json 4MBps '"tier": "prod"' '"tier": "nonprod", "floor": "1MBps"'
 	app_start tier.json
 	flood_begin
 	check "nonprod has its floor beside prod" limits 24000000 8000000
 	"$TAPLINE" control pause 0 --socket control.sock
 	check "what prod does not need is lent" limits 0 32000000
+	"$TAPLINE" extract old.pcapng -w copy.pcapng --share disk --socket control.sock >/dev/null 2>&1 </dev/null &
+	local extraction=$!
+	check "an extraction shares it with nonprod" limits 0 16000000
+	stop_process "$extraction" KILL 10 2>/dev/null || true
+	check "until it ends" limits 0 32000000
 	"$TAPLINE" control resume 0 --socket control.sock
 	check "and taken back when prod has demand" limits 24000000 8000000
 	check_equal "an unknown share is refused" "$("$TAPLINE" extract a.pcapng -w x.pcapng --share no --socket control.sock 2>&1)" \
@@ -82,7 +88,6 @@ by_tier() {
 
 # An extraction of a file larger than one read, while recordings need the whole disk.
 extraction_waits() {
-	cp a.pcapng old.pcapng
 	share_config prod.json 2MBps '"tier": "prod"' '"tier": "prod"'
 	app_start prod.json
 	flood_begin
@@ -90,7 +95,8 @@ extraction_waits() {
 	"$TAPLINE" extract old.pcapng -w copy.pcapng --share disk --socket control.sock --json >extract.json 2>extract.log </dev/null &
 	local extraction=$! status=0
 	wait_for 120 has_written 8 || func_die "nothing is written"
-	check "an extraction waits meanwhile" test ! -s extract.json -a -d "/proc/$extraction"
+	check "and beside an extraction, too" limits 8000000 8000000
+	check "which waits meanwhile" test ! -s extract.json -a -d "/proc/$extraction"
 	flood_end
 	wait "$extraction" || status=$?
 	check_equal "and is completed when they have no more to write" "$status" 0
