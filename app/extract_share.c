@@ -42,13 +42,14 @@ static int ask(struct tl_extract_share *s, struct tl_err *err)
 	if (json_is_integer(limit))
 		s->limit_bytes = tl_min_u64((uint64_t)json_integer_value(limit) / 8, most_bytes(s));
 	else
-		rc = tl_fail(err, -EINVAL, "%s: no share: %s", s->socket,
+		rc = tl_fail(err, error != NULL ? -ENOENT : -EINVAL, "%s: no share: %s", s->socket,
 			error != NULL ? error : "invalid reply: is the appliance of another version?");
 	json_decref(json);
 	free(answer);
 	return rc;
 }
 
+// A request that was not answered in time, by a busy appliance or one that ends, is repeated.
 static void ask_if_due(struct tl_extract_share *s, uint64_t now_ns)
 {
 	struct tl_err err;
@@ -56,7 +57,8 @@ static void ask_if_due(struct tl_extract_share *s, uint64_t now_ns)
 	if (now_ns < s->ask_ns)
 		return;
 	s->ask_ns = now_ns + ASK_NS;
-	if (ask(s, &err) == 0)
+	int rc = ask(s, &err);
+	if (rc != -ECONNREFUSED && rc != -ENOENT)
 		return;
 	tl_warn("%s: continuing at the rate of --rate", err.text);
 	s->ask_ns = UINT64_MAX;

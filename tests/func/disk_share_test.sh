@@ -103,6 +103,15 @@ extraction_waits() {
 	check_equal "with all packets" "$(capinfos -TMrc copy.pcapng 2>/dev/null | cut -f2)" \
 		"$(capinfos -TMrc old.pcapng 2>/dev/null | cut -f2)"
 	ends_well
+	share_config prod.json 2MBps '"tier": "prod"' '"tier": "prod"'
+	app_start prod.json
+	"$TAPLINE" extract old.pcapng -w copy.pcapng --share disk --socket control.sock >/dev/null 2>extract.log </dev/null &
+	extraction=$! status=0
+	check "an extraction without recorded traffic has the disk" limits 0 0
+	app_stop TERM
+	wait "$extraction" || status=$?
+	check_equal "and is completed at its own rate if the appliance ends" \
+		"$status $(grep -c 'continuing at the rate of --rate' extract.log)" "0 1"
 	status=0
 	"$TAPLINE" extract old.pcapng -w x.pcapng --share disk --socket control.sock >/dev/null 2>&1 || status=$?
 	check_equal "without an appliance there is no share: status 2" "$status" 2
