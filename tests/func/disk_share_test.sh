@@ -61,7 +61,7 @@ by_weight() {
 	app_status .captures >written.json
 	flood_end
 	check_json "a writer of three times the weight writes three times as much" written.json \
-		'.[1].written_bytes | . > 5.5 * 1048576 and . < 11 * 1048576'
+		'.[1].written_bytes / .[0].written_bytes | . > 0.25 and . < 0.42'
 	ends_well
 }
 
@@ -127,8 +127,8 @@ measured() {
 	flood_end
 	check_json "the limits add up to what the disk writes" written.json \
 		'map(.limit_bps) | add | . > 5 * 8000000 and . < 12 * 8000000'
-	check_json "and the writers share it by weight" written.json \
-		'.[1].written_bytes | . > 10 * 1048576 and . < 24 * 1048576'
+	# The estimate is up to a quarter too high here, where the disk writes less than a slab per interval.
+	check_json "and the writers share it by weight" written.json '.[1].written_bytes / .[0].written_bytes | . > 0.25 and . < 0.5'
 	ends_well
 }
 
