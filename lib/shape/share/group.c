@@ -7,7 +7,7 @@
 
 #define GROWTH 16	  // an estimate grows by this part of it in an interval in which nobody waits
 #define NEW_PART 4	  // part of a new measurement in the estimate
-#define BUSY_PARTS 7 / 8u // of an interval: a user that waited for longer had the resource busy
+#define BUSY_PARTS 3 / 4u // of an interval: a user that waited for longer had the resource busy
 
 static uint64_t group_rate(uint64_t bytes, uint64_t elapsed_ns)
 {
