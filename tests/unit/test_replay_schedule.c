@@ -239,11 +239,12 @@ static void each_counter_is_a_part_of_what_was_read(void)
 	}
 	tl_replay_ledger_rows(&ledger, rows);
 	CU_ASSERT_STRING_EQUAL(rows[0].name, "read_pkts");
-	CU_ASSERT_EQUAL(rows[0].value, 2 + 4 + 6 + 8 + 10);
+	CU_ASSERT_EQUAL(rows[0].value, 2 + 4 + 6 + 8 + 10 + 12 + 14 + 16);
 	CU_ASSERT_STRING_EQUAL(rows[1].name, "added_pkts");
-	CU_ASSERT_EQUAL(rows[1].value, 3 + 5 + 7 + 9 + 11);
+	CU_ASSERT_EQUAL(rows[1].value, 3 + 5 + 7 + 9 + 11 + 13 + 15 + 17);
 	CU_ASSERT_STRING_EQUAL(rows[11].name, "refused_pkts");
 	CU_ASSERT_EQUAL(rows[11].value, 11);
+	CU_ASSERT_STRING_EQUAL(rows[17].name, "drop_end_pkts");
 }
 
 int main(void)

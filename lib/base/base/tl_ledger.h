@@ -32,7 +32,8 @@
 	X(drop_shaped_pkts) /* dropped by its class tree */
 
 // Class of a class tree: in_pkts = parts. An inner class has the sums of its leaves, except for borrowed_bytes. The
-// drops of all leaves are the queue's drop_shaped_pkts.
+// drops of all leaves are the queue's drop_shaped_pkts, and those of a replay that sends through the tree. In the order
+// of enum tl_tree_drop.
 #define TL_CLASS_DROPS(X)                                                                                              \
 	X(drop_long_pkts)   /* longer than the port's frames */                                                        \
 	X(drop_limit_pkts)  /* limit, limit_bytes */                                                                   \

@@ -11,18 +11,10 @@ static const struct {
 	{                                                                                                              \
 #field, offsetof(struct tl_replay_ledger, field)                                                       \
 	}
-	ROW(read_pkts),
-	ROW(added_pkts),
-	ROW(sent_pkts),
-	ROW(filtered_pkts),
-	ROW(skipped_linktype_pkts),
-	ROW(skipped_truncated_pkts),
-	ROW(skipped_short_pkts),
-	ROW(skipped_long_pkts),
-	ROW(skipped_damaged_pkts),
-	ROW(skipped_seek_pkts),
-	ROW(unsent_pkts),
-	ROW(refused_pkts),
+#define DROP_ROW(field) ROW(field),
+	ROW(read_pkts), ROW(added_pkts), ROW(sent_pkts), ROW(filtered_pkts), ROW(skipped_linktype_pkts),
+	ROW(skipped_truncated_pkts), ROW(skipped_short_pkts), ROW(skipped_long_pkts), ROW(skipped_damaged_pkts),
+	ROW(skipped_seek_pkts), ROW(unsent_pkts), ROW(refused_pkts), TL_CLASS_DROPS(DROP_ROW)
 #undef ROW
 };
 

@@ -13,6 +13,7 @@
 #include <rte_lcore.h>
 
 #include <tl_guard.h>
+#include <tl_shape.h>
 #include <tl_wire.h>
 
 #define LEAD_NS (2 * TL_NS_PER_MS) // from begin() to the anchor: start-up time of the lcore
@@ -36,7 +37,7 @@ static uint32_t count_mbufs(const struct tl_replay_cfg *cfg)
 	uint32_t n = cfg->ahead_pkts + TL_BURST + REPLAY_BATCH + 2 * POOL_CACHE;
 
 	for (unsigned i = 0; i < cfg->n_outs; i++)
-		n += cfg->outs[i].held_pkts + TL_TXQ_MAX;
+		n += cfg->outs[i].held_pkts + cfg->outs[i].shape_pkts + TL_TXQ_MAX;
 	return n;
 }
 
@@ -83,6 +84,19 @@ static int make_account(struct tl_replay *r, struct tl_err *err)
 	return 0;
 }
 
+static void fill_out(struct tl_replay *r, unsigned i)
+{
+	struct replay_out *out = &r->sender.outs[i];
+	struct tl_shape *shape = r->cfg.outs[i].shape;
+
+	out->txq = r->cfg.outs[i].txq;
+	out->pass = &r->sender.pass_seen;
+	if (shape == NULL)
+		return;
+	tl_shape_service(shape, &out->shaper);
+	tl_shape_set_leaving(shape, replay_leaving, out);
+}
+
 static void fill(struct tl_replay *r)
 {
 	r->reader.cfg = &r->cfg;
@@ -96,11 +110,13 @@ static void fill(struct tl_replay *r)
 	r->sender.ring = r->ring;
 	r->sender.n_outs = r->cfg.n_outs;
 	for (unsigned i = 0; i < r->cfg.n_outs; i++)
-		r->sender.outs[i].txq = r->cfg.outs[i].txq;
+		fill_out(r, i);
 	r->sender.stop = &r->stop;
 	r->sender.read_all = &r->reader.read_all;
 	r->sender.time = &r->time;
+	r->sender.clock = r->cfg.clock;
 	r->sender.late_ns = r->cfg.late_ns;
+	r->sender.drain_ns = r->cfg.drain_ns;
 	r->sender.gated = r->cfg.gated;
 	r->steps_before = r->steps_seen = r->cfg.clock->steps;
 	r->clock = r->cfg.clock->wall.line;
@@ -278,6 +294,19 @@ void tl_replay_finish(struct tl_replay *replay)
 		tl_hist_merge(replay->lateness, replay->sender.outs[i].lateness);
 }
 
+// Add the drops of a class tree.
+static void sample_drops(const struct tl_shape *shape, struct tl_replay_ledger *out)
+{
+	_Static_assert(TL_TREE_DROPS == 0 TL_CLASS_DROPS(TL_REPLAY_ONE), "a row for each reason");
+	struct tl_tree_stats tree;
+	unsigned i = 0;
+
+	tl_shape_sample(shape, 0, &tree);
+#define ADD(name) out->name += tree.drop_pkts[i++];
+	TL_CLASS_DROPS(ADD)
+#undef ADD
+}
+
 static void sample_ledger(const struct tl_replay *r, struct tl_replay_ledger *out)
 {
 	const struct tl_replay_ledger *read = &r->reader.ledger;
@@ -294,6 +323,8 @@ static void sample_ledger(const struct tl_replay *r, struct tl_replay_ledger *ou
 	for (unsigned i = 0; i < r->cfg.n_outs; i++) {
 		out->sent_pkts += tl_count_read(&r->sender.outs[i].sent_pkts);
 		out->refused_pkts += r->refused_pkts[i];
+		if (r->cfg.outs[i].shape != NULL)
+			sample_drops(r->cfg.outs[i].shape, out);
 	}
 	out->read_pkts = tl_count_read(&read->read_pkts);
 	out->added_pkts = tl_count_read(&read->added_pkts);

@@ -25,6 +25,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include <tl_lcore.h>
 #include <tl_pcapfile.h>
 #include <tl_replay.h>
 
@@ -45,6 +46,11 @@ static inline uint64_t replay_due(struct rte_mbuf *m)
 static inline unsigned replay_out_of(struct rte_mbuf *m)
 {
 	return ((const struct replay_tag *)rte_mbuf_to_priv(m))->out;
+}
+
+static inline uint32_t replay_pass_of(struct rte_mbuf *m)
+{
+	return ((const struct replay_tag *)rte_mbuf_to_priv(m))->pass;
 }
 
 // ---- split.c
@@ -159,6 +165,10 @@ struct replay_out {
 	struct tl_clock_swap ticks; // of the NIC, as a function of the run's time
 	uint64_t last_ticks;	    // of the last frame with a time
 	uint64_t timed;		    // bit i: frame i in txq has a time
+	struct tl_service shaper;   // of the class tree; ctx NULL: none
+	const atomic_uint *pass;    // that of frames with a due time
+	uint16_t offered, left;	    // frames of the last send call, those not accepted
+	uint64_t offer_tsc;	    // of that call
 	uint64_t sent_pkts, late_pkts, timed_pkts;
 	atomic_bool refused; // the port refused a frame at the last attempt
 };
@@ -169,7 +179,8 @@ struct replay_sender {
 	unsigned n_outs;
 	const atomic_bool *stop, *read_all;
 	const struct tl_clock_swap *time; // the run's time after the anchor, as a signed number
-	uint64_t late_ns;
+	const struct tl_clock *clock;
+	uint64_t late_ns, drain_ns;
 	atomic_uint_fast64_t late_scale; // lateness per run's time, shifted by TL_CLOCK_SHIFT
 	atomic_uint_fast64_t ahead_tsc;	 // hand-over before a frame is due; 0: the lcore waits for due times
 	uint64_t wire_tsc;		 // from the hand-over of a frame until it has left
@@ -188,7 +199,11 @@ struct replay_sender {
 };
 
 // HOT. Send until the ring is empty and gets no more frames, or the run is stopped, and frames with a time have left.
+// Class trees are empty then: what they still hold is dropped.
 void replay_send(struct replay_sender *sender);
+
+// HOT. Read the due times of frames that leave a class tree; of tl_shape_set_leaving(), with a struct replay_out.
+void replay_leaving(void *out, const struct tl_txq *queue);
 
 // ---- tempo.c
 

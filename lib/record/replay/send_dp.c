@@ -49,10 +49,20 @@ static int64_t count_timed(struct replay_out *out, uint16_t n, int64_t now_ns)
 	return last && (int64_t)due_ns > now_ns ? (int64_t)due_ns : now_ns;
 }
 
+static bool is_shaped(const struct replay_out *out)
+{
+	return out->shaper.ctx != NULL;
+}
+
+static uint64_t mono_ns(const struct replay_sender *s)
+{
+	return tl_clock_mono_ns(s->clock, rte_rdtsc());
+}
+
 // Count n frames accepted by a port, and their lateness.
 static void count_sent(struct replay_sender *s, struct replay_out *out, uint16_t n)
 {
-	int64_t now_ns = run_ns(s, out->txq->begin_tsc);
+	int64_t now_ns = run_ns(s, out->offer_tsc);
 	uint64_t scale = atomic_load_explicit(&s->late_scale, memory_order_relaxed);
 	int64_t last_ns = count_timed(out, n, now_ns);
 
@@ -68,29 +78,60 @@ static void count_sent(struct replay_sender *s, struct replay_out *out, uint16_t
 	}
 }
 
-// Offer a port the frames that wait for it.
-static void offer(struct replay_sender *s, struct replay_out *out)
+// A frame of a pass before a seek has no due time in the run's time.
+void replay_leaving(void *ctx, const struct tl_txq *queue)
 {
-	uint16_t before = out->txq->n;
+	struct replay_out *out = ctx;
+	uint32_t pass = atomic_load_explicit(out->pass, memory_order_relaxed);
 
-	tl_txq_flush(out->txq);
-	uint16_t left = out->txq->n, sent = before - left;
+	for (uint16_t i = out->left; i < queue->n; i++)
+		out->due_ns[i] =
+			replay_pass_of(queue->pkts[i]) == pass ? replay_due(queue->pkts[i]) : TL_REPLAY_DUE_MAX;
+	out->offered = queue->n;
+	out->offer_tsc = rte_rdtsc();
+}
+
+// Put the frames of a queue into its class tree, and send those that may leave: replay_leaving().
+static void offer_shaped(const struct replay_sender *s, struct replay_out *out)
+{
+	out->offered = 0;
+	if (out->txq->n != 0)
+		tl_txq_flush(out->txq);
+	else
+		(void)out->shaper.poll(out->shaper.ctx, mono_ns(s));
+}
+
+// Offer a port the frames that wait for it. Return the number that it accepts.
+static uint16_t offer(struct replay_sender *s, struct replay_out *out)
+{
+	if (is_shaped(out)) {
+		offer_shaped(s, out);
+	} else {
+		out->offered = out->txq->n;
+		tl_txq_flush(out->txq);
+		out->offer_tsc = out->txq->begin_tsc;
+	}
+	uint16_t left = out->left = out->txq->n, sent = out->offered - left;
 	if (sent != 0)
 		count_sent(s, out, sent);
 	for (uint16_t i = 0; i < left && sent != 0; i++)
 		out->due_ns[i] = out->due_ns[sent + i];
 	atomic_store_explicit(&out->refused, left != 0, memory_order_relaxed);
+	return sent;
 }
 
-// The same for all ports. Return whether frames still wait.
+// The same for all ports, and of a class tree all frames that may leave now: before others go in, which would drop at
+// its limits. Return whether frames still wait.
 static bool offer_all(struct replay_sender *s)
 {
 	bool waiting = false;
 
 	for (unsigned i = 0; i < s->n_outs; i++) {
-		if (s->outs[i].txq->n != 0)
-			offer(s, &s->outs[i]);
-		waiting |= s->outs[i].txq->n != 0;
+		struct replay_out *out = &s->outs[i];
+		if (out->txq->n != 0 || is_shaped(out))
+			while (offer(s, out) != 0 && is_shaped(out))
+				;
+		waiting |= is_shaped(out) ? !out->shaper.closed(out->shaper.ctx) : out->txq->n != 0;
 	}
 	return waiting;
 }
@@ -125,11 +166,6 @@ static uint16_t permitted(const struct replay_sender *s, uint16_t due)
 	return (uint16_t)(left < due ? left : due);
 }
 
-static uint32_t pass_of(struct rte_mbuf *m)
-{
-	return ((const struct replay_tag *)rte_mbuf_to_priv(m))->pass;
-}
-
 // Refused frames that wait for a port have no due time in the run's time after a seek, nor in a pause that begins after
 // the time of a NIC: they do not count as late.
 static void forget_due(struct replay_sender *s)
@@ -148,7 +184,7 @@ static __attribute__((noinline)) bool drop_passed(struct replay_sender *s)
 		return false;
 	forget_due(s);
 	do {
-		for (; s->at < s->n && pass_of(s->next[s->at]) != pass; s->at++) {
+		for (; s->at < s->n && replay_pass_of(s->next[s->at]) != pass; s->at++) {
 			rte_pktmbuf_free(s->next[s->at]);
 			tl_count(&s->passed_pkts, 1);
 		}
@@ -186,10 +222,17 @@ static uint16_t wait_until_due(struct replay_sender *s)
 	}
 }
 
-// Wait until a port's queue has room: it refuses frames. False: the run was stopped.
+// Check whether a port takes a frame. A class tree drops frames at its limits, so none goes into it while the port
+// refuses those that have left it.
+static bool has_room(const struct replay_out *out)
+{
+	return tl_txq_has_room(out->txq) && !(is_shaped(out) && TL_UNLIKELY(out->left != 0));
+}
+
+// Wait until a port takes a frame. False: the run was stopped.
 static __attribute__((noinline)) bool await_room(struct replay_sender *s, const struct replay_out *out)
 {
-	while (!tl_txq_has_room(out->txq)) {
+	while (!has_room(out)) {
 		if (is_stopped(s))
 			return false;
 		(void)offer_all(s);
@@ -223,7 +266,7 @@ static bool hand_over(struct replay_sender *s, uint16_t n)
 	for (uint16_t i = 0; i < n; i++) {
 		struct rte_mbuf *m = s->next[s->at];
 		struct replay_out *out = &s->outs[replay_out_of(m)];
-		if (TL_UNLIKELY(!tl_txq_has_room(out->txq)) && !await_room(s, out))
+		if (TL_UNLIKELY(!has_room(out)) && !await_room(s, out))
 			return false;
 		if (ahead_tsc != 0)
 			set_time(s, out, m);
@@ -236,22 +279,43 @@ static bool hand_over(struct replay_sender *s, uint16_t n)
 	return true;
 }
 
+// Send what waits, the frames in class trees for a limited time. Return true after another seek.
+static bool drain(struct replay_sender *s, uint32_t pass)
+{
+	uint64_t until_ns = UINT64_MAX;
+
+	for (unsigned i = 0; i < s->n_outs; i++)
+		if (is_shaped(&s->outs[i]))
+			until_ns = mono_ns(s) + s->drain_ns;
+	while (offer_all(s) && !is_stopped(s) && (until_ns == UINT64_MAX || mono_ns(s) < until_ns)) {
+		if (atomic_load_explicit(&s->pass, memory_order_acquire) != pass)
+			return true;
+		rte_pause();
+	}
+	return false;
+}
+
 static void send_all(struct replay_sender *s)
 {
+	uint32_t pass;
 	uint16_t due;
 
-	while (s->at < s->n || refill(s)) {
-		due = wait_until_due(s);
-		if (!hand_over(s, due) || is_stopped(s))
-			return;
-	}
-	while (offer_all(s) && !is_stopped(s))
-		rte_pause();
+	do {
+		pass = atomic_load_explicit(&s->pass, memory_order_acquire);
+		while (s->at < s->n || refill(s)) {
+			due = wait_until_due(s);
+			if (!hand_over(s, due) || is_stopped(s))
+				return;
+		}
+	} while (drain(s, pass));
 }
 
 void replay_send(struct replay_sender *s)
 {
 	send_all(s);
+	for (unsigned i = 0; i < s->n_outs; i++)
+		if (is_shaped(&s->outs[i]))
+			s->outs[i].shaper.finish(s->outs[i].shaper.ctx);
 	while ((int64_t)(s->until_tsc - rte_rdtsc()) > 0)
 		rte_pause();
 }

@@ -8,7 +8,9 @@
 // The lcore waits for a frame's due time by the TSC, and hands it to its port together with all other frames of that
 // port due by then. With NICs that send at a time (tl_replay_out.nic) it hands over earlier. Each port sends its frames
 // in the order of the files. While a port refuses frames, the other sends, until TL_BURST frames wait for the first:
-// then both wait. Every record read ends in exactly one counter of the ledger.
+// then both wait. Behind a class tree (tl_replay_out.shape) a frame that is due goes into the tree, and leaves when its
+// rates permit; while the port refuses frames, none goes in. Every record read ends in exactly one counter of the
+// ledger.
 //
 // Threads: all functions on main, except tl_replay_send() on the sending lcore; the reader has its own thread.
 // Memory:  create/destroy: mbufs and a ring of cfg.ahead_pkts, for any file size. Sending allocates nothing.
@@ -23,11 +25,13 @@
 #include <tl_edit.h>
 #include <tl_err.h>
 #include <tl_hist.h>
+#include <tl_ledger.h>
 #include <tl_port.h>
 #include <tl_replay_schedule.h>
 #include <tl_replay_split.h>
 
 struct tl_filter;
+struct tl_shape;
 struct tl_replay; // opaque
 
 // Action for frames longer than the port sends.
@@ -59,6 +63,9 @@ struct tl_replay_out {
 	// Frames are handed over up to TL_REPLAY_AHEAD_NS before their due times, and sent at them by the NIC. Borrowed
 	// until destroy; NULL, for any port: the lcore waits for due times.
 	const struct tl_replay_nic *nic;
+	// Class tree in front of txq, with no other user; not with nic. Borrowed until destroy; NULL: none.
+	struct tl_shape *shape;
+	uint32_t shape_pkts; // frames that it can hold
 };
 
 struct tl_replay_cfg {
@@ -82,6 +89,7 @@ struct tl_replay_cfg {
 	uint32_t ahead_pkts;	// frames decoded ahead: a power of two, at least 64
 	int socket_id;		// NUMA node of mbufs and ring
 	uint64_t late_ns;	// threshold of late_pkts
+	uint64_t drain_ns;	// time limit for frames in class trees after all others
 };
 
 #define TL_REPLAY_MERGE_MAX 64 // files open at a time
@@ -100,10 +108,12 @@ struct tl_replay_ledger {
 	uint64_t skipped_seek_pkts;	 // passed by a seek
 	uint64_t unsent_pkts;		 // read but not offered when the run was stopped
 	uint64_t refused_pkts;		 // offered to the port, which did not accept them before the run was stopped
+	TL_CLASS_DROPS(TL_COUNTER_FIELD) // by the class tree
 };
 
 // Counters in the order above, with their names ("read_pkts").
-#define TL_REPLAY_COUNTERS 12
+#define TL_REPLAY_ONE(name) +1
+#define TL_REPLAY_COUNTERS (12 TL_CLASS_DROPS(TL_REPLAY_ONE))
 #define TL_REPLAY_WHOLES 2 // the first ones: their sum is that of the others
 void tl_replay_ledger_rows(const struct tl_replay_ledger *ledger, struct tl_counter rows[TL_REPLAY_COUNTERS]);
 bool tl_replay_ledger_ok(const struct tl_replay_ledger *ledger);
@@ -181,8 +191,8 @@ void tl_replay_follow(struct tl_replay *replay);
 void tl_replay_allow(struct tl_replay *replay, uint64_t n);
 
 // Pause or resume. The run's time stands in a pause: due times move by it, and nothing becomes late. Frames handed to a
-// port that refuses them are offered to it all the same. With a NIC every change of the run's time, a new speed or a
-// seek too, begins after the frames handed over: TL_REPLAY_AHEAD_NS later.
+// port that refuses them are offered to it all the same, and those in a class tree leave it. With a NIC every change of
+// the run's time, a new speed or a seek too, begins after the frames handed over: TL_REPLAY_AHEAD_NS later.
 void tl_replay_pause(struct tl_replay *replay, bool pause);
 
 // Change the speed: the run's time goes faster or slower from now on. Return 0, or -EINVAL with a message: the pacing

@@ -86,6 +86,12 @@ int tl_shape_create(const struct tl_shape_cfg *cfg, struct tl_shape **out, struc
 	return 0;
 }
 
+void tl_shape_set_leaving(struct tl_shape *s, void (*leaving)(void *ctx, const struct tl_txq *queue), void *ctx)
+{
+	s->leaving = leaving;
+	s->leaving_ctx = ctx;
+}
+
 static void shape_give_back(struct tl_shape *s)
 {
 	if (s->txq->flush_fn != shape_flush)

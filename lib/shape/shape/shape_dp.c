@@ -67,7 +67,7 @@ static void shape_take(struct tl_shape *s, uint64_t now_ns)
 
 	for (uint16_t i = kept; i < q->n; i++) {
 		struct rte_mbuf *m = q->pkts[i];
-		if (TL_UNLIKELY(tl_filter_match(s->bypass, m, m->pkt_len))) {
+		if (TL_UNLIKELY(s->leaving == NULL && tl_filter_match(s->bypass, m, m->pkt_len))) {
 			tl_count(&s->bypass_pkts, 1);
 			q->pkts[kept++] = m;
 			continue;
@@ -114,6 +114,8 @@ uint16_t shape_turn(struct tl_shape *s, uint64_t now_ns)
 		shape_count_busy(s, now_ns);
 	shape_take(s, now_ns);
 	shape_give(s, now_ns);
+	if (q->n != 0 && s->leaving != NULL)
+		s->leaving(s->leaving_ctx, q);
 	if (q->n != 0)
 		s->flush(q);
 	if (TL_UNLIKELY(q->n != 0 && s->waiting == 0))

@@ -28,6 +28,8 @@ struct tl_shape {
 	struct shape_rule *rules; // in order
 	uint8_t *fair;		  // by class: enum tl_fair
 	uint64_t bypass_pkts;
+	void (*leaving)(void *ctx, const struct tl_txq *queue); // of a replay; NULL: none
+	void *leaving_ctx;
 	uint64_t keys[SHAPE_KEYS]; // of the hash: secret, so that senders cannot choose the queue
 	// Main's.
 	struct tl_tree_rates *rates, *old_rates; // offered last, and the previous ones; NULL: those of create

@@ -6,7 +6,7 @@
 //
 // - A frame belongs to the first class whose expression matches, else to the fallback.
 // - ARP, neighbour discovery, IGMP and MLD bypass the tree and are counted: a port that delays them loses its peers and
-//   groups. ICMP echo replies and errors are classified.
+//   groups. ICMP echo replies and errors are classified. Replayed frames are classified without exception.
 // - Frames that the port does not accept stay in the queue. Meanwhile the tree dequeues only into its remaining room.
 //
 // Threads: create, destroy, sample and set_rates on main; the service on the lcore of the queue.
@@ -42,6 +42,10 @@ struct tl_shape_cfg {
 // Set up, and replace the flush function of the queue. Needs EAL. Return 0, or the errors of tl_tree_create() and
 // tl_filter_create() with a message.
 int tl_shape_create(const struct tl_shape_cfg *cfg, struct tl_shape **out, struct tl_err *err);
+
+// Before the service runs: classify all frames, as those of a replay are no frames of this host, and call leaving(ctx,
+// queue) on the lcore before each send call, with the frames to be sent in the queue: first those not accepted before.
+void tl_shape_set_leaving(struct tl_shape *shape, void (*leaving)(void *ctx, const struct tl_txq *queue), void *ctx);
 
 // Restore the flush function of the queue, drop the waiting frames, and free. NULL is allowed.
 void tl_shape_destroy(struct tl_shape *shape);
