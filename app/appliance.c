@@ -55,7 +55,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.tx_queues = tl_plan_tx_queues(a->config, &a->plan, port),
 		.rx_descriptors = (uint16_t)cfg->rx_descriptors,
 		.tx_descriptors = (uint16_t)cfg->tx_descriptors,
-		.tx_waiting = tl_shaping_frames(a->config, port),
+		.tx_waiting = a->plan.has_echo[port] ? tl_shaping_frames(a->config, port) : 0, // a replay has mbufs
 		.mtu = (uint16_t)cfg->mtu,
 		.promisc = cfg->promisc,
 		.ptp = cfg->ptp,
@@ -285,8 +285,11 @@ static int make_shapes(struct tl_appliance *a, struct tl_err *err)
 
 static int make_replays(struct tl_appliance *a, struct tl_err *err)
 {
-	const struct tl_replays_cfg cfg = {
-		.config = a->config, .ports = a->ports, .clock = a->clock, .first_lcore = a->plan.place.n_lcores + 1};
+	const struct tl_replays_cfg cfg = {.config = a->config,
+		.ports = a->ports,
+		.shapes = a->shapes,
+		.clock = a->clock,
+		.first_lcore = a->plan.place.n_lcores + 1};
 
 	return tl_replays_create(&cfg, &a->replays, err);
 }
@@ -456,7 +459,7 @@ static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, str
 		n++;
 	if (a->hosts[entry] != NULL && tl_echo_pace_service(a->hosts[entry], &services[n]))
 		n++;
-	for (uint32_t i = 0; i < a->config->n_shapes; i++)
+	for (uint32_t i = 0; i < a->config->n_shapes && a->hosts[entry] != NULL; i++) // else of a replay's lcore
 		if (a->config->shapes[i].port == port && a->config->shapes[i].queue == queue)
 			tl_shaping_service(a->shapes[i], &services[n++]);
 	n += make_recordings(a, port, queue, &services[n]);

@@ -75,6 +75,17 @@ static uint64_t packet_bytes(const struct tl_config *config, const struct tl_fac
 	return tl_port_memory_bytes(&cfg, vendor->known && vendor->value == MELLANOX);
 }
 
+// Return the memory for frames read ahead and in class trees.
+static uint64_t replay_bytes(const struct tl_config *config, uint32_t port)
+{
+	uint64_t bytes = TL_REPLAY_MEMORY_BYTES;
+
+	for (uint32_t i = 0; i < config->n_shapes; i++)
+		if (config->shapes[i].port == port)
+			bytes += tl_replay_tree_bytes(config->shapes[i].frames, config->shapes[i].mtu);
+	return bytes;
+}
+
 void tl_memory_need(const struct tl_config *config, const struct tl_facts *facts, struct tl_memory_need *out)
 {
 	*out = (struct tl_memory_need){.base_bytes = BASE_BYTES};
@@ -85,7 +96,7 @@ void tl_memory_need(const struct tl_config *config, const struct tl_facts *facts
 	for (uint32_t i = 0; i < config->n_echoes; i++)
 		out->port_bytes[config->echoes[i].port] += echo_bytes(&config->echoes[i]);
 	for (uint32_t i = 0; i < config->n_replays; i++)
-		out->port_bytes[config->replays[i].port] += TL_REPLAY_MEMORY_BYTES;
+		out->port_bytes[config->replays[i].port] += replay_bytes(config, config->replays[i].port);
 }
 
 uint64_t tl_memory_need_mb(const struct tl_memory_need *need)

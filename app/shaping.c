@@ -213,6 +213,12 @@ void tl_shaping_service(struct tl_shaping *s, struct tl_service *out)
 	tl_shape_service(s->shape, out);
 }
 
+struct tl_shape *tl_shaping_shape(struct tl_shaping *s, uint32_t *frames)
+{
+	*frames = s->config->frames;
+	return s->shape;
+}
+
 void shaping_show_rates(struct tl_shaping *s, const struct tl_tree_class *classes)
 {
 	for (uint32_t i = 0; i < s->config->n_classes; i++) {

@@ -31,6 +31,9 @@ int tl_shaping_create(const struct tl_config *config, uint32_t index, struct tl_
 void tl_shaping_destroy(struct tl_shaping *shaping);
 void tl_shaping_service(struct tl_shaping *shaping, struct tl_service *out);
 
+// Return the shaper, and the number of frames that it may hold.
+struct tl_shape *tl_shaping_shape(struct tl_shaping *shaping, uint32_t *frames);
+
 // Describe the classes and the sources of their counters.
 void tl_shaping_list(struct tl_shaping *shaping, struct tl_metrics_shape *out);
 

@@ -47,6 +47,9 @@ static const struct tl_option options[] = {
 	{"mtu-action", 0, "ACTION",
 		"for frames above the MTU: drop (default), cut, or fragment (IPv4 without DF, others are dropped)", 'a',
 		.choices = "drop cut fragment"},
+	{"shape", 0, "FILE[:NAME]",
+		"send through a class tree: an entry of the configuration's section `shape`, or the shape of a configuration",
+		.choices = TL_CHOICES_FILE, TL_INTO(TEXT, struct tl_replay_args, shape)},
 	{"lcore", 0, "CPU", "send from this CPU (default: an isolated one, or another than the first)", 'c'},
 	{.help = "Edits of sent frames"},
 	{"map", 0, "FROM=TO",
@@ -353,6 +356,8 @@ const char *tl_replay_check(const struct tl_replay_args *a)
 		return "--max-gap is of recorded times: use it with these, or with --speed";
 	if (line && a->max_late_ns != UINT64_MAX)
 		return "--max-late needs due times: frames that are sent at once have none";
+	if (a->shape != NULL && a->devices[1] != NULL)
+		return "--shape is for one port: leave out -I and --split";
 	if (a->edit.n_steps != 0 && a->loops == 1)
 		return "--per-loop needs --loops: the first loop is sent without increments";
 	return NULL;

@@ -44,6 +44,7 @@ struct tl_replay_args {
 	uint64_t max_late_ns; // UINT64_MAX: no limit
 	uint64_t mtu;
 	uint64_t lcore;
+	const char *shape;   // --shape; NULL: none
 	const char *control; // path of the control socket; NULL: none
 	bool has_mtu, one_by_one, take, json;
 	unsigned paces;	 // options that set the pacing

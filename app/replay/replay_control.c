@@ -147,7 +147,9 @@ static json_t *operate(struct tl_replay_session *s, const struct verb *verb, con
 static json_t *status(struct tl_replay_session *s)
 {
 	tl_replay_sample(s->replay, &s->results.stats);
-	return tl_replay_status_json(&s->results);
+	json_t *json = tl_replay_status_json(&s->results);
+	json_object_set_new(json, "shapes", tl_replay_shapes_json(s, false));
+	return json;
 }
 
 static json_t *answer(struct tl_replay_session *s, const struct tl_ctl_request *request)

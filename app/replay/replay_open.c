@@ -25,6 +25,7 @@
 #define AHEAD_PKTS_MIN 1024
 #define AHEAD_PKTS_MAX 32768
 #define LINK_NS (10 * TL_NS_PER_S)
+#define DRAIN_NS (60 * TL_NS_PER_S) // for frames in a class tree at the end
 
 static int plan_port(struct tl_replay_session *s, struct tl_replay_port *port, struct tl_err *err)
 {
@@ -123,13 +124,16 @@ static void plan_replay(struct tl_replay_session *s)
 		.edit = &args->edit,
 		.clock = s->clock,
 		.socket_id = tl_port_config(s->ports[0].port)->socket_id,
-		.late_ns = args->max_late_ns != UINT64_MAX ? args->max_late_ns : TL_REPLAY_LATE_NS};
+		.late_ns = args->max_late_ns != UINT64_MAX ? args->max_late_ns : TL_REPLAY_LATE_NS,
+		.drain_ns = DRAIN_NS};
 	for (unsigned i = 0; i < s->n_ports; i++) {
 		struct tl_replay_out *out = &s->cfg.outs[i];
 		out->txq = tl_port_txq(s->ports[i].port, 0);
 		out->frame_limit = tl_port_frame_limit(s->ports[i].port);
 		out->held_pkts = tl_port_tx_descriptors(&s->ports[i].cfg);
 		out->nic = s->by_nic ? &s->ports[i].nic : NULL;
+		out->shape = s->ports[i].shape;
+		out->shape_pkts = s->ports[i].shape_pkts;
 		frame_limit = RTE_MAX(frame_limit, out->frame_limit);
 	}
 	s->cfg.ahead_pkts = frames_ahead(frame_limit);
@@ -138,7 +142,7 @@ static void plan_replay(struct tl_replay_session *s)
 static int start_eal(struct tl_replay_session *s, struct tl_err *err)
 {
 	const char *pci[TL_REPLAY_PORTS];
-	uint32_t memory_mb = BASE_MB;
+	uint32_t memory_mb = BASE_MB + (uint32_t)(tl_replay_shape_bytes(s) / MIB);
 	struct tl_eal_cfg cfg = {.main_lcore = tl_plan_first_cpu(), .lcores = &s->lcore, .n_lcores = 1, .pci = pci};
 
 	for (unsigned i = 0; i < s->n_ports; i++) {
@@ -230,6 +234,8 @@ int tl_replay_open(struct tl_replay_session *s, struct tl_err *err)
 	if (s->manifest == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	int rc = list_files(s, err);
+	if (rc == 0)
+		rc = tl_replay_load_shape(s, err);
 	if (rc == 0 && s->args->control != NULL)
 		rc = tl_ctl_check(s->args->control, err);
 	if (rc == 0 && s->args->filter[0] != '\0')
@@ -245,6 +251,8 @@ int tl_replay_open(struct tl_replay_session *s, struct tl_err *err)
 	if (rc == 0)
 		rc = start_ports(s, err);
 	if (rc == 0)
+		rc = tl_replay_make_shape(s, err);
+	if (rc == 0)
 		rc = tl_replay_choose_timing(s, err);
 	if (rc == 0)
 		rc = tl_replay_make_filters(s, err);
@@ -256,6 +264,7 @@ int tl_replay_open(struct tl_replay_session *s, struct tl_err *err)
 void tl_replay_close(struct tl_replay_session *s)
 {
 	json_decref(s->manifest);
+	tl_replay_drop_shape(s);
 	for (unsigned i = 0; i < s->n_ports; i++)
 		if (s->ports[i].port != NULL && tl_port_torn_out(s->ports[i].port))
 			tl_eal_abandon(s->eal);

@@ -124,7 +124,7 @@ static void check_input(struct tl_replay_session *s, const struct watch *w)
 	if (!w->input_ended)
 		return;
 	tl_replay_sample(s->replay, &stats);
-	if (stats.ledger.sent_pkts >= w->allowed_pkts)
+	if (stats.ledger.sent_pkts + tl_replay_dropped(&stats.ledger) >= w->allowed_pkts)
 		tl_replay_stop(s->replay);
 }
 
@@ -207,6 +207,7 @@ static int show_json(const struct tl_replay_session *s)
 {
 	json_t *json = tl_replay_json(&s->results);
 
+	json_object_set_new(json, "shapes", tl_replay_shapes_json(s, true));
 	for (size_t i = 0; i < s->files.n; i++)
 		tl_manifest_add_input(s->manifest, s->files.paths[i]);
 	tl_manifest_put(s->manifest, TL_SCHEMA_REPLAY, json);
@@ -225,6 +226,7 @@ static int show(struct tl_replay_session *s)
 	if (s->args->json)
 		return show_json(s);
 	tl_replay_print(r, stdout);
+	tl_replay_print_shape(s, stdout);
 	return tl_results_flush(stdout);
 }
 

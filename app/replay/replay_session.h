@@ -13,6 +13,7 @@
 #include <tl_eal.h>
 #include <tl_err.h>
 #include <tl_filter.h>
+#include <tl_metrics.h>
 #include <tl_port.h>
 #include <tl_replay_playlist.h>
 
@@ -26,6 +27,8 @@ struct tl_replay_port {
 	const char *device;
 	struct tl_port_cfg cfg;
 	struct tl_port *port;
+	struct tl_shape *shape; // class tree; NULL: none
+	uint32_t shape_pkts;	// frames that it may hold
 	uint64_t hw_before;
 	struct tl_replay_nic nic;			     // with --timing nic
 	uint64_t nic_steps, nic_faults[TL_PORT_SEND_FAULTS]; // at the start
@@ -33,7 +36,9 @@ struct tl_replay_port {
 	uint64_t moved_ns, moved_pkts; // last time that the port accepted frames, or was offered none; its count then
 };
 
+struct tl_config;
 struct tl_ctl;
+struct tl_shaping;
 
 struct tl_replay_session {
 	const char *name; // unique in the process; NULL: the only one
@@ -51,6 +56,11 @@ struct tl_replay_session {
 	struct tl_replay_results results;
 	uint32_t lcore;	    // CPU
 	struct tl_ctl *ctl; // NULL: no --control
+	// --shape; NULL: none. In an appliance these are in its configuration.
+	struct tl_config *shape_config;
+	uint32_t shape_index;
+	struct tl_shaping *shaping;
+	struct tl_metrics_shape shape;
 	json_t *manifest;
 	bool failed; // an error was printed
 };
@@ -81,6 +91,22 @@ void tl_replay_count_faults(struct tl_replay_session *s);
 
 // replay_watch.c: stop the run with an error if a port is gone, or accepts no more frames.
 void tl_replay_check_ports(struct tl_replay_session *s);
+
+// replay_shape.c: the class tree of --shape. All functions do nothing without.
+// Read the file. Return 0, or -errno with file, line and path.
+int tl_replay_load_shape(struct tl_replay_session *s, struct tl_err *err);
+// Return the memory for the frames that the tree may hold.
+uint64_t tl_replay_shape_bytes(const struct tl_replay_session *s);
+// Set up the tree on the first port, which is started. Return 0, or -errno with a message.
+int tl_replay_make_shape(struct tl_replay_session *s, struct tl_err *err);
+// Free the tree, before the port is closed.
+void tl_replay_drop_shape(struct tl_replay_session *s);
+// Return "shapes" of the report: an array, empty without a tree. final: the lcore has returned.
+json_t *tl_replay_shapes_json(const struct tl_replay_session *s, bool final);
+// Print the classes.
+void tl_replay_print_shape(const struct tl_replay_session *s, FILE *out);
+// Check the identities of the tree, when the lcore has returned.
+bool tl_replay_shape_ok(const struct tl_replay_session *s);
 
 // Compare the frames taken by the drivers with the ports' own counts, after the last sample. Return whether all have
 // left, within TL_REPLAY_WIRE_NS on a port that works.

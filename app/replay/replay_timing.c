@@ -123,6 +123,8 @@ static bool choose(struct tl_replay_session *s)
 
 	if (s->args->pacing.pace == TL_REPLAY_LINE)
 		tl_fail(reason, 0, "frames that are sent at once have no due times");
+	if (s->args->shape != NULL)
+		tl_fail(reason, 0, "with --shape frames leave at the rates of their classes");
 	for (unsigned i = 0; i < s->n_ports && reason->text[0] == '\0'; i++) {
 		struct tl_port *port = s->ports[i].port;
 		if (can_time(s, &s->ports[i], reason) || s->args->timing != TL_REPLAY_TIMING_NIC ||

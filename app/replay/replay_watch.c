@@ -128,10 +128,10 @@ void tl_replay_judge(struct tl_replay_session *s)
 		tl_error("%s", r->damages[i].text);
 	if (r->stats.damages > r->n_damages)
 		tl_error("and %" PRIu64 " more damaged places", r->stats.damages - r->n_damages);
-	if (!tl_replay_ledger_ok(ledger))
+	if (!tl_replay_ledger_ok(ledger) || !tl_replay_shape_ok(s))
 		tl_error("the ledger does not add up: this is a defect, report it");
 	for (unsigned i = 0; i < r->n_ports; i++)
 		s->failed |= !judge_port(&r->ports[i], &r->stats.outs[i]);
 	s->failed |= !judge_lateness(s);
-	s->failed |= r->stats.damages != 0 || !tl_replay_ledger_ok(ledger);
+	s->failed |= r->stats.damages != 0 || !tl_replay_ledger_ok(ledger) || !tl_replay_shape_ok(s);
 }

@@ -17,6 +17,7 @@
 
 #include "replay_control.h"
 #include "replays_priv.h"
+#include "shaping.h"
 
 #define FILL_NS (2 * TL_NS_PER_S) // time limit for the reader to fill its ring
 #define TICK_NS (5 * TL_NS_PER_MS)
@@ -43,6 +44,16 @@ int tl_replays_check(const struct tl_config *config, struct tl_err *err)
 	return rc;
 }
 
+// Send through the class tree on the port, if there is one.
+static void join_shape(const struct tl_replays_cfg *cfg, struct replay *r)
+{
+	struct tl_replay_port *port = &r->session.ports[0];
+
+	for (uint32_t i = 0; i < cfg->config->n_shapes; i++)
+		if (cfg->config->shapes[i].port == r->config->port)
+			port->shape = tl_shaping_shape(cfg->shapes[i], &port->shape_pkts);
+}
+
 static int make_session(const struct tl_replays_cfg *cfg, uint32_t index, struct replay *r, struct tl_err *err)
 {
 	struct tl_replay_session *s = &r->session;
@@ -59,6 +70,7 @@ static int make_session(const struct tl_replays_cfg *cfg, uint32_t index, struct
 	port->port = cfg->ports[r->config->port];
 	port->cfg = *tl_port_config(port->port);
 	s->n_ports = s->results.n_ports = 1;
+	join_shape(cfg, r);
 	return tl_replay_make_filters(s, err);
 }
 
@@ -175,7 +187,8 @@ static void finish(struct replay *r)
 		(void)rte_eal_wait_lcore(r->lcore);
 	tl_replay_finish(s->replay);
 	tl_replay_sample(s->replay, &s->results.stats);
-	s->results.stopped = s->results.stats.ledger.unsent_pkts != 0 || s->results.stats.ledger.refused_pkts != 0;
+	const struct tl_replay_ledger *ledger = &s->results.stats.ledger;
+	s->results.stopped = ledger->unsent_pkts != 0 || ledger->refused_pkts != 0 || ledger->drop_end_pkts != 0;
 	enter(r, LEAVING);
 }
 

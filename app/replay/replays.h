@@ -20,11 +20,21 @@
 struct tl_err;
 struct tl_replays;
 
+struct tl_shaping;
+
 #define TL_REPLAY_MEMORY_BYTES (UINT64_C(128) << 20) // of DPDK, for the frames read ahead
+#define TL_REPLAY_MBUF_BYTES 448		     // of a frame's buffer beyond the frame
+
+// Return the memory for the frames in a class tree.
+static inline uint64_t tl_replay_tree_bytes(uint32_t frames, uint32_t frame_bytes)
+{
+	return (uint64_t)frames * (frame_bytes + TL_REPLAY_MBUF_BYTES);
+}
 
 struct tl_replays_cfg {
 	const struct tl_config *config;
-	struct tl_port *const *ports; // of the configuration, open
+	struct tl_port *const *ports;	  // of the configuration, open
+	struct tl_shaping *const *shapes; // of the configuration
 	struct tl_clock *clock;
 	uint32_t first_lcore; // EAL's lcore of the first replay; the others follow
 };

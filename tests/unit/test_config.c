@@ -1355,10 +1355,6 @@ static void a_replay_on_a_port_that_sends_something_else_is_refused(void)
 		{PORTS_OF_REPLAY "'echo': [{'name': 'e', 'port': 'b', 'udp_listen': 7}],\n"
 				 "'replay': [{'name': 'r', 'port': 'b', 'files': ['x']}]}",
 			"3: $.replay[0].port: the echo 'e' sends from this port: a replay needs a port without echoes"},
-		{PORTS_OF_REPLAY
-			"'shape': [{'name': 's', 'port': 'b', 'rate': 9, 'classes': [{'name': 'd', 'default': true}]}],\n"
-			"'replay': [{'name': 'r', 'port': 'b', 'files': ['x']}]}",
-			"3: $.replay[0].port: the shape 's' is on this port: a replay needs a port without shapes and echoes"},
 		{"{'ports': [{'name': 'a', 'device': 'pcap:f'}], 'replay': [{'name': 'r', 'port': 'a', 'files': ['x']}]}",
 			"1: $.replay[0].port: the port 'a' is a file: it cannot send"},
 		{PORTS_OF_REPLAY "'replay': [{'name': 'r', 'port': 'a', 'files': ['x']},\n"

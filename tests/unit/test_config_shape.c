@@ -89,7 +89,7 @@ static void a_shape_needs_a_port_and_queue_that_send(void)
 		{SHAPE("'port': 'x', 'classes': [" DEFAULT "]"),
 			"t.json:3: $.shape[0].port: unknown port 'x'; the ports are: a, v, c, q"},
 		{SHAPE("'port': 'c', 'classes': [" DEFAULT "]"),
-			"t.json:3: $.shape[0].port: the port 'c' has no echo: it sends nothing"},
+			"t.json:3: $.shape[0].port: the port 'c' has no echo and no replay: it sends nothing"},
 		{SHAPE("'port': 'q', 'classes': [" DEFAULT "]"),
 			"t.json:3: $.shape[0].queue: the port 'q' has 2 send queues, one per lcore: set the queue of this shape"},
 		{SHAPE("'port': 'q', 'queue': 2, 'classes': [" DEFAULT "]"),
@@ -115,6 +115,27 @@ static void a_shape_needs_a_port_and_queue_that_send(void)
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 	tl_config_free(load_right(SHAPE("'port': 'q', 'queue': 1, 'classes': [" DEFAULT "]")));
+}
+
+#define REPLAY(port_keys, shape_keys)                                                                                   \
+	"{'ports': [{'name': 'r', 'device': 'eth0', 'rx_queues': 2" port_keys "}],\n"                                   \
+	"'replay': [{'name': 'day', 'port': 'r', 'files': ['a.pcap']}], 'capture': [{'port': 'r', 'path': 'null:'}],\n" \
+	"'shape': [{'name': 'w', 'rate': 1, 'port': 'r', " shape_keys "'classes': [" DEFAULT "]}]}"
+
+// Its lcore is none of the port's.
+static void a_shape_of_a_replay_needs_no_queue(void)
+{
+	static const struct refusal refusals[] = {
+		{REPLAY("", "'queue': 1, "),
+			"t.json:3: $.shape[0].queue: the replay 'day' sends through queue 0: leave the key out"},
+	};
+	struct tl_config *config = load_right(REPLAY("", ""));
+
+	CU_ASSERT_EQUAL(config->shapes[0].queue, 0);
+	CU_ASSERT_PTR_EQUAL(tl_config_replay_from(config, 0), &config->replays[0]);
+	tl_config_free(config);
+	tl_config_free(load_right(REPLAY(", 'roles': ['record', 'record']", "'queue': 0, ")));
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void each_frame_has_one_class(void)
@@ -288,6 +309,7 @@ int main(void)
 		{"the classes of an entry are a tree, parents first", the_classes_of_an_entry_are_a_tree_parents_first},
 		{"the frames of an echo are an expression", the_frames_of_an_echo_are_an_expression},
 		{"a shape needs a port and a queue that send", a_shape_needs_a_port_and_queue_that_send},
+		{"a shape of a replay needs no queue", a_shape_of_a_replay_needs_no_queue},
 		{"each frame has one class", each_frame_has_one_class},
 		{"values have a range", values_have_a_range},
 		{"there are limits of depth, number and memory", there_are_limits},

@@ -142,7 +142,7 @@ static void config_point_at_replay(struct tl_config_reader *r, uint32_t index, c
 
 #define refuse_replay(r, index, key, ...) (config_point_at_replay(r, index, key), tl_config_refuse(r, __VA_ARGS__))
 
-// Check that nothing else sends from the port: its send queue has one owner.
+// Check that nothing else sends from the port: its send queue has one owner. A class tree ("shape") is no sender.
 static int config_check_replay_port(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
 {
 	uint32_t port = config->replays[index].port;
@@ -150,17 +150,20 @@ static int config_check_replay_port(struct tl_config_reader *r, const struct tl_
 
 	if (strncmp(config->ports[port].device, "pcap:", 5) == 0)
 		return refuse_replay(r, index, "port", "the port \"%s\" is a file: it cannot send", name);
-	for (uint32_t i = 0; i < config->n_shapes; i++)
-		if (strcmp(config->shapes[i].port_name, name) == 0)
-			return refuse_replay(r, index, "port",
-				"the shape \"%s\" is on this port: a replay needs a port without shapes and echoes",
-				config->shapes[i].name);
 	for (uint32_t i = 0; i < config->n_echoes; i++)
 		if (config->echoes[i].port == port)
 			return refuse_replay(r, index, "port",
 				"the echo \"%s\" sends from this port: a replay needs a port without echoes",
 				config->echoes[i].name);
 	return 0;
+}
+
+const struct tl_config_replay *tl_config_replay_from(const struct tl_config *config, uint32_t port)
+{
+	for (uint32_t i = 0; i < config->n_replays; i++)
+		if (config->replays[i].port == port)
+			return &config->replays[i];
+	return NULL;
 }
 
 int tl_config_check_replay(struct tl_config_reader *r, struct tl_config *config, uint32_t index)

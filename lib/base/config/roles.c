@@ -75,7 +75,7 @@ static int check_shape(struct tl_config_reader *r, const struct tl_config *confi
 	const struct tl_config_shape *shape = &config->shapes[index];
 	const struct tl_config_port *port = &config->ports[shape->port];
 
-	if (tl_config_answers(port, shape->queue))
+	if (tl_config_answers(port, shape->queue) || tl_config_replay_from(config, shape->port) != NULL)
 		return 0;
 	r->path.depth = 0;
 	tl_config_enter(r, "shape");

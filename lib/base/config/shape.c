@@ -228,17 +228,22 @@ static int config_check_shaped_port(struct tl_config_reader *r, const struct tl_
 {
 	const struct tl_config_shape *shape = &config->shapes[index];
 	const struct tl_config_port *port = &config->ports[shape->port];
-	bool sends = false;
+	const struct tl_config_replay *replay = tl_config_replay_from(config, shape->port);
+	bool echoes = false;
 
 	for (uint32_t i = 0; i < config->n_echoes; i++)
-		sends |= config->echoes[i].port == shape->port;
-	if (!sends)
-		return refuse_shape(r, index, "port", "the port \"%s\" has no echo: it sends nothing", port->name);
+		echoes |= config->echoes[i].port == shape->port;
+	if (!echoes && replay == NULL)
+		return refuse_shape(
+			r, index, "port", "the port \"%s\" has no echo and no replay: it sends nothing", port->name);
 	if (port->ptp)
 		return refuse_shape(r, index, "port",
 			"the port \"%s\" has ptp_probes_per_s or reply_stamps_per_s: stamped frames must not be delayed",
 			port->name);
-	if (shape->queue == TL_CONFIG_QUEUE_AUTO && port->rx_queues > 1)
+	if (replay != NULL && shape->queue != TL_CONFIG_QUEUE_AUTO && shape->queue != 0)
+		return refuse_shape(
+			r, index, "queue", "the replay \"%s\" sends through queue 0: leave the key out", replay->name);
+	if (replay == NULL && shape->queue == TL_CONFIG_QUEUE_AUTO && port->rx_queues > 1)
 		return refuse_shape(r, index, "queue",
 			"the port \"%s\" has %u send queues, one per lcore: set the queue of this shape", port->name,
 			port->rx_queues);

@@ -311,12 +311,12 @@ struct tl_config_share {
 
 // A class tree in front of the send queue of an lcore.
 struct tl_config_shape {
-	char *name;		  // "name", required, unique
-	char *port_name;	  // "port", required: one with an echo
-	uint32_t port;		  // index into ports[]
-	uint32_t queue;		  // "queue", whose lcore sends; TL_CONFIG_QUEUE_AUTO when absent: the only one
-	uint64_t rate;		  // "rate", required
-	uint64_t burst;		  // "burst"
+	char *name;	 // "name", required, unique
+	char *port_name; // "port", required: one with an echo or a replay
+	uint32_t port;	 // index into ports[]
+	uint32_t queue;	 // "queue", whose lcore sends; TL_CONFIG_QUEUE_AUTO when absent: the only one; 0 of a replay
+	uint64_t rate;	 // "rate", required
+	uint64_t burst;	 // "burst"
 	uint32_t overhead_bytes;  // "overhead", 0..64, default 0: added to the length of each frame
 	char *share_name;	  // "share": name of a share, NULL: none
 	uint32_t share;		  // its index; TL_CONFIG_NO_SHARE
@@ -398,6 +398,9 @@ int tl_config_load_options(const struct json_t *root, const struct tl_config_opt
 int tl_config_load_shape(const struct tl_config *config, uint32_t index, const struct json_t *entry,
 	struct tl_config_shape *out, struct tl_err *err);
 void tl_config_free_shape(struct tl_config_shape *shape);
+
+// Return the replay that sends from a port; NULL: none.
+const struct tl_config_replay *tl_config_replay_from(const struct tl_config *config, uint32_t port);
 
 // Return the floor of a shape in its share: "floor", at least the sum of the rates of its classes.
 uint64_t tl_config_shape_floor(const struct tl_config_shape *shape);

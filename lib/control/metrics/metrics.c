@@ -367,13 +367,12 @@ static void read_class(const struct tl_shape *shape, uint32_t cls, struct tl_rep
 	out->delay_max_ns = s.delay_max_ns;
 }
 
-// The counters of the queue are read before those of the tree.
-static void read_shape(const struct tl_metrics_shape *shape, struct tl_report_shape *out)
+void tl_metrics_read_shape(const struct tl_metrics_shape *shape, struct tl_report_shape *out)
 {
 	out->name = shape->name;
 	out->port = shape->port;
 	out->queue = shape->queue;
-	out->tx_pkts = tl_count_read(&shape->txq->tx_pkts);
+	out->tx_pkts = tl_count_read(&shape->txq->tx_pkts); // before the counters of the tree
 	out->drop_tx_pkts = tl_count_read(&shape->txq->drop_tx_pkts);
 	out->drop_shaped_pkts = tl_count_read(&shape->txq->drop_shaped_pkts);
 	for (uint32_t i = 0; i < shape->n; i++)
@@ -442,7 +441,7 @@ void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *o
 	for (uint32_t i = 0; i < m->n_echoes; i++)
 		read_echo(&m->echoes[i], scratch, &out->echoes[i]);
 	for (uint32_t i = 0; i < m->n_shapes; i++)
-		read_shape(&m->shapes[i], &out->shapes[i]);
+		tl_metrics_read_shape(&m->shapes[i], &out->shapes[i]);
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		read_port(m->ports[i], &out->ports[i]);
 		read_gaps(m->lcores[i], scratch, &out->ports[i]);

@@ -56,5 +56,8 @@ struct tl_metrics {
 	struct tl_metrics_shape shapes[TL_REPORT_SHAPES];
 };
 
+// Read the counters of a shape into its rows, which *out borrows.
+void tl_metrics_read_shape(const struct tl_metrics_shape *shape, struct tl_report_shape *out);
+
 // final: the lcores have returned and the recordings are closed, so that every identity must hold.
 void tl_metrics_snapshot(struct tl_metrics *metrics, bool final, struct tl_snapshot *out);

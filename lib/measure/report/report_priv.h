@@ -57,11 +57,6 @@ bool tl_report_police_ok(const struct tl_report_capture *capture, bool final);
 json_t *tl_report_police_json(const struct tl_report_capture *capture);
 void tl_report_police_text(FILE *out, const struct tl_report_capture *capture, bool final);
 
-// shapes.c
-bool tl_report_shape_ok(const struct tl_report_shape *shape, bool final);
-json_t *tl_report_shape_json(const struct tl_report_shape *shape, bool final);
-void tl_report_shape_text(FILE *out, const struct tl_report_shape *shape, bool final);
-
 // text.c: "12,345,678"
 #define TL_REPORT_GROUPED 32 // "18,446,744,073,709,551,615" and its NUL
 const char *tl_report_grouped(uint64_t value, char buf[TL_REPORT_GROUPED]);

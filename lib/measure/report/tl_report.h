@@ -317,6 +317,11 @@ json_t *tl_report_hist_json(const struct tl_hist_summary *summary);
 // with "source":"tsc" and "count". unaccounted_pkts is the difference of an identity: negative when counted twice.
 json_t *tl_report_json(const struct tl_snapshot *snap);
 
+// Check the identities of a shape; return its object, an element of shapes[]; print it as a table.
+bool tl_report_shape_ok(const struct tl_report_shape *shape, bool final);
+json_t *tl_report_shape_json(const struct tl_report_shape *shape, bool final);
+void tl_report_shape_text(FILE *out, const struct tl_report_shape *shape, bool final);
+
 // True if the rule is in the NIC, or will be.
 bool tl_report_rule_holds(const struct tl_report_rule *rule);
 // Return the object of a flow rule, as in ports[].flow_rules.

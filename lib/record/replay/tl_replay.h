@@ -118,6 +118,13 @@ struct tl_replay_ledger {
 void tl_replay_ledger_rows(const struct tl_replay_ledger *ledger, struct tl_counter rows[TL_REPLAY_COUNTERS]);
 bool tl_replay_ledger_ok(const struct tl_replay_ledger *ledger);
 
+// Return the number of frames dropped by the class tree.
+static inline uint64_t tl_replay_dropped(const struct tl_replay_ledger *ledger)
+{
+#define TL_REPLAY_PLUS(name) +ledger->name
+	return 0 TL_CLASS_DROPS(TL_REPLAY_PLUS);
+}
+
 enum tl_replay_state { TL_REPLAY_PLAYING, TL_REPLAY_PAUSED, TL_REPLAY_SEEKING };
 
 #define TL_REPLAY_DAMAGES_MAX 64
