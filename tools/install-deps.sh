@@ -50,6 +50,17 @@ install_missing() {
 	apt_get update && apt_get install --no-install-recommends "${missing[@]}"
 }
 
+# install_stopped PACKAGE SERVICE: install a package without starting its service, now or at boot.
+install_stopped() {
+	! is_installed "$1" || return 0
+	if ((EUID == 0)) && [[ ! -e /usr/sbin/policy-rc.d ]]; then
+		trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+		printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
+		chmod 755 /usr/sbin/policy-rc.d
+	fi
+	install_missing "$1" && update-rc.d "$2" disable >/dev/null
+}
+
 # tshark has an installation prompt: debconf takes the default.
 apt_get() {
 	local log
@@ -117,6 +128,7 @@ run)
 test)
 	install_missing "${test_packages[@]}"
 	install_missing "$(clang_runtime_package)"
+	install_stopped nginx nginx # a server for recorded sessions
 	;;
 vm)
 	install_missing "${vm_packages[@]}"
