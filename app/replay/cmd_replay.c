@@ -92,6 +92,13 @@ static const struct tl_option options[] = {
 		TL_INTO(FLAG, struct tl_replay_args, sessions.udp)},
 	{"any-vlan", 0, NULL, "take frames with the same addresses and ports as one session, whatever their VLANs",
 		TL_INTO(FLAG, struct tl_replay_args, sessions.any_vlan)},
+	{"follow", 0, NULL,
+		"FILE is the directory of a running recording with rotation: play the sessions of each file as it is completed, until "
+		"SIGINT or SIGTERM",
+		TL_INTO(FLAG, struct tl_replay_args, sessions.follow)},
+	{"backlog", 0, "N", "with --follow: sessions that may wait for a connection; others are dropped (default 4096)",
+		TL_INTO(NUMBER, struct tl_replay_args, sessions.backlog, "--backlog takes 1 to 1000000", 1,
+			TL_SESSIONS_BACKLOG_MAX)},
 	{"opaque", 0, NULL, "play TLS sessions too, with the recorded bytes",
 		TL_INTO(FLAG, struct tl_replay_args, sessions.opaque)},
 	{.help = "Other options"},

@@ -5,6 +5,7 @@
 //
 //   sessions_args.c  the options
 //   sessions_read.c  files to sessions
+//   sessions_follow.c  files that are completed during the run
 //   sessions_host.c  DPDK, the port, the stack on it
 //   sessions_run.c   the run, and the verdict
 //   sessions_show.c  the results
@@ -19,6 +20,8 @@
 
 #include <tl_eal.h>
 #include <tl_err.h>
+#include <tl_extract_source.h>
+#include <tl_filter.h>
 #include <tl_player.h>
 #include <tl_port.h>
 #include <tl_replay_playlist.h>
@@ -29,13 +32,14 @@ struct tl_replay_args;
 #define TL_SESSIONS_SCALE_MAX 10000
 #define TL_SESSIONS_AT_A_TIME_MAX 4096
 #define TL_SESSIONS_ADDRESSES_MAX 64
+#define TL_SESSIONS_BACKLOG_MAX 1000000
 
 // Options as given, and their values once checked.
 struct tl_sessions_args {
 	const char *target; // NULL: no --sessions
 	const char *from, *gateway, *wait, *compare;
-	uint64_t scale, at_a_time, timeout_ns; // 0: not given
-	bool opaque, udp, any_vlan;
+	uint64_t scale, at_a_time, backlog, timeout_ns; // 0: not given
+	bool opaque, udp, any_vlan, follow;
 	// Set by tl_sessions_check():
 	uint32_t target_be, mask_be, gateway_be;
 	uint32_t ip_be, addresses; // first own address, and their number
@@ -66,10 +70,26 @@ struct tl_sessions_frames {
 };
 
 #define TL_SESSIONS_DAMAGES_MAX 16
+#define TL_SESSIONS_EVENTS_BYTES 4096
+
+// Files that are completed in a directory.
+struct tl_sessions_follow {
+	int fd; // of inotify; -1: none
+	_Alignas(8) char events[TL_SESSIONS_EVENTS_BYTES];
+	size_t have, at; // bytes of events; next one
+	char path[4096]; // of the open file
+	struct tl_extract_source source;
+	bool is_open;
+	uint64_t next_look_ns;
+	uint64_t files;	       // read, or being read
+	uint64_t unread_files; // completed and not read to the end: already removed, or the run ended
+};
 
 struct tl_sessions_run {
 	const struct tl_replay_args *args;
 	struct tl_replay_playlist files;
+	struct tl_filter_links *filter; // NULL: none
+	struct tl_sessions_follow follow;
 	struct tl_session_set *set;
 	struct tl_sessions_frames frames;
 	struct tl_err damages[TL_SESSIONS_DAMAGES_MAX];
@@ -90,8 +110,24 @@ struct tl_sessions_run {
 
 // ---- sessions_read.c
 
-// Read the sessions of all files. Return 0, or -errno with a message; damaged places are counted.
+// Read the sessions of all files; with --follow only prepare for it. Return 0, or -errno with a message; damaged places
+// are counted.
 int tl_sessions_read(struct tl_sessions_run *run, struct tl_err *err);
+
+int tl_sessions_take_frame(struct tl_sessions_run *run, const struct tl_pcap_frame *frame, struct tl_err *err);
+void tl_sessions_note_damage(struct tl_sessions_run *run, const struct tl_err *damage);
+
+// ---- sessions_follow.c
+
+// Watch the directory. Return 0, or -errno with a message.
+int tl_sessions_follow_open(struct tl_sessions_run *run, struct tl_err *err);
+
+// Read some frames of completed files, and give ended sessions to the player. Return 0, or -errno with a message.
+int tl_sessions_follow_turn(struct tl_sessions_run *run, uint64_t now_ns, struct tl_err *err);
+
+// Give the remaining sessions to the player, and count files not read. Nothing is read.
+void tl_sessions_follow_end(struct tl_sessions_run *run);
+void tl_sessions_follow_close(struct tl_sessions_run *run);
 
 // ---- sessions_host.c
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define AT_A_TIME_DEFAULT 1024
+#define BACKLOG_DEFAULT 4096
 #define TIMEOUT_NS_DEFAULT (10 * TL_NS_PER_S)
 
 static bool is_in_prefix(const struct tl_sessions_args *s, uint32_t ip_be)
@@ -182,7 +183,8 @@ static const char *parse_words(struct tl_sessions_args *s)
 static bool is_given(const struct tl_sessions_args *s)
 {
 	return s->from != NULL || s->gateway != NULL || s->wait != NULL || s->compare != NULL || s->scale != 0 ||
-	       s->at_a_time != 0 || s->timeout_ns != 0 || s->opaque || s->udp || s->any_vlan;
+	       s->at_a_time != 0 || s->timeout_ns != 0 || s->opaque || s->udp || s->any_vlan || s->follow ||
+	       s->backlog != 0;
 }
 
 // Return the edits that are not the VLAN of the own frames.
@@ -221,11 +223,16 @@ const char *tl_sessions_check(struct tl_replay_args *args)
 
 	if (s->target == NULL)
 		return is_given(s) ? "--from, --gateway, --scale, --wait, --compare, --timeout, --at-a-time, --udp, "
-				     "--any-vlan and --opaque go with --sessions"
+				     "--any-vlan, --opaque, --follow and --backlog go with --sessions"
 				   : NULL;
 	if (has_frame_options(args) || args->paces > 1)
 		return "--sessions goes with --speed or --line-rate, --vlan add:ID, --take and --json, and with no other "
 		       "option of frames";
+	if (s->follow && args->n_words != 1)
+		return "--follow takes one FILE: the directory of a recording";
+	if (s->backlog != 0 && !s->follow)
+		return "--backlog goes with --follow";
+	s->backlog = s->backlog != 0 ? s->backlog : BACKLOG_DEFAULT;
 	s->scale = s->scale != 0 ? s->scale : 1;
 	s->at_a_time = s->at_a_time != 0 ? s->at_a_time : AT_A_TIME_DEFAULT;
 	s->timeout_ns = s->timeout_ns != 0 ? s->timeout_ns : TIMEOUT_NS_DEFAULT;

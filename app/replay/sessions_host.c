@@ -26,6 +26,7 @@
 #define SHARE_RESERVE 4u // per address: plays take turns, but end at their own times
 #define NET_MB 2	 // of the memory of a further address
 #define TICK_NS (100 * TL_NS_PER_US)
+#define BACKLOG_BYTES (UINT64_C(256) << 20)
 
 int tl_sessions_plan(struct tl_sessions_run *run, struct tl_err *err)
 {
@@ -144,6 +145,13 @@ static int start_net(struct tl_sessions_run *run, struct tl_err *err)
 	return rc;
 }
 
+static void release(void *ctx, const struct tl_session *session, uint32_t plays)
+{
+	struct tl_sessions_run *run = ctx;
+
+	tl_session_release(run->set, session, plays);
+}
+
 static int make_player(struct tl_sessions_run *run, struct tl_err *err)
 {
 	const struct tl_sessions_args *s = &run->args->sessions;
@@ -151,7 +159,11 @@ static int make_player(struct tl_sessions_run *run, struct tl_err *err)
 	const struct tl_player_cfg cfg = {.nets = run->nets,
 		.n_nets = run->n_nets,
 		.first_be = s->ip_be,
-		.sessions = run->set,
+		.sessions = s->follow ? NULL : run->set,
+		.backlog = (uint32_t)s->backlog,
+		.backlog_bytes = BACKLOG_BYTES,
+		.played = s->follow ? release : NULL,
+		.ctx = run,
 		.first6 = s->ip6,
 		.target_be = s->target_be,
 		.target6 = s->target6,
@@ -160,7 +172,7 @@ static int make_player(struct tl_sessions_run *run, struct tl_err *err)
 		.at_a_time = (uint32_t)s->at_a_time,
 		.wait = s->waits_for,
 		.speed = pacing->speed,
-		.at_once = pacing->pace == TL_REPLAY_LINE,
+		.at_once = s->follow || pacing->pace == TL_REPLAY_LINE,
 		.opaque = s->opaque,
 		.lengths_only = s->lengths_only,
 		.timeout_ns = s->timeout_ns};
@@ -188,6 +200,8 @@ void tl_sessions_close(struct tl_sessions_run *run)
 		tl_net_destroy(run->nets[i]);
 	tl_player_destroy(run->player);
 	tl_session_destroy(run->set);
+	tl_filter_links_destroy(run->filter);
+	tl_sessions_follow_close(run);
 	if (run->port != NULL && tl_port_torn_out(run->port))
 		tl_eal_abandon(run->eal);
 	tl_port_close(run->port);

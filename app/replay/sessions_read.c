@@ -5,14 +5,12 @@
 
 #include <errno.h>
 
-#include <tl_extract_source.h>
-#include <tl_filter.h>
-
 #define MEMORY_BYTES (UINT64_C(1) << 30)
 #define SESSION_BYTES (UINT64_C(64) << 20)
-#define PAUSE_NS TL_NS_PER_MS // with --wait time
+#define PAUSE_NS TL_NS_PER_MS	    // with --wait time
+#define IDLE_NS (120 * TL_NS_PER_S) // with --follow
 
-static void note_damage(struct tl_sessions_run *run, const struct tl_err *damage)
+void tl_sessions_note_damage(struct tl_sessions_run *run, const struct tl_err *damage)
 {
 	run->frames.read_pkts++;
 	run->frames.skipped_damaged_pkts++;
@@ -21,8 +19,7 @@ static void note_damage(struct tl_sessions_run *run, const struct tl_err *damage
 	run->n_damages++;
 }
 
-static int take_frame(struct tl_sessions_run *run, struct tl_filter_links *filter, const struct tl_pcap_frame *frame,
-	struct tl_err *err)
+int tl_sessions_take_frame(struct tl_sessions_run *run, const struct tl_pcap_frame *frame, struct tl_err *err)
 {
 	enum tl_link link = tl_link_of(frame->linktype);
 	int matches = 1;
@@ -32,9 +29,9 @@ static int take_frame(struct tl_sessions_run *run, struct tl_filter_links *filte
 		run->frames.skipped_linktype_pkts++;
 		return 0;
 	}
-	if (filter != NULL)
+	if (run->filter != NULL)
 		matches = tl_filter_links_match(
-			filter, frame->linktype, frame->data, frame->cap_bytes, frame->wire_bytes, err);
+			run->filter, frame->linktype, frame->data, frame->cap_bytes, frame->wire_bytes, err);
 	if (matches < 0)
 		return matches;
 	if (matches == 0) {
@@ -50,7 +47,7 @@ static int take_frame(struct tl_sessions_run *run, struct tl_filter_links *filte
 	return rc == 0 ? 0 : tl_fail(err, rc, "not enough memory for the sessions of the recording");
 }
 
-static int read_file(struct tl_sessions_run *run, const char *path, struct tl_filter_links *filter, struct tl_err *err)
+static int read_file(struct tl_sessions_run *run, const char *path, struct tl_err *err)
 {
 	struct tl_extract_source source;
 	struct tl_pcap_frame frame;
@@ -58,15 +55,15 @@ static int read_file(struct tl_sessions_run *run, const char *path, struct tl_fi
 	int rc = 0, found;
 
 	if (tl_extract_source_open(&source, path, &damage) != 0) {
-		note_damage(run, &damage);
+		tl_sessions_note_damage(run, &damage);
 		return 0;
 	}
 	do {
 		while (rc == 0 && (found = tl_extract_source_next(&source, &frame, &damage)) == 1)
-			rc = take_frame(run, filter, &frame, err);
+			rc = tl_sessions_take_frame(run, &frame, err);
 		if (rc != 0 || found == 0)
 			break;
-		note_damage(run, &damage);
+		tl_sessions_note_damage(run, &damage);
 	} while (tl_extract_source_skip(&source));
 	tl_extract_source_close(&source);
 	return rc;
@@ -79,20 +76,19 @@ int tl_sessions_read(struct tl_sessions_run *run, struct tl_err *err)
 		.session_bytes = SESSION_BYTES,
 		.any_vlan = args->sessions.any_vlan,
 		.udp = args->sessions.udp,
-		.pause_ns = args->sessions.waits_for == TL_PLAYER_TIME ? PAUSE_NS : UINT64_MAX};
-	struct tl_filter_links *filter = NULL;
-	int rc = 0;
+		.pause_ns = args->sessions.waits_for == TL_PLAYER_TIME ? PAUSE_NS : UINT64_MAX,
+		.idle_ns = args->sessions.follow ? IDLE_NS : 0};
+	int rc = args->sessions.follow ? tl_sessions_follow_open(run, err) : 0;
 
-	for (size_t i = 0; i < args->n_words && rc == 0; i++)
+	for (size_t i = 0; i < args->n_words && rc == 0 && !args->sessions.follow; i++)
 		rc = tl_replay_playlist_add(&run->files, args->words[i], err);
 	if (rc == 0 && args->filter[0] != '\0')
-		rc = tl_filter_links_create(args->filter, &filter, err);
+		rc = tl_filter_links_create(args->filter, &run->filter, err);
 	if (rc == 0 && tl_session_create(&cfg, &run->set) != 0)
 		rc = tl_fail(err, -ENOMEM, "not enough memory");
 	for (size_t i = 0; i < run->files.n && rc == 0; i++)
-		rc = read_file(run, run->files.paths[i], filter, err);
-	tl_filter_links_destroy(filter);
-	if (rc == 0)
+		rc = read_file(run, run->files.paths[i], err);
+	if (rc == 0 && !args->sessions.follow)
 		tl_session_finish(run->set);
 	return rc;
 }

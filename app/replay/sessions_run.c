@@ -59,21 +59,36 @@ static bool look(struct tl_sessions_run *run)
 	return false;
 }
 
+// Read what has been completed. False: nothing can be read any more.
+static bool follow(struct tl_sessions_run *run, uint64_t now_ns)
+{
+	struct tl_err err;
+
+	if (tl_sessions_follow_turn(run, now_ns, &err) == 0)
+		return true;
+	tl_error("%s", err.text);
+	run->failed = true;
+	return false;
+}
+
 static void play(struct tl_sessions_run *run)
 {
 	uint64_t begin_ns = tl_clock_mono_ns(run->clock, rte_rdtsc()), now_ns = begin_ns;
 	uint64_t next_look_ns = begin_ns + TL_NS_PER_S;
-	bool has_port = true;
+	bool has_port = true, follows = run->args->sessions.follow;
 
 	tl_player_begin(run->player, begin_ns);
-	while (has_port && !tl_player_is_done(run->player) && !is_stopped()) {
+	while (has_port && (follows || !tl_player_is_done(run->player)) && !is_stopped()) {
 		now_ns = tl_sessions_turn(run);
+		follows = follows && follow(run, now_ns);
 		if (now_ns < next_look_ns)
 			continue;
 		next_look_ns += TL_NS_PER_S;
 		has_port = look(run);
 	}
 	run->elapsed_ns = now_ns - begin_ns;
+	if (run->args->sessions.follow)
+		tl_sessions_follow_end(run);
 	run->stopped = !tl_player_is_done(run->player);
 	tl_player_stop(run->player);
 	for (uint64_t end_ns = now_ns + LINGER_NS; has_port && now_ns < end_ns;)
@@ -148,6 +163,7 @@ int tl_sessions_main(const struct tl_replay_args *args)
 	if (run == NULL)
 		return TL_EXIT_FAILED;
 	run->args = args;
+	run->follow.fd = -1;
 	int rc = prepare(run, &err);
 	if (rc == 0) {
 		play(run);

@@ -96,9 +96,9 @@ static json_t *failures_json(const struct tl_player *player)
 		bool differs = f->row == TL_PLAYER_DIVERGED;
 		json_array_append_new(
 			list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:s}", "session",
-				      number(f->session->number), "copy", number(f->copy), "client",
-				      end_json(f->session, TL_SESSION_CLIENT), "server",
-				      end_json(f->session, TL_SESSION_SERVER), "vlans", vlans_json(f->session), "row",
+				      number(f->session.number), "copy", number(f->copy), "client",
+				      end_json(&f->session, TL_SESSION_CLIENT), "server",
+				      end_json(&f->session, TL_SESSION_SERVER), "vlans", vlans_json(&f->session), "row",
 				      tl_player_row_name(f->row), "sent_bytes", number(f->sent_bytes), "received_bytes",
 				      number(f->received_bytes), "differs_at",
 				      differs ? number(f->differs_at) : json_null(), "reason", f->reason));
@@ -153,6 +153,8 @@ static void put_call(const struct tl_sessions_run *run, json_t *json)
 	json_object_set_new(json, "udp", json_boolean(s->udp));
 	json_object_set_new(json, "vlan", s->vlan != 0 ? number(s->vlan) : json_null());
 	json_object_set_new(json, "any_vlan", json_boolean(s->any_vlan));
+	json_object_set_new(json, "follow", json_boolean(s->follow));
+	json_object_set_new(json, "backlog", s->follow ? number(s->backlog) : json_null());
 }
 
 json_t *tl_sessions_json(const struct tl_sessions_run *run)
@@ -173,6 +175,8 @@ json_t *tl_sessions_json(const struct tl_sessions_run *run)
 	json_object_set_new(json, "tagged_pkts", number(found->tagged_pkts));
 	json_object_set_new(json, "beyond_sessions", number(found->beyond_sessions));
 	json_object_set_new(json, "memory_max_bytes", number(found->memory_max_bytes));
+	json_object_set_new(json, "followed_files", number(run->follow.files));
+	json_object_set_new(json, "unread_files", number(run->follow.unread_files));
 	json_object_set_new(json, "waited_sessions", number(stats->waited_sessions));
 	json_object_set_new(json, "sent_bytes", number(stats->sent_bytes));
 	json_object_set_new(json, "received_bytes", number(stats->received_bytes));
@@ -205,7 +209,7 @@ static void print_failures(const struct tl_player *player, FILE *out)
 
 	for (size_t i = 0; i < n && i < PRINTED_MAX; i++) {
 		const struct tl_player_failure *f = &failures[i];
-		fprintf(out, "session %" PRIu64 ", copy %" PRIu32 ": %s", f->session->number, f->copy,
+		fprintf(out, "session %" PRIu64 ", copy %" PRIu32 ": %s", f->session.number, f->copy,
 			tl_player_row_name(f->row));
 		if (f->row == TL_PLAYER_DIVERGED)
 			fprintf(out, " at byte %" PRIu64 " of the answers", f->differs_at);
@@ -239,6 +243,9 @@ void tl_sessions_print(const struct tl_sessions_run *run, FILE *out)
 	if (tl_session_get_stats(run->set)->tagged_pkts != 0)
 		fprintf(out, "frames recorded with a VLAN ID: %" PRIu64 "\n",
 			tl_session_get_stats(run->set)->tagged_pkts);
+	if (run->args->sessions.follow)
+		fprintf(out, "files read: %" PRIu64 "; completed and not read to the end: %" PRIu64 "\n",
+			run->follow.files, run->follow.unread_files);
 	fprintf(out, "%" PRIu64 " bytes sent, %" PRIu64 " received in %s\n", stats->sent_bytes, stats->received_bytes,
 		tl_format_ns(run->elapsed_ns, time, sizeof(time)));
 	print_times(out, "response time of the target", tl_player_target_times(run->player));

@@ -57,6 +57,8 @@ int tl_session_create(const struct tl_session_cfg *cfg, struct tl_session_set **
 		return -ENOMEM;
 	set->cfg = *cfg;
 	set->stats.memory_bytes = set->stats.memory_max_bytes = sizeof(*set);
+	TAILQ_INIT(&set->recent);
+	STAILQ_INIT(&set->waiting);
 	*out = set;
 	return 0;
 }
@@ -159,6 +161,8 @@ static int take_segment(struct tl_session_set *set, const struct tl_session_end 
 		set->stats.stray_pkts++;
 		return 0;
 	}
+	if (s != NULL && !is_known && set->cfg.idle_ns != 0)
+		session_retire(set, s);
 	if (!is_known)
 		rc = session_begin(set, &key, is_from_client(segment, end) == from_first, segment->ts_ns, &s);
 	if (rc != 0)
@@ -171,7 +175,9 @@ static int take_segment(struct tl_session_set *set, const struct tl_session_end 
 	set->stats.used_pkts++;
 	if (!is_known && (segment->flags & TL_TCP_SYN) == 0)
 		session_empty(set, s, TL_SESSION_NO_SYN);
-	return session_segment(set, s, side_of(s, from_first), segment);
+	rc = session_segment(set, s, side_of(s, from_first), segment);
+	session_note(set, s);
+	return rc;
 }
 
 // ---- datagrams
@@ -204,7 +210,9 @@ static int take_datagram(struct tl_session_set *set, const struct tl_session_end
 		return 0;
 	}
 	set->stats.used_pkts++;
-	return session_datagram(set, s, side_of(s, from_first), datagram);
+	rc = session_datagram(set, s, side_of(s, from_first), datagram);
+	session_note(set, s);
+	return rc;
 }
 
 static int add_udp(
@@ -239,6 +247,7 @@ int tl_session_add(struct tl_session_set *set, const struct tl_session_frame *fr
 	uint8_t kind = pkt.kind == TL_PKT_IP6 ? pkt.ip6_kind : pkt.kind;
 
 	set->stats.frames_pkts++;
+	session_tick(set, frame->ts_ns);
 	if (kind == TL_PKT_BAD && frame->cap_bytes < frame->wire_bytes) {
 		set->stats.truncated_pkts++;
 	} else if (kind == TL_PKT_UDP && set->cfg.udp) {

@@ -7,6 +7,9 @@
 //   table.c     connections by addresses and ports, and their sessions
 //   stream.c    a side by sequence number, and the steps
 //   classify.c  the verdict on a session
+//   live.c      sessions one by one, while frames are added
+
+#include <sys/queue.h>
 
 #include <tl_session.h>
 
@@ -67,6 +70,14 @@ struct session {
 	struct session_stream stream[2];
 	struct tl_session_step *steps;
 	uint32_t steps_room;
+	// Of a set with cfg.idle_ns:
+	TAILQ_ENTRY(session) recent;   // by last frame, until it is retired
+	STAILQ_ENTRY(session) waiting; // to be taken
+	uint64_t last_ns;	       // of its last frame, by the set's clock
+	uint64_t place;		       // in the list
+	uint32_t uses;		       // of its content, by the caller
+	bool ended, taken;
+	bool retired; // not found any more
 };
 
 struct tl_session_set {
@@ -76,7 +87,12 @@ struct tl_session_set {
 	uint64_t buckets; // a power of two
 	struct session **list;
 	uint64_t n, room;
-	bool full; // there was no memory for a session
+	bool full;	// there was no memory for a session
+	uint64_t begun; // sessions
+	// With cfg.idle_ns:
+	TAILQ_HEAD(, session) recent;
+	STAILQ_HEAD(, session) waiting;
+	uint64_t clock_ns, latest_ns; // the recording's time without its steps; latest timestamp
 	uint8_t scratch[TL_CAPTURED_MAX];
 };
 
@@ -98,6 +114,20 @@ struct session *session_find(const struct tl_session_set *set, const struct sess
 // Begin a session. Return 0 with *out NULL if it is beyond the limit, or -ENOMEM.
 int session_begin(struct tl_session_set *set, const struct session_key *key, bool client_is_first, uint64_t ts_ns,
 	struct session **out);
+
+// Forget a session's addresses and ports.
+void session_unlink(struct tl_session_set *set, struct session *s);
+
+// ---- live.c: for sets with cfg.idle_ns
+
+// Note a frame of a session.
+void session_note(struct tl_session_set *set, struct session *s);
+
+// Advance the clock to a timestamp, and retire sessions without a frame for too long.
+void session_tick(struct tl_session_set *set, uint64_t ts_ns);
+
+// End a session, if it has not ended; it is not found any more.
+void session_retire(struct tl_session_set *set, struct session *s);
 
 // ---- stream.c
 

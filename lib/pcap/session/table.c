@@ -58,7 +58,8 @@ static bool grow(struct tl_session_set *set, int *rc)
 		return set->buckets != 0; // longer chains will do
 	memset(bucket, 0, room * sizeof(*bucket));
 	for (uint64_t i = 0; i < set->n; i++)
-		insert(bucket, room, set->list[i]);
+		if (!set->list[i]->retired)
+			insert(bucket, room, set->list[i]);
 	session_free(set, set->bucket, set->buckets * sizeof(*bucket));
 	set->bucket = bucket;
 	set->buckets = room;
@@ -79,7 +80,8 @@ int session_begin(struct tl_session_set *set, const struct session_key *key, boo
 		return rc;
 	*s = (struct session){.key = *key,
 		.client_is_first = client_is_first,
-		.pub = {.number = set->n + 1,
+		.place = set->n,
+		.pub = {.number = ++set->begun,
 			.is_ip6 = (key->kind & SESSION_IP6) != 0,
 			.is_udp = (key->kind & SESSION_UDP) != 0,
 			.vlan = {key->kind >> SESSION_VLAN_SHIFT & TL_VLAN_ID, key->kind >> SESSION_INNER_SHIFT},
@@ -89,5 +91,16 @@ int session_begin(struct tl_session_set *set, const struct session_key *key, boo
 	s->stream[0].fin_at = s->stream[1].fin_at = UINT64_MAX;
 	set->list[set->n++] = s;
 	insert(set->bucket, set->buckets, s);
+	if (set->cfg.idle_ns != 0)
+		TAILQ_INSERT_TAIL(&set->recent, s, recent);
 	return 0;
+}
+
+void session_unlink(struct tl_session_set *set, struct session *s)
+{
+	struct session **link = bucket_of(set->bucket, set->buckets, &s->key);
+
+	while (*link != s)
+		link = &(*link)->next;
+	*link = s->next;
 }

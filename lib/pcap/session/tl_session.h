@@ -18,6 +18,9 @@
 // Memory is bounded by cfg.memory_bytes, contents included. A session whose content does not fit is kept without it
 // (TL_SESSION_BEYOND); from the first session for which there is no memory at all, new ones are only counted.
 //
+// A session that was taken is remembered without content for cfg.idle_ns after its last frame: late segments belong to
+// it.
+//
 // Threads: one per object. Memory: create/destroy; frames are copied.
 
 #include <stdbool.h>
@@ -80,6 +83,8 @@ struct tl_session_cfg {
 	bool any_vlan;		// VLAN tags are ignored: directions of a connection, or copies, may have different ones
 	bool udp;		// UDP flows, too; otherwise they are ignored
 	uint64_t pause_ns;	// a side that continues later than this after its last segment begins a new step
+	uint64_t idle_ns;	// 0: sessions are kept until destroy. Otherwise they are taken one by one: see
+				// tl_session_take()
 };
 
 // At the end: frames = used + ignored + truncated + stray + beyond (all of them "_pkts").
@@ -116,7 +121,19 @@ int tl_session_add(struct tl_session_set *set, const struct tl_session_frame *fr
 // Classify the sessions, after the last frame.
 void tl_session_finish(struct tl_session_set *set);
 
-// Number of sessions; session i < that, valid until destroy. After finish().
+// ---- live, with cfg.idle_ns: instead of finish(), sessions one by one while frames are added
+
+// Take the next session that has ended, or had no frame for idle_ns of the recording's time; NULL: none. Its content is
+// valid until release() was called for as many uses.
+const struct tl_session *tl_session_take(struct tl_session_set *set, uint32_t uses);
+void tl_session_release(struct tl_session_set *set, const struct tl_session *session, uint32_t uses);
+
+// End all sessions, after the last frame: they can be taken.
+void tl_session_end(struct tl_session_set *set);
+
+// ---- after finish()
+
+// Number of sessions; session i < that, valid until destroy.
 uint64_t tl_session_count(const struct tl_session_set *set);
 const struct tl_session *tl_session_at(const struct tl_session_set *set, uint64_t i);
 

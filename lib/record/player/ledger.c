@@ -13,6 +13,7 @@ static const char *const names[TL_PLAYER_ROWS] = {
 	[TL_PLAYER_UNANSWERED] = "unanswered_sessions",
 	[TL_PLAYER_STOPPED] = "stopped_sessions",
 	[TL_PLAYER_UNSENT] = "unsent_sessions",
+	[TL_PLAYER_DROPPED] = "dropped_sessions",
 	[TL_PLAYER_TLS] = "tls_sessions",
 	[TL_PLAYER_INCOMPLETE + TL_SESSION_NO_SYN - 1] = "incomplete_no_syn_sessions",
 	[TL_PLAYER_INCOMPLETE + TL_SESSION_UNOPENED - 1] = "incomplete_unopened_sessions",

@@ -36,15 +36,14 @@ void play_release(struct play *play)
 	play_set_due(play, TL_HEAP_NEVER);
 	player->stats.active--;
 	player->free_slots[player->n_free++] = play->slot;
+	player_played(player, play->session, 1);
 	play->session = NULL;
 	play->c = NULL;
 }
 
 static uint32_t connect_timeout_ms(const struct tl_player *player)
 {
-	uint64_t ms = player->cfg.timeout_ns / TL_NS_PER_MS;
-
-	return (uint32_t)tl_max_u64(1, tl_min_u64(ms, CONNECT_TIMEOUT_MS_MAX));
+	return (uint32_t)tl_max_u64(1, tl_min_u64(player->cfg.timeout_ns / TL_NS_PER_MS, CONNECT_TIMEOUT_MS_MAX));
 }
 
 bool play_begin(struct tl_player *player, const struct tl_session *session, uint32_t copy)

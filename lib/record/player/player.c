@@ -22,24 +22,49 @@ static int by_time(const void *a_session, const void *b_session)
 	return a->number < b->number ? -1 : 1;
 }
 
-// Choose the sessions to play, and count the others.
-static void choose(struct tl_player *player)
+static uint64_t content_bytes(const struct tl_session *s)
 {
-	const struct tl_player_cfg *cfg = &player->cfg;
-	uint64_t n = tl_session_count(cfg->sessions);
+	return s->bytes[TL_SESSION_CLIENT] + s->bytes[TL_SESSION_SERVER];
+}
 
-	for (uint64_t i = 0; i < n; i++) {
-		const struct tl_session *s = tl_session_at(cfg->sessions, i);
-		if (s->class != TL_SESSION_COMPLETE)
-			player_count(player, TL_PLAYER_INCOMPLETE + s->class - 1, NULL, NULL);
-		else if (s->is_tls && !cfg->opaque)
-			player_count(player, TL_PLAYER_TLS, NULL, NULL);
-		else
-			player->order[player->n_order++] = s;
+static bool has_room_for(const struct tl_player *player, const struct tl_session *s)
+{
+	return player->n_order - player->next < player->room &&
+	       (player->cfg.sessions != NULL || player->waiting_bytes + content_bytes(s) <= player->cfg.backlog_bytes);
+}
+
+static void count_unplayed(struct tl_player *player, const struct tl_session *s, enum tl_player_row row)
+{
+	player_count(player, row, NULL, NULL);
+	player_played(player, s, player->cfg.plays);
+}
+
+void tl_player_add(struct tl_player *player, const struct tl_session *s)
+{
+	struct tl_player_ledger *ledger = &player->stats.ledger;
+
+	ledger->found_sessions++;
+	if (s->class != TL_SESSION_COMPLETE) {
+		count_unplayed(player, s, TL_PLAYER_INCOMPLETE + s->class - 1);
+	} else if (s->is_tls && !player->cfg.opaque) {
+		count_unplayed(player, s, TL_PLAYER_TLS);
+	} else if (!has_room_for(player, s)) {
+		count_unplayed(player, s, TL_PLAYER_DROPPED);
+	} else {
+		player->order[player->n_order++ % player->room] = s;
+		player->waiting_bytes += content_bytes(s);
+		ledger->copied_sessions += player->cfg.plays - 1;
 	}
+}
+
+// Add the sessions of cfg.
+static void add_all(struct tl_player *player)
+{
+	const struct tl_session_set *sessions = player->cfg.sessions;
+
+	for (uint64_t i = 0; sessions != NULL && i < tl_session_count(sessions); i++)
+		tl_player_add(player, tl_session_at(sessions, i));
 	qsort(player->order, player->n_order, sizeof(*player->order), by_time);
-	player->stats.ledger.found_sessions = n;
-	player->stats.ledger.copied_sessions = player->n_order * (cfg->plays - 1);
 }
 
 static bool allocate(struct tl_player *player)
@@ -47,7 +72,7 @@ static bool allocate(struct tl_player *player)
 	uint32_t slots = player->cfg.at_a_time;
 
 	player->targets_be = calloc(player->cfg.n_nets, sizeof(*player->targets_be));
-	player->order = calloc(tl_session_count(player->cfg.sessions) + 1, sizeof(struct tl_session *));
+	player->order = calloc(player->room, sizeof(struct tl_session *));
 	player->plays = calloc(slots, sizeof(*player->plays));
 	player->free_slots = calloc(slots, sizeof(*player->free_slots));
 	player->due.node = calloc(slots, sizeof(*player->due.node));
@@ -67,6 +92,7 @@ int tl_player_create(const struct tl_player_cfg *cfg, struct tl_player **out, st
 	if (player == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	player->cfg = *cfg;
+	player->room = cfg->sessions != NULL ? tl_session_count(cfg->sessions) + 1 : cfg->backlog;
 	if (!allocate(player)) {
 		tl_player_destroy(player);
 		return tl_fail(err, -ENOMEM, "not enough memory");
@@ -76,7 +102,7 @@ int tl_player_create(const struct tl_player_cfg *cfg, struct tl_player **out, st
 	tl_hist_init(player->recorded);
 	for (uint32_t i = 0; i < cfg->at_a_time; i++)
 		player->free_slots[player->n_free++] = cfg->at_a_time - 1 - i;
-	choose(player);
+	add_all(player);
 	*out = player;
 	return 0;
 }
@@ -104,7 +130,7 @@ void player_count(struct tl_player *player, enum tl_player_row row, const struct
 	player->stats.ledger.rows[row]++;
 	if (play == NULL || row == TL_PLAYER_COMPLETED || player->n_failures == TL_PLAYER_FAILURES_MAX)
 		return;
-	player->failures[player->n_failures++] = (struct tl_player_failure){.session = play->session,
+	player->failures[player->n_failures++] = (struct tl_player_failure){.session = *play->session,
 		.copy = play->copy,
 		.row = row,
 		.sent_bytes = play->sent,
@@ -120,19 +146,25 @@ static bool is_any_left(const struct tl_player *player)
 	return player->next < player->n_order;
 }
 
+static const struct tl_session *next_session(const struct tl_player *player)
+{
+	return player->order[player->next % player->room];
+}
+
 static uint64_t next_due_ns(const struct tl_player *player)
 {
 	if (player->cfg.at_once)
 		return player->origin_ns;
-	return player->origin_ns +
-	       player_scaled(player, player->order[player->next]->first_ns - player->order[0]->first_ns);
+	return player->origin_ns + player_scaled(player, next_session(player)->first_ns - player->order[0]->first_ns);
 }
 
 // Begin the sessions that are due, and their copies.
 static void begin_due(struct tl_player *player)
 {
 	while (is_any_left(player) && player->now_ns >= next_due_ns(player)) {
-		if (player->n_free == 0 || !play_begin(player, player->order[player->next], player->next_copy)) {
+		const struct tl_session *session = next_session(player);
+		uint64_t bytes = content_bytes(session);
+		if (player->n_free == 0 || !play_begin(player, session, player->next_copy)) {
 			player->stats.waited_sessions += !player->has_waited && !player->cfg.at_once;
 			player->has_waited = true;
 			return;
@@ -141,6 +173,7 @@ static void begin_due(struct tl_player *player)
 		if (++player->next_copy == player->cfg.plays) {
 			player->next_copy = 0;
 			player->next++;
+			player->waiting_bytes -= bytes;
 		}
 	}
 }

@@ -38,8 +38,10 @@ struct tl_player {
 	struct tl_player_cfg cfg;
 	uint32_t *targets_be; // per stack: the address, or its number
 	uint64_t now_ns, origin_ns;
-	const struct tl_session **order; // to be played, in the order of their times
-	uint64_t n_order, next;		 // next one to begin
+	const struct tl_session **order; // a ring of those to be played, in the order of their times
+	uint64_t room;			 // places in it
+	uint64_t n_order, next;		 // sessions so far; next one to begin
+	uint64_t waiting_bytes;		 // contents of those in the ring
 	uint32_t next_copy;
 	uint16_t udp_port;		  // own one, of the last UDP flow
 	uint64_t turn;			  // plays begun: chooses the stack of the next one
@@ -114,6 +116,13 @@ void play_udp_end(struct play *play, enum tl_player_row row, const char *reason)
 void play_abort(struct play *play, enum tl_player_row row);
 
 // ---- player.c
+
+// Report that plays of a session have ended, or will not begin.
+static inline void player_played(const struct tl_player *player, const struct tl_session *session, uint32_t plays)
+{
+	if (player->cfg.played != NULL)
+		player->cfg.played(player->cfg.ctx, session, plays);
+}
 
 // Count a session in its row. play: what is known of it; NULL: it was not played.
 void player_count(struct tl_player *player, enum tl_player_row row, const struct play *play, const char *reason);

@@ -43,7 +43,7 @@ struct tl_player_cfg {
 	uint32_t n_nets;
 	uint32_t first_be;
 	struct tl_ip6 first6;		       // used instead when target6 is set
-	const struct tl_session_set *sessions; // finished
+	const struct tl_session_set *sessions; // finished; NULL: they come by tl_player_add()
 	uint32_t target_be;
 	struct tl_ip6 target6;	 // used instead when set
 	uint16_t target_port_be; // 0: that of each session
@@ -55,6 +55,12 @@ struct tl_player_cfg {
 	bool opaque;	     // play TLS sessions, too
 	bool lengths_only;   // compare the length of answers, not their bytes
 	uint64_t timeout_ns; // for a play without progress: a step, or a byte sent, acknowledged or received
+	// Without sessions:
+	uint32_t backlog;	// sessions that may wait for a connection, from 1
+	uint64_t backlog_bytes; // of their contents
+	// Called when as many plays of a session have ended, or will not begin: with cfg.plays in all. May be NULL.
+	void (*played)(void *ctx, const struct tl_session *session, uint32_t plays);
+	void *ctx;
 };
 
 // Rows of the ledger: what became of a session.
@@ -68,6 +74,7 @@ enum tl_player_row {
 	TL_PLAYER_UNANSWERED,	   // UDP: a recorded answer did not come
 	TL_PLAYER_STOPPED,	   // interrupted by tl_player_stop(); reset by us
 	TL_PLAYER_UNSENT,	   // not begun before that
+	TL_PLAYER_DROPPED,	   // not begun: the backlog was full
 	TL_PLAYER_TLS,		   // not played: see cfg.opaque
 	TL_PLAYER_INCOMPLETE,	   // not played: the first of TL_SESSION_CLASSES - 1 rows, from TL_SESSION_NO_SYN on
 	TL_PLAYER_ROWS = TL_PLAYER_INCOMPLETE + TL_SESSION_CLASSES - 1,
@@ -89,8 +96,8 @@ const char *tl_player_row_name(enum tl_player_row row); // "completed_sessions"
 
 // A play that did not complete.
 struct tl_player_failure {
-	const struct tl_session *session;
-	uint32_t copy; // from 0
+	struct tl_session session; // without content
+	uint32_t copy;		   // from 0
 	enum tl_player_row row;
 	uint64_t sent_bytes, received_bytes;
 	uint64_t differs_at; // DIVERGED: offset of the first byte of the answers that differs, is missing or too many
@@ -108,6 +115,10 @@ struct tl_player_stats {
 int tl_player_create(const struct tl_player_cfg *cfg, struct tl_player **out, struct tl_err *err);
 void tl_player_destroy(struct tl_player *player);
 
+// Play a session as soon as a connection is free, or count it. It stays valid until cfg.played() was called for all its
+// plays. With cfg.at_once and without cfg.sessions.
+void tl_player_add(struct tl_player *player, const struct tl_session *session);
+
 // Start with the first session, once the next hop of the target is resolved, or 5 s later.
 void tl_player_begin(struct tl_player *player, uint64_t mono_ns);
 
@@ -124,7 +135,7 @@ void tl_player_tick(struct tl_player *player, uint64_t mono_ns);
 // Reset all connections, and count the sessions not begun as unsent.
 void tl_player_stop(struct tl_player *player);
 
-// True once every session has its row.
+// True once every session so far has its row.
 bool tl_player_is_done(const struct tl_player *player);
 
 const struct tl_player_stats *tl_player_get_stats(const struct tl_player *player);

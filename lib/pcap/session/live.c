@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sessions one by one, while frames are added: each is taken when it has ended, and forgotten some time after its last
+// frame.
+
+#include "session_priv.h"
+
+#include <stdlib.h>
+
+#define STEP_NS (10 * TL_NS_PER_S) // longer ones, forward or backward, are no passage of time
+
+// ---- end of a session
+
+static void end(struct tl_session_set *set, struct session *s)
+{
+	s->ended = true;
+	session_classify(set, s);
+	STAILQ_INSERT_TAIL(&set->waiting, s, waiting);
+}
+
+// Free a session that is neither found nor in use.
+static void try_free(struct tl_session_set *set, struct session *s)
+{
+	if (!s->retired || !s->taken || s->uses != 0)
+		return;
+	struct session *last = set->list[--set->n];
+	set->list[s->place] = last;
+	last->place = s->place;
+	session_free(set, s, sizeof(*s));
+}
+
+void session_retire(struct tl_session_set *set, struct session *s)
+{
+	TAILQ_REMOVE(&set->recent, s, recent);
+	session_unlink(set, s);
+	s->retired = true;
+	if (!s->ended)
+		end(set, s);
+	try_free(set, s);
+}
+
+// ---- time
+
+void session_note(struct tl_session_set *set, struct session *s)
+{
+	if (set->cfg.idle_ns == 0)
+		return;
+	s->last_ns = set->clock_ns;
+	TAILQ_REMOVE(&set->recent, s, recent);
+	TAILQ_INSERT_TAIL(&set->recent, s, recent);
+	if (!s->ended && session_is_over(s))
+		end(set, s);
+}
+
+void session_tick(struct tl_session_set *set, uint64_t ts_ns)
+{
+	struct session *oldest;
+
+	if (ts_ns > set->latest_ns) {
+		set->clock_ns += tl_min_u64(ts_ns - set->latest_ns, STEP_NS);
+		set->latest_ns = ts_ns;
+	} else if (set->latest_ns - ts_ns > STEP_NS) {
+		set->latest_ns = ts_ns;
+	}
+	while ((oldest = TAILQ_FIRST(&set->recent)) != NULL && set->clock_ns - oldest->last_ns > set->cfg.idle_ns)
+		session_retire(set, oldest);
+}
+
+// ---- the caller
+
+const struct tl_session *tl_session_take(struct tl_session_set *set, uint32_t uses)
+{
+	struct session *s = STAILQ_FIRST(&set->waiting);
+
+	if (s == NULL)
+		return NULL;
+	STAILQ_REMOVE_HEAD(&set->waiting, waiting);
+	s->taken = true;
+	s->uses = uses;
+	return &s->pub;
+}
+
+void tl_session_release(struct tl_session_set *set, const struct tl_session *session, uint32_t uses)
+{
+	struct session *s = set->list[((const struct session *)session)->place];
+
+	s->uses -= uses;
+	if (s->uses != 0)
+		return;
+	session_empty(set, s, s->pub.class);
+	try_free(set, s);
+	set->full = false;
+}
+
+void tl_session_end(struct tl_session_set *set)
+{
+	struct session *s;
+
+	while ((s = TAILQ_FIRST(&set->recent)) != NULL)
+		session_retire(set, s);
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lib/pcap/session: sessions taken one by one, while frames are added.
+
+#include "tl_test_session.h"
+
+#define IDLE_NS (100 * TL_NS_PER_S)
+#define MEMORY_BYTES (UINT64_C(64) << 20)
+
+static struct recording begin_live(uint64_t memory_bytes)
+{
+	return begin_with(&(struct tl_session_cfg){
+		.memory_bytes = memory_bytes, .pause_ns = UINT64_MAX, .idle_ns = IDLE_NS, .udp = true});
+}
+
+// Record a session of two bytes and three.
+static void record_session(struct recording *r)
+{
+	record_handshake(r);
+	record(r, CLIENT, ACK, 1, 1, "ab");
+	record(r, SERVER, ACK, 1, 3, "cde");
+	record_close(r, 2, 3);
+}
+
+static uint64_t memory(const struct recording *r)
+{
+	return tl_session_get_stats(r->set)->memory_bytes;
+}
+
+// Let time pass, in which other frames are recorded.
+static void pass(struct recording *r, uint64_t ns)
+{
+	bool udp = r->udp, to_group = r->to_group;
+
+	r->udp = r->to_group = true; // belongs to no flow
+	for (uint64_t end_ns = r->ts_ns + ns; r->ts_ns < end_ns; r->ts_ns += TL_NS_PER_S)
+		record_datagram(r, CLIENT, "");
+	r->udp = udp;
+	r->to_group = to_group;
+}
+
+// Take a session of this class, and release it.
+static bool takes(struct recording *r, uint64_t number, enum tl_session_class class)
+{
+	const struct tl_session *s = tl_session_take(r->set, 1);
+	bool is_right = s != NULL && s->number == number && s->class == class;
+
+	if (s != NULL)
+		tl_session_release(r->set, s, 1);
+	return is_right;
+}
+
+static void end_live(struct recording *r, uint64_t sessions)
+{
+	uint64_t sum = 0;
+
+	tl_session_end(r->set);
+	while (tl_session_take(r->set, 1) != NULL)
+		continue;
+	for (int i = 0; i < TL_SESSION_CLASSES; i++)
+		sum += tl_session_get_stats(r->set)->classes[i];
+	CU_ASSERT_EQUAL(sum, sessions);
+	tl_session_destroy(r->set);
+}
+
+static void test_taken_when_it_has_ended(void)
+{
+	struct recording r = begin_live(MEMORY_BYTES);
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "ab");
+	record(&r, SERVER, ACK, 1, 3, "cde");
+	record(&r, CLIENT, FIN | ACK, 3, 4, "");
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1));
+	record(&r, SERVER, FIN | ACK, 4, 4, "");
+	const struct tl_session *s = tl_session_take(r.set, 1);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+	CU_ASSERT_EQUAL(s->class, TL_SESSION_COMPLETE);
+	CU_ASSERT_EQUAL(s->n_steps, 4);
+	CU_ASSERT_EQUAL(memcmp(s->data[SERVER], "cde", 3), 0);
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1));
+	tl_session_release(r.set, s, 1);
+	end_live(&r, 1);
+}
+
+static void test_late_segments_begin_no_session(void)
+{
+	struct recording r = begin_live(MEMORY_BYTES);
+
+	record_session(&r);
+	CU_ASSERT_TRUE(takes(&r, 1, TL_SESSION_COMPLETE));
+	record(&r, CLIENT, ACK, 4, 5, "");
+	record(&r, SERVER, FIN | ACK, 4, 4, "");
+	record(&r, CLIENT, RST, 4, 5, "");
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1));
+	end_live(&r, 1);
+}
+
+static void test_same_ports_again(void)
+{
+	struct recording r = begin_live(MEMORY_BYTES);
+
+	record_session(&r);
+	r.isn[CLIENT] += 100000;
+	r.isn[SERVER] += 100000;
+	record_session(&r);
+	CU_ASSERT_TRUE(takes(&r, 1, TL_SESSION_COMPLETE));
+	CU_ASSERT_TRUE(takes(&r, 2, TL_SESSION_COMPLETE));
+	r.isn[CLIENT] += 100000;
+	record_handshake(&r);
+	r.isn[CLIENT] += 100000;
+	record_handshake(&r); // the one before never ended
+	CU_ASSERT_TRUE(takes(&r, 3, TL_SESSION_NO_END));
+	end_live(&r, 4);
+}
+
+static void test_content_stays_until_all_uses_ended(void)
+{
+	struct recording r = begin_live(MEMORY_BYTES);
+
+	record_session(&r);
+	const struct tl_session *s = tl_session_take(r.set, 3);
+	pass(&r, 2 * IDLE_NS);
+	tl_session_release(r.set, s, 2);
+	CU_ASSERT_EQUAL(memcmp(s->data[CLIENT], "ab", 2), 0);
+	uint64_t before = memory(&r);
+	tl_session_release(r.set, s, 1);
+	CU_ASSERT(memory(&r) < before);
+	end_live(&r, 1);
+}
+
+static void test_idle_sessions_end(void)
+{
+	struct recording r = begin_live(MEMORY_BYTES);
+
+	record_handshake(&r);
+	pass(&r, IDLE_NS - 2 * TL_NS_PER_S);
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1));
+	record(&r, CLIENT, ACK, 1, 1, "ab"); // it is not idle
+	pass(&r, IDLE_NS - 2 * TL_NS_PER_S);
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1));
+	pass(&r, 4 * TL_NS_PER_S);
+	CU_ASSERT_TRUE(takes(&r, 1, TL_SESSION_NO_END));
+	r.udp = true;
+	record_datagram(&r, CLIENT, "question");
+	record_datagram(&r, SERVER, "answer");
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1));
+	pass(&r, IDLE_NS + 2 * TL_NS_PER_S);
+	CU_ASSERT_TRUE(takes(&r, 2, TL_SESSION_COMPLETE));
+	end_live(&r, 2);
+}
+
+static void test_clock_steps_end_nothing(void)
+{
+	struct recording r = begin_live(MEMORY_BYTES);
+
+	record_handshake(&r);
+	r.ts_ns += 86400 * TL_NS_PER_S;
+	record(&r, CLIENT, ACK, 1, 1, "ab");
+	r.ts_ns -= 2 * 86400 * TL_NS_PER_S;
+	record(&r, SERVER, ACK, 1, 3, "cde");
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1));
+	record_close(&r, 2, 3);
+	CU_ASSERT_TRUE(takes(&r, 1, TL_SESSION_COMPLETE));
+	pass(&r, IDLE_NS + 2 * TL_NS_PER_S); // time goes on after the step: the ports are free
+	record_session(&r);
+	CU_ASSERT_TRUE(takes(&r, 2, TL_SESSION_COMPLETE));
+	end_live(&r, 2);
+}
+
+static void test_memory_is_used_again(void)
+{
+	struct recording r = begin_live(TL_SESSION_MEMORY_MIN + (1 << 20));
+	uint64_t beyond = 0;
+
+	for (unsigned i = 0; i < 20000; i++) {
+		r.client_port = (uint16_t)(1024 + i);
+		record_session(&r);
+		beyond += !takes(&r, i + 1, TL_SESSION_COMPLETE);
+		r.ts_ns += TL_NS_PER_S;
+	}
+	CU_ASSERT_EQUAL(beyond, 0);
+	CU_ASSERT(tl_session_get_stats(r.set)->memory_max_bytes < 1 << 20);
+	end_live(&r, 20000);
+}
+
+static void test_memory_comes_back(void)
+{
+	struct recording r = begin_live(TL_SESSION_MEMORY_MIN);
+	const struct tl_session_stats *stats = tl_session_get_stats(r.set);
+	const struct tl_session *s;
+
+	for (r.client_port = 1024; stats->beyond_pkts == 0; r.client_port++)
+		record_session(&r);
+	uint64_t found = r.client_port - 1024u - 1;
+	pass(&r, 2 * IDLE_NS);
+	for (uint64_t i = 0; i < found; i++) {
+		s = tl_session_take(r.set, 1);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+		tl_session_release(r.set, s, 1);
+	}
+	record_session(&r);
+	CU_ASSERT_TRUE(takes(&r, found + 1, TL_SESSION_COMPLETE));
+	end_live(&r, found + 1);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a session is taken when both sides have closed", test_taken_when_it_has_ended},
+		{"late segments of a session that was taken begin no other", test_late_segments_begin_no_session},
+		{"another session of the same ports is taken, too", test_same_ports_again},
+		{"a content is valid until its last use has ended", test_content_stays_until_all_uses_ended},
+		{"a session without frames ends, and a flow is taken then", test_idle_sessions_end},
+		{"steps of the clock end no session", test_clock_steps_end_nothing},
+		{"memory does not grow with the number of sessions", test_memory_is_used_again},
+		{"after a lack of memory sessions are found again", test_memory_comes_back},
+	};
+
+	return tl_test_main("session_live", tests, TL_ARRAY_LEN(tests));
+}
