@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Feed TCP segments and other frames to the sessions of a recording. Input: two limits of memory, then operations: a
 // segment of one of two connections, with a sequence number near one of two starts and flags; or a raw frame. The
-// payload is a function of side, start and position: a complete session has these bytes, without a hole.
+// payload is a function of side, start and position: a complete session has these bytes, without a hole. The same once
+// more with sessions taken one by one.
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define OP_BYTES 7
 #define RAW 0xff // in place of flags
 #define BACK 64	 // positions before the SYN
+#define IDLE_NS 30000
+
+// Sessions taken; each of the last two is held with one use.
+struct live {
+	const struct tl_session *held[2];
+	uint64_t n;
+	int raw;
+};
+
+static void take_all(struct tl_session_set *set, struct live *live);
 
 static void require(int truth)
 {
@@ -78,7 +89,7 @@ static void give_segment(struct tl_session_set *set, const uint8_t op[OP_BYTES],
 	give(set, frame, bytes - (cut < bytes ? cut : 0), bytes, ts_ns, TL_LINK_ETHERNET);
 }
 
-static void give_all(struct tl_session_set *set, const uint8_t *data, size_t size)
+static void give_all(struct tl_session_set *set, const uint8_t *data, size_t size, struct live *live)
 {
 	uint64_t ts_ns = 1700000000 * TL_NS_PER_S;
 
@@ -88,6 +99,8 @@ static void give_all(struct tl_session_set *set, const uint8_t *data, size_t siz
 		size -= OP_BYTES;
 		ts_ns += (uint64_t)(op[0] >> 5) * 1000;
 		ts_ns -= op[6] & 128 ? 5000 : 0;
+		if (live != NULL)
+			take_all(set, live);
 		if (op[1] != RAW) {
 			give_segment(set, op, ts_ns);
 			continue;
@@ -110,7 +123,7 @@ static int is_stream(const struct tl_session *s, unsigned side, unsigned start)
 	return 1;
 }
 
-static void check_session(const struct tl_session *s)
+static void check_session(const struct tl_session *s, int raw)
 {
 	uint64_t sum[2] = {0}, ends[2] = {0}, resets = 0;
 
@@ -125,25 +138,41 @@ static void check_session(const struct tl_session *s)
 	for (unsigned side = 0; side < 2; side++)
 		require(sum[side] == s->bytes[side]);
 	require((s->class == TL_SESSION_COMPLETE) == (resets == 1 || ends[0] + ends[1] == 2));
+	for (unsigned side = 0; side < 2 && !raw; side++)
+		require(is_stream(s, side, 0) || is_stream(s, side, 1));
 }
 
-static void check(const struct tl_session_set *set, uint64_t limit, int raw)
+static void check_stats(const struct tl_session_set *set, uint64_t sessions, uint64_t limit)
 {
 	const struct tl_session_stats *stats = tl_session_get_stats(set);
 	uint64_t sum = 0;
 
-	for (uint64_t i = 0; i < tl_session_count(set); i++) {
-		const struct tl_session *s = tl_session_at(set, i);
-		check_session(s);
-		for (unsigned side = 0; side < 2 && !raw; side++)
-			require(is_stream(s, side, 0) || is_stream(s, side, 1));
-	}
 	for (int i = 0; i < TL_SESSION_CLASSES; i++)
 		sum += stats->classes[i];
-	require(sum == tl_session_count(set));
+	require(sum == sessions);
 	require(stats->frames_pkts == stats->used_pkts + stats->ignored_pkts + stats->truncated_pkts +
 					      stats->stray_pkts + stats->beyond_pkts);
 	require(stats->memory_max_bytes <= limit && stats->memory_bytes <= stats->memory_max_bytes);
+}
+
+static void release(struct tl_session_set *set, const struct tl_session **held)
+{
+	if (*held != NULL)
+		tl_session_release(set, *held, 1);
+	*held = NULL;
+}
+
+static void take_all(struct tl_session_set *set, struct live *live)
+{
+	const struct tl_session *s;
+
+	while ((s = tl_session_take(set, 2)) != NULL) {
+		const struct tl_session **held = &live->held[live->n++ % 2];
+		tl_session_release(set, s, 1);
+		check_session(s, live->raw);
+		release(set, held);
+		*held = s;
+	}
 }
 
 static int has_raw(const uint8_t *data, size_t size)
@@ -154,19 +183,46 @@ static int has_raw(const uint8_t *data, size_t size)
 	return 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run_whole(const struct tl_session_cfg *cfg, const uint8_t *data, size_t size, int raw)
 {
 	struct tl_session_set *set;
 
+	require(tl_session_create(cfg, &set) == 0);
+	give_all(set, data, size, NULL);
+	tl_session_finish(set);
+	for (uint64_t i = 0; i < tl_session_count(set); i++)
+		check_session(tl_session_at(set, i), raw);
+	check_stats(set, tl_session_count(set), cfg->memory_bytes);
+	tl_session_destroy(set);
+}
+
+static void run_live(const struct tl_session_cfg *cfg, const uint8_t *data, size_t size, int raw)
+{
+	struct live live = {.raw = raw};
+	struct tl_session_set *set;
+
+	require(tl_session_create(cfg, &set) == 0);
+	give_all(set, data, size, &live);
+	tl_session_end(set);
+	take_all(set, &live);
+	release(set, &live.held[0]);
+	release(set, &live.held[1]);
+	require(tl_session_count(set) == 0);
+	check_stats(set, live.n, cfg->memory_bytes);
+	tl_session_destroy(set);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
 	if (size < 2)
 		return 0;
-	const struct tl_session_cfg cfg = {.memory_bytes = TL_SESSION_MEMORY_MIN + data[0] * UINT64_C(64),
+	struct tl_session_cfg cfg = {.memory_bytes = TL_SESSION_MEMORY_MIN + data[0] * UINT64_C(64),
 		.session_bytes = data[1] * UINT64_C(16),
 		.pause_ns = 3000};
-	require(tl_session_create(&cfg, &set) == 0);
-	give_all(set, data + 2, size - 2);
-	tl_session_finish(set);
-	check(set, cfg.memory_bytes, has_raw(data + 2, size - 2));
-	tl_session_destroy(set);
+	int raw = has_raw(data + 2, size - 2);
+
+	run_whole(&cfg, data + 2, size - 2, raw);
+	cfg.idle_ns = IDLE_NS;
+	run_live(&cfg, data + 2, size - 2, raw);
 	return 0;
 }
