@@ -279,17 +279,18 @@ static void each_stage_adds_its_keys_to_a_recording(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"in a square each variant follows each other one equally often",
+		{"in a Latin square each variant follows every other equally often",
 			each_variant_follows_each_other_one_equally_often},
-		{"rounds are balanced in whole squares", rounds_are_balanced_in_whole_squares},
-		{"a family is all that is compared in a view", family_is_what_is_compared_in_a_view},
-		{"differences are those within a round", differences_are_those_within_a_round},
+		{"the order of variants is balanced over complete squares", rounds_are_balanced_in_whole_squares},
+		{"a family consists of all comparisons of a view", family_is_what_is_compared_in_a_view},
+		{"differences are taken within a round", differences_are_those_within_a_round},
 		{"intervals are wide enough for the whole family", intervals_are_wide_enough_for_the_whole_family},
-		{"a round that measured nothing is in no figure", round_that_measured_nothing_is_in_no_figure},
+		{"a round without samples is excluded from all figures", round_that_measured_nothing_is_in_no_figure},
 		{"means are subtracted round by round", means_are_subtracted_round_by_round},
-		{"a variant without means is compared with nothing", variant_without_means_is_compared_with_nothing},
-		{"the limit is the stage that costs most", the_limit_is_the_stage_that_costs_most},
-		{"a stage that costs less than a tenth is no limit", a_stage_that_costs_less_than_a_tenth_is_no_limit},
+		{"a variant without means is not compared", variant_without_means_is_compared_with_nothing},
+		{"the limiting stage is the most expensive one", the_limit_is_the_stage_that_costs_most},
+		{"a stage below a tenth of the cost is not reported as a limit",
+			a_stage_that_costs_less_than_a_tenth_is_no_limit},
 		{"each stage adds its keys to a recording", each_stage_adds_its_keys_to_a_recording},
 	};
 

@@ -285,10 +285,11 @@ static void split_echo_arrives_with_its_latest_part(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a client that polls constantly sees the time of the link",
+		{"a client that polls constantly measures the delay of the link",
 			a_client_that_polls_constantly_sees_the_time_of_the_link},
 		{"time without polls is a poll gap", time_without_polls_is_a_poll_gap},
-		{"a split echo arrives with the latest of its parts", split_echo_arrives_with_its_latest_part},
+		{"the arrival time of a split echo is that of its latest part",
+			split_echo_arrives_with_its_latest_part},
 	};
 
 	return tl_test_main("client clock", tests, TL_ARRAY_LEN(tests));

@@ -191,14 +191,13 @@ static void spread_is_that_of_the_sample(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a NIC that stamps everything is taken, no other", nic_that_stamps_everything_is_taken},
-		{"datagrams are numbered and stamped both ways", datagrams_are_numbered_and_stamped_both_ways},
-		{"the stamp of a stream is shared while more is waiting",
-			stamp_of_a_stream_is_shared_while_more_is_waiting},
-		{"datagrams after a refused one go without stamps", datagrams_after_a_refused_one_go_without_stamps},
-		{"stolen time is read per CPU", stolen_time_is_read_per_cpu},
-		{"a change of the clocks' distance is a step", change_of_the_clocks_distance_is_a_step},
-		{"the spread is that of the sample", spread_is_that_of_the_sample},
+		{"only a NIC that stamps every packet is used", nic_that_stamps_everything_is_taken},
+		{"datagrams are numbered and stamped in both directions", datagrams_are_numbered_and_stamped_both_ways},
+		{"queued parts of a stream share a stamp", stamp_of_a_stream_is_shared_while_more_is_waiting},
+		{"datagrams after a refused one have no stamps", datagrams_after_a_refused_one_go_without_stamps},
+		{"steal time is read per CPU", stolen_time_is_read_per_cpu},
+		{"a change of the offset between the clocks counts as a step", change_of_the_clocks_distance_is_a_step},
+		{"the spread is the sample standard deviation", spread_is_that_of_the_sample},
 	};
 
 	return tl_test_main("client_host", tests, sizeof(tests) / sizeof(tests[0]));

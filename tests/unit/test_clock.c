@@ -100,9 +100,10 @@ static void a_step_of_the_kernels_clock_is_followed_and_counted(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"wall time is within its bound of the kernel's", wall_time_stands_within_its_bound_of_the_kernels},
-		{"a TSC span is the time the kernel measured", a_tsc_span_is_the_time_the_kernel_measured},
-		{"a reading before the base is earlier, not enormous",
+		{"wall time agrees with the kernel's within its bound",
+			wall_time_stands_within_its_bound_of_the_kernels},
+		{"a TSC interval agrees with the kernel's time", a_tsc_span_is_the_time_the_kernel_measured},
+		{"a TSC value before the base yields an earlier time",
 			a_reading_before_the_base_is_earlier_not_enormous},
 		{"a small error is slewed, and time never decreases", a_small_error_is_slewed_and_time_never_decreases},
 		{"a step of the kernel's clock is followed and counted",

@@ -385,8 +385,8 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a request that does not fit is refused, not truncated", what_does_not_fit_is_refused_not_cut},
-		{"a command gets its answer whole", a_command_gets_its_answer_whole},
-		{"a command without memory for its answer is answered with an error",
+		{"a command receives its complete reply", a_command_gets_its_answer_whole},
+		{"without memory for the reply a command gets an error",
 			a_command_without_memory_for_its_answer_is_answered_with_an_error},
 		{"the socket has mode 0660 and is removed at close", the_socket_has_mode_0660_and_is_removed_at_close},
 		{"a second server on the same path is refused", a_second_server_on_the_same_path_is_refused},
@@ -395,17 +395,18 @@ int main(void)
 		{"an unusable path is detected in advance", a_place_where_no_socket_can_be_made_is_known_before},
 		{"a request without a listener is reported", asking_where_nobody_listens_says_so},
 		{"a silent client does not delay the next one", a_client_that_says_nothing_does_not_hold_up_the_next},
-		{"a client that sends a byte now and then has one deadline",
+		{"a client that sends single bytes has one deadline",
 			a_client_that_sends_a_byte_now_and_then_has_one_deadline},
-		{"a client that reads nothing has the same deadline",
+		{"a client that does not read has the same deadline",
 			a_client_that_reads_nothing_has_the_same_deadline},
-		{"a verb gets the sender and its permission", a_verb_is_told_who_asks_and_whether_he_may_operate},
+		{"a verb handler receives the sender and its permission",
+			a_verb_is_told_who_asks_and_whether_he_may_operate},
 		{"a listener too busy to answer keeps its socket", a_listener_too_busy_to_answer_keeps_its_socket},
-		{"a stale socket stays while another process looks at it",
+		{"a stale socket is kept while another process checks it",
 			a_stale_socket_stays_while_another_process_looks_at_it},
 		{"the socket of a successor is not removed at close",
 			the_socket_of_a_successor_is_not_removed_at_close},
-		{"a group that is not there is named", a_group_that_is_not_there_is_named},
+		{"an unknown group is named in the error", a_group_that_is_not_there_is_named},
 	};
 
 	return tl_test_main("ctl", tests, TL_ARRAY_LEN(tests));

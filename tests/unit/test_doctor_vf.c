@@ -114,11 +114,12 @@ static void an_answer_of_another_kind_is_unknown(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"each function has the trust of its own entry", each_function_has_the_trust_of_its_own_entry},
+		{"each virtual function has the trust setting of its own entry",
+			each_function_has_the_trust_of_its_own_entry},
 		{"trust is unknown if the driver does not report it",
 			trust_is_unknown_if_the_driver_does_not_report_it},
-		{"an answer that ends early is read no further", an_answer_that_ends_early_is_read_no_further},
-		{"an answer of another kind is unknown", an_answer_of_another_kind_is_unknown},
+		{"a truncated reply is not read past its end", an_answer_that_ends_early_is_read_no_further},
+		{"a reply of another type counts as unknown", an_answer_of_another_kind_is_unknown},
 	};
 
 	return tl_test_main("doctor_vf", tests, TL_ARRAY_LEN(tests));

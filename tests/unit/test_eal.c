@@ -54,7 +54,7 @@ static void an_lcore_may_be_isolated_and_main_runs_wherever_none_does(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a CPU that is not ours is refused", a_cpu_that_is_not_ours_is_refused},
+		{"a CPU outside the affinity mask is refused", a_cpu_that_is_not_ours_is_refused},
 		{"an lcore may run on an isolated CPU, and main on any CPU without an lcore",
 			an_lcore_may_be_isolated_and_main_runs_wherever_none_does},
 	};

@@ -470,24 +470,24 @@ static void wrong_texts_are_refused_with_their_cause(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"the first map that matches replaces the prefix", the_first_map_that_matches_replaces_the_prefix},
-		{"a wrong sum stays as wrong as it was, and none stays none",
+		{"the first matching map replaces the prefix", the_first_map_that_matches_replaces_the_prefix},
+		{"a wrong checksum stays wrong and an absent one stays absent",
 			a_wrong_sum_stays_as_wrong_and_none_stays_none},
-		{"a UDP sum is updated for every change, and never becomes none", a_udp_sum_never_becomes_none},
-		{"of IPv4 fragments only the first has ports and the sum",
+		{"a UDP checksum is updated for every change and never becomes 0", a_udp_sum_never_becomes_none},
+		{"only the first IPv4 fragment has ports and the checksum",
 			of_fragments_the_first_has_ports_and_the_sum},
-		{"an L4 sum beyond the end of the frame is reported", a_sum_beyond_the_end_is_reported},
-		{"IPv6 extension headers are skipped, with the destination of the sum in mind",
+		{"an L4 checksum beyond the end of the frame is reported", a_sum_beyond_the_end_is_reported},
+		{"IPv6 extension headers are skipped, and the checksum covers the final destination",
 			extension_headers_are_skipped},
 		{"a later IPv6 fragment has no ports", a_later_ipv6_fragment_has_no_ports},
-		{"an ICMP error quotes the edited packet", an_icmp_error_quotes_the_edited_packet},
+		{"the packet quoted by an ICMP error is edited", an_icmp_error_quotes_the_edited_packet},
 		{"ICMPv6 errors and neighbour discovery are edited", icmpv6_errors_and_neighbour_discovery_are_edited},
 		{"addresses in ARP are edited", addresses_in_arp_are_edited},
-		{"a header is read only if it is whole", each_header_is_read_only_if_it_is_whole},
+		{"a truncated header is not read", each_header_is_read_only_if_it_is_whole},
 		{"a VLAN tag is added, rewritten and stripped", a_tag_is_added_rewritten_and_stripped},
 		{"TTL, DSCP and MAC addresses are set", ttl_dscp_and_mac_addresses_are_set},
 		{"an increment wraps within its range", an_increment_wraps_within_its_range},
-		{"wrong texts are refused with their cause", wrong_texts_are_refused_with_their_cause},
+		{"invalid texts are refused with the cause", wrong_texts_are_refused_with_their_cause},
 	};
 
 	return tl_test_main("edit", tests, TL_ARRAY_LEN(tests));

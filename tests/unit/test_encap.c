@@ -450,15 +450,15 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"every encapsulation leads to its innermost packet",
 			every_encapsulation_leads_to_its_innermost_packet},
-		{"a cut frame ends at its last whole header", a_cut_frame_ends_at_its_last_whole_header},
-		{"unknown encapsulations are not entered", unknown_encapsulations_are_not_entered},
-		{"the walk ends at the fourth tunnel", the_walk_ends_at_the_fourth_tunnel},
-		{"the network is that of the innermost tunnel that has one",
+		{"a truncated frame ends at its last complete header", a_cut_frame_ends_at_its_last_whole_header},
+		{"unknown encapsulations are not parsed", unknown_encapsulations_are_not_entered},
+		{"parsing ends at the fourth tunnel", the_walk_ends_at_the_fourth_tunnel},
+		{"the network ID is that of the innermost tunnel with one",
 			the_network_is_that_of_the_innermost_tunnel_that_has_one},
-		{"padding behind an outer packet is not of the inner one",
+		{"padding after an outer packet is not part of the inner one",
 			padding_behind_an_outer_packet_is_not_of_the_inner_one},
-		{"the outer link type may be any", the_outer_link_type_may_be_any},
-		{"no port of a tunnel is missing in the set", no_port_of_a_tunnel_is_missing_in_the_set},
+		{"every outer link type is supported", the_outer_link_type_may_be_any},
+		{"the set contains every tunnel port", no_port_of_a_tunnel_is_missing_in_the_set},
 	};
 
 	return tl_test_main("encap", tests, TL_ARRAY_LEN(tests));

@@ -174,7 +174,7 @@ int main(void)
 		{"differences between a port and its family are reported", what_differs_is_said},
 		{"limits of every release of a driver are documented",
 			limits_of_every_release_of_a_driver_are_documented},
-		{"an invalid file is named, with its error", a_wrong_file_is_named},
+		{"an invalid file is reported with name and error", a_wrong_file_is_named},
 	};
 
 	return tl_test_main("family", tests, TL_ARRAY_LEN(tests));

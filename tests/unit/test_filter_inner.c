@@ -258,16 +258,17 @@ static void the_engine_is_native_if_all_parts_are(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"an inner packet is found behind any header, and that of a plain frame is its own",
+		{"an inner packet is found behind any header, and a plain frame is its own inner packet",
 			an_inner_packet_is_found_behind_any_header},
-		{"inner(...) combines with terms about the frame", its_terms_combine_with_terms_of_the_frame},
+		{"inner(...) combines with terms on the outer frame", its_terms_combine_with_terms_of_the_frame},
 		{"a frame without an inner packet matches no inner term",
 			a_frame_without_an_inner_packet_matches_no_inner_term},
-		{"an inner length is that of the packet, without padding", an_inner_length_is_that_of_the_packet},
-		{"other link types have inner packets, too", other_link_types_have_inner_packets_too},
-		{"only the word before a bracket is inner(...)", only_a_word_before_a_bracket_is_inner},
-		{"a refusal gives the position in the whole expression", a_refusal_says_where},
-		{"the engine is native if all parts are", the_engine_is_native_if_all_parts_are},
+		{"an inner length excludes padding", an_inner_length_is_that_of_the_packet},
+		{"inner packets are found for other link types", other_link_types_have_inner_packets_too},
+		{"only the whole word before a parenthesis is parsed as inner(...)",
+			only_a_word_before_a_bracket_is_inner},
+		{"an error gives the position in the whole expression", a_refusal_says_where},
+		{"the filter is native if all parts are", the_engine_is_native_if_all_parts_are},
 	};
 
 	tl_test_eal_start();

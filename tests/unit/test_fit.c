@@ -190,14 +190,15 @@ static void what_no_router_fragments_is_refused(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a cut packet has right lengths and sums, a wrong one stays wrong",
+		{"a truncated packet has correct lengths and checksums, and a wrong checksum stays wrong",
 			a_cut_packet_has_right_lengths_and_sums},
-		{"the sum of a fragment that is cut stays", the_sum_of_a_cut_fragment_stays},
-		{"a cut IPv6 packet has right lengths and sums", a_cut_ipv6_packet_has_right_lengths_and_sums},
-		{"the fragments of a packet make it up again", fragments_make_up_the_packet},
-		{"later fragments have only the options that are to be copied", only_options_that_are_to_be_copied_are},
+		{"truncating a fragment keeps its checksum", the_sum_of_a_cut_fragment_stays},
+		{"a truncated IPv6 packet has correct lengths and checksums",
+			a_cut_ipv6_packet_has_right_lengths_and_sums},
+		{"the fragments of a packet reassemble to it", fragments_make_up_the_packet},
+		{"later fragments carry only the copied options", only_options_that_are_to_be_copied_are},
 		{"a fragment is fragmented further", a_fragment_is_fragmented_further},
-		{"a packet that no router fragments is refused", what_no_router_fragments_is_refused},
+		{"a packet that cannot be fragmented is refused", what_no_router_fragments_is_refused},
 	};
 
 	return tl_test_main("fit", tests, TL_ARRAY_LEN(tests));

@@ -480,21 +480,21 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"each restriction that kernel and build support is in force", each_supported_restriction_is_in_force},
-		{"files of the directory are made, renamed and removed, and none elsewhere",
+		{"files can be created, renamed and removed in the directory only",
 			files_of_the_directory_are_made_renamed_and_removed_and_none_elsewhere},
-		{"no TCP socket binds or connects", no_tcp_socket_binds_or_connects},
-		{"a directory that is not there is named", a_directory_that_is_not_there_is_named},
-		{"to run a program ends the process", to_run_a_program_ends_the_process},
-		{"a thread that makes a call of another class ends the process",
+		{"TCP sockets can neither bind nor connect", no_tcp_socket_binds_or_connects},
+		{"a missing directory is named", a_directory_that_is_not_there_is_named},
+		{"executing a program kills the process", to_run_a_program_ends_the_process},
+		{"a system call of another thread class kills the process",
 			a_thread_that_makes_a_call_of_another_class_ends_the_process},
-		{"a driver that writes its log on an lcore is refused, and continues",
+		{"a driver that opens its log on an lcore gets an error and continues",
 			a_driver_that_writes_its_log_on_an_lcore_is_refused_and_continues},
-		{"a thread that was there before is restricted, too", a_thread_that_was_there_before_is_restricted_too},
-		{"root switches to a user that may open ports, and loses that right later",
+		{"threads started earlier are restricted", a_thread_that_was_there_before_is_restricted_too},
+		{"root switches to a user with the right to open ports, which is dropped later",
 			root_switches_to_a_user_that_may_open_ports_and_loses_that_right_later},
-		{"NET_ADMIN is kept for a driver that restores an interface, and nothing else",
+		{"only NET_ADMIN is kept for a driver that restores an interface",
 			net_admin_is_kept_for_a_driver_that_restores_an_interface_and_nothing_else},
-		{"a thread has its own name though root is dropped", a_thread_has_its_own_name_though_root_is_dropped},
+		{"threads are named after root is dropped", a_thread_has_its_own_name_though_root_is_dropped},
 	};
 
 	if (mkdtemp(dir) == NULL)

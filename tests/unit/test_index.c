@@ -611,21 +611,22 @@ static void a_sidecar_that_cannot_be_written_leaves_nothing(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"flows that differ in one port are all in the row", flows_that_differ_in_one_port_are_all_in_the_row},
+		{"flows that differ in one port are all indexed", flows_that_differ_in_one_port_are_all_in_the_row},
 		{"a row never denies an address or port of its slab", nothing_is_denied},
-		{"a row claims 2 % in vain at most, up to its greatest size", little_is_claimed_in_vain},
-		{"a row spans the times of its records in any order", row_spans_unordered_times},
-		{"keys are found behind tags, options and extension headers", every_frame_has_its_keys},
-		{"addresses are parsed, IPv4 as mapped", addresses_are_parsed},
-		{"a sidecar comes back as it was written", sidecar_comes_back},
-		{"a row that is missing in a sidecar is known", missing_row_is_known},
-		{"of a torn sidecar the whole rows are good, and the tear is known", torn_sidecar_is_known},
-		{"any flipped bit of a sidecar is seen", any_flipped_bit_is_seen},
+		{"the false positive rate of a row is at most 2 % up to its maximum size", little_is_claimed_in_vain},
+		{"the time range of a row covers its records in any order", row_spans_unordered_times},
+		{"keys are found after tags, options and extension headers", every_frame_has_its_keys},
+		{"addresses are parsed, IPv4 as IPv4-mapped", addresses_are_parsed},
+		{"a sidecar is read back as written", sidecar_comes_back},
+		{"a missing row of a sidecar is detected", missing_row_is_known},
+		{"complete rows of a truncated sidecar are used, and the truncation is reported",
+			torn_sidecar_is_known},
+		{"any flipped bit of a sidecar is detected", any_flipped_bit_is_seen},
 		{"only files with the header of a sidecar are removed or moved",
 			only_files_with_the_header_of_a_sidecar_are_removed_or_moved},
 		{"a sidecar is moved and removed", a_sidecar_is_moved_and_removed},
-		{"a sidecar has its name only when it is whole", a_sidecar_has_its_name_only_when_it_is_whole},
-		{"a sidecar that cannot be written leaves nothing", a_sidecar_that_cannot_be_written_leaves_nothing},
+		{"a sidecar gets its name only when complete", a_sidecar_has_its_name_only_when_it_is_whole},
+		{"a sidecar that cannot be written leaves no file", a_sidecar_that_cannot_be_written_leaves_nothing},
 	};
 	return tl_test_main("index", tests, TL_ARRAY_LEN(tests));
 }

@@ -168,7 +168,7 @@ int main(void)
 		{"frames of rules, and of the kernel, are not copied",
 			frames_of_rules_and_of_the_kernel_are_not_copied},
 		{"a port without ip6 copies none of it", a_port_without_ip6_copies_none_of_it},
-		{"the remote of a net_tap is its kernel interface", the_remote_of_a_net_tap_is_its_kernel_interface},
+		{"the kernel interface of a net_tap is its remote", the_remote_of_a_net_tap_is_its_kernel_interface},
 		{"a port without an address is isolated without copies",
 			a_port_without_an_address_is_isolated_without_copies},
 		{"a driver that does not isolate is an error", a_driver_that_does_not_isolate_is_an_error},

@@ -137,16 +137,15 @@ static void a_missing_text_is_null(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a value is whole when there was memory", a_value_is_whole_when_there_was_memory},
-		{"a value is not whole when memory failed while it was built",
+		{"a value is complete if no allocation failed", a_value_is_whole_when_there_was_memory},
+		{"a value is incomplete if an allocation failed while it was built",
 			a_value_is_not_whole_when_memory_failed_while_it_was_built},
-		{"a text is whole, or there is none, whichever allocation fails", a_text_is_whole_or_there_is_none},
+		{"whichever allocation fails, a text is complete or absent", a_text_is_whole_or_there_is_none},
 		{"a failure in another thread does not affect this value",
 			a_failure_in_another_thread_does_not_affect_this_value},
-		{"text of any bytes is a string", text_of_any_bytes_is_a_string},
-		{"a number beyond signed ones is the largest of them",
-			a_number_beyond_signed_ones_is_the_largest_of_them},
-		{"a missing text is null", a_missing_text_is_null},
+		{"any bytes are encoded as a valid string", text_of_any_bytes_is_a_string},
+		{"a number beyond INT64_MAX is capped to it", a_number_beyond_signed_ones_is_the_largest_of_them},
+		{"a missing text is encoded as null", a_missing_text_is_null},
 	};
 
 	tl_json_init();

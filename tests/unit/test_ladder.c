@@ -168,12 +168,12 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a frame is a UDP datagram of its size", a_frame_is_a_datagram_of_its_size},
-		{"numbers spread over the flows", numbers_spread_over_the_flows},
-		{"a sink counts numbered frames only", a_sink_counts_numbered_frames_only},
-		{"a frame behind a later one is out of order", a_frame_behind_a_later_one_is_out_of_order},
+		{"sequence numbers are spread over the flows", numbers_spread_over_the_flows},
+		{"a sink counts only frames with a sequence number", a_sink_counts_numbered_frames_only},
+		{"a frame after a later one is out of order", a_frame_behind_a_later_one_is_out_of_order},
 		{"a duplicate is out of order", a_duplicate_is_out_of_order},
-		{"a source that begins again is in order", a_source_that_begins_again_is_in_order},
-		{"traffic of others needs no numbers", traffic_of_others_needs_no_numbers},
+		{"a restarted source is in order", a_source_that_begins_again_is_in_order},
+		{"foreign traffic needs no sequence numbers", traffic_of_others_needs_no_numbers},
 		{"a stamp becomes a latency", a_stamp_becomes_a_latency},
 		{"each rung is compared with an earlier one", each_rung_is_compared_with_an_earlier_one},
 	};

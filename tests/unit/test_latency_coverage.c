@@ -211,9 +211,9 @@ static void short_runs_are_refused(void)
 int main(int argc, char **argv)
 {
 	static const struct tl_test tests[] = {
-		{"95 % intervals hold in 93 to 97 % of equal pairs, independent, autocorrelated, bursty or of several runs",
+		{"95 % intervals cover 93 to 97 % of equal pairs: independent, autocorrelated, bursty, several runs",
 			intervals_cover},
-		{"runs that are too short for how slowly they change get no verdict", short_runs_are_refused},
+		{"runs too short for their correlation time get no verdict", short_runs_are_refused},
 	};
 
 	if (argc == 2) {

@@ -272,16 +272,16 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"independent samples have no autocorrelation", independent_samples_have_no_autocorrelation},
-		{"dependent samples have theirs", dependent_samples_have_theirs},
-		{"samples that alternate correlate by -1 and 1", every_second_sample_shows},
-		{"lags count all samples, kept or not", lags_count_all_samples},
+		{"dependent samples have the autocorrelation of their model", dependent_samples_have_theirs},
+		{"alternating samples have autocorrelations of -1 and 1", every_second_sample_shows},
+		{"lags count all samples, including those not kept", lags_count_all_samples},
 		{"too few samples, or equal ones, give no interval", too_few_or_equal_samples_say_nothing},
-		{"a drift shows in the medians of stretches, and that the run does not settle",
+		{"a drift is detected by the medians of segments, and the run is marked as unsettled",
 			a_drift_shows_in_the_stretches},
-		{"intervals hold the quantile 95 times of 100", intervals_hold_the_quantile},
-		{"dependent samples are worth fewer independent ones", dependent_samples_are_worth_less},
-		{"a quantile that nothing bounds has no interval", what_cannot_be_bounded_has_no_interval},
-		{"residuals have a bounded number of points and every extreme", residuals_keep_extremes},
+		{"intervals cover the quantile in 95 % of runs", intervals_hold_the_quantile},
+		{"dependent samples reduce the effective sample size", dependent_samples_are_worth_less},
+		{"an unbounded quantile has no interval", what_cannot_be_bounded_has_no_interval},
+		{"residuals keep every extreme in a bounded number of points", residuals_keep_extremes},
 		{"text and JSON show intervals, autocorrelation and drift", text_and_json_show_them},
 	};
 

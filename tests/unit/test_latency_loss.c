@@ -313,22 +313,22 @@ static void too_little_shows_no_clock(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"triggers without a reply rank behind every sample", unanswered_triggers_rank_behind_every_sample},
-		{"a quantile among them is null, and above the window",
+		{"triggers without a reply rank above every sample", unanswered_triggers_rank_behind_every_sample},
+		{"a quantile among lost triggers is null and reported as above the window",
 			quantile_among_the_unanswered_is_null_and_above_the_window},
 		{"without replies there are no quantiles", nothing_answered_has_no_quantile},
-		{"loss above the limit makes a result invalid, with its amount",
+		{"a loss above the limit invalidates a result and is stated",
 			more_loss_than_the_limit_makes_a_result_invalid},
 		{"a share is a fraction or percent, from 0 to 1", share_is_a_fraction_or_percent},
-		{"a quantile with fewer than 10 samples beyond it is marked few",
+		{"a quantile with fewer than 10 samples above it is marked",
 			quantile_with_fewer_than_10_samples_beyond_it_is_few},
-		{"a quantile that the client may have made is marked late", late_quantiles_are_marked_and_come_back},
-		{"if not all samples are kept, the report names those kept", samples_that_were_kept_are_named},
-		{"a common clock is detected for any noise of the latency", one_clock_is_seen_as_one},
-		{"a drift from 0.1 ppm on between two clocks is seen in 10 s", drift_of_two_clocks_is_seen},
-		{"a step of one clock is detected except in the first and last 16th", step_of_a_clock_is_seen},
-		{"a constant difference between clocks looks like latency", constant_difference_looks_like_latency},
-		{"too few pairs, or too short a time, show no clock", too_little_shows_no_clock},
+		{"a quantile possibly caused by the client is marked", late_quantiles_are_marked_and_come_back},
+		{"a report with some samples dropped states which were kept", samples_that_were_kept_are_named},
+		{"a common clock is detected for any latency noise", one_clock_is_seen_as_one},
+		{"a drift of 0.1 ppm between two clocks is detected in 10 s", drift_of_two_clocks_is_seen},
+		{"a clock step is detected except in the first and last sixteenth", step_of_a_clock_is_seen},
+		{"a constant offset between clocks counts as latency", constant_difference_looks_like_latency},
+		{"too few pairs or too short a run give no clock verdict", too_little_shows_no_clock},
 	};
 	return tl_test_main("latency_loss", tests, TL_ARRAY_LEN(tests));
 }

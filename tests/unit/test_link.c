@@ -170,8 +170,8 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"every link header leads to the same packet", every_link_header_leads_to_the_same_packet},
-		{"a frame cut anywhere is not read past its end", a_frame_cut_anywhere_is_not_read_past_its_end},
-		{"raw IP is of the version that it begins with", raw_ip_is_what_its_version_says},
+		{"a frame truncated anywhere is not read past its end", a_frame_cut_anywhere_is_not_read_past_its_end},
+		{"raw IP has the version of its first byte", raw_ip_is_what_its_version_says},
 		{"a link type is identified by its number", a_link_type_is_known_by_its_number},
 	};
 

@@ -183,7 +183,7 @@ static void a_driver_that_nobody_has_read_has_no_counters(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"each driver's frames, losses and errors are the sums that its source calls for",
+		{"frames, losses and errors of each driver are the documented sums",
 			each_drivers_frames_losses_and_errors_are_the_sums_that_its_source_calls_for},
 		{"counters that a device lacks are left out", counters_that_a_device_lacks_are_left_out},
 		{"drivers without MAC counters, and unverified ones, have none",

@@ -206,11 +206,10 @@ int main(void)
 		{"a manifest names version, call and host", names_call_and_host},
 		{"facts that cannot be read are null", unknown_facts_are_null},
 		{"inputs have their SHA-256, null without a regular file", inputs_have_their_digest},
-		{"a long file is read to its end", long_files_are_read_whole},
-		{"CSV and percentile files have a manifest beside them, where they are regular",
-			files_have_a_manifest_beside},
-		{"the text has the call as a shell takes it", text_is_a_call_for_a_shell},
-		{"clocks are those of the report", clocks_are_those_of_the_report},
+		{"the digest of a long file covers all of it", long_files_are_read_whole},
+		{"regular CSV and percentile files have a manifest beside them", files_have_a_manifest_beside},
+		{"the text quotes the call for a shell", text_is_a_call_for_a_shell},
+		{"clocks are taken from the report", clocks_are_those_of_the_report},
 	};
 	char remove[sizeof(dir) + 16];
 

@@ -191,14 +191,16 @@ static void connections_to_the_silent_end_and_leave_no_entry(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a flood of spoofed hosts takes no neighbour of a live connection",
+		{"a flood of spoofed hosts evicts no neighbour of a live connection",
 			a_flood_takes_no_neighbour_of_a_connection},
-		{"nor that of a connection that we open", a_connection_of_ours_keeps_its_neighbour_too},
-		{"nor one that has answered and was used last", those_that_answered_outlast_a_flood},
+		{"a flood of spoofed hosts evicts no neighbour of an active open",
+			a_connection_of_ours_keeps_its_neighbour_too},
+		{"a flood of spoofed hosts evicts no resolved and recently used neighbour",
+			those_that_answered_outlast_a_flood},
 		{"a host that requests our MAC during a flood is stored", a_newcomer_is_heard_during_a_flood},
-		{"a connection that ends keeps no neighbour", an_ended_connection_keeps_nothing},
-		{"half a handshake keeps no neighbour", a_half_open_connection_keeps_nothing},
-		{"a connection's unreachable neighbour is requested again with the next segment",
+		{"an ended connection releases its neighbour", an_ended_connection_keeps_nothing},
+		{"a half-open connection holds no neighbour", a_half_open_connection_keeps_nothing},
+		{"an unreachable neighbour of a connection is requested again with the next segment",
 			a_silent_neighbour_is_asked_for_again},
 		{"a handshake with an unresponsive host ends, and leaves no entry",
 			connections_to_the_silent_end_and_leave_no_entry},

@@ -373,20 +373,20 @@ static void from_nobody(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"fragments in order become the datagram", in_order},
-		{"so they do in every order", in_every_order},
-		{"the longest datagram of all fits, and nothing longer", the_longest},
-		{"a group's datagram may come in fragments", to_a_group},
-		{"fragments of other datagrams do not mix", others_do_not_mix},
+		{"fragments in order are reassembled", in_order},
+		{"fragments in any order are reassembled", in_every_order},
+		{"the longest valid datagram is reassembled, a longer one is refused", the_longest},
+		{"a fragmented multicast datagram is reassembled", to_a_group},
+		{"fragments of different datagrams are not mixed", others_do_not_mix},
 		{"an identical duplicate is accepted", a_double_is_dropped},
-		{"fragments that overlap end their datagram", overlaps_are_refused},
+		{"overlapping fragments discard their datagram", overlaps_are_refused},
 		{"fragments with different ends are refused", two_ends_are_refused},
 		{"a fragment with an invalid length or offset is malformed", what_is_no_fragment},
-		{"a datagram is given up 15 s after its first fragment", time_runs_out},
-		{"16 datagrams are kept, and the oldest gives way", the_oldest_gives_way},
+		{"an incomplete datagram expires 15 s after its first fragment", time_runs_out},
+		{"16 incomplete datagrams are kept, and the oldest is evicted", the_oldest_gives_way},
 		{"fragments of other protocols are dropped", other_protocols_are_dropped},
 		{"without reassembly fragments are only counted", only_counted},
-		{"checksum, length and port are looked at once all is there", the_whole_is_checked},
+		{"checksum, length and port are checked after reassembly", the_whole_is_checked},
 		{"fragments from invalid sources or for other hosts are dropped", from_nobody},
 	};
 

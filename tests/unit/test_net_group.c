@@ -328,14 +328,15 @@ static void two_ports_of_a_group_know_nobody(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a datagram to a group has the outcome that the slow path gives it", outcomes_are_the_same},
-		{"and so it has in a VLAN", outcomes_are_the_same_in_a_vlan},
-		{"over IPv6, a datagram without a checksum is dropped even if its sum is right",
+		{"the fast path processes a multicast datagram like the slow path", outcomes_are_the_same},
+		{"the fast path processes a multicast datagram in a VLAN like the slow path",
+			outcomes_are_the_same_in_a_vlan},
+		{"a UDP datagram over IPv6 without a checksum is dropped even if its sum is correct",
 			no_checksum_is_no_right_one},
-		{"the known sender of a group keeps its number", a_sender_keeps_its_number},
-		{"the latest sender of a group is the known one", the_latest_sender_is_known},
-		{"a closed port releases its sender, and takes no datagram", a_closed_port_knows_nobody},
-		{"two ports of one group each get each datagram", two_ports_of_a_group_know_nobody},
+		{"the cached sender of a group keeps its entry", a_sender_keeps_its_number},
+		{"the latest sender of a group is cached", the_latest_sender_is_known},
+		{"a closed port releases its sender entry and receives no datagram", a_closed_port_knows_nobody},
+		{"two ports on one group both receive each datagram", two_ports_of_a_group_know_nobody},
 	};
 
 	return test_host_main("net_group", tests, TL_ARRAY_LEN(tests));

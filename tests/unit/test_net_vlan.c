@@ -340,16 +340,16 @@ static void a_device_makes_checksums(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"ARP is tagged, both ways", arp_is_tagged},
-		{"datagrams and pings are tagged, and as long as without", udp_and_ping_are_tagged},
-		{"a frame that waited for ARP is tagged once", what_waited_is_tagged_once},
+		{"ARP is tagged in both directions", arp_is_tagged},
+		{"datagrams and echo replies are tagged at unchanged length", udp_and_ping_are_tagged},
+		{"a frame queued for ARP is tagged once", what_waited_is_tagged_once},
 		{"membership reports are tagged", igmp_is_tagged},
 		{"a datagram with the port's tag, and no other, takes the fast path", datagrams_take_the_fast_path},
-		{"TCP is tagged, and its MSS is that of the MTU; data takes the fast path", tcp_is_tagged},
-		{"fragments may be tagged", fragments_too},
+		{"TCP is tagged, its MSS follows the MTU, and data takes the fast path", tcp_is_tagged},
+		{"tagged fragments are reassembled", fragments_too},
 		{"untagged frames, other VLANs and second tags are not answered", only_its_own_vlan},
 		{"checksum offload includes the tag, for either family", a_device_makes_checksums},
-		{"a stripped tag counts like one in the frame", tags_taken_off},
+		{"a stripped tag is treated like one in the frame", tags_taken_off},
 	};
 
 	return test_host_main("net_vlan", tests, TL_ARRAY_LEN(tests));

@@ -177,13 +177,13 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"options and values are read in order", options_and_values_are_read_in_order},
-		{"the first word ends the options of such commands", the_first_word_ends_the_options_of_such_commands},
-		{"wrong use ends with status 2", wrong_use_ends_with_status_2},
-		{"help is an option like any other", help_is_an_option_like_any_other},
-		{"a value is stored in the field of its row", a_value_is_stored_in_the_field_of_its_row},
-		{"a value out of its range is refused, and not stored",
-			a_value_out_of_its_range_is_refused_and_not_stored},
-		{"help has all of the table", help_has_all_of_the_table},
+		{"the first operand ends the options of commands with that property",
+			the_first_word_ends_the_options_of_such_commands},
+		{"invalid use has exit status 2", wrong_use_ends_with_status_2},
+		{"--help is parsed like any other option", help_is_an_option_like_any_other},
+		{"a value is stored in the field of its table row", a_value_is_stored_in_the_field_of_its_row},
+		{"a value out of range is refused and not stored", a_value_out_of_its_range_is_refused_and_not_stored},
+		{"help lists the entire table", help_has_all_of_the_table},
 	};
 
 	return tl_test_main("options", tests, sizeof(tests) / sizeof(tests[0]));

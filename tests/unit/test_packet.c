@@ -292,13 +292,14 @@ int main(void)
 			frames_arrive_in_bursts_and_a_block_is_returned_when_all_are_freed},
 		{"the ring wraps", the_ring_wraps},
 		{"an empty block is returned", an_empty_block_is_returned},
-		{"a referenced frame stays intact, and the port waits",
+		{"a referenced frame stays intact, and the port does not reuse its block",
 			who_keeps_a_frame_keeps_it_whole_and_the_port_waits},
-		{"time and direction are the kernel's", time_and_direction_are_those_that_the_kernel_tells},
-		{"a tag is put back between addresses and type", a_tag_is_put_back_between_addresses_and_type},
-		{"frames that were not on the wire like this are counted",
+		{"time and direction are taken from the kernel", time_and_direction_are_those_that_the_kernel_tells},
+		{"a stripped tag is restored between addresses and EtherType",
+			a_tag_is_put_back_between_addresses_and_type},
+		{"frames that differ from the wire are counted",
 			frames_that_were_not_on_the_wire_like_this_are_counted},
-		{"frames too long for one mbuf are chains", frames_too_long_for_one_mbuf_are_chains},
+		{"frames too long for one mbuf are chained", frames_too_long_for_one_mbuf_are_chains},
 	};
 
 	tl_test_eal_start();

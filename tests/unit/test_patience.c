@@ -220,21 +220,20 @@ static void frame_of_another_queue_keeps_it_awake_for_a_moment(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a gap between frames that was seen once is polled through", gap_seen_once_is_polled_through},
+		{"an observed gap between frames is polled through", gap_seen_once_is_polled_through},
 		{"a sleep begins after twice the longest gap, and not before 50 us",
 			sleep_begins_after_twice_the_longest_gap},
-		{"a gap of more than 50 ms is a pause: it is slept through, and not learned",
+		{"a gap of more than 50 ms counts as a pause: the lcore sleeps, and the gap is not learned",
 			pause_of_the_traffic_is_no_gap},
-		{"a gap between bursts is polled through, however many frames a burst has",
-			gap_between_bursts_is_polled_through},
-		{"a gap is forgotten after two windows", gap_is_forgotten_after_two_windows},
-		{"on a shared CPU, polls without frames take at most a sixteenth of the time",
+		{"a gap between bursts of any size is polled through", gap_between_bursts_is_polled_through},
+		{"a gap expires after two windows", gap_is_forgotten_after_two_windows},
+		{"on a shared CPU empty polls take at most a sixteenth of the time",
 			thread_that_wants_the_cpu_loses_little_and_takes_little},
-		{"a stall of 3 ms now and then costs no patience", rare_stall_costs_no_patience},
-		{"after a long stop patience is back within about a second", long_stop_is_forgiven_after_a_second},
-		{"a frame of another queue keeps it awake for 50 us",
+		{"occasional stalls of 3 ms do not end the polling", rare_stall_costs_no_patience},
+		{"polling resumes within about a second after a long preemption", long_stop_is_forgiven_after_a_second},
+		{"a frame of another queue keeps the lcore awake for 50 us",
 			frame_of_another_queue_keeps_it_awake_for_a_moment},
-		{"a sleep does not count as time that another thread took", sleep_is_not_taken_by_another},
+		{"sleep is not charged as time of another thread", sleep_is_not_taken_by_another},
 	};
 	return tl_test_main("patience", tests, TL_ARRAY_LEN(tests));
 }

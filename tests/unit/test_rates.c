@@ -94,7 +94,8 @@ int main(void)
 		{"rates are bits per second, in bit or bytes (bps), powers of 1000 or (kibit) of 1024", rates},
 		{"sizes are bytes, in powers of 1024, or bits", sizes},
 		{"times are ns, in ns, us, ms or s", spans},
-		{"an unknown unit, no number and too large a value are errors with a place", errors_have_a_place},
+		{"an unknown unit, a missing number and an excessive value are errors with a position",
+			errors_have_a_place},
 	};
 	return tl_test_main("rates", tests, TL_ARRAY_LEN(tests));
 }

@@ -631,26 +631,26 @@ static void one_that_cannot_be_created_leaves_nothing(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"records of all rings come out once, in the order of time",
+		{"records of all rings are written once, in time order",
 			records_of_all_rings_come_out_once_in_the_order_of_time},
-		{"an idle ring holds up the others for the window, and no longer",
+		{"an idle ring delays the others by at most the window",
 			an_idle_ring_holds_up_the_others_for_the_window_and_no_longer},
-		{"a ring with few free slabs waits for no other", a_ring_whose_slabs_run_short_waits_for_no_other},
+		{"a ring with few free slabs does not wait for others",
+			a_ring_whose_slabs_run_short_waits_for_no_other},
 		{"late records are written and counted", what_comes_too_late_is_written_and_counted},
-		{"a slab that comes round again has its own origins",
-			a_slab_that_comes_round_again_has_its_own_origins},
-		{"records without room wait, and continue later",
+		{"a reused slab has its own origins", a_slab_that_comes_round_again_has_its_own_origins},
+		{"records without space wait and continue later",
 			what_has_no_room_waits_and_goes_on_when_there_is_some},
-		{"pcap has every frame byte for byte, in order", pcap_has_every_frame_byte_for_byte_in_order},
+		{"pcap output has identical frames in order", pcap_has_every_frame_byte_for_byte_in_order},
 		{"compressed slabs unpack to the same bytes, in order",
 			compressed_slabs_unpack_to_the_same_bytes_in_order},
-		{"a slab that cannot be compressed is handed over empty, with its counts",
+		{"a slab that cannot be compressed is passed on empty with its counts",
 			what_cannot_be_compressed_is_handed_over_empty_with_its_counts},
-		{"rings that are not merged keep their own order", rings_that_are_not_merged_keep_their_own_order},
-		{"both stages sort and compress", both_stages_sort_and_compress},
-		{"one that was never started, or has nothing to do, ends",
+		{"without merging each ring keeps its order", rings_that_are_not_merged_keep_their_own_order},
+		{"both stages together sort and compress", both_stages_sort_and_compress},
+		{"a recoder that was not started or has no work ends",
 			one_that_was_never_started_or_has_nothing_to_do_ends},
-		{"one that cannot be created leaves nothing", one_that_cannot_be_created_leaves_nothing},
+		{"a failed creation leaves no resources", one_that_cannot_be_created_leaves_nothing},
 	};
 
 	tl_test_eal_start();

@@ -241,11 +241,11 @@ static void flows_are_spread_evenly_over_the_queues_of_the_table(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"the oracle agrees with the published hashes", the_oracle_agrees_with_the_published_hashes},
-		{"the queue of a segment is the oracle's", the_queue_of_a_segment_is_the_oracles},
-		{"both directions of a flow come to one queue", both_directions_of_a_flow_come_to_one_queue},
-		{"the oracle sees a key that is not symmetric", the_oracle_sees_a_key_that_is_not_symmetric},
-		{"flows are spread evenly over the queues of the table",
+		{"the Toeplitz hash agrees with published vectors", the_oracle_agrees_with_the_published_hashes},
+		{"the queue of a segment is predicted correctly", the_queue_of_a_segment_is_the_oracles},
+		{"both directions of a flow map to one queue", both_directions_of_a_flow_come_to_one_queue},
+		{"an asymmetric key is detected", the_oracle_sees_a_key_that_is_not_symmetric},
+		{"flows are spread evenly over the redirection table",
 			flows_are_spread_evenly_over_the_queues_of_the_table},
 	};
 

@@ -354,15 +354,16 @@ static void many_groups(void)
 }
 
 static const struct tl_test tests[] = {
-	{"ten thousand groups of one port are received, and none beside them", many_groups},
-	{"a million connections are open at once, each echoes a byte and closes, in bounded memory", a_million},
-	{"a chain of the table takes 16 connections and no more", chains_are_bounded},
-	{"a send buffer is lent while data is unacknowledged, and data that finds none comes again", buffers_are_lent},
-	{"a connection may keep a send buffer of its own, and does not open without", one_may_keep_its_own},
-	{"connections without a deadline cost the timers nothing", idle_costs_nothing},
-	{"the wheel's work is even: due connections, and those of the next round", work_is_even},
-	{"a deadline is met at any slot of the wheel", deadlines_are_met},
-	{"a wheel without ticks for a while loses no deadline", late_ticks_lose_nothing},
+	{"ten thousand groups of one port are received, and no others", many_groups},
+	{"a million open connections each echo a byte and close, in bounded memory", a_million},
+	{"a chain of the table holds at most 16 connections", chains_are_bounded},
+	{"a send buffer is held while data is unacknowledged, and data received without a free one is dropped",
+		buffers_are_lent},
+	{"a connection with its own send buffer does not open without one", one_may_keep_its_own},
+	{"connections without a deadline have no timer cost", idle_costs_nothing},
+	{"the work per wheel tick is bounded: due connections and those of the next round", work_is_even},
+	{"a deadline fires on time in any slot of the wheel", deadlines_are_met},
+	{"missed ticks lose no deadline", late_ticks_lose_nothing},
 };
 
 int main(void)

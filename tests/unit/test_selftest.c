@@ -246,14 +246,15 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a good loop passes all available checks", a_good_loop_passes_all_available_checks},
-		{"a frame that is lost fails the counters", a_frame_that_is_lost_fails_the_counters},
-		{"a frame that comes twice fails the counters", a_frame_that_comes_twice_fails_the_counters},
-		{"a byte that changes fails the counters", a_byte_that_changes_fails_the_counters},
-		{"frames of another run are foreign and no fault", frames_of_another_run_are_foreign_and_no_fault},
-		{"without a link nothing else is tried", without_a_link_nothing_else_is_tried},
+		{"a lost frame fails the counter check", a_frame_that_is_lost_fails_the_counters},
+		{"a duplicate frame fails the counter check", a_frame_that_comes_twice_fails_the_counters},
+		{"a changed byte fails the counter check", a_byte_that_changes_fails_the_counters},
+		{"frames of another run count as foreign and are not a fault",
+			frames_of_another_run_are_foreign_and_no_fault},
+		{"without a link no other check runs", without_a_link_nothing_else_is_tried},
 		{"a link down during the test is reported", a_link_down_during_the_test_is_reported},
-		{"a run that is stopped ends at once", a_run_that_is_stopped_ends_at_once},
-		{"the report has every check and no address", the_report_has_every_check_and_no_address},
+		{"a cancelled run ends at once", a_run_that_is_stopped_ends_at_once},
+		{"the report lists every check and contains no address", the_report_has_every_check_and_no_address},
 	};
 
 	tl_test_eal_start();

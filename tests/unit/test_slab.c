@@ -344,19 +344,18 @@ static void two_threads_lose_and_tear_nothing(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a sealed slab is a HEAD, whole records and a PAD", a_sealed_slab_is_whole_blocks},
-		{"a slab ends on a 4 KiB boundary for any records",
+		{"a sealed slab consists of a HEAD, complete records and a PAD", a_sealed_slab_is_whole_blocks},
+		{"a slab ends on a 4 KiB boundary for any record lengths",
 			a_slab_ends_on_a_boundary_whatever_its_records_leave},
-		{"the longest record allowed fits a slab, a longer one is refused", the_longest_record_fits_a_slab},
+		{"the longest permitted record fits a slab, a longer one is refused", the_longest_record_fits_a_slab},
 		{"an empty slab is not sealed", an_empty_slab_is_not_sealed},
-		{"only a slab with a first record older than requested is sealed",
+		{"only a slab whose first record exceeds the requested age is sealed",
 			only_a_slab_older_than_asked_is_sealed},
-		{"a writer that is behind costs records until it gives a slab back",
-			a_slow_writer_costs_records_not_slabs},
-		{"used slabs are those with the writer", used_slabs_are_those_with_the_writer},
-		{"a wrong configuration is refused with a sentence", a_wrong_configuration_is_refused},
+		{"a slow writer causes record drops until it returns a slab", a_slow_writer_costs_records_not_slabs},
+		{"the number of used slabs is that held by the writer", used_slabs_are_those_with_the_writer},
+		{"an invalid configuration is refused with an error", a_wrong_configuration_is_refused},
 		{"a name is used by one ring at a time", a_name_is_used_once_at_a_time},
-		{"two threads at full speed lose and tear nothing", two_threads_lose_and_tear_nothing},
+		{"two threads at full speed neither lose nor corrupt records", two_threads_lose_and_tear_nothing},
 	};
 
 	tl_test_eal_start();

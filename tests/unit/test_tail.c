@@ -244,11 +244,11 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"the oldest outliers are overwritten, and counted", the_oldest_outliers_are_overwritten_and_counted},
-		{"the burst after joins the last outlier", the_burst_after_joins_the_last_outlier},
-		{"a read during a write is never torn", what_is_read_while_it_is_written_is_never_torn},
-		{"another thread may read at any time", another_thread_may_read_at_any_time},
+		{"the next burst is recorded with the last outlier", the_burst_after_joins_the_last_outlier},
+		{"a concurrent read returns no partly written entry", what_is_read_while_it_is_written_is_never_torn},
+		{"entries may be read from another thread at any time", another_thread_may_read_at_any_time},
 		{"the last samples are kept, the oldest first", the_last_samples_are_kept_the_oldest_first},
-		{"noise is of one CPU and of one thread", noise_is_of_one_cpu_and_one_thread},
+		{"noise counters cover one CPU and one thread", noise_is_of_one_cpu_and_one_thread},
 		{"counters missing in the kernel are unknown", what_the_kernel_does_not_tell_is_unknown},
 	};
 

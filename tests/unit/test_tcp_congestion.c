@@ -214,17 +214,17 @@ static void a_timeout_is_repaired_by_slow_start(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"without cwnd a window's worth leaves at once, with it ten segments", only_the_window_bounds},
+		{"a full window is sent at once without cwnd, and ten segments with cwnd", only_the_window_bounds},
 		{"without cwnd the peer's window limits the flight", the_window_does_bound},
-		{"without cwnd neither ACKs nor a pause change the limit of the flight", neither_grows_nor_shrinks},
-		{"without cwnd a SYN that was lost does not make the first flight smaller", lost_syn_does_not_matter},
-		{"without cwnd each ACK retransmits two lost segments, and new data is not delayed",
+		{"without cwnd neither ACKs nor idle periods change the flight limit", neither_grows_nor_shrinks},
+		{"without cwnd a lost SYN does not reduce the first flight", lost_syn_does_not_matter},
+		{"without cwnd each ACK retransmits two lost segments without delaying new data",
 			each_ack_lets_two_go_again},
-		{"a recovery of more segments than there are records misses none",
-			many_repairs_leave_what_is_lost_lost},
-		{"without cwnd a probe that repaired a loss changes nothing", a_probe_that_repairs_changes_nothing},
+		{"a recovery of more segments than transmit records is complete", many_repairs_leave_what_is_lost_lost},
+		{"without cwnd a probe that repaired a loss has no effect on the limit",
+			a_probe_that_repairs_changes_nothing},
 		{"without cwnd and SACK one hole is filled at a time", newreno_fills_one_hole_at_a_time},
-		{"without cwnd a timeout is repaired by slow start, and then the window alone bounds again",
+		{"without cwnd a timeout is repaired by slow start, then only the window limits the flight",
 			a_timeout_is_repaired_by_slow_start},
 	};
 

@@ -180,19 +180,19 @@ static void a_window_scale_beyond_14_is_14(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"an older segment's window is not taken", an_older_segments_window_is_not_taken},
+		{"the window of an older segment is ignored", an_older_segments_window_is_not_taken},
 		{"a peer that acknowledges keeps the connection alive",
 			a_peer_that_acknowledges_keeps_the_connection_alive},
-		{"a deadline in the wheel's first slot is met after a stall",
+		{"a deadline in the first wheel slot fires after a stall",
 			a_deadline_in_the_first_slot_is_met_after_a_stall},
-		{"slow start grows by a segment with each ACK", slow_start_grows_by_a_segment_with_each_ack},
-		{"congestion avoidance grows by a segment with each window",
+		{"slow start grows by one segment per ACK", slow_start_grows_by_a_segment_with_each_ack},
+		{"congestion avoidance grows by one segment per window",
 			congestion_avoidance_grows_by_a_segment_with_each_window},
-		{"the reordering window is small again after sixteen recoveries",
+		{"the reordering window is reset after sixteen recoveries",
 			the_reordering_window_is_small_again_after_sixteen_recoveries},
-		{"a cookie is good for two periods at most", a_cookie_is_good_for_two_periods_at_most},
-		{"an option that ends behind the header is ignored", an_option_that_ends_behind_the_header_is_ignored},
-		{"a window scale beyond 14 is 14", a_window_scale_beyond_14_is_14},
+		{"a cookie is valid for at most two periods", a_cookie_is_good_for_two_periods_at_most},
+		{"an option beyond the header is ignored", an_option_that_ends_behind_the_header_is_ignored},
+		{"a window scale above 14 is capped to 14", a_window_scale_beyond_14_is_14},
 	};
 
 	tl_test_eal_start();

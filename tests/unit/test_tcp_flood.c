@@ -226,15 +226,15 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a SYN flood occupies a bounded number of slots, and is still answered", flood_takes_no_memory},
-		{"the ACK of a SYN cookie opens, with scale, SACK and timestamps", cookie_opens},
+		{"the ACK of a SYN cookie opens a connection with scale, SACK and timestamps", cookie_opens},
 		{"the timestamp of a SYN cookie is not ahead of the connection's clock",
 			cookie_stamp_is_not_ahead_of_the_clock},
-		{"without timestamps a SYN cookie brings the MSS and nothing else", cookie_without_stamps},
-		{"an ACK that forges a SYN cookie is refused", forged_cookies_are_refused},
-		{"a SYN cookie is good for a minute, not for two and a half", old_cookies_are_refused},
+		{"without timestamps a SYN cookie preserves the MSS only", cookie_without_stamps},
+		{"an ACK with a forged SYN cookie is refused", forged_cookies_are_refused},
+		{"a SYN cookie is valid after one minute, not after 2.5", old_cookies_are_refused},
 		{"without a recent SYN cookie none is accepted", no_cookie_no_entry},
-		{"a SYN flood is answered after an ordinary connection, too", flood_after_a_connection},
-		{"half-open connections give way to those that open, and only as many as may", full_is_full},
+		{"a SYN flood after an ordinary connection is answered", flood_after_a_connection},
+		{"half-open connections are evicted by opening ones, up to the limit", full_is_full},
 	};
 
 	tl_test_eal_start();

@@ -198,13 +198,14 @@ static void soft_errors_are_told_in_the_end(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"the first report of a smaller MTU is accepted, and segments that did not fit are sent again",
+		{"the first smaller MTU is accepted, and segments that did not fit are retransmitted",
 			first_word_is_believed},
-		{"a report without MTU means the next lower plateau", old_routers_mean_the_next_plateau},
+		{"a report without an MTU selects the next lower plateau", old_routers_mean_the_next_plateau},
 		{"a report about data not in flight, or that would have fit, is ignored", nonsense_is_ignored},
-		{"once full segments arrived, the word of a smaller MTU waits for a loss", proof_stands_against_words},
-		{"timestamps count when a segment is to fit the path", stamps_count},
-		{"no ICMP error ends an established connection", no_error_ends_what_stands},
+		{"after full segments were acknowledged a smaller MTU is accepted only after a loss",
+			proof_stands_against_words},
+		{"timestamps are included when segments are sized for the path", stamps_count},
+		{"ICMP errors do not end an established connection", no_error_ends_what_stands},
 		{"source quench is ignored", source_quench_is_ignored},
 		{"a soft error in the handshake is reported at its timeout", soft_errors_are_told_in_the_end},
 	};

@@ -169,11 +169,11 @@ static void progress_proves_the_neighbour(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a smaller MTU is accepted, and segments that did not fit are sent again", smaller_mtu_is_believed},
-		{"no path's MTU is below 1280", no_path_is_below_1280},
+		{"a smaller MTU is accepted, and segments that did not fit are retransmitted", smaller_mtu_is_believed},
+		{"a path MTU below 1280 is not accepted", no_path_is_below_1280},
 		{"a report about data not in flight, or that would have fit, is ignored", nonsense_is_ignored},
-		{"the number of an IPv6 address is not valid as an IPv4 address", no_number_is_an_address},
-		{"unreachable is hard in the handshake only, and not for every reason",
+		{"the index of an IPv6 address is not valid as an IPv4 address", no_number_is_an_address},
+		{"unreachable is a hard error only in the handshake and for some codes",
 			errors_are_hard_in_the_handshake_only},
 		{"acknowledged data confirms the neighbour (RFC 4861, section 7.3.1)", progress_proves_the_neighbour},
 	};

@@ -548,21 +548,22 @@ static void user_timeout_finds_a_dead_peer(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"200 KB both ways arrive intact over a bad wire, for 50 seeds", survives_a_bad_wire},
-		{"200 KB both ways arrive intact when sequence numbers wrap", survives_the_wrap},
+		{"200 KB in both directions arrive intact over a lossy wire, for 50 seeds", survives_a_bad_wire},
+		{"200 KB in both directions arrive intact when sequence numbers wrap", survives_the_wrap},
 		{"data arrives even if every third frame is lost", survives_silence},
-		{"with SACK little more goes again than was lost, without a timeout", sack_saves},
-		{"on a clean wire nothing is sent twice", clean_wire_wastes_nothing},
-		{"paced transfers arrive intact over a bad wire, and exceed their rate in no interval",
+		{"with SACK little more than the loss is retransmitted, without a timeout", sack_saves},
+		{"on a lossless wire nothing is retransmitted", clean_wire_wastes_nothing},
+		{"paced transfers arrive intact over a lossy wire and never exceed their rate",
 			paced_survive_a_bad_wire},
 		{"scaled windows fill a long pipe", scaled_windows_fill_a_long_pipe},
-		{"an echo with a window that follows its room always has room, and never shrinks the window",
+		{"an echo whose window follows its free space always has space and never shrinks the window",
 			echo_never_runs_out_of_room},
-		{"so does an echo with a scaled window", echo_with_a_scaled_window},
-		{"1000 connections opened and ended leave nothing behind", thousand_come_and_go},
-		{"every order of closing ends in order over a bad wire", every_order_of_closing},
+		{"an echo with a scaled window always has space and never shrinks the window",
+			echo_with_a_scaled_window},
+		{"1000 connections opened and closed leave no resources", thousand_come_and_go},
+		{"every closing sequence completes over a lossy wire", every_order_of_closing},
 		{"keepalive detects a dead peer and keeps an idle one", keepalive_finds_a_dead_peer},
-		{"the user timeout finds a dead peer when there is data", user_timeout_finds_a_dead_peer},
+		{"the user timeout detects a dead peer while data is unacknowledged", user_timeout_finds_a_dead_peer},
 	};
 
 	tl_test_eal_start();

@@ -489,16 +489,16 @@ static void a_number_is_no_source(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"an expected segment has the outcome that the state machine gives it", outcomes_are_the_same},
-		{"only the next data and the next ACK are expected", only_the_next_is_expected},
+		{"the fast path processes an expected segment like the state machine", outcomes_are_the_same},
+		{"only the next data and the next ACK take the fast path", only_the_next_is_expected},
 #ifndef TEST_IP6
-		{"a segment whose tag was stripped is not expected", what_came_with_a_tag_is_not_expected},
+		{"a segment with a stripped tag does not take the fast path", what_came_with_a_tag_is_not_expected},
 #endif
-		{"data is not expected while no buffer is free for its echo",
+		{"data does not take the fast path without a free buffer for its echo",
 			data_without_a_buffer_for_its_echo_is_not_expected},
-		{"data that is sent on by another connection is acknowledged", relayed_data_is_acknowledged},
+		{"data forwarded on another connection is acknowledged", relayed_data_is_acknowledged},
 #ifdef TEST_IP6
-		{"an IPv4 segment from the number of an IPv6 peer is refused", a_number_is_no_source},
+		{"an IPv4 segment whose source equals the index of an IPv6 peer is refused", a_number_is_no_source},
 #endif
 	};
 

@@ -220,17 +220,18 @@ static void a_page_is_cut_to_the_terminal(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"rates are per second of the appliance", rates_are_per_second_of_the_appliance},
-		{"another run of the appliance has no rates yet", another_run_of_the_appliance_has_no_rates_yet},
-		{"a queue that falls behind is seen", a_queue_that_falls_behind_is_seen},
-		{"a recording shows its fullest queue and its disk", a_recording_shows_its_fullest_queue_and_its_disk},
+		{"rates are per second of the appliance's clock", rates_are_per_second_of_the_appliance},
+		{"a restarted appliance has no rates yet", another_run_of_the_appliance_has_no_rates_yet},
+		{"a queue that falls behind is marked", a_queue_that_falls_behind_is_seen},
+		{"a recording shows its fullest queue and its disk space",
+			a_recording_shows_its_fullest_queue_and_its_disk},
 		{"a shape shows each class", a_shape_shows_each_class},
-		{"a class of a recording shows its colours", a_class_of_a_recording_shows_its_colours},
+		{"a class of a recording shows its counts by colour", a_class_of_a_recording_shows_its_colours},
 		{"a replay shows its position and lateness", a_replay_shows_its_position_and_lateness},
-		{"an echo shows its residence", an_echo_shows_its_residence},
-		{"an answer that lacks things shows dashes", an_answer_that_lacks_things_shows_dashes},
-		{"a name cannot command the terminal", a_name_cannot_command_the_terminal},
-		{"a page is cut to the terminal", a_page_is_cut_to_the_terminal},
+		{"an echo shows its residence time", an_echo_shows_its_residence},
+		{"missing values are shown as dashes", an_answer_that_lacks_things_shows_dashes},
+		{"control characters of a name are escaped", a_name_cannot_command_the_terminal},
+		{"a page is clipped to the terminal", a_page_is_cut_to_the_terminal},
 	};
 
 	return tl_test_main("top", tests, sizeof(tests) / sizeof(tests[0]));

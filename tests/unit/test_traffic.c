@@ -123,9 +123,9 @@ static void a_failed_write_is_reported(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a seed makes the same traffic each time", a_seed_makes_the_same_traffic_each_time},
-		{"every trick is played", every_trick_is_played},
-		{"the counts are those of the pairs", the_counts_are_those_of_the_pairs},
+		{"equal seeds generate equal traffic", a_seed_makes_the_same_traffic_each_time},
+		{"every kind of disturbance occurs", every_trick_is_played},
+		{"the counts agree with the pairs", the_counts_are_those_of_the_pairs},
 		{"a failed write is reported", a_failed_write_is_reported},
 	};
 

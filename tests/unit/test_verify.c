@@ -354,13 +354,13 @@ static void digests_are_those_of_the_standards(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"digests are those of the standards", digests_are_those_of_the_standards},
-		{"a whole recording is good", whole_recording_is_good},
-		{"any changed byte is named to the slab that it is in", any_changed_byte_is_named_to_its_slab},
-		{"any change of a head is named to its slab", any_change_of_a_head_is_named},
-		{"each of several damaged ranges is named", each_of_several_ranges_is_named},
-		{"a slab that was removed or replaced is known", slab_that_was_moved_removed_or_replaced_is_known},
-		{"a file that was not closed is incomplete", file_that_was_not_closed_is_incomplete},
+		{"digests agree with published test vectors", digests_are_those_of_the_standards},
+		{"an intact recording verifies as good", whole_recording_is_good},
+		{"any changed byte is attributed to its slab", any_changed_byte_is_named_to_its_slab},
+		{"any change of a HEAD is attributed to its slab", any_change_of_a_head_is_named},
+		{"each of several damaged ranges is reported", each_of_several_ranges_is_named},
+		{"a removed or replaced slab is detected", slab_that_was_moved_removed_or_replaced_is_known},
+		{"a file without an epilogue is reported as incomplete", file_that_was_not_closed_is_incomplete},
 		{"a recovered file is reported with the end of its chain", recovered_file_says_where_its_chain_ends},
 		{"recovery keeps no slab with a wrong digest", recovery_keeps_no_slab_with_a_wrong_digest},
 		{"a file without digests and a foreign file are reported as such",

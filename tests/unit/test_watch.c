@@ -154,16 +154,14 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"link down and up are detected, and link down is counted",
 			link_down_and_up_are_detected_and_link_down_is_counted},
-		{"the speed is that of the last look", the_speed_is_that_of_the_last_look},
-		{"a NIC is asked for its link once a second at most",
-			a_nic_is_asked_for_its_link_once_a_second_at_most},
-		{"a wait for a link returns whether it is up", a_wait_for_a_link_returns_whether_it_is_up},
-		{"a driver's package is named as Debian names it", a_drivers_package_is_named_as_debian_names_it},
-		{"a link that cannot be read is unknown, and has not gone",
-			a_link_that_cannot_be_read_is_unknown_and_has_not_gone},
+		{"the speed is that of the last query", the_speed_is_that_of_the_last_look},
+		{"the link is queried at most once a second", a_nic_is_asked_for_its_link_once_a_second_at_most},
+		{"a wait for link up returns the state", a_wait_for_a_link_returns_whether_it_is_up},
+		{"the suggested driver package has its Debian name", a_drivers_package_is_named_as_debian_names_it},
+		{"an unreadable link is unknown, not down", a_link_that_cannot_be_read_is_unknown_and_has_not_gone},
 		{"a removed device ends its port with a message",
 			a_device_that_is_taken_away_ends_its_port_with_a_sentence},
-		{"of a closed port nothing is heard", of_a_closed_port_nothing_is_heard},
+		{"a later port receives no events of a closed one", of_a_closed_port_nothing_is_heard},
 	};
 
 	tl_test_eal_start();

@@ -229,18 +229,18 @@ static void the_writer_sleeps_longer_until_each_sleep_gathers_a_slab(void)
 }
 
 static const struct tl_test tests[] = {
-	{"with io_uring every record reaches the file once, in the order of its ring", uring_writes_all},
-	{"with pwrite every record reaches the file once, in the order of its ring", pwrite_writes_all},
-	{"a write that fails among others in flight is repeated and leaves no hole", failed_write_is_repeated},
-	{"a recording without packets opens and closes like any other, mode 0640", empty_recording_is_a_file},
-	{"a path that cannot be recorded to is refused with its name", bad_paths_are_refused},
-	{"an old file is replaced", old_file_is_replaced},
-	{"a recording into tmpfs is whole", tmpfs_is_served},
-	{"where O_DIRECT is refused the page cache is used", no_direct_io_is_served},
-	{"O_DIRECT is given up when a write proves it unusable", unusable_direct_io_is_given_up},
-	{"without io_uring it writes with pwrite", pwrite_stands_in_for_io_uring},
+	{"with io_uring every record is written once, in ring order", uring_writes_all},
+	{"with pwrite every record is written once, in ring order", pwrite_writes_all},
+	{"a failed write among others in flight is repeated without leaving a hole", failed_write_is_repeated},
+	{"a recording without packets has prologue, epilogue and mode 0640", empty_recording_is_a_file},
+	{"an unusable path is refused by name", bad_paths_are_refused},
+	{"an existing file is replaced", old_file_is_replaced},
+	{"a recording on tmpfs is complete", tmpfs_is_served},
+	{"without O_DIRECT support the page cache is used", no_direct_io_is_served},
+	{"O_DIRECT is disabled after a write with EINVAL", unusable_direct_io_is_given_up},
+	{"without io_uring pwrite is used", pwrite_stands_in_for_io_uring},
 	{"a writer that was never started can be destroyed", unstarted_writer_can_be_destroyed},
-	{"the writer sleeps longer until each sleep gathers a slab",
+	{"the sleep of the writer grows until each gathers one slab",
 		the_writer_sleeps_longer_until_each_sleep_gathers_a_slab},
 };
 

@@ -201,11 +201,11 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a file written with digests verifies as good", what_is_written_is_verified},
-		{"slabs that were written twice are verified", slabs_that_were_written_twice_are_verified},
-		{"slabs that moved to the next file are verified", slabs_that_moved_to_the_next_file_are_verified},
+		{"slabs written twice are verified", slabs_that_were_written_twice_are_verified},
+		{"slabs moved to the next file are verified", slabs_that_moved_to_the_next_file_are_verified},
 		{"statistics between slabs are verified", statistics_between_slabs_are_verified},
-		{"files that are written again are verified", files_that_are_written_again_are_verified},
-		{"a byte that was changed on the disk is found", byte_that_the_disk_changed_is_found},
+		{"reused files are verified", files_that_are_written_again_are_verified},
+		{"a byte changed on the disk is detected", byte_that_the_disk_changed_is_found},
 	};
 
 	signal(SIGXFSZ, SIG_IGN);

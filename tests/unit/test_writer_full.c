@@ -449,18 +449,17 @@ static void failing_disk_does_not_hold_stop(void)
 }
 
 static const struct tl_test tests[] = {
-	{"on a full disk the oldest file is dropped and nothing is lost", full_disk_recycles},
-	{"on a full disk frames find room although files are completed late", late_completion_costs_no_frame},
-	{"on a full disk a file that has more than its size gives way to the next", overdue_file_gives_way_to_the_next},
-	{"or the recording pauses until there is room", full_disk_pauses},
-	{"without anything to drop it stops above the free space to leave", limit_of_free_space_holds},
-	{"data refused by the disk is counted exactly and leaves no trace in the file", refused_packets_are_counted},
+	{"on a full disk the oldest file is removed and no packet is lost", full_disk_recycles},
+	{"on a full disk space is found although files are completed late", late_completion_costs_no_frame},
+	{"on a full disk a file above its size is closed for the next", overdue_file_gives_way_to_the_next},
+	{"on a full disk the recording pauses until space is available", full_disk_pauses},
+	{"without a removable file writing stops above the reserved free space", limit_of_free_space_holds},
+	{"data refused by the disk is counted exactly and absent from the file", refused_packets_are_counted},
 	{"writing continues when the disk accepts data again", writing_goes_on},
-	{"no slab is written before the prologue is", full_disk_holds_back_the_prologue},
-	{"an epilogue that cannot be written leaves no trace", failed_epilogue_leaves_no_trace},
-	{"a disk error or a quota costs the refused data, counted, and leaves no trace in the file",
-		failing_disk_is_counted},
-	{"a disk that fails to the end does not hold stop", failing_disk_does_not_hold_stop},
+	{"no slab is written before the prologue", full_disk_holds_back_the_prologue},
+	{"an epilogue that cannot be written is removed", failed_epilogue_leaves_no_trace},
+	{"data refused by a disk error or a quota is counted and absent from the file", failing_disk_is_counted},
+	{"a permanently failing disk does not block stop", failing_disk_does_not_hold_stop},
 };
 
 int main(void)

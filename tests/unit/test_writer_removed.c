@@ -175,12 +175,12 @@ static void nameless_file_is_no_removed_file(void)
 }
 
 static const struct tl_test tests[] = {
-	{"without its directory a recording counts losses, and continues when it exists again",
+	{"without its directory a recording counts losses and continues when it is restored",
 		removed_directory_is_waited_for},
-	{"a next file that is removed while it is opened takes no packets", next_file_removed_while_it_is_opened},
-	{"a removed directory does not hold stop", removed_directory_does_not_hold_stop},
-	{"a file that is removed is left for a new one, and nothing is lost", removed_file_is_left},
-	{"a file that never had a name is recorded to", nameless_file_is_no_removed_file},
+	{"a next file removed while it is opened receives no packets", next_file_removed_while_it_is_opened},
+	{"a removed directory does not block stop", removed_directory_does_not_hold_stop},
+	{"a removed file is replaced by a new one without losses", removed_file_is_left},
+	{"an unnamed file is recorded to", nameless_file_is_no_removed_file},
 };
 
 int main(void)

@@ -182,11 +182,11 @@ static void sidecar_knows_what_was_refused(void)
 
 static const struct tl_test tests[] = {
 	{"a sidecar has a row for each slab of its file", sidecar_has_every_slab},
-	{"every row is filled when slabs come slowly", every_row_is_filled_when_slabs_come_slowly},
-	{"a sidecar is right after failed writes", sidecar_survives_failed_writes},
-	{"a sidecar has no rows of refused slabs", sidecar_knows_what_was_refused},
-	{"when the index is behind, rows say only where slabs are", slow_index_leaves_blank_rows},
-	{"a ring drops a sidecar with its file", ring_drops_sidecars},
+	{"every row is complete when slabs arrive slowly", every_row_is_filled_when_slabs_come_slowly},
+	{"a sidecar is correct after failed writes", sidecar_survives_failed_writes},
+	{"a sidecar has no rows for refused slabs", sidecar_knows_what_was_refused},
+	{"when the indexer is behind, rows hold only slab positions", slow_index_leaves_blank_rows},
+	{"a ring removes a sidecar with its file", ring_drops_sidecars},
 };
 
 int main(void)

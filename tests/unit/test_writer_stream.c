@@ -307,18 +307,17 @@ static void null_discards_what_it_counts(void)
 }
 
 static const struct tl_test tests[] = {
-	{"a pipe gets the blocks without those for files only", pipe_gets_plain_pcapng},
+	{"a pipe receives no blocks specific to files", pipe_gets_plain_pcapng},
 	{"an exited reader of a pipe is detected, and undelivered packets are counted", reader_that_leaves_is_noticed},
-	{"it is noticed although nothing is written", idle_pipe_notices_too},
-	{"a reader that may leave is no error", a_reader_that_may_leave_is_no_error},
-	{"nor is one that leaves at the end", nor_is_one_that_leaves_at_the_end},
+	{"an exited reader of a pipe is detected without a write", idle_pipe_notices_too},
+	{"an exited reader is not an error if permitted", a_reader_that_may_leave_is_no_error},
+	{"a reader that exits at the end is not an error", nor_is_one_that_leaves_at_the_end},
 	{"a pipe without a reader does not block stop forever", stalled_pipe_does_not_hold_stop},
-	{"a pipe gets nothing after a write that failed, for a block may be cut short",
-		pipe_gets_nothing_after_a_write_that_failed},
+	{"a pipe receives nothing after a failed write", pipe_gets_nothing_after_a_write_that_failed},
 	{"a device is written like a pipe", devices_are_streams},
-	{"a file that grows has statistics between its slabs", statistics_stand_between_slabs},
-	{"a file that does not grow gets no more of them", an_idle_file_gets_no_statistics},
-	{"null: discards what it counts", null_discards_what_it_counts},
+	{"a growing file has statistics between its slabs", statistics_stand_between_slabs},
+	{"a file that does not grow receives no further statistics", an_idle_file_gets_no_statistics},
+	{"null: counts and discards", null_discards_what_it_counts},
 };
 
 int main(void)

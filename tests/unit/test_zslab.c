@@ -258,15 +258,15 @@ static void a_head_that_tells_other_lengths_is_none(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"slabs come back as they were", slabs_come_back_as_they_were},
-		{"incompressible content fits", what_cannot_be_compressed_fits},
+		{"slabs are restored unchanged", slabs_come_back_as_they_were},
+		{"incompressible content fits its unit", what_cannot_be_compressed_fits},
 		{"every unit ends on a boundary", every_unit_ends_on_a_boundary},
 		{"blocks begin with the magic of zstd", blocks_begin_with_the_magic_of_zstd},
-		{"too little room is refused", too_little_room_is_refused},
+		{"too small a buffer is refused", too_little_room_is_refused},
 		{"a truncated unit is invalid", a_unit_that_is_cut_is_none},
 		{"an empty unit is valid", nothing_is_a_unit_too},
-		{"damage is seen", damage_is_seen},
-		{"a head with inconsistent lengths is invalid", a_head_that_tells_other_lengths_is_none},
+		{"damage is detected", damage_is_seen},
+		{"a header with inconsistent lengths is invalid", a_head_that_tells_other_lengths_is_none},
 	};
 
 	return tl_test_main("zslab", tests, sizeof(tests) / sizeof(tests[0]));
