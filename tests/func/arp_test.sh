@@ -30,14 +30,14 @@ app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}]'
 peer_start tcpdump -U -n -i "$PEER_IF" -w arp.pcap arp 2>tcpdump.log
 wait_for 60 listening_to_arp
 app_start config.json
-check "it announces its address by gratuitous ARP" wait_for 60 announces
+check "the appliance announces its address by gratuitous ARP" wait_for 60 announces
 stop_process "$peer_pid" || true
 
 check "ping is answered in every size up to the MTU" pings_of_every_size
-check_equal "the kernel learnt the MAC of the interface" "$(neighbour_mac)" "$(in_app cat "/sys/class/net/$APP_IF/address")"
+check_equal "the kernel has learned the MAC address of the interface" "$(neighbour_mac)" "$(in_app cat "/sys/class/net/$APP_IF/address")"
 
 in_peer ip neighbour flush dev "$PEER_IF"
-check "after the kernel forgot us it finds us again" answers_ping
+check "after the kernel's neighbour entry is flushed the appliance is resolved again" answers_ping
 
 check "arping is answered" in_peer arping -q -c 3 -w 5 -I "$PEER_IF" "$APP_IP"
 check_equal "a host that probes for our address gets a reply (RFC 5227)" \
@@ -47,12 +47,12 @@ check_equal "other addresses get no reply" \
 
 check_equal "a fragmented ping is not answered" \
 	"$(in_peer ping -q -c 1 -W 1 -s 3000 "$APP_IP" >/dev/null && echo answered || echo silence)" silence
-check "and what follows is" answers_ping
+check "requests after the fragments are answered" answers_ping
 app_status >status.json
-check_json "the fragments were counted" status.json \
+check_json "the fragments are counted" status.json \
 	'[.net[0] | to_entries[] | select(.key | test("frag|malformed")) | .value] | add > 0'
-check_json "and are as they were on the wire" status.json '.port.altered_pkts == 0'
+check_json "no frame counts as altered" status.json '.port.altered_pkts == 0'
 
 app_stop TERM
-check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
-check_json "the ledger holds and nothing was lost" run.json '.ledger_ok and .lossless'
+check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0
+check_json "the ledger is consistent and no frame was lost" run.json '.ledger_ok and .lossless'

@@ -16,11 +16,11 @@ wrong_calls() {
 	echo '{"ports": [{"name": "a", "device": "eth9", "colour": "red"}]}' >unknown.json
 	echo '{"ports": [{"name": "a", "device": "eth9"}]}' >idle.json
 	refuses "a call without a configuration is refused" "-c CONFIG" "$TAPLINE" bench qualify
-	refuses "an interface is refused: it would be that of bench rx" "--interface" "$TAPLINE" bench qualify -c plain.json -i eth0
+	refuses "an interface is refused because it belongs to bench rx" "--interface" "$TAPLINE" bench qualify -c plain.json -i eth0
 	refuses "a configuration is refused by the other benchmarks" "bench qualify" "$TAPLINE" bench rx -c plain.json
-	refuses "a bound of the disk that no ring fits is refused" "--disk" "$TAPLINE" bench qualify -c plain.json --disk 1M
-	refuses "an error of the configuration is shown with its place" "\$.ports[0].colour" "$TAPLINE" bench qualify -c unknown.json
-	refuses "a configuration that records nothing is refused" "\$.capture" "$TAPLINE" bench qualify -c idle.json
+	refuses "a disk limit too small for a ring is refused" "--disk" "$TAPLINE" bench qualify -c plain.json --disk 1M
+	refuses "an error of the configuration is reported with its position" "\$.ports[0].colour" "$TAPLINE" bench qualify -c unknown.json
+	refuses "a configuration without recordings is refused" "\$.capture" "$TAPLINE" bench qualify -c idle.json
 }
 
 # qualify NAME [OPTION...]: qualify NAME.json; the report goes to NAME.out.
@@ -28,7 +28,7 @@ qualify() {
 	local name=$1 status=0
 	shift
 	"$TAPLINE" bench qualify -c "$name.json" --seconds 0.1 --disk 64M --json "$@" >"$name.out" 2>"$name.log" || status=$?
-	check_equal "$name: the benchmark ends well" "$status" 0
+	check_equal "$name: the benchmark ends with status 0" "$status" 0
 	check_equal "$name: the recordings are removed" "$(find recordings -mindepth 1 | wc -l)" 0
 }
 
@@ -37,11 +37,11 @@ every_stage() {
 	qualify whole --sizes 1514
 	check_json "each stage is measured, in order" whole.out '.rows | map([.size_bytes, .stage, .skipped]) == [
 		("source", "rings", "parser", "disk", "whole") | [1514, ., false]] and .[0].pps > 0'
-	check_json "only the stages with a disk write" whole.out \
+	check_json "only the disk stages write to the disk" whole.out \
 		'.rows | all((.written_bytes_per_s != null) == (.stage == "disk" or .stage == "whole"))'
 	check_json "the verdict is the rate of the last stage" whole.out '(.rows | map(select(.stage == "whole").pps)) ==
 		(.verdicts | map(.pps)) and (.verdicts | all(.bits_per_s / (.size_bytes + 24) / 8 - .pps | fabs < 1))'
-	check_json "a limit is a stage after the source" whole.out '.verdicts | all(.limit != "source" and .next != "source")'
+	check_json "the limit is a stage after the source" whole.out '.verdicts | all(.limit != "source" and .next != "source")'
 }
 
 stages_without_keys_are_skipped() {
@@ -51,15 +51,16 @@ stages_without_keys_are_skipped() {
 		'.rows | map(select(.skipped).stage) == ["parser", "whole"]'
 	write_config discarded.json '{"path": "null:"}'
 	qualify discarded --sizes 60
-	check_json "of a recording that is discarded the disk is, too" discarded.out \
+	check_json "the disk stage of a discarding recording is skipped" discarded.out \
 		'.rows | map(select(.skipped).stage) == ["parser", "disk", "whole"]'
-	check_json "and the verdict is the rate of the rings" discarded.out '.verdicts[0].pps == (.rows | map(select(.stage == "rings"))[0].pps)'
+	check_json "without a disk the verdict is the rate of the rings" \
+		discarded.out '.verdicts[0].pps == (.rows | map(select(.stage == "rings"))[0].pps)'
 }
 
 says_what_limits() {
 	"$TAPLINE" bench qualify -c discarded.json --seconds 0.1 --sizes 60,61 >text.txt 2>text.log
 	check "the text has a verdict" grep -qE '^60 bytes: sustains [0-9.]+ Mpps, .* for 0.1 s with 1 lcore; limit: ' text.txt
-	check "one per size" grep -q '^61 bytes: sustains' text.txt
+	check "the text has one verdict per size" grep -q '^61 bytes: sustains' text.txt
 }
 
 one_and_two_queues() {
@@ -76,9 +77,9 @@ interrupted() {
 	wait_for 60 grep -q '60 bytes, source' interrupted.log || func_die "nothing runs: $(<interrupted.log)"
 	app_stop INT
 	check_equal "an interrupted run ends with status 1" "$APP_STATUS" 1
-	check_json "its report marks it and has no verdict" interrupted.out '.interrupted and .verdicts == []'
-	check_equal "no namespace is left" "$(ip netns list | grep -c "^tapline-$app_pid-")" 0
-	check_equal "no file" "$(find tmp recordings -mindepth 1 | wc -l)" 0
+	check_json "the report of an interrupted run is marked and has no verdict" interrupted.out '.interrupted and .verdicts == []'
+	check_equal "no namespace remains" "$(ip netns list | grep -c "^tapline-$app_pid-")" 0
+	check_equal "no file remains" "$(find tmp recordings -mindepth 1 | wc -l)" 0
 }
 
 func_begin

@@ -54,25 +54,25 @@ makes_a_result() {
 	echo '# our_trial 1000000 pps: 1000000 recorded per second, 0 lost' >raw/paced.log
 	echo '# dumpcap_trial 2000000 pps: 1500000 recorded per second, 500000 lost' >>raw/paced.log
 	"$figures" result '*' full raw . >table.txt
-	check_json "a result has the host, and of each figure name, value, unit, reference, ratio and noisy" result.json \
+	check_json "a result has the host and, per figure, name, value, unit, reference, ratio and noisy" result.json \
 		'.host.cpu == "made up" and (.quick | not) and (.figures | length) == '"$("$figures" list | wc -l)"' and
 		all(.figures[]; (.name | length > 0) and (.value == null or (.value | type) == "number") and (.unit | length > 0) and
 			has("reference") and has("ratio") and (.noisy | type) == "boolean")'
-	has "a value stands beside that of its reference, and their ratio" null-60 \
+	has "a figure has its value, that of its reference and the ratio" null-60 \
 		'.value == 2000000 and .reference == {name: "peer", value: 4000000} and .ratio == 0.5 and (.noisy | not) and .spread == 0.1'
-	has "a round trip is the median of the rounds, beside the kernel's of the same rounds" demo-default-p50 \
+	has "a round trip is the median of its rounds, compared with the kernel's in the same rounds" demo-default-p50 \
 		'.value == 21000 and .reference == {name: "socat", value: 45000} and .ratio == 0.467'
-	has "a figure that cannot be had is null, with the reason" veth-tcpdump \
+	has "an unavailable figure is null with the reason" veth-tcpdump \
 		'.value == null and .why == "tcpdump is not installed" and .ratio == null'
-	has "a system that did not start has its own reason" demo-xdp-p50 '.value == null and (.why | endswith("no AF_XDP"))'
-	has "a figure that its benchmark lacks is named" pure-ack-instructions '.value == null and (.why | test("no figure pure-ack"))'
-	has "a figure that its benchmark lists is taken as it is" tcp-echo-instructions '.value == 190'
+	has "a system that did not start has a separate reason" demo-xdp-p50 '.value == null and (.why | endswith("no AF_XDP"))'
+	has "a figure missing from its benchmark is named" pure-ack-instructions '.value == null and (.why | test("no figure pure-ack"))'
+	has "a figure listed by its benchmark is copied" tcp-echo-instructions '.value == 190'
 	has "steal makes a figure noisy" disk-1514 '.noisy and .noise == ["steal 2.0%"]'
-	has "so do other processes, another frequency, and rounds that differ" dummy-60 '.noise ==
+	has "other processes, a changed frequency and differing rounds make a figure noisy" dummy-60 '.noise ==
 		["other processes 6.0%", "change of frequency 5.0%", "rounds differ by 55%"]'
 	has "an instruction count is never noisy" echo-above-null-instructions '.value == 300 and (.noisy | not)'
 	check "the table has a line for each figure" [ "$(wc -l <table.txt)" = $((1 + $("$figures" list | wc -l))) ]
-	check "the page is well-formed where it draws, and loads nothing" page_is_self_contained
+	check "the page is well-formed and loads no external resource" page_is_self_contained
 }
 
 # has SENTENCE NAME CONDITION: check the figure.
@@ -107,19 +107,19 @@ compared() {
 
 compares() {
 	local count=echo-above-null-instructions
-	compared "a result did not become slower than itself" 0 '^0 of' null-60 .
-	compared "3 % more instructions are slower" 1 "^slower: $count: value 300 became 309" "$count" '.value = 309'
-	compared "1 % more are not" 0 '^0 of' "$count" '.value = 303'
-	compared "fewer are faster" 0 "^faster: $count" "$count" '.value = 200'
-	compared "a rate lower by more than both spreads is slower" 1 '^slower: null-60: ratio 0.5 became 0.39' null-60 '.ratio = 0.39'
-	compared "a rate lower by less is not" 0 '^0 of' null-60 '.ratio = 0.43'
-	compared "a rate that fell to nothing is slower" 1 '^slower: null-60' null-60 '.value = 0 | .ratio = 0 | .reference = null'
-	compared "a time that grew is slower" 1 '^slower: demo-default-p50' demo-default-p50 '.ratio = 0.9'
-	compared "a time that shrank is faster" 0 '^faster: demo-default-p50' demo-default-p50 '.ratio = 0.2'
-	compared "a ratio counts, not the value of another hour" 0 '^0 of' null-60 '.value = 1000000'
-	compared "a noisy figure is not judged" 0 '^not judged: null-60: noisy: steal' null-60 \
+	compared "a result compared with itself shows no difference" 0 '^0 of' null-60 .
+	compared "3 % more instructions count as slower" 1 "^slower: $count: value 300 became 309" "$count" '.value = 309'
+	compared "1 % more instructions do not count as slower" 0 '^0 of' "$count" '.value = 303'
+	compared "fewer instructions count as faster" 0 "^faster: $count" "$count" '.value = 200'
+	compared "a rate lower by more than both spreads counts as slower" 1 '^slower: null-60: ratio 0.5 became 0.39' null-60 '.ratio = 0.39'
+	compared "a rate lower by less than both spreads does not count as slower" 0 '^0 of' null-60 '.ratio = 0.43'
+	compared "a rate of 0 counts as slower" 1 '^slower: null-60' null-60 '.value = 0 | .ratio = 0 | .reference = null'
+	compared "a longer time counts as slower" 1 '^slower: demo-default-p50' demo-default-p50 '.ratio = 0.9'
+	compared "a shorter time counts as faster" 0 '^faster: demo-default-p50' demo-default-p50 '.ratio = 0.2'
+	compared "ratios are compared, not absolute values" 0 '^0 of' null-60 '.value = 1000000'
+	compared "a noisy figure gets no verdict" 0 '^not judged: null-60: noisy: steal' null-60 \
 		'.ratio = 0.1 | .noisy = true | .noise = ["steal 9%"]'
-	compared "nor one that is gone, and the reason is told" 0 '^not judged: null-60: no disk' null-60 '.value = null | .why = "no disk"'
+	compared "an unavailable figure gets no verdict, with the reason" 0 '^not judged: null-60: no disk' null-60 '.value = null | .why = "no disk"'
 	jq 'del(.figures)' result.json >new.json
 	refuses "a file that is not a result is refused" "no result of tools/bench.sh" "$figures" compare result.json new.json
 }
@@ -133,21 +133,21 @@ counted() {
 commits_counts() {
 	local status=0
 	counted 300 >/dev/null || status=$?
-	check_equal "without committed counts of this compiler there is no verdict" "$status" 3
+	check_equal "without committed counts for this compiler there is no verdict" "$status" 3
 	"$figures" write-counts result.json "$TAPLINE" counts.json
-	check_json "instruction counts, and nothing else, are written by compiler and DPDK" counts.json \
+	check_json "only instruction counts are written, by compiler and DPDK version" counts.json \
 		'length == 1 and (keys[0] | test("^(gcc|clang)-[0-9]+ dpdk-[0-9.]+$")) and
 		.[] == {"echo-above-null-instructions": 300, "echo-stages-instructions": 20, "tcp-echo-instructions": 190}'
-	check "1 % more than committed is allowed" counted 303
-	check "3 % more are not" fails counted 309
-	check "nor are 3 % fewer, so that a gain is committed" fails counted 291
+	check "an instruction count 1 % above the committed one passes" counted 303
+	check "an instruction count 3 % above the committed one fails" fails counted 309
+	check "an instruction count 3 % below the committed one fails, so that a gain is committed" fails counted 291
 }
 
 wrong_calls() {
-	refuses "an option that does not exist is refused" "usage: tools/bench.sh" "$bench" --fast
-	refuses "an option without its value is refused" "usage: tools/bench.sh" "$bench" --only
-	refuses "so is a figure that does not exist" "--only nothing: no such figure" "$bench" --only nothing
-	refuses "and an old result that does not exist" "--compare nothing.json: no such file" "$bench" --compare nothing.json
+	refuses "an unknown option is refused" "usage: tools/bench.sh" "$bench" --fast
+	refuses "an option without a value is refused" "usage: tools/bench.sh" "$bench" --only
+	refuses "an unknown figure is refused" "--only nothing: no such figure" "$bench" --only nothing
+	refuses "a missing old result is refused" "--compare nothing.json: no such file" "$bench" --compare nothing.json
 }
 
 writes_documents() {
@@ -155,18 +155,18 @@ writes_documents() {
 	cp "$func_root/README.md" tree/
 	cp "$func_root/docs/benchmarks.md" tree/docs/
 	"$figures" write-docs result.json tree >docs.log 2>&1 || true
-	check "the documents get the figures with host and date, between their marks" grep -qE \
+	check "figures with host and date are inserted into the documents between their marks" grep -qE \
 		"^Measured by .tools/bench.sh.: $(date -u +%Y)-[0-9-]*, made up, " tree/README.md tree/docs/benchmarks.md
-	check "the table of the benchmarks has all figures" grep -qE \
+	check "the table of benchmarks.md has all figures" grep -qE \
 		'^\| 60-byte frames to no file \| 2.00 Mpps \| 4.00 Mpps, peer \| 0.5 \|' tree/docs/benchmarks.md
-	check "with what is noisy" grep -qE '^\| 1514-byte frames to disk \| .* \(noisy: steal 2.0%\) \|' tree/README.md
-	check_equal "the rest of the page stays" "$(sed '/<!-- tools/,/<!-- end/d' tree/README.md)" \
+	check "noisy figures are marked in the table" grep -qE '^\| 1514-byte frames to disk \| .* \(noisy: steal 2.0%\) \|' tree/README.md
+	check_equal "the rest of the page is unchanged" "$(sed '/<!-- tools/,/<!-- end/d' tree/README.md)" \
 		"$(sed '/<!-- tools/,/<!-- end/d' "$func_root/README.md")"
 	cp tree/README.md before.md
 	"$figures" write-docs result.json tree
-	check "and a second time changes nothing" cmp before.md tree/README.md
+	check "a second update changes nothing" cmp before.md tree/README.md
 	jq '.quick = true' result.json >quick.json
-	check "a quick result is not for documents" fails "$figures" write-docs quick.json tree
+	check "a quick result is not written to the documents" fails "$figures" write-docs quick.json tree
 }
 
 fails() {
@@ -181,13 +181,13 @@ ends_when_interrupted() {
 	pid=$!
 	wait_for 60 grep -qs 'round 1' interrupted/raw/residence.log || func_die "the measurement did not begin"
 	below=$(ip netns list | sed -n 's/^tapline-\([0-9]*\)-app.*/\1/p' | while read -r one; do ! is_below "$one" "$pid" || echo "$one"; done)
-	check "a measurement has namespaces of its own" [ -n "$below" ]
+	check "a measurement runs in its own namespaces" [ -n "$below" ]
 	kill -s INT "$pid"
 	wait "$pid" || status=$?
-	check_equal "after an interruption it ends with status 130" "$status" 130
-	check_equal "no namespace is left" "$(ip netns list | grep -c "^tapline-$below-" || true)" 0
-	check "and no process" is_gone "$below"
-	check_json "it writes its figures so far" interrupted/result.json \
+	check_equal "an interrupted measurement ends with status 130" "$status" 130
+	check_equal "an interrupted measurement leaves no namespace" "$(ip netns list | grep -c "^tapline-$below-" || true)" 0
+	check "an interrupted measurement leaves no process" is_gone "$below"
+	check_json "an interrupted measurement writes the figures measured so far" interrupted/result.json \
 		'(.figures | length) == 1 and all(.figures[]; .value == null and .why == "interrupted before its end")'
 }
 
@@ -209,10 +209,10 @@ measures() {
 	cp result.json out/
 	TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$bench" --quick --only digest-sha256 --out out --compare out/result.json \
 		>measured.txt 2>bench.log || status=$?
-	check_equal "a figure alone is measured, and compared with the result that it replaces" "$status" 0
-	check_json "and nothing else" out/result.json '.quick and (.figures | length) == 1 and
+	check_equal "a single figure is measured and compared with the result it replaces" "$status" 0
+	check_json "no other figure is measured" out/result.json '.quick and (.figures | length) == 1 and
 		(.figures[0] | .name == "digest-sha256" and .value > 0) and (.host | .cpus > 0 and (.dpdk | length > 0))'
-	check "the page is there" grep -q digest-sha256 out/index.html
+	check "the page is written" grep -q digest-sha256 out/index.html
 	check "the comparison reports that there is no earlier result" grep -q \
 		'^not judged: digest-sha256: the old result has no value' measured.txt
 }

@@ -11,8 +11,8 @@ left_behind() {
 }
 
 wrong_calls() {
-	refuses "without the name of a benchmark it lists them" "overhead" "$TAPLINE" bench
-	refuses "too few rounds to bound a difference are refused" "6 to 840" "$TAPLINE" bench overhead --rounds 5
+	refuses "without a benchmark name the benchmarks are listed" "overhead" "$TAPLINE" bench
+	refuses "too few rounds for an interval are refused" "6 to 840" "$TAPLINE" bench overhead --rounds 5
 	refuses "a rate that is not a number is refused" "--rate" "$TAPLINE" bench overhead --rate fast
 }
 
@@ -20,7 +20,7 @@ wrong_calls() {
 long_tmp() {
 	local long=$TMPDIR/a-directory-whose-name-is-longer-than-42-characters
 	mkdir "$long"
-	check_equal "a TMPDIR too long for a socket is refused" \
+	check_equal "a TMPDIR too long for a socket path is refused" \
 		"$(TMPDIR=$long "$TAPLINE" bench overhead 2>&1)" "tapline: error: TMPDIR $long is longer than 42 characters: name another"
 	rmdir "$long"
 }
@@ -32,37 +32,38 @@ measures() {
 	"$TAPLINE" bench overhead --rounds 6 --seconds 0.1 --rate 500 --json --html page.html >bench.json 2>bench.log &
 	bench_pid=$!
 	wait "$bench_pid" || status=$?
-	check_equal "the benchmark ends well" "$status" 0
-	check_json "each recorder has a row in each view, and the echo alone is the first" bench.json \
+	check_equal "the benchmark ends with status 0" "$status" 0
+	check_json "each recorder has a row in each view, with the echo alone first" bench.json \
 		"$views"' | all(.costs | map(.name) |
 		.[0] == "no recording" and index("tapline") and index("tapline, index") and index("tcpdump") and index("dumpcap"))'
-	check_json "every message that came alone is in the rows, and the last of each pair that came together" bench.json \
+	check_json "single messages are in the rows, and the last of each pair" bench.json \
 		'(.residence.costs | all(.latency_ns.count == 300)) and (.round_trip.costs | all(.latency_ns.count == 294))
 		and (.wire_round_trip.costs | all(.latency_ns.count <= 294)) and (.back_to_back.costs | all(.latency_ns.count <= 150))'
-	check_json "the order is reported, round by round" bench.json '.order | .design == "Williams" and .variants[0] == "no recording"
+	check_json "the order of each round is reported" bench.json '.order | .design == "Williams" and .variants[0] == "no recording"
 		and (.variants | length) as $n | (.sequences | length) == 6 and all(.sequences[]; sort == [range($n)])'
-	check_json "and that these rounds are not balanced, and how many would be" bench.json \
+	check_json "unbalanced rounds are reported with the number needed" bench.json \
 		'.order.balanced == false and .order.balanced_rounds == 14 and .order.bounded_rounds == 10
 		and (.residence.facts.order | test("not balanced: 14 rounds would be"))'
-	check_json "all differences of a view are one family, which so few rounds do not bound" bench.json \
+	check_json "all differences of a view form one family, which few rounds cannot bound" bench.json \
 		"$views"' | all(.costs_family == 18 and all(.costs[1:][] | .p50_ns, .p99_ns, .p999_ns; .low == null and .high == null)
 		and (.facts.intervals | test("^18 differences, each with 99.72 % .* unbounded")))'
-	check_json "the first row differs from itself by nothing" bench.json \
+	check_json "the first row has a difference of 0 to itself" bench.json \
 		"$views"' | all(.costs[0] | [.p50_ns, .p99_ns, .p999_ns] | all(.low == 0 and .diff == 0 and .high == 0))'
 	check_json "a round trip takes longer than its parts" bench.json '[.residence.costs, .round_trip.costs] |
 		transpose | all(.[0].latency_ns.min < .[1].latency_ns.min)'
-	check_json "the time outside the appliance is the mean round trip on the wire without the stay" bench.json '.outside | . == null or
+	check_json "the time outside the appliance is the mean round trip minus the residence time" bench.json '.outside | . == null or
 		(.costs_family == (.means | length) - 1 and all(.means[]; .mean_ns > 0) and .means[0].diff_ns.diff == 0)'
-	check_json "and no better than they are" bench.json '.outside == null or .outside.valid == .wire_round_trip.valid'
-	check_json "the appliance's own wire to poll is reported, or null with the reason" bench.json \
+	check_json "the time outside is as valid as the round trip on the wire" \
+		bench.json '.outside == null or .outside.valid == .wire_round_trip.valid'
+	check_json "the appliance's time from wire to poll is reported, or null with the reason" bench.json \
 		'has("wire_to_poll") and if .wire_to_poll == null then (.wire_to_poll_missing | test("does not stamp arriving frames"))
 		else .wire_to_poll_missing == null and (.wire_to_poll.means | length) >= 2 end'
-	check_json "the client's doubts are reported for its own times, not for the appliance's" bench.json \
+	check_json "warnings of the client are reported for its own times only" bench.json \
 		"$views"' | .[0].valid and all(.[]; .valid == (.invalid == []))
 		and all(.[1:][].invalid[]; test("^the client declared its times invalid in [0-9]+ of 42 runs"))'
-	check "the page is there" grep -q "no recording" page.html
-	check "and has the other views" grep -q "back to back" page.html
-	check_equal "it leaves nothing behind" "$(left_behind "$bench_pid" | tr '\n' ' ')" "0 0 "
+	check "the page is written" grep -q "no recording" page.html
+	check "the page has the other views" grep -q "back to back" page.html
+	check_equal "the benchmark leaves no file" "$(left_behind "$bench_pid" | tr '\n' ' ')" "0 0 "
 }
 
 # echo_round NAME ROUND VALID P50
@@ -81,10 +82,11 @@ echo_summary() {
 		echo_round never 0 false null
 	} >rounds
 	jq -s -f "$func_root/tests/bench/lib/echo_summary.jq" rounds >summary.json
-	check_json "the echo benchmark takes medians of valid rounds, and ratios where the kernel's is valid, too" summary.json \
+	check_json "the echo benchmark uses medians of valid rounds, and ratios of rounds valid for both" summary.json \
 		'map({key: .name, value: [.rounds, .valid_rounds, .rtt_ns.p50, .ratio_rounds, .p50_ratio_to_kernel]}) | from_entries ==
 		{"kernel-socat": [4, 3, 100, 3, 1], never: [1, 0, null, 0, null], ours: [4, 3, 50, 2, 0.35]}'
-	check_json "and keeps why others are not" summary.json 'map(select(.name == "ours")) == [.[2]] and .[2].invalid == ["late"]'
+	check_json "the reasons of invalid rounds are kept" \
+		summary.json 'map(select(.name == "ours")) == [.[2]] and .[2].invalid == ["late"]'
 }
 
 interrupted() {
@@ -94,8 +96,8 @@ interrupted() {
 	wait_for 60 grep -q 'round 1' interrupted.log || func_die "it did not begin"
 	bench_pid=$app_pid
 	app_stop INT
-	check_equal "an interruption ends it" "$APP_STATUS" 1
-	check_equal "and nothing is left" "$(left_behind "$bench_pid" | tr '\n' ' ')" "0 0 "
+	check_equal "an interrupted benchmark ends" "$APP_STATUS" 1
+	check_equal "an interrupted benchmark leaves nothing" "$(left_behind "$bench_pid" | tr '\n' ' ')" "0 0 "
 }
 
 func_begin

@@ -81,23 +81,23 @@ refusals() {
 	host
 	says "a NIC that does not exist is named" 2 "no PCI device 0000:99:00.0" bind 99:00.0
 	says "an invalid address is refused" 2 '"eth0" is not a PCI address' bind eth0
-	says "no address is a wrong call" 2 "which NIC?" bind
-	check_equal "without root it is refused" "$(unshare --user "$TAPLINE" bind "$NIC" 2>&1)" \
+	says "a missing address has exit status 2" 2 "which NIC?" bind
+	check_equal "binding without root is refused" "$(unshare --user "$TAPLINE" bind "$NIC" 2>&1)" \
 		"tapline: error: bind needs root (with --dry-run it does not)"
 	device 0000:00:00.0 - - 0x060000
 	says "a device that is not a NIC is refused" 2 "is not a network device" bind 00:00.0
 	device 0000:5e:00.0 mlx5_core 9 0x020000 0x15b3
-	says "a Mellanox NIC stays with its driver" 2 "mlx5_core. Leave it there" bind 5e:00.0
+	says "a Mellanox NIC is left with its driver" 2 "mlx5_core. Leave it there" bind 5e:00.0
 
 	sed -i 's/^eth0/ten0/' root/proc/net/route
 	says "the interface of the default route is refused" 2 "ten0, which carries the default route" bind "$NIC"
-	says "of two NICs neither is touched when one is refused" 2 "default route" bind "$TWIN" "$NIC"
+	says "if one of two NICs is refused, neither is changed" 2 "default route" bind "$TWIN" "$NIC"
 	sed -i 's/^ten0/bond0/' root/proc/net/route
 	mkdir -p root/sys/class/net/ten0/upper_vlan5 root/sys/class/net/vlan5/upper_bond0
-	says "so is one below the bond that carries it" 2 "carries the default route" bind "$NIC"
+	says "a NIC below the bond of the default route is refused" 2 "carries the default route" bind "$NIC"
 	host
 	printf '%032d 00 %032d 00 %032d 00000400 00000001 00000000 00000003     ten0\n' 0 0 0 >root/proc/net/ipv6_route
-	says "a default route of IPv6 is one" 2 "carries the default route" bind "$NIC"
+	says "an IPv6 default route is respected" 2 "carries the default route" bind "$NIC"
 	host
 	mv root/sys/bus/pci/devices/$NIC/net/ten0 root/sys/bus/pci/devices/$NIC/net/lo
 	export SSH_CONNECTION="127.0.0.1 50000 127.0.0.1 22"
@@ -106,31 +106,31 @@ refusals() {
 
 	host
 	ln -sfn ../../../../kernel/iommu_groups/7 root/sys/bus/pci/devices/$TWIN/iommu_group
-	says "a group that the kernel would keep a part of is refused" 2 "shares IOMMU group 7 with $TWIN" bind "$NIC"
+	says "a partial IOMMU group is refused" 2 "shares IOMMU group 7 with $TWIN" bind "$NIC"
 	says "a complete IOMMU group is accepted" 0 "$TWIN: ixgbe -> vfio-pci" bind --dry-run "$NIC" "$TWIN"
 	mkdir -p root/etc/udev/rules.d && touch "root/etc/udev/rules.d/70-tapline-$TWIN.rules"
-	says "nor is one of which the rest is bound at boot" 0 "$NIC: ixgbe -> vfio-pci" bind --dry-run "$NIC"
+	says "an IOMMU group whose other devices are bound at boot is accepted" 0 "$NIC: ixgbe -> vfio-pci" bind --dry-run "$NIC"
 	rm "root/etc/udev/rules.d/70-tapline-$TWIN.rules"
 	rm root/sys/bus/pci/devices/$NIC/iommu_group
-	says "without an IOMMU it is refused" 2 "is not behind an IOMMU" bind "$NIC"
-	says "unless that is asked for, and then with a warning" 0 "can write to all memory" bind --no-iommu --dry-run "$NIC"
+	says "a NIC without an IOMMU is refused" 2 "is not behind an IOMMU" bind "$NIC"
+	says "a NIC without an IOMMU is accepted on request with a warning" 0 "can write to all memory" bind --no-iommu --dry-run "$NIC"
 }
 
 plans() {
 	host
 	"$TAPLINE" bind --dry-run --root root "$NIC" >plan.txt
 	grep -v '^#' plan.txt | sed 's/  #.*//' >steps.txt
-	check_equal "a dry run prints the writes in their order" "$(<steps.txt)" \
+	check_equal "a dry run prints the writes in order" "$(<steps.txt)" \
 		"echo vfio-pci > root/sys/bus/pci/devices/$NIC/driver_override
 echo $NIC > root/sys/bus/pci/devices/$NIC/driver/unbind
 echo $NIC > root/sys/bus/pci/drivers_probe"
-	check "and does none of them" grep -q null "root/sys/bus/pci/devices/$NIC/driver_override"
+	check "a dry run changes nothing" grep -q null "root/sys/bus/pci/devices/$NIC/driver_override"
 	"$TAPLINE" bind --list --root root >list.txt
-	check_equal "a list of a host that is not there is a wrong call" \
+	check_equal "the list of an unknown host has exit status 2" \
 		"$("$TAPLINE" bind --list --root nowhere 2>&1 || echo $?)" \
 		"tapline: error: --root: no directory nowhere/sys: name a directory with sys, proc, run and etc of a host
 2"
-	check "the list has each NIC with its driver, group, node and interface" \
+	check "the list shows driver, group, node and interface of each NIC" \
 		grep -Eq "^$NIC +8086:10fb +ixgbe +7 +0 +ten0" list.txt
 }
 
@@ -158,65 +158,65 @@ gives_back() {
 	) &
 	timeout 20 "$TAPLINE" bind "$@" "$NIC" "$TWIN" --root root >out.txt 2>err.txt </dev/null || status=$?
 	check_equal "$sentence: status 1" "$status" 1
-	check_equal "$sentence: none is bound" "$(driver_of "$NIC") $(driver_of "$TWIN")" "ixgbe ixgbe"
-	check "$sentence: the reason" grep -qF -- "$message" err.txt
-	check "$sentence: what became of the first" grep -qxF \
+	check_equal "$sentence: no NIC is bound" "$(driver_of "$NIC") $(driver_of "$TWIN")" "ixgbe ixgbe"
+	check "$sentence: the reason is printed" grep -qF -- "$message" err.txt
+	check "$sentence: the outcome of the first NIC is printed" grep -qxF \
 		"tapline: error: $NIC is with ixgbe again: the NICs of a call are all bound, or none" err.txt
-	check_equal "$sentence: nothing says that one was" "$(<out.txt)" ""
-	check_equal "$sentence: nothing is remembered" "$(find root/run root/etc -type f 2>/dev/null)" ""
+	check_equal "$sentence: no NIC is reported as bound" "$(<out.txt)" ""
+	check_equal "$sentence: no state is stored" "$(find root/run root/etc -type f 2>/dev/null)" ""
 }
 
 all_or_none() {
 	local refused="the kernel bound $TWIN to ixgbe, not to vfio-pci"
 
 	host
-	TWIN_TO=ixgbe gives_back "of two NICs the second of which is not taken" "$refused"
+	TWIN_TO=ixgbe gives_back "vfio-pci does not bind the second of two NICs" "$refused"
 	host
 	rm root/sys/bus/pci/devices/{"$NIC","$TWIN"}/iommu_group
 	TWIN_TO=ixgbe gives_back "the same without an IOMMU" "$refused" --no-iommu
-	check_equal "and vfio's mode is restored" "$(unsafe)" N
+	check_equal "the mode of vfio is restored" "$(unsafe)" N
 	host
 	mkdir -p root/etc/udev
 	ln -s /proc/nowhere root/etc/udev/rules.d
-	TWIN_TO=vfio-pci gives_back "where no rule can be written for the next boot" "70-tapline-$NIC.rules" --persist
+	TWIN_TO=vfio-pci gives_back "the rule for the next boot cannot be written" "70-tapline-$NIC.rules" --persist
 }
 
 # The kernel's switch for all devices.
 without_iommu() {
 	host
 	rm root/sys/bus/pci/devices/$NIC/iommu_group
-	says "a NIC without an IOMMU that is not taken is an error" 1 "not to vfio-pci" bind --no-iommu "$NIC"
-	check_equal "and vfio's mode is restored" "$(unsafe)" N
+	says "a NIC without an IOMMU that vfio-pci does not bind is an error" 1 "not to vfio-pci" bind --no-iommu "$NIC"
+	check_equal "the mode of vfio is restored" "$(unsafe)" N
 	set_unsafe Y
-	says "where others have allowed it" 1 "not to vfio-pci" bind --no-iommu "$NIC"
-	check_equal "it stays allowed" "$(unsafe)" Y
+	says "with the mode enabled by others a failed bind is an error" 1 "not to vfio-pci" bind --no-iommu "$NIC"
+	check_equal "the mode of vfio stays enabled" "$(unsafe)" Y
 
 	host
 	rm root/sys/bus/pci/devices/$NIC/iommu_group
 	driver "$NIC" vfio-pci
 	set_unsafe Y
-	says "unbind of a NIC" 0 "the kernel's choice" unbind "$NIC"
-	check_equal "does not change a mode that bind has not enabled" "$(unsafe)" Y
+	says "unbind of a NIC succeeds" 0 "the kernel's choice" unbind "$NIC"
+	check_equal "unbind does not change a mode that bind did not enable" "$(unsafe)" Y
 	mkdir -p root/run/tapline-bind root/sys/class/vfio/noiommu-3
 	echo N >root/run/tapline-bind/no-iommu
 	says "a dry run reports the change of mode" 0 "# the last NIC without an IOMMU switches" unbind --dry-run "$NIC"
 	says "while another device needs the mode, the command to end it is printed" 0 \
 		"echo N > root/sys/module/vfio/parameters/enable_unsafe_noiommu_mode" unbind "$NIC"
-	check_equal "and it stays" "$(unsafe)" Y
+	check_equal "the mode of vfio stays enabled" "$(unsafe)" Y
 	rm -r root/sys/class/vfio/noiommu-3
-	says "unbind of the last" 0 "the kernel's choice" unbind "$NIC"
-	check_equal "switches it off" "$(unsafe)" N
+	says "unbind of the last NIC succeeds" 0 "the kernel's choice" unbind "$NIC"
+	check_equal "the last unbind disables the mode of vfio" "$(unsafe)" N
 	set_unsafe Y
-	says "and that is done once" 0 "the kernel's choice" unbind "$NIC"
-	check_equal "not again" "$(unsafe)" Y
+	says "a second unbind succeeds" 0 "the kernel's choice" unbind "$NIC"
+	check_equal "a second unbind does not change the mode" "$(unsafe)" Y
 }
 
 # These files accept writes, but no driver changes: a kernel that refuses.
 faults() {
 	host
-	says "a kernel that does not give the NIC to vfio-pci is an error" 1 "bound $NIC to ixgbe, not to vfio-pci" bind "$NIC"
-	check_equal "and all changes are undone" "$(head -n 1 root/sys/bus/pci/devices/$NIC/driver_override)" ""
-	check "and nothing is remembered" test ! -e "root/run/tapline-bind/$NIC"
+	says "a kernel that does not bind the NIC to vfio-pci is an error" 1 "bound $NIC to ixgbe, not to vfio-pci" bind "$NIC"
+	check_equal "all changes are undone" "$(head -n 1 root/sys/bus/pci/devices/$NIC/driver_override)" ""
+	check "no state is stored" test ! -e "root/run/tapline-bind/$NIC"
 	rm -r root/sys/bus/pci/drivers/vfio-pci
 	says "a kernel without vfio-pci is an error that names modprobe" 1 "modprobe vfio-pci" bind "$NIC"
 }
@@ -225,8 +225,8 @@ memory() {
 	local rule=root/etc/udev/rules.d/70-tapline-$NIC.rules
 	host
 	driver "$NIC" vfio-pci
-	says "a NIC that vfio-pci has stays as it is" 0 "is with vfio-pci already" bind --persist "3b:00.0"
-	check "a persistent one gets a udev rule that binds it" \
+	says "a NIC already bound to vfio-pci is unchanged" 0 "is with vfio-pci already" bind --persist "3b:00.0"
+	check "a persistent binding creates a udev rule" \
 		grep -q "KERNEL==\"$NIC\", RUN+=\"'/.*/tapline' bind $NIC\"" "$rule"
 	mkdir -p root/run/tapline-bind
 	echo ixgbe >"root/run/tapline-bind/$NIC"
@@ -234,7 +234,7 @@ memory() {
 	says "unbind reports when the kernel binds another driver" 1 "not to ixgbe" unbind "$NIC"
 	rm "root/run/tapline-bind/$NIC"
 	says "without a stored driver the kernel chooses" 0 "the kernel's choice" unbind "$NIC"
-	check "unbind takes the rule away" test ! -e "$rule"
+	check "unbind removes the rule" test ! -e "$rule"
 	says "a device with its kernel driver is not unbound" 2 "is not with vfio-pci but with ixgbe" unbind "$TWIN"
 }
 
@@ -243,7 +243,7 @@ memory() {
 bind_into() {
 	echo precious >root/etc/passwd
 	says "$1" 1 "$2" bind "$NIC"
-	check_equal "$1: root's file is as it was" "$(<root/etc/passwd)" precious
+	check_equal "$1: the file of root is unchanged" "$(<root/etc/passwd)" precious
 }
 
 # bind must not follow a symbolic link in its state directory.
@@ -256,7 +256,7 @@ hostile_directory() {
 	mkdir -p root/run root/etc
 	ln -s ../etc root/run/tapline-bind
 	ln -s passwd "root/etc/$NIC"
-	bind_into "nor is one in place of the directory" "a symbolic link is in its path"
+	bind_into "a symbolic link in place of the directory is not followed" "a symbolic link is in its path"
 	host
 	mkdir -p root/run/tapline-bind root/etc
 	chown 4000 root/run/tapline-bind
@@ -264,10 +264,10 @@ hostile_directory() {
 	host
 	mkdir -p root/run/tapline-bind root/etc
 	chmod 777 root/run/tapline-bind
-	bind_into "so is one that others may write to" "must belong to root"
+	bind_into "a directory writable by others is refused" "must belong to root"
 	host
-	says "nothing of it lies where the service's user may write" 1 "not to vfio-pci" bind "$NIC"
-	check "the directory is one of its own below /run" test -d root/run/tapline-bind -a ! -e root/run/tapline
+	says "no state is stored where the service's user may write" 1 "not to vfio-pci" bind "$NIC"
+	check "the state directory is its own directory below /run" test -d root/run/tapline-bind -a ! -e root/run/tapline
 }
 
 # persist_from DIR: print the rule that the program writes when it is installed there.
@@ -281,12 +281,12 @@ persist_from() {
 quoted_rule() {
 	host
 	driver "$NIC" vfio-pci
-	check "a program below a directory with a space and a % is bound at boot" persist_from "a 5% \$b"
+	check "a program path with a space and a % is bound at boot" persist_from "a 5% \$b"
 	check "its path is quoted in the rule" \
 		grep -qF "RUN+=\"'$PWD/a 5%% \$\$b/tapline' bind $NIC\"" "root/etc/udev/rules.d/70-tapline-$NIC.rules"
 	check_equal "a path that cannot be quoted is refused" "$(persist_from "it's" && echo accepted || cat out.txt)" \
 		"tapline: error: \"$PWD/it's/tapline\" is not allowed in a udev rule: install the program where the path has no quotes, backslashes or control characters"
-	check "and leaves no rule" test ! -e "root/etc/udev/rules.d/70-tapline-$NIC.rules"
+	check "a refused path leaves no rule" test ! -e "root/etc/udev/rules.d/70-tapline-$NIC.rules"
 }
 
 func_begin

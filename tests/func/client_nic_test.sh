@@ -38,25 +38,26 @@ told() {
 at_a_time() {
 	nic=(STAMPING_NIC=mlx5)
 	client udp.json --udp-echo "$APP_IP:7" --timestamps nic --lead $LEAD_US --csv samples.csv --report report.json
-	check_json "datagrams leave at a time of the NIC, which stamps their echoes" udp.json \
+	check_json "datagrams have launch times, and the NIC stamps their echoes" udp.json \
 		"$STAMPED and .stamps.departures == \"nic-tx\" and .stamps.paired > 0 and .stamps.wire_over_rtt == 0"
-	check_equal "and no other frame does" "$(told)" "$(jq '.sent - .stamps.tx_missing' udp.json)"
+	check_equal "no other frame has a launch time" "$(told)" "$(jq '.sent - .stamps.tx_missing' udp.json)"
 	judged 50
-	check_json "the difference is that of the NIC's clock, to some ns" judged.json '.samples > 0 and .strays == 0 and .beyond == 0'
-	check_json "the report names the sources, and bounds of one clock" report.json \
+	check_json "the difference agrees with the NIC's clock within some ns" judged.json '.samples > 0 and .strays == 0 and .beyond == 0'
+	check_json "the report names the sources and the bounds of one clock" report.json \
 		'.trigger_source == "nic-tx" and .reply_source == "nic-rx" and .trigger_bound_ns <= 2 and .reply_bound_ns <= 2'
 	client group.json --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" --lead $LEAD_US
-	check_json "multicast does, too, without being asked for" group.json "$STAMPED and .stamps.departures == \"nic-tx\" and .stamps.paired > 0"
+	check_json "multicast uses launch times by default" \
+		group.json "$STAMPED and .stamps.departures == \"nic-tx\" and .stamps.paired > 0"
 }
 
 missed() {
 	nic=(STAMPING_NIC=mlx5 STAMPING_NIC_MISS=10)
 	client missed.json --udp-echo "$APP_IP:7" --timestamps nic --lead $LEAD_US
-	check_json "a NIC that reports missed send times makes the result invalid" missed.json "$STAMPED and .valid == false
+	check_json "missed launch times reported by the NIC invalidate the result" missed.json "$STAMPED and .valid == false
 		and any(.invalid[]; test(\"counts $(logged at_past) errors in sending at a time .tx_pp_timestamp_past_errors.\"))"
 	nic=(STAMPING_NIC=mlx5)
 	client late.json --udp-echo "$APP_IP:7" --timestamps nic --lead 1
-	check_json "a message too late for its send time leaves without it, and without a stamp" late.json "$STAMPED and .stamps.tx_missing > 0
+	check_json "a message too late for its launch time is sent without time and stamp" late.json "$STAMPED and .stamps.tx_missing > 0
 		and .stamps.departures == \"nic-tx\" and .stamps.paired == $(told)"
 }
 
@@ -66,8 +67,8 @@ without() {
 	shift
 	client without.json --timestamps nic "$@"
 	check_json "departures are stamped by tsc$text" without.json "$STAMPED and .stamps.departures == \"tsc\" and .stamps.paired > 0"
-	check "and the client reports it" grep -qF -- "departures are stamped by tsc$text" client.log
-	check_equal "and no frame is sent at a time" "$(told)" 0
+	check "the client reports the source of departures" grep -qF -- "departures are stamped by tsc$text" client.log
+	check_equal "no frame has a launch time" "$(told)" 0
 }
 
 # A NIC whose stamps are not of the readable clock.
@@ -76,8 +77,8 @@ refused() {
 	client utc.json --udp-echo "$APP_IP:7" --timestamps nic --lead $LEAD_US
 	check_json "datagrams have no stamps if the NIC's clock fails its gate" utc.json ".received == .sent and .received > 0 and
 		.ledger_ok and .stamps.paired == 0 and .stamps.rx_missing == .received and .valid == false"
-	check_equal "and none of them gets a time" "$(told)" 0
-	check "the client gives the reason" grep -q 'stamps are times since 1970' client.log
+	check_equal "no datagram gets a launch time" "$(told)" 0
+	check "the client reports the reason" grep -q 'stamps are times since 1970' client.log
 }
 
 others() {
@@ -103,4 +104,4 @@ missed
 refused
 others
 app_stop TERM
-check_json "the ledger of the appliance holds" run.json '.ledger_ok'
+check_json "the ledger of the appliance is consistent" run.json '.ledger_ok'

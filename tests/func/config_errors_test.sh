@@ -43,14 +43,14 @@ bad() {
 
 func_begin
 write_good_config
-check "the configuration that the others are made from is right" "$TAPLINE" run --check good.json
+check "the base configuration is valid" "$TAPLINE" run --check good.json
 
 bad "an unknown key" '$.ports[0].colour' '.ports[0].colour = "red"'
 bad "an unknown section" '$.captures' '.captures = []'
-bad "a number where a text belongs" '$.ports[0].device' '.ports[0].device = 5'
-bad "a text where a number belongs" '$.ports[0].mtu' '.ports[0].mtu = "1500"'
-bad "a fraction where a whole number belongs" '$.ports[0].mtu' '.ports[0].mtu = 1500.5'
-bad "an object where an array belongs" '$.ports' '.ports = {}'
+bad "a number in place of a text" '$.ports[0].device' '.ports[0].device = 5'
+bad "a text in place of a number" '$.ports[0].mtu' '.ports[0].mtu = "1500"'
+bad "a fraction in place of an integer" '$.ports[0].mtu' '.ports[0].mtu = 1500.5'
+bad "an object in place of an array" '$.ports' '.ports = {}'
 bad "no port at all" '$.ports' '.ports = []'
 bad "a missing key" '$.ports[0]' 'del(.ports[0].device)'
 bad "a bad address" '$.ports[0].ip' '.ports[0].ip = "10.0.0.300/24"'
@@ -86,11 +86,11 @@ isolated() {
 	echo ".ports[0] += {device: \"$1\", isolate: true, ip: \"$2\"}"
 }
 bad "isolation by a driver without it" '$.ports[0].isolate: the driver of' "$(isolated vdev:net_ring0 192.0.2.1/24)"
-bad "an isolated net_tap beside no interface" '$.ports[0].isolate: the driver of' "$(isolated vdev:net_tap0 192.0.2.1/24)"
+bad "an isolated net_tap without an interface" '$.ports[0].isolate: the driver of' "$(isolated vdev:net_tap0 192.0.2.1/24)"
 jq "$(isolated vdev:net_tap0,remote=lo 127.0.0.1/8) | .echo[0].send.tcp_connect = \"127.0.0.2:5002\"" good.json >kernels.json
 check "an isolated port is planned" "$TAPLINE" run --check kernels.json
 if timeout 20 "$TAPLINE" run kernels.json 2>err.txt; then status=0; else status=$?; fi
-check_equal "but not started with an address of the kernel" \
+check_equal "an isolated port with a kernel address is not started" \
 	"$status: $(grep -o 'the kernel has the address 127.0.0.1 on lo' err.txt)" "2: the kernel has the address 127.0.0.1 on lo"
 bad "a group that is not multicast" '$.echo[0].receive.group' '.echo[0].receive.group = "10.1.1.1"'
 bad "a UDP port of 0" '$.echo[0].receive.udp_port' '.echo[0].receive.udp_port = 0'
@@ -98,19 +98,19 @@ bad "a UDP port over 65535" '$.echo[0].receive.udp_port' '.echo[0].receive.udp_p
 bad "a TCP peer without a port" '$.echo[0].send.tcp_connect' '.echo[0].send.tcp_connect = "192.0.2.2"'
 bad "an echo that receives but does not send" '$.echo[0]' 'del(.echo[0].send)'
 bad "an echo of two kinds" '$.echo[0]' '.echo[0].tcp_listen = 7'
-bad "an echo on a port that is not there" '$.echo[0].port' '.echo[0].port = "wan"'
+bad "an echo on an unknown port" '$.echo[0].port' '.echo[0].port = "wan"'
 bad "an echo on a port without an address" '$.echo[0]' 'del(.ports[0].ip)'
-bad "a recording of a port that is not there" '$.capture[0].port' '.capture[0].port = "wan"'
-bad "a filter that tcpdump would not take" '$.capture[0].filter' '.capture[0].filter = "tcp port port"'
+bad "a recording of an unknown port" '$.capture[0].port' '.capture[0].port = "wan"'
+bad "an invalid filter" '$.capture[0].filter' '.capture[0].filter = "tcp port port"'
 bad "a snaplen below an Ethernet header" '$.capture[0].snaplen' '.capture[0].snaplen = 13'
 bad "an unknown direction" '$.capture[0].direction' '.capture[0].direction = "up"'
 bad "two recordings to one file" '$.capture[1].path' '.capture += [.capture[0]]'
-bad "a port named twice" '$.ports[1].name' '.ports += [.ports[0] + {device: "lo2", ip: "198.51.100.1/24"}]'
-bad "a device used twice" '$.ports[1].device' '.ports += [.ports[0] + {name: "wan", ip: "198.51.100.1/24"}]'
-bad "an lcore used twice" '$.ports[1].lcores[0]' \
+bad "a duplicate port name" '$.ports[1].name' '.ports += [.ports[0] + {device: "lo2", ip: "198.51.100.1/24"}]'
+bad "a duplicate device" '$.ports[1].device' '.ports += [.ports[0] + {name: "wan", ip: "198.51.100.1/24"}]'
+bad "a duplicate lcore" '$.ports[1].lcores[0]' \
 	'.ports[0].lcores = [1] | .ports += [{name: "wan", device: "lo2", lcores: [1]}]'
 bad "the main lcore used for a queue" '$.ports[0].lcores[0]' '.ports[0].lcores = [0]'
-bad "a device that no PORT looks like" '$.ports[0].device' '.ports[0].device = "not a port"'
+bad "a device that is not a PORT" '$.ports[0].device' '.ports[0].device = "not a port"'
 
 bad "PTP stamps from a kernel interface" '$.ports[0].ptp_probes_per_s' '.ports[0].ptp_probes_per_s = 1'
 bad "stamps of replies from a kernel interface" '$.ports[0].reply_stamps_per_s' '.ports[0].reply_stamps_per_s = 1'
@@ -124,15 +124,15 @@ shape_with() {
 		{name: \"y\", match: \"udp\", rate: \"1Mbit\"}]}, {name: \"z\", rate: \"1Mbit\", default: true}]}] | $1"
 }
 jq "$(shape_with .)" good.json >shaped.json
-check "a right shape is accepted" "$TAPLINE" run --check shaped.json
+check "a valid shape is accepted" "$TAPLINE" run --check shaped.json
 bad "a shape of a port without an echo" '$.shape[0].port' "$(shape_with 'del(.echo)')"
-bad "children of more than the rate" '$.shape[0].classes[1]: class z: rate 1000001: the children of wan are guaranteed 2000001 bit/s' \
+bad "children with more than the rate" '$.shape[0].classes[1]: class z: rate 1000001: the children of wan are guaranteed 2000001 bit/s' \
 	"$(shape_with '.shape[0].classes[1].rate = 1000001')"
-bad "a ceil above that of the class above" '$.shape[0].classes[0].classes[0]: class y: ceil 2000000: above' \
+bad "a ceil above that of the parent class" '$.shape[0].classes[0].classes[0]: class y: ceil 2000000: above' \
 	"$(shape_with '.shape[0].classes[0].classes[0].ceil = "2Mbit"')"
 bad "a burst below a frame" '$.shape[0].classes[1]: class z: burst 1500: out of range; give 1518' \
 	"$(shape_with '.shape[0].classes[1].burst = 1500')"
-bad "an expression that tcpdump would not take" '$.shape[0].classes[0].classes[0].match' \
+bad "an invalid expression" '$.shape[0].classes[0].classes[0].match' \
 	"$(shape_with '.shape[0].classes[0].classes[0].match = "udp port port"')"
 
 sed 's/"device": "lo"/"device": "lo", "device": "lo"/' good.json >bad.json
@@ -144,4 +144,4 @@ config_refused "an empty file"
 head -c 4096 /dev/urandom >bad.json
 config_refused "a file that is not text"
 rm bad.json
-config_refused "a file that is not there"
+config_refused "a missing file"

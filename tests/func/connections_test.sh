@@ -24,10 +24,10 @@ check_counts connections result.json "$(dirname "$(dirname "$TAPLINE")")/tests/b
 costs "a segment costs at most 6 % more instructions with a thousand or a hundred thousand connections than with one" \
 	connections- 'max < min * 1.06'
 costs "a datagram costs the same with one group, a hundred and ten thousand" groups- 'max < min * 1.05'
-check_json "each byte of payload costs less than one and a half instructions" result.json \
+check_json "each payload byte costs less than 1.5 instructions" result.json \
 	'[.scenarios[] | select(.name | startswith("payload-"))] | length == 7 and
 		(last.instructions_per_pkt - first.instructions_per_pkt) / 1459 < 1.5'
-check_json "message and ACK have a figure each, and one for both" result.json '
+check_json "message and ACK have separate and combined figures" result.json '
 	def of($list; $name): [$list[] | select(.name == $name)] | first;
 	. as {$figures, $scenarios} | of($figures; "pure-ack-instructions").value as $ack |
 	of($figures; "tcp-echo-instructions").value as $echo | $ack > 50 and $echo > 2 * $ack and

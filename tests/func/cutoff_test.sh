@@ -60,14 +60,14 @@ expected in.pcap >expected.txt
 
 capture -i pcap:in.pcap -w out.pcapng --cutoff-bytes $LIMIT --json >run.json || true
 times out.pcapng >recorded.txt
-check "of each flow the first bytes are recorded, and no frame else" diff expected.txt recorded.txt
-check_json "the rest is cut, and the ledger holds" run.json ".ledger_ok and .lossless and (.captures[0] |
+check "the first bytes of each flow are recorded, and no other frame" diff expected.txt recorded.txt
+check_json "the remaining frames count as cut, and the ledger is consistent" run.json ".ledger_ok and .lossless and (.captures[0] |
 	.offered_pkts == 8000 and .written_pkts == $(count_lines expected.txt) and .cut_pkts == 8000 - .written_pkts and
 	.cut_pkts > 1000 and .flows == $(<in.pcap.flows) and .flows_evicted == 0)"
-check_equal "tshark finds nothing wrong with the file" \
+check_equal "tshark reports no error in the file" \
 	"$(tshark -r out.pcapng -Y '_ws.malformed && eth.src != 02:00:00:00:00:ee' 2>&1 >/dev/null | grep -v '^Running as')" ""
 
-check_equal "and the file has the cut-off in its description" \
+check_equal "the interface description states the cut-off" \
 	"$(tshark -r out.pcapng -c 1 -T fields -e frame.interface_description 2>/dev/null)" \
 	"queue 0, received, first $LIMIT bytes of each flow, timestamps: file, unit 1 ns, bound unknown"
 
@@ -77,18 +77,18 @@ check_json "without a cut-off everything is recorded" run.json \
 
 capture -i pcap:in.pcap -w snap.pcapng --cutoff-bytes $LIMIT --snaplen 64 >/dev/null || true
 times snap.pcapng >recorded.txt
-check "a snaplen changes nothing of that" diff expected.txt recorded.txt
+check "a snaplen does not change the cut-off" diff expected.txt recorded.txt
 
 "$(dirname "$PEER_PY")/make_flows.py" many.pcap 1500 20000
 LIMIT=1024
 expected many.pcap | sort >expected.txt
 capture -i pcap:many.pcap -w many.pcapng --cutoff-bytes $LIMIT --cutoff-flows 1K --json >run.json || true
 times many.pcapng | sort >recorded.txt
-check_equal "with more flows than entries nothing is missing" "$(comm -23 expected.txt recorded.txt)" ""
-check_json "evicted flows are counted, and the ledger holds" run.json '.ledger_ok and (.captures[0] |
+check_equal "with more flows than entries no frame is missing" "$(comm -23 expected.txt recorded.txt)" ""
+check_json "evicted flows are counted, and the ledger is consistent" run.json '.ledger_ok and (.captures[0] |
 	.flows_evicted > 0 and .written_pkts + .cut_pkts == 20000 and .cut_pkts > 0)'
 
-check_equal "a cut-off of less than 1K is misuse" "$(misuse --cutoff-bytes 1000)" 2
-check_equal "a table size that is not a power of two is misuse" "$(misuse --cutoff-bytes 1K --cutoff-flows 3000)" 2
-check_equal "a table of flows without a cut-off is misuse" "$(misuse --cutoff-flows 4K)" 2
-check "and named by its option" grep -q -e '--cutoff-flows: applies only to a recording' capture.log
+check_equal "a cut-off below 1K has exit status 2" "$(misuse --cutoff-bytes 1000)" 2
+check_equal "a table size that is not a power of two has exit status 2" "$(misuse --cutoff-bytes 1K --cutoff-flows 3000)" 2
+check_equal "a flow table without a cut-off has exit status 2" "$(misuse --cutoff-flows 4K)" 2
+check "the message names the option" grep -q -e '--cutoff-flows: applies only to a recording' capture.log

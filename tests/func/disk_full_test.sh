@@ -22,10 +22,10 @@ fi
 record_to_small_disk
 
 check_equal "a full disk ends the recording with status 1" "$(cat status)" 1
-check "the message names the file, the cause and the mend" \
+check "the message names file, cause and remedy" \
 	grep -q 'small/out.pcapng: .*No space left on device; free some space' run.log
-check_json "frames beyond the space are counted as dropped by the disk, and the ledger holds" run.json \
+check_json "frames beyond the space count as dropped by the disk, and the ledger is consistent" run.json \
 	'.ledger_ok and (.lossless | not) and (.captures[0] | .drop_disk_pkts > 0 and
 	.written_pkts + .drop_disk_pkts + .drop_ring_pkts == 20000)'
-check_equal "the file holds every frame that is counted as written" \
+check_equal "the file contains every frame counted as written" \
 	"$(tshark -r out.pcapng 2>/dev/null | wc -l)" "$(jq '.captures[0].written_pkts' run.json)"

@@ -150,7 +150,7 @@ while True:
 		verdicts <fault.json | diff good.txt - >>renamed.txt || true
 	done
 	kill "$pid"
-	check_equal "files that are renamed elsewhere keep nothing from being read" "$(<renamed.txt)" ""
+	check_equal "files renamed to another directory stay readable" "$(<renamed.txt)" ""
 }
 
 try_files() {
@@ -225,12 +225,12 @@ try_limits() {
 	check "a bonded RoCE device is named" grep -q '0000:5e:00.0: is bonded as mlx5_bond_0:' <(limits)
 	make_host
 	make_virtual physfn
-	check "a virtual function's need of trust is named" grep -q '0000:5e:00.0: is a virtual function: without trust' <(limits)
+	check "the trust required by a virtual function is named" grep -q '0000:5e:00.0: is a virtual function: without trust' <(limits)
 	put $ICE/device 0x1572
 	check "an X710's source pruning is named" grep -q '^0000:3b:00.0: before DPDK 23.07 .*source pruning' <(limits)
 	make_host
 	rm host/usr/lib/firmware/intel/ice/ddp/ice.pkg
-	check "an E810's lack of its DDP package is named" grep -q '^0000:3b:00.0: no DDP package' <(limits)
+	check "an E810 without its DDP package is named" grep -q '^0000:3b:00.0: no DDP package' <(limits)
 }
 
 # Faults that need more than a line in a file, each on a separate host.
@@ -337,17 +337,17 @@ try_nonsense() {
 	make_host
 	cut_ends
 	doctor_of --json >report.json || true
-	check_equal "files without an end of line say the same" "$(verdicts <report.json)" "$(<good.txt)"
+	check_equal "files without a final newline yield the same result" "$(verdicts <report.json)" "$(<good.txt)"
 	for kind in random huge largest negative directory pipe loop empty; do
 		make_host
 		each_file "make_$kind"
-		survives "a report comes of a host whose files are all $kind" doctor_of --json
-		check_equal "and its script is a script" "$(doctor_of --fix-script | shellcheck -)" ""
+		survives "a host whose files are all $kind is reported" doctor_of --json
+		check_equal "the output is a shell script" "$(doctor_of --fix-script | shellcheck -)" ""
 	done
 	head -c 3000000 /dev/zero | tr '\0' 1 >long
 	make_host
 	each_file cp long
-	survives "and of one with files of 3 MB each" doctor_of --json
+	survives "a host with files of 3 MB each is reported" doctor_of --json
 }
 
 # ---- the script, on a simulated host: its commands are only noted
@@ -389,28 +389,28 @@ break_much() {
 try_script() {
 	make_host
 	doctor_of --fix-script >fix.sh
-	check_equal "of a good host the script does nothing" "$(grep -cv '^#\|^$\|^set -eu$' fix.sh)" 0
+	check_equal "on a well-configured host the script does nothing" "$(grep -cv '^#\|^$\|^set -eu$' fix.sh)" 0
 	break_much
 	files_of_host | grep -v 'rtemap_1\|irq/40/effective' >broken
 	doctor_of --fix-script >fix.sh || true
-	check "shellcheck has nothing to say of the script" shellcheck fix.sh
-	check_equal "it reboots nothing" "$(grep -v '^#' fix.sh | grep -c reboot)" 0
+	check "shellcheck accepts the script" shellcheck fix.sh
+	check_equal "the script does not reboot" "$(grep -v '^#' fix.sh | grep -c reboot)" 0
 	check "required kernel command line options are shown" grep -q '^#   isolcpus=managed_irq,domain,2-3$' fix.sh
 	make_tools
-	check "it runs" run_script
+	check "the script runs" run_script
 	put proc/irq/40/effective_affinity_list "$(<host/proc/irq/40/smp_affinity_list)"
 	doctor_of --json >report.json || true
 	check_equal "the fixes take effect" "$(diff good.txt <(verdicts <report.json) | sed -n 's/^> //p' | sort)" \
 		"$(printf '%s\n' 'cpu.irqbalance warn' 'cpu.isolated warn' 'cpu.smt warn' 'memory.hugepages fail' 'pci.aspm warn')"
-	check_equal "hugepages are asked for as many as are needed" "$(<host/$HUGE/nr_hugepages)" 528
-	check "tools are called for the rest" grep -q '^setpci -s 0000:5e:00.0 CAP_EXP+10.w' called
+	check_equal "the required number of hugepages is requested" "$(<host/$HUGE/nr_hugepages)" 528
+	check "tools are called for the other fixes" grep -q '^setpci -s 0000:5e:00.0 CAP_EXP+10.w' called
 	files_of_host >before
-	check "it runs again" run_script
-	check_equal "and then changes nothing" "$(files_of_host)" "$(<before)"
-	check "it can be undone" run_script undo
-	check_equal "and then each file is restored" "$(files_of_host | grep -v 'rtemap_1\|irq/40/effective')" "$(<broken)"
-	check "a service that it stopped is started" grep -q '^systemctl enable --now irqbalance' called
-	check "undone twice is undone once" run_script undo
+	check "the script runs again" run_script
+	check_equal "a second run changes nothing" "$(files_of_host)" "$(<before)"
+	check "the script can be undone" run_script undo
+	check_equal "undo restores each file" "$(files_of_host | grep -v 'rtemap_1\|irq/40/effective')" "$(<broken)"
+	check "undo starts a stopped service" grep -q '^systemctl enable --now irqbalance' called
+	check "a second undo has no effect" run_script undo
 }
 
 # ---- the kernel's receive path: four queues of ens1, with interrupts on a worker, another node, and twice on CPU 0
@@ -444,41 +444,41 @@ receive_of() {
 try_receive() {
 	local irq
 	make_receive
-	check_equal "interrupts in wrong places are counted" "$(receive_of irqs)" \
+	check_equal "misplaced interrupts are counted" "$(receive_of irqs)" \
 		"warn ens1: of 4 interrupts 1 on workers, 1 not on the card's node, 0 too many on their core"
-	check_equal "RPS that is off is ok" "$(receive_of rps)" "ok ens1: off"
-	check_equal "XPS with each CPU is ok" "$(receive_of xps)" "ok ens1: each CPU has a queue"
+	check_equal "disabled RPS is ok" "$(receive_of rps)" "ok ens1: off"
+	check_equal "XPS that covers each CPU is ok" "$(receive_of xps)" "ok ens1: each CPU has a queue"
 	put $MLX5/net/ens1/queues/rx-1/rps_cpus 05
 	check_equal "RPS to a worker is reported" "$(receive_of rps)" "warn ens1: goes to workers: CPUs 2"
 	put $MLX5/net/ens1/queues/tx-1/xps_cpus 70
-	check_equal "XPS without a CPU is reported" "$(receive_of xps)" "warn ens1: CPUs 7 have no queue"
+	check_equal "XPS that omits a CPU is reported" "$(receive_of xps)" "warn ens1: CPUs 7 have no queue"
 	timeout 60 "$TAPLINE" doctor --root host -c kernel.json --fix-script >fix.sh || true
-	check "shellcheck has nothing to say of its script" shellcheck fix.sh
-	check "it runs" run_script
-	check_equal "each interrupt has a core of the card's node without a worker" \
+	check "shellcheck accepts the script" shellcheck fix.sh
+	check "the script runs" run_script
+	check_equal "each interrupt has a worker-free core of the card's node" \
 		"$(cat host/proc/irq/5[0-3]/smp_affinity_list | tr '\n' ' ')" "0 1 3 0 "
 	for irq in 50 51 52 53; do
 		cp host/proc/irq/$irq/smp_affinity_list host/proc/irq/$irq/effective_affinity_list
 	done
-	check_equal "and the check is content" "$(receive_of irqs)" "ok ens1: 4 interrupts, spread over the cores of the card's node"
+	check_equal "the check passes" "$(receive_of irqs)" "ok ens1: 4 interrupts, spread over the cores of the card's node"
 	check "undo runs" run_script undo
-	check_equal "and puts them back" "$(cat host/proc/irq/5[0-3]/smp_affinity_list | tr '\n' ' ')" "2 5 0 0 "
+	check_equal "undo restores the interrupts" "$(cat host/proc/irq/5[0-3]/smp_affinity_list | tr '\n' ' ')" "2 5 0 0 "
 }
 
 # ---- this machine
 
 try_live() {
-	survives "a report comes of this machine" timeout 60 "$TAPLINE" doctor --json
-	check_equal "the script for it is a script" "$("$TAPLINE" doctor --fix-script | shellcheck -)" ""
-	survives "and with a configuration" timeout 60 "$TAPLINE" doctor -c live.json --json
-	check "the disk is not written to unless that is asked for" \
+	survives "this host is reported" timeout 60 "$TAPLINE" doctor --json
+	check_equal "the output for interrupts is a shell script" "$("$TAPLINE" doctor --fix-script | shellcheck -)" ""
+	survives "this host is reported with a configuration" timeout 60 "$TAPLINE" doctor -c live.json --json
+	check "the disk is written to only on request" \
 		jq -e '.checks[] | select(.id == "storage.rate") | .verdict == "unknown"' report.json
 	cp "$TAPLINE" tapline
 	chmod 755 "$DIR"
-	survives "user nobody gets a report of this machine" \
+	survives "user nobody gets a report of this host" \
 		setpriv --reuid 65534 --regid 65534 --clear-groups ./tapline doctor --json
 	chmod 700 host/sys host/dev
-	survives "and of a host without read permission" \
+	survives "a host without read permission is reported" \
 		setpriv --reuid 65534 --regid 65534 --clear-groups ./tapline doctor --root host -c doctor.json --json
 }
 
@@ -500,25 +500,25 @@ make_host
 doctor_of --json >good.json || true
 verdicts <good.json >good.txt
 # Support of O_DIRECT depends on the file system of the test.
-check_equal "on a good host all is ok except facts that files cannot show" "$(grep -v ' ok$\|^storage.o_direct' good.txt)" \
+check_equal "on a well-configured host every check passes except those without files" "$(grep -v ' ok$\|^storage.o_direct' good.txt)" \
 	"$(printf '%s unknown\n' link.pause link.fec time.synchronized storage.free storage.rate)"
 check "the report is complete" is_report good.json 0
 put $HUGE/free_hugepages 0
 put sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages 4
-check "free pages of 1 GiB count as those of 2 MiB do" grep -q '^  ok  *hugepages  *4096 MiB free' <(doctor_of)
+check "free 1 GiB pages count like 2 MiB pages" grep -q '^  ok  *hugepages  *4096 MiB free' <(doctor_of)
 make_host
 check_equal "the text has a line for each check" "$(doctor_of | grep -c '^  \(ok\|warn\|fail\|unknown\) ')" \
 	"$(wc -l <good.txt)"
-check_equal "and no colours in a file" "$(doctor_of | grep -c $'\033')" 0
+check_equal "output to a file has no colours" "$(doctor_of | grep -c $'\033')" 0
 put proc/sys/kernel/numa_balancing 1
-check_equal "a wrong thing shows its reason and its fix" "$(doctor_of | grep -A2 '  numa_balancing ' | tr -s ' ')" \
+check_equal "a failed check shows its reason and fix" "$(doctor_of | grep -A2 '  numa_balancing ' | tr -s ' ')" \
 	" warn numa_balancing 1"$'\n'" why: $(jq -r '.checks[] | select(.id == "memory.numa_balancing").why' good.json)
  fix: sysctl -w kernel.numa_balancing=0"
 make_host
 doctor_of --json --measure-disk >report.json
-check "a disk is measured when that is asked for" \
+check "a disk is measured on request" \
 	jq -e '.checks[] | select(.id == "storage.rate") | .read | test("^/data: [0-9]+ MB/s")' report.json
-check_equal "and no file is left" "$(ls host/data)" ""
+check_equal "the measurement leaves no file" "$(ls host/data)" ""
 
 try_renames
 try_files
@@ -528,10 +528,10 @@ try_pairs
 
 mkdir empty
 "$TAPLINE" doctor --root empty --json >empty.json
-check_equal "of an empty host nothing is known but DPDK's version" \
+check_equal "on an empty host only the version of DPDK is known" \
 	"$(verdicts <empty.json | grep -v ' unknown$')" "dpdk.version ok"
-survives "with a configuration it is no different to doctor" "$TAPLINE" doctor --root empty -c doctor.json --json
-check_equal "the page of doctor has each check, its reason and its fix" \
+survives "an empty host is reported with a configuration" "$TAPLINE" doctor --root empty -c doctor.json --json
+check_equal "the page of doctor lists each check with reason and fix" \
 	"$(jq -r '.checks[] | "| `\(.id)` | \(.why) | \(.fix) |"' empty.json)" \
 	"$(grep '^| `[a-z]*\.' "$func_root/docs/doctor.md")"
 
@@ -541,15 +541,15 @@ try_receive
 try_live
 
 "$TAPLINE" doctor -c gone.json --json >report.json || true
-check_json "an interface that is not there fails" report.json \
+check_json "a missing interface fails" report.json \
 	'.checks[] | select(.id == "link.carrier") | .verdict == "fail" and (.read | test("nope0"))'
 echo '{"ports": [{"name": "a", "device": "0000:7f:00.0"}]}' >gone.json
 "$TAPLINE" doctor -c gone.json --json >report.json || true
-check_json "so does a card, and the fix is where to look for its address" report.json '.checks[] | select(.id == "pci.driver") |
+check_json "a missing card fails, and the fix says where to find its address" report.json '.checks[] | select(.id == "pci.driver") |
 	.verdict == "fail" and (.read | test("7f:00.0: no such device")) and (.fix | test("No such device: .*bind --list"))'
-check_equal "an unknown option is a wrong call" "$(status_of "$TAPLINE" doctor --nope)" 2
-check_equal "so is a word" "$(status_of "$TAPLINE" doctor doctor.json)" 2
-check_equal "so are both outputs at once" "$(status_of "$TAPLINE" doctor --json --fix-script)" 2
-check_equal "so is measuring no disk" "$(status_of "$TAPLINE" doctor --measure-disk)" 2
-check_equal "so is a root that is not there" "$(status_of "$TAPLINE" doctor --root nowhere)" 2
-check_equal "so is a configuration that is not there" "$(status_of "$TAPLINE" doctor -c nowhere.json)" 2
+check_equal "an unknown option has exit status 2" "$(status_of "$TAPLINE" doctor --nope)" 2
+check_equal "an operand has exit status 2" "$(status_of "$TAPLINE" doctor doctor.json)" 2
+check_equal "both outputs at once have exit status 2" "$(status_of "$TAPLINE" doctor --json --fix-script)" 2
+check_equal "measuring without a disk has exit status 2" "$(status_of "$TAPLINE" doctor --measure-disk)" 2
+check_equal "a missing root has exit status 2" "$(status_of "$TAPLINE" doctor --root nowhere)" 2
+check_equal "a missing configuration has exit status 2" "$(status_of "$TAPLINE" doctor -c nowhere.json)" 2

@@ -42,11 +42,11 @@ kinds_are_known() {
 }
 
 check "docs/drivers.md is generated from the capability files" diff <(python3 docs/generate.py drivers drivers-config) docs/drivers.md
-check "each fact is about a topic of the table" facts \
+check "each fact has a topic of the table" facts \
 	'.about | IN("queues", "rings", "stamps", "drops", "rules", "limits", "faults")'
-check "each evidence is a source, the model or the machine" kinds_are_known
-check "a source has its file and its release" sources_have_releases
-check "each suite given as evidence exists" suites_are_there
+check "each evidence is a source, the model or a machine" kinds_are_known
+check "a source has a file and a release" sources_have_releases
+check "each suite named as evidence exists" suites_are_there
 check "each driver has facts about stamps and drops" test -z "$(jq -r '.drivers[] | select(([.facts[].about] | contains(["stamps"]) and
 	contains(["drops"])) | not).pmd' drivers-config/*/capabilities.json)"
 exit "$func_failed"

@@ -42,23 +42,24 @@ app_config config.json '"echo": [
 app_start config.json
 
 round_trips >times.json
-check_json "every delayed datagram comes back" times.json '.udp == 100'
-check_json "no datagram comes back earlier than its delay" times.json '.udp_ms >= 15'
-check_json "no message by TCP does" times.json '.tcp_ms >= 10'
+check_json "every delayed datagram is returned" times.json '.udp == 100'
+check_json "no datagram returns before its delay" times.json '.udp_ms >= 15'
+check_json "no TCP message returns before its delay" times.json '.tcp_ms >= 10'
 in_peer "$PEER_PY" echo_bytes "$APP_IP" 7 200000 >bytes.json
-check_json "a delayed stream comes back unchanged, then FIN" bytes.json '.received == 200000 and .same and .fin'
+check_json "a delayed stream is returned unchanged, then FIN" bytes.json '.received == 200000 and .same and .fin'
 
-check "each is counted" wait_for 60 status_is '.echoes[0] | .received_msgs == 101 and .echoed_msgs == 101'
-check "a delayed echo has a lateness, and a residence with the delay" status_is '.echoes[1] | .lateness_ns.count > 0 and
+check "each message is counted" wait_for 60 status_is '.echoes[0] | .received_msgs == 101 and .echoed_msgs == 101'
+check "a delayed echo has a lateness and a residence time including the delay" status_is '.echoes[1] | .lateness_ns.count > 0 and
 	.residence_ns.min >= 10e6'
 "$TAPLINE" status --socket control.sock >status.txt
-check_equal "status shows it" "$(grep -c '^    lateness_ns ' status.txt)" 2
+check_equal "status shows the delay" "$(grep -c '^    lateness_ns ' status.txt)" 2
 
 in_peer python3 -c 'import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 [s.sendto(b"late", (sys.argv[1], 9)) for _ in range(100)]' "$APP_IP"
-check "messages wait up to the limit" wait_for 60 status_is '.echoes[2] | .waiting_msgs == 64 and .drop_delay_msgs == 36'
+check "messages are queued up to the limit" wait_for 60 status_is '.echoes[2] | .waiting_msgs == 64 and .drop_delay_msgs == 36'
 app_stop TERM
-check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
-check_json "what waits at the end is dropped and counted" run.json '.echoes[2] | .received_msgs == 100 and .drop_delay_msgs == 100 and .waiting_msgs == 0'
-check_json "the ledger holds" run.json '.ledger_ok and all(.echoes[]; .unaccounted_msgs == 0)'
+check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0
+check_json "messages pending at the end are dropped and counted" \
+	run.json '.echoes[2] | .received_msgs == 100 and .drop_delay_msgs == 100 and .waiting_msgs == 0'
+check_json "the ledger is consistent" run.json '.ledger_ok and all(.echoes[]; .unaccounted_msgs == 0)'

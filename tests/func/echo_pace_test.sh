@@ -70,18 +70,18 @@ check "--explain shows the rate and the gap of a full frame" grep -q \
 app_start config.json
 
 echoed "$APP_IP" 7 4e6 400000 >echoed.json
-check_json "a paced stream comes back unchanged, then FIN" echoed.json '.same and .fin'
-check_json "no faster than the rate" echoed.json '.over == false'
+check_json "a paced stream is returned unchanged, then FIN" echoed.json '.same and .fin'
+check_json "the stream does not exceed the rate" echoed.json '.over == false'
 forwarded "$PEER_IP" 239.1.1.1 2e6 >forwarded.json
 check_json "a burst of multicast messages arrives by TCP in order" forwarded.json '.same'
-check_json "no faster than the rate, either" forwarded.json '.over == false'
-check "status has the rate, and counts the waits" status_is '.echoes | .[0].pace_bps == 4000000 and .[0].paced_waits > 100 and
+check_json "the burst does not exceed the rate" forwarded.json '.over == false'
+check "status shows the rate and counts the waits" status_is '.echoes | .[0].pace_bps == 4000000 and .[0].paced_waits > 100 and
 	.[1].pace_bps == 2000000 and .[1].paced_waits > 20 and .[1].drop_full_msgs == 0'
 echoed "$APP_IP" 9 1e12 400000 >free.json
-check_json "an echo beside them answers" free.json '.same and .fin'
-check "it has no rate, and nothing waits" status_is '.echoes[2] | has("pace_bps") == false and .paced_waits == 0'
+check_json "an echo without pacing answers meanwhile" free.json '.same and .fin'
+check "the echo without pacing has no rate and no waits" status_is '.echoes[2] | has("pace_bps") == false and .paced_waits == 0'
 "$TAPLINE" status --socket control.sock >status.txt
-check "the text of status has both" grep -q 'paced_waits' status.txt
+check "the status text shows both" grep -q 'paced_waits' status.txt
 
 in_peer python3 -c 'import socket, sys
 with socket.create_connection((sys.argv[1], 10)) as s:
@@ -92,9 +92,9 @@ with socket.create_connection((sys.argv[1], 10)) as s:
     except ConnectionError:
         pass' "$APP_IP" >slow.txt 2>&1 &
 slow_pid=$!
-check "a slow connection has bytes that wait" wait_for 60 status_is '.echoes[3] | .received_bytes > 0 and .paced_waits > 0'
+check "a slow connection has pending bytes" wait_for 60 status_is '.echoes[3] | .received_bytes > 0 and .paced_waits > 0'
 app_stop TERM
 check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0
-check_json "bytes that still wait are counted as lost" run.json '.echoes[3].lost_unacked_msgs > 0'
-check_json "the ledger holds" run.json '.ledger_ok and all(.echoes[]; .unaccounted_msgs == 0)'
-check "and its client is told" wait "$slow_pid"
+check_json "pending bytes are counted as lost" run.json '.echoes[3].lost_unacked_msgs > 0'
+check_json "the ledger is consistent" run.json '.ledger_ok and all(.echoes[]; .unaccounted_msgs == 0)'
+check "the client of the lost bytes is reset" wait "$slow_pid"

@@ -33,23 +33,24 @@ same_packets() {
 }
 
 decap() {
-	check "frames are peeled" extract in.pcap -w out.pcapng --decap --json
+	check "encapsulations are removed" extract in.pcap -w out.pcapng --decap --json
 	outermost out.pcapng >found
-	check "the remaining packet is tshark's innermost one" cmp expected found
-	check_equal "of each frame, though most have an outer header" "$(wc -l <found) $(grep -c '192.0.2\|2001:db8' found)" "369 0"
-	check_equal "it is a whole Ethernet frame, or a raw IP packet" \
+	check "the remaining packet is the innermost one of tshark" cmp expected found
+	check_equal "each frame is decapsulated, most of them from an outer header" \
+		"$(wc -l <found) $(grep -c '192.0.2\|2001:db8' found)" "369 0"
+	check_equal "the output is an Ethernet frame or a raw IP packet" \
 		"$(tshark -r out.pcapng -T fields -e frame.protocols 2>/dev/null | cut -d: -f1-3 | sort -u | tr '\n' ' ')" \
 		"eth:ethertype:ip eth:ethertype:ipv6 raw:ip:tcp raw:ip:udp raw:ipv6:tcp raw:ipv6:udp "
-	check_equal "in which tshark finds nothing wrong" "$(tshark -r out.pcapng -Y _ws.malformed 2>/dev/null | wc -l)" 0
+	check_equal "tshark reports no error in the output" "$(tshark -r out.pcapng -Y _ws.malformed 2>/dev/null | wc -l)" 0
 	editcap -a 20:kept in.pcap commented.pcapng 2>/dev/null
 	extract commented.pcapng -w out.pcapng --decap >/dev/null
-	check_equal "comments stay with their packets" \
+	check_equal "comments are kept with their packets" \
 		"$(tshark -r out.pcapng -Y frame.comment -T fields -e frame.number -e frame.comment 2>/dev/null)" $'20\tkept'
 	extract in.pcap -w out.pcapng >/dev/null
-	same_packets "without --decap nothing is peeled" expected out.pcapng
+	same_packets "without --decap packets are unchanged" expected out.pcapng
 	"$LIB/relink.py" in.pcap sll.pcap 113
 	extract sll.pcap -w out.pcapng --decap >/dev/null
-	check "tunnels behind other link headers are peeled, too" cmp <(tail -n +13 expected) <(outermost out.pcapng | tail -n +13)
+	check "tunnels behind other link headers are decapsulated" cmp <(tail -n +13 expected) <(outermost out.pcapng | tail -n +13)
 }
 
 # ported FILE: print numbered lines with the port of an innermost packet.
@@ -62,10 +63,10 @@ cut_frames() {
 	innermost cut.pcap >cut.txt
 	extract cut.pcap -w out.pcapng --decap >/dev/null
 	outermost out.pcapng >found
-	check "of a frame cut anywhere the innermost ports are found where tshark finds them" \
+	check "in a frame truncated anywhere the innermost ports equal those of tshark" \
 		cmp <(ported cut.txt) <(ported found)
-	check_equal "and no frame is missing" "$(wc -l <found)" "$(wc -l <cut.txt)"
-	check_equal "its lengths on the wire are those of the remaining packet" \
+	check_equal "no frame is missing" "$(wc -l <found)" "$(wc -l <cut.txt)"
+	check_equal "original lengths are those of the remaining packets" \
 		"$(tshark -r out.pcapng -Y 'ip.dst == 10.0.0.2 && ((raw && frame.len != ip.len) || (eth && frame.len != ip.len + 14))' \
 			2>/dev/null | wc -l)" 0
 }
@@ -74,16 +75,16 @@ choose() {
 	grep tcp expected >tcp.txt
 	grep '10.0.0.1' expected >host.txt
 	extract in.pcap -w out.pcapng 'inner(tcp and dst portrange 20000-20999)' >/dev/null
-	same_packets "a filter's inner(...) chooses the packets that tshark finds innermost" tcp.txt out.pcapng
+	same_packets "inner(...) in a filter selects tshark's innermost packets" tcp.txt out.pcapng
 	extract in.pcap -w out.pcapng --inner tcp >/dev/null
-	same_packets "so does --inner" tcp.txt out.pcapng
+	same_packets "--inner selects tshark's innermost packets" tcp.txt out.pcapng
 	extract in.pcap -w out.pcapng --inner --host 10.0.0.1 >/dev/null
-	same_packets "for addresses" host.txt out.pcapng
+	same_packets "--inner selects innermost addresses" host.txt out.pcapng
 	extract in.pcap -w out.pcapng --inner --port 20100 --decap >/dev/null
 	check_equal "and ports" "$(outermost out.pcapng)" "$(sed -n 101p expected)"
 	timeout 60 "$TAPLINE" capture -i pcap:in.pcap -w live.pcapng --json 'inner(tcp)' >run.json 2>capture.log </dev/null || true
-	same_packets "a recording keeps such frames, as on the wire" tcp.txt live.pcapng
-	check_json "the others are counted as filtered" run.json \
+	same_packets "a recording with inner(...) stores the complete frames" tcp.txt live.pcapng
+	check_json "other frames count as filtered" run.json \
 		'.ledger_ok and (.captures[0] | .offered_pkts == 369 and .filtered_pkts == 369 - .written_pkts)'
 }
 
@@ -101,14 +102,14 @@ slabs_read() {
 
 index() {
 	capture indexed -i pcap:in.pcap --index --inner
-	check_equal "an index of innermost packets finds them" "$(slabs_read --inner --host 10.0.0.1)" 1
-	same_packets "all of them" host.txt out.pcapng
-	check_equal "and excludes absent addresses" "$(slabs_read --inner --host 10.9.9.9) $(slabs_read --inner --port 30000)" "0 0"
-	check_equal "outermost packets are found by it, too" "$(slabs_read --host 192.0.2.1) $(slabs_read --host 10.9.9.9)" "1 0"
+	check_equal "an index of innermost packets finds the addresses" "$(slabs_read --inner --host 10.0.0.1)" 1
+	same_packets "all packets of the address are found" host.txt out.pcapng
+	check_equal "the index excludes absent addresses" "$(slabs_read --inner --host 10.9.9.9) $(slabs_read --inner --port 30000)" "0 0"
+	check_equal "the index finds outermost packets" "$(slabs_read --host 192.0.2.1) $(slabs_read --host 10.9.9.9)" "1 0"
 	extract indexed.pcapng --reindex >/dev/null
-	check_equal "an index without them does not exclude them" "$(slabs_read --inner --host 10.9.9.9)" 1
+	check_equal "an index without innermost packets does not exclude them" "$(slabs_read --inner --host 10.9.9.9)" 1
 	extract indexed.pcapng --reindex --inner >/dev/null
-	check_equal "it can be recreated with them" "$(slabs_read --inner --host 10.9.9.9)" 0
+	check_equal "the index can be recreated with innermost packets" "$(slabs_read --inner --host 10.9.9.9)" 0
 }
 
 # flows FILE: print the number of flows distinguished by a cut-off, and whether it cut any.
@@ -123,24 +124,24 @@ cutoff() {
 	capture wrapped -i pcap:wrapped.pcap --cutoff-bytes 4K --inner
 	capture outer -i pcap:wrapped.pcap --cutoff-bytes 4K
 	capture both -i pcap:plain.pcap --cutoff-bytes 4K --inner
-	check_equal "a cut-off tells flows in tunnels apart as it does those outside" "$(flows wrapped.json)" "$(flows plain.json)"
-	check_equal "plain frames have the same flows where it looks into tunnels" \
+	check_equal "a cut-off separates tunnelled flows like plain ones" "$(flows wrapped.json)" "$(flows plain.json)"
+	check_equal "plain frames have the same flows with tunnel parsing" \
 		"$(jq -c '.captures[0] | [.flows, .cut_pkts]' both.json)" "$(jq -c '.captures[0] | [.flows, .cut_pkts]' plain.json)"
-	check_json "otherwise the flows are those of the tunnels" outer.json '.captures[0].flows > 3000'
-	check_json "the ledger holds" wrapped.json '.ledger_ok and (.captures[0] | .written_pkts + .cut_pkts == 4000)'
+	check_json "without tunnel parsing flows are those of the tunnels" outer.json '.captures[0].flows > 3000'
+	check_json "the ledger is consistent" wrapped.json '.ledger_ok and (.captures[0] | .written_pkts + .cut_pkts == 4000)'
 	capture key -i pcap:in.pcap --inner tcp
-	same_packets "with --inner a recording's filter is about innermost packets" tcp.txt key.pcapng
+	same_packets "with --inner the filter of a recording applies to innermost packets" tcp.txt key.pcapng
 }
 
 mistakes() {
-	check_equal "a recording without filter, cut-off and index has no use for --inner" \
+	check_equal "--inner without filter, cut-off and index has exit status 2" \
 		"$("$TAPLINE" capture -i pcap:in.pcap -w bad.pcapng --inner >/dev/null 2>capture.log && echo 0 || echo $?)" 2
-	check "with a message" grep -q -e '--inner: applies only to a recording with a "\?filter' capture.log
-	check_equal "--inner of nothing is misuse" "$(misuse --inner)" 2
-	check_equal "Ethernet addresses have no place in inner(...)" "$(misuse 'inner(ether host 1:2:3:4:5:6)')" 2
-	check "with a message" grep -q "filter 'inner(ether host 1:2:3:4:5:6)': .*ethernet addresses" extract.log
-	check_equal "a bracket that is missing is misuse" "$(misuse 'ip and inner(tcp')" 2
-	check "and has its place" grep -q 'no closing bracket, at character 8' extract.log
+	check "the message states the reason" grep -q -e '--inner: applies only to a recording with a "\?filter' capture.log
+	check_equal "--inner without an argument has exit status 2" "$(misuse --inner)" 2
+	check_equal "Ethernet addresses in inner(...) are refused" "$(misuse 'inner(ether host 1:2:3:4:5:6)')" 2
+	check "the message states the reason" grep -q "filter 'inner(ether host 1:2:3:4:5:6)': .*ethernet addresses" extract.log
+	check_equal "a missing parenthesis has exit status 2" "$(misuse 'ip and inner(tcp')" 2
+	check "the message gives the position" grep -q 'no closing bracket, at character 8' extract.log
 }
 
 func_begin

@@ -41,27 +41,27 @@ records() {
 func_begin
 "$(dirname "$PEER_PY")/make_pcap.py" in.pcap 500
 
-check_equal "it has a version" "$("$TAPLINE" --extcap-interfaces --extcap-version=4.0 | grep -c '^extcap {version=')" 1
-check_equal "each kernel interface is offered, and any other port" \
+check_equal "the version is printed" "$("$TAPLINE" --extcap-interfaces --extcap-version=4.0 | grep -c '^extcap {version=')" 1
+check_equal "each kernel interface and a generic port are offered" \
 	"$("$TAPLINE" --extcap-interfaces | sed -n 's/^interface {value=\([^}]*\)}.*/\1/p' | sort)" \
 	"$({ echo tapline; ls /sys/class/net | grep -v bonding_masters | sed 's/^/tapline-/'; } | sort)"
-check_equal "frames are Ethernet's" "$("$TAPLINE" --extcap-dlts --extcap-interface tapline-lo)" \
+check_equal "the link type is Ethernet" "$("$TAPLINE" --extcap-dlts --extcap-interface tapline-lo)" \
 	"dlt {number=1}{name=EN10MB}{display=Ethernet}"
-check_equal "the port is asked for where the interface does not say it" \
+check_equal "the port is requested for the generic interface" \
 	"$("$TAPLINE" --extcap-config --extcap-interface=tapline | grep -c 'call=--port')" 1
-check_equal "and not where it does" \
+check_equal "the port is not requested for a kernel interface" \
 	"$("$TAPLINE" --extcap-config --extcap-interface=tapline-lo | grep -c 'call=--port' || true)" 0
-check_equal "a right filter is met with silence" "$("$TAPLINE" --extcap-interface=tapline --extcap-capture-filter=icmp)" ""
-check_equal "a wrong one with the reason" \
+check_equal "a valid filter yields no output" "$("$TAPLINE" --extcap-interface=tapline --extcap-capture-filter=icmp)" ""
+check_equal "an invalid filter yields the reason" \
 	"$("$TAPLINE" --extcap-interface=tapline --extcap-capture-filter='port port' | grep -c 'syntax error')" 1
-check_equal "no FIFO is misuse" "$(status_of "$TAPLINE" --capture --extcap-interface=tapline-lo)" 2
-check_equal "so is an interface of others" "$(status_of "$TAPLINE" --capture --extcap-interface=eth0 --fifo=x)" 2
-check_equal "so is an option that capture does not have" \
+check_equal "a missing FIFO has exit status 2" "$(status_of "$TAPLINE" --capture --extcap-interface=tapline-lo)" 2
+check_equal "a foreign interface has exit status 2" "$(status_of "$TAPLINE" --capture --extcap-interface=eth0 --fifo=x)" 2
+check_equal "an option unknown to capture has exit status 2" \
 	"$(status_of "$TAPLINE" --capture --extcap-interface=tapline-lo --fifo=x --nonsense 1)" 2
 
-check_equal "500 frames come out of the FIFO, and not a word beside" \
+check_equal "500 frames are written to the FIFO without other output" \
 	"$(records --extcap-interface=tapline --port pcap:in.pcap)" 500
-check_equal "250 with a filter" \
+check_equal "250 frames are written with a filter" \
 	"$(records --extcap-interface tapline --port=pcap:in.pcap --extcap-capture-filter 'udp port 5001')" 250
 
 net_begin
@@ -71,6 +71,6 @@ check "tshark lists the interface" grep -q "tapline-$APP_IF (Tapline: $APP_IF)" 
 peer_start ping -q -i 0.02 "$APP_IP" >/dev/null
 with_tshark timeout -k 5 60 tshark -i "tapline-$APP_IF" -f icmp -c 20 -w caught.pcapng >tshark.log 2>&1 || true
 stop_process "$peer_pid" INT 10 || true
-check_equal "and captures from it, filtered" "$(tshark -r caught.pcapng -Y icmp 2>/dev/null | wc -l)" 20
-check_equal "without an error" "$(grep -c 'rror' tshark.log || true)" 0
+check_equal "tshark captures from the interface with a filter" "$(tshark -r caught.pcapng -Y icmp 2>/dev/null | wc -l)" 20
+check_equal "tshark reports no error" "$(grep -c 'rror' tshark.log || true)" 0
 check "tapline ends with tshark" wait_for 60 is_empty "$APP_NS"

@@ -42,14 +42,14 @@ reads_a_minute() {
 	wanted=$(records --bytes hour/hour.pcapng ${from}000000000 $((from + 60))000000000)
 	timeout 120 "$LIB/run_counting.py" rchar "$TAPLINE" extract hour --rate 0 --json -w minute.pcapng \
 		--from "@$from" --to "$(date -u -d "@$((from + 60))" +%FT%TZ)" >minute.json 2>minute.log || status=$?
-	check_equal "a minute out of an hour is extracted: status 0" "$status" 0
-	check_json "through the index" minute.json '.files_indexed == 1 and .slabs_total == 900 and .slabs_read < 20'
-	check_json "reading 1.2 times that minute's bytes at most" minute.json ".bytes_read <= 1.2 * $wanted"
-	check "the kernel has counted no more (and the loader's 200 kB)" test "$(cat rchar)" -le $((wanted * 12 / 10 + 200000))
-	check "and all of that minute" test "$(cat rchar)" -ge "$wanted"
-	check_equal "it is that minute, byte for byte" "$(records minute.pcapng | sha256sum)" \
+	check_equal "extracting a minute of an hour ends with status 0" "$status" 0
+	check_json "the extraction uses the index" minute.json '.files_indexed == 1 and .slabs_total == 900 and .slabs_read < 20'
+	check_json "at most 1.2 times the bytes of the minute are read" minute.json ".bytes_read <= 1.2 * $wanted"
+	check "the kernel's read count agrees (within 200 kB for the loader)" test "$(cat rchar)" -le $((wanted * 12 / 10 + 200000))
+	check "at least the bytes of the minute are read" test "$(cat rchar)" -ge "$wanted"
+	check_equal "the output is the minute, byte for byte" "$(records minute.pcapng | sha256sum)" \
 		"$(records hour/hour.pcapng ${from}000000000 $((from + 60))000000000 | sha256sum)"
-	check_json "the results count it" minute.json \
+	check_json "the results count the packets" minute.json \
 		".records_matched == $(records minute.pcapng | wc -l) and .written_bytes == $(stat -c %s minute.pcapng)"
 }
 
@@ -59,8 +59,8 @@ same_as_tshark() {
 	shift 2
 	extract found hour "$@"
 	frames hour/hour.pcapng "$display" >expected
-	check "$sentence: there are some" test -s expected
-	check_equal "$sentence: the frames that tshark chooses" "$(frames found.pcapng | sha256sum)" "$(sha256sum <expected)"
+	check "$sentence: frames exist" test -s expected
+	check_equal "$sentence: the frames equal tshark's selection" "$(frames found.pcapng | sha256sum)" "$(sha256sum <expected)"
 }
 
 finds_hosts_and_ports() {
@@ -73,7 +73,7 @@ finds_hosts_and_ports() {
 	same_as_tshark "hosts or hosts, and ports" \
 		'(ip.addr == 10.1.1.1 || ipv6.addr == 2001:db8::104) && (tcp.port == 443 || udp.port == 53)' \
 		--host 10.1.1.1 --host 2001:db8::104 --port 443 --port 53
-	same_as_tshark "a filter on what hosts leave" 'ip.addr == 10.1.1.1 && !vlan && ip.proto == 17' --host 10.1.1.1 udp
+	same_as_tshark "a filter on the packets of a host" 'ip.addr == 10.1.1.1 && !vlan && ip.proto == 17' --host 10.1.1.1 udp
 	same_as_tshark "a time with nanoseconds" \
 		'frame.time_epoch >= 1700000100.000000123 && frame.time_epoch < 1700000103.5' \
 		--from 2023-11-14T22:15:00.000000123 --to @1700000103.5
@@ -88,22 +88,22 @@ index_is_that_of_a_look() {
 	cp -r ring again
 	timeout 60 "$TAPLINE" extract again --reindex --json >reindex.json 2>reindex.log
 	check "a recreated index is the same" diff -r ring again
-	check_json "and counts every packet" reindex.json '.records_matched == 20000 and .files_indexed == .files'
+	check_json "the index covers every packet" reindex.json '.records_matched == 20000 and .files_indexed == .files'
 	extract all ring
-	check_equal "the whole of a ring is extracted in order" "$(frames all.pcapng | sha256sum)" "$(frames in.pcap | sha256sum)"
-	check_equal "one interface is enough for it" "$(capinfos all.pcapng | grep -c '^Interface #')" 1
+	check_equal "all files of a ring are extracted in order" "$(frames all.pcapng | sha256sum)" "$(frames in.pcap | sha256sum)"
+	check_equal "the output has one interface" "$(capinfos all.pcapng | grep -c '^Interface #')" 1
 	capture -i pcap:in.pcap -w single.pcapng
-	check_equal "a recording that does not rotate has none" "$(find . -maxdepth 1 -name '*.tlx')" ''
+	check_equal "a recording without rotation has no index" "$(find . -maxdepth 1 -name '*.tlx')" ''
 	capture -i pcap:in.pcap -w single.pcapng --index
-	check "but where it is asked for" test -s single.pcapng.tlx
+	check "a recording without rotation has an index on request" test -s single.pcapng.tlx
 }
 
 # survives SENTENCE MESSAGE: the host is found nevertheless, and the log has the reason of the slower search.
 survives() {
 	extract damaged hour --host 10.1.1.1
 	check_equal "$1: the result is the same" "$(records damaged.pcapng | sha256sum)" "$host_records"
-	check "$1: it is said" grep -q "$2" damaged.log
-	check_json "$1: by reading more" damaged.json ".slabs_read > 50 and .slabs_total == 900"
+	check "$1: the reason is reported" grep -q "$2" damaged.log
+	check_json "$1: more bytes are read" damaged.json ".slabs_read > 50 and .slabs_total == 900"
 }
 
 damaged_index_is_no_error() {
@@ -114,7 +114,7 @@ damaged_index_is_no_error() {
 	printf 'x' | dd of="$index" bs=1 seek=30000 conv=notrunc status=none
 	survives "a damaged index" 'is damaged, lacks rows'
 	head -c 30000 good.tlx >"$index"
-	survives "a torn index" 'is damaged, lacks rows'
+	survives "a truncated index" 'is damaged, lacks rows'
 	cp ring/r.pcapng.tlx "$index"
 	survives "the index of another recording" 'of another recording'
 	: >"$index"
@@ -127,7 +127,7 @@ damaged_index_is_no_error() {
 
 ring_removes_indexes() {
 	capture -i pcap:in.pcap -w kept/k.pcapng --rotate 4M --keep-files 2
-	check_equal "a ring drops an index with its file" "$(find kept -name '*.tlx' | sed 's/.tlx$//' | sort)" \
+	check_equal "a ring removes an index with its file" "$(find kept -name '*.tlx' | sed 's/.tlx$//' | sort)" \
 		"$(find kept -name '*.pcapng' | sort)"
 }
 
@@ -141,28 +141,28 @@ merges_files() {
 		frames single.pcapng 'frame.number <= 7'
 		frames in.pcap 'frame.number <= 7'
 	} | awk '$1 < 1700000000.13' >expected
-	check_equal "files of all kinds are merged in the order given, comments kept" "$(frames merged.pcapng)" "$(cat expected)"
-	check "with the comment" grep -q 'a comment of a frame' expected
-	check_equal "records of pcapng files are as they were but for their interface's number" \
+	check_equal "files of all kinds are merged in the given order with their comments" "$(frames merged.pcapng)" "$(cat expected)"
+	check "the comment is kept" grep -q 'a comment of a frame' expected
+	check_equal "records of pcapng files are unchanged except for the interface number" \
 		"$(records merged.pcapng | cut -d' ' -f1,3 | sed -n 1,14p)" \
 		"$({ records foreign.pcapng; records single.pcapng; } | awk '$1 < 1700000000130000000' | cut -d' ' -f1,3)"
 	extract twice single.pcapng single.pcapng
-	check_equal "the same interface is described once" "$(capinfos twice.pcapng | grep -c '^Interface #')" 1
+	check_equal "equal interfaces are described once" "$(capinfos twice.pcapng | grep -c '^Interface #')" 1
 	timeout 60 "$TAPLINE" extract hour --host 10.1.1.1 -w - 2>/dev/null | records /dev/stdin >piped
 	check_equal "-w - writes to a pipe" "$(sha256sum <piped)" "$host_records"
 	extract none in.pcap --host 192.0.2.99
-	check_equal "where nothing matches there is an empty file" "$(status_of tcpdump -nr none.pcapng)" 0
+	check_equal "without matches the output is an empty file" "$(status_of tcpdump -nr none.pcapng)" 0
 }
 
 misuse_is_refused() {
 	local out=(-w x.pcapng)
-	check_equal "a bad time is misuse" "$(status_of "$TAPLINE" extract hour --from yesterday "${out[@]}")" 2
-	check_equal "a bad host is misuse" "$(status_of "$TAPLINE" extract hour --host example "${out[@]}")" 2
-	check_equal "a bad filter is misuse" "$(status_of "$TAPLINE" extract hour "${out[@]}" nonsense here)" 2
-	check_equal "no file is misuse" "$(status_of "$TAPLINE" extract "${out[@]}")" 2
-	check_equal "no output is misuse" "$(status_of "$TAPLINE" extract hour)" 2
+	check_equal "an invalid time has exit status 2" "$(status_of "$TAPLINE" extract hour --from yesterday "${out[@]}")" 2
+	check_equal "an invalid host has exit status 2" "$(status_of "$TAPLINE" extract hour --host example "${out[@]}")" 2
+	check_equal "an invalid filter has exit status 2" "$(status_of "$TAPLINE" extract hour "${out[@]}" nonsense here)" 2
+	check_equal "a missing file has exit status 2" "$(status_of "$TAPLINE" extract "${out[@]}")" 2
+	check_equal "a missing output has exit status 2" "$(status_of "$TAPLINE" extract hour)" 2
 	check_equal "an input is refused as output" "$(status_of "$TAPLINE" extract hour -w hour/hour.pcapng)" 2
-	check "and is not touched" test "$(stat -c %s hour/hour.pcapng)" -gt 100000000
+	check "the input is unchanged" test "$(stat -c %s hour/hour.pcapng)" -gt 100000000
 }
 
 # The first file takes seconds at this rate; the second is removed meanwhile.
@@ -176,8 +176,8 @@ vanished_file_is_skipped() {
 	wait_for 60 test -e gone.pcapng || true
 	rm ringlike/b.pcapng
 	wait "$pid" || status=$?
-	check_equal "a file removed meanwhile is no error" "$status" 0
-	check_json "it is skipped, and counted" gone.json '.files == 1 and .files_gone == 1 and .records_matched > 1000'
+	check_equal "a file removed during the run is not an error" "$status" 0
+	check_json "the removed file is skipped and counted" gone.json '.files == 1 and .files_gone == 1 and .records_matched > 1000'
 }
 
 # On a host of any speed: no faster than configured.
@@ -185,7 +185,7 @@ reads_no_faster_than_allowed() {
 	local began=${EPOCHREALTIME/./} took_us
 	timeout 60 "$TAPLINE" extract ring/r.pcapng --rate 4M --json -w slow.pcapng >slow.json 2>slow.log </dev/null || true
 	took_us=$((${EPOCHREALTIME/./} - began))
-	check_json "--rate bounds how fast it reads" slow.json ".bytes_read > 1000000 and .bytes_read * 1e6 / 4194304 <= $took_us"
+	check_json "--rate limits the read rate" slow.json ".bytes_read > 1000000 and .bytes_read * 1e6 / 4194304 <= $took_us"
 }
 
 # ---- during a recording
@@ -197,12 +197,12 @@ reads_a_running_recording() {
 	wait_for 60 grep -qs ' s  received' live.log || func_die "the recording did not start"
 	in_peer ping -q -c 20 -i 0.01 "$APP_IP" >/dev/null
 	wait_for 60 grep -q 'recorded 40 ' live.log || true
-	check "a file that is being written is extracted" extract running live --host "$PEER_IP"
-	check_equal "with what is in it so far" "$(tshark -r running.pcapng 2>/dev/null | wc -l)" 40
+	check "a file being written can be extracted" extract running live --host "$PEER_IP"
+	check_equal "the output has the packets written so far" "$(tshark -r running.pcapng 2>/dev/null | wc -l)" 40
 	app_stop TERM
-	check_equal "and the recording does not mind" "$APP_STATUS" 0
-	check_json "and loses nothing" live.json '.ledger_ok and .lossless and .captures[0].written_pkts == 40'
-	check "its index is there when it is complete" test -s live/l.pcapng.tlx
+	check_equal "the recording continues" "$APP_STATUS" 0
+	check_json "the recording loses nothing" live.json '.ledger_ok and .lossless and .captures[0].written_pkts == 40'
+	check "the index exists after the file is complete" test -s live/l.pcapng.tlx
 }
 
 # A slab with missing pages: it is skipped, and all slabs after it are read.

@@ -44,9 +44,9 @@ read_only_from_the_start() {
 	mkdir ro
 	mount -t tmpfs -o ro none ro
 	for option in '' --rotate=4M; do
-		check_equal "a read-only target is misuse${option:+, also with $option}" \
+		check_equal "a read-only target has exit status 2${option:+, also with $option}" \
 			"$(capture_status -i pcap:in.pcap -w ro/x.pcapng $option)" 2
-		check "with the reason and what to do${option:+, also with $option}" \
+		check "the message has reason and remedy${option:+, also with $option}" \
 			grep -q 'ro/.*x.pcapng.*: cannot open: Read-only file system; remount it writable' capture.log
 	done
 	umount ro
@@ -55,46 +55,50 @@ read_only_from_the_start() {
 no_direct_io() {
 	mkdir ram
 	mount -t ramfs none ram
-	check_equal "where O_DIRECT is refused it records all the same: status 0" \
+	check_equal "without O_DIRECT support the recording ends with status 0" \
 		"$(capture_status -i pcap:in.pcap -w ram/x.pcapng --rotate 4M)" 0
-	check_equal "and logs it once" "$(grep -c 'refuses O_DIRECT' capture.log)" 1
-	check_equal "every frame is there" "$(count_frames ram/*.pcapng)" 20000
+	check_equal "the fallback is logged once" "$(grep -c 'refuses O_DIRECT' capture.log)" 1
+	check_equal "every frame is in the file" "$(count_frames ram/*.pcapng)" 20000
 	umount ram
 }
 
 limit_of_file_size() {
 	ulimit -S -f 1024 # less than a slab and the opening blocks
 	check_equal "a file size limit ends with status 1, not with SIGXFSZ" "$(capture_status -i pcap:in.pcap -w limit.pcapng)" 1
-	check "the message names it" grep -q 'limit.pcapng: .*File too large; raise the file size limit (ulimit -f)' capture.log
-	check_json "data beyond it is counted" run.json \
+	check "the message names the limit" grep -q 'limit.pcapng: .*File too large; raise the file size limit (ulimit -f)' capture.log
+	check_json "frames beyond the limit are counted" run.json \
 		'.ledger_ok and (.captures[0] | .drop_disk_pkts > 10000 and .written_pkts > 500 and .written_pkts + .drop_disk_pkts == 20000)'
-	check_equal "and the written packets are in the file" "$(count_frames limit.pcapng)" "$(jq '.captures[0].written_pkts' run.json)"
+	check_equal "the written packets are in the file" "$(count_frames limit.pcapng)" "$(jq '.captures[0].written_pkts' run.json)"
 	ulimit -S -f 1
-	check_equal "a result that cannot be written whole is an error: status 1" "$(capture_status -i pcap:in.pcap -w /dev/null)" 1
-	check_equal "a log that may not grow is none: status 0" "$(capture -i pcap:in.pcap -w /dev/null >/dev/null && echo 0 || echo $?)" 0
+	check_equal "a result that cannot be written completely has exit status 1" "$(capture_status -i pcap:in.pcap -w /dev/null)" 1
+	check_equal "a log at its size limit has exit status 0" "$(capture -i pcap:in.pcap -w /dev/null >/dev/null && echo 0 || echo $?)" 0
 	ulimit -S -f 2560
 	check_equal "a rotating recording continues in the next file: status 0" \
 		"$(capture_status -i pcap:in.pcap -w limits.pcapng --rotate-seconds 3600)" 0
 	check_json "nothing is lost" run.json '.ledger_ok and .lossless and (.captures[0].files | length) > 5'
-	check_equal "every frame is there once" "$(count_frames limits*.pcapng)" 20000
+	check_equal "every frame is recorded once" "$(count_frames limits*.pcapng)" 20000
 	ulimit -S -f unlimited
 }
 
 odd_frames() {
 	"$(dirname "$PEER_PY")/make_pcap.py" odd.pcap 3 0 1 13 14 9000 65535 65536 262144
 	check_equal "frames of 0 to 262144 bytes are recorded: status 0" "$(capture_status -i pcap:odd.pcap -w odd.pcapng --buffer 4M)" 0
-	check_json "and counted" run.json '.ledger_ok and .lossless and .captures[0].written_pkts == 24'
-	check_equal "byte for byte" "$(bytes odd.pcapng)" "$(bytes odd.pcap)"
-	check_equal "with a snaplen too" "$(capture_status -i pcap:odd.pcap -w snap.pcapng --snaplen 5000)" 0
-	check_equal "truncated at the reported offset" "$(tshark -r snap.pcapng -T fields -e frame.len -e frame.cap_len 2>/dev/null)" \
+	check_json "the frames are counted" run.json '.ledger_ok and .lossless and .captures[0].written_pkts == 24'
+	check_equal "the frames are recorded byte for byte" "$(bytes odd.pcapng)" "$(bytes odd.pcap)"
+	check_equal "a recording of large frames with a snaplen ends with status 0" \
+		"$(capture_status -i pcap:odd.pcap -w snap.pcapng --snaplen 5000)" 0
+	check_equal "the frames are truncated at the snaplen" \
+		"$(tshark -r snap.pcapng -T fields -e frame.len -e frame.cap_len 2>/dev/null)" \
 		"$(lengths odd.pcap 5000)"
-	check_equal "a filter sees them" "$(capture_status -i pcap:odd.pcap -w long.pcapng 'ether[8999] >= 0 and greater 9000')" 0
-	check_json "those that it does not match are counted" run.json '.ledger_ok and (.captures[0] | .written_pkts == 12 and .filtered_pkts == 12)'
+	check_equal "a recording with a filter on large frames ends with status 0" \
+		"$(capture_status -i pcap:odd.pcap -w long.pcapng 'ether[8999] >= 0 and greater 9000')" 0
+	check_json "frames that do not match are counted" \
+		run.json '.ledger_ok and (.captures[0] | .written_pkts == 12 and .filtered_pkts == 12)'
 }
 
 bad_filter() {
-	check_equal "a filter that is wrong is misuse" "$(capture_status -i pcap:in.pcap -w bad.pcapng tcp port port)" 2
-	check "with libpcap's reason and the place" grep -q "syntax error, at character 10: 'port'" capture.log
+	check_equal "an invalid filter has exit status 2" "$(capture_status -i pcap:in.pcap -w bad.pcapng tcp port port)" 2
+	check "the message has libpcap's reason and the position" grep -q "syntax error, at character 10: 'port'" capture.log
 	cat >bad.json <<-END
 		{
 			"eal": {"huge": false, "memory_mb": 256},
@@ -103,9 +107,10 @@ bad_filter() {
 			"control": {"socket": "bad.sock"}
 		}
 	END
-	check_equal "in a configuration too" "$(timeout 20 "$TAPLINE" run bad.json >bad.out 2>bad.log && echo 0 || echo $?)" 2
-	check "with the recording's path in it" grep -q 'bad.json: $.capture\[1\].filter: .*syntax error, at its end' bad.log
-	check_equal "and nothing was begun" "$(ls good.pcapng bad.pcapng bad.sock 2>/dev/null)" ""
+	check_equal "an invalid filter in a configuration has exit status 2" \
+		"$(timeout 20 "$TAPLINE" run bad.json >bad.out 2>bad.log && echo 0 || echo $?)" 2
+	check "the message has the path of the recording" grep -q 'bad.json: $.capture\[1\].filter: .*syntax error, at its end' bad.log
+	check_equal "no file was created" "$(ls good.pcapng bad.pcapng bad.sock 2>/dev/null)" ""
 }
 
 # ---- recording of received frames
@@ -158,17 +163,17 @@ target_removed() {
 	send_frames 1000
 	wait_all drop_disk_pkts 1000
 	mkdir gone
-	check "when its directory exists again a recording continues by itself" wait_for 60 test -e gone/one_00001.pcapng
-	check "one that rotates too" wait_for 60 compgen -G 'gone/many*.part'
+	check "a recording continues when its directory is restored" wait_for 60 test -e gone/one_00001.pcapng
+	check "a rotating recording continues when its directory is restored" wait_for 60 compgen -G 'gone/many*.part'
 	send_frames 1000
 	wait_all written_pkts 2000
 	check_end "a directory that was removed for a while" TERM
-	check "the message names the mend" grep -q 'gone/one.pcapng: .*No such file or directory; create its directory' run.log
+	check "the message names the remedy" grep -q 'gone/one.pcapng: .*No such file or directory; create its directory' run.log
 	check_json "lost frames are counted exactly" run.json \
 		'all(.captures[]; .written_pkts == 2000 and .drop_disk_pkts == 1000)'
-	check_equal "the results name the existing files" "$(jq -r '.captures[].files[]' run.json | sort)" "$(printf '%s\n' gone/* | sort)"
-	check_equal "with the frames received since" "$(count_frames gone/*.pcapng)" 2000
-	check_equal "and nothing else is left" "$(find gone -name '.*' -o -name '*.part')" ""
+	check_equal "the results list the existing files" "$(jq -r '.captures[].files[]' run.json | sort)" "$(printf '%s\n' gone/* | sort)"
+	check_equal "the files contain the frames received since" "$(count_frames gone/*.pcapng)" 2000
+	check_equal "no other file remains" "$(find gone -name '.*' -o -name '*.part')" ""
 }
 
 stopped_without_target() {
@@ -187,7 +192,7 @@ stopped_on_a_full_disk() {
 	send_frames 100000
 	wait_for 60 status_is '.captures[0].drop_disk_pkts > 0' || true
 	check_end "a full disk" INT
-	holds "a full disk: what was written is there" full/x.pcapng
+	holds "a full disk: the file has the packets counted as written" full/x.pcapng
 	umount full
 }
 
@@ -197,7 +202,7 @@ stopped_at_the_limit() {
 	send_frames 100000
 	wait_for 60 status_is '.captures[0].drop_disk_pkts > 0' || true
 	check_end "a file size limit" TERM
-	holds "a file size limit: what was written is there" stop.pcapng
+	holds "a file size limit: the file has the packets counted as written" stop.pcapng
 	ulimit -S -f unlimited
 }
 
@@ -217,10 +222,10 @@ read_only_while_running() {
 	send_frames 1000
 	wait_all drop_disk_pkts 1000
 	check_end "a file system that turns read-only" TERM
-	check_json "earlier frames are written, later ones are counted" run.json \
+	check_json "earlier frames count as written, later ones are counted as lost" run.json \
 		'all(.captures[]; .written_pkts == 50000 and .drop_disk_pkts == 1000)'
-	holds "a file system that turns read-only: what was written is there" disk/one.pcapng
-	check_equal "under the name of a file that is not complete, where it rotates" "$(count_frames disk/many.pcapng.part)" 50000
+	holds "a file system remounted read-only: the file has the packets counted as written" disk/one.pcapng
+	check_equal "a rotating recording keeps the name of an incomplete file" "$(count_frames disk/many.pcapng.part)" 50000
 }
 
 # No new file can be created, and the old ones can be written.
@@ -232,12 +237,12 @@ directory_protected() {
 	send_frames 5000
 	wait_all written_pkts 10000
 	chattr -i disk
-	check "a directory that is writable again takes the next file" wait_for 60 grep -q 'rotating again' run.log
+	check "a directory that becomes writable again receives the next file" wait_for 60 grep -q 'rotating again' run.log
 	app_stop TERM
-	check_equal "a directory that took no new file for a while: status 1" "$APP_STATUS" 1
-	check "the message names it" grep -q 'disk/.*: cannot begin the next file.*Operation not permitted' run.log
-	check_json "and nothing is lost" run.json '.ledger_ok and .lossless and .captures[0].written_pkts == 10000'
-	holds "every frame is there" disk/kept*
+	check_equal "a temporarily read-only directory has exit status 1" "$APP_STATUS" 1
+	check "the message names the directory" grep -q 'disk/.*: cannot begin the next file.*Operation not permitted' run.log
+	check_json "nothing is lost" run.json '.ledger_ok and .lossless and .captures[0].written_pkts == 10000'
+	holds "every frame is in the files" disk/kept*
 }
 
 # Unmount the remaining mounts when a check ends the test early; keep $?.

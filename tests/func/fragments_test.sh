@@ -18,7 +18,7 @@ counted_fragments() {
 }
 
 each_frame_is_counted_once() {
-	check_json "each frame is in one counter, and the ledger holds" run.json \
+	check_json "each frame is counted exactly once, and the ledger is consistent" run.json \
 		'.ledger_ok and (.net[0] | .in_pkts == ([to_entries[] | select(.key | test("^(rx|drop)_")).value] | add))'
 }
 
@@ -32,12 +32,12 @@ wait "$peer_pid" || true
 app_stop TERM
 relay_stop
 check_json "$COUNT datagrams in three fragments each arrive by TCP, byte for byte" rounds.json ".same == $ROUNDS"
-check_json "each was put together" run.json \
+check_json "each datagram was reassembled" run.json \
 	".net[0] | .frag_reassembled == $COUNT and .frag_no_port + .frag_bad_udp + .frag_refused == 0"
-check_json "the wire reordered and doubled fragments" relay.json ".from_$RELAY_PEER_IF | .reordered > 20 and .doubled > 0"
-check_json "duplicates do no harm" run.json '.net[0] | .drop_frag_duplicate_pkts + .frag_datagrams - .frag_reassembled > 0'
+check_json "the wire reordered and duplicated fragments" relay.json ".from_$RELAY_PEER_IF | .reordered > 20 and .doubled > 0"
+check_json "duplicates have no effect" run.json '.net[0] | .drop_frag_duplicate_pkts + .frag_datagrams - .frag_reassembled > 0'
 check_json "the echo lost nothing" run.json ".echo | .received_msgs == $COUNT and .echoed_msgs == $COUNT"
-check_equal "the recording shows the fragments as they came" \
+check_equal "the recording contains the fragments as received" \
 	"$(tshark -r lan.pcapng -o ip.defragment:false -Y 'ip.dst == 239.1.2.3' 2>/dev/null | wc -l)" \
 	"$(jq '.net[0] | .rx_frag_pkts + .drop_frag_duplicate_pkts' run.json)"
 each_frame_is_counted_once
@@ -46,7 +46,7 @@ relay_start
 fragments_config config.json count
 app_start config.json
 in_peer timeout 60 "$PEER_PY" multicast "$PEER_IP" 239.1.2.3 5000 10 "$SIZE" >sent.json || true
-check "fragments are only counted where the configuration asks for it" wait_for 60 counted_fragments 30
+check "without reassembly fragments are only counted" wait_for 60 counted_fragments 30
 app_stop TERM
-check_json "and nothing was put together" run.json '.net[0] | .frag_datagrams == 0 and .rx_frag_pkts == 0'
+check_json "no datagram was reassembled" run.json '.net[0] | .frag_datagrams == 0 and .rx_frag_pkts == 0'
 each_frame_is_counted_once

@@ -27,16 +27,16 @@ wait_for 60 grep -q 'listening on' tcpdump.log
 peer_start "$PEER_PY" read_all "$PEER_IP" 5002 >read.json
 app_start config.json
 check "ten thousand groups are reported" wait_for 60 all_are_reported
-check "the TCP peer is connected to" wait_for 60 status_is '.echo.connections == 1'
+check "the TCP peer is connected" wait_for 60 status_is '.echo.connections == 1'
 send 239.2.0.0
 send 239.2.19.136
 send 239.2.39.15
 check "datagrams to the first, a middle and the last group are echoed" \
 	wait_for 60 status_is '.echo | .received_msgs == 300 and .echoed_msgs == 300'
 send 239.2.39.16
-check "datagrams to the next group are not ours" wait_for 60 status_is '[.net[].drop_not_ours_pkts] | max >= 100'
-check "and not echoed" status_is '.echo.received_msgs == 300'
+check "datagrams to the group after the last are ignored" wait_for 60 status_is '[.net[].drop_not_ours_pkts] | max >= 100'
+check "they are not echoed" status_is '.echo.received_msgs == 300'
 app_stop TERM
 stop_process "$tcpdump_pid" TERM || true
-check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
+check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0
 check_json "every message ended in exactly one counter" run.json '.ledger_ok and (.echo | .received_msgs == 300 and .echoed_msgs == 300)'

@@ -33,11 +33,11 @@ lcores_start ff05::1111 ff05::2222 '
 	{"name": "udp0", "port": "lan", "queue": 0, "udp_listen": 7}
 	{"name": "udp1", "port": "lan", "queue": 1, "udp_listen": 8}'
 
-check "it answers ping a moment after its start" wait_for 60 answers_ping6
+check "the appliance answers ping shortly after its start" wait_for 60 answers_ping6
 lcores_serve ff05::1111 ff05::2222
-check "datagrams come back from the first lcore" datagrams 7 1452
-check "and from the second" datagrams 8 1452
-check "after the kernel forgot us it finds us again" wait_for 60 found_again
+check "the first lcore echoes datagrams" datagrams 7 1452
+check "the second lcore echoes datagrams" datagrams 8 1452
+check "after the kernel's neighbour entry is flushed the appliance is resolved again" wait_for 60 found_again
 reports=$(app_status '.net[0].mld_reports_tx')
 in_peer "$PEER_PY" mld_query "$PEER_IF" 2 >/dev/null
 check "an MLD query is answered by both lcores" wait_for 60 status_is ".net[0].mld_reports_tx >= $reports + 2"
@@ -45,10 +45,10 @@ check "an MLD query is answered by both lcores" wait_for 60 status_is ".net[0].m
 lcores_at_rest
 
 app_stop TERM
-check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
+check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0
 lcores_ended
-check_json "no other host had the addresses" run.json \
+check_json "no address conflict was detected" run.json \
 	'.net[0].nd_duplicate_addresses == 0 and .net[0].nd_conflicts_pkts == 0'
 # Each queue has an interface for received and one for sent frames.
-check_equal "each group was reported by the lcore that owns it" "$(reported_by)" "1 ff05::1111 3 ff05::2222"
-check_equal "the addresses were tried once each" "$(recorded 'icmpv6.type == 135 && ipv6.src == ::')" 2
+check_equal "each group was reported by its owner lcore" "$(reported_by)" "1 ff05::1111 3 ff05::2222"
+check_equal "the addresses were probed once each" "$(recorded 'icmpv6.type == 135 && ipv6.src == ::')" 2

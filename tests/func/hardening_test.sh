@@ -31,9 +31,9 @@ if grep -q '__[at]san_init' elf.txt; then
 fi
 check "the program is position-independent" grep -q 'DYN (Position-Independent' elf.txt
 check "relocations are read-only after the dynamic linker" grep -q GNU_RELRO elf.txt
-check "all of it is resolved at the start" grep -q BIND_NOW elf.txt
+check "all symbols are resolved at start" grep -q BIND_NOW elf.txt
 check_equal "no segment is writable and executable" "$(grep -E 'LOAD|GNU_STACK' elf.txt | grep -c 'RWE')" 0
-check "stacks have a protector" test "$(protected _ | grep -c /lib/)" -ge 50
-check_equal "but none of the hot path, whose instructions it would add to" "$(protected _dp.c.o)" ""
-check "calls that know their buffer's size check it" grep -Eq '__[a-z]+_chk(@|$)' elf.txt
-check_equal "every object of program and modules tracks indirect branches and returns" "$(untracked)" ""
+check "functions have stack protectors" test "$(protected _ | grep -c /lib/)" -ge 50
+check_equal "hot-path objects have no stack protector" "$(protected _dp.c.o)" ""
+check "calls with known buffer sizes are checked" grep -Eq '__[a-z]+_chk(@|$)' elf.txt
+check_equal "every object has indirect branch and return tracking" "$(untracked)" ""

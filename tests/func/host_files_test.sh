@@ -25,10 +25,10 @@ units() {
 		fi
 		sed "s|@BINDIR@/tapline|/bin/true|; s|@LIBEXECDIR@/tapline/tapline-hugepages|/bin/true|; s|@DATADIR@|/usr/share|" \
 			"$config/systemd/$unit.in" >"$unit"
-		check_equal "systemd understands $unit" "$(complaints "$unit")" ""
+		check_equal "systemd accepts $unit" "$(complaints "$unit")" ""
 		"$analyze" --help | grep -q -e --offline || continue
 		tenths=$(exposure "$unit")
-		check "$unit is exposed by 2.0 of 10 at most" test "${tenths:-100}" -le 20
+		check "the exposure of $unit is at most 2.0 of 10" test "${tenths:-100}" -le 20
 	done
 }
 
@@ -46,18 +46,18 @@ refused() {
 drop_ins() {
 	local name
 	command -v "$analyze" >/dev/null || return 0
-	check_equal "the unit refuses Tapline the calls that read the clock's state, and mincore, alone" \
+	check_equal "the unit denies only clock-reading calls and mincore" \
 		"$(refused tapline@.service)" "adjtimex clock_adjtime mincore"
 	for name in mlx5 xdp; do
 		mkdir -p tapline@.service.d
 		cp "$config/systemd/$name.conf" tapline@.service.d/
-		check_equal "systemd understands the unit with $name.conf" "$(complaints tapline@.service)" ""
+		check_equal "systemd accepts the unit with $name.conf" "$(complaints tapline@.service)" ""
 	done
-	check_equal "xdp.conf adds the call that loads a program" \
+	check_equal "xdp.conf permits the call that loads a program" \
 		"$(refused --also bpf tapline@.service) $(refused --also bpf tapline@.service tapline@.service.d/xdp.conf)" \
 		"adjtimex bpf clock_adjtime mincore adjtimex clock_adjtime mincore"
 	echo 'NoSuchSetting=yes' >>tapline@.service.d/xdp.conf
-	check "an unknown setting of systemd would be reported" grep -q NoSuchSetting <(complaints tapline@.service)
+	check "systemd reports an unknown setting" grep -q NoSuchSetting <(complaints tapline@.service)
 }
 
 # node N SIZE_KB PAGES
@@ -84,22 +84,22 @@ hugepages() {
 	node 1 2048 700
 	node 1 1048576 0
 	take "# a comment" "" "0 2M 512" "1 2M 600" "1 1G 4"
-	check_equal "each node gets its pages, and keeps those it has" "$status $(pages 0 2048) $(pages 1 2048) $(pages 1 1048576)" \
+	check_equal "each node gets its pages and keeps existing ones" "$status $(pages 0 2048) $(pages 1 2048) $(pages 1 1048576)" \
 		"0 512 700 4"
 	take "7 2M 1"
-	check "a node that is not there is named, with the line" grep -q "line 1: node 7" out.txt
-	check_equal "and the script fails" "$status" 1
+	check "a missing node is named, with the line" grep -q "line 1: node 7" out.txt
+	check_equal "the script fails" "$status" 1
 	take "0 4K 1"
-	check "a size that is none is named" grep -q "size 4K" out.txt
+	check "an invalid size is named" grep -q "size 4K" out.txt
 	take "0 2M" "0 2M 5 6" "zero 2M 5"
-	check_equal "lines of another form are refused" "$(grep -c 'not NODE SIZE COUNT' out.txt)" 3
+	check_equal "lines in another format are refused" "$(grep -c 'not NODE SIZE COUNT' out.txt)" 3
 	ln -sf /dev/null root/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages
 	take "0 2M 9"
-	check_equal "a kernel that gives fewer makes it fail" "$status" 1
+	check_equal "fewer pages from the kernel make the script fail" "$status" 1
 }
 
 func_begin
 units
 drop_ins
 hugepages
-check "the configuration that comes along is one" test "$(grep -cv '^#' "$config/hugepages/hugepages.conf")" = 1
+check "the supplied configuration is valid" test "$(grep -cv '^#' "$config/hugepages/hugepages.conf")" = 1

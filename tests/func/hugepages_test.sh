@@ -79,9 +79,9 @@ claim_hugepages
 
 status=0
 "$TAPLINE" capture -i pcap:in.pcap -w out.pcapng --json udp port 5001 >run.json 2>run.log </dev/null || status=$?
-check_equal "a capture continues when its hugepages are taken before DPDK starts" "$status" 0
-check "and tells so" went_on run.log
-check_json "with the arguments that it was given" run.json '.lossless and (.captures[0] | .written_pkts == 50 and .filtered_pkts == 50)'
+check_equal "a capture continues if its hugepages are taken before DPDK starts" "$status" 0
+check "the fallback is reported" went_on run.log
+check_json "the arguments are preserved" run.json '.lossless and (.captures[0] | .written_pkts == 50 and .filtered_pkts == 50)'
 
 record after
 lock_freed="a lock on a mount of hugetlbfs does not outlive the start that failed"
@@ -90,14 +90,14 @@ if [[ $mounted == yes ]]; then
 else
 	skip "$lock_freed" "this kernel mounts none for pages of 1 GiB"
 fi
-check_equal "nor do descriptors" "$(cat after.fds)" "$(cat before.fds)"
+check_equal "no descriptors are inherited" "$(cat after.fds)" "$(cat before.fds)"
 
-check_begins "so does a client on a port" client --port vdev:net_ring0 --ip 10.9.0.1/24 --udp-echo 10.9.0.2:7
-check_begins "and the test of a card" doctor --self-test vdev:net_ring0
+check_begins "a client on a port continues" client --port vdev:net_ring0 --ip 10.9.0.1/24 --udp-echo 10.9.0.2:7
+check_begins "the self-test of a card continues" doctor --self-test vdev:net_ring0
 
 status=0
 echo '{"ports": [{"name": "lan", "device": "pcap:in.pcap"}]}' >required.json
 "$TAPLINE" run required.json --duration 1 >run.json 2>required.log </dev/null || status=$?
 check_equal "a configuration that requires hugepages is refused" "$status" 2
-check "and not tried without them" test -z "$(grep 'starting again' required.log)"
+check "the start is not repeated without hugepages" test -z "$(grep 'starting again' required.log)"
 [[ $mounted == no ]] || umount mount

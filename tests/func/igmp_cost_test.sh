@@ -23,8 +23,8 @@ bench=$(dirname "$(dirname "$TAPLINE")")/tests/bench/bench_igmp
 	scenarios "$bench" tl_mcast_input
 ) >result.json 2>bench.log || true
 bounded "a query about one group costs the same with 16 groups and 16 000" group-query
-bounded "so does a general query" general-query
-bounded "and what is no IGMP message that we know" unknown
-bounded "and the first query of an older querier" older-querier
-bounded "and each one after it" older-query
-bounded "and another host's report" older-report
+bounded "a general query costs the same with 16 groups and 16 000" general-query
+bounded "an unknown IGMP message costs the same with 16 groups and 16 000" unknown
+bounded "the first query of an older querier costs the same with 16 groups and 16 000" older-querier
+bounded "a later query of an older querier costs the same with 16 groups and 16 000" older-query
+bounded "another host's report costs the same with 16 groups and 16 000" older-report

@@ -10,12 +10,12 @@ build=$(dirname "$(dirname "$TAPLINE")")
 func_begin
 prefix=$(meson introspect --buildoptions "$build" | jq -r '.[] | select(.name == "prefix").value')
 DESTDIR=$DIR/root meson install --quiet --no-rebuild -C "$build" >install.log 2>&1 || func_die "meson install failed"
-check_equal "every file is where it belongs, and no other" "$(files_below "root$prefix")" "$(installed_files | LC_ALL=C sort)"
-check_equal "nothing is outside of the prefix" "$(find root -type f -not -path "root$prefix/*")" ""
+check_equal "every file is in its place, and no other exists" "$(files_below "root$prefix")" "$(installed_files | LC_ALL=C sort)"
+check_equal "no file is outside the prefix" "$(find root -type f -not -path "root$prefix/*")" ""
 check_equal "units start the installed program" "$(missing_programs "$DIR/root" "$prefix")" ""
-check_equal "nothing is set for the whole host because it is installed" "$(host_settings root)" ""
+check_equal "installation changes no setting of the host" "$(host_settings root)" ""
 check "the installed program runs" "root$prefix/bin/tapline" --version
-check "other users cannot write it" test "$(stat -c %a "root$prefix/bin/tapline")" = 755
+check "the installed program is not writable by other users" test "$(stat -c %a "root$prefix/bin/tapline")" = 755
 check_equal "bash finds the completion" "$(bash -c "source root$prefix/share/bash-completion/completions/tapline; complete -p tapline")" \
 	"complete -o filenames -F _tapline tapline"
 for file in "$func_root"/docs/examples/*.json; do

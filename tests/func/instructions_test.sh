@@ -19,8 +19,8 @@ fi
 func_begin
 TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$func_root/tests/bench/instructions.sh" >result.json 2>bench.log || true
 flat "a frame costs the same with one flow, a thousand and a million" plain-flows- 3
-flat "and so it does with a cut-off" cutoff-flows- 3
-check_json "plain frames pay 3 at most where a cut-off looks into tunnels" result.json \
+flat "a frame costs the same with one flow, a thousand and a million with a cut-off" cutoff-flows- 3
+check_json "with tunnel parsing plain frames take at most 3 instructions more" result.json \
 	'[.scenarios[] | select(.name == "inner-flows-1000", .name == "cutoff-flows-1000") | .instructions_per_pkt] |
 		length == 2 and .[1] <= .[0] + 3'
 check_json "and 75 at most where the lcore of a tunnel's flow is looked up" result.json \
@@ -28,8 +28,8 @@ check_json "and 75 at most where the lcore of a tunnel's flow is looked up" resu
 check_json "a class costs 220 instructions at most beyond a filter, and as many more with a meter per flow" result.json \
 	'[.scenarios[] | {(.name): .instructions_per_pkt}] | add | .["police-class-1000"] - .["filter-flows-1000"] <= 220 and
 		.["police-flow-1000"] - .["police-class-1000"] <= 220'
-check_json "if each frame begins a flow and evicts another, a third more at most" result.json \
+check_json "a frame that starts a flow and evicts another takes at most a third more" result.json \
 	'[.scenarios[] | select(.name | startswith("cutoff-")) | .instructions_per_pkt] | length == 4 and max < min * 1.34'
-flat "in the first file, the hundredth and the thousandth" files- 3
-flat "and in the last tenth of a long recording as in its first" age- 2
+flat "a frame costs the same in the first file, the hundredth and the thousandth" files- 3
+flat "a frame costs the same in the first and the last tenth of a long recording" age- 2
 check_counts record result.json "$(dirname "$(dirname "$TAPLINE")")/tests/bench/bench_record"

@@ -60,75 +60,75 @@ app_config config.json "\"echo\": [{\"port\": \"lan\", \"tcp_listen\": 7}, {\"po
 	\"send\": {\"tcp_connect\": \"[$PEER_IP6]:5004\"}}]"
 app_start config.json
 
-check "it answers ping a moment after its start" wait_for 60 answers_ping6
-check "before that it tried whether its address was free (RFC 4862)" \
+check "the appliance answers ping shortly after its start" wait_for 60 answers_ping6
+check "the address was probed before (RFC 4862)" \
 	has_seen "icmpv6.type == 135 && ipv6.src == :: && icmpv6.nd.ns.target_address == $APP_IP6" 1
-check "then it announced the address to all" \
+check "the address was announced to all nodes" \
 	wait_for 60 has_seen "icmpv6.type == 136 && ipv6.dst == ff02::1 && icmpv6.nd.na.target_address == $APP_IP6" 1
-check_equal "the kernel learnt the MAC of the interface" "$(neighbour "$APP_IP6" | awk '{print $3}')" "$mac"
+check_equal "the kernel has learned the MAC address of the interface" "$(neighbour "$APP_IP6" | awk '{print $3}')" "$mac"
 check "ping is answered in every size up to the MTU" pings_of_every_size "$APP_IP6"
 link_local=$(tshark -r wire.pcap -Y "icmpv6.type == 135 && ipv6.src == ::" -T fields -e icmpv6.nd.ns.target_address \
 	2>/dev/null | grep -m 1 '^fe80:')
-check "and at the link-local address" pings_of_every_size "$link_local%$PEER_IF"
+check "ping is answered at the link-local address" pings_of_every_size "$link_local%$PEER_IF"
 in_peer ip -6 neighbour flush dev "$PEER_IF"
-check "after the kernel forgot us it finds us again" wait_for 60 answers_ping6
+check "after the kernel's neighbour entry is flushed the appliance is resolved again" wait_for 60 answers_ping6
 check_equal "a fragmented ping is not answered" \
 	"$(in_peer ping -6 -q -c 1 -W 1 -s 3000 "$APP_IP6" >/dev/null && echo answered || echo silence)" silence
 
 in_peer "$PEER_PY" udp_sizes "$APP_IP6" 7 $(seq 0 1452) >sizes.json
-check_json "datagrams of 0 to 1452 bytes come back unchanged" sizes.json '.sizes == 1453 and .wrong == []'
-check "nc gets 1 MB back, byte for byte" echo_of_nc
+check_json "datagrams of 0 to 1452 bytes are echoed unchanged" sizes.json '.sizes == 1453 and .wrong == []'
+check "nc receives 1 MB, byte for byte" echo_of_nc
 in_peer timeout 120 "$PEER_PY" echo_bytes "$APP_IP6" 7 50000000 >echo.json || true
-check_json "a peer that sends and reads at once gets 50 MB back and then our FIN" echo.json \
+check_json "a peer that sends and reads concurrently receives 50 MB, then FIN" echo.json \
 	'.received == 50000000 and .same and .fin'
 in_peer "$PEER_PY" open_together "$APP_IP6" 7 100 >together.json
-check_json "a hundred connections at once get their echoes" together.json '.same == 100'
+check_json "a hundred concurrent connections receive their echoes" together.json '.same == 100'
 
 check "tapline client measures TCP" measures --tcp-connect "[$APP_IP6]:7"
 check "and UDP" measures --udp-echo "[$APP_IP6]:7"
-check "and multicast to TCP" measures --group ff05::1235 --udp-port 5003 --tcp-listen "[$PEER_IP6]:5004"
+check "tapline client measures multicast to TCP" measures --group ff05::1235 --udp-port 5003 --tcp-listen "[$PEER_IP6]:5004"
 
 report="icmpv6.type == 143 && ipv6.src == $link_local"
-check "it joins the group by MLDv2" wait_for 60 has_seen "$report && icmpv6.mldr.mar.multicast_address == $group" 1
-check_equal "its reports go to ff02::16, with hop limit 1 and Router Alert" \
+check "the group is joined by MLDv2" wait_for 60 has_seen "$report && icmpv6.mldr.mar.multicast_address == $group" 1
+check_equal "reports are sent to ff02::16 with hop limit 1 and Router Alert" \
 	"$(seen "$report && ipv6.dst == ff02::16 && ipv6.hlim == 1 && ipv6.opt.router_alert == 0")" "$(seen "$report")"
 reports=$(seen "$report")
 in_peer "$PEER_PY" mld_query "$PEER_IF" 2 >/dev/null
-check "it answers a query" wait_for 60 has_seen "$report" $((reports + 1))
+check "a query is answered" wait_for 60 has_seen "$report" $((reports + 1))
 
 peer_start "$PEER_PY" read_all "$PEER_IP6" 5002 >read.json
 reader_pid=$peer_pid
-check "it connects to its peer" wait_for 60 is_connected
+check "the appliance connects to its peer" wait_for 60 is_connected
 ip -netns "$PEER_NS" -6 address add 2001:db8:99::3/64 dev "$PEER_IF" nodad
 in_peer "$PEER_PY" multicast6 "$PEER_IF" 2001:db8:99::3 "$group" 5001 50 16 >/dev/null
 in_peer "$PEER_PY" multicast6 "$PEER_IF" "$PEER_IP6" "$group" 5001 500 16 >/dev/null
-check "each datagram of the group's source is echoed, and no other" \
+check "only datagrams of the configured source are echoed" \
 	wait_for 60 status_is '[.echoes[] | select(.name == "orders") | .echoed_msgs == 500] | all'
 
 in_peer "$PEER_PY" mld_query "$PEER_IF" 1 >/dev/null
-check "to an older querier it answers in MLDv1" \
+check "an older querier is answered in MLDv1" \
 	wait_for 60 has_seen "icmpv6.type == 131 && ipv6.dst == $group && ipv6.src == $link_local" 1
 app_stop TERM
-check "it leaves when it ends, in the querier's version" \
+check "the group is left at the end in the querier's version" \
 	wait_for 60 has_seen "icmpv6.type == 132 && ipv6.dst == ff02::2 && ipv6.src == $link_local" 1
 wait "$reader_pid" || true
-check_json "and all that was echoed arrived" read.json '.received == 500 * 16'
-check_equal "tshark finds no fault with our packets" \
+check_json "all echoed messages arrived" read.json '.received == 500 * 16'
+check_equal "tshark reports no error in our packets" \
 	"$(tshark -r wire.pcap -Y "eth.src == $mac && (_ws.malformed || icmpv6.checksum.status == 0)" 2>/dev/null | wc -l)" 0
 stop_process "$tcpdump_pid" TERM || true
-check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
-check_json "the ledger holds" run.json '.ledger_ok'
-check_json "the fragments were counted" run.json '.net[0].drop_fragment_pkts >= 2'
+check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0
+check_json "the ledger is consistent" run.json '.ledger_ok'
+check_json "the fragments are counted" run.json '.net[0].drop_fragment_pkts >= 2'
 
 # ---- a duplicate address
 
 ip -netns "$PEER_NS" -6 address add "$APP_IP6/64" dev "$PEER_IF" nodad
 app_config taken.json '"echo": [{"port": "lan", "udp_listen": 7}]'
 app_start taken.json
-check "an address that the kernel has is not used" wait_for 60 status_is '.net[0].nd_duplicate_addresses == 1'
+check "an address in use by the kernel is not used" wait_for 60 status_is '.net[0].nd_duplicate_addresses == 1'
 ip -netns "$PEER_NS" -6 address del "$APP_IP6/64" dev "$PEER_IF"
-check "the link-local address is" wait_for 60 in_peer ping -6 -q -c 1 -W 1 "$link_local%$PEER_IF"
-check "and the other gets no reply" bash -c '! "$@"' bash \
+check "the link-local address is used" wait_for 60 in_peer ping -6 -q -c 1 -W 1 "$link_local%$PEER_IF"
+check "the address in use gets no reply from the appliance" bash -c '! "$@"' bash \
 	ip netns exec "$PEER_NS" ping -6 -q -c 1 -W 1 "$APP_IP6"
 app_stop TERM
-check_equal "SIGTERM ends this one with status 0, too" "$APP_STATUS" 0
+check_equal "SIGTERM ends the second run with status 0" "$APP_STATUS" 0

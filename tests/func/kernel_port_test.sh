@@ -76,19 +76,21 @@ frames_are_those_that_tcpdump_sees() {
 	in_peer "$PEER_PY" tagged "$PEER_IF" 300 >/dev/null
 	compare_end 300 'eth.type == 0x88b5 || vlan.etype == 0x88b5 || ieee8021ad'
 	check_equal "SIGINT ends a recording of an interface with status 0" "$APP_STATUS" 0
-	check "bytes, lengths and time stamps of each frame are those that tcpdump has" same frame.time_epoch
-	check_json "the ledger holds by the kernel's count, and nothing is lost" run.json '.ledger_ok and .lossless and .port.verified'
-	check_equal "fragments stay fragments, three of each request and reply" "$(count 'ip.flags.mf == 1 || ip.frag_offset > 0')" 18
-	check_json "so no frame was altered" run.json '.port.altered_pkts == 0'
-	check_equal "an 802.1Q tag is where it was, with its priority" "$(count 'eth.type == 0x8100 && vlan.id == 5 && vlan.priority == 5')" 100
-	check_equal "an 802.1ad tag too" "$(count 'eth.type == 0x88a8 && ieee8021ad.id == 7')" 200
-	check_equal "and one in the other" "$(count 'ieee8021ad.id == 7 && vlan.id == 5')" 100
+	check "bytes, lengths and timestamps of each frame equal tcpdump's" same frame.time_epoch
+	check_json "the ledger agrees with the kernel's count, and nothing is lost" run.json '.ledger_ok and .lossless and .port.verified'
+	check_equal "fragments are recorded as fragments, three for each request and reply" \
+		"$(count 'ip.flags.mf == 1 || ip.frag_offset > 0')" 18
+	check_json "no frame counts as altered" run.json '.port.altered_pkts == 0'
+	check_equal "an 802.1Q tag is kept with its priority" "$(count 'eth.type == 0x8100 && vlan.id == 5 && vlan.priority == 5')" 100
+	check_equal "an 802.1ad tag is kept" "$(count 'eth.type == 0x88a8 && ieee8021ad.id == 7')" 200
+	check_equal "nested tags are kept" "$(count 'ieee8021ad.id == 7 && vlan.id == 5')" 100
 	check_equal "frames sent by the host are outbound" "$(count 'ip.src == 10.99.0.1 && frame.packet_flags_direction != 2')" 0
 	check_equal "frames received by it are inbound" "$(count 'ip.src == 10.99.0.2 && frame.packet_flags_direction != 1')" 0
-	check_equal "every reply to 200 pings among it" "$(count 'icmp.type == 0 && frame.packet_flags_direction == 2 && ip.len == 84')" 200
+	check_equal "all replies to 200 pings are recorded" \
+		"$(count 'icmp.type == 0 && frame.packet_flags_direction == 2 && ip.len == 84')" 200
 	check_equal "frames sent by one CPU are in timestamp order" \
 		"$(tshark -r ours.pcapng -Y 'icmp.type == 8 && ip.len == 84' -T fields -e frame.time_epoch 2>/dev/null | sort -nc && echo yes)" yes
-	check "the file names the kernel as their source" grep -aq 'received and sent, timestamps: kernel' ours.pcapng
+	check "the file names the kernel as the timestamp source" grep -aq 'received and sent, timestamps: kernel' ours.pcapng
 }
 
 jumbo_frames() {
@@ -97,8 +99,8 @@ jumbo_frames() {
 	compare_begin "$APP_IF"
 	ping_app -c 20 -i 0.005 -s 8900
 	compare_end 40 icmp
-	check "jumbo frames are recorded as tcpdump has them" same frame.time_epoch
-	check_json "and are nothing unusual where the MTU allows them" run.json '.ledger_ok and .port.altered_pkts == 0'
+	check "jumbo frames are recorded like tcpdump does" same frame.time_epoch
+	check_json "jumbo frames within the MTU do not count as altered" run.json '.ledger_ok and .port.altered_pkts == 0'
 	in_app ip link set "$APP_IF" mtu 1500
 	in_peer ip link set "$PEER_IF" mtu 1500
 }
@@ -111,10 +113,10 @@ long_segments() {
 	compare_begin "$APP_IF"
 	head -c 4000000 /dev/zero | in_peer timeout 20 nc -N "$APP_IP" 7000 || true
 	compare_end 2 'tcp.flags.fin == 1'
-	check "segments that the kernel has not cut are recorded whole, as tcpdump has them" same
-	check_equal "many times longer than the MTU" "$(($(count 'frame.len > 15000') > 0))" 1
-	check_json "and counted, as they were not on the wire like this" run.json '.ledger_ok and .lossless and .port.altered_pkts > 0'
-	check_json "only those" run.json ".port.altered_pkts == $(count 'frame.len > 1522')"
+	check "segments before TSO are recorded completely, like tcpdump does" same
+	check_equal "their size is a multiple of the MTU" "$(($(count 'frame.len > 15000') > 0))" 1
+	check_json "segments before TSO count as altered" run.json '.ledger_ok and .lossless and .port.altered_pkts > 0'
+	check_json "no other frame counts as altered" run.json ".port.altered_pkts == $(count 'frame.len > 1522')"
 	in_peer ethtool -K "$PEER_IF" tx off tso off gso off >/dev/null
 }
 
@@ -128,9 +130,9 @@ loopback() {
 	compare_begin lo --direction rx
 	in_app "$PEER_PY" datagrams 127.0.0.1 7001 65507 1 65500 40000 9 >/dev/null
 	compare_end 5 'udp && !icmp'
-	check "frames of more than 65535 bytes are recorded as tcpdump has them" same frame.time_epoch
+	check "frames above 65535 bytes are recorded like tcpdump does" same frame.time_epoch
 	check_equal "whole" "$(count 'frame.len == 65549 && frame.cap_len == 65549')" 1
-	check_equal "with a snaplen cut, and their length kept" "$(
+	check_equal "with a snaplen they are truncated, and their length is kept" "$(
 		"$TAPLINE" capture -i pcap:ours.pcapng -w cut.pcapng --snaplen 60 >/dev/null 2>&1 || true
 		tshark -r cut.pcapng -Y 'frame.len == 65549 && frame.cap_len == 60' 2>/dev/null | wc -l
 	)" 1
@@ -144,16 +146,16 @@ one_direction() {
 		record "$APP_IF" --direction rx --queues "$queues"
 		ping_app -c 100 -i 0.002
 		app_stop INT
-		check_equal "with direction rx and $queues queues there is what was received" "$(count 'icmp.type == 8')" 100
-		check_equal "and nothing that was sent" "$(count 'ip.src == 10.99.0.1')" 0
-		check_json "which the kernel did not even hand over" run.json \
+		check_equal "direction rx with $queues queues records received frames" "$(count 'icmp.type == 8')" 100
+		check_equal "no sent frame is recorded" "$(count 'ip.src == 10.99.0.1')" 0
+		check_json "the kernel does not deliver the others" run.json \
 			'.ledger_ok and .lossless and .port.rx_pkts < 150 and .port.rx_pkts == .captures[0].offered_pkts'
 	done
 	record "$APP_IF" --direction tx
 	ping_app -c 100 -i 0.002
 	app_stop INT
-	check_equal "with direction tx sent frames are recorded" "$(count 'icmp.type == 0')" 100
-	check_equal "and nothing that was received" "$(count 'ip.src == 10.99.0.2')" 0
+	check_equal "direction tx records sent frames" "$(count 'icmp.type == 0')" 100
+	check_equal "no received frame is recorded" "$(count 'ip.src == 10.99.0.2')" 0
 }
 
 promiscuity() {
@@ -162,11 +164,11 @@ promiscuity() {
 
 promiscuous() {
 	record "$APP_IF"
-	check_equal "the interface is promiscuous while it is recorded" "$(promiscuity)" 'promiscuity 1'
+	check_equal "the interface is promiscuous during the recording" "$(promiscuity)" 'promiscuity 1'
 	app_stop INT
-	check_equal "and no longer" "$(promiscuity)" 'promiscuity 0'
+	check_equal "the interface is not promiscuous afterwards" "$(promiscuity)" 'promiscuity 0'
 	record "$APP_IF" --no-promisc
-	check_equal "with --no-promisc it never is" "$(promiscuity)" 'promiscuity 0'
+	check_equal "with --no-promisc the interface is never promiscuous" "$(promiscuity)" 'promiscuity 0'
 	app_stop INT
 }
 
@@ -181,14 +183,18 @@ beside_an_echo() {
 	in_peer ping -q -W 1 -c 2 -i 0.01 -s 4000 "$APP_IP" >/dev/null || true # the stack does not answer fragments
 	wait_for 60 status_is '.captures[0] | .tx.written_pkts >= 33 and .rx.written_pkts >= 59' || true
 	app_stop TERM
-	check_json "beside an echo the ledger holds, too" run.json '.ledger_ok and .lossless'
-	check_equal "frames sent by the host are outbound there as well" "$(count 'eth.type == 0x88b5 && frame.packet_flags_direction == 2')" 30
-	check_equal "frames received by it are inbound" "$(count 'eth.type == 0x88b5 && frame.packet_flags_direction == 1')" 20
-	check_equal "and the stack's answers are outbound" "$(count 'icmp.type == 0 && frame.packet_flags_direction == 2')" 3
-	check_equal "fragments stay fragments" "$(count 'ip.src == 10.99.0.2 && (ip.flags.mf == 1 || ip.frag_offset > 0)')" 6
-	check_equal "tags are where they were" "$(count 'eth.type == 0x8100 && vlan.id == 5') $(count 'eth.type == 0x88a8 && ieee8021ad.id == 7')" "10 20"
-	check_json "so no frame was altered, and none waited to be sent" run.json '.port.altered_pkts == 0 and .port.delayed_tx_pkts == 0'
-	check "stamps are the kernel's" grep -aq 'received[^:]*timestamps: kernel' ours.pcapng
+	check_json "with an echo the ledger is consistent" run.json '.ledger_ok and .lossless'
+	check_equal "with an echo frames sent by the host are outbound" \
+		"$(count 'eth.type == 0x88b5 && frame.packet_flags_direction == 2')" 30
+	check_equal "with an echo received frames are inbound" "$(count 'eth.type == 0x88b5 && frame.packet_flags_direction == 1')" 20
+	check_equal "replies of the stack are outbound" "$(count 'icmp.type == 0 && frame.packet_flags_direction == 2')" 3
+	check_equal "with an echo fragments are recorded as fragments" \
+		"$(count 'ip.src == 10.99.0.2 && (ip.flags.mf == 1 || ip.frag_offset > 0)')" 6
+	check_equal "with an echo tags are kept" \
+		"$(count 'eth.type == 0x8100 && vlan.id == 5') $(count 'eth.type == 0x88a8 && ieee8021ad.id == 7')" "10 20"
+	check_json "no frame counts as altered, and none was delayed by a full queue" \
+		run.json '.port.altered_pkts == 0 and .port.delayed_tx_pkts == 0'
+	check "the stamps are those of the kernel" grep -aq 'received[^:]*timestamps: kernel' ours.pcapng
 }
 
 # ---- loss
@@ -198,8 +204,9 @@ burst() {
 	record "$APP_IF" --buffer 256M ether proto 0x88b5
 	in_peer "$PEER_PY" flood "$PEER_IF" 300000 1000000000 >/dev/null
 	app_stop INT
-	check_json "of a burst of 300000 frames nothing is lost" run.json '.ledger_ok and .lossless and .captures[0].written_pkts == 300000'
-	check_equal "they are in the file" "$(capinfos -TMrc ours.pcapng | cut -f 2)" 300000
+	check_json "a burst of 300000 frames is received without loss" \
+		run.json '.ledger_ok and .lossless and .captures[0].written_pkts == 300000'
+	check_equal "the burst is in the file" "$(capinfos -TMrc ours.pcapng | cut -f 2)" 300000
 }
 
 # At any time at which the account begins and ends.
@@ -214,7 +221,7 @@ under_traffic() {
 		((failed == 0)) || break
 	done
 	stop_process "$peer_pid" || true
-	check_equal "the account is exact under traffic, and the file has all frames seen by the kernel until the end" "$failed" 0
+	check_equal "the account is exact under traffic, and the file contains all frames seen by the kernel" "$failed" 0
 }
 
 # ---- loss of the interface
@@ -223,17 +230,17 @@ down_and_up() {
 	record "$APP_IF" icmp
 	ping_app -c 10 -i 0.002
 	in_peer ip link set "$PEER_IF" down
-	check "link down of the other side is reported" wait_for 60 grep -q "$APP_IF has no link any more" run.log
+	check "link down of the peer is reported" wait_for 60 grep -q "$APP_IF has no link any more" run.log
 	in_peer ip link set "$PEER_IF" up
-	check "and that it is back" wait_for 60 grep -q "$APP_IF has a link" run.log
+	check "link up of the peer is reported" wait_for 60 grep -q "$APP_IF has a link" run.log
 	in_app ip link set "$APP_IF" down
-	check "an interface that goes down is reported" wait_for 60 grep -q "interface $APP_IF is down: reception resumes when it is up" run.log
+	check "an interface set down is reported" wait_for 60 grep -q "interface $APP_IF is down: reception resumes when it is up" run.log
 	in_app ip link set "$APP_IF" up
 	wait_for 60 ping_app -c 1 || true
 	ping_app -c 10 -i 0.002
 	app_stop INT
-	check_equal "the recording continues with it: status 0" "$APP_STATUS" 0
-	check_json "the ledger holds, and the report counts how often the link went" run.json '.ledger_ok and .lossless and
+	check_equal "the recording continues with status 0" "$APP_STATUS" 0
+	check_json "the ledger is consistent, and the report counts link losses" run.json '.ledger_ok and .lossless and
 		.port.link_downs >= 1'
 	check_equal "frames before and after are recorded" "$(($(count 'icmp.type == 8') >= 20))" 1
 }
@@ -246,10 +253,10 @@ virtual_device() {
 	kill -STOP "$app_pid"
 	in_peer "$PEER_PY" blast "$PEER_IF" 3000 "$(in_app cat "/sys/class/net/$APP_IF/address")" 100 >/dev/null
 	kill -CONT "$app_pid"
-	check "every frame of a burst is seen through net_af_packet as a virtual device" \
+	check "net_af_packet as a virtual device receives every frame of a burst" \
 		wait_for 60 status_is '.port | .rx_pkts + .drop_nic_pkts >= 3000'
 	app_stop TERM
-	check_json "frames dropped by a full ring are the kernel's count" run.json \
+	check_json "frames dropped by a full ring equal the kernel's count" run.json \
 		'.ledger_ok and .lossless == false and (.port | .verified and .drops_known and .drop_nic_pkts >= 2000)'
 }
 
@@ -259,9 +266,9 @@ no_ethernet() {
 		return
 	fi
 	in_app ip link set tun7 up
-	check_equal "an interface that carries no Ethernet frames is refused" \
+	check_equal "an interface without Ethernet frames is refused" \
 		"$(in_app timeout 20 "$TAPLINE" capture -i tun7 -w tun.pcapng >/dev/null 2>tun.log && echo 0 || echo $?)" 2
-	check "with the reason" grep -q 'interface tun7 carries no Ethernet frames' tun.log
+	check "the reason is reported" grep -q 'interface tun7 carries no Ethernet frames' tun.log
 }
 
 removed() {
@@ -270,10 +277,10 @@ removed() {
 	in_app ip link delete "$APP_IF"
 	check "a recording ends when its interface is removed" wait_for 60 is_gone "$app_pid"
 	app_stop INT
-	check_equal "with status 1" "$APP_STATUS" 1
-	check "and says why" grep -q "interface $APP_IF is gone" run.log
-	check_json "frames received until then are accounted for" run.json '.ledger_ok and .lossless'
-	check_equal "and in the file" "$(count 'icmp.type == 8')" 50
+	check_equal "a removed interface yields status 1" "$APP_STATUS" 1
+	check "the reason is reported" grep -q "interface $APP_IF is gone" run.log
+	check_json "frames received before are accounted for" run.json '.ledger_ok and .lossless'
+	check_equal "the frames received before are in the file" "$(count 'icmp.type == 8')" 50
 }
 
 func_begin

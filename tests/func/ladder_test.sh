@@ -8,43 +8,43 @@ source "$(dirname "$0")/../lib/func.sh"
 ALL_RAN='.rungs | map(select(.refused == null))'
 
 wrong_calls() {
-	refuses "a size that is not a frame's is refused" "--sizes" "$TAPLINE" bench rx --sizes 60,59
+	refuses "an impossible frame size is refused" "--sizes" "$TAPLINE" bench rx --sizes 60,59
 	refuses "an unknown rung is refused" "--rungs" "$TAPLINE" bench rx --rungs recv,rec
 	refuses "an option of the other benchmark is refused" "bench overhead" "$TAPLINE" bench rx --rounds 7
-	refuses "and the other way round" "bench rx" "$TAPLINE" bench overhead --sizes 60
-	refuses "--take is refused without an interface to take from" "--take" "$TAPLINE" bench rx --take
-	refuses "an interface that does not exist is refused" "nosuch0" "$TAPLINE" bench rx -i nosuch0
-	refuses "more senders than the ladder has are refused" "--senders" "$TAPLINE" bench rx --senders 9
-	refuses "senders are refused where nothing is sent" "--senders" "$TAPLINE" bench rx -i lo --senders 2
-	refuses "a file is refused: it is no port of a NIC" "pcap:x" "$TAPLINE" bench rx -i pcap:x
-	refuses "a sending port needs a receiving one" "--peer" "$TAPLINE" bench rx --peer lo
-	refuses "one port cannot be both" "same port" "$TAPLINE" bench rx -i lo --peer lo
+	refuses "the other benchmark refuses options of this one" "bench rx" "$TAPLINE" bench overhead --sizes 60
+	refuses "--take is refused without an interface" "--take" "$TAPLINE" bench rx --take
+	refuses "a missing interface is refused" "nosuch0" "$TAPLINE" bench rx -i nosuch0
+	refuses "too many senders are refused" "--senders" "$TAPLINE" bench rx --senders 9
+	refuses "senders are refused if nothing is sent" "--senders" "$TAPLINE" bench rx -i lo --senders 2
+	refuses "a file is refused because it is not a NIC port" "pcap:x" "$TAPLINE" bench rx -i pcap:x
+	refuses "a sending port without a receiving port is refused" "--peer" "$TAPLINE" bench rx --peer lo
+	refuses "one port for both directions is refused" "same port" "$TAPLINE" bench rx -i lo --peer lo
 }
 
 every_rung() {
 	local status=0
 	"$TAPLINE" bench rx --seconds 0.01 --sizes 60 --json --html page.html >all.json 2>all.log || status=$?
-	check_equal "the ladder ends well" "$status" 0
-	check_json "each rung received every frame that was sent slowly, once, in order, with all its bytes" all.json \
+	check_equal "the ladder ends with status 0" "$status" 0
+	check_json "each rung received every slow frame once, in order and complete" all.json \
 		"$ALL_RAN"' | map(select(.name != "dpdk-memory")) | length > 8 and all(.check | .sent_pkts == 100
 		and .received_pkts == 100 and .received_bytes == 6000 and .in_order != false)'
-	check_json "the marks of the frames were looked at, but by a recorder" all.json \
+	check_json "the marks of the frames were checked except by a recorder" all.json \
 		"$ALL_RAN"' | all((.check == null or .check.in_order == null) == (.name == "dpdk-memory" or .name == "tapline"))'
-	check_json "rungs that run everywhere ran" all.json "$ALL_RAN"' | map(.name) |
+	check_json "rungs supported on every host ran" all.json "$ALL_RAN"' | map(.name) |
 		contains(["udp", "recv", "recv-fanout-hash", "recvmmsg", "pcap", "pcap-immediate", "ring-v2", "ring-v3", "ring-v3-ebpf",
 		"dpdk-af_packet", "dpdk-memory", "tapline"])'
-	check_json "a refused rung has the reason, and no figures" all.json '.rungs | map(select(.refused != null)) |
+	check_json "a refused rung has a reason and no figures" all.json '.rungs | map(select(.refused != null)) |
 		(map(select(.name == "xdp-zerocopy" and (.refused | test("zero-copy")))) | length == 1)
 		and all((.refused | length) > 10 and .cpu_ns_per_pkt == null and .lost_pkts == null)'
-	check_json "without a NIC its rungs are refused, with what to do" all.json '.rungs | map(select(.name | endswith("-nic"))) |
+	check_json "without a NIC its rungs are refused with a remedy" all.json '.rungs | map(select(.name | endswith("-nic"))) |
 		length == 2 and all(.refused | test("tapline bind.*-i.*--peer"))'
-	check_json "fanout runs a thread per CPU, at least two" all.json \
+	check_json "fanout runs one thread per CPU, at least two" all.json \
 		'.rungs | all((.threads >= 2) == (.name | test("fanout|-(hash|cpu|queue|rnd|rollover|cbpf|ebpf)$")))'
 	check_json "every lost frame is attributed" all.json \
 		"$ALL_RAN"' | all(.lost_pkts == (.lost_by | .counter_pkts + .interface_pkts + .elsewhere_pkts))'
-	check_json "a cost that differs between runs is called noisy" all.json \
+	check_json "a cost that varies between runs is marked noisy" all.json \
 		"$ALL_RAN"' | all(.noisy == (.spread > 0.1))'
-	check_json "the wake-ups of each rung are known" all.json "$ALL_RAN"' | all(.wakeups_per_s != null)'
+	check_json "the wake-ups of each rung are counted" all.json "$ALL_RAN"' | all(.wakeups_per_s != null)'
 	check "the page has a bar for each rung" grep -q 'ring-v3-ebpf.*class="b"' page.html
 }
 
@@ -59,16 +59,16 @@ large_frames() {
 several_senders() {
 	"$TAPLINE" bench rx --seconds 0.01 --sizes 60 --rungs recv,ring-v3-hash --senders 3 --json >three.json 2>three.log
 	check_json "several threads send" three.json '.host.senders == 3 and .host.sender == "tx0"'
-	check_json "one of them sends slowly, in order" three.json "$ALL_RAN"' | length == 2 and all(.check ==
+	check_json "one thread sends the slow frames, in order" three.json "$ALL_RAN"' | length == 2 and all(.check ==
 		{sent_pkts: 100, received_pkts: 100, received_bytes: 6000, in_order: true})'
-	check_json "the frames of all are counted as sent" three.json "$ALL_RAN"' | all(.lost_pkts > 0 or .received_pps == .offered_pps)'
+	check_json "the frames of all threads count as sent" three.json "$ALL_RAN"' | all(.lost_pkts > 0 or .received_pps == .offered_pps)'
 }
 
 tells_why() {
 	"$TAPLINE" bench rx --seconds 0.01 --sizes 60 --rungs recv,recvmmsg >text.txt 2>text.log
-	check "the text has the cause of each cost, with the figure" \
+	check "the text states the cause of each cost with the figure" \
 		grep -A1 '^recvmmsg, beside recv: up to 64 frames per system call' text.txt
-	check "and how it compares" grep -qE ' ns per frame of 60 bytes, [0-9.]+ times recv$' text.txt
+	check "the text states the ratio" grep -qE ' ns per frame of 60 bytes, [0-9.]+ times recv$' text.txt
 }
 
 sent_on_app() {
@@ -95,10 +95,10 @@ wire.bind(("'"$PEER_IF"'", 0))
 while True:
     wire.send(b"\xff" * 6 + b"\x02" * 6 + b"\x88\xb5" + bytes(50))
     time.sleep(0.001)'
-	check "frames of others are received" wait_for 60 receives_real_traffic
+	check "foreign frames are received" wait_for 60 receives_real_traffic
 	stop_process "$peer_pid" TERM 10 || true
 	in_app "$TAPLINE" bench rx -i "$APP_IF" --rungs xdp-copy --seconds 0.01 --json >kept.json 2>kept.log
-	check_json "frames are not taken from the kernel without leave" kept.json '.rungs[0].refused | test("--take")'
+	check_json "without --take no frames are diverted from the kernel" kept.json '.rungs[0].refused | test("--take")'
 }
 
 # A pair whose ends are both in one namespace: a DPDK driver is on each, or on one.
@@ -109,19 +109,19 @@ on_ports() {
 	ip -netns "$APP_NS" link set wire1 up
 	in_app "$TAPLINE" bench rx --seconds 0.01 --sizes 60 -i "$rx" --peer "$tx" --rungs udp,dpdk-memory,dpdk-nic --json \
 		>ports.json 2>ports.log
-	check_json "a DPDK driver's rung receives every frame that another driver sent slowly, in order" ports.json "$ALL_RAN"' |
+	check_json "the rung of a DPDK driver receives every slow frame of another driver, in order" ports.json "$ALL_RAN"' |
 		map([.name, .check]) == [["dpdk-memory", null],
 		["dpdk-nic", {sent_pkts: 100, received_pkts: 100, received_bytes: 6000, in_order: true}]]'
-	check_json "its latency is that of every frame" ports.json '.rungs[2].latency_ns | .count == 100 and 0 < .p50 and .p50 <= .p99'
+	check_json "its latency covers every frame" ports.json '.rungs[2].latency_ns | .count == 100 and 0 < .p50 and .p50 <= .p99'
 	check_json "the result names both ports and the driver" ports.json \
 		'.host | .interface == "'"$rx"'" and .sender == "'"$tx"'" and .driver == "net_af_packet" and .own_traffic'
 	in_app "$TAPLINE" bench rx --seconds 0.01 --sizes 60 -i wire0 --peer "$tx" --rungs udp,recvmmsg,xdp-copy,dpdk-nic --json \
 		>half.json 2>half.log
-	check_json "a kernel's rung receives what a DPDK driver sends" half.json "$ALL_RAN"' | map([.name, .check]) == [
+	check_json "a kernel rung receives the frames of a DPDK driver" half.json "$ALL_RAN"' | map([.name, .check]) == [
 		["recvmmsg", {sent_pkts: 100, received_pkts: 100, received_bytes: 6000, in_order: true}]]'
-	check_json "an interface of the user is treated as one, also with a sender" half.json \
+	check_json "a user's interface is treated as one, even with a sender" half.json \
 		'.rungs | map(.refused // "") | (.[0] | test("own address")) and (.[2] | test("--take")) and (.[3] | test("no NIC"))'
-	check_equal "the ports leave nothing behind" "$(ip -netns "$APP_NS" -details link show wire0 | grep -cE 'PROMISC|promiscuity [1-9]')" 0
+	check_equal "the ports leave nothing" "$(ip -netns "$APP_NS" -details link show wire0 | grep -cE 'PROMISC|promiscuity [1-9]')" 0
 }
 
 live_port() {
@@ -133,7 +133,7 @@ live_port() {
 # Frames of net_null, which have no numbers.
 live_ports() {
 	check "a port without a sender has rates and costs" wait_for 60 live_port
-	check_json "and neither checks nor a rate without loss: nothing was sent" null.json '.host.own_traffic == false and
+	check_json "a port without a sender has no checks and no lossless rate" null.json '.host.own_traffic == false and
 		.host.sender == null and (.rungs | all(.check == null and .loss_free_pps == null) and (.[0].refused | test("--peer")))'
 }
 
@@ -153,8 +153,8 @@ ports_interrupted() {
 	wait_for 60 sends_for_an_hour || func_die "the sending port does not run: $(<cut.log)"
 	app_stop INT
 	check_equal "a run with a sending port is interrupted" "$APP_STATUS" 1
-	check_json "its result has what was measured before" cut.json '.interrupted and (.rungs | map(.name) == ["udp"])'
-	check_equal "no process of the sending port is left" "$(members "$(in_app readlink /proc/self/ns/net)")" 0
+	check_json "the result has the measurements before the interruption" cut.json '.interrupted and (.rungs | map(.name) == ["udp"])'
+	check_equal "no process of the sending port remains" "$(members "$(in_app readlink /proc/self/ns/net)")" 0
 }
 
 # is_receiving RUNG: check whether its socket is on the interface.
@@ -179,7 +179,8 @@ interrupted() {
 	wait_for 60 is_receiving "$1" || func_die "$1 does not receive: $(<interrupted.log)"
 	app_stop INT
 	check_equal "$1 is interrupted" "$APP_STATUS" 1
-	check_json "the result has what was measured before $1" interrupted.json '.interrupted and (.rungs | map(.name) == ["udp"])'
+	check_json "$1: the result has the measurements before the interruption" \
+		interrupted.json '.interrupted and (.rungs | map(.name) == ["udp"])'
 	check_equal "$1 leaves nothing behind" "$(left_behind)" "0 0 0"
 }
 
@@ -190,11 +191,11 @@ private_interrupted() {
 	app_pid=$!
 	wait_for 60 grep -qs tapline, private.log || func_die "the private ladder did not begin"
 	namespace=$(readlink "/proc/$app_pid/ns/net")
-	check "it has a namespace of its own" test "$namespace" != "$own"
+	check "the benchmark runs in its own namespace" test "$namespace" != "$own"
 	app_stop INT
-	check_equal "an interruption ends it" "$APP_STATUS" 1
+	check_equal "an interrupted benchmark ends" "$APP_STATUS" 1
 	check_equal "no process keeps its namespace" "$(members "$namespace")" 0
-	check_equal "no file of it is left" "$(find "$TMPDIR" -mindepth 1 | wc -l)" 0
+	check_equal "no file remains" "$(find "$TMPDIR" -mindepth 1 | wc -l)" 0
 }
 
 func_begin

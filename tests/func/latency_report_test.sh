@@ -21,12 +21,12 @@ compare() {
 
 forms_agree() {
 	"$LIB/make_pairs.py"
-	check "captures become a report in every form" timeout 60 "$TAPLINE" latency both.pcapng --trigger 'udp dst port 5001' \
+	check "captures are reported in every format" timeout 60 "$TAPLINE" latency both.pcapng --trigger 'udp dst port 5001' \
 		--reply 'tcp src port 5002' --csv pairs.csv --hgrm pairs.hgrm --html pairs.html --json
 	timeout 60 "$TAPLINE" latency both.pcapng --trigger 'udp dst port 5001' --reply 'tcp src port 5002' --json \
 		--csv pairs.csv --hgrm pairs.hgrm --html pairs.html >pairs.json 2>pairs.log
-	check "JSON, percentile file and the JSON in the page follow from the samples of the CSV" "$LIB/check_report.py" pairs
-	check_equal "written files are not readable for everybody" \
+	check "JSON, percentile file and page agree with the samples of the CSV" "$LIB/check_report.py" pairs
+	check_equal "written files are not readable by other users" \
 		"$(stat -c %a pairs.html pairs.csv pairs.hgrm pairs.csv.manifest.json pairs.hgrm.manifest.json | sort -u)" 640
 }
 
@@ -38,27 +38,31 @@ shown() {
 reports_say_how_they_came_about() {
 	local call=(latency both.pcapng --trigger 'udp dst port 5001' --match 'sequence:0,0:8' --reply 'tcp src port 5002')
 	"$TAPLINE" "${call[@]}" --json >manifest.json 2>manifest.log
-	check_json "the manifest has the call, in the order that it had" manifest.json \
+	check_json "the manifest has the call with its arguments in order" manifest.json \
 		".manifest.argv[1:] == $(printf '%s\n' "${call[@]}" --json | jq -Rs 'split("\n")[:-1]')"
-	check_json "the inputs by their SHA-256" manifest.json \
+	check_json "the manifest has the SHA-256 of the inputs" manifest.json \
 		".manifest.inputs == [{path: \"both.pcapng\", bytes: $(stat -c %s both.pcapng), sha256: \"$(sha256sum both.pcapng | cut -d' ' -f1)\"}]"
 	"$TAPLINE" latency triggers.pcap replies.pcap --trigger udp --reply tcp --match sequence:2,1:4 --json >two.json 2>manifest.log || true
-	check_json "of two files both are inputs, and each has its offset" two.json '(.manifest.inputs | map(.path)) == ["triggers.pcap", "replies.pcap"]
+	check_json "both of two files are inputs with their own offset" \
+		two.json '(.manifest.inputs | map(.path)) == ["triggers.pcap", "replies.pcap"]
 		and (.manifest.match | .trigger_offset == 2 and .reply_offset == 1)'
-	check_json "how it was matched" manifest.json '.manifest.match | .method == "sequence" and .trigger == "udp dst port 5001"
+	check_json "the manifest has the matching method" \
+		manifest.json '.manifest.match | .method == "sequence" and .trigger == "udp dst port 5001"
 		and .reply == "tcp src port 5002" and .trigger_offset == 0 and .number_bytes == 8 and .window_ns == 1000000000'
-	check_json "the stamps" manifest.json '.manifest.clocks.triggers == {source: .trigger_source, unit_ns: .trigger_unit_ns,
+	check_json "the manifest has the timestamp sources" \
+		manifest.json '.manifest.clocks.triggers == {source: .trigger_source, unit_ns: .trigger_unit_ns,
 		bound_ns: .trigger_bound_ns, bound_clock: .trigger_bound_clock} and .manifest.clocks.shown == .clocks_shown'
-	check_json "and version and host" manifest.json ".manifest | .version == \"$("$TAPLINE" --version | cut -d' ' -f2)\"
+	check_json "the manifest has version and host" manifest.json ".manifest | .version == \"$("$TAPLINE" --version | cut -d' ' -f2)\"
 		and (.host.kernel | contains(\"$(uname -r)\"))"
-	check_equal "the CSV has the same manifest beside it, of that file" \
+	check_equal "the CSV has a manifest of its own" \
 		"$(jq -c '[.schema, .manifest.inputs[0].path, .file.sha256]' pairs.csv.manifest.json)" \
 		"[\"tapline:manifest:1\",\"both.pcapng\",\"$(sha256sum pairs.csv | cut -d' ' -f1)\"]"
 	"$TAPLINE" "${call[@]}" >pairs.txt 2>manifest.log
-	check_equal "the text names the input, too" "$(shown input)" "SHA-256 $(sha256sum both.pcapng | cut -d' ' -f1)  both.pcapng"
-	check "and the call, as a shell takes it" grep -qF -- "${call[0]} ${call[1]} --trigger 'udp dst port 5001' --match sequence:0,0:8" pairs.txt
+	check_equal "the text names the input" "$(shown input)" "SHA-256 $(sha256sum both.pcapng | cut -d' ' -f1)  both.pcapng"
+	check "the text has the call, quoted for a shell" \
+		grep -qF -- "${call[0]} ${call[1]} --trigger 'udp dst port 5001' --match sequence:0,0:8" pairs.txt
 	"$TAPLINE" latency --compare --json manifest.json manifest.json >compared.json 2>manifest.log || true
-	check_json "a comparison names the reports" compared.json '.schema == "tapline:comparison:1"
+	check_json "the manifest of a comparison names the reports" compared.json '.schema == "tapline:comparison:1"
 		and (.manifest.inputs | map(.path)) == ["manifest.json", "manifest.json"]'
 }
 
@@ -78,12 +82,12 @@ schema_is_strict() {
 		skip "the schema of reports is strict" "python3-jsonschema is not installed"
 		return
 	fi
-	schema_refuses "the schema refuses a key that it does not know" '.more = 1'
-	schema_refuses "also inside" '.quantiles.p50.more = 1'
-	schema_refuses "and in the manifest" '.manifest.host.more = 1'
-	schema_refuses "a key that is missing" 'del(.manifest)'
-	schema_refuses "a value of another type" '.series.residuals.points[0][1] = "0"'
-	schema_refuses "another version" '.schema = "tapline:latency:2"'
+	schema_refuses "the schema refuses an unknown key" '.more = 1'
+	schema_refuses "the schema refuses an unknown nested key" '.quantiles.p50.more = 1'
+	schema_refuses "the schema refuses an unknown key of the manifest" '.manifest.host.more = 1'
+	schema_refuses "the schema refuses a missing key" 'del(.manifest)'
+	schema_refuses "the schema refuses a value of another type" '.series.residuals.points[0][1] = "0"'
+	schema_refuses "the schema refuses another version" '.schema = "tapline:latency:2"'
 }
 
 # parquet PYTHON...: convert pairs.csv; print the exit status.
@@ -94,21 +98,21 @@ parquet() {
 }
 
 pairs_become_parquet() {
-	check_equal "without pyarrow the converter refuses to work" "$(parquet python3 -I -S)" 2
-	check "and names the package to install" grep -q 'pip install pyarrow' parquet.log
+	check_equal "without pyarrow the converter fails" "$(parquet python3 -I -S)" 2
+	check "the message names the missing package" grep -q 'pip install pyarrow' parquet.log
 	if ! python3 -c 'import pyarrow' 2>/dev/null; then
 		skip "pairs become Parquet" "pyarrow is not installed"
 		return
 	fi
-	check_equal "pairs become Parquet" "$(parquet python3)" 0
-	check "with the same values, by type, and the manifest" "$LIB/check_parquet.py" pairs.csv pairs.parquet
-	check_equal "not for everybody" "$(stat -c %a pairs.parquet)" 640
+	check_equal "pairs are converted to Parquet" "$(parquet python3)" 0
+	check "Parquet has the same values, types and manifest" "$LIB/check_parquet.py" pairs.csv pairs.parquet
+	check_equal "the Parquet file is not readable by other users" "$(stat -c %a pairs.parquet)" 640
 	rm pairs.parquet
 	echo "1,2,3" >>pairs.csv
-	check_equal "a CSV that is not the manifest's is refused" "$(parquet python3)" 1
+	check_equal "a CSV other than that of the manifest is refused" "$(parquet python3)" 1
 	rm pairs.csv.manifest.json
-	check_equal "and one with a broken line" "$(parquet python3)" 1
-	check_equal "and nothing is left of it" "$(find . -name 'pairs.parquet*')" ""
+	check_equal "a CSV with a damaged line is refused" "$(parquet python3)" 1
+	check_equal "no output remains" "$(find . -name 'pairs.parquet*')" ""
 }
 
 # drawn SENTENCE PAGE FILTER
@@ -129,12 +133,12 @@ pages_draw() {
 		skip "pages draw" "there is no node"
 		return
 	fi
-	drawn "the page of matched captures draws" pairs.html '.shapes > 50 and .sections[:3] == ["Percentiles", "Histogram", "Over time"]'
-	drawn "the page of no samples says so" none.html '.shapes == 0 and .sections[0] == "No samples"'
-	drawn "the page of costs alone shows no samples, nor that there are none" costs.html '.sections == ["Cost of recording", "round trip"]'
-	drawn "the page of one sample draws" one.html '.shapes >= 5'
-	drawn "the page of many samples draws" many.html '.shapes > 50'
-	drawn "the page of all that can be measured draws every part" full.html '.sections == ["Percentiles", "Histogram", "Over time",
+	drawn "the page of matched captures is drawn" pairs.html '.shapes > 50 and .sections[:3] == ["Percentiles", "Histogram", "Over time"]'
+	drawn "the page states that there are no samples" none.html '.shapes == 0 and .sections[0] == "No samples"'
+	drawn "the page of costs alone has no section of samples" costs.html '.sections == ["Cost of recording", "round trip"]'
+	drawn "the page of one sample is drawn" one.html '.shapes >= 5'
+	drawn "the page of many samples is drawn" many.html '.shapes > 50'
+	drawn "the page of a complete report has every section" full.html '.sections == ["Percentiles", "Histogram", "Over time",
 		"Residuals", "Autocorrelation", "Stages", "Payload", "Rate", "Cost of recording", "round trip", "Outliers", "Counts",
 		"Host and run", "Manifest"]
 		and (.head | contains("with loss: > 1.000 ms") and contains("late: the measuring program was late") and contains("clocks: one"))
@@ -155,7 +159,7 @@ browser_draws() {
 	for kind in none one full; do
 		timeout -k 5 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$DIR/browser" --dump-dom \
 			"file://$DIR/$kind.html" >"$kind.dom" 2>browser.log || true
-		check "a browser draws the page of $kind" grep -q 'data-drawn="yes"' "$kind.dom"
+		check "a browser renders the page of $kind" grep -q 'data-drawn="yes"' "$kind.dom"
 	done
 }
 
@@ -171,35 +175,35 @@ comparisons() {
 	check_json "and the interval of p50 holds them" compare.json '.verdict == "slower" and (.quantiles[0] |
 		.quantile == "p50" and .low_ns > 10 and .low_ns <= 20 and .high_ns >= 20 and .high_ns < 30)'
 	report many seed=3 shift_ns=20 page="$PAGE" >slower.html
-	check_equal "a page is a report, too" "$(compare a.json slower.html)" 1
-	check_equal "20 ns less are no reason to refuse" "$(compare slower.json a.json)" 0
-	check_json "and are called faster" compare.json '.verdict == "faster"'
-	check_equal "a threshold of 40 ns lets them pass" "$(compare a.json slower.json --threshold 40ns)" 0
-	check_equal "a threshold of 1 % does not" "$(compare a.json slower.json --threshold 1%)" 1
+	check_equal "a page is accepted as a report" "$(compare a.json slower.html)" 1
+	check_equal "an improvement of 20 ns has exit status 0" "$(compare slower.json a.json)" 0
+	check_json "the improvement is reported as faster" compare.json '.verdict == "faster"'
+	check_equal "a threshold of 40 ns accepts the shift" "$(compare a.json slower.json --threshold 40ns)" 0
+	check_equal "a threshold of 1 % rejects the shift" "$(compare a.json slower.json --threshold 1%)" 1
 	check_equal "15 samples are too few for any quantile" "$(compare a.json few.json)" 2
 	check_json "and each is reported" compare.json '.quantiles | length > 0 and all(.verdict == "too few samples" and .diff_ns == null)'
 	report many seed=5 drift_ns=400 >drifts.json
-	check_equal "a run that is too short for how slowly it changes gives no verdict" "$(compare a.json drifts.json)" 2
-	check_json "with the figures and the reason" compare.json '.verdict == "inconclusive" and
+	check_equal "a run too short for its correlation time gets no verdict" "$(compare a.json drifts.json)" 2
+	check_json "the figures and the reason are reported" compare.json '.verdict == "inconclusive" and
 		(.no_verdict | test("too short for how slowly it changes: measure ten times as long, or compare several runs")) and
 		(.quantiles[0] | .verdict == "inconclusive" and .diff_ns == null and .b_effective < 100)'
-	check "on standard error, too" grep -q 'error: a run is too short for how slowly it changes' compare.log
+	check "the reason is printed on standard error" grep -q 'error: a run is too short for how slowly it changes' compare.log
 	check_equal "an invalid result is not compared" "$(compare a.json invalid.json)" 2
-	check "and its reason is reported" grep -q 'invalid.json: .*the sender was late' compare.log
-	check_equal "not even by force" "$(compare --force a.json invalid.json)" 2
+	check "the reason of invalidity is reported" grep -q 'invalid.json: .*the sender was late' compare.log
+	check_equal "--force does not compare an invalid result" "$(compare --force a.json invalid.json)" 2
 	echo '{"verdict": 1}' >other.json
-	check_equal "another JSON is refused" "$(compare a.json other.json)" 2
-	check "with the file's name" grep -q 'other.json' compare.log
-	check_equal "a wrong threshold is refused" "$(compare a.json same.json --threshold 5parsec)" 2
+	check_equal "other JSON is refused" "$(compare a.json other.json)" 2
+	check "the message names the file" grep -q 'other.json' compare.log
+	check_equal "an invalid threshold is refused" "$(compare a.json same.json --threshold 5parsec)" 2
 	check "the table has the verdict" bash -c "'$TAPLINE' latency --compare a.json same.json | grep -q 'verdict: B is not shown to differ'"
 }
 
 # refused SENTENCE WORDS FILE: check the rejection by name, unless forced.
 refused() {
 	check_equal "$1 are refused" "$(compare a.json "$3")" 2
-	check "and both values are reported" grep -q -- "$2.*: measure both alike, or give --force" compare.log
-	check_equal "but compared by force" "$(compare --force a.json "$3")" 0
-	check_json "as the comparison reports" compare.json ".differs | contains(\"$2\")"
+	check "both values are reported" grep -q -- "$2.*: measure both alike, or give --force" compare.log
+	check_equal "--force compares them" "$(compare --force a.json "$3")" 0
+	check_json "the comparison reports the difference in parameters" compare.json ".differs | contains(\"$2\")"
 }
 
 unlike_reports_are_refused() {
@@ -217,19 +221,21 @@ unlike_reports_are_refused() {
 lost_replies_count() {
 	report many seed=1 shift_ns=100 >a.json
 	report many seed=2 lost=300 >lossy.json
-	check_equal "a side that lost its tail is slower, however fast the rest is" "$(compare a.json lossy.json)" 1
-	check_json "as p99 is among the lost triggers" compare.json '.b_lost == 300 and .answered.verdict == "slower" and
+	check_equal "a side that lost its slowest replies is slower" "$(compare a.json lossy.json)" 1
+	check_json "p99 is in the range of lost triggers" compare.json '.b_lost == 300 and .answered.verdict == "slower" and
 		(.quantiles[0].verdict == "faster") and (.quantiles[2] | .b_ns == null and .high_ns == null and .verdict == "slower")'
 	report many seed=2 lost=60 lost_at=once >burst.json
-	check_equal "60 lost at one time are one event, and no reason to refuse" "$(compare same.json burst.json)" 0
-	check_json "as they are worth" compare.json '.b_lost == 60 and .answered.verdict == "same" and .answered.b_effective < 1000'
+	check_equal "60 simultaneous losses count as one event and do not change the status" "$(compare same.json burst.json)" 0
+	check_json "the effective number of losses is reported" \
+		compare.json '.b_lost == 60 and .answered.verdict == "same" and .answered.b_effective < 1000'
 	jq 'del(.series.blocks[][6])' burst.json >undated.json
-	check_equal "without the times of losses there is no verdict" "$(compare same.json undated.json)" 2
-	check "but why" grep -q 'the times of its losses' compare.log
+	check_equal "without times of losses there is no verdict" "$(compare same.json undated.json)" 2
+	check "the reason is reported" grep -q 'the times of its losses' compare.log
 	jq 'del(.unmatched_triggers, .series.blocks[][6])' same.json >uncounted.json
-	check_equal "a report that does not count losses is no reason to refuse" "$(compare a.json uncounted.json)" 0
-	check_json "but is not called faster" compare.json '.counted == false and .verdict == "same" and .quantiles[0].verdict == "faster"'
-	check "and the table has the reason" bash -c "'$TAPLINE' latency --compare a.json uncounted.json | grep -q 'answered unknown'"
+	check_equal "a report without a loss count has exit status 0" "$(compare a.json uncounted.json)" 0
+	check_json "the side without a loss count is not called faster" \
+		compare.json '.counted == false and .verdict == "same" and .quantiles[0].verdict == "faster"'
+	check "the table states the reason" bash -c "'$TAPLINE' latency --compare a.json uncounted.json | grep -q 'answered unknown'"
 }
 
 # Up to 5 % of the pairs of equal series may be called different.
@@ -241,18 +247,19 @@ dependent_samples_are_not_taken_for_independent() {
 		compare dependent_a.json dependent_b.json >status
 		jq -e '.verdict != "same"' compare.json >/dev/null && differ=$((differ + 1))
 	done
-	check "of 20 pairs of equal, dependent series 3 at most are called different, not $differ" test "$differ" -le 3
-	check_json "as 20,000 samples are worth some hundred" compare.json '.a_samples == 20000 and .quantiles[0].a_effective < 2000'
+	check "of 20 pairs of equal, correlated series at most 3 differ, not $differ" test "$differ" -le 3
+	check_json "the effective sample size of 20,000 is some hundred" \
+		compare.json '.a_samples == 20000 and .quantiles[0].a_effective < 2000'
 	jq 'del(.series.blocks)' dependent_a.json >unordered.json
-	check_equal "without the order of samples there is no verdict" "$(compare unordered.json dependent_b.json)" 2
-	check "but how to go on" grep -q 'compare several runs' compare.log
+	check_equal "without sample order there is no verdict" "$(compare unordered.json dependent_b.json)" 2
+	check "the message has a remedy" grep -q 'compare several runs' compare.log
 }
 
 coarse_stamps_show_no_small_differences() {
 	report many seed=1 unit_ns=1000 shift_ns=30 >coarse_a.json
 	report many seed=2 unit_ns=1000 shift_ns=70 >coarse_b.json
-	check_equal "40 ns between stamps in microseconds are no difference" "$(compare coarse_a.json coarse_b.json)" 0
-	check_json "as it is below their resolution" compare.json '.stamps_ns == 4000 and .quantiles[0].diff_ns == 1000'
+	check_equal "40 ns between microsecond stamps are not a difference" "$(compare coarse_a.json coarse_b.json)" 0
+	check_json "the difference is below the resolution" compare.json '.stamps_ns == 4000 and .quantiles[0].diff_ns == 1000'
 }
 
 several_runs() {
@@ -263,14 +270,15 @@ several_runs() {
 		report many "seed=3$i" "shift_ns=$((10 * i + 400))" >"c$i.json"
 	done
 	check_equal "several runs of each are compared" "$(compare a1.json a2.json a3.json -- b1.json b2.json b3.json)" 0
-	check_json "by how they differ" compare.json '.a_runs == 3 and .b_runs == 3 and .quantiles[0].a_effective == 3 and .verdict == "same"'
-	check_equal "and found slower where they are" "$(compare a1.json a2.json a3.json -- c1.json c2.json c3.json)" 1
+	check_json "they are compared by their variance" \
+		compare.json '.a_runs == 3 and .b_runs == 3 and .quantiles[0].a_effective == 3 and .verdict == "same"'
+	check_equal "a slower side is found slower" "$(compare a1.json a2.json a3.json -- c1.json c2.json c3.json)" 1
 	jq 'del(.series.blocks)' c1.json >c0.json
-	check_equal "also without the order of their samples" "$(compare a1.json a2.json a3.json -- c0.json c2.json c3.json)" 1
-	check_equal "one run of a side is not compared with several" "$(compare a1.json -- b1.json b2.json)" 2
-	check_equal "nor one of each given thrice without --" "$(compare a1.json a2.json b1.json)" 2
-	check_equal "-- is allowed between one of each" "$(compare a1.json -- b1.json)" 0
-	check_equal "a side must not be empty" "$(compare -- b1.json b2.json)" 2
+	check_equal "several runs are compared without sample order" "$(compare a1.json a2.json a3.json -- c0.json c2.json c3.json)" 1
+	check_equal "one run is not compared with several" "$(compare a1.json -- b1.json b2.json)" 2
+	check_equal "three reports without -- are refused" "$(compare a1.json a2.json b1.json)" 2
+	check_equal "-- is accepted between two reports" "$(compare a1.json -- b1.json)" 0
+	check_equal "an empty side is refused" "$(compare -- b1.json b2.json)" 2
 }
 
 func_begin

@@ -33,17 +33,17 @@ misuse() {
 	local status=0
 	selftest "${@:3}" >misuse.log 2>&1 || status=$?
 	check_equal "$1: status 2" "$status" 2
-	check "$1: it is said why" grep -q -e "$2" misuse.log
+	check "$1: the reason is reported" grep -q -e "$2" misuse.log
 }
 
 files_are_kept_or_not() {
 	mkdir tmp
 	TMPDIR=$PWD/tmp selftest --seeds 3 >last.log
-	check_equal "without --keep nothing is left" "$(ls tmp)" ''
+	check_equal "without --keep no files remain" "$(ls tmp)" ''
 	selftest --seeds 3 --seed 7 --keep one >last.log
 	selftest --seeds 3 --seed 7 --keep two >last.log
-	check_equal "with it the captures of each seed" "$(ls one)" "$(printf 'seed-%06d\n' 7 8 9)"
-	check "a seed makes the same captures each time" diff -r one two
+	check_equal "--keep keeps the captures of each seed" "$(ls one)" "$(printf 'seed-%06d\n' 7 8 9)"
+	check "equal seeds generate equal captures" diff -r one two
 }
 
 # The output for seed 3 contains no pairs, that for seed 4 is not a capture.
@@ -53,24 +53,24 @@ wrong_ones_are_named() {
 	ln -s /dev/null wrong/seed-000003/pairs.csv
 	ln -s /dev/null wrong/seed-000004/triggers.cap
 	selftest --seeds 5 --keep wrong >wrong.log 2>&1 || status=$?
-	check_equal "a capture that is read wrongly makes status 1" "$status" 1
-	check "its seed, its files and its events are named" grep -q '^seed 3: files in wrong/seed-000003; [a-zA-Z]' wrong.log
-	check "so is why one cannot be read at all" grep -q '^seed 4: .*triggers.cap' wrong.log
-	check "the others are right" grep -q '^self-test: seeds 1 to 5, .* 2 captures were read wrongly$' wrong.log
+	check_equal "a capture read incorrectly has exit status 1" "$status" 1
+	check "its seed, files and events are named" grep -q '^seed 3: files in wrong/seed-000003; [a-zA-Z]' wrong.log
+	check "the reason of an unreadable capture is reported" grep -q '^seed 4: .*triggers.cap' wrong.log
+	check "the other captures are correct" grep -q '^self-test: seeds 1 to 5, .* 2 captures were read wrongly$' wrong.log
 	ln -s /proc/no missing
 	status=0
 	selftest --keep missing/there >wrong.log 2>&1 || status=$?
-	check_equal "so does a directory that cannot be made" "$status" 1
-	check "which is named" grep -q 'missing/there: cannot make it' wrong.log
+	check_equal "a directory that cannot be created has exit status 1" "$status" 1
+	check "the directory is named" grep -q 'missing/there: cannot make it' wrong.log
 }
 
 func_begin
 judge_all
-check "$SEEDS captures with known latencies are read right" all_right selftest.log ' 0 captures were read wrongly$'
-check "an oracle of the definition finds the same pairs, counts and verdicts" all_right oracle.log ', 0 differ$'
+check "$SEEDS captures with known latencies are read correctly" all_right selftest.log ' 0 captures were read wrongly$'
+check "an independent oracle finds the same pairs, counts and verdicts" all_right oracle.log ', 0 differ$'
 files_are_kept_or_not
 wrong_ones_are_named
 misuse "no seeds" 'seeds takes a number from 1' --seeds 0
 misuse "a seed that is none" 'seed takes a number from 0' --seed x
 misuse "a file" 'self-test reads no file' some.pcap
-check "alone its options ask for it" grep -q 'write --self-test' <("$TAPLINE" latency --seeds 3 2>&1 || true)
+check "the options without --self-test are refused" grep -q 'write --self-test' <("$TAPLINE" latency --seeds 3 2>&1 || true)

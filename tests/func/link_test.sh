@@ -24,19 +24,19 @@ peer_start tcpdump -U -n -i "$PEER_IF" -w wire.pcap 'arp or igmp' 2>tcpdump.log
 tcpdump_pid=$peer_pid
 wait_for 60 grep -q 'listening on' tcpdump.log
 app_start config.json
-check "it announces its address twice" wait_for 60 has_seen "$announced" 2
-check "and its group twice" wait_for 60 has_seen "$reported" 2
+check "the address is announced twice" wait_for 60 has_seen "$announced" 2
+check "the group is reported twice" wait_for 60 has_seen "$reported" 2
 in_peer ip link set "$PEER_IF" down
-check "the lost link is noticed" wait_for 60 grep -q 'has no link any more' run.log
+check "link down is detected" wait_for 60 grep -q 'has no link any more' run.log
 in_peer ip link set "$PEER_IF" up
-check "when it is back, the address is announced twice more" wait_for 60 has_seen "$announced" 4
-check "and the group reported again" wait_for 60 has_seen "$reported" 4
+check "after link up the address is announced twice again" wait_for 60 has_seen "$announced" 4
+check "after link up the group is reported again" wait_for 60 has_seen "$reported" 4
 app_stop TERM
 stop_process "$tcpdump_pid" TERM || true
-check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
+check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0
 app_start config.json
 in_app ip link delete "$APP_IF"
 check "a run ends when the interface of its echo is removed" wait_for 60 is_gone "$app_pid"
 app_stop TERM
-check_equal "with status 1" "$APP_STATUS" 1
-check "and says why" grep -q "interface $APP_IF is gone" run.log
+check_equal "the removal has exit status 1" "$APP_STATUS" 1
+check "the reason is reported" grep -q "interface $APP_IF is gone" run.log

@@ -46,8 +46,8 @@ same_as_tshark() {
 	shift 3
 	timeout 60 "$TAPLINE" extract "$file" -w found.pcapng "$@" >/dev/null 2>extract.log </dev/null
 	packets "$file" "$display" >expected
-	check "$sentence: there are some" test -s expected
-	check_equal "$sentence: the packets that tshark chooses" "$(packets found.pcapng | sha256sum)" "$(sha256sum <expected)"
+	check "$sentence: packets exist" test -s expected
+	check_equal "$sentence: the packets equal tshark's selection" "$(packets found.pcapng | sha256sum)" "$(sha256sum <expected)"
 }
 
 every_link_type() {
@@ -63,41 +63,44 @@ every_link_type() {
 		same_as_tshark "$name by filter" "$name.pcap" 'tcp.srcport == 5002 && tcp.len == 32' 'tcp src port 5002' and \
 			'tcp[tcpflags] & tcp-syn == 0'
 		same_as_tshark "$name by port and host" "$name.pcap" 'udp.port == 5001' --port 5001 --host 192.0.2.1
-		check_equal "$name: it stays so" "$(capinfos -E found.pcapng | sed -n 's/^File encap.*: *//p')" \
+		check_equal "$name: the link type is kept" "$(capinfos -E found.pcapng | sed -n 's/^File encap.*: *//p')" \
 			"$(capinfos -E "$name.pcap" | sed -n 's/^File encap.*: *//p')"
 	done
 	"$LIB/relink.py" both.pcap big.pcap 0 big
 	latency big big.pcap "${FILTERS[@]}"
 	check "address families of a big-endian host are read" cmp ethernet.csv big.csv
 	latency copied LINUX_SLL2.pcap "${FILTERS[@]}" -w copy.pcapng
-	check_equal "the copy with the pairs marked keeps the link type" \
+	check_equal "the copy with marked pairs keeps the link type" \
 		"$(tshark -r copy.pcapng -Y 'frame.comment && sll' 2>/dev/null | wc -l)" 2000
 }
 
 several_link_types() {
 	mergecap -F pcapng -w mixed.pcapng both.pcap RAW.pcap LINUX_SLL2.pcap 2>/dev/null
 	latency mixed mixed.pcapng "${FILTERS[@]}" --unique
-	check_json "a file may have several" mixed.json '.matched == 1000 and .facts.trigger_copies == "2000"'
+	check_json "a file may have several link types" mixed.json '.matched == 1000 and .facts.trigger_copies == "2000"'
 	latency pair RAW.pcap LINUX_SLL.pcap "${FILTERS[@]}"
-	check "so may a pair of files" cmp ethernet.csv pair.csv
-	same_as_tshark "of several" mixed.pcapng 'udp' --port 5001
+	check "a pair of files may have different link types" cmp ethernet.csv pair.csv
+	same_as_tshark "several link types" mixed.pcapng 'udp' --port 5001
 }
 
 what_is_not_read_is_said() {
 	"$LIB/relink.py" both.pcap radio.pcap 127
 	check_equal "an unknown link type is refused: status 2" "$(status_of latency radio.pcap "${FILTERS[@]}")" 2
-	check "with its file, name and number" grep -q 'radio.pcap: link type IEEE802_11_RADIO (127) is not supported; supported types: .*RAW (101)' last.log
+	check "the message has file, name and number of the link type" \
+		grep -q 'radio.pcap: link type IEEE802_11_RADIO (127) is not supported; supported types: .*RAW (101)' last.log
 	mergecap -a -F pcapng -w radio.pcapng both.pcap radio.pcap 2>/dev/null
-	check_equal "so is one inside of a file" "$(status_of latency radio.pcapng "${FILTERS[@]}")" 1
-	check "and it is named" grep -q 'radio.pcapng: link type IEEE802_11_RADIO (127) is not supported' last.log
-	check_equal "a filter that a link type has not is refused: status 2" \
+	check_equal "an unknown link type within a file is refused" "$(status_of latency radio.pcapng "${FILTERS[@]}")" 1
+	check "the message names it" grep -q 'radio.pcapng: link type IEEE802_11_RADIO (127) is not supported' last.log
+	check_equal "a filter that a link type does not support is refused with status 2" \
 		"$(status_of latency RAW.pcap --trigger 'ether src 1:2:3:4:5:6' --reply tcp)" 2
-	check "the message names it" grep -q -e '--trigger, link type RAW (101): filter .*ethernet addresses' last.log
-	check_equal "no packet of an unknown link type is looked into" "$(status_of extract radio.pcap --port 5001 -w out.pcapng)" 1
-	check "with a message" grep -q 'radio.pcap: packets of link type IEEE802_11_RADIO (127) cannot be looked into' last.log
-	check_equal "those beside it are" "$(status_of extract radio.pcapng --port 5001 -w out.pcapng) $(packets out.pcapng | wc -l)" "1 1000"
-	check_equal "by time they are taken" "$(status_of extract radio.pcap --from @1 -w out.pcapng)" 0
-	check_equal "all of them" "$(packets out.pcapng | wc -l)" 2001
+	check "the message names the link type" grep -q -e '--trigger, link type RAW (101): filter .*ethernet addresses' last.log
+	check_equal "packets of an unknown link type are not parsed" "$(status_of extract radio.pcap --port 5001 -w out.pcapng)" 1
+	check "a message reports the unknown link type" \
+		grep -q 'radio.pcap: packets of link type IEEE802_11_RADIO (127) cannot be looked into' last.log
+	check_equal "packets of other link types are parsed" \
+		"$(status_of extract radio.pcapng --port 5001 -w out.pcapng) $(packets out.pcapng | wc -l)" "1 1000"
+	check_equal "packets of an unknown link type can be selected by time" "$(status_of extract radio.pcap --from @1 -w out.pcapng)" 0
+	check_equal "all of them are selected" "$(packets out.pcapng | wc -l)" 2001
 }
 
 # dump NAME ARG...: capture all messages and their replies until it ends by itself.
@@ -133,12 +136,13 @@ for i in range($MESSAGES):
 	wait
 	for name in wire any1 any2; do
 		latency "$name" "$name.pcap" --trigger 'udp dst port 5001' --reply 'udp src port 5001'
-		check_json "tcpdump's $name has each message and its answer" "$name.json" \
+		check_json "tcpdump's $name has each message and its reply" "$name.json" \
 			".matched == $MESSAGES and .unmatched_triggers == 0 and .unmatched_replies == 0 and .ambiguous == 0"
-		check_equal "in the same packets" "$(cut -d, -f6,7 "$name.csv" | sha256sum)" "$(cut -d, -f6,7 wire.csv | sha256sum)"
+		check_equal "the packet numbers are equal" \
+			"$(cut -d, -f6,7 "$name.csv" | sha256sum)" "$(cut -d, -f6,7 wire.csv | sha256sum)"
 	done
-	check_json "its header marks captured sent frames" any1.json '.method == "rx-tx"'
-	check_json "in either version" any2.json '.method == "rx-tx"'
+	check_json "the header marks sent frames" any1.json '.method == "rx-tx"'
+	check_json "both versions of the header mark sent frames" any2.json '.method == "rx-tx"'
 	same_as_tshark "answers on any interface" any2.pcap 'sll.pkttype == 4' outbound
 	same_as_tshark "messages to any interface" any1.pcap "sll.pkttype == 0 && ip.dst == $PEER_IP" inbound and host "$PEER_IP"
 }

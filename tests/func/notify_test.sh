@@ -31,9 +31,9 @@ watchdog() {
 	app_config config.json '"capture": [{"port": "lan", "path": "a.pcapng"}]'
 	app_start config.json
 	unset WATCHDOG_USEC
-	check "it is ready when it answers" wait_for 60 heard READY=1 1
-	check "its state is reported every second" wait_for 60 heard STATUS=received 2
-	check "the watchdog is fed" wait_for 60 heard WATCHDOG=1 3
+	check "readiness is reported when the socket answers" wait_for 60 heard READY=1 1
+	check "the status is reported every second" wait_for 60 heard STATUS=received 2
+	check "the watchdog is notified" wait_for 60 heard WATCHDOG=1 3
 	mkfifo gate
 	"$lib/hold_thread.py" "$(pgrep -P "$app_pid" -x tapline || echo "$app_pid")" "$(lcore_thread)" <gate >held.log 2>&1 &
 	exec 9>gate
@@ -41,11 +41,11 @@ watchdog() {
 	wait_for 60 heard STATUS "$(($(count STATUS) + 1))"
 	fed=$(count WATCHDOG)
 	wait_for 60 heard STATUS "$(($(count STATUS) + 2))"
-	check_equal "the watchdog is not fed while an lcore is stuck" "$(count WATCHDOG)" "$fed"
+	check_equal "the watchdog is not notified while an lcore is stuck" "$(count WATCHDOG)" "$fed"
 	exec 9>&-
-	check "it is fed again when the lcore continues" wait_for 60 heard WATCHDOG=1 "$((fed + 1))"
+	check "the watchdog is notified again when the lcore continues" wait_for 60 heard WATCHDOG=1 "$((fed + 1))"
 	app_stop TERM
-	check_equal "the appliance ends well" "$APP_STATUS" 0
+	check_equal "the appliance ends with status 0" "$APP_STATUS" 0
 	check "stopping is reported last" test "$(tail -n 1 heard.log)" = STOPPING=1
 }
 
@@ -61,13 +61,13 @@ lcore_thread() {
 abstract() {
 	listen_at "@tapline-test-$$"
 	app_start config.json
-	check "a socket in the abstract space is one" wait_for 60 heard READY=1 1
+	check "an abstract socket is supported" wait_for 60 heard READY=1 1
 	app_stop TERM
-	check_equal "without a watchdog none is fed" "$(count WATCHDOG)" 0
+	check_equal "without a watchdog no notification is sent" "$(count WATCHDOG)" 0
 	export NOTIFY_SOCKET=$DIR/nobody
 	app_start config.json
 	app_stop TERM
-	check_equal "a manager that is gone does not matter" "$APP_STATUS" 0
+	check_equal "a missing manager has no effect" "$APP_STATUS" 0
 }
 
 func_begin

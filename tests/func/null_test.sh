@@ -19,10 +19,10 @@ func_begin
 "$(dirname "$PEER_PY")/make_pcap.py" in.pcap 5000
 
 capture -i pcap:in.pcap -w null: --json >run.json || true
-check_json "every frame counts as written, and there is no file" run.json '.ledger_ok and .lossless and
+check_json "every frame counts as written, and no file exists" run.json '.ledger_ok and .lossless and
 	(.captures[0] | .written_pkts == 5000 and .written_bytes > 5000 * 60 and .files == [] and .error == null)'
-check_equal "none in the directory either" "$(find . -name '*null*')" ""
-check "it cannot be rotated, with a message" refused_with 'null:"* is not a file and cannot be rotated' --rotate 8M
+check_equal "no file exists in the directory" "$(find . -name '*null*')" ""
+check "rotation is refused with a message" refused_with 'null:"* is not a file and cannot be rotated' --rotate 8M
 
 cat >two.json <<'J'
 {"eal": {"huge": false, "memory_mb": 256},

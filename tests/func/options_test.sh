@@ -75,16 +75,16 @@ for command in $commands; do
 	check_equal "$command: every option is in the man page, and no other" "$(in_page "$command")" "$want"
 	check_equal "$command: every option is completed, and no other" "$(in_completion "$command")" "$want"
 done
-check_equal "capture: an option has the values and the default of its key" "$(unlike_the_schema)" ""
-check_equal "pages speak of no option that is not there" "$(mentioned_but_gone)" ""
-check_equal "groff has no complaint about the pages" "$(groff -man -ww -z -Tutf8 "$docs"/tapline-*.1 2>&1)" ""
+check_equal "capture: an option has the values and default of its key" "$(unlike_the_schema)" ""
+check_equal "the documentation mentions no unknown option" "$(mentioned_but_gone)" ""
+check_equal "groff reports no error in the pages" "$(groff -man -ww -z -Tutf8 "$docs"/tapline-*.1 2>&1)" ""
 check_equal "a command is completed" "$(complete_words cap)" capture
-check_equal "values are" "$(complete_words capture --direction '')" $'rx\ntx\nboth'
+check_equal "values are completed" "$(complete_words capture --direction '')" $'rx\ntx\nboth'
 touch 'a file.json'
-check_equal "files are, with spaces in them" "$(complete_words run 'a f')" "a file.json"
-check_equal "a number is not" "$(complete_words capture --count '')" ""
+check_equal "file names with spaces are completed" "$(complete_words run 'a f')" "a file.json"
+check_equal "a number is not completed" "$(complete_words capture --count '')" ""
 if command -v zsh >/dev/null; then
-	check "zsh reads its completion" zsh -n "$docs/_tapline"
+	check "zsh accepts its completion" zsh -n "$docs/_tapline"
 else
 	skip "zsh reads its completion" "there is no zsh"
 fi

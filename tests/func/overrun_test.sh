@@ -26,19 +26,19 @@ overrun
 app_stop TERM
 seen=$(($(arrived) - before))
 
-check_equal "SIGTERM ends it with status 0: counted loss is no failure" "$APP_STATUS" 0
-check_equal "the interface got the whole burst" "$((seen >= frames && seen < frames + 100))" 1
-check_json "frames were lost, and the port reports it" run.json '.port.drop_nic_pkts > 0 and (.lossless | not)'
-check_json "the count of arrived frames is the kernel's" run.json '.port.verified'
-check_json "it is the interface's own count, to the frame" run.json ".port.hw_seen_pkts - $seen | . >= 0 and . <= $before"
+check_equal "SIGTERM ends the run with status 0 despite counted loss" "$APP_STATUS" 0
+check_equal "the interface received the whole burst" "$((seen >= frames && seen < frames + 100))" 1
+check_json "the lost frames are reported by the port" run.json '.port.drop_nic_pkts > 0 and (.lossless | not)'
+check_json "the count of arrived frames equals the kernel's" run.json '.port.verified'
+check_json "the count equals that of the interface exactly" run.json ".port.hw_seen_pkts - $seen | . >= 0 and . <= $before"
 check_json "seen = received + lost" run.json \
 	'.port | .hw_seen_pkts == .rx_pkts + .drop_nic_pkts + .drop_nombuf_pkts + .drop_error_pkts'
-check_json "the ledger holds" run.json '.ledger_ok'
-check_equal "the file has every frame that was received" \
+check_json "the ledger is consistent" run.json '.ledger_ok'
+check_equal "the file has every received frame" \
 	"$(tshark -r overrun.pcapng 2>/dev/null | wc -l)" "$(jq .port.rx_pkts run.json)"
 
 # Above, without --fail-on-loss; here, with it, loss is a failure.
 app_start config.json --fail-on-loss
 overrun
 app_stop TERM
-check_equal "with --fail-on-loss it ends with status 1" "$APP_STATUS" 1
+check_equal "with --fail-on-loss the run ends with status 1" "$APP_STATUS" 1

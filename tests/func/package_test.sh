@@ -55,10 +55,10 @@ builds() {
 	make_root >root.log 2>&1 || func_die "debootstrap failed"
 	wait "$builder" || func_die "the package does not build"
 	check "the package builds" cp tapline_*_amd64.deb root/tmp/
-	check_equal "its version is the program's" "$(dpkg-deb -f tapline_*_amd64.deb Version)" \
+	check_equal "its version equals the program's" "$(dpkg-deb -f tapline_*_amd64.deb Version)" \
 		"$("$TAPLINE" --version | sed 's/tapline //')"
 	if command -v lintian >/dev/null; then
-		check_equal "lintian finds no error in it" "$(lintian --fail-on none tapline_*.changes 2>/dev/null | grep '^[EW]:' || true)" ""
+		check_equal "lintian finds no error" "$(lintian --fail-on none tapline_*.changes 2>/dev/null | grep '^[EW]:' || true)" ""
 	else
 		skip "lintian finds no error in it" "there is no lintian"
 	fi
@@ -66,14 +66,14 @@ builds() {
 
 installs() {
 	apt_get update >apt.log 2>&1 || func_die "apt-get update failed"
-	check "apt installs it, with all that it needs" apt_get install "/tmp/$(basename tapline_*_amd64.deb)"
-	check_equal "the files are as they were packed" "$(in_root dpkg --verify tapline)" ""
-	check "the user tapline is there" in_root getent passwd tapline
-	check "the group vfio is there" in_root getent group vfio
-	check_equal "nothing is started at boot" "$(find root/etc/systemd -name '*tapline*')" ""
-	check_equal "every file of \`meson install\` is where it belongs below /usr" "$(missing_files)" ""
+	check "apt installs the package with its dependencies" apt_get install "/tmp/$(basename tapline_*_amd64.deb)"
+	check_equal "the installed files equal the packed ones" "$(in_root dpkg --verify tapline)" ""
+	check "the user tapline exists" in_root getent passwd tapline
+	check "the group vfio exists" in_root getent group vfio
+	check_equal "no service is started at boot" "$(find root/etc/systemd -name '*tapline*')" ""
+	check_equal "every file of \`meson install\` is in its place below /usr" "$(missing_files)" ""
 	check_equal "units start the installed program" "$(missing_programs "$DIR/root" /usr)" ""
-	check_equal "the package sets nothing for the whole host" "$(host_settings root)" ""
+	check_equal "the package changes no setting of the host" "$(host_settings root)" ""
 }
 
 missing_files() {
@@ -90,9 +90,10 @@ works() {
 			"capture": [{"port": "in", "path": "/tmp/out.pcapng"}]
 		}
 	END
-	check "it records a file" in_root tapline run /tmp/record.json
-	check_equal "with every frame" "$(capinfos -Mrc -T root/tmp/out.pcapng | cut -f 2)" 100
-	check "it accepts the configurations that come along" in_root tapline run --check /usr/share/doc/tapline/examples/record.json
+	check "the installed program records a file" in_root tapline run /tmp/record.json
+	check_equal "the recording has every frame" "$(capinfos -Mrc -T root/tmp/out.pcapng | cut -f 2)" 100
+	check "the installed program accepts the supplied configurations" \
+		in_root tapline run --check /usr/share/doc/tapline/examples/record.json
 }
 
 left_in_root() {
@@ -103,13 +104,13 @@ left_in_root() {
 is_removed() {
 	mkdir -p root/var/lib/tapline
 	touch root/var/lib/tapline/lan.pcapng
-	check "apt purges it" apt_get purge tapline
-	check_equal "recordings stay, and their owner" "$(find root/var/lib/tapline -type f; in_root id -un tapline)" \
+	check "apt purges the package" apt_get purge tapline
+	check_equal "recordings and their owner are kept" "$(find root/var/lib/tapline -type f; in_root id -un tapline)" \
 		"root/var/lib/tapline/lan.pcapng"$'\n'tapline
 	rm -r root/var/lib/tapline
 	apt_get install "/tmp/$(basename tapline_*_amd64.deb)" >>apt.log 2>&1 || func_die "it cannot be installed again"
 	apt_get purge tapline >>apt.log 2>&1 || func_die "it cannot be purged again"
-	check_equal "without recordings nothing of it is left" "$(left_in_root)" ""
+	check_equal "without recordings nothing remains" "$(left_in_root)" ""
 }
 
 # Remove the new Debian before its parent directory.

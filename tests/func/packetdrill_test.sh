@@ -36,7 +36,7 @@ all_name_unit_tests() {
 }
 
 func_begin
-check "every script names the unit tests that hold the same without packetdrill" all_name_unit_tests
+check "every script names the unit tests with the same guarantees" all_name_unit_tests
 
 if [[ ! -e $library ]]; then
 	skip "the stack as a library for packetdrill" "this build has none: meson configure -Dpacketdrill=true"
@@ -53,4 +53,4 @@ for script in "$scripts"/*.pkt; do
 done
 
 sed 's/> \. 1:1(0) ack 1001/> . 1:1(0) ack 1002/' "$scripts/rfc1122_delayed_ack.pkt" >wrong.pkt
-check "a script that expects something else fails" fails run_script wrong.pkt
+check "a script with wrong expectations fails" fails run_script wrong.pkt

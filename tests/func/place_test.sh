@@ -42,14 +42,14 @@ make_cpuset() {
 try_masks() {
 	local mask=(taskset -c "$main_cpu") # outside of it the named CPU is like an isolated one
 	config "[$other_cpu]"
-	check_equal "an lcore may run on a CPU that the mask of the process lacks" "$(run_narrowed "${mask[@]}")" 0
+	check_equal "an lcore may run on a CPU outside the affinity mask" "$(run_narrowed "${mask[@]}")" 0
 	config '"auto"'
 	check_equal "\"auto\" keeps to a mask that was narrowed on purpose" "$(run_narrowed "${mask[@]}")" 0
-	check "and reports which queues share the control thread's CPU, and why" \
+	check "queues that share the control thread's CPU are reported with the reason" \
 		grep -q "ports\[0\].lcores: no CPU is left for 1 of 1 queues of port lan: they share CPU $main_cpu" run.log
 	config '"auto"' ', "idle": "poll"'
 	run_narrowed "${mask[@]}" >/dev/null
-	check "even if configured to poll" grep -q 'in spite of "idle": "poll"' run.log
+	check "an explicit poll setting is reported too" grep -q 'in spite of "idle": "poll"' run.log
 }
 
 try_cpuset() {
@@ -58,8 +58,8 @@ try_cpuset() {
 		return
 	fi
 	config "[$other_cpu]"
-	check_equal "a CPU outside of the cpuset is refused" "$(run_narrowed in_cpuset)" 2
-	check "and the refusal names the cpuset" grep -q "CPU $other_cpu is not one this process may use: .*cpuset.cpus.effective" run.log
+	check_equal "a CPU outside the cpuset is refused" "$(run_narrowed in_cpuset)" 2
+	check "the message names the cpuset" grep -q "CPU $other_cpu is not one this process may use: .*cpuset.cpus.effective" run.log
 	rmdir "$CPUSET"
 }
 
@@ -86,17 +86,18 @@ try_prediction() {
 	END
 	check_equal "\"auto\" takes isolated CPUs of the NICs' node" "$(predicted cpu.shared)" "each queue has a CPU: 2-3"
 	interrupt 41 2
-	check_equal "but one that its interrupts are routed to" "$(predicted cpu.shared)" "each queue has a CPU: 3,6"
+	check_equal "a CPU with interrupt routes is avoided" "$(predicted cpu.shared)" "each queue has a CPU: 3,6"
 	interrupt 42
 	printf '           CPU0       CPU3       CPU6\n  9:  1  1  1  acpi\n 42:     0     7     0   mlx5_comp0\n' >host/proc/interrupts
-	check_equal "or its current CPU, if the kernel does not report the route" "$(predicted cpu.shared)" "each queue has a CPU: 6-7"
+	check_equal "without a reported route the current CPU of the interrupt is avoided" \
+		"$(predicted cpu.shared)" "each queue has a CPU: 6-7"
 	rm -r "$CARD/msi_irqs"
-	check "memory is wanted on the node of the NICs alone" \
+	check "memory is requested on the node of the NICs only" \
 		grep -q '^node 0: 2048 MiB free, 1024 needed; node 1: 2048 MiB free, 0 needed$' <(predicted memory.hugepages_node)
 	echo 1 >host/sys/bus/pci/devices/0000:3b:00.0/numa_node
-	check "or shared out among nodes as their ports' recordings need it" \
+	check "memory is divided among nodes by the needs of their recordings" \
 		grep -Eq '^node 0: 2048 MiB free, [1-4][0-9]{2} needed; node 1: 2048 MiB free, [5-7][0-9]{2} needed$' <(predicted memory.hugepages_node)
-	check_equal "and each port gets CPUs of its own node" "$(predicted pci.numa)" "0000:5e:00.0: node 0; 0000:3b:00.0: node 1"
+	check_equal "each port gets CPUs of its own node" "$(predicted pci.numa)" "0000:5e:00.0: node 0; 0000:3b:00.0: node 1"
 }
 
 # on_made_cpus COMMAND...: run it where the kernel's CPUs and nodes are those of the simulated host.

@@ -65,12 +65,12 @@ has_received() {
 
 func_begin
 make_veth
-check_equal "an interface that is not there is a wrong call" "$(status_of in_app "$TAPLINE" pps nope0 --once)" 2
+check_equal "a missing interface has exit status 2" "$(status_of in_app "$TAPLINE" pps nope0 --once)" 2
 pps nope0 --once 2>err.txt || true
-check "and the message names it, and where a bound NIC would be" grep -q 'no interface nope0 .*no such port of an appliance' err.txt
-check_equal "an interval of nothing is misuse" "$(status_of "$TAPLINE" pps --interval 0)" 2
-check_equal "so are pages of JSON" "$(status_of "$TAPLINE" pps --json -n 2)" 2
-check_equal "an appliance that is asked for and does not answer is a failure" \
+check "the message names it, and where to find a bound NIC" grep -q 'no interface nope0 .*no such port of an appliance' err.txt
+check_equal "an interval of 0 has exit status 2" "$(status_of "$TAPLINE" pps --interval 0)" 2
+check_equal "JSON pages have exit status 2" "$(status_of "$TAPLINE" pps --json -n 2)" 2
+check_equal "an appliance without an answer is a failure" \
 	"$(status_of in_app "$TAPLINE" pps --socket none.sock --once)" 1
 
 pps_start "$APP_IF"
@@ -80,43 +80,45 @@ send_frames 5000
 wait_for 60 has_received $((before + 5000)) || func_die "the frames did not arrive"
 bytes=$(($(received bytes) - bytes)) # with NAPI, veth counts them without the Ethernet header
 pps_stop
-check_equal "SIGINT ends the interval, and the report is printed" "$PPS_STATUS" 0
-check_json "the count over the interval is that of the sent packets" pps.json \
+check_equal "SIGINT ends the interval and prints the report" "$PPS_STATUS" 0
+check_json "the count over the interval equals the sent packets" pps.json \
 	".interfaces | length == 1 and (.[0] | .state == \"ok\" and .rx_pkts == 5000 and .rx_bytes == $bytes)"
 check_json "rates are counts over the interval" pps.json \
 	'.interval_ns as $ns | .interfaces[0] | (.rx_pps * $ns / 1e9 - 5000 | fabs) < 0.001 and
 		(.rx_bps * $ns / 1e9 - .rx_bytes * 8 | fabs) < 1'
-check_json "the queues have all sent packets together, and each some" pps.json \
+check_json "the queues together have all sent packets, and each has some" pps.json \
 	".interfaces[0].queues | length == 2 and ([.[].rx_pkts] | add == 5000 and min > 0) and ([.[].rx_bytes] | add == $bytes)"
-check_json "imbalance is the busiest queue over the mean" pps.json \
+check_json "imbalance is the ratio of the busiest queue to the mean" pps.json \
 	'.interfaces[0] | ([.queues[].rx_pkts] | max) / 2500 - .imbalance | fabs < 1e-9'
-check_json "softirqs of the CPUs that are online are in it" pps.json \
+check_json "softirqs of the online CPUs are reported" pps.json \
 	"(.softnet | length) == $(nproc --all) and ([.softnet[].processed_pkts] | add >= 5000)"
 
 pps --once --interval 0.1 >page.txt
-check_equal "without names all interfaces are shown, except lo" "$(sed -n '2p' page.txt | cut -d ' ' -f 1)" "$APP_IF"
-check_equal "one page is one" "$(grep -c '^interface' page.txt)" 1
-check "it has the queues" grep -q '^  queue 1 ' page.txt
-check_equal "pages are plain without a terminal" "$(grep -c $'\033' page.txt || true)" 0
+check_equal "by default all interfaces except lo are shown" "$(sed -n '2p' page.txt | cut -d ' ' -f 1)" "$APP_IF"
+check_equal "--pages 1 prints one page" "$(grep -c '^interface' page.txt)" 1
+check "the page has the queues" grep -q '^  queue 1 ' page.txt
+check_equal "pages have no control sequences without a terminal" "$(grep -c $'\033' page.txt || true)" 0
 ip -netns "$APP_NS" link add quiet0 type ifb
 pps quiet0 --once --interval 0.1 >page.txt
-check "an interface that is down is shown if it is named" grep -q '^quiet0 ' page.txt
+check "a named interface that is down is shown" grep -q '^quiet0 ' page.txt
 
 pps_start quiet0
 ip -netns "$APP_NS" link delete quiet0
 pps_stop
 check_equal "an interface that disappears fails a single page" "$PPS_STATUS" 1
-check_json "and is gone, without counts" pps.json '.interfaces[0] | .state == "gone" and .rx_pkts == null and .queues == []'
+check_json "a removed interface is listed without counts" \
+	pps.json '.interfaces[0] | .state == "gone" and .rx_pkts == null and .queues == []'
 ip -netns "$APP_NS" link add quiet0 type ifb
 pps_start quiet0
 ip -netns "$APP_NS" link delete quiet0
 ip -netns "$APP_NS" link add quiet0 type ifb
 pps_stop
-check_json "one that was made again is new" pps.json '.interfaces[0] | .state == "new" and .rx_pkts == null'
+check_json "a re-created interface is listed as new" pps.json '.interfaces[0] | .state == "new" and .rx_pkts == null'
 ip -netns "$APP_NS" link delete quiet0
 cp "$TAPLINE" tapline
 chmod 755 "$DIR"
-check "user nobody may read them" in_app timeout 60 setpriv --reuid 65534 --regid 65534 --clear-groups ./tapline pps "$APP_IF" --once --interval 0.1
+check "user nobody may read the counters" \
+	in_app timeout 60 setpriv --reuid 65534 --regid 65534 --clear-groups ./tapline pps "$APP_IF" --once --interval 0.1
 
 app_config config.json '"capture": [{"port": "lan", "path": "out.pcapng"}]'
 app_start config.json
@@ -127,5 +129,5 @@ pps_stop
 check_json "a port of an appliance has the counts of its process" pps.json \
 	'.interfaces[0] | .name == "lan" and .source == "appliance" and .rx_pkts == 1000 and ([.queues[].rx_pkts] | add == 1000)'
 pps --socket control.sock --once --interval 0.1 --json >pps.json
-check_json "one on a kernel interface is not shown twice" pps.json "[.interfaces[].name] == [\"$APP_IF\"]"
+check_json "a port on a kernel interface is listed once" pps.json "[.interfaces[].name] == [\"$APP_IF\"]"
 app_stop INT

@@ -60,18 +60,18 @@ two_queues_in_order() {
 	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" --queues 2 -w two.pcapng --order time --order-window 1000 --json icmp \
 		>two.json 2>two.log </dev/null &
 	app_pid=$!
-	check "recording two queues in the order of time begins" wait_for 60 grep -q ' s  received' two.log
+	check "recording two queues in time order starts" wait_for 60 grep -q ' s  received' two.log
 	check "the kernel continues to reply" ping_many
 	app_stop INT
-	check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
-	check_json "the ledger holds, and that of each queue" two.json '.ledger_ok and .lossless and
+	check_equal "SIGINT ends the recording with status 0" "$APP_STATUS" 0
+	check_json "the ledger and that of each queue are consistent" two.json '.ledger_ok and .lossless and
 		(.captures[0] | .late_pkts == 0 and all(.queues[] | .rx, .tx; .unaccounted_pkts == 0) and
 		all(.queues[]; .slabs_used == 0 and .rx.written_pkts + .tx.written_pkts > 0))'
-	check_equal "both queues are in the file" \
+	check_equal "the file has both queues" \
 		"$(tshark -r two.pcapng -T fields -e frame.interface_id 2>/dev/null | sort -u | wc -l)" 2
-	check_equal "each of the 310 requests is there once" \
+	check_equal "each of the 310 requests is recorded once" \
 		"$(tshark -r two.pcapng -Y 'icmp.type == 8' -T fields -e ip.src -e icmp.seq 2>/dev/null | sort -u | wc -l)" 310
-	check_equal "and no more" "$(tshark -r two.pcapng -Y 'icmp.type == 8' 2>/dev/null | wc -l)" 310
+	check_equal "no other request is recorded" "$(tshark -r two.pcapng -Y 'icmp.type == 8' 2>/dev/null | wc -l)" 310
 	check_equal "time never decreases" "$(goes_back two.pcapng)" ""
 }
 
@@ -88,22 +88,24 @@ each_is_pcap_ns() {
 
 classic_pcap() {
 	capture pcap -i pcap:in.pcap -w out.pcap --format pcap-ns || true
-	check_json "pcap-ns: the ledger holds and nothing is lost" pcap.json '.ledger_ok and .lossless'
+	check_json "pcap-ns: the ledger is consistent and nothing is lost" pcap.json '.ledger_ok and .lossless'
 	check "tcpdump and capinfos recognize pcap with nanoseconds" each_is_pcap_ns out.pcap
-	check_equal "it is the file that was read, byte for byte" "$(tail -c +25 out.pcap | sha256sum)" "$(tail -c +25 in.pcap | sha256sum)"
-	check_equal "and no more than that" "$(stat -c %s out.pcap)" "$(stat -c %s in.pcap)"
+	check_equal "the output equals the input file byte for byte" \
+		"$(tail -c +25 out.pcap | sha256sum)" "$(tail -c +25 in.pcap | sha256sum)"
+	check_equal "the output has no further bytes" "$(stat -c %s out.pcap)" "$(stat -c %s in.pcap)"
 	capture pcap_rotated -i pcap:in.pcap -w many.pcap --format pcap-ns --rotate 4M || true
-	check_equal "rotated: there are several files" "$(($(printf '%s\n' many*.pcap | wc -l) > 3))" 1
-	check_equal "those that the results name" "$(printf '%s\n' many*.pcap)" "$(jq -r '.captures[0].files | sort | .[]' pcap_rotated.json)"
+	check_equal "rotated: several files exist" "$(($(printf '%s\n' many*.pcap | wc -l) > 3))" 1
+	check_equal "the files are those in the results" \
+		"$(printf '%s\n' many*.pcap)" "$(jq -r '.captures[0].files | sort | .[]' pcap_rotated.json)"
 	check "each is a pcap file" each_is_pcap_ns many*.pcap
-	check_equal "none is larger than allowed" "$(find . -name 'many*.pcap' -size +$((4 << 20))c)" ""
-	check_equal "together they are the whole, in order" "$(tail -q -c +25 many.pcap many_*.pcap | sha256sum)" \
+	check_equal "no file exceeds the limit" "$(find . -name 'many*.pcap' -size +$((4 << 20))c)" ""
+	check_equal "the files together are complete and in order" "$(tail -q -c +25 many.pcap many_*.pcap | sha256sum)" \
 		"$(tail -c +25 in.pcap | sha256sum)"
 	timeout 120 "$TAPLINE" capture -i pcap:in.pcap -w - --format pcap-ns 2>stdout.log </dev/null | tcpdump -nr - 2>/dev/null >stdout.txt || true
 	check_equal "through a pipe tcpdump reads every frame" "$(wc -l <stdout.txt)" "$packets"
 	capture pcap_snapped -i pcap:in.pcap -w snapped.pcap --format pcap-ns --snaplen 64 --order time || true
 	check_equal "the header has the snaplen" "$(od -An -tu4 -j16 -N4 snapped.pcap | tr -d ' ')" 64
-	check_equal "and each has its length on the wire" "$(tshark -r snapped.pcap -T fields -e frame.len 2>/dev/null | sha256sum)" \
+	check_equal "each record has its original length" "$(tshark -r snapped.pcap -T fields -e frame.len 2>/dev/null | sha256sum)" \
 		"$(tshark -r in.pcap -T fields -e frame.len 2>/dev/null | sha256sum)"
 }
 
@@ -120,23 +122,23 @@ each_opens_and_closes_in_order() {
 
 compressed() {
 	capture zstd -i pcap:in.pcap -w out.pcapng.zst --compress zstd --compress-threads 2 --compress-level 3 || true
-	check_json "zstd: the ledger holds and nothing is lost" zstd.json '.ledger_ok and .lossless'
-	check "zstd -t finds it whole" zstd -qt out.pcapng.zst
-	check_equal "it is on 4 KiB boundaries" "$(($(stat -c %s out.pcapng.zst) % 4096))" 0
+	check_json "zstd: the ledger is consistent and nothing is lost" zstd.json '.ledger_ok and .lossless'
+	check "zstd -t accepts the file" zstd -qt out.pcapng.zst
+	check_equal "frames end on 4 KiB boundaries" "$(($(stat -c %s out.pcapng.zst) % 4096))" 0
 	zstd -dqf out.pcapng.zst -o unpacked.pcapng
-	check_equal "the output has the records of the recording without compression" "$(bare_records unpacked.pcapng | sha256sum)" \
+	check_equal "the output has the records of the uncompressed recording" "$(bare_records unpacked.pcapng | sha256sum)" \
 		"$(bare_records plain.pcapng | sha256sum)"
-	check_equal "all of them" "$(records unpacked.pcapng | wc -l)" "$packets"
-	check "it has one header and statistics" each_opens_and_closes_in_order out.pcapng.zst
+	check_equal "all records are present" "$(records unpacked.pcapng | wc -l)" "$packets"
+	check "the output has one header and statistics" each_opens_and_closes_in_order out.pcapng.zst
 	check_equal "tshark reads the output of zstd" "$(frames unpacked.pcapng | sha256sum)" "$in_frames"
 	timeout 120 "$TAPLINE" extract out.pcapng.zst --rate 0 -w extracted.pcapng udp port 5001 >extract.log 2>&1 </dev/null || true
 	check_equal "tapline extract reads it" "$(records extracted.pcapng | wc -l)" $((packets / 2))
 	capture zstd_rotated -i pcap:in.pcap -w many.pcapng.zst --compress zstd --rotate 4M || true
-	check_equal "rotated: there are several files" "$(($(find . -name 'many*.zst' | wc -l) > 2))" 1
+	check_equal "rotated: several files exist" "$(($(find . -name 'many*.zst' | wc -l) > 2))" 1
 	mapfile -t files < <(jq -r '.captures[0].files[]' zstd_rotated.json)
 	check "each has its own header and statistics" each_opens_and_closes_in_order "${files[@]}"
-	check_equal "none is larger than allowed" "$(find . -name 'many*.zst' -size +$((4 << 20))c)" ""
-	check_equal "together they hold every frame, in order" \
+	check_equal "no file exceeds the limit" "$(find . -name 'many*.zst' -size +$((4 << 20))c)" ""
+	check_equal "the files together have every frame, in order" \
 		"$(for file in "${files[@]}"; do zstd -dcq "$file" >one.pcapng && frames one.pcapng; done | sha256sum)" "$in_frames"
 	timeout 120 "$TAPLINE" capture -i pcap:in.pcap -w - --compress zstd --order time 2>stdout.log </dev/null | zstd -dcq >piped.pcapng || true
 	check_equal "through a pipe into zstd -d" "$(frames piped.pcapng | sha256sum)" "$in_frames"
@@ -155,7 +157,7 @@ killed() {
 	kill -KILL "$app_pid"
 	wait "$app_pid" 2>/dev/null || true
 	capture "$name" -i pcap:in.pcap -w "$file" "$@" --rotate 4M || true
-	check_json "$form: after a kill the next run records and rotates" "$name.json" \
+	check_json "$form: after SIGKILL the next run records and rotates" "$name.json" \
 		'.ledger_ok and .lossless and (.captures[0] | .error == null and (.files | length) > 1)'
 }
 
@@ -167,11 +169,11 @@ ring() {
 	cp "in.$suffix" "$name/x_00042.$suffix"
 	for i in 1 2; do
 		capture "$name" -i pcap:in.pcap -w "$name/x.$suffix" "$@" --rotate 4M --keep-files 3 || true
-		check_json "$form: run $i of a ring drops its oldest files" "$name.json" \
+		check_json "$form: run $i of a ring removes its oldest files" "$name.json" \
 			'.ledger_ok and .lossless and (.captures[0] | .error == null and .recycled_files > 0)'
-		check_equal "$form: and keeps three" "$(find "$name" -type f ! -name 'x_00042.*' | wc -l)" 3
+		check_equal "$form: the ring keeps three files" "$(find "$name" -type f ! -name 'x_00042.*' | wc -l)" 3
 	done
-	check "$form: what another program wrote stays" cmp "in.$suffix" "$name/x_00042.$suffix"
+	check "$form: files of other programs are kept" cmp "in.$suffix" "$name/x_00042.$suffix"
 }
 
 # Readers that stop reading, of recordings without an end: undelivered packets are counted, and a signal ends each. All
@@ -195,8 +197,8 @@ stuck_readers() {
 	for i in "${!forms[@]}"; do
 		status=0
 		wait "${writers[i]}" || status=$?
-		check_equal "${forms[i]}: a reader that reads nothing is given up: status 1" "$status" 1
-		check_json "${forms[i]}: what it did not take is counted" "stuck$i.json" '.ledger_ok and (.lossless | not) and
+		check_equal "${forms[i]}: a pipe reader that does not read is abandoned with status 1" "$status" 1
+		check_json "${forms[i]}: undelivered frames are counted" "stuck$i.json" '.ledger_ok and (.lossless | not) and
 			(.captures[0] | .drop_disk_pkts > 0 and .drop_ring_pkts > 0 and
 			.written_pkts + .drop_disk_pkts + .drop_ring_pkts + .expired_pkts == .offered_pkts)'
 	done
@@ -213,9 +215,9 @@ small_disk() {
 		{ timeout 60 "$@" -w "small/$file" --json >run.json 2>run.log; echo $? >status; } && cp "small/$file" "full.$file"' sh \
 		"$file" "$TAPLINE" capture -i pcap:in.pcap "$@"
 	check_equal "$form: a full disk ends the recording with status 1" "$(cat status)" 1
-	check_json "$form: what did not fit is counted, and the ledger holds" run.json \
+	check_json "$form: frames without space are counted, and the ledger is consistent" run.json \
 		'.ledger_ok and (.captures[0] | .drop_disk_pkts > 0 and .written_pkts + .drop_disk_pkts + .drop_ring_pkts == .offered_pkts)'
-	check_equal "$form: the file holds every frame that is counted as written" "$(frames "full.$file" | wc -l)" \
+	check_equal "$form: the file has every frame counted as written" "$(frames "full.$file" | wc -l)" \
 		"$(jq '.captures[0].written_pkts' run.json)"
 }
 
@@ -242,9 +244,9 @@ else
 	skip "a disk that fills up" "no mount namespaces"
 fi
 check "compressed pcap is refused" refused_with 'only pcapng is compressed' --format pcap-ns --compress zstd
-check "so is a window without an order" refused_with '--order-window: applies only to a recording with' --order-window 5
-check "a level without compression" refused_with '--compress-level: applies only to a recording with' --compress-level 5
-check "threads without compression" refused_with '--compress-threads: applies only to a recording with' --compress-threads 2
-check "triggers with an order" refused_with '--mode: a recording that waits for triggers' --mode trigger --order time
-check "an index of a compressed recording" refused_with '--index: only pcapng, not compressed' --compress zstd --index
-check "and an unknown format" refused_with "--format: \"pcap\" is not one of" --format pcap
+check "a window without an order is refused" refused_with '--order-window: applies only to a recording with' --order-window 5
+check "a level without compression is refused" refused_with '--compress-level: applies only to a recording with' --compress-level 5
+check "threads without compression are refused" refused_with '--compress-threads: applies only to a recording with' --compress-threads 2
+check "triggers with an order are refused" refused_with '--mode: a recording that waits for triggers' --mode trigger --order time
+check "an index of a compressed recording is refused" refused_with '--index: only pcapng, not compressed' --compress zstd --index
+check "an unknown format is refused" refused_with "--format: \"pcap\" is not one of" --format pcap

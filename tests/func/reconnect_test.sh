@@ -24,23 +24,23 @@ multicast 200
 check "without a peer each message is counted as dropped" wait_for 60 \
 	status_is '.echo | .received_msgs == 200 and .drop_no_conn_msgs == 200 and .echoed_msgs == 0'
 
-check "when the client comes the appliance connects, and echoes all" client
-check_json "the client saw 1000 of 1000" client.json '.received == 1000 and .corrupt == 0 and .duplicated == 0'
-check "the appliance notices that the client has gone" wait_for 60 \
+check "when the client starts the appliance connects and echoes" client
+check_json "the client received all 1000 echoes" client.json '.received == 1000 and .corrupt == 0 and .duplicated == 0'
+check "the appliance detects the end of the client" wait_for 60 \
 	status_is '.echo | .connections == 0 and .disconnects >= 1'
 multicast 100
-check "messages are then dropped and counted" wait_for 60 status_is '.echo.drop_no_conn_msgs == 300'
+check "messages without a connection are dropped and counted" wait_for 60 status_is '.echo.drop_no_conn_msgs == 300'
 
-check "a second client is connected to and served" client
-check "its end is noticed, too" wait_for 60 status_is '.echo | .connections == 0 and .disconnects == 2'
+check "a second client is connected and served" client
+check "the end of the second client is detected" wait_for 60 status_is '.echo | .connections == 0 and .disconnects == 2'
 
 peer_start "$PEER_PY" read_all "$PEER_IP" 5002 >read.json
-check "a peer that will be killed is connected to" wait_for 60 status_is '.echo.connections == 1'
+check "a peer to be killed is connected" wait_for 60 status_is '.echo.connections == 1'
 stop_process "$peer_pid" KILL 2>/dev/null || true
-check "its end is noticed" wait_for 60 status_is '.echo.connections == 0'
+check "its end is detected" wait_for 60 status_is '.echo.connections == 0'
 check "a third client is served" client
 
 app_stop INT
-check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
+check_equal "SIGINT ends the run with status 0" "$APP_STATUS" 0
 check_json "every message ended in exactly one counter" run.json '.ledger_ok and
 	(.echo | .received_msgs == 3300 and .echoed_msgs == 3000 and .drop_no_conn_msgs == 300 and .connects == 4)'

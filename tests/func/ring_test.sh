@@ -42,15 +42,15 @@ rotates_while_idle() {
 	ring_start -w 'idle_%Y%m%d-%H%M%S.pcapng' --rotate-seconds 1
 	wait_for 60 has_files 4 'idle_*.pcapng*' || true
 	app_stop TERM
-	check_equal "while nothing arrives the clock rotates: status 0" "$APP_STATUS" 0
+	check_equal "timed rotation without traffic ends with status 0" "$APP_STATUS" 0
 	mapfile -t names < <(printf '%s\n' idle_*.pcapng)
-	check "there is a file for each second" test "${#names[@]}" -ge 4
+	check "a file exists for each second" test "${#names[@]}" -ge 4
 	second=$(sed -E 's/.*_(....)(..)(..)-(..)(..)(..)\..*/\1-\2-\3 \4:\5:\6/' <<<"${names[1]}")
-	check_equal "called by it, in UTC" "${names[2]}" \
+	check_equal "file names have the time in UTC" "${names[2]}" \
 		"$(date -u -d "$second UTC + 1 second" +idle_%Y%m%d-%H%M%S.pcapng)"
 	check "each has a header and statistics" all_are_whole "${names[@]}"
-	check_equal "the results name them" "$(printf '%s\n' "${names[@]}")" "$(jq -r '.captures[0].files[]' run.json)"
-	check_equal "nothing else is left" "$(find . -name '*idle*' | wc -l)" "${#names[@]}"
+	check_equal "the results list them" "$(printf '%s\n' "${names[@]}")" "$(jq -r '.captures[0].files[]' run.json)"
+	check_equal "no other file remains" "$(find . -name '*idle*' | wc -l)" "${#names[@]}"
 }
 
 rotates_on_demand() {
@@ -58,33 +58,33 @@ rotates_on_demand() {
 	in_peer ping -q -c 5 -i 0.01 "$APP_IP" >/dev/null
 	wait_for 60 grep -q 'recorded 10 ' run.log || true # slabs are handed over within a second
 	kill -s HUP "$app_pid"
-	check "SIGHUP begins a new file" wait_for 60 test -e hup_00001.pcapng
-	check "and completes the last" wait_for 60 all_are_whole hup.pcapng
-	check_equal "with the recorded packets" "$(count_frames hup.pcapng)" 10
+	check "SIGHUP starts a new file" wait_for 60 test -e hup_00001.pcapng
+	check "SIGHUP completes the previous file" wait_for 60 all_are_whole hup.pcapng
+	check_equal "the file has the recorded packets" "$(count_frames hup.pcapng)" 10
 	in_peer ping -q -c 5 -i 0.01 "$APP_IP" >/dev/null
 	app_stop INT
 	check_equal "the recording continues to its end" "$APP_STATUS" 0
-	check_equal "in the new file" "$(count_frames hup_00001.pcapng)" 10
-	check_json "the ledger holds" run.json '.ledger_ok and .captures[0].written_pkts == 20'
+	check_equal "later packets are in the new file" "$(count_frames hup_00001.pcapng)" 10
+	check_json "the ledger is consistent" run.json '.ledger_ok and .captures[0].written_pkts == 20'
 }
 
 keeps_a_ring() {
 	mkdir ring
 	echo keep >ring/r_00002.pcapng # has the name of a ring file, but is not ours
 	capture -i pcap:in.pcap -w ring/r.pcapng --rotate 4M --keep-files 3 --json >first.json || true
-	check_json "a ring of 3 files drops the others, and counts them" first.json '.ledger_ok and .lossless and
+	check_json "a ring of 3 files removes and counts the others" first.json '.ledger_ok and .lossless and
 		(.captures[0] | .written_pkts == 20000 and (.files | length) == 3 and .recycled_files > 1 and
 		.recycled_bytes > 4000000 * .recycled_files * 0.5)'
 	check_equal "the remaining files are those in the results" "$(find ring -name 'r*.pcapng' ! -name r_00002.pcapng | sort)" \
 		"$(jq -r '.captures[0].files | sort | .[]' first.json)"
 	last=$(jq -r '.captures[0].files[-1]' first.json)
 	capture -i pcap:in.pcap -w ring/r.pcapng --count 10 --rotate 4M --keep-files 3 --json >second.json || true
-	check_json "after a restart the ring recognizes its files: one more, one less" second.json \
+	check_json "after a restart the ring recognizes its files and removes one" second.json \
 		'.captures[0] | (.files | length) == 1 and .recycled_files == 1'
-	check_equal "the oldest is gone" "$(test -e "$(jq -r '.captures[0].files[0]' first.json)" || echo gone)" gone
-	check "the youngest is there" test -e "$last"
-	check_equal "numbers go on" "$(jq -r '.captures[0].files[0]' second.json)" "$(next_name "$last")"
-	check_equal "a file that is not ours stays" "$(cat ring/r_00002.pcapng)" keep
+	check_equal "the oldest file is removed" "$(test -e "$(jq -r '.captures[0].files[0]' first.json)" || echo gone)" gone
+	check "the newest file exists" test -e "$last"
+	check_equal "file numbers continue" "$(jq -r '.captures[0].files[0]' second.json)" "$(next_name "$last")"
+	check_equal "a foreign file is kept" "$(cat ring/r_00002.pcapng)" keep
 }
 
 next_name() {
@@ -95,16 +95,16 @@ next_name() {
 # As on NFS: a killed run's file is recovered, and the ring of earlier runs is detected and kept.
 keeps_a_ring_on_nfs() {
 	local LD_PRELOAD=${TL_BUILD:-$func_root/build}/tests/libnfs_locks.so
-	check "locks can be had as on NFS" test -e "$LD_PRELOAD"
+	check "locks behave as on NFS" test -e "$LD_PRELOAD"
 	export LD_PRELOAD
 	capture -i pcap:in.pcap -w nfs/r.pcapng --rotate 4M --keep-files 3 --json >nfs1.json || true
 	mv "$(jq -r '.captures[0].files[-1]' nfs1.json)" nfs/r_00777.pcapng.part
-	check_equal "on NFS recover --dry-run looks at a file" \
+	check_equal "on NFS recover --dry-run can check a file" \
 		"$("$TAPLINE" recover nfs --dry-run --json | jq .recovered)" 1
 	capture -i pcap:in.pcap -w nfs/r.pcapng --count 10 --rotate 4M --keep-files 3 --json >nfs2.json || true
 	check "the next recording recovers the leftover files" test -e nfs/r_00777.pcapng
-	check_json "and its ring recognizes its files" nfs2.json '.captures[0].recycled_files == 1'
-	check_equal "and keeps its limit" "$(find nfs -name 'r*' ! -name '*.tlx' | wc -l)" 3
+	check_json "the ring recognizes its files" nfs2.json '.captures[0].recycled_files == 1'
+	check_equal "the ring keeps its limit" "$(find nfs -name 'r*' ! -name '*.tlx' | wc -l)" 3
 }
 
 # The small disk is mounted in a private mount namespace, which unmounts it at its end.
@@ -126,12 +126,12 @@ recycles_a_full_disk() {
 	fi
 	on_small_disk --rotate 4M --on-full recycle
 	check_equal "on a full disk --on-full recycle continues: status 0" "$(cat status)" 0
-	check_json "no frame is lost, and old files are counted" run.json '.ledger_ok and .lossless and
+	check_json "no frame is lost, and removed files are counted" run.json '.ledger_ok and .lossless and
 		(.captures[0] | .written_pkts == 20000 and .drop_disk_pkts == 0 and .recycled_files > 0)'
-	check "the last files are whole" test "$(cat frames)" -gt 5000
+	check "the last files are complete" test "$(cat frames)" -gt 5000
 	on_small_disk --rotate 4M
 	check_equal "--on-full pause ends with status 1" "$(cat status)" 1
-	check_json "and counts dropped packets" run.json \
+	check_json "dropped packets are counted" run.json \
 		'.ledger_ok and (.captures[0] | .drop_disk_pkts > 0 and .recycled_files == 0)'
 	# The last files may lack room for their closing blocks: they keep the name .part.
 	check_equal "the written packets are in the files" "$(cat frames)" "$(jq '.captures[0].written_pkts' run.json)"
@@ -141,11 +141,11 @@ rotates_through_the_socket() {
 	app_config control.json '"capture": [{"port": "lan", "path": "ctl.pcapng", "rotate_seconds": 3600}]'
 	app_start control.json
 	check_equal "the control socket takes \"rotate\"" "$(ask rotate | jq .ok)" true
-	check "and the last file is completed" wait_for 60 all_are_whole ctl.pcapng
-	check "while the next is written" test -e ctl_00001.pcapng.part
+	check "the last file is completed" wait_for 60 all_are_whole ctl.pcapng
+	check "the next file is being written" test -e ctl_00001.pcapng.part
 	app_stop TERM
-	check_equal "it ends with status 0" "$APP_STATUS" 0
-	check "with the file complete" all_are_whole ctl_00001.pcapng
+	check_equal "the recording ends with status 0" "$APP_STATUS" 0
+	check "the last file is complete" all_are_whole ctl_00001.pcapng
 }
 
 # ask COMMAND
@@ -162,9 +162,9 @@ func_begin
 keeps_a_ring
 mkdir nfs
 (keeps_a_ring_on_nfs) || func_failed=1
-check_equal "a ring without a rotation is misuse" \
+check_equal "a ring without rotation has exit status 2" \
 	"$(capture -i pcap:in.pcap -w x.pcapng --keep-files 3 >/dev/null && echo 0 || echo $?)" 2
-check_equal "an unknown conversion in the name is misuse" \
+check_equal "an unknown conversion in the name has exit status 2" \
 	"$(capture -i pcap:in.pcap -w 'x_%q.pcapng' >/dev/null && echo 0 || echo $?)" 2
 recycles_a_full_disk
 net_begin

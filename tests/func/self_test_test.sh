@@ -64,21 +64,21 @@ ip -netns "$APP_NS" link set a0 up
 ip -netns "$APP_NS" link set b0 up
 
 self_test veth a0 b0
-check_equal "two ports that a cable joins pass" "$TEST_STATUS" 0
-check_json "frames arrive both ways, once, whole and in order" veth.json "$(judged cable pass) and $(judged counters pass) and
+check_equal "two ports joined by a cable pass" "$TEST_STATUS" 0
+check_json "frames arrive in both directions, once, complete and in order" veth.json "$(judged cable pass) and $(judged counters pass) and
 	([.checks[] | select(.id == \"cable\") | [.from, .to]] == [[0, 1], [1, 0]])"
 check_json "losses without polls are counted" veth.json "$(judged drops pass) and
 	all(.checks[] | select(.id == \"drops\").figures; .drops > 0 and .sent == 65536)"
 check_json "checks not supported by a port are not available, with the reason" veth.json "$(judged rss 'not available') and
 	all(.checks[]; .text != \"\") and .fail == 0 and .pass + .not_available == 22"
-check "the report follows its schema" fits_schema veth.json
-check "it names neither the host nor a MAC address" \
+check "the report conforms to its schema" fits_schema veth.json
+check "the report contains neither the host name nor a MAC address" \
 	bash -c '! grep -qiE "$(uname -n)|([0-9a-f]{2}:){5}[0-9a-f]{2}" veth.json'
-check "the table has a line of each check" test "$(grep -cE '^  (pass|fail|not available) ' veth.txt)" = 22
+check "the table has a line for each check" test "$(grep -cE '^  (pass|fail|not available) ' veth.txt)" = 22
 
 self_test strangers a0 vdev:net_ring0
-check_equal "ports that nothing joins fail" "$TEST_STATUS" 1
-check_json "at the cable; the rest is not tried" strangers.json \
+check_equal "ports without a cable fail" "$TEST_STATUS" 1
+check_json "only the cable check fails, the rest is not run" strangers.json \
 	"$(judged counters 'not available') and $(judged rate_large 'not available') and
 	[.checks[] | select(.id == \"cable\" and .from == 1)][0].text == \"port 1 receives its own frames: loopback plug or loopback mode\""
 
@@ -86,19 +86,19 @@ stamped good STAMPING_NIC=mlx5
 check_json "stamps between sending and receiving pass" good.json "$(judged stamps pass) and .ports[0].stamps.source == \"nic-rx\" and
 	([.checks[] | select(.id == \"stamps\").figures][0] | .received == 256 and .unstamped == 0)"
 stamped shut STAMPING_NIC=ice STAMPING_NIC_RX_BACK_NS=500000000
-check_json "stamps that the gate refuses fail" shut.json "$(judged stamps fail) and
+check_json "stamps refused by the gate fail" shut.json "$(judged stamps fail) and
 	([.checks[] | select(.id == \"stamps\").figures | .refused == 256 and .unstamped == 256] == [true])"
 stamped past STAMPING_NIC=ice STAMPING_NIC_RX_BACK_NS=5000000
-check_json "stamps from before the sending fail" past.json "$(judged stamps fail) and
+check_json "stamps from before the transmission fail" past.json "$(judged stamps fail) and
 	([.checks[] | select(.id == \"stamps\").figures.early] == [256])"
 check_json "stamps of PTP frames are found" past.json "$(judged ptp_rx pass) and $(judged ptp_tx pass)"
-check_equal "and the status is 1" "$TEST_STATUS" 1
+check_equal "the exit status is 1" "$TEST_STATUS" 1
 
-check "a run that is interrupted leaves nothing behind" is_stopped
-refuses "a file is refused as a port to send to" "cannot send to a file" doctor --self-test pcap:in.pcap
-refuses "an interface that is not there is a wrong call" "no interface" doctor --self-test none0
-refuses "so is one port twice" "are the same" doctor --self-test a0 a0
-refuses "and a loopback of two" "of one port" doctor --self-test a0 b0 --loopback
-refuses "and a configuration" "--self-test goes with" doctor --self-test a0 -c none.json
-refuses "and a report without a test" "go with --self-test" doctor --report x.json
-refuses "a report that cannot be written is refused before the test" "--report none/x.json" doctor --self-test a0 b0 --report none/x.json
+check "an interrupted run leaves nothing" is_stopped
+refuses "a file is refused as a sending port" "cannot send to a file" doctor --self-test pcap:in.pcap
+refuses "a missing interface has exit status 2" "no interface" doctor --self-test none0
+refuses "the same port twice has exit status 2" "are the same" doctor --self-test a0 a0
+refuses "loopback of two ports has exit status 2" "of one port" doctor --self-test a0 b0 --loopback
+refuses "a configuration has exit status 2" "--self-test goes with" doctor --self-test a0 -c none.json
+refuses "a report without a test has exit status 2" "go with --self-test" doctor --report x.json
+refuses "an unwritable report is refused before the test" "--report none/x.json" doctor --self-test a0 b0 --report none/x.json

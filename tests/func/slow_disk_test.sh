@@ -50,13 +50,13 @@ large_buffer() {
 	disk_hangs
 	flood "$stall_pkts"
 	echo "# sent in $(jq .seconds flood.json) s, lost by the port: $(app_status .port.drop_nic_pkts)"
-	check_equal "while the disk stalls nothing is written" "$(app_status '.captures[0].written_pkts')" 0
+	check_equal "nothing is written during a disk stall" "$(app_status '.captures[0].written_pkts')" 0
 	disk_answers
 	app_stop TERM
-	check_equal "it ends with status 0" "$APP_STATUS" 0
-	check_json "768 MiB hold 5 million frames: none is lost" run.json '.ledger_ok and .port.rx_pkts == .captures[0].offered_pkts and
+	check_equal "the run ends with status 0" "$APP_STATUS" 0
+	check_json "768 MiB buffer 5 million frames without loss" run.json '.ledger_ok and .port.rx_pkts == .captures[0].offered_pkts and
 		(.captures[0] | .drop_ring_pkts + .drop_disk_pkts == 0 and .written_pkts == .offered_pkts and .written_pkts > 4000000)'
-	check_equal "all of them are in the file" "$(capinfos -TMrc slow.pcapng 2>/dev/null | cut -f2)" \
+	check_equal "all frames are in the file" "$(capinfos -TMrc slow.pcapng 2>/dev/null | cut -f2)" \
 		"$(jq '.captures[0].written_pkts' run.json)"
 }
 
@@ -66,15 +66,15 @@ small_buffer() {
 	disk_hangs
 	flood "$stall_pkts"
 	disk_answers
-	check "the recording continues when the disk responds" wait_for 60 status_is '.captures[0].in_flight_pkts == 0'
+	check "the recording continues after the stall" wait_for 60 status_is '.captures[0].in_flight_pkts == 0'
 	flood 1000
 	app_stop TERM
-	check_equal "counted loss is no failure: status 0" "$APP_STATUS" 0
-	check_json "frames beyond 64 MiB are lost, and the ledger holds" run.json '.ledger_ok and (.captures[0] |
+	check_equal "the run ends with status 0 despite counted loss" "$APP_STATUS" 0
+	check_json "frames beyond 64 MiB are lost, and the ledger is consistent" run.json '.ledger_ok and (.captures[0] |
 		.drop_ring_pkts > 4000000 and .drop_disk_pkts == 0 and .offered_pkts == .written_pkts + .drop_ring_pkts)'
 	check_equal "the file has the written packets" "$(capinfos -TMrc slow.pcapng 2>/dev/null | cut -f2)" \
 		"$(jq '.captures[0].written_pkts' run.json)"
-	check_equal "and its records account for every lost frame" "$("$lib/sum_drops.py" slow.pcapng)" \
+	check_equal "its records account for every lost frame" "$("$lib/sum_drops.py" slow.pcapng)" \
 		"$(jq '.captures[0].drop_ring_pkts' run.json)"
 }
 
@@ -86,12 +86,13 @@ stop_while_hanging() {
 	kill -s "$1" "$app_pid"
 	wait_for 60 not_polling
 	check "SIG$1 waits for the disk" kill -0 "$app_pid"
-	check "and says why" wait_for 60 grep -q 'slow.pcapng: the disk is slow: still writing' run.log
+	check "the wait is logged with its reason" wait_for 60 grep -q 'slow.pcapng: the disk is slow: still writing' run.log
 	disk_answers
 	app_stop "$1"
-	check_equal "and ends when it answers: status 0" "$APP_STATUS" 0
-	check_json "with all that was received" run.json '.ledger_ok and (.captures[0] | .written_pkts == .offered_pkts)'
-	check_equal "in a whole file" "$(capinfos -TMrc slow.pcapng 2>/dev/null | cut -f2)" "$(jq '.captures[0].written_pkts' run.json)"
+	check_equal "after the stall the run ends with status 0" "$APP_STATUS" 0
+	check_json "all received frames are counted" run.json '.ledger_ok and (.captures[0] | .written_pkts == .offered_pkts)'
+	check_equal "the file is complete" \
+		"$(capinfos -TMrc slow.pcapng 2>/dev/null | cut -f2)" "$(jq '.captures[0].written_pkts' run.json)"
 }
 
 # The appliance has left its loop: the socket no longer replies.

@@ -57,21 +57,22 @@ logged() {
 recordings() {
 	nic ice STAMPING_NIC_RX_BACK_NS=$BACK_NS
 	record record.json
-	check_json "an E810's frames have the stamps of their NIC, and a bound" run.json '.port.unstamped_pkts == 0 and .ledger_ok
+	check_json "frames of an E810 have NIC stamps with a bound" run.json '.port.unstamped_pkts == 0 and .ledger_ok
 		and (.port.timestamps | .source == "nic-rx" and .bound_ns > 0 and .nic_clock.timescale == "ticks" and .nic_clock.steps == 0)'
 	tshark -r lan.pcapng -T fields -e frame.time_epoch >frames.times 2>/dev/null
 	judged rx frames.times
-	check_json "in the recording they are CLOCK_REALTIME's, within that bound" judged.json \
+	check_json "recorded times are CLOCK_REALTIME within that bound" judged.json \
 		".stamps == $FRAMES and .times == $FRAMES and .beyond == 0"
-	check "which names their source" grep -aq 'timestamps: nic-rx' lan.pcapng
+	check "the recording names the source" grep -aq 'timestamps: nic-rx' lan.pcapng
 
 	nic mlx5 STAMPING_NIC_RX_BACK_NS=$BACK_NS STAMPING_NIC_SKIP=3
 	record record.json
-	check_json "as do a ConnectX's, and those without are counted" run.json \
+	check_json "frames of a ConnectX have NIC stamps, and those without are counted" run.json \
 		".port.timestamps.source == \"nic-rx\" and .port.unstamped_pkts == $(logged rx_skipped) and .ledger_ok"
 	tshark -r lan.pcapng -Y 'frame.interface_description matches "nic-rx"' -T fields -e frame.time_epoch >frames.times 2>/dev/null
 	judged rx frames.times
-	check_json "and are listed apart" judged.json ".stamps == $((FRAMES - FRAMES / 3)) and .times == .stamps and .beyond == 0"
+	check_json "frames without stamps are listed separately" \
+		judged.json ".stamps == $((FRAMES - FRAMES / 3)) and .times == .stamps and .beyond == 0"
 }
 
 # Drivers that stamp frames by one clock and read another.
@@ -79,26 +80,28 @@ gates() {
 	local like
 	nic mlx5-utc
 	record record.json
-	check_json "stamps of UTC by a clock of ticks are refused from the first on" run.json '.ledger_ok and .port.unstamped_pkts == 200
+	check_json "stamps of a clock other than the one read are refused from the first frame on" \
+		run.json '.ledger_ok and .port.unstamped_pkts == 200
 		and (.port.timestamps | .source == "tsc" and .unit_ns == 1 and .gate == {state: "shut", closures: 1, refused_pkts: 200})'
-	check_json "and of the recording" run.json '.captures[0].stamps | length == 1 and .[0].source == "tsc" and .[0].unit_ns == 1'
+	check_json "the recording has no such stamps" \
+		run.json '.captures[0].stamps | length == 1 and .[0].source == "tsc" and .[0].unit_ns == 1'
 	check "the warning has the reason" grep -q 'stamps are times since 1970.*REAL_TIME_CLOCK_ENABLE=0' run.log
-	check "so does the report" grep -q 'STAMPS REFUSED: of 200 frames' run.log
-	check_equal "the recording has the poll's times" "$(times nic-rx | wc -l) $(times tsc | wc -l)" "0 200"
+	check "the report has the reason" grep -q 'STAMPS REFUSED: of 200 frames' run.log
+	check_equal "the recording has poll times" "$(times nic-rx | wc -l) $(times tsc | wc -l)" "0 200"
 
 	for like in ice-22.11 ice-25.07; do
 		nic $like STAMPING_NIC_RX_BACK_NS=$BACK_NS
 		record record.json
-		check_json "as $like the NIC is read by timesync, and its stamps are used" run.json '.port.unstamped_pkts == 0
+		check_json "a NIC like $like is read by timesync, and its stamps are used" run.json '.port.unstamped_pkts == 0
 			and (.port.timestamps | .source == "nic-rx" and .gate == {state: "open", closures: 0, refused_pkts: 0})'
 		times nic-rx >frames.times
 		judged rx frames.times
-		check_json "within the bound" judged.json ".stamps == $FRAMES and .times == $FRAMES and .beyond == 0"
+		check_json "the times are within the bound" judged.json ".stamps == $FRAMES and .times == $FRAMES and .beyond == 0"
 	done
 
 	nic igc STAMPING_NIC_JUMP_AT=151 STAMPING_NIC_JUMP_NS=3600000000000
 	record record.json
-	check_json "stamps that jump in mid-run are refused from there on" run.json '.ledger_ok
+	check_json "stamps that jump during a run are refused from then on" run.json '.ledger_ok
 		and .port.timestamps.gate == {state: "shut", closures: 1, refused_pkts: 50}'
 	check "the warning reports it" grep -q "stamps jumped" run.log
 	check_json "the report names both sources of the recording" run.json '[.captures[0].stamps[].source] == ["nic-rx", "tsc"]'
@@ -110,14 +113,14 @@ probes() {
 	app_start probes.json
 	wait_for 60 status_is '.port.ptp.probes_stamped >= 10' || not_ok "probes come back with stamps" "$(app_status .port.ptp)"
 	app_stop TERM
-	check_equal "each stamp that the NIC was asked for was read, and none was in the way" \
+	check_equal "each requested stamp was read, and none was left in a register" \
 		"$(jq .port.ptp.probes_stamped run.json) 0" "$(logged tx_read) $(logged tx_busy)"
-	check_json "the time of a probe to the wire comes from the NIC alone" run.json ".port.ptp.tx_to_wire_ns
+	check_json "the time of a probe to the wire depends on the NIC's clock only" run.json ".port.ptp.tx_to_wire_ns
 		| .source == \"nic-tx\" and .min >= $AHEAD_NS - 1000000 and .count >= 10"
 	nic mlx5
 	app_status=0
 	timeout 60 ip netns exec "$APP_NS" "$TAPLINE" run probes.json 2>err.txt </dev/null || app_status=$?
-	check_equal "a ConnectX has no probes, with a message" "$app_status $(grep -c 'stamps no PTP frames' err.txt)" "2 1"
+	check_equal "a ConnectX sends no probes and reports so" "$app_status $(grep -c 'stamps no PTP frames' err.txt)" "2 1"
 }
 
 # replies_are FILTER: send messages until the replies' counts match.
@@ -131,18 +134,18 @@ replies() {
 	app_start replies.json --latency reports
 	wait_for 60 replies_are '.replies_timed >= 10' || not_ok "replies come back with stamps" "$(app_status .port.ptp)"
 	app_stop TERM
-	check "the start reports the stamped frames and their sources" grep -q 'at most 40 replies and 0 PTP probes a second: nic-tx' run.log
+	check "the start reports the stamped frames and the sources" grep -q 'at most 40 replies and 0 PTP probes a second: nic-tx' run.log
 	check_json "each marked reply has a latency with both stamps from the NIC" run.json '.ledger_ok and (.port.ptp.replies
 		| .replies_timed >= 10 and .replies_timed == .replies_marked and .trigger_source == "nic-rx")'
-	check_json "the report is of method rx-tx, exact, with the three parts of the way" reports/lan-replies.json '
+	check_json "the report has method rx-tx, is exact and has three parts" reports/lan-replies.json '
 		.method == "rx-tx" and .trigger_source == "nic-rx" and .reply_source == "nic-tx" and .valid and
 		.trigger_bound_ns == 1 and .reply_bound_ns == 1 and
 		[.stages[].name] == ["wire_to_poll", "poll_to_tx", "tx_to_wire"] and
 		([.stages[].latency_ns.count] | unique) == [.matched]'
 	"$func_root/tests/lib/judge_replies.py" nic.stamps reports/lan-replies.csv >judged.json
-	check_json "to the nanosecond it is the time between two of the NIC's stamps" judged.json \
+	check_json "the latency equals the difference of two NIC stamps to the nanosecond" judged.json \
 		".samples >= 10 and .exact == .samples and .sent == .samples"
-	check_json "which includes the NIC's part on both sides" reports/lan-replies.json \
+	check_json "the latency includes the NIC's part on both sides" reports/lan-replies.json \
 		".latency_ns.min > $BACK_NS + $AHEAD_NS and (.stages[0].latency_ns.min > $BACK_NS - 1000000) and
 		(.stages[2].latency_ns.min > $AHEAD_NS - 1000000)"
 
@@ -151,7 +154,7 @@ replies() {
 	wait_for 60 replies_are '.replies_timed >= 3 and .replies_untimed >= 3' ||
 		not_ok "some replies come back with stamps, some triggers without" "$(app_status .port.ptp)"
 	app_stop TERM
-	check_json "a reply to an unstamped trigger has none, and is counted" run.json '.ledger_ok and (.port.ptp.replies
+	check_json "a reply to an unstamped trigger has no latency and is counted" run.json '.ledger_ok and (.port.ptp.replies
 		| .replies_untimed >= 3 and .latency_ns.count == .replies_timed)'
 }
 

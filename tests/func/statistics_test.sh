@@ -54,21 +54,21 @@ J
 	declare ${file}_pid=$!
 done
 peer_start ping -q -i 0.05 "$APP_IP" >/dev/null
-check "after a while a growing file has statistics" wait_for 60 has_statistics killed.pcapng 1
-check "so has another" wait_for 60 has_statistics whole.pcapng 1
+check "a growing file has statistics after some time" wait_for 60 has_statistics killed.pcapng 1
+check "another file has statistics too" wait_for 60 has_statistics whole.pcapng 1
 stop_process "$killed_pid" KILL 10 2>/dev/null || true
 stop_process "$peer_pid" INT 10 || true
 app_pid=$whole_pid
 app_stop INT
 
-check_equal "the whole one ends with status 0" "$APP_STATUS" 0
-check_equal "statistics begin where a slab could" "$(isbs killed.pcapng | awk '$1 % 4096' | wc -l)" 0
-check_equal "they do not shrink" "$(isbs whole.pcapng)" "$(isbs whole.pcapng | sort -snk 2)"
+check_equal "the complete run ends with status 0" "$APP_STATUS" 0
+check_equal "statistics start at slab positions" "$(isbs killed.pcapng | awk '$1 % 4096' | wc -l)" 0
+check_equal "statistics do not decrease" "$(isbs whole.pcapng)" "$(isbs whole.pcapng | sort -snk 2)"
 before=$(isbs killed.pcapng | tail -n 1 | cut -d' ' -f3)
 check "the statistics count packets of more than that" test "${before:-0}" -gt 50
 check "the delivered packets are in the file except those of the last second" \
 	test "$(tshark -r killed.pcapng 2>/dev/null | wc -l)" -ge $((before - 50))
-check_equal "no reader complains about the killed one" "$(complaints killed.pcapng)" ""
-check_equal "nor about the whole one" "$(complaints whole.pcapng)" ""
-check_equal "the last statistics of the whole one are its frames" \
+check_equal "no reader reports an error in the file of the killed run" "$(complaints killed.pcapng)" ""
+check_equal "no reader reports an error in the complete file" "$(complaints whole.pcapng)" ""
+check_equal "the last statistics of the complete file equal its frames" \
 	"$(isbs whole.pcapng | tail -n 1 | cut -d' ' -f3)" "$(tshark -r whole.pcapng 2>/dev/null | wc -l)"

@@ -31,16 +31,16 @@ check_equal "without an appliance status fails" \
 	"$("$TAPLINE" status --json --socket control.sock >/dev/null 2>&1 && echo answered || echo failed)" failed
 app_start config.json
 
-check_equal "the socket is for its owner and group only" "$(stat -c %a control.sock)" 660
+check_equal "the socket is accessible to owner and group only" "$(stat -c %a control.sock)" 660
 app_status >status.json
-check_json "the answer has the ports, recordings and echoes" status.json \
+check_json "the reply has the ports, recordings and echoes" status.json \
 	'(.ports | length == 1) and (.captures | length == 1) and (.echoes | length == 1) and (.net | length == 1)'
-check_json "while it runs it is not final" status.json '.final | not'
-check "the counters move" pinged_and_counted
-check "100 questions are answered" a_hundred_questions
+check_json "the status during a run is not final" status.json '.final | not'
+check "the counters advance" pinged_and_counted
+check "100 requests are answered" a_hundred_questions
 check "status prints tables too" "$TAPLINE" status --socket control.sock
-check_equal "recordings are for their owner and group only" "$(stat -c %a out.pcapng)" 640
-check_equal "an unknown command does not hurt" \
+check_equal "recordings are accessible to owner and group only" "$(stat -c %a out.pcapng)" 640
+check_equal "an unknown command is answered with an error" \
 	"$(echo nonsense | timeout 60 socat -t 30 - UNIX-CONNECT:control.sock >/dev/null && status_is true && echo fine)" fine
 timeout 5 socat -u EXEC:'sleep 3' UNIX-CONNECT:control.sock &
 check "a silent client does not block the others" wait_for 60 status_is '.uptime_ns > 0'
@@ -51,18 +51,18 @@ as_other() {
 	setpriv --reuid 4000 --regid 4000 --clear-groups "$TAPLINE" "$@" --socket "$PWD/control.sock" 2>&1
 }
 check "another user may read the status" as_other status --json
-check_equal "and may not rotate" "$(as_other control rotate || echo "status $?")" \
+check_equal "another user may not rotate" "$(as_other control rotate || echo "status $?")" \
 	"tapline: error: rotate permission denied: verbs require root, the appliance's user, or membership in the group of control.operators
 status 1"
-check "root may" "$TAPLINE" control rotate --socket control.sock
+check "root may rotate" "$TAPLINE" control rotate --socket control.sock
 check "each verb is in the log with its sender" grep -Eq 'control: rotate by user 4000, process [0-9]+: refused' run.log
-check "done or refused" grep -Eq 'control: rotate by user 0, process [0-9]+: done' run.log
+check "the log states whether it was executed or refused" grep -Eq 'control: rotate by user 0, process [0-9]+: done' run.log
 check "a second appliance with the same socket is refused" second_appliance
 
 app_stop INT
-check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
-check_equal "the socket is gone" "$([[ -e control.sock ]] && echo there || echo gone)" gone
-check_json "the end is final and the ledger holds" run.json '.final and .ledger_ok'
+check_equal "SIGINT ends the run with status 0" "$APP_STATUS" 0
+check_equal "the socket is removed" "$([[ -e control.sock ]] && echo there || echo gone)" gone
+check_json "the last status is final and the ledger is consistent" run.json '.final and .ledger_ok'
 
 # A stale socket of a killed appliance is replaced.
 app_start config.json
@@ -70,6 +70,6 @@ stop_process "$app_pid" KILL 2>/dev/null || true
 check_equal "a killed appliance leaves its socket" "$([[ -S control.sock ]] && echo there)" there
 ip netns exec "$APP_NS" "$TAPLINE" run config.json --json >run.json 2>run.log </dev/null &
 app_pid=$!
-check "the next one replaces it" wait_for 60 status_is '.uptime_ns > 0'
+check "the next appliance replaces the socket" wait_for 60 status_is '.uptime_ns > 0'
 app_stop TERM
-check_equal "and ends in order" "$APP_STATUS" 0
+check_equal "the next appliance ends with status 0" "$APP_STATUS" 0

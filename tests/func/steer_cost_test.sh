@@ -14,5 +14,5 @@ func_begin
 check_json "a hand-off costs instructions" result.json '.figures[0].value > 10'
 check_json "the model of 2 and 4 lcores predicts the cost of 8 and 16 within 5 %" result.json '
 	(.model.predictions | length == 2) and all(.model.predictions[]; .counted / .predicted | . > 0.95 and . < 1.05)'
-check_json "an own frame costs at most 2 instructions more for each further lcore" result.json '
+check_json "a local frame costs at most 2 instructions more per further lcore" result.json '
 	[.scenarios[] | select(.name | startswith("own-")) | .instructions_per_pkt] | length == 4 and .[3] - .[0] < 2 * 14'

@@ -18,10 +18,11 @@ ended() {
 judge_port() {
 	check_equal "$1: systemctl start returns when the service is ready" "$(ended "$1" start started)" \
 		"0 ActiveState=active NRestarts=0 Result=success SubState=running"
-	check_equal "$1: its process has the rights that the unit gives it, and keeps those it needs" "$(cat "out/$1.rights")" \
+	check_equal "$1: the process has the rights of the unit and keeps those required" "$(cat "out/$1.rights")" \
 		"Uid=64711 CapEff=$2 CapBnd=$3 NoNewPrivs=1 Seccomp=2"
-	check_equal "$1: systemctl reload begins a new file" "$(cat "out/$1.reload.status") $(find out -name "$1*.pcapng" | wc -l)" "0 2"
-	check_equal "$1: systemctl stop ends it well" "$(ended "$1" stop stopped)" "0 ActiveState=inactive ExecMainStatus=0 Result=success"
+	check_equal "$1: systemctl reload starts a new file" "$(cat "out/$1.reload.status") $(find out -name "$1*.pcapng" | wc -l)" "0 2"
+	check_equal "$1: systemctl stop ends the service with status 0" \
+		"$(ended "$1" stop stopped)" "0 ActiveState=inactive ExecMainStatus=0 Result=success"
 	check_equal "$1: the frames are in the files" \
 		"$(cat out/"$1"*.pcapng >/dev/null; for f in out/"$1"*.pcapng; do tshark -r "$f" -Y 'udp.port == 5001' 2>/dev/null; done | wc -l)" 100
 }
@@ -54,8 +55,8 @@ echo "# $(<out/version)"
 judge_port kernel 0000000000000000 0000000000003000
 judge_port xdp 0000008000201000 0000008000203000
 check_equal "xdp: its program is detached" "$(grep -i 'libxdp.*error' out/xdp.log || true)" ""
-check "its output is read" grep -q '^port lan (xdp:app0)' out/xdp.log
-check_equal "a wrong configuration is not tried again" "$(cat out/wrong.status out/wrong.show | xargs)" \
+check "xdp: the output is read" grep -q '^port lan (xdp:app0)' out/xdp.log
+check_equal "a service with an invalid configuration is not restarted" "$(cat out/wrong.status out/wrong.show | xargs)" \
 	"1 ActiveState=failed ExecMainStatus=2 NRestarts=0 Result=exit-code"
-check_equal "of the devices it may open those of vfio, and no other" "$(cat out/devices)" \
+check_equal "only the devices of vfio may be opened" "$(cat out/devices)" \
 	"null=open urandom=open vfio/vfio=No such device loop-control=Operation not permitted"

@@ -73,42 +73,42 @@ ip netns exec "$PEER_NS" tcpdump -U --immediate-mode -s 128 -n -i "$PEER_IF" -w 
 tcpdump_pid=$!
 wait_for 60 grep -q 'listening on' tcpdump.log
 stand_by || true
-check "the kernel sees timestamps, SACK and a window scale" kernel_sees
+check "the kernel negotiates timestamps, SACK and a window scale" kernel_sees
 stop_process "$peer_pid" KILL 2>/dev/null || true
-check "nc gets 100 kB back, byte for byte" echo_of_nc
-check "all of it is captured" wait_for 60 has_captured options.pcap 100000
+check "nc receives 100 kB, byte for byte" echo_of_nc
+check "all of it is recorded" wait_for 60 has_captured options.pcap 100000
 stop_process "$tcpdump_pid" INT 2>/dev/null || true
-check_equal "tshark finds timestamps in each segment of ours" "$(without_timestamps options.pcap)" ""
-check "socat gets 100 MiB back, byte for byte" echo_of_socat
+check_equal "tshark finds timestamps in each of our segments" "$(without_timestamps options.pcap)" ""
+check "socat receives 100 MiB, byte for byte" echo_of_socat
 in_peer timeout 120 "$PEER_PY" echo_bytes "$APP_IP" 7 100000000 >echo.json || true
-check_json "a peer that sends and reads at once gets 100 MB back and then our FIN" echo.json \
+check_json "a peer that sends and reads concurrently receives 100 MB, then FIN" echo.json \
 	'.received == 100000000 and .same and .fin'
 
-check "a peer killed midway is forgotten" kill_a_peer_midway "$(app_status .echo.echoed_bytes)"
+check "the connection of a killed peer is removed" kill_a_peer_midway "$(app_status .echo.echoed_bytes)"
 check "the next peer is served" small_echo_works
 
 start_a_peer_that_never_reads || true
-check_json "a peer that never reads is stopped: we take no more than windows and buffers hold" never_read.json \
+check_json "a peer that never reads is limited to windows and buffers" never_read.json \
 	'.blocked and .sent < 16000000'
 check "another connection is served meanwhile" small_echo_works
 stop_process "$peer_pid" KILL 2>/dev/null || true
-check "it is removed when it ends" wait_for 60 status_is '.echo.connections == 0'
+check "its connection is removed at its end" wait_for 60 status_is '.echo.connections == 0'
 
 in_peer timeout 60 "$PEER_PY" open_close "$APP_IP" 7 1000 >open_close.json || true
 check_json "1000 connections open and close, by FIN and by RST" open_close.json '.done == 1000 and .errors == []'
 in_peer timeout 60 "$PEER_PY" open_together "$APP_IP" 7 200 >together.json || true
-check_json "200 connections are open at once" together.json '.same == 200'
+check_json "200 connections are open concurrently" together.json '.same == 200'
 
-check "no connection is left" wait_for 60 status_is '.echo.connections == 0'
+check "no connection remains" wait_for 60 status_is '.echo.connections == 0'
 app_status >end.json
 if jq -e '.ports[0] | has("mbufs_in_use")' begin.json >/dev/null; then
-	check "no mbuf is left: as many are in use as at the start" wait_for 60 \
+	check "no mbuf is leaked" wait_for 60 \
 		status_is ".ports[0].mbufs_in_use <= $(jq '.ports[0].mbufs_in_use' begin.json)"
 else
-	not_ok "no mbuf is left: as many are in use as at the start" "the status has no ports[].mbufs_in_use"
+	not_ok "no mbuf is leaked" "the status has no ports[].mbufs_in_use"
 fi
 
 app_stop TERM
-check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
-check_json "every connection that came has gone" run.json '.echo | .connections == 0 and .connects == .disconnects'
-check_json "the ledger holds" run.json '.ledger_ok'
+check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0
+check_json "every connection was closed" run.json '.echo | .connections == 0 and .connects == .disconnects'
+check_json "the ledger is consistent" run.json '.ledger_ok'

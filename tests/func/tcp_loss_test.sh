@@ -23,10 +23,10 @@ app_start config.json
 app_status >begin.json
 
 in_peer timeout -k 5 400 "$PEER_PY" echo_bytes "$APP_IP" 7 "$TOTAL" >echo.json || true
-check_json "1 GB is echoed byte for byte, followed by our FIN" echo.json \
+check_json "1 GB is echoed byte for byte, then FIN" echo.json \
 	".received == $TOTAL and .same and .fin"
-check "no connection is left" wait_for 60 status_is '.echo.connections == 0'
-check "no mbuf is left: as many are in use as at the start" wait_for 60 \
+check "no connection remains" wait_for 60 status_is '.echo.connections == 0'
+check "no mbuf is leaked" wait_for 60 \
 	status_is ".ports[0].mbufs_in_use <= $(jq '.ports[0].mbufs_in_use' begin.json)"
 in_peer nstat -asjz >kernel.json
 app_stop TERM
@@ -34,13 +34,13 @@ relay_stop
 
 way_is_bad "$RELAY_APP_IF" "the wire lost, doubled and reordered frames of ours"
 way_is_bad "$RELAY_PEER_IF" "the wire lost, doubled and reordered frames of the kernel's"
-check_json "we retransmitted losses, and the kernel reported the rest by SACK and D-SACK" run.json \
+check_json "we retransmitted losses, and the kernel reported the other retransmissions by SACK and D-SACK" run.json \
 	'.net[0] | .tcp_retransmits > 1000 and .tcp_sacks_rx > 1000 and .tcp_dsacks_rx > 100'
-check_json "the kernel retransmitted losses, and we reported the rest by SACK and D-SACK" run.json \
+check_json "the kernel retransmitted losses, and we reported the other retransmissions by SACK and D-SACK" run.json \
 	'.net[0] | .tcp_out_of_order_pkts > 1000 and .tcp_sacks_tx > 1000 and .tcp_dsacks_tx > 100'
-check_json "the kernel recovered by our SACK blocks, and was informed of its duplicates" kernel.json \
+check_json "the kernel recovered by our SACK blocks, and received our D-SACKs" kernel.json \
 	'.kernel | .TcpRetransSegs > 1000 and .TcpExtTCPSackRecovery > 100 and .TcpExtTCPDSACKRecv > 100'
-check_json "a timeout was the exception: one in ten retransmissions at most" run.json \
+check_json "at most one in ten retransmissions was due to a timeout" run.json \
 	'.net[0] | .tcp_timeouts * 10 <= .tcp_retransmits'
-check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
-check_json "the ledger holds" run.json '.ledger_ok'
+check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0
+check_json "the ledger is consistent" run.json '.ledger_ok'

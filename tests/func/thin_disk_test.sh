@@ -39,7 +39,7 @@ record() {
 # judge NAME SENTENCE
 judge() {
 	check_equal "$2: the run ends with status 1" "$(cat "$1.status")" 1
-	check_json "$2: what the disk lost is counted as dropped, and the ledger holds" "$1.json" \
+	check_json "$2: data lost by the disk counts as dropped, and the ledger is consistent" "$1.json" \
 		'.ledger_ok and (.lossless | not) and .captures[0].drop_disk_pkts > 0'
 	check_json "$2: frames were written before the disk was full" "$1.json" '.captures[0].written_pkts > 0'
 	check "$2: the files hold at least what is counted as written" \
@@ -56,6 +56,6 @@ touch rotated.broken
 "$(dirname "$PEER_PY")/make_pcap.py" in.pcap 40000
 record rotated --rotate 4M
 judge rotated "a recording that rotates"
-check "and every file that is called complete is whole" awk '/pcap$/ { exit 1 }' rotated.broken
+check "every file with a complete name is complete" awk '/pcap$/ { exit 1 }' rotated.broken
 record single
 judge single "a recording in one file"

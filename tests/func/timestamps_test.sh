@@ -44,22 +44,22 @@ files() {
 	times us.pcap >us.times
 	check_equal "the inputs are 500 frames, some within the same microsecond" \
 		"$(wc -l <ns.times) $(cmp -s ns.times us.times || echo differ)" "500 differ"
-	keeps "of a pcap file with nanoseconds every time reappears" ns.pcap ns.times
-	keeps "of one with microseconds, too" us.pcap us.times
-	keeps "of a pcapng file in nanoseconds, too" ns.pcapng ns.times
-	keeps "of one in microseconds, too" us.pcapng us.times
-	check_json "the report names the file as their source" run.json '(.port.timestamps | .source == "file" and .bound_ns == null
+	keeps "the times of a pcap file in nanoseconds are preserved" ns.pcap ns.times
+	keeps "the times of a pcap file in microseconds are preserved" us.pcap us.times
+	keeps "the times of a pcapng file in nanoseconds are preserved" ns.pcapng ns.times
+	keeps "the times of a pcapng file in microseconds are preserved" us.pcapng us.times
+	check_json "the report names the file as the timestamp source" run.json '(.port.timestamps | .source == "file" and .bound_ns == null
 		and .bound_clock == null and .nic_clock == null) and .port.unstamped_pkts == 0 and .clock.timescale == "REALTIME"'
-	check "and the recording does" grep -aq 'timestamps: file, unit unknown, bound unknown' out.pcapng
+	check "the recording names the file as the timestamp source" grep -aq 'timestamps: file, unit unknown, bound unknown' out.pcapng
 	capture -i pcap:us.pcap -w out.pcapng --json >run.json || true
-	check_json "unit and bound are two things: the one of a pcap file is known, the other never" run.json '
+	check_json "the unit of a pcap file is known, its bound is not" run.json '
 		(.port.timestamps | .unit_ns == 1000 and .bound_ns == null) and
 		.captures[0].stamps == [{source: "file", unit_ns: 1000, bound_max_ns: null, bound_clock: null}]'
-	check "its recording has it" grep -aq 'timestamps: file, unit 1000 ns, bound unknown' out.pcapng
-	check_equal "and has no log of clocks, which did not stamp it" "$(grep -ac TAPCLOK1 out.pcapng)" 0
-	check "the source may be asked for by its name" capture -i pcap:ns.pcap -w named.pcapng --timestamps file
-	refused "a file has no others" 'pcap:ns.pcap has no timestamps "nic-rx"' "$TAPLINE" capture -i pcap:ns.pcap -w no.pcapng --timestamps nic-rx
-	check "and nothing was begun" test ! -e no.pcapng
+	check "its recording has the unit" grep -aq 'timestamps: file, unit 1000 ns, bound unknown' out.pcapng
+	check_equal "the recording has no clock log" "$(grep -ac TAPCLOK1 out.pcapng)" 0
+	check "the source can be configured by name" capture -i pcap:ns.pcap -w named.pcapng --timestamps file
+	refused "a file has no other timestamps" 'pcap:ns.pcap has no timestamps "nic-rx"' "$TAPLINE" capture -i pcap:ns.pcap -w no.pcapng --timestamps nic-rx
+	check "no file was created" test ! -e no.pcapng
 }
 
 # The same through DPDK's driver for libpcap, whose device does not end.
@@ -69,24 +69,24 @@ files_of_the_driver() {
 		capture -i "vdev:net_pcap0,rx_pcap=$DIR/$name.pcap" -w $name.out.pcapng --count 500 --json >$name.json || true
 		times $name.out.pcapng >$name.out.times
 	done
-	check "through DPDK's driver every time in microseconds reappears" cmp us.times us.out.times
-	check "and one in nanoseconds is cut to microseconds" cmp us.times ns.out.times
+	check "DPDK's driver preserves times in microseconds" cmp us.times us.out.times
+	check "times in nanoseconds are truncated to microseconds" cmp us.times ns.out.times
 	check_json "the report names the file as their source" us.json '.ledger_ok and .port.unstamped_pkts == 0 and
 		(.port.timestamps | .source == "file" and .unit_ns == 1000 and .bound_ns == null)'
-	check_equal "and the recording does, with the unit" "$(descriptions us.out.pcapng)" \
+	check_equal "the recording names the file with the unit" "$(descriptions us.out.pcapng)" \
 		"queue 0, received, timestamps: file, unit 1000 ns, bound unknown"
-	check "with a queue for each file" capture -i "$device,rx_pcap=$DIR/ns.pcap" --queues 2 -w two.pcapng --count 1000
-	check "the times of all reappear" cmp <(sort us.times us.times) <(times two.pcapng | sort)
+	check "one file per queue works" capture -i "$device,rx_pcap=$DIR/ns.pcap" --queues 2 -w two.pcapng --count 1000
+	check "the times of all files are preserved" cmp <(sort us.times us.times) <(times two.pcapng | sort)
 	capture -i "$device,infinite_rx=1" -w again.pcapng --count 1000 --json >again.json || true
-	check_json "a file that is repeated has the poll's time" again.json '.port.timestamps.source == "tsc" and
+	check_json "a repeated file has poll time" again.json '.port.timestamps.source == "tsc" and
 		.port.unstamped_pkts == 0'
 	capture -i "$device" -w named.pcapng --count 500 --timestamps tsc --json >named.json || true
-	check_json "and so has one of which it is wanted" named.json '.port.timestamps | .source == "tsc" and .bound_ns > 0'
+	check_json "a file has poll time on request" named.json '.port.timestamps | .source == "tsc" and .bound_ns > 0'
 	refused "a repeated file has no timestamps of a file" 'infinite_rx=1 has no timestamps "file": give one of those that it has, "tsc"' \
 		"$TAPLINE" capture -i "$device,infinite_rx=1" -w no.pcapng --timestamps file
-	check "and nothing was begun" test ! -e no.pcapng
+	check "no file was created" test ! -e no.pcapng
 	echo "{\"ports\": [{\"name\": \"a\", \"device\": \"$device,iface=lo\", \"timestamps\": \"file\"}]}" >iface.json
-	refused "--check refuses them for an interface, too" '$.ports[0].timestamps' "$TAPLINE" run --check iface.json
+	refused "--check refuses them for an interface" '$.ports[0].timestamps' "$TAPLINE" run --check iface.json
 }
 
 interfaces() {
@@ -95,23 +95,23 @@ interfaces() {
 	jq '.ports[0].timestamps = "tsc"' lan.json >tsc.json
 	app_start tsc.json
 	app_stop TERM
-	check_json "a port with an echo has the poll's time, with a bound" run.json \
+	check_json "a port with an echo has poll time with a bound" run.json \
 		'.port.timestamps | .source == "tsc" and .unit_ns == 1 and .bound_ns > 0 and .bound_clock == "REALTIME" and .nic_clock == null'
-	check "which is printed at the start" grep -q 'stamps from     tsc, unit 1 ns, within [0-9]* ns of CLOCK_REALTIME' run.log
-	check_json "the recording's largest is never less" run.json '(.captures[0] | .clock_steps == 0 and
+	check "the bound is printed at the start" grep -q 'stamps from     tsc, unit 1 ns, within [0-9]* ns of CLOCK_REALTIME' run.log
+	check_json "the recording's largest bound is not below it" run.json '(.captures[0] | .clock_steps == 0 and
 		(.stamps | length == 1 and .[0].source == "tsc" and .[0].unit_ns == 1 and .[0].bound_max_ns > 0))'
 	jq '.ports[0].timestamps = "nic-rx"' lan.json >nic.json
 	refused "a kernel interface has no stamps of its NIC" "nic.json: \$.ports[0].timestamps: port lan: $APP_IF has no timestamps \"nic-rx\"" \
 		ip netns exec "$APP_NS" "$TAPLINE" run nic.json
-	refused "--check refuses it as well" '$.ports[0].timestamps' "$TAPLINE" run --check nic.json
+	refused "--check refuses them" '$.ports[0].timestamps' "$TAPLINE" run --check nic.json
 	jq 'del(.echo) | .ports[0].timestamps = "kernel"' lan.json >kernel.json
 	app_start kernel.json
 	app_stop TERM
-	check_json "without an echo it has the kernel's, with an unknown bound" run.json '.port.timestamps ==
+	check_json "a port without an echo has kernel time with an unknown bound" run.json '.port.timestamps ==
 		{source: "kernel", unit_ns: 1, bound_ns: null, bound_clock: null, nic_clock: null, gate: null}'
-	check "which the start and the recording say" grep -q 'stamps from     kernel, unit 1 ns, bound unknown' run.log
+	check "start message and recording state the unknown bound" grep -q 'stamps from     kernel, unit 1 ns, bound unknown' run.log
 	jq '.ports[0].timestamps = "nic-rx" | .ports[0].device = "vdev:net_null0" | del(.echo)' lan.json >null.json
-	refused "a device that offers no stamps is known once it is open" 'vdev:net_null0 has no timestamps "nic-rx": give one of those that it has, "tsc"' \
+	refused "a device without timestamps is refused after it was opened" 'vdev:net_null0 has no timestamps "nic-rx": give one of those that it has, "tsc"' \
 		"$TAPLINE" run null.json
 }
 
@@ -149,31 +149,34 @@ a_clock_that_is_set() {
 	echo_sizes 201 250 50
 	wait_for 60 status_is '.uptime_ns > 5e9' || not_ok "it runs for some seconds" "$(app_status .uptime_ns)"
 	app_status >early.json
-	check_json "before that the status has no step" early.json '.captures[0] | .clock_steps == 0 and .stamps[0].bound_max_ns < 2000000'
+	check_json "the status has no step before" early.json '.captures[0] | .clock_steps == 0 and .stamps[0].bound_max_ns < 2000000'
 	set_clock 3000000
 	wait_for 60 status_is '.captures[0].clock_steps == 1' || not_ok "the step is seen" "$(app_status .captures)"
 	echo_sizes 251 300 100
 	app_stop TERM
 	TAPLINE=$PROGRAM
-	check_json "a step of a clock is in the report, with its time, and in the largest bound" run.json '.clock.steps == 1 and
+	check_json "a clock step is reported with its time and in the largest bound" run.json '.clock.steps == 1 and
 		(.captures[0] | .clock_steps == 1 and .stamps[0].bound_max_ns > 2900000 and .stamps[0].bound_max_ns < 4000000 and
 		(.clock_step_list[0] | .clock == "REALTIME" and .time_ns > 1e18 and .offset_ns > 2900000 and .offset_ns < 3100000))'
-	check "and printed" grep -q 'CLOCK STEP: REALTIME by +[23],[0-9]*,[0-9]* ns, seen at [0-9]*\.[0-9]*$' run.log
-	check "the recording has the log" grep -aq TAPCLOK1 lan.pcapng
+	check "the step is printed" grep -q 'CLOCK STEP: REALTIME by +[23],[0-9]*,[0-9]* ns, seen at [0-9]*\.[0-9]*$' run.log
+	check "the recording has the clock log" grep -aq TAPCLOK1 lan.pcapng
 	seen="$(tshark -r lan.pcapng -Y 'udp.port == 7' 2>tshark.err | wc -l) $(tcpdump -nr lan.pcapng udp port 7 2>tcpdump.err | wc -l)"
-	check_equal "which tshark, tcpdump and capinfos pass over" \
+	check_equal "tshark, tcpdump and capinfos skip the log" \
 		"$seen $(capinfos -c lan.pcapng 2>capinfos.err | grep -c 'Number of packets')" "200 200 1"
-	check_equal "in silence" "$(cat tshark.err tcpdump.err capinfos.err | grep -cvE '^(Running as user|reading from file)')" 0
+	check_equal "they print no warning" \
+		"$(cat tshark.err tcpdump.err capinfos.err | grep -cvE '^(Running as user|reading from file)')" 0
 	latency stepped lan.pcapng --trigger 'udp dst port 7' --reply 'udp src port 7' --html stepped.html
-	check_json "a result across it is invalid, with the bound that the recording has" stepped.json '.matched == 100 and (.valid | not) and
+	check_json "a result across the step is invalid, with the bound of the recording" \
+		stepped.json '.matched == 100 and (.valid | not) and
 		any(.invalid[]; test("^time was set 1 time while lan.pcapng was measured \\(stamps tsc\\), first by \\+[23][0-9]{6} ns before [0-9.]+: ")) and
 		.trigger_bound_ns > 2900000 and .trigger_bound_clock == "REALTIME" and .trigger_unit_ns == 1 and
 		(.clocks[0] | .clock == "REALTIME" and .steps == 1 and .bound_max_ns == '"$(jq .trigger_bound_ns stepped.json)"' and
 		.comparisons == (.points | length) and .comparisons >= 6 and ([.points[][0]] | . == sort))'
-	check_json "the log has a comparison a second, without a gap" stepped.json '[.clocks[0].points | [.[:-1], .[1:]] | transpose[] |
+	check_json "the log has a comparison per second without a gap" stepped.json '[.clocks[0].points | [.[:-1], .[1:]] | transpose[] |
 		.[1][0] - .[0][0]] | length >= 5 and all(. > 0)'
 	latency before lan.pcapng --trigger 'udp dst port 7 and less 292' --reply 'udp src port 7 and less 292'
-	check_json "one of before it is not" before.json '.matched == 50 and ([.invalid[] | select(test("time was set"))] == [])'
+	check_json "a result from before the step is valid" \
+		before.json '.matched == 50 and ([.invalid[] | select(test("time was set"))] == [])'
 	if command -v node >/dev/null; then
 		node "$func_root/tests/lib/draw_page.js" stepped.html >drawn.json 2>drawn.log || true
 		check_json "the page shows the clock" drawn.json '.drawn and any(.sections[]; . == "Clock REALTIME") and .no_numbers == []'
@@ -182,12 +185,12 @@ a_clock_that_is_set() {
 	fi
 	timeout 60 "$PROGRAM" extract lan.pcapng -w extracted.pcapng >/dev/null 2>extract.log </dev/null
 	latency extracted extracted.pcapng --trigger 'udp dst port 7' --reply 'udp src port 7'
-	check_json "an extract of a recording keeps its log" extracted.json '(.valid | not) and .matched == 100 and
+	check_json "an extract of a recording keeps its clock log" extracted.json '(.valid | not) and .matched == 100 and
 		.trigger_bound_ns == '"$(jq .trigger_bound_ns stepped.json)"' and .clocks[0].comparisons == '"$(jq '.clocks[0].comparisons' stepped.json)"
-	check "and opens elsewhere" tcpdump -nr extracted.pcapng
+	check "other readers open the extract" tcpdump -nr extracted.pcapng
 	sed 's/TAPCLOK1/TAPCLOKX/g' lan.pcapng >without.pcapng
 	latency without without.pcapng --trigger 'udp dst port 7' --reply 'udp src port 7'
-	check_json "a recording without the log has a bound for its first moment only" without.json '.trigger_bound_ns == null and
+	check_json "a recording without the log has a bound for its start only" without.json '.trigger_bound_ns == null and
 		.trigger_bound_clock == null and (.facts.bound_at_start_of_triggers_ns | tonumber > 0) and .clocks == []'
 }
 
@@ -207,7 +210,7 @@ beside_an_echo() {
 	jq '.ports[0].timestamps = "kernel"' lan.json >kernel.json
 	app_start kernel.json
 	app_stop TERM
-	check_json "beside an echo a port has the kernel's stamps, where they are asked for" run.json '.port.timestamps.source == "kernel"'
+	check_json "with an echo a port has kernel stamps on request" run.json '.port.timestamps.source == "kernel"'
 	app_start lan.json
 	ip netns exec "$APP_NS" tcpdump -Z root -n -i "$APP_IF" -B 4096 -U -w theirs.pcap udp 2>tcpdump.log </dev/null &
 	tcpdump_pid=$!
@@ -216,10 +219,12 @@ beside_an_echo() {
 	wait_for 60 have_asked || not_ok "tcpdump sees 200 datagrams" "$(<tcpdump.log)"
 	stop_process "$tcpdump_pid" INT || true
 	app_stop TERM
-	check_json "and where they are not; no frame lacks one" run.json '.ledger_ok and .lossless and .port.unstamped_pkts == 0
+	check_json "kernel stamps are used by default, and no frame lacks one" \
+		run.json '.ledger_ok and .lossless and .port.unstamped_pkts == 0
 		and (.port.timestamps | .source == "kernel" and .unit_ns == 1 and .bound_ns == null) and .echo.echoed_msgs == 200'
-	check_equal "each of 200 datagrams has the stamp that tcpdump has of it" "$(asked lan.pcapng)" "$(asked theirs.pcap)"
-	check "frames sent by the echo are on another interface, with their own time" grep -aq 'queue 0, sent[^:]*timestamps: tsc' lan.pcapng
+	check_equal "each of 200 datagrams has the stamp of tcpdump" "$(asked lan.pcapng)" "$(asked theirs.pcap)"
+	check "frames sent by the echo are on a separate interface with their own time" \
+		grep -aq 'queue 0, sent[^:]*timestamps: tsc' lan.pcapng
 }
 
 func_begin

@@ -48,9 +48,9 @@ S
 }
 
 func_begin
-check_equal "without an appliance it fails" "$(status_of top --socket none.sock --once)" 1
-check_equal "an interval of nothing is misuse" "$(status_of top --interval 0)" 2
-check_equal "so is no page" "$(status_of top -n 0)" 2
+check_equal "without an appliance the exit status is 1" "$(status_of top --socket none.sock --once)" 1
+check_equal "an interval of 0 has exit status 2" "$(status_of top --interval 0)" 2
+check_equal "no page has exit status 2" "$(status_of top -n 0)" 2
 
 fake
 answer 1 1000 >answers/1
@@ -61,7 +61,7 @@ echo 'not JSON' >answers/5
 answer 4 305 >answers/7
 answer 5 405 >answers/8
 top --socket fake.sock --interval 0.1 -n 7 >top.txt || true
-check_equal "rates are by the appliance's clock; a restart and silence have none" \
+check_equal "rates use the appliance's clock; after a restart and without traffic there are none" \
 	"$(words top.txt | grep -e '^lan' -e waiting | sed 's/ on fake.sock.*; waiting/; waiting/')" \
 	"lan 15.0k 0 0 0 0 0 0
 lan - - - - - - 0
@@ -70,13 +70,13 @@ invalid reply; waiting
 invalid reply; waiting
 lan - - - - - - 0
 lan 100 0 0 0 0 0 0"
-check_equal "pages are plain without a terminal" "$(grep -c $'\033' top.txt || true)" 0
+check_equal "pages have no control sequences without a terminal" "$(grep -c $'\033' top.txt || true)" 0
 rm -f count
-check_equal "one page is one" "$(top --socket fake.sock --interval 0.1 --once | grep -c '^tapline')" 1
+check_equal "--pages 1 prints one page" "$(top --socket fake.sock --interval 0.1 --once | grep -c '^tapline')" 1
 rm -f count
 TERM=xterm script -qec "stty cols 20 rows 4; $TAPLINE top --socket fake.sock --interval 0.1 --once" /dev/null \
 	</dev/null >tty.txt 2>&1 || true
-check_equal "on a terminal it is in place, and cut to its size" \
+check_equal "on a terminal the page is redrawn in place and clipped" \
 	"$(tr -d '\r' <tty.txt | sed 's/\x1b\[/</g' | tr '\n' '|')" \
 	"<Htapline  up 3 s  led<K|<K|port                <K|lan                1<K<J"
 stop_process "$fake_pid" TERM 10 || true
@@ -84,14 +84,14 @@ stop_process "$fake_pid" TERM 10 || true
 net_begin
 app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}]' '"capture": [{"port": "lan", "path": "out.pcapng"}]'
 app_start config.json
-check "the appliance answers pings meanwhile" wait_for 60 answers_ping
+check "the appliance answers ping meanwhile" wait_for 60 answers_ping
 peer_start ping -q -i 0.01 "$APP_IP" >/dev/null
 top --socket control.sock --interval 0.5 -n 2 >top.txt || true
 stop_process "$peer_pid" INT 10 || true
-check_equal "a real one has a page with its port, recording and echo" \
+check_equal "the page of an appliance has its port, recording and echo" \
 	"$(grep -c -e '^port ' -e '^recording ' -e '^echo ' top.txt)" 6
-check "and rates" grep -Eq '^lan +[1-9][0-9.]*k? +[1-9]' top.txt
-check "and free space" grep -Eq '^lan .* [0-9.]+ [KMGT]iB$' top.txt
+check "the page has rates" grep -Eq '^lan +[1-9][0-9.]*k? +[1-9]' top.txt
+check "the page has the free space" grep -Eq '^lan .* [0-9.]+ [KMGT]iB$' top.txt
 app_status >status.json
-check_json "which the status has too" status.json '.captures[0] | .disk_free_bytes > 0 and .slabs > 0'
+check_json "the status has the free space" status.json '.captures[0] | .disk_free_bytes > 0 and .slabs > 0'
 app_stop INT

@@ -10,14 +10,14 @@ app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}]'
 app_start config.json
 
 in_peer "$PEER_PY" udp_sizes "$APP_IP" 7 $(seq 0 1472) >sizes.json
-check_json "datagrams of 0 to 1472 bytes come back unchanged" sizes.json '.sizes == 1473 and .wrong == []'
+check_json "datagrams of 0 to 1472 bytes are echoed unchanged" sizes.json '.sizes == 1473 and .wrong == []'
 
 # Without shut-none socat from 1.8.1 on ends on an empty datagram.
-check_equal "socat gets its line back" "$(echo 'a line' | in_peer socat -t 2 - "UDP:$APP_IP:7,shut-none")" 'a line'
+check_equal "socat receives its line" "$(echo 'a line' | in_peer socat -t 2 - "UDP:$APP_IP:7,shut-none")" 'a line'
 
 app_status >status.json
-check_json "each datagram was counted" status.json '.echo | .received_msgs == 1474 and .echoed_msgs == 1474'
+check_json "each datagram is counted" status.json '.echo | .received_msgs == 1474 and .echoed_msgs == 1474'
 
 app_stop TERM
-check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
-check_json "the ledger holds and nothing was lost" run.json '.ledger_ok and .lossless'
+check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0
+check_json "the ledger is consistent and nothing was lost" run.json '.ledger_ok and .lossless'

@@ -25,14 +25,14 @@ sed -i "s/\"device\": \"$APP_IF\"/\"device\": \"xdp:$APP_IF\"/" config.json
 app_start config.json
 
 check "ping is answered" in_peer ping -q -c 20 -i 0.02 -W 1 "$APP_IP"
-check "socat gets 10 MB back, byte for byte" echo_of_socat
+check "socat receives 10 MB, byte for byte" echo_of_socat
 app_stop TERM
-check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
-check_json "the ledger holds, and marks the port as unverified" run.json '.ledger_ok and (.port.verified | not)'
-check_equal "requests and replies are in the file" "$(tshark -r xdp.pcapng 2>/dev/null | wc -l)" 40
+check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0
+check_json "the ledger is consistent, and marks the port as unverified" run.json '.ledger_ok and (.port.verified | not)'
+check_equal "the file has requests and replies" "$(tshark -r xdp.pcapng 2>/dev/null | wc -l)" 40
 
 ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
 ip -netns "$APP_NS" route add default via "$PEER_IP"
 in_app timeout 10 "$TAPLINE" capture -i "xdp:$APP_IF" -w x.pcapng >/dev/null 2>take.log || status=$?
-check_equal "the interface of the default route is not taken unasked" "${status:-0}" 2
-check "and the message names the option" grep -q -- --take take.log
+check_equal "the interface of the default route is refused without the option" "${status:-0}" 2
+check "the message names the option" grep -q -- --take take.log

@@ -109,9 +109,9 @@ func_reports() {
 	((${#found[@]} > 0)) || return 0
 	"$func_root/tests/lib/check_schema.py" "$func_root/docs/report.schema.json" "${found[@]}" >"$DIR/schema.txt" 2>&1 || status=$?
 	case $status in
-	0) ok "its reports are as their schema says ($(head -n 1 "$DIR/schema.txt"))" ;;
-	3) skip "its reports are as their schema says" "python3-jsonschema is not installed" ;;
-	*) not_ok "its reports are as their schema says" "$(head -n 20 "$DIR/schema.txt")" ;;
+	0) ok "its reports conform to their schema ($(head -n 1 "$DIR/schema.txt"))" ;;
+	3) skip "its reports conform to their schema" "python3-jsonschema is not installed" ;;
+	*) not_ok "its reports conform to their schema" "$(head -n 20 "$DIR/schema.txt")" ;;
 	esac
 }
 
