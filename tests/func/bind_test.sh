@@ -186,7 +186,7 @@ without_iommu() {
 	host
 	rm root/sys/bus/pci/devices/$NIC/iommu_group
 	says "a NIC without an IOMMU that vfio-pci does not bind is an error" 1 "not to vfio-pci" bind --no-iommu "$NIC"
-	check_equal "the mode of vfio is restored" "$(unsafe)" N
+	check_equal "the mode of vfio is restored after a failed bind without an IOMMU" "$(unsafe)" N
 	set_unsafe Y
 	says "with the mode enabled by others a failed bind is an error" 1 "not to vfio-pci" bind --no-iommu "$NIC"
 	check_equal "the mode of vfio stays enabled" "$(unsafe)" Y
@@ -202,7 +202,7 @@ without_iommu() {
 	says "a dry run reports the change of mode" 0 "# the last NIC without an IOMMU switches" unbind --dry-run "$NIC"
 	says "while another device needs the mode, the command to end it is printed" 0 \
 		"echo N > root/sys/module/vfio/parameters/enable_unsafe_noiommu_mode" unbind "$NIC"
-	check_equal "the mode of vfio stays enabled" "$(unsafe)" Y
+	check_equal "the mode of vfio stays enabled for another device" "$(unsafe)" Y
 	rm -r root/sys/class/vfio/noiommu-3
 	says "unbind of the last NIC succeeds" 0 "the kernel's choice" unbind "$NIC"
 	check_equal "the last unbind disables the mode of vfio" "$(unsafe)" N

@@ -107,6 +107,6 @@ wait_for 60 grep -q ' s  received' run.log || true
 check "the kernel replies during the recording" in_peer ping -q -c 1000 -i 0.001 -W 1 "$APP_IP"
 app_stop INT
 check_equal "SIGINT ends the recording with status 0" "$APP_STATUS" 0
-check_json "the ledger is consistent" run.json '.ledger_ok and .port.verified'
+check_json "the ledger of the interface is consistent" run.json '.ledger_ok and .port.verified'
 check_equal "the file contains 1000 requests" "$(count_frames veth.pcapng -Y 'icmp.type == 8')" 1000
 check_equal "no reader reports an error" "$(complaints veth.pcapng)" ""

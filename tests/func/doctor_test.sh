@@ -453,8 +453,8 @@ try_receive() {
 	put $MLX5/net/ens1/queues/tx-1/xps_cpus 70
 	check_equal "XPS that omits a CPU is reported" "$(receive_of xps)" "warn ens1: CPUs 7 have no queue"
 	timeout 60 "$TAPLINE" doctor --root host -c kernel.json --fix-script >fix.sh || true
-	check "shellcheck accepts the script" shellcheck fix.sh
-	check "the script runs" run_script
+	check "shellcheck accepts the script for interrupts" shellcheck fix.sh
+	check "the script for interrupts runs" run_script
 	check_equal "each interrupt has a worker-free core of the card's node" \
 		"$(cat host/proc/irq/5[0-3]/smp_affinity_list | tr '\n' ' ')" "0 1 3 0 "
 	for irq in 50 51 52 53; do

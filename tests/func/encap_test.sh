@@ -136,10 +136,10 @@ cutoff() {
 mistakes() {
 	check_equal "--inner without filter, cut-off and index has exit status 2" \
 		"$("$TAPLINE" capture -i pcap:in.pcap -w bad.pcapng --inner >/dev/null 2>capture.log && echo 0 || echo $?)" 2
-	check "the message states the reason" grep -q -e '--inner: applies only to a recording with a "\?filter' capture.log
+	check "the message states where --inner applies" grep -q -e '--inner: applies only to a recording with a "\?filter' capture.log
 	check_equal "--inner without an argument has exit status 2" "$(misuse --inner)" 2
 	check_equal "Ethernet addresses in inner(...) are refused" "$(misuse 'inner(ether host 1:2:3:4:5:6)')" 2
-	check "the message states the reason" grep -q "filter 'inner(ether host 1:2:3:4:5:6)': .*ethernet addresses" extract.log
+	check "the message names the Ethernet address" grep -q "filter 'inner(ether host 1:2:3:4:5:6)': .*ethernet addresses" extract.log
 	check_equal "a missing parenthesis has exit status 2" "$(misuse 'ip and inner(tcp')" 2
 	check "the message gives the position" grep -q 'no closing bracket, at character 8' extract.log
 }

@@ -241,7 +241,7 @@ directory_protected() {
 	app_stop TERM
 	check_equal "a temporarily read-only directory has exit status 1" "$APP_STATUS" 1
 	check "the message names the directory" grep -q 'disk/.*: cannot begin the next file.*Operation not permitted' run.log
-	check_json "nothing is lost" run.json '.ledger_ok and .lossless and .captures[0].written_pkts == 10000'
+	check_json "nothing is lost in the read-only directory" run.json '.ledger_ok and .lossless and .captures[0].written_pkts == 10000'
 	holds "every frame is in the files" disk/kept*
 }
 

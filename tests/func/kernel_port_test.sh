@@ -268,7 +268,7 @@ no_ethernet() {
 	in_app ip link set tun7 up
 	check_equal "an interface without Ethernet frames is refused" \
 		"$(in_app timeout 20 "$TAPLINE" capture -i tun7 -w tun.pcapng >/dev/null 2>tun.log && echo 0 || echo $?)" 2
-	check "the reason is reported" grep -q 'interface tun7 carries no Ethernet frames' tun.log
+	check "the link type is given as the reason" grep -q 'interface tun7 carries no Ethernet frames' tun.log
 }
 
 removed() {
@@ -278,7 +278,7 @@ removed() {
 	check "a recording ends when its interface is removed" wait_for 60 is_gone "$app_pid"
 	app_stop INT
 	check_equal "a removed interface yields status 1" "$APP_STATUS" 1
-	check "the reason is reported" grep -q "interface $APP_IF is gone" run.log
+	check "the removal is reported as the reason" grep -q "interface $APP_IF is gone" run.log
 	check_json "frames received before are accounted for" run.json '.ledger_ok and .lossless'
 	check_equal "the frames received before are in the file" "$(count 'icmp.type == 8')" 50
 }

@@ -134,10 +134,10 @@ compressed() {
 	timeout 120 "$TAPLINE" extract out.pcapng.zst --rate 0 -w extracted.pcapng udp port 5001 >extract.log 2>&1 </dev/null || true
 	check_equal "tapline extract reads it" "$(records extracted.pcapng | wc -l)" $((packets / 2))
 	capture zstd_rotated -i pcap:in.pcap -w many.pcapng.zst --compress zstd --rotate 4M || true
-	check_equal "rotated: several files exist" "$(($(find . -name 'many*.zst' | wc -l) > 2))" 1
+	check_equal "zstd, rotated: several files exist" "$(($(find . -name 'many*.zst' | wc -l) > 2))" 1
 	mapfile -t files < <(jq -r '.captures[0].files[]' zstd_rotated.json)
 	check "each has its own header and statistics" each_opens_and_closes_in_order "${files[@]}"
-	check_equal "no file exceeds the limit" "$(find . -name 'many*.zst' -size +$((4 << 20))c)" ""
+	check_equal "no zstd file exceeds the limit" "$(find . -name 'many*.zst' -size +$((4 << 20))c)" ""
 	check_equal "the files together have every frame, in order" \
 		"$(for file in "${files[@]}"; do zstd -dcq "$file" >one.pcapng && frames one.pcapng; done | sha256sum)" "$in_frames"
 	timeout 120 "$TAPLINE" capture -i pcap:in.pcap -w - --compress zstd --order time 2>stdout.log </dev/null | zstd -dcq >piped.pcapng || true

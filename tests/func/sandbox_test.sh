@@ -127,11 +127,11 @@ as_user() {
 	jq '.process = {"user": "nobody"}' config.json >user.json
 	app_start user.json
 	check_equal "with process.user every thread runs as that user" "$(unlike Uid "$(id -u nobody).*")" ""
-	check_equal "no thread has a capability" "$(unlike CapPrm 0000000000000000)" ""
+	check_equal "with process.user no thread has a capability" "$(unlike CapPrm 0000000000000000)" ""
 	check_equal "each thread has its own name" "$(names)" "$own_names"
 	check_equal "the status names the user" "$(app_status .process.user)" nobody
 	app_stop TERM
-	check_equal "the run ends with status 0" "$APP_STATUS" 0
+	check_equal "the run with process.user ends with status 0" "$APP_STATUS" 0
 	check_equal "the recordings belong to the user" \
 		"$(find ring -name '*.pcapng' ! -user nobody; find ring -name '*.pcapng' | head -c 4)" ring
 }

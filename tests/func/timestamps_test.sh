@@ -84,7 +84,7 @@ files_of_the_driver() {
 	check_json "a file has poll time on request" named.json '.port.timestamps | .source == "tsc" and .bound_ns > 0'
 	refused "a repeated file has no timestamps of a file" 'infinite_rx=1 has no timestamps "file": give one of those that it has, "tsc"' \
 		"$TAPLINE" capture -i "$device,infinite_rx=1" -w no.pcapng --timestamps file
-	check "no file was created" test ! -e no.pcapng
+	check "no recording of the repeated file was created" test ! -e no.pcapng
 	echo "{\"ports\": [{\"name\": \"a\", \"device\": \"$device,iface=lo\", \"timestamps\": \"file\"}]}" >iface.json
 	refused "--check refuses them for an interface" '$.ports[0].timestamps' "$TAPLINE" run --check iface.json
 }

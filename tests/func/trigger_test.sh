@@ -56,7 +56,7 @@ verb_saves_what_was_held() {
 	check "the file of the episode is complete when its time is over" saved verb.pcapng
 	check_equal "it has the frames before the trigger" "$(has verb.pcapng 1001)" 5
 	check_equal "it has the frames after the trigger" "$(has verb.pcapng 1002)" 4
-	check_equal "the file has the reason" "$([[ $(comment verb.pcapng) == 'trigger: control at 2'*Z* ]] && echo yes)" yes
+	check_equal "the file of the command has its reason" "$([[ $(comment verb.pcapng) == 'trigger: control at 2'*Z* ]] && echo yes)" yes
 	check_equal "the log has the reason" "$(grep -c 'verb.pcapng: trigger: control at 2' run.log)" 1
 	check_equal "the other recordings still wait" "$(visible_files | xargs)" "./cont.pcapng ./verb.pcapng"
 }
@@ -67,18 +67,18 @@ frame_saves_what_is_around_it() {
 	send 5 1004
 	check "a matching frame fires the trigger" saved match.pcapng
 	send 3 1005
-	check_equal "the file has the frame" "$(has match.pcapng 999)" 1
+	check_equal "the file has the matching frame" "$(has match.pcapng 999)" 1
 	check_equal "the file has the frames before" "$(has match.pcapng 1003)" 5
 	check_equal "the file has the frames after" "$(has match.pcapng 1004)" 5
 	check_equal "the file has no frames after the episode" "$(has match.pcapng 1005)" 0
-	check_equal "the file has the reason" "$([[ $(comment match.pcapng) == 'trigger: filter at '* ]] && echo yes)" yes
+	check_equal "the file of the matching frame has its reason" "$([[ $(comment match.pcapng) == 'trigger: filter at '* ]] && echo yes)" yes
 }
 
 slow_echo_saves() {
 	send 1 7
 	check "an echo above its time limit fires the trigger" saved slow.pcapng
 	check_equal "the file has the message" "$(has slow.pcapng 7)" 1
-	check_equal "the file has the reason" "$([[ $(comment slow.pcapng) == 'trigger: echo_latency at '* ]] && echo yes)" yes
+	check_equal "the file of the slow echo has its reason" "$([[ $(comment slow.pcapng) == 'trigger: echo_latency at '* ]] && echo yes)" yes
 }
 
 loss_saves() {
@@ -89,7 +89,7 @@ loss_saves() {
 	send 3 3001
 	check "a loss fires the trigger" saved lost.pcapng
 	check_equal "the file has the frames of that time" "$(has lost.pcapng 3001)" 3
-	check_equal "the file has the reason" "$([[ $(comment lost.pcapng) == 'trigger: drop at '* ]] && echo yes)" yes
+	check_equal "the file of the loss has its reason" "$([[ $(comment lost.pcapng) == 'trigger: drop at '* ]] && echo yes)" yes
 }
 
 signal_saves_everywhere() {
@@ -97,7 +97,7 @@ signal_saves_everywhere() {
 	kill -s USR1 "$app_pid"
 	check "SIGUSR1 fires the trigger of every waiting recording" saved verb_00001.pcapng
 	check "SIGUSR1 fires the trigger of this recording" saved lost_00001.pcapng
-	check_equal "the file has the reason" "$([[ $(comment verb_00001.pcapng) == 'trigger: signal at '* ]] && echo yes)" yes
+	check_equal "the file of SIGUSR1 has its reason" "$([[ $(comment verb_00001.pcapng) == 'trigger: signal at '* ]] && echo yes)" yes
 }
 
 verbs_say_what_is_wrong() {
