@@ -4,11 +4,10 @@
 #include "app.h"
 #include "client_port.h"
 #include "manifest.h"
+#include "stop.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,21 +18,6 @@
 #include <tl_json.h>
 #include <tl_log.h>
 #include <tl_units.h>
-
-static atomic_bool stop;
-
-static void ask_to_stop(int signal_number)
-{
-	atomic_store_explicit(&stop, true, memory_order_relaxed);
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = ask_to_stop};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
 
 static void describe(const struct tl_client_progress *progress, char *text, size_t size)
 {
@@ -144,11 +128,10 @@ static int run_all(struct tl_client_args *args, struct measured *m, struct tl_er
 {
 	bool tty = isatty(STDERR_FILENO) == 1;
 	const struct tl_client_hooks hooks = {
-		.stop = &stop, .progress = show_progress, .ctx = &tty, .report = m->report};
+		.stop = tl_stop_on_signals(), .progress = show_progress, .ctx = &tty, .report = m->report};
 
 	if (getrandom(&args->cfg.seed, sizeof(args->cfg.seed), 0) < 0)
 		args->cfg.seed = (uint64_t)getpid();
-	catch_signals();
 	int ret = tl_client_sweep_run(&args->cfg, &args->sweep, &hooks, m->results, &m->count, err);
 	if (tty)
 		fputs("\r\033[K", stderr);

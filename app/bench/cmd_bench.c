@@ -2,7 +2,6 @@
 // tapline bench: measure this host.
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "bench_rx.h"
 #include "bench_show.h"
 #include "manifest.h"
+#include "stop.h"
 
 #define DISK_BYTES (UINT64_C(4) << 30)
 #define DISK_BYTES_MIN (UINT64_C(64) << 20)
@@ -94,13 +94,6 @@ const struct tl_command tl_bench_command = {
 	.words = "overhead rx echo qualify",
 	TL_OPTIONS(options),
 };
-
-static atomic_bool stop;
-
-static void ask_to_stop(int signal_number)
-{
-	atomic_store_explicit(&stop, true, memory_order_relaxed);
-}
 
 struct options {
 	struct tl_bench_overhead_cfg cfg;
@@ -363,17 +356,15 @@ static int bench_overhead(const struct options *o, json_t *manifest)
 
 int tl_cmd_bench(int argc, char **argv)
 {
-	const struct sigaction action = {.sa_handler = ask_to_stop};
-	struct options o = {.cfg = {.rate_pps = 10000, .payload_bytes = 16, .stop = &stop},
-		.rx = {.stop = &stop},
-		.echo = {.stop = &stop},
-		.qualify = {.disk_bytes = DISK_BYTES, .stop = &stop}};
+	const atomic_bool *stop = tl_stop_on_signals();
+	struct options o = {.cfg = {.rate_pps = 10000, .payload_bytes = 16, .stop = stop},
+		.rx = {.stop = stop},
+		.echo = {.stop = stop},
+		.qualify = {.disk_bytes = DISK_BYTES, .stop = stop}};
 	int status = parse(argc, argv, &o);
 
 	if (status >= 0)
 		return status;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
 	json_t *manifest = tl_manifest_create("");
 	const struct tl_bench_output output = {o.json, o.html, manifest};
 	if (strcmp(o.benchmark, "rx") == 0)

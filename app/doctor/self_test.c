@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,28 +24,13 @@
 #include "plan.h"
 #include "restart.h"
 #include "results.h"
+#include "stop.h"
 
 #define MEMORY_MB 512
 #define FORMAT 1 // version of the report
 #define LINK_WAIT_NS (10 * TL_NS_PER_S)
 #define SILENCE_NS (2 * TL_NS_PER_S)
 #define RATE_NS (300 * TL_NS_PER_MS)
-
-static atomic_bool stop;
-
-static void ask_to_stop(int signal_number)
-{
-	(void)signal_number;
-	atomic_store_explicit(&stop, true, memory_order_relaxed);
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = ask_to_stop};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
 
 struct session {
 	const struct tl_self_test *wanted;
@@ -116,7 +99,7 @@ static int open_ports(struct session *s, struct tl_err *err)
 		s->cfg[i].clock = s->clock;
 		rc = tl_port_open(&s->cfg[i], &s->ports[i], err);
 	}
-	for (unsigned i = 0; i < s->wanted->n && rc == 0 && !stop; i++)
+	for (unsigned i = 0; i < s->wanted->n && rc == 0 && !tl_stop_requested(); i++)
 		rc = tl_port_start(s->ports[i], err);
 	for (unsigned i = 0; i < s->wanted->n && rc == 0; i++)
 		tl_port_begin_account(s->ports[i]);
@@ -228,7 +211,7 @@ static int run(struct session *s, struct tl_err *err)
 		.link_wait_ns = LINK_WAIT_NS,
 		.silence_ns = SILENCE_NS,
 		.rate_ns = RATE_NS,
-		.stop = &stop,
+		.stop = tl_stop_on_signals(),
 		.progress = show_progress};
 
 	if (getrandom(&cfg.run, sizeof(cfg.run), 0) != sizeof(cfg.run))
@@ -265,7 +248,7 @@ int tl_self_test(const struct tl_self_test *wanted)
 		return TL_EXIT_FAILED;
 	}
 	s->wanted = wanted;
-	catch_signals();
+	tl_stop_on_signals();
 	int rc = check_report(wanted->report, &err);
 	if (rc == 0)
 		rc = open_ports(s, &err);

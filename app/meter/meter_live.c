@@ -4,8 +4,6 @@
 #include "meter_live.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
 
 #include <rte_mbuf.h>
 
@@ -18,6 +16,7 @@
 #include "hugepages.h"
 #include "plan.h"
 #include "restart.h"
+#include "stop.h"
 
 #define BASE_MB 128 // EAL and drivers
 #define MIB (UINT64_C(1) << 20)
@@ -35,22 +34,6 @@ struct live {
 	struct tl_burst burst;
 	uint64_t taken; // frames
 };
-
-static atomic_bool live_stop;
-
-static void ask_to_stop(int signal_number)
-{
-	(void)signal_number;
-	atomic_store_explicit(&live_stop, true, memory_order_relaxed);
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = ask_to_stop};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
 
 static int plan_port(const struct tl_meter_live *meter, struct tl_port_cfg *cfg, struct tl_err *err)
 {
@@ -180,7 +163,7 @@ static int receive(struct live *l, struct tl_err *err)
 
 	tl_port_begin_account(l->port);
 	tl_info("receiving from %s; SIGINT ends it", l->meter->device);
-	while (rc == 0 && !atomic_load_explicit(&live_stop, memory_order_relaxed)) {
+	while (rc == 0 && !tl_stop_requested()) {
 		rc = take_burst(l, rxq);
 		uint64_t now_ns = l->burst.mono_ns;
 		if (begin_ns == 0)
@@ -215,7 +198,7 @@ int tl_meter_live_run(struct tl_meter_live *meter, struct tl_err *err)
 {
 	struct live live = {.meter = meter}, *l = &live;
 
-	catch_signals();
+	tl_stop_on_signals();
 	int rc = open_live(l, err);
 	if (rc == 0) {
 		rc = receive(l, err);

@@ -5,8 +5,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <poll.h>
 #include <string.h>
 #include <time.h>
@@ -23,30 +21,10 @@
 #include "replay_control.h"
 #include "replay_keys.h"
 #include "results.h"
+#include "stop.h"
 
 #define FILL_NS (2 * TL_NS_PER_S) // time limit for the reader to fill its ring
 #define TICK_NS (20 * TL_NS_PER_MS)
-
-static atomic_bool stop;
-
-static void ask_to_stop(int signal_number)
-{
-	(void)signal_number;
-	atomic_store_explicit(&stop, true, memory_order_relaxed);
-}
-
-static bool is_stopped(void)
-{
-	return atomic_load_explicit(&stop, memory_order_relaxed);
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = ask_to_stop};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
 
 // ---- the run
 
@@ -113,7 +91,7 @@ static void await_step(struct tl_replay_session *s, struct watch *w)
 	if (events[1].revents != 0)
 		tl_replay_control_serve(s);
 	if (events[2].revents != 0 && tl_replay_keys_read(&w->keys, s))
-		ask_to_stop(0);
+		tl_stop_request();
 }
 
 // End the run when all permitted frames are sent and standard input has ended.
@@ -138,11 +116,11 @@ static void watch_run(struct tl_replay_session *s)
 	while (rte_eal_get_lcore_state(TL_REPLAY_LCORE) == RUNNING) {
 		if (now_ns(s) >= w.next_look_ns)
 			look(s, &w);
-		if (is_stopped())
+		if (tl_stop_requested())
 			tl_replay_stop(s->replay);
-		if (!is_stopped())
+		if (!tl_stop_requested())
 			tl_replay_check_ports(s);
-		ending |= s->failed || is_stopped();
+		ending |= s->failed || tl_stop_requested();
 		check_input(s, &w);
 		tl_replay_poll_stamps(s);
 		(void)tl_replay_land(s->replay);
@@ -166,7 +144,7 @@ static void await_frames(const struct tl_replay_session *s)
 {
 	uint64_t until_ns = now_ns(s) + FILL_NS;
 
-	while (!tl_replay_is_ready(s->replay) && !is_stopped()) {
+	while (!tl_replay_is_ready(s->replay) && !tl_stop_requested()) {
 		if (now_ns(s) >= until_ns && tl_replay_has_frames(s->replay))
 			return;
 		sleep_a_tick();
@@ -179,11 +157,11 @@ static int run(struct tl_replay_session *s, struct tl_err *err)
 
 	if (rc == 0)
 		await_frames(s);
-	if (rc == 0 && !is_stopped()) {
+	if (rc == 0 && !tl_stop_requested()) {
 		tl_replay_begin(s->replay, s->args->start_ns);
 		rc = tl_replay_control_open(s, err);
 	}
-	if (rc == 0 && !is_stopped()) {
+	if (rc == 0 && !tl_stop_requested()) {
 		rc = rte_eal_remote_launch(tl_replay_send, s->replay, TL_REPLAY_LCORE);
 		if (rc != 0)
 			tl_fail(err, rc, "the sending lcore did not start (%s)", strerror(-rc));
@@ -193,7 +171,7 @@ static int run(struct tl_replay_session *s, struct tl_err *err)
 		(void)rte_eal_wait_lcore(TL_REPLAY_LCORE);
 	}
 	tl_replay_control_close(s);
-	s->results.stopped |= is_stopped();
+	s->results.stopped |= tl_stop_requested();
 	tl_replay_finish(s->replay);
 	tl_replay_sample(s->replay, &s->results.stats);
 	s->results.stopped |= s->results.stats.ledger.unsent_pkts != 0; // standard input ended before the frames
@@ -236,7 +214,7 @@ int tl_replay_run(const struct tl_replay_args *args)
 	struct tl_err err;
 	int status = TL_EXIT_FAILED;
 
-	catch_signals();
+	tl_stop_on_signals();
 	int rc = tl_replay_open(&s, &err);
 	bool prepared = rc == 0;
 	if (rc == 0)

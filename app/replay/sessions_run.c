@@ -5,8 +5,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include <rte_cycles.h>
@@ -17,29 +15,9 @@
 #include "app.h"
 #include "manifest.h"
 #include "results.h"
+#include "stop.h"
 
 #define LINGER_NS (200 * TL_NS_PER_MS) // for the last ACKs, and a RST for each late SYN-ACK
-
-static atomic_bool sessions_stop;
-
-static void ask_to_stop(int signal_number)
-{
-	(void)signal_number;
-	atomic_store_explicit(&sessions_stop, true, memory_order_relaxed);
-}
-
-static bool is_stopped(void)
-{
-	return atomic_load_explicit(&sessions_stop, memory_order_relaxed);
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = ask_to_stop};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
 
 // ---- the run
 
@@ -78,7 +56,7 @@ static void play(struct tl_sessions_run *run)
 	bool has_port = true, follows = run->args->sessions.follow;
 
 	tl_player_begin(run->player, begin_ns);
-	while (has_port && (follows || !tl_player_is_done(run->player)) && !is_stopped()) {
+	while (has_port && (follows || !tl_player_is_done(run->player)) && !tl_stop_requested()) {
 		now_ns = tl_sessions_turn(run);
 		follows = follows && follow(run, now_ns);
 		if (now_ns < next_look_ns)
@@ -150,7 +128,7 @@ static int prepare(struct tl_sessions_run *run, struct tl_err *err)
 		rc = tl_sessions_read(run, err); // which a signal ends at once: nothing is open
 	if (rc != 0)
 		return rc;
-	catch_signals();
+	tl_stop_on_signals();
 	return tl_sessions_open(run, err);
 }
 

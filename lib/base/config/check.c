@@ -14,18 +14,6 @@
 
 #define IP6_MTU_MIN 1280u // RFC 8200, section 5
 
-// Set the path to $.section[index].key for the error that follows.
-static void point_at(struct tl_config_reader *r, const char *section, uint32_t index, const char *key)
-{
-	r->path.depth = 0;
-	tl_config_enter(r, section);
-	tl_config_enter_index(r, index);
-	if (key != NULL)
-		tl_config_enter(r, key);
-}
-
-#define refuse_at(r, section, index, key, ...) (point_at(r, section, index, key), tl_config_refuse(r, __VA_ARGS__))
-
 static const char *file_of(const struct tl_config_port *port)
 {
 	return strncmp(port->device, "pcap:", 5) == 0 ? port->device + 5 : NULL;
@@ -53,7 +41,7 @@ static int check_ip6(struct tl_config_reader *r, const struct tl_config_port *po
 {
 	if (!tl_ip6_is_set(&port->ip6) || port->mtu >= IP6_MTU_MIN)
 		return 0;
-	return refuse_at(
+	return tl_config_refuse_at(
 		r, "ports", index, "mtu", "IPv6 needs %u at least; raise it, or leave out \"ip6\"", IP6_MTU_MIN);
 }
 
@@ -64,11 +52,11 @@ static int check_port(struct tl_config_reader *r, const struct tl_config *config
 	for (uint32_t i = 0; i < index; i++) {
 		const struct tl_config_port *other = &config->ports[i];
 		if (strcmp(port->name, other->name) == 0)
-			return refuse_at(
+			return tl_config_refuse_at(
 				r, "ports", index, "name", "$.ports[%u] is called \"%s\" already", i, port->name);
 		if (file_of(port) == NULL && is_same_device(port, other))
-			return refuse_at(r, "ports", index, "device", "the port \"%s\" has the device \"%s\" already",
-				other->name, other->device);
+			return tl_config_refuse_at(r, "ports", index, "device",
+				"the port \"%s\" has the device \"%s\" already", other->name, other->device);
 	}
 	return check_ip6(r, port, index);
 }
@@ -84,7 +72,8 @@ static int check_probes(struct tl_config_reader *r, const struct tl_config *conf
 		has_echo |= config->echoes[i].port == index;
 	if (per_s == 0 || (has_echo && per_s <= TL_CONFIG_PROBES_MAX))
 		return 0;
-	point_at(r, "ports", index, port->reply_stamps_per_s != 0 ? "reply_stamps_per_s" : "ptp_probes_per_s");
+	tl_config_point_at(
+		r, "ports", index, port->reply_stamps_per_s != 0 ? "reply_stamps_per_s" : "ptp_probes_per_s");
 	if (has_echo)
 		return tl_config_refuse(r,
 			"with ptp_probes_per_s it makes %u: the NIC stamps one frame at a time, %u a second "
@@ -123,7 +112,7 @@ static int check_lcores(struct tl_config_reader *r, const struct tl_config *conf
 			uint32_t lcore = port->lcores[q];
 			if (lcore == TL_CONFIG_LCORE_AUTO)
 				continue;
-			point_at(r, "ports", i, "lcores");
+			tl_config_point_at(r, "ports", i, "lcores");
 			tl_config_enter_index(r, q);
 			rc = check_lcore(r, config, lcore, "port", port->name, users);
 			if (rc != 0)
@@ -131,7 +120,7 @@ static int check_lcores(struct tl_config_reader *r, const struct tl_config *conf
 		}
 	}
 	for (uint32_t i = 0; i < config->n_replays && rc == 0; i++) {
-		point_at(r, "replay", i, "lcore");
+		tl_config_point_at(r, "replay", i, "lcore");
 		if (config->replays[i].lcore != TL_CONFIG_LCORE_AUTO)
 			rc = check_lcore(r, config, config->replays[i].lcore, "replay", config->replays[i].name, users);
 	}
@@ -160,7 +149,7 @@ static int check_capture_path(struct tl_config_reader *r, const struct tl_config
 {
 	const char *path = config->captures[index].path;
 
-	point_at(r, "capture", index, "path");
+	tl_config_point_at(r, "capture", index, "path");
 	if (strcmp(path, "null:") == 0) // no content that could be mixed up
 		return 0;
 	for (uint32_t i = 0; i < index; i++) {
@@ -180,18 +169,18 @@ static int check_capture(struct tl_config_reader *r, struct tl_config *config, u
 {
 	struct tl_config_capture *capture = &config->captures[index];
 
-	point_at(r, "capture", index, "port");
+	tl_config_point_at(r, "capture", index, "port");
 	int rc = tl_config_resolve_port(r, config, capture->port_name, &capture->port);
 	if (rc == 0)
 		rc = check_capture_path(r, config, index);
 	if (rc == 0)
 		rc = tl_config_join_disk(r, config, index);
 	if (rc == 0) {
-		point_at(r, "capture", index, "marks");
+		tl_config_point_at(r, "capture", index, "marks");
 		rc = tl_config_check_marks(r, config, index);
 	}
 	for (uint32_t i = 0; i < capture->n_classes && rc == 0; i++) {
-		point_at(r, "capture", index, "classes");
+		tl_config_point_at(r, "capture", index, "classes");
 		tl_config_enter_index(r, i);
 		rc = tl_config_check_buckets(r, &config->ports[capture->port], &capture->classes[i]);
 	}
@@ -208,7 +197,7 @@ static int name_echo(struct tl_config_reader *r, struct tl_config *config, uint3
 	}
 	for (uint32_t i = 0; i < index; i++) {
 		if (strcmp(echo->name, config->echoes[i].name) == 0)
-			return refuse_at(
+			return tl_config_refuse_at(
 				r, "echo", index, "name", "$.echo[%u] is called \"%s\" already", i, echo->name);
 	}
 	return 0;
@@ -264,12 +253,12 @@ static int check_echo_peer(struct tl_config_reader *r, const struct tl_config *c
 
 	if (echo->mode != TL_ECHO_KIND_MCAST_TO_TCP)
 		return 0;
-	point_at(r, "echo", index, "receive");
+	tl_config_point_at(r, "echo", index, "receive");
 	tl_config_enter(r, "group");
 	int rc = check_family(r, port, tl_ip6_is_set(&echo->group6));
 	if (rc != 0)
 		return rc;
-	point_at(r, "echo", index, "send");
+	tl_config_point_at(r, "echo", index, "send");
 	tl_config_enter(r, "tcp_connect");
 	rc = check_family(r, port, tl_ip6_is_set(&echo->connect_ip6));
 	if (rc != 0 || tl_ip6_is_set(&echo->connect_ip6))
@@ -310,7 +299,7 @@ static int check_echo_input(struct tl_config_reader *r, const struct tl_config *
 	for (uint32_t i = 0; i < index; i++) {
 		if (!receive_the_same(echo, &config->echoes[i]))
 			continue;
-		return refuse_at(r, "echo", index, keys[echo->mode],
+		return tl_config_refuse_at(r, "echo", index, keys[echo->mode],
 			"the echo \"%s\" listens to this on the port \"%s\" already", config->echoes[i].name,
 			echo->port_name);
 	}
@@ -325,7 +314,7 @@ static int check_echo_queue(struct tl_config_reader *r, const struct tl_config *
 
 	if (echo->queue == TL_CONFIG_QUEUE_AUTO)
 		return 0;
-	point_at(r, "echo", index, "queue");
+	tl_config_point_at(r, "echo", index, "queue");
 	if (echo->queue >= port->rx_queues)
 		return tl_config_refuse(
 			r, "the port \"%s\" has %u RX queues, counted from 0", port->name, port->rx_queues);
@@ -348,7 +337,7 @@ static int check_echo_delay(struct tl_config_reader *r, const struct tl_config *
 
 	if (echo->delay_ns == 0 || config->ports[echo->port].reply_stamps_per_s == 0)
 		return 0;
-	return refuse_at(r, "echo", index, "delay",
+	return tl_config_refuse_at(r, "echo", index, "delay",
 		"delayed replies are not stamped: leave out \"reply_stamps_per_s\" of the port \"%s\", or the delay",
 		echo->port_name);
 }
@@ -357,7 +346,7 @@ static int check_echo(struct tl_config_reader *r, struct tl_config *config, uint
 {
 	int rc = name_echo(r, config, index);
 
-	point_at(r, "echo", index, "port");
+	tl_config_point_at(r, "echo", index, "port");
 	if (rc == 0)
 		rc = check_echo_port(r, config, &config->echoes[index]);
 	if (rc == 0)
@@ -381,7 +370,7 @@ static int check_trigger(struct tl_config_reader *r, const struct tl_config *con
 	for (uint32_t i = 0; i < config->n_echoes; i++)
 		if (config->echoes[i].port == capture->port)
 			return 0;
-	point_at(r, "capture", index, "trigger");
+	tl_config_point_at(r, "capture", index, "trigger");
 	tl_config_enter(r, "echo_latency_us");
 	return tl_config_refuse(r, "no echo on the port \"%s\"", capture->port_name);
 }

@@ -199,6 +199,9 @@ void tl_config_enter(struct tl_config_reader *r, const char *key);
 void tl_config_enter_index(struct tl_config_reader *r, size_t index);
 void tl_config_leave(struct tl_config_reader *r);
 
+// Set the path to $.section[index].key, or without a key to $.section[index], for the errors that follow.
+void tl_config_point_at(struct tl_config_reader *r, const char *section, uint32_t index, const char *key);
+
 // Find the line of the value at path, or of the innermost existing object on the path. Lines count from 1.
 unsigned tl_config_line(const char *text, size_t len, const struct tl_config_path *path);
 
@@ -207,6 +210,10 @@ int tl_config_refuse(struct tl_config_reader *r, const char *fmt, ...) TL_PRINTF
 
 // Same for a key of the current object.
 #define tl_config_refuse_key(r, key, ...) (tl_config_enter(r, key), tl_config_refuse(r, __VA_ARGS__))
+
+// Same for $.section[index].key.
+#define tl_config_refuse_at(r, section, index, key, ...)                                                               \
+	(tl_config_point_at(r, section, index, key), tl_config_refuse(r, __VA_ARGS__))
 
 // Same with the sentence: VALUE is not WANTED.
 int tl_config_not(struct tl_config_reader *r, const json_t *value, const char *wanted);

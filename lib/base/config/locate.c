@@ -129,6 +129,15 @@ void tl_config_leave(struct tl_config_reader *r)
 	r->path.depth--;
 }
 
+void tl_config_point_at(struct tl_config_reader *r, const char *section, uint32_t index, const char *key)
+{
+	r->path.depth = 0;
+	tl_config_enter(r, section);
+	tl_config_enter_index(r, index);
+	if (key != NULL)
+		tl_config_enter(r, key);
+}
+
 // Format as "$.ports[1].ip".
 static void format_path(char *buf, size_t size, const struct tl_config_path *path)
 {

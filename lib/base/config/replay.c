@@ -132,15 +132,7 @@ void tl_config_free_replay(struct tl_config_replay *replay)
 
 // ---- an entry, when the ports and echoes are known
 
-static void config_point_at_replay(struct tl_config_reader *r, uint32_t index, const char *key)
-{
-	r->path.depth = 0;
-	tl_config_enter(r, "replay");
-	tl_config_enter_index(r, index);
-	tl_config_enter(r, key);
-}
-
-#define refuse_replay(r, index, key, ...) (config_point_at_replay(r, index, key), tl_config_refuse(r, __VA_ARGS__))
+#define refuse_replay(r, index, key, ...) tl_config_refuse_at(r, "replay", index, key, __VA_ARGS__)
 
 // Check that nothing else sends from the port: its send queue has one owner. A class tree ("shape") is no sender.
 static int config_check_replay_port(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
@@ -170,7 +162,7 @@ int tl_config_check_replay(struct tl_config_reader *r, struct tl_config *config,
 {
 	struct tl_config_replay *replay = &config->replays[index];
 
-	config_point_at_replay(r, index, "port");
+	tl_config_point_at(r, "replay", index, "port");
 	int rc = tl_config_resolve_port(r, config, replay->port_name, &replay->port);
 	if (rc == 0)
 		rc = config_check_replay_port(r, config, index);

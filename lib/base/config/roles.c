@@ -27,10 +27,7 @@ int tl_config_roles(struct tl_config_reader *r, const struct tl_config_key *key,
 // Set the path to $.ports[port].roles[queue] for the error that follows.
 static void point_at_role(struct tl_config_reader *r, uint32_t port, uint32_t queue)
 {
-	r->path.depth = 0;
-	tl_config_enter(r, "ports");
-	tl_config_enter_index(r, port);
-	tl_config_enter(r, "roles");
+	tl_config_point_at(r, "ports", port, "roles");
 	tl_config_enter_index(r, queue);
 }
 
@@ -77,10 +74,7 @@ static int check_shape(struct tl_config_reader *r, const struct tl_config *confi
 
 	if (tl_config_answers(port, shape->queue) || tl_config_replay_from(config, shape->port) != NULL)
 		return 0;
-	r->path.depth = 0;
-	tl_config_enter(r, "shape");
-	tl_config_enter_index(r, index);
-	return tl_config_refuse_key(r, "queue",
+	return tl_config_refuse_at(r, "shape", index, "queue",
 		"queue %u of the port \"%s\" only records and sends nothing (\"roles\"): choose another", shape->queue,
 		port->name);
 }
@@ -92,11 +86,8 @@ static int check_echo(struct tl_config_reader *r, const struct tl_config *config
 
 	if (echo->queue == TL_CONFIG_QUEUE_AUTO || tl_config_answers(port, echo->queue))
 		return 0;
-	r->path.depth = 0;
-	tl_config_enter(r, "echo");
-	tl_config_enter_index(r, index);
-	return tl_config_refuse_key(r, "queue", "queue %u of the port \"%s\" only records (\"roles\"): choose another",
-		echo->queue, port->name);
+	return tl_config_refuse_at(r, "echo", index, "queue",
+		"queue %u of the port \"%s\" only records (\"roles\"): choose another", echo->queue, port->name);
 }
 
 int tl_config_check_roles(struct tl_config_reader *r, const struct tl_config *config)

@@ -274,10 +274,7 @@ int tl_config_check_isolated(struct tl_config_reader *r, const struct tl_config 
 		receives |= !cfg->flow_rules[i].drop;
 	if (receives)
 		return 0;
-	r->path.depth = 0;
-	tl_config_enter(r, "ports");
-	tl_config_enter_index(r, port);
-	return tl_config_refuse_key(r, "isolate",
+	return tl_config_refuse_at(r, "ports", port, "isolate",
 		"the port receives frames of rules only, and has neither an echo nor a rule with a \"queue\"");
 }
 

@@ -194,15 +194,6 @@ static int config_check_class(
 
 // ---- a shape, when the ports and echoes are known
 
-static void config_point_at_shape(struct tl_config_reader *r, uint32_t index, const char *key)
-{
-	r->path.depth = 0;
-	tl_config_enter(r, "shape");
-	tl_config_enter_index(r, index);
-	if (key != NULL)
-		tl_config_enter(r, key);
-}
-
 static void config_point_at_class(
 	struct tl_config_reader *r, uint32_t index, const struct tl_config_shape *shape, uint32_t cls, const char *key)
 {
@@ -211,7 +202,7 @@ static void config_point_at_class(
 
 	for (uint32_t i = depth, at = cls; i > 0; i--, at = shape->classes[at].parent)
 		way[i - 1] = shape->classes[at].nth;
-	config_point_at_shape(r, index, NULL);
+	tl_config_point_at(r, "shape", index, NULL);
 	for (uint32_t i = 0; i < depth; i++) {
 		tl_config_enter(r, "classes");
 		tl_config_enter_index(r, way[i]);
@@ -220,7 +211,7 @@ static void config_point_at_class(
 		tl_config_enter(r, key);
 }
 
-#define refuse_shape(r, index, key, ...) (config_point_at_shape(r, index, key), tl_config_refuse(r, __VA_ARGS__))
+#define refuse_shape(r, index, key, ...) tl_config_refuse_at(r, "shape", index, key, __VA_ARGS__)
 #define refuse_class(r, index, shape, cls, key, ...)                                                                   \
 	(config_point_at_class(r, index, shape, cls, key), tl_config_refuse(r, __VA_ARGS__))
 
@@ -373,7 +364,7 @@ int tl_config_check_shape(struct tl_config_reader *r, struct tl_config *config, 
 {
 	struct tl_config_shape *shape = &config->shapes[index];
 
-	config_point_at_shape(r, index, "port");
+	tl_config_point_at(r, "shape", index, "port");
 	int rc = tl_config_resolve_port(r, config, shape->port_name, &shape->port);
 	if (rc == 0)
 		rc = config_check_shaped_port(r, config, index);

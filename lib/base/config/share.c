@@ -39,14 +39,6 @@ int tl_config_check_member(
 	return 0;
 }
 
-static void config_point_at(struct tl_config_reader *r, const char *section, uint32_t index, const char *key)
-{
-	r->path.depth = 0;
-	tl_config_enter(r, section);
-	tl_config_enter_index(r, index);
-	tl_config_enter(r, key);
-}
-
 int tl_config_join_share(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
 {
 	struct tl_config_shape *shape = &config->shapes[index];
@@ -59,8 +51,8 @@ int tl_config_join_share(struct tl_config_reader *r, struct tl_config *config, u
 			shape->share = i;
 	if (shape->share != TL_CONFIG_NO_SHARE)
 		return 0;
-	config_point_at(r, "shape", index, "share");
-	return tl_config_refuse(r, "no entry of \"share\" is called \"%s\"", shape->share_name);
+	return tl_config_refuse_at(
+		r, "shape", index, "share", "no entry of \"share\" is called \"%s\"", shape->share_name);
 }
 
 static int config_check_floors(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
@@ -78,7 +70,7 @@ static int config_check_floors(struct tl_config_reader *r, const struct tl_confi
 		port = config->shapes[i].port;
 		members++;
 	}
-	config_point_at(r, "share", index, members == 0 ? "name" : "rate");
+	tl_config_point_at(r, "share", index, members == 0 ? "name" : "rate");
 	if (members == 0)
 		return tl_config_refuse(r, "no shape and no recording has \"share\": \"%s\"", share->name);
 	if (share->rate == 0 && !is_one_port)
@@ -96,8 +88,8 @@ int tl_config_check_share(struct tl_config_reader *r, const struct tl_config *co
 	for (uint32_t i = index + 1; i < config->n_shares; i++) {
 		if (strcmp(config->shares[i].name, config->shares[index].name) != 0)
 			continue;
-		config_point_at(r, "share", i, "name");
-		return tl_config_refuse(r, "$.share[%u] is called \"%s\" already", index, config->shares[i].name);
+		return tl_config_refuse_at(
+			r, "share", i, "name", "$.share[%u] is called \"%s\" already", index, config->shares[i].name);
 	}
 	return tl_config_shares_disk(config, index) ? tl_config_check_disk(r, config, index)
 						    : config_check_floors(r, config, index);
