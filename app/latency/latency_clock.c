@@ -7,20 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_array.h>
+
 #define LATE_NS                                                                                                        \
 	(2 * TL_NS_PER_S) // margin around the log: the next comparison would have been due, and a NIC stamps a frame
 			  // before it is received
 
 static int append(struct tl_latency_clocks *clocks, const struct tl_pcapng_clock_record *record)
 {
-	if (clocks->n == clocks->room) {
-		size_t room = clocks->room != 0 ? 2 * clocks->room : 256;
-		struct tl_pcapng_clock_record *more = reallocarray(clocks->record, room, sizeof(*more));
-		if (more == NULL)
-			return -ENOMEM;
-		clocks->record = more;
-		clocks->room = room;
-	}
+	if (tl_array_reserve(&clocks->record, clocks->n, &clocks->room, sizeof(*record)) != 0)
+		return -ENOMEM;
 	clocks->record[clocks->n++] = *record;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tl_array.h>
 #include <tl_files.h>
 #include <tl_pcapfile.h>
 
@@ -56,14 +57,8 @@ static int check_sides(const struct tl_latency_side sides[2], struct tl_err *err
 
 static int add_note(struct tl_latency_notes *notes, const struct tl_latency_note *note)
 {
-	if (notes->n == notes->room) {
-		size_t room = notes->room != 0 ? 2 * notes->room : 4096;
-		struct tl_latency_note *more = reallocarray(notes->note, room, sizeof(*more));
-		if (more == NULL)
-			return -ENOMEM;
-		notes->note = more;
-		notes->room = room;
-	}
+	if (tl_array_reserve(&notes->note, notes->n, &notes->room, sizeof(*note)) != 0)
+		return -ENOMEM;
 	notes->note[notes->n++] = *note;
 	return 0;
 }

@@ -73,7 +73,7 @@ static int open_lanes(const struct rx_child_cfg *cfg, struct work *works, struct
 		tl_hist_init(&works[i].latency);
 		works[i].rung = cfg->rung;
 		works[i].sink = (struct tl_ladder_sink){.any = !cfg->net->own, .latency = &works[i].latency};
-		rc = cfg->rung->ops->open(cfg->rung, &lane, &works[i].lane, err);
+		rc = tl_ladder_open(cfg->rung, &lane, &works[i].lane, err);
 	}
 	return rc;
 }
@@ -105,7 +105,7 @@ static void close_lanes(const struct rx_child_cfg *cfg, struct work *works)
 			pthread_join(works[i].thread, NULL);
 	for (unsigned i = 0; i < cfg->lanes; i++)
 		if (works[i].lane != NULL)
-			cfg->rung->ops->close(works[i].lane);
+			tl_ladder_close(cfg->rung, works[i].lane);
 }
 
 static void add_lane(struct work *work, struct rx_snapshot *out)

@@ -49,7 +49,6 @@ static void close_lane(void *arg)
 		(void)unlink(lane->socket);
 		(void)rmdir(lane->dir);
 	}
-	free(lane);
 }
 
 static int spawn(struct lane *lane, const struct tl_ladder_cfg *cfg, struct tl_err *err)
@@ -116,24 +115,15 @@ static int make_dir(struct lane *lane, struct tl_err *err)
 	return 0;
 }
 
-static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
+static int open_lane(void *arg, const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, struct tl_err *err)
 {
-	struct lane *lane = calloc(1, sizeof(*lane));
+	struct lane *lane = arg;
 
-	if (lane == NULL)
-		return tl_fail(err, -ENOMEM, "not enough memory");
 	lane->nic = rung->nic;
 	int rc = make_dir(lane, err);
 	if (rc == 0)
 		rc = spawn(lane, cfg, err);
-	if (rc == 0)
-		rc = await(lane, err);
-	if (rc != 0) {
-		close_lane(lane);
-		return rc;
-	}
-	*out = lane;
-	return 0;
+	return rc == 0 ? await(lane, err) : rc;
 }
 
 static uint64_t number(const json_t *object, const char *key)
@@ -190,7 +180,7 @@ static uint64_t dropped(void *arg)
 	return tl_count_read(&((struct lane *)arg)->drops);
 }
 
-static const struct tl_ladder_ops ops = {open_lane, receive, dropped, close_lane};
+static const struct tl_ladder_ops ops = {sizeof(struct lane), open_lane, NULL, receive, dropped, close_lane};
 
 const struct tl_ladder_rung rx_tapline = {"tapline", "ring-v3",
 	"a recorder without the disk: such a ring, and per frame a stamp and a copy as pcapng into a slab",

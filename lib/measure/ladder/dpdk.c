@@ -52,7 +52,6 @@ static void close_lane(void *arg)
 		tl_eal_fini(lane->eal);
 	if (lane->file_fd >= 0)
 		close(lane->file_fd);
-	free(lane);
 }
 
 // Write a pcap file of numbered frames (magic, version 2.4, snaplen, Ethernet) to memory. Return its descriptor or
@@ -119,25 +118,16 @@ static int start_port(struct lane *lane, struct tl_err *err)
 	return rc == 0 ? 0 : tl_fail(err, rc, "DPDK could not start %s: %s", lane->device, strerror(-rc));
 }
 
-static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
+static int open_lane(void *arg, const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, struct tl_err *err)
 {
 	const struct tl_eal_cfg eal = {.memory_mb = MEMORY_MB, .main_lcore = cfg->cpu};
-	struct lane *lane = calloc(1, sizeof(*lane));
+	struct lane *lane = arg;
 
-	if (lane == NULL)
-		return tl_fail(err, -ENOMEM, "not enough memory");
 	lane->file_fd = -1;
 	int rc = tl_eal_init(&eal, &lane->eal, err);
 	if (rc == 0)
 		rc = create_device(lane, rung->mode, cfg, err);
-	if (rc == 0)
-		rc = start_port(lane, err);
-	if (rc != 0) {
-		close_lane(lane);
-		return rc;
-	}
-	*out = lane;
-	return 0;
+	return rc == 0 ? start_port(lane, err) : rc;
 }
 
 static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *stop)
@@ -179,4 +169,4 @@ static uint64_t dropped(void *arg)
 	return total + lane->drops;
 }
 
-const struct tl_ladder_ops ladder_dpdk = {open_lane, receive, dropped, close_lane};
+const struct tl_ladder_ops ladder_dpdk = {sizeof(struct lane), open_lane, NULL, receive, dropped, close_lane};

@@ -4,7 +4,9 @@
 #include "ladder_priv.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <linux/if_packet.h>
+#include <stdlib.h>
 
 static const char socket_drops[] = "tp_drops of PACKET_STATISTICS";
 static const char xdp_drops[] = "rx_dropped and rx_ring_full of XDP_STATISTICS";
@@ -83,6 +85,27 @@ const struct tl_ladder_rung *tl_ladder_rungs(unsigned *n)
 {
 	*n = TL_ARRAY_LEN(rungs);
 	return rungs;
+}
+
+int tl_ladder_open(
+	const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out_lane, struct tl_err *err)
+{
+	void *lane = calloc(1, rung->ops->lane_bytes);
+
+	if (lane == NULL)
+		return tl_fail(err, -ENOMEM, "not enough memory");
+	int rc = rung->ops->open(lane, rung, cfg, err);
+	if (rc == 0)
+		*out_lane = lane;
+	else
+		tl_ladder_close(rung, lane);
+	return rc;
+}
+
+void tl_ladder_close(const struct tl_ladder_rung *rung, void *lane)
+{
+	rung->ops->close(lane);
+	free(lane);
 }
 
 static void put16(uint8_t *to, uint32_t value)

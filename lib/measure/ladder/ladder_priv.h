@@ -22,10 +22,10 @@ struct ladder_lane {
 	uint64_t drops; // of the kernel's counter, which restarts with each reading
 };
 
-// Allocate a lane of bytes, all 0; give it an AF_PACKET socket that receives nothing yet; set_up() what the rung needs;
-// bind the socket to the interface, in the rung's fanout group. Return 0 or -errno, then closed.
-int ladder_open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, size_t bytes,
-	int (*set_up)(void *lane, const struct tl_ladder_cfg *cfg, struct tl_err *err), void **out, struct tl_err *err);
+// tl_ladder_ops.open of AF_PACKET: create a socket that receives nothing yet, call set_up(), and bind the socket to the
+// interface, in the rung's fanout group.
+int ladder_open_packet(
+	void *lane, const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, struct tl_err *err);
 
 // Set the size of the socket's buffer, beyond net.core.rmem_max, and a timeout of receive calls.
 int ladder_buffer(const struct ladder_lane *lane, uint32_t bytes, struct tl_err *err);

@@ -3,7 +3,6 @@
 // the thread, which polls that ring in user space. No kernel is involved. The port's ring is the only buffer.
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include <rte_ethdev.h>
 
@@ -87,26 +86,18 @@ void tl_ladder_nic_close(struct tl_ladder_nic *nic)
 static void close_lane(void *arg)
 {
 	tl_ladder_nic_close(arg);
-	free(arg);
 }
 
-static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
+static int open_lane(void *arg, const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, struct tl_err *err)
 {
-	struct tl_ladder_nic *nic = calloc(1, sizeof(*nic));
+	struct tl_ladder_nic *nic = arg;
 
-	(void)rung;
-	if (nic == NULL)
-		return tl_fail(err, -ENOMEM, "not enough memory");
 	int rc = tl_ladder_nic_open(cfg->ifname, false, cfg->huge, cfg->cpu, nic, err);
 	if (rc == 0)
 		rc = tl_ladder_nic_await(nic, err);
-	if (rc != 0) {
-		close_lane(nic);
-		return rc;
-	}
-	tl_port_begin_account(nic->port);
-	*out = nic;
-	return 0;
+	if (rc == 0)
+		tl_port_begin_account(nic->port);
+	return rc;
 }
 
 // Count a burst, in the port's account, too: its drops are what the NIC saw beyond that.
@@ -152,4 +143,4 @@ static uint64_t dropped(void *arg)
 	return tl_port_drops(&stats);
 }
 
-const struct tl_ladder_ops ladder_nic = {open_lane, receive, dropped, close_lane};
+const struct tl_ladder_ops ladder_nic = {sizeof(struct tl_ladder_nic), open_lane, NULL, receive, dropped, close_lane};

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 
 #include <pcap/pcap.h>
 
@@ -12,9 +11,16 @@
 
 #define SNAPLEN 2048 // in immediate mode each slot has this size
 
+struct lane {
+	pcap_t *pcap;
+};
+
 static void close_lane(void *arg)
 {
-	pcap_close(arg);
+	const struct lane *lane = arg;
+
+	if (lane->pcap != NULL)
+		pcap_close(lane->pcap);
 }
 
 static int configure(pcap_t *pcap, int mode, uint32_t buffer_bytes, struct tl_err *err)
@@ -30,20 +36,14 @@ static int configure(pcap_t *pcap, int mode, uint32_t buffer_bytes, struct tl_er
 	return 0;
 }
 
-static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
+static int open_lane(void *arg, const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, struct tl_err *err)
 {
 	char text[PCAP_ERRBUF_SIZE] = "";
-	pcap_t *pcap = pcap_create(cfg->ifname, text);
+	struct lane *lane = arg;
 
-	if (pcap == NULL)
-		return tl_fail(err, -ENOMEM, "libpcap: %s", text);
-	int rc = configure(pcap, rung->mode, cfg->buffer_bytes, err);
-	if (rc != 0) {
-		pcap_close(pcap);
-		return rc;
-	}
-	*out = pcap;
-	return 0;
+	lane->pcap = pcap_create(cfg->ifname, text);
+	return lane->pcap != NULL ? configure(lane->pcap, rung->mode, cfg->buffer_bytes, err)
+				  : tl_fail(err, -ENOMEM, "libpcap: %s", text);
 }
 
 static void take(u_char *sink, const struct pcap_pkthdr *header, const u_char *frame)
@@ -53,12 +53,13 @@ static void take(u_char *sink, const struct pcap_pkthdr *header, const u_char *f
 
 static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *stop)
 {
-	struct pollfd wait = {.fd = pcap_get_selectable_fd(arg), .events = POLLIN};
+	pcap_t *pcap = ((const struct lane *)arg)->pcap;
+	struct pollfd wait = {.fd = pcap_get_selectable_fd(pcap), .events = POLLIN};
 
 	while (!atomic_load_explicit(stop, memory_order_relaxed)) {
 		if (poll(&wait, 1, TL_LADDER_WAIT_MS) < 0 && errno != EINTR)
 			return -errno;
-		if (pcap_dispatch(arg, -1, take, (u_char *)(void *)sink) < 0)
+		if (pcap_dispatch(pcap, -1, take, (u_char *)(void *)sink) < 0)
 			return -EIO;
 	}
 	return 0;
@@ -68,7 +69,7 @@ static uint64_t dropped(void *arg)
 {
 	struct pcap_stat stats = {0};
 
-	return pcap_stats(arg, &stats) == 0 ? stats.ps_drop : 0;
+	return pcap_stats(((const struct lane *)arg)->pcap, &stats) == 0 ? stats.ps_drop : 0;
 }
 
-const struct tl_ladder_ops ladder_pcap = {open_lane, receive, dropped, close_lane};
+const struct tl_ladder_ops ladder_pcap = {sizeof(struct lane), open_lane, NULL, receive, dropped, close_lane};

@@ -27,11 +27,6 @@ static int set_up(void *arg, const struct tl_ladder_cfg *cfg, struct tl_err *err
 	return ladder_buffer(&lane->base, cfg->buffer_bytes, err);
 }
 
-static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
-{
-	return ladder_open_lane(rung, cfg, sizeof(struct lane), set_up, out, err);
-}
-
 static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *stop)
 {
 	struct lane *lane = arg;
@@ -46,4 +41,5 @@ static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *st
 	return 0;
 }
 
-const struct tl_ladder_ops ladder_recvmmsg = {open_lane, receive, ladder_dropped, ladder_close_socket};
+const struct tl_ladder_ops ladder_recvmmsg = {
+	sizeof(struct lane), ladder_open_packet, set_up, receive, ladder_dropped, ladder_close_socket};

@@ -18,11 +18,6 @@ static int set_up(void *lane, const struct tl_ladder_cfg *cfg, struct tl_err *er
 	return ladder_ring_map(lane, TPACKET_V2, &req, sizeof(req), SLOT_BYTES, err);
 }
 
-static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
-{
-	return ladder_open_lane(rung, cfg, sizeof(struct ladder_ring), set_up, out, err);
-}
-
 // Take the slots that are filled.
 static void take_slots(struct ladder_ring *ring, struct tl_ladder_sink *sink)
 {
@@ -41,4 +36,5 @@ static int receive(void *lane, struct tl_ladder_sink *sink, const atomic_bool *s
 	return ladder_ring_receive(lane, take_slots, sink, stop);
 }
 
-const struct tl_ladder_ops ladder_ring2 = {open_lane, receive, ladder_dropped, ladder_ring_close};
+const struct tl_ladder_ops ladder_ring2 = {
+	sizeof(struct ladder_ring), ladder_open_packet, set_up, receive, ladder_dropped, ladder_ring_close};

@@ -21,11 +21,6 @@ static int set_up(void *lane, const struct tl_ladder_cfg *cfg, struct tl_err *er
 	return ladder_ring_map(lane, TPACKET_V3, &req, sizeof(req), BLOCK_BYTES, err);
 }
 
-static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
-{
-	return ladder_open_lane(rung, cfg, sizeof(struct ladder_ring), set_up, out, err);
-}
-
 static void take_block(const struct tpacket_hdr_v1 *block, struct tl_ladder_sink *sink)
 {
 	const uint8_t *frame =
@@ -56,4 +51,5 @@ static int receive(void *lane, struct tl_ladder_sink *sink, const atomic_bool *s
 	return ladder_ring_receive(lane, take_blocks, sink, stop);
 }
 
-const struct tl_ladder_ops ladder_ring3 = {open_lane, receive, ladder_dropped, ladder_ring_close};
+const struct tl_ladder_ops ladder_ring3 = {
+	sizeof(struct ladder_ring), ladder_open_packet, set_up, receive, ladder_dropped, ladder_ring_close};

@@ -6,7 +6,6 @@
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -88,24 +87,15 @@ static int bind_to(int fd, const struct tl_ladder_rung *rung, const struct tl_la
 	return rung->fanout == TL_LADDER_ALONE ? 0 : join(fd, rung, cfg, err);
 }
 
-int ladder_open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, size_t bytes,
-	int (*set_up)(void *lane, const struct tl_ladder_cfg *cfg, struct tl_err *err), void **out, struct tl_err *err)
+int ladder_open_packet(
+	void *arg, const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, struct tl_err *err)
 {
-	struct ladder_lane *lane = calloc(1, bytes);
+	struct ladder_lane *lane = arg;
 
-	if (lane == NULL)
-		return tl_fail(err, -ENOMEM, "not enough memory");
 	int rc = lane->fd = open_socket(err);
 	if (rc >= 0)
-		rc = set_up(lane, cfg, err);
-	if (rc == 0)
-		rc = bind_to(lane->fd, rung, cfg, err);
-	if (rc != 0) {
-		rung->ops->close(lane);
-		return rc;
-	}
-	*out = lane;
-	return 0;
+		rc = rung->ops->set_up(lane, cfg, err);
+	return rc == 0 ? bind_to(lane->fd, rung, cfg, err) : rc;
 }
 
 void ladder_close_socket(void *arg)
@@ -114,7 +104,6 @@ void ladder_close_socket(void *arg)
 
 	if (lane->fd >= 0)
 		close(lane->fd);
-	free(lane);
 }
 
 uint64_t ladder_packet_drops(int fd, uint64_t *total)

@@ -123,9 +123,11 @@ struct tl_ladder_cfg {
 };
 
 struct tl_ladder_ops {
-	// Return 0 and the lane, or -errno with the reason in *err.
-	int (*open)(
-		const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **lane, struct tl_err *err);
+	size_t lane_bytes; // size of a lane; open() gets it with all bytes 0
+	// Open a lane. Return 0, or -errno with the reason in *err; close() follows in either case.
+	int (*open)(void *lane, const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, struct tl_err *err);
+	// Part of open() in lanes of AF_PACKET: prepare the socket before it is bound.
+	int (*set_up)(void *lane, const struct tl_ladder_cfg *cfg, struct tl_err *err);
 	// Receive until *stop. Return 0 or -errno.
 	int (*receive)(void *lane, struct tl_ladder_sink *sink, const atomic_bool *stop);
 	// Return the frames dropped since open(), by the counter named in drops.
@@ -152,6 +154,11 @@ struct tl_ladder_rung {
 
 // All rungs, in the order of the ladder. Static.
 const struct tl_ladder_rung *tl_ladder_rungs(unsigned *n);
+
+// Allocate and open a lane of a rung. Return 0, or -errno with the reason in *err and no lane.
+int tl_ladder_open(
+	const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out_lane, struct tl_err *err);
+void tl_ladder_close(const struct tl_ladder_rung *rung, void *lane);
 
 // ---- ports of DPDK drivers
 

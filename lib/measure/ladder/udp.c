@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/sock_diag.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 
 #include "ladder_priv.h"
@@ -27,21 +26,11 @@ static int open_socket(struct lane *lane, struct tl_err *err)
 	return 0;
 }
 
-static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
+static int open_lane(void *arg, const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, struct tl_err *err)
 {
-	struct lane *lane = calloc(1, sizeof(*lane));
+	int rc = open_socket(arg, err);
 
-	if (lane == NULL)
-		return tl_fail(err, -ENOMEM, "not enough memory");
-	int rc = open_socket(lane, err);
-	if (rc == 0)
-		rc = ladder_buffer(&lane->base, cfg->buffer_bytes, err);
-	if (rc != 0) {
-		ladder_close_socket(lane);
-		return rc;
-	}
-	*out = lane;
-	return 0;
+	return rc == 0 ? ladder_buffer(arg, cfg->buffer_bytes, err) : rc;
 }
 
 static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *stop)
@@ -68,4 +57,4 @@ static uint64_t dropped(void *arg)
 	return getsockopt(lane->base.fd, SOL_SOCKET, SO_MEMINFO, info, &bytes) == 0 ? info[SK_MEMINFO_DROPS] : 0;
 }
 
-const struct tl_ladder_ops ladder_udp = {open_lane, receive, dropped, ladder_close_socket};
+const struct tl_ladder_ops ladder_udp = {sizeof(struct lane), open_lane, NULL, receive, dropped, ladder_close_socket};

@@ -71,11 +71,6 @@ static int set_up(void *lane, const struct tl_ladder_cfg *cfg, struct tl_err *er
 	return rc == 0 ? ladder_buffer(lane, cfg->buffer_bytes, err) : rc;
 }
 
-static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
-{
-	return ladder_open_lane(rung, cfg, sizeof(struct lane), set_up, out, err);
-}
-
 static int arm(struct lane *lane)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&lane->ring);
@@ -139,4 +134,5 @@ static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *st
 	return rc;
 }
 
-const struct tl_ladder_ops ladder_uring = {open_lane, receive, ladder_dropped, close_lane};
+const struct tl_ladder_ops ladder_uring = {
+	sizeof(struct lane), ladder_open_packet, set_up, receive, ladder_dropped, close_lane};

@@ -8,7 +8,6 @@
 #include <linux/if_link.h>
 #include <linux/if_xdp.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -50,7 +49,6 @@ static void close_lane(void *arg)
 		munmap(lane->fill.map, lane->fill.bytes);
 	if (lane->umem != NULL)
 		munmap(lane->umem, lane->umem_bytes);
-	free(lane);
 }
 
 static int create_umem(struct lane *lane, uint32_t bytes, struct tl_err *err)
@@ -183,12 +181,10 @@ static int prefer_busy(struct lane *lane, struct tl_err *err)
 	return 0;
 }
 
-static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
+static int open_lane(void *arg, const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, struct tl_err *err)
 {
-	struct lane *lane = calloc(1, sizeof(*lane));
+	struct lane *lane = arg;
 
-	if (lane == NULL)
-		return tl_fail(err, -ENOMEM, "not enough memory");
 	lane->map_fd = lane->program_fd = lane->link_fd = -1;
 	lane->fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
 	int rc = lane->fd < 0 ? tl_fail(err, -errno, "socket(AF_XDP): %s", strerror(errno)) : 0;
@@ -200,14 +196,7 @@ static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_c
 		rc = bind_queue(lane, cfg, rung->mode, err);
 	if (rc == 0 && rung->mode == LADDER_XDP_BUSY)
 		rc = prefer_busy(lane, err);
-	if (rc == 0)
-		rc = attach(lane, cfg, rung->mode, err);
-	if (rc != 0) {
-		close_lane(lane);
-		return rc;
-	}
-	*out = lane;
-	return 0;
+	return rc == 0 ? attach(lane, cfg, rung->mode, err) : rc;
 }
 
 // Take the frames in the RX ring, and return their chunks by the fill ring. Return their number.
@@ -254,4 +243,4 @@ static uint64_t dropped(void *arg)
 		       : 0;
 }
 
-const struct tl_ladder_ops ladder_xdp = {open_lane, receive, dropped, close_lane};
+const struct tl_ladder_ops ladder_xdp = {sizeof(struct lane), open_lane, NULL, receive, dropped, close_lane};

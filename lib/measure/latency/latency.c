@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_array.h>
+
 struct tl_latency *tl_latency_create(void)
 {
 	struct tl_latency *report = calloc(1, sizeof(*report));
@@ -62,14 +64,8 @@ static int keep_sample(struct tl_latency *report, const struct tl_latency_sample
 {
 	if (report->n_samples >= report->samples_max)
 		return 0;
-	if (report->n_samples == report->samples_room) {
-		size_t room = report->samples_room != 0 ? report->samples_room * 2 : 1024;
-		struct tl_latency_sample *grown = reallocarray(report->samples, room, sizeof(*grown));
-		if (grown == NULL)
-			return -ENOMEM;
-		report->samples = grown;
-		report->samples_room = room;
-	}
+	if (tl_array_reserve(&report->samples, report->n_samples, &report->samples_room, sizeof(*sample)) != 0)
+		return -ENOMEM;
 	report->samples[report->n_samples++] = *sample;
 	return 0;
 }

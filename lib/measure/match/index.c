@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <tl_array.h>
+
 #define BUCKETS_FIRST 1024u
 
 static uint64_t power_of(uint32_t exponent)
@@ -51,14 +53,8 @@ static int add_length(struct match_index *index, uint32_t len)
 		index->length[at].triggers++;
 		return 0;
 	}
-	if (index->lengths == index->lengths_room) {
-		uint32_t room = index->lengths_room != 0 ? 2 * index->lengths_room : 16;
-		struct match_length *more = reallocarray(index->length, room, sizeof(*more));
-		if (more == NULL)
-			return -ENOMEM;
-		index->length = more;
-		index->lengths_room = room;
-	}
+	if (tl_array_reserve(&index->length, index->lengths, &index->lengths_room, sizeof(*index->length)) != 0)
+		return -ENOMEM;
 	memmove(&index->length[at + 1], &index->length[at], (index->lengths - at) * sizeof(*index->length));
 	index->length[at] = (struct match_length){.len = len, .power = power_of(len), .triggers = 1};
 	index->lengths++;

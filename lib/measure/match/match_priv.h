@@ -75,7 +75,8 @@ struct match_index {
 	uint64_t buckets, groups;    // a power of two
 	uint64_t disorder_ns;	     // largest lead of an earlier trigger's stamp over a later one's
 	struct match_length *length; // longest first
-	uint32_t lengths, lengths_room;
+	uint32_t lengths;
+	size_t lengths_room;
 	uint32_t short_keys; // shorter than a beginning
 	uint32_t beginning[MATCH_BEGINNINGS];
 };
@@ -106,8 +107,9 @@ struct match_text {
 	uint32_t rest;	   // TL_MATCH_SEQUENCE, replies of a given length: bytes to the next reply
 	bool rest_counted; // the stretch that these belong to is counted
 	struct match_mark *mark;
-	uint32_t mark_at, marks, marks_room; // mark_at: index of the mark of the byte at
-	bool skipping;			     // the byte before belongs to no trigger, and came with the same segment
+	uint32_t mark_at, marks; // mark_at: index of the mark of the byte at
+	size_t marks_room;
+	bool skipping; // the byte before belongs to no trigger, and came with the same segment
 };
 
 // Piece of a stream that arrived before its predecessors.

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <tl_array.h>
+
 void match_text_free(struct match_text *text)
 {
 	free(text->data);
@@ -49,15 +51,7 @@ static int make_room(struct match_text *text, uint32_t len)
 		text->sum[0] = text->room == 0 ? 0 : text->sum[0];
 		text->room = room;
 	}
-	if (text->marks == text->marks_room) {
-		uint32_t room = text->marks_room != 0 ? 2 * text->marks_room : 4;
-		struct match_mark *mark = reallocarray(text->mark, room, sizeof(*mark));
-		if (mark == NULL)
-			return -ENOMEM;
-		text->mark = mark;
-		text->marks_room = room;
-	}
-	return 0;
+	return tl_array_reserve(&text->mark, text->marks, &text->marks_room, sizeof(*text->mark));
 }
 
 int match_text_put(struct match_text *text, const struct match_payload *bytes)

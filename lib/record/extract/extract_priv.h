@@ -41,7 +41,8 @@ struct extract_file {
 
 struct extract_files {
 	struct extract_file *file;
-	uint32_t n, capacity;
+	uint32_t n;
+	size_t capacity;
 };
 
 // A file, and the part of it in memory.
@@ -82,7 +83,8 @@ struct extract_section {
 	bool begun;
 	bool swapped; // foreign byte order
 	struct extract_interface *interface;
-	uint32_t n, capacity;
+	uint32_t n;
+	size_t capacity;
 	uint64_t file;	  // file number in its HEADs; 0: none. Blocks between them may belong to an earlier file
 	uint64_t own_end; // end of the block or slab covered by the last HEAD
 };
@@ -97,7 +99,8 @@ struct extract_output {
 	uint64_t section; // 0: none yet
 	bool swapped;
 	struct extract_interface *interface; // interfaces of the output section: only block and block_bytes are used
-	uint32_t n, capacity;
+	uint32_t n;
+	size_t capacity;
 	uint64_t *written_bytes;
 };
 

@@ -2,6 +2,7 @@
 // Input files: those named, and those in a directory that look like recordings, sorted by name.
 
 #include "extract_priv.h"
+#include <tl_array.h>
 #include <tl_extract_source.h>
 
 #include <dirent.h>
@@ -25,14 +26,8 @@ void extract_files_free(struct extract_files *files)
 
 static int add(struct extract_files *files, const char *path, const struct stat *status)
 {
-	if (files->n == files->capacity) {
-		uint32_t capacity = files->capacity == 0 ? 64 : 2 * files->capacity;
-		struct extract_file *more = realloc(files->file, capacity * sizeof(*more));
-		if (more == NULL)
-			return -ENOMEM;
-		files->file = more;
-		files->capacity = capacity;
-	}
+	if (tl_array_reserve(&files->file, files->n, &files->capacity, sizeof(*files->file)) != 0)
+		return -ENOMEM;
 	char *copy = strdup(path);
 	if (copy == NULL)
 		return -ENOMEM;

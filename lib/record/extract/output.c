@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <tl_array.h>
+
 #define BUFFER_BYTES (1u << 20)
 #define EPB_DATA_AT 28u
 #define IDB_LINKTYPE_AT 8u
@@ -87,15 +89,10 @@ static int begin_section(struct extract_output *output, bool swapped)
 
 static int remember(struct extract_output *output, const struct extract_interface *interface)
 {
-	if (output->n == output->capacity) {
-		uint32_t capacity = output->capacity == 0 ? 16 : 2 * output->capacity;
-		struct extract_interface *more = realloc(output->interface, capacity * sizeof(*more));
-		if (more == NULL)
-			return -ENOMEM;
-		output->interface = more;
-		output->capacity = capacity;
-	}
 	struct extract_interface copy = {.block_bytes = interface->block_bytes};
+
+	if (tl_array_reserve(&output->interface, output->n, &output->capacity, sizeof(copy)) != 0)
+		return -ENOMEM;
 	copy.block = malloc(interface->block_bytes);
 	if (copy.block == NULL)
 		return -ENOMEM;

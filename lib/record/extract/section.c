@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_array.h>
+
 #define IDB_BYTES_MIN 20u
 #define IDB_OPTIONS_AT 16u
 #define IF_TSRESOL 9
@@ -106,14 +108,8 @@ int extract_section_add(struct extract_section *section, const uint8_t *block, u
 	set_resolution(&interface, TSRESOL_DEFAULT);
 	if (read_options(section, block, size, &interface) != 0)
 		return -EINVAL;
-	if (section->n == section->capacity) {
-		uint32_t capacity = section->capacity == 0 ? 16 : 2 * section->capacity;
-		struct extract_interface *more = realloc(section->interface, capacity * sizeof(*more));
-		if (more == NULL)
-			return -ENOMEM;
-		section->interface = more;
-		section->capacity = capacity;
-	}
+	if (tl_array_reserve(&section->interface, section->n, &section->capacity, sizeof(interface)) != 0)
+		return -ENOMEM;
 	interface.block = malloc(size);
 	if (interface.block == NULL)
 		return -ENOMEM;

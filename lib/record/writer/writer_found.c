@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <tl_array.h>
 #include <tl_log.h>
 #include <tl_recover.h>
 
@@ -165,13 +166,8 @@ static int find_all(const struct tl_writer_pattern *pattern, DIR *dir, struct fo
 	size_t capacity = 0;
 
 	while (errno = 0, (item = readdir(dir)) != NULL) {
-		if (*n == capacity) {
-			capacity = capacity == 0 ? 64 : 2 * capacity;
-			struct found *more = realloc(*out, capacity * sizeof(*more));
-			if (more == NULL)
-				return -ENOMEM;
-			*out = more;
-		}
+		if (tl_array_reserve(out, *n, &capacity, sizeof(**out)) != 0)
+			return -ENOMEM;
 		(*out)[*n] = (struct found){0};
 		int rc = look_at(pattern, item->d_name, &(*out)[*n]);
 		if (rc < 0)

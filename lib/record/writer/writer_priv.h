@@ -147,7 +147,8 @@ struct tl_writer_entry {
 struct tl_writer_ring {
 	pthread_mutex_t lock;		 // the helper changes entries, other threads list them
 	struct tl_writer_entry *entries; // oldest first
-	uint32_t n, capacity;
+	uint32_t n;
+	size_t capacity;
 	bool stuck;   // logged that a file cannot be removed
 	bool unsaved; // logged that a file cannot be saved
 	bool changed; // list changed since the last call

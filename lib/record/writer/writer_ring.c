@@ -12,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <tl_array.h>
 #include <tl_log.h>
 
 #define RENAME_CHARS 16 // growth of a name when its file is completed
@@ -26,14 +27,8 @@
 
 int tl_writer_ring_add(struct tl_writer_ring *ring, struct tl_writer_entry entry)
 {
-	if (ring->n == ring->capacity) {
-		uint32_t capacity = ring->capacity == 0 ? 64 : 2 * ring->capacity;
-		struct tl_writer_entry *entries = realloc(ring->entries, capacity * sizeof(*entries));
-		if (entries == NULL)
-			return -ENOMEM;
-		ring->entries = entries;
-		ring->capacity = capacity;
-	}
+	if (tl_array_reserve(&ring->entries, ring->n, &ring->capacity, sizeof(entry)) != 0)
+		return -ENOMEM;
 	if (entry.path_room == 0)
 		entry.path_room = strlen(entry.path) + 1;
 	ring->entries[ring->n++] = entry;
