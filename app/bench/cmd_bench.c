@@ -24,45 +24,68 @@
 #define DISK_BYTES (UINT64_C(4) << 30)
 #define DISK_BYTES_MIN (UINT64_C(64) << 20)
 
+struct options {
+	struct tl_bench_overhead_cfg cfg;
+	struct tl_bench_rx_cfg rx;
+	struct tl_bench_echo_cfg echo;
+	struct tl_qualify_cfg qualify;
+	uint64_t seconds_ns; // 0: the benchmark's default
+	const char *sizes;   // NULL: the benchmark's default
+	const char *rungs;   // NULL: all
+	const char *interface, *peer;
+	uint64_t rounds, rate_pps, payload_bytes; // of overhead; 0: the default
+	uint64_t senders, disk_bytes;		  // of rx, of qualify; 0: the default
+	const char *html;
+	bool json;
+	const char *benchmark;
+};
+
 static const struct tl_option options[] = {
 	{"seconds", 0, "S",
 		"length of each run, at most 3600: overhead, from 0.1 (default 1), for single messages and for bursts; rx, from 0.01 (default 0.25); echo, from 0.01 (default 1); qualify, per stage (default 5)",
-		's'},
+		TL_INTO(SECONDS, struct options, seconds_ns, "--seconds is a number from 0.01 to 3600",
+			TL_NS_PER_S / 100, 3600 * TL_NS_PER_S)},
 	{"json", 0, NULL,
 		"print the results as one JSON object; overhead: order, residence, wire_round_trip, back_to_back, round_trip, outside, wire_to_poll or the reason for its absence; rx and echo: host, rungs",
-		'j'},
-	{"html", 0, "FILE", "write a page: the tables of overhead, or a bar per rung and size", 'f',
-		.choices = TL_CHOICES_FILE},
+		TL_INTO(FLAG, struct options, json)},
+	{"html", 0, "FILE", "write a page: the tables of overhead, or a bar per rung and size",
+		.choices = TL_CHOICES_FILE, TL_INTO(TEXT, struct options, html)},
 	TL_OPTION_HELP,
 	{.help = "Options of rx and echo:"},
 	{"sizes", 0, "N,...",
 		"up to 8 sizes; rx: bytes of a frame without FCS, 60 to 1514 (default 60,512,1514); echo: bytes of a message, 8 to 1048576 (default 16,1000000)",
-		'z'},
-	{"rungs", 0, "NAME,...", "run these methods only", 'g'},
+		TL_INTO(TEXT, struct options, sizes)},
+	{"rungs", 0, "NAME,...", "run these methods only", TL_INTO(TEXT, struct options, rungs)},
 	{"interface", 'i', "PORT",
 		"rx: receive the traffic of this interface or port, and send nothing without --peer; echo: run the appliance on this port, with --peer. A kernel interface (not echo), a PCI address or vdev:DEVARGS (default: a private veth pair)",
-		'i', .choices = TL_CHOICES_INTERFACE},
+		.choices = TL_CHOICES_INTERFACE, TL_INTO(TEXT, struct options, interface)},
 	{"peer", 0, "PORT",
 		"a port wired to that of -i: rx sends on it, the client of echo runs on it. A kernel interface, a PCI address or vdev:DEVARGS",
-		'e', .choices = TL_CHOICES_INTERFACE},
+		.choices = TL_CHOICES_INTERFACE, TL_INTO(TEXT, struct options, peer)},
 	{.help = "Options of overhead:"},
 	{"rounds", 0, "N",
 		"number of rounds, 6 to 840 (default: the least that is balanced and bounds all differences, 10 to 14)",
-		'n'},
-	{"rate", 0, "N", "messages per second, 1 to 1000000 (default 10000)", 'r'},
-	{"payload", 0, "N", "bytes of a message, 8 to 1472 (default 16)", 'p'},
+		TL_INTO(NUMBER, struct options, rounds,
+			"--rounds is a whole number from 6 to 840: fewer rounds bound no difference",
+			TL_BENCH_ROUNDS_MIN, TL_BENCH_ROUNDS_MAX)},
+	{"rate", 0, "N", "messages per second, 1 to 1000000 (default 10000)",
+		TL_INTO(NUMBER, struct options, rate_pps, "--rate is a whole number from 1 to 1000000", 1, 1000000)},
+	{"payload", 0, "N", "bytes of a message, 8 to 1472 (default 16)",
+		TL_INTO(NUMBER, struct options, payload_bytes, "--payload is a whole number from 8 to 1472", 8, 1472)},
 	{.help = "Options of rx:"},
 	{"senders", 0, "N",
 		"threads that send, on the first CPUs, 1 to 8 (default: half of the CPUs); a port of a DPDK driver sends with one",
-		'S'},
-	{"take", 0, NULL, "with -i: allow AF_XDP rungs, which take the frames from the kernel during their run", 't'},
+		TL_INTO(NUMBER, struct options, senders, "--senders is a whole number from 1 to 8", 1,
+			TL_BENCH_RX_SENDERS_MAX)},
+	{"take", 0, NULL, "with -i: allow AF_XDP rungs, which take the frames from the kernel during their run",
+		TL_INTO(FLAG, struct options, rx.take)},
 	{.help = "Options of qualify:"},
-	{"config", 'c', "CONFIG", "configuration to qualify; required", 'c', .choices = TL_CHOICES_FILE},
-	{"disk", 0, "SIZE", "limit of the disk space for all recordings during the runs (default 4G)", 'd'},
+	{"config", 'c', "CONFIG", "configuration to qualify; required", .choices = TL_CHOICES_FILE,
+		TL_INTO(TEXT, struct options, qualify.config)},
+	{"disk", 0, "SIZE", "limit of the disk space for all recordings during the runs (default 4G)",
+		TL_INTO(SIZE, struct options, disk_bytes, "--disk is a size of at least 64M, such as 4G",
+			DISK_BYTES_MIN, UINT64_MAX)},
 };
-
-static const char overhead_only[] = "nrp", rx_only[] = "tS", qualify_only[] = "cd", of_ladders[] = "zgie",
-		  ports_only[] = "ie";
 
 const struct tl_command tl_bench_command = {
 	.name = "bench",
@@ -95,111 +118,26 @@ const struct tl_command tl_bench_command = {
 	TL_OPTIONS(options),
 };
 
-struct options {
-	struct tl_bench_overhead_cfg cfg;
-	struct tl_bench_rx_cfg rx;
-	struct tl_bench_echo_cfg echo;
-	struct tl_qualify_cfg qualify;
-	double seconds;	   // 0: the benchmark's default
-	const char *sizes; // NULL: the benchmark's default
-	const char *rungs; // NULL: all
-	const char *interface, *peer;
-	const char *html;
-	bool json;
-	const char *benchmark;
-	char seen[16]; // ids of the options that belong to one benchmark
-};
-
-static bool seconds(const char *text, double *out)
+static double seconds(const struct options *o, double fallback)
 {
-	char *end;
+	return o->seconds_ns != 0 ? (double)o->seconds_ns / (double)TL_NS_PER_S : fallback;
+}
 
-	*out = strtod(text, &end);
-	return end != text && *end == '\0' && *out >= 0.01 && *out <= 3600;
+// True if an option of `bench rx` alone is given.
+static bool is_rx_only(const struct options *o)
+{
+	return o->rx.take || o->senders != 0;
 }
 
 // Return NULL, or an error text.
-static const char *set_overhead(struct options *o, int option, const char *text)
-{
-	uint64_t rounds;
-
-	switch (option) {
-	case 'n':
-		if (tl_parse_u64(text, TL_BENCH_ROUNDS_MIN, TL_BENCH_ROUNDS_MAX, &rounds) != 0)
-			return "--rounds is a whole number from 6 to 840: fewer rounds bound no difference";
-		o->cfg.rounds = (unsigned)rounds;
-		return NULL;
-	case 'r':
-		return tl_parse_u64(text, 1, 1000000, &o->cfg.rate_pps) == 0
-			       ? NULL
-			       : "--rate is a whole number from 1 to 1000000";
-	default:
-		return tl_parse_u64(text, 8, 1472, &o->cfg.payload_bytes) == 0
-			       ? NULL
-			       : "--payload is a whole number from 8 to 1472";
-	}
-}
-
-static const char *set_other(struct options *o, int option, const char *text)
-{
-	uint64_t number;
-
-	switch (option) {
-	case 'i':
-		o->interface = text;
-		return NULL;
-	case 'e':
-		o->peer = text;
-		return NULL;
-	case 'S':
-		if (tl_parse_u64(text, 1, TL_BENCH_RX_SENDERS_MAX, &number) != 0)
-			return "--senders is a whole number from 1 to 8";
-		o->rx.senders = (uint32_t)number;
-		return NULL;
-	case 'z':
-		o->sizes = text;
-		return NULL;
-	case 'g':
-		o->rungs = text;
-		return NULL;
-	case 'c':
-		o->qualify.config = text;
-		return NULL;
-	case 'd':
-		return tl_parse_size(text, &o->qualify.disk_bytes, &(struct tl_err){0}) == 0 &&
-				       o->qualify.disk_bytes >= DISK_BYTES_MIN
-			       ? NULL
-			       : "--disk is a size of at least 64M, such as 4G";
-	default:
-		o->rx.take = true;
-		return NULL;
-	}
-}
-
-static const char *set(struct options *o, int option, const char *text)
-{
-	size_t seen = strlen(o->seen);
-
-	switch (option) {
-	case 's':
-		return seconds(text, &o->seconds) ? NULL : "--seconds is a number from 0.01 to 3600";
-	case 'f':
-		o->html = text;
-		return NULL;
-	case 'j':
-		o->json = true;
-		return NULL;
-	}
-	if (seen + 1 < sizeof(o->seen) && strchr(o->seen, option) == NULL)
-		o->seen[seen] = (char)option;
-	return strchr(overhead_only, option) == NULL ? set_other(o, option, text) : set_overhead(o, option, text);
-}
-
 static const char *choose_overhead(struct options *o)
 {
-	if (strpbrk(o->seen, of_ladders) != NULL || strpbrk(o->seen, rx_only) != NULL)
+	if (o->sizes != NULL || o->rungs != NULL || o->interface != NULL || o->peer != NULL || is_rx_only(o))
 		return "--take and --senders are options of `bench rx`, --interface and --peer of rx and echo, --sizes and --rungs of the others";
-	o->cfg.seconds = o->seconds != 0 ? o->seconds : 1;
+	o->cfg.rounds = (unsigned)o->rounds;
+	o->cfg.rate_pps = o->rate_pps != 0 ? o->rate_pps : 10000;
+	o->cfg.payload_bytes = o->payload_bytes != 0 ? o->payload_bytes : 16;
+	o->cfg.seconds = seconds(o, 1);
 	return o->cfg.seconds < 0.1 ? "--seconds of `bench overhead` is a number from 0.1 to 3600" : NULL;
 }
 
@@ -215,7 +153,8 @@ static const char *check_ports(const struct options *o)
 
 static const char *choose_rx(struct options *o)
 {
-	o->rx.seconds = o->seconds != 0 ? o->seconds : 0.25;
+	o->rx.seconds = seconds(o, 0.25);
+	o->rx.senders = (uint32_t)o->senders;
 	o->rx.rungs = o->rungs;
 	o->rx.ifname = o->interface;
 	o->rx.peer = o->peer;
@@ -231,11 +170,11 @@ static const char *choose_rx(struct options *o)
 
 static const char *choose_echo(struct options *o)
 {
-	if (strpbrk(o->seen, rx_only) != NULL)
+	if (is_rx_only(o))
 		return "--take and --senders are options of `bench rx`";
 	if (o->interface != NULL && o->peer == NULL)
 		return "--interface needs --peer, the port on which the client runs";
-	o->echo.seconds = o->seconds != 0 ? o->seconds : 1;
+	o->echo.seconds = seconds(o, 1);
 	o->echo.rungs = o->rungs;
 	o->echo.port = o->interface;
 	o->echo.peer = o->peer;
@@ -248,13 +187,14 @@ static const char *choose_echo(struct options *o)
 
 static const char *choose_qualify(struct options *o)
 {
-	if (strpbrk(o->seen, rx_only) != NULL || strpbrk(o->seen, ports_only) != NULL || o->rungs != NULL)
+	if (is_rx_only(o) || o->interface != NULL || o->peer != NULL || o->rungs != NULL)
 		return "--interface, --peer, --take, --senders and --rungs are not options of `bench qualify`";
 	if (o->html != NULL)
 		return "`bench qualify` has no page: give --json";
 	if (o->qualify.config == NULL)
 		return "`bench qualify` needs a configuration: give -c CONFIG";
-	o->qualify.seconds = o->seconds != 0 ? o->seconds : 5;
+	o->qualify.seconds = seconds(o, 5);
+	o->qualify.disk_bytes = o->disk_bytes != 0 ? o->disk_bytes : DISK_BYTES;
 	return tl_bench_sizes(o->sizes != NULL ? o->sizes : "60,508,1514", TL_LADDER_SIZE_MIN, TL_LADDER_SIZE_MAX,
 		       o->qualify.sizes, &o->qualify.n_sizes) == 0
 		       ? NULL
@@ -265,11 +205,11 @@ static const char *choose_qualify(struct options *o)
 static const char *choose(struct options *o, int words, char **word)
 {
 	o->benchmark = words == 1 ? word[0] : "";
-	if (strcmp(o->benchmark, "qualify") != 0 && strpbrk(o->seen, qualify_only) != NULL)
+	if (strcmp(o->benchmark, "qualify") != 0 && (o->qualify.config != NULL || o->disk_bytes != 0))
 		return "--config and --disk are options of `bench qualify`";
 	if (strcmp(o->benchmark, "overhead") == 0)
 		return choose_overhead(o);
-	if (strpbrk(o->seen, overhead_only) != NULL)
+	if (o->rounds != 0 || o->rate_pps != 0 || o->payload_bytes != 0)
 		return "--rounds, --rate and --payload are options of `bench overhead`";
 	if (strcmp(o->benchmark, "rx") == 0)
 		return choose_rx(o);
@@ -282,17 +222,11 @@ static const char *choose(struct options *o, int words, char **word)
 // Return -1 to continue, else the exit status of the program.
 static int parse(int argc, char **argv, struct options *o)
 {
-	struct tl_options_reader reader;
-	const struct tl_option *option;
-	const char *wrong = NULL;
+	int status = tl_set_options(&tl_bench_command, argc, argv, NULL, o);
 
-	tl_options_begin(&reader, &tl_bench_command, argc, argv);
-	while (wrong == NULL && (option = tl_options_next(&reader)) != NULL)
-		wrong = set(o, option->id, optarg);
-	if (reader.status >= 0)
-		return reader.status;
-	if (wrong == NULL)
-		wrong = choose(o, argc - optind, argv + optind);
+	if (status >= 0)
+		return status;
+	const char *wrong = choose(o, argc - optind, argv + optind);
 	return wrong != NULL ? tl_misuse(&tl_bench_command, wrong, NULL) : -1;
 }
 
@@ -357,10 +291,8 @@ static int bench_overhead(const struct options *o, json_t *manifest)
 int tl_cmd_bench(int argc, char **argv)
 {
 	const atomic_bool *stop = tl_stop_on_signals();
-	struct options o = {.cfg = {.rate_pps = 10000, .payload_bytes = 16, .stop = stop},
-		.rx = {.stop = stop},
-		.echo = {.stop = stop},
-		.qualify = {.disk_bytes = DISK_BYTES, .stop = stop}};
+	struct options o = {
+		.cfg = {.stop = stop}, .rx = {.stop = stop}, .echo = {.stop = stop}, .qualify = {.stop = stop}};
 	int status = parse(argc, argv, &o);
 
 	if (status >= 0)

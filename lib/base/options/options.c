@@ -92,12 +92,13 @@ const char *tl_options_store(const struct tl_option_field *into, const char *val
 		break;
 	case TL_OPTION_SECONDS:
 		rc = tl_parse_seconds(value, &n);
-		rc = rc == 0 && (n < into->min || n > into->max) ? -ERANGE : rc;
 		break;
 	case TL_OPTION_SIZE:
 		rc = tl_parse_bytes(value, &n);
 		break;
 	}
+	if (rc == 0 && into->max != 0 && (n < into->min || n > into->max))
+		rc = -ERANGE;
 	if (rc == 0)
 		*(uint64_t *)field = n;
 	return rc == 0 ? NULL : into->wrong;

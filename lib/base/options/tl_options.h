@@ -27,7 +27,7 @@ enum tl_option_kind { TL_OPTION_FLAG, TL_OPTION_TEXT, TL_OPTION_NUMBER, TL_OPTIO
 #define TL_OPTION_TEXT_FIELD const char * // borrowed from argv
 #define TL_OPTION_NUMBER_FIELD uint64_t	  // min..max
 #define TL_OPTION_SECONDS_FIELD uint64_t  // ns, min..max
-#define TL_OPTION_SIZE_FIELD uint64_t	  // bytes
+#define TL_OPTION_SIZE_FIELD uint64_t	  // bytes, min..max; max 0: any
 
 // Destination of an option's value in the command's struct, and its range.
 struct tl_option_field {
