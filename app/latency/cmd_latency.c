@@ -12,6 +12,7 @@
 #include <tl_latency.h>
 #include <tl_log.h>
 #include <tl_options.h>
+#include <tl_rates.h>
 #include <tl_units.h>
 
 #include "app.h"
@@ -88,25 +89,9 @@ const struct tl_command tl_latency_command = {
 // Parse "1s", "500ms", "20us", "900ns"; without a unit, seconds. Return 0 or -EINVAL.
 static int parse_time(const char *text, uint64_t *out_ns)
 {
-	static const struct {
-		const char *name;
-		uint64_t of_second;
-	} units[] = {{"ns", 1000000000}, {"us", 1000000}, {"ms", 1000}, {"s", 1}, {"", 1}};
-	char number[32];
-	size_t chars = strlen(text);
+	struct tl_err unused;
 
-	for (size_t i = 0; i < TL_ARRAY_LEN(units); i++) {
-		size_t unit_chars = strlen(units[i].name);
-		if (chars < unit_chars || chars - unit_chars >= sizeof(number) ||
-			strcmp(text + chars - unit_chars, units[i].name) != 0)
-			continue;
-		snprintf(number, sizeof(number), "%.*s", (int)(chars - unit_chars), text);
-		if (tl_parse_seconds(number, out_ns) != 0)
-			return -EINVAL;
-		*out_ns /= units[i].of_second;
-		return 0;
-	}
-	return -EINVAL;
+	return tl_parse_seconds(text, out_ns) == 0 || tl_parse_span(text, out_ns, &unused) == 0 ? 0 : -EINVAL;
 }
 
 // Parse "OFFSET[,OFFSET]:LEN".

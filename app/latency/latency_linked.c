@@ -20,7 +20,6 @@
 #define EPB_PACKETID 5
 #define EPB_QUEUE 6
 #define COMMENT_MAX 96
-#define EPB_HEAD 28u
 #define TEXT_MAX 512
 #define APPLICATION "latency (tapline " TL_VERSION ")" // not a name of recordings that a ring takes over
 

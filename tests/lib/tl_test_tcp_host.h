@@ -368,7 +368,20 @@ static inline void hang_up(struct host *h, struct app *app)
 
 static inline bool in_state(const struct app *app, const char *name)
 {
-	return strcmp(tl_tcp_state_name(app->c), name) == 0;
+	static const char *const names[] = {
+		[TL_TCPS_CLOSED] = "CLOSED",
+		[TL_TCPS_SYN_SENT] = "SYN-SENT",
+		[TL_TCPS_SYN_RECEIVED] = "SYN-RECEIVED",
+		[TL_TCPS_ESTABLISHED] = "ESTABLISHED",
+		[TL_TCPS_FIN_WAIT_1] = "FIN-WAIT-1",
+		[TL_TCPS_FIN_WAIT_2] = "FIN-WAIT-2",
+		[TL_TCPS_CLOSE_WAIT] = "CLOSE-WAIT",
+		[TL_TCPS_CLOSING] = "CLOSING",
+		[TL_TCPS_LAST_ACK] = "LAST-ACK",
+		[TL_TCPS_TIME_WAIT] = "TIME-WAIT",
+	};
+
+	return strcmp(names[app->c->state], name) == 0;
 }
 
 // Check whether the received data is the peer's stream from its first byte.

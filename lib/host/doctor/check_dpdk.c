@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define RDMA_CORE_LEAST 16 // DPDK's mlx5 guide, "Prerequisites"
-#define FIRMWARE_BYTES 24
 
 static void judge_version(const struct tl_facts *facts, struct tl_finding *f)
 {

@@ -181,46 +181,29 @@ static int parse_value(const struct rule *rule, const char *text, struct tl_clie
 
 static void describe_range(const struct rule *rule, char *buf, size_t size)
 {
-	switch (rule->kind) {
-	case FLAG:
-		snprintf(buf, size, "no value");
-		break;
-	case NUMBER:
-		snprintf(buf, size, "a whole number from %" PRIu64 " to %" PRIu64, rule->min, rule->max);
-		break;
-	case SECONDS:
+	static const char *const texts[] = {
+		[FLAG] = "no value",
+		[ADDRESS] = "an address such as 192.0.2.1 or 2001:db8::1",
+		[GROUP] = "a multicast address from 224.0.0.0 to 239.255.255.255, or of IPv6",
+		[ENDPOINT] = "an address and a port from 1 to 65535, such as 192.0.2.1:5000 or [2001:db8::1]:5000",
+		[STAMPS] = "auto, user, kernel, nic or tsc",
+		[TEXT] = "a name",
+		[PREFIX] = "an IPv4 address and its prefix, such as 192.0.2.1/24",
+		[SHARE] = "a share from 0 to 1, or from 0% to 100%",
+	};
+
+	if (rule->kind == SECONDS)
 		snprintf(buf, size, "seconds from %.10g to %.10g", tl_client_seconds_of(rule->min),
 			tl_client_seconds_of(rule->max));
-		break;
-	case ADDRESS:
-		snprintf(buf, size, "an address such as 192.0.2.1 or 2001:db8::1");
-		break;
-	case GROUP:
-		snprintf(buf, size, "a multicast address from 224.0.0.0 to 239.255.255.255, or of IPv6");
-		break;
-	case ENDPOINT:
-		snprintf(buf, size,
-			"an address and a port from 1 to 65535, such as 192.0.2.1:5000 or [2001:db8::1]:5000");
-		break;
-	case LIST:
+	else if (rule->kind == NUMBER)
+		snprintf(buf, size, "a whole number from %" PRIu64 " to %" PRIu64, rule->min, rule->max);
+	else if (rule->kind == LIST)
 		snprintf(buf, size,
 			"a whole number from %" PRIu64 " to %" PRIu64
 			", up to %d of them rising and with commas between, or FROM:TO:COUNT",
 			rule->min, rule->max, TL_CLIENT_POINTS);
-		break;
-	case STAMPS:
-		snprintf(buf, size, "auto, user, kernel, nic or tsc");
-		break;
-	case TEXT:
-		snprintf(buf, size, "a name");
-		break;
-	case PREFIX:
-		snprintf(buf, size, "an IPv4 address and its prefix, such as 192.0.2.1/24");
-		break;
-	case SHARE:
-		snprintf(buf, size, "a share from 0 to 1, or from 0%% to 100%%");
-		break;
-	}
+	else
+		snprintf(buf, size, "%s", texts[rule->kind]);
 }
 
 static void describe(const struct tl_option *option, char *text, size_t size)

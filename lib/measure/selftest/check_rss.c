@@ -7,7 +7,6 @@
 
 #define FLOWS 256u
 #define BATCH 32u
-#define NOWHERE UINT16_MAX
 
 struct spread {
 	uint16_t queue[FLOWS];

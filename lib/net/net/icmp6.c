@@ -13,7 +13,6 @@
 
 #define UNREACHABLE 1
 #define TOO_BIG 2
-#define TIME_EXCEEDED 3
 #define PARAMETER 4
 #define ECHO_REQUEST 128
 #define ECHO_REPLY 129

@@ -251,23 +251,6 @@ uint32_t tl_tcp_acked(const struct tl_tcp *c)
 	return c->snd_una - c->iss;
 }
 
-const char *tl_tcp_state_name(const struct tl_tcp *c)
-{
-	static const char *const NAMES[] = {
-		[TL_TCPS_CLOSED] = "CLOSED",
-		[TL_TCPS_SYN_SENT] = "SYN-SENT",
-		[TL_TCPS_SYN_RECEIVED] = "SYN-RECEIVED",
-		[TL_TCPS_ESTABLISHED] = "ESTABLISHED",
-		[TL_TCPS_FIN_WAIT_1] = "FIN-WAIT-1",
-		[TL_TCPS_FIN_WAIT_2] = "FIN-WAIT-2",
-		[TL_TCPS_CLOSE_WAIT] = "CLOSE-WAIT",
-		[TL_TCPS_CLOSING] = "CLOSING",
-		[TL_TCPS_LAST_ACK] = "LAST-ACK",
-		[TL_TCPS_TIME_WAIT] = "TIME-WAIT",
-	};
-	return NAMES[c->state];
-}
-
 const char *tl_tcp_reason_text(enum tl_tcp_reason reason)
 {
 	static const char *const TEXTS[] = {

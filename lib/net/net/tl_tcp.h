@@ -139,7 +139,6 @@ void tl_tcp_abort(struct tl_tcp *c);
 
 void tl_tcp_set_ctx(struct tl_tcp *c, void *ctx);
 void tl_tcp_peer(const struct tl_tcp *c, uint32_t *ip_be, uint16_t *port_be);
-const char *tl_tcp_state_name(const struct tl_tcp *c); // "ESTABLISHED", ...
 
 // Connections in use, without TIME-WAIT: a leak check.
 unsigned tl_tcp_in_use(const struct tl_net *net, unsigned *time_wait);

@@ -6,7 +6,6 @@
 #define ICMP_REDIRECT 5
 #define ICMP6_ERROR_MAX 127 // RFC 4443, section 2.1
 #define ND_SOLICITATION 135
-#define ND_ADVERTISEMENT 136
 #define ND_REDIRECT 137
 
 // ---- addresses and ports

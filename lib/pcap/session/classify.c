@@ -8,19 +8,6 @@
 #define TLS_CLIENT_HELLO 1
 #define TLS_HELLO_AT 5 // after the record header
 
-const char *tl_session_class_name(enum tl_session_class class)
-{
-	static const char *const names[TL_SESSION_CLASSES] = {[TL_SESSION_COMPLETE] = "complete",
-		[TL_SESSION_NO_SYN] = "no_syn",
-		[TL_SESSION_UNOPENED] = "unopened",
-		[TL_SESSION_HOLE] = "hole",
-		[TL_SESSION_CUT] = "cut",
-		[TL_SESSION_NO_END] = "no_end",
-		[TL_SESSION_BEYOND] = "beyond"};
-
-	return names[class];
-}
-
 bool session_is_over(const struct session *s)
 {
 	return s->reset || s->empty || (s->stream[0].fin_done && s->stream[1].fin_done);

@@ -43,7 +43,6 @@ enum tl_session_class {
 	TL_SESSION_BEYOND,   // its content exceeds cfg.session_bytes, or did not fit into cfg.memory_bytes
 	TL_SESSION_CLASSES,
 };
-const char *tl_session_class_name(enum tl_session_class class); // "complete", "no_syn", ...
 
 enum tl_session_side { TL_SESSION_CLIENT, TL_SESSION_SERVER };
 enum tl_session_event { TL_SESSION_DATA, TL_SESSION_FIN, TL_SESSION_RST };
