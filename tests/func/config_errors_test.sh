@@ -77,6 +77,10 @@ bad "more flow rules than the NIC holds" '$.ports[0].flow_rules[128]: one rule m
 	'.ports[0] += {device: "vdev:net_ixgbe0", flow_rules: [range(1; 130) | {proto: "tcp", dst_port: ., queue: 0}]}'
 bad "RSS over a queue that the port does not have" '$.ports[0].rss_queues[1]: the port has 2 RX queues' \
 	'.ports[0] += {device: "0000:01:00.0", rx_queues: 2, rss_queues: [0, 2]}'
+jq '.ports[0] = {name: "lan", device: "vdev:net_ring0", rx_queues: 2, rss_queues: [1]} | del(.echo)' good.json >ring.json
+refuses "RSS over chosen queues of a device without a table" 'has no RSS table that can be set: omit "rss_queues"' \
+	timeout 60 "$TAPLINE" run ring.json --duration 1
+check_equal "before a file is made" "$(ls never.pcapng 2>/dev/null)" ""
 bad_at "an echo on a queue that the port does not have" '"queue"' '$.echo[0].queue: ' '.echo[0].queue = 1'
 bad_at "the role of an echo on a port without one" '"echo"' '$.ports[0].roles[1]: no echo is on the port "lan"' \
 	'.ports[0] += {rx_queues: 2, roles: ["record", "echo"]} | del(.echo)'

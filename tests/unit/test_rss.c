@@ -216,6 +216,25 @@ static void the_oracle_sees_a_key_that_is_not_symmetric(void)
 	CU_ASSERT(count_torn(microsofts_key, 16, true, 1000, per_queue) > 500);
 }
 
+static void queues_of_a_table_that_the_nic_lacks_are_refused(void)
+{
+	static const uint16_t sizes[] = {0, TL_PORT_RETA_MAX + RTE_ETH_RETA_GROUP_SIZE};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(sizes); i++) {
+		struct tl_port *port = aligned_alloc(TL_CACHE_LINE, sizeof(*port));
+		struct rte_eth_dev_info info = {.reta_size = sizes[i], .flow_type_rss_offloads = RTE_ETH_RSS_IP};
+		struct rte_eth_conf conf = {0};
+		struct tl_err err = {""};
+		memset(port, 0, sizeof(*port));
+		port->cfg.rx_queues = 2;
+		CU_ASSERT_EQUAL(tl_port_configure_rss(port, &info, &conf, &err), 0);
+		port->cfg.rss_queues = 2;
+		CU_ASSERT_EQUAL(tl_port_configure_rss(port, &info, &conf, &err), -ENOTSUP);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "omit \"rss_queues\""));
+		free(port);
+	}
+}
+
 // Eight queues, or the three of "rss_queues": each gets its share of n flows, within 6 standard deviations.
 static void flows_are_spread_evenly_over_the_queues_of_the_table(void)
 {
@@ -245,6 +264,7 @@ int main(void)
 		{"the queue of a segment is predicted correctly", the_queue_of_a_segment_is_the_oracles},
 		{"both directions of a flow map to one queue", both_directions_of_a_flow_come_to_one_queue},
 		{"an asymmetric key is detected", the_oracle_sees_a_key_that_is_not_symmetric},
+		{"queues of a table that the NIC lacks are refused", queues_of_a_table_that_the_nic_lacks_are_refused},
 		{"flows are spread evenly over the redirection table",
 			flows_are_spread_evenly_over_the_queues_of_the_table},
 	};

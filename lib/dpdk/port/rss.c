@@ -36,6 +36,9 @@ int tl_port_configure_rss(
 	struct rte_eth_rss_conf *rss = &conf->rx_adv_conf.rss_conf;
 	bool takes_key = info->hash_key_size != 0 && info->hash_key_size <= TL_PORT_RSS_KEY_MAX;
 
+	if (port->cfg.rss_queues != 0 && (info->reta_size == 0 || info->reta_size > TL_PORT_RETA_MAX))
+		return tl_fail(err, -ENOTSUP, "port %s: %s has no RSS table that can be set: omit \"rss_queues\"",
+			port->name, port->cfg.spec.text);
 	if (port->cfg.rx_queues > 1 && info->flow_type_rss_offloads != 0) {
 		conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		rss->rss_hf = info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
@@ -61,9 +64,7 @@ int tl_port_spread(struct tl_port *port, struct tl_err *err)
 
 	if (queues == 0)
 		return 0;
-	int rc = rte_eth_dev_info_get(port->port_id, &info);
-	if (rc == 0 && (info.reta_size == 0 || info.reta_size > TL_PORT_RETA_MAX))
-		rc = -ENOTSUP;
+	int rc = rte_eth_dev_info_get(port->port_id, &info); // whose table tl_port_configure_rss() has checked
 	for (uint16_t i = 0; i < info.reta_size && rc == 0; i++) {
 		left = left != 0 ? left : queues;
 		groups[i / RTE_ETH_RETA_GROUP_SIZE].mask = UINT64_MAX;
