@@ -15,7 +15,7 @@ class Scenario:
     args: str  # arguments of tapline; {in} and {more} are inputs
     before: str = ""  # arguments of an earlier tapline that made the existing files
     leave: bool = False  # the youngest of these files was not completed
-    room: bool = False  # and has preallocated space behind its end
+    room: bool = False  # and has zeros behind its end, from a sector on: preallocated space, or lost bytes
     keep_files: int = 0
     synced: bool = True  # with --fsync close
     held: bool = False  # files removed by the ring have expired
@@ -54,7 +54,7 @@ SCENARIOS = [
     Scenario("recover-zstd", "recover . --json", "capture -i pcap:{earlier} -w r.pcapng.zst --compress zstd --rotate-packets 700",
              leave=True, room=True, synced=False, suffix=".zst", kind="recover"),
     Scenario("recover-pcap", "recover . --json", "capture -i pcap:{earlier} -w r.pcap --format pcap-ns --rotate-packets 700",
-             leave=True, synced=False, suffix=".pcap", kind="recover"),
+             leave=True, room=True, synced=False, suffix=".pcap", kind="recover"),
     Scenario("extract", "extract . -w out.pcapng --json udp", "capture -i pcap:{earlier} -w r.pcapng --rotate-packets 700",
              synced=False, kind="extract"),
     Scenario("extract-zstd", "extract . -w out.pcapng --json udp",
@@ -99,7 +99,7 @@ class Stage:
         """Truncate the youngest file, and rename it to an incomplete one."""
         name = max((name for name in os.listdir(path) if name.endswith(scenario.suffix)), key=lambda name: (len(name), name))
         full = os.path.join(path, name)
-        os.truncate(full, os.path.getsize(full) - 4096)
+        os.truncate(full, (os.path.getsize(full) - 4096) // 512 * 512)
         if scenario.room:
             os.truncate(full, os.path.getsize(full) + 65536)
         if os.path.exists(full + ".tlx"):
