@@ -563,6 +563,24 @@ static void foreign_packets_are_kept(void)
 	tl_pcap_close(reader);
 }
 
+// By another name, too.
+static void output_that_is_an_input_is_refused_and_stays(void)
+{
+	uint32_t records;
+	size_t size, last, kept_size;
+	uint8_t *data = make_recording(false, &size, &records, &last);
+
+	write_file(in_path, data, size);
+	unlink(out_path);
+	CU_ASSERT_EQUAL_FATAL(link(in_path, out_path), 0);
+	run((struct tl_extract_cfg){0}, -EINVAL);
+	unlink(out_path);
+	uint8_t *kept = read_file(in_path, &kept_size);
+	CU_ASSERT(kept_size == size && memcmp(kept, data, size) == 0);
+	free(kept);
+	free(data);
+}
+
 static void what_is_no_capture_is_an_error(void)
 {
 	write_file(in_path, "neither pcap nor pcapng", 23);
@@ -599,6 +617,7 @@ int main(void)
 		{"damaged padding hides no packet, with and without an index", damaged_padding_hides_no_packet},
 		{"a damaged slab loses only its own packets", damaged_slab_costs_only_its_own_packets},
 		{"packet blocks of all kinds and of the other byte order are kept", foreign_packets_are_kept},
+		{"an output that is an input is refused, and stays", output_that_is_an_input_is_refused_and_stays},
 		{"a file in another format is an error; an empty or removed one is not",
 			what_is_no_capture_is_an_error},
 	};
