@@ -786,7 +786,7 @@ static void write_pcap(struct file *file, bool swap, bool nanoseconds)
 	add_pcap_header(file, swap, nanoseconds ? 0xa1b23c4d : 0xa1b2c3d4);
 	add_pcap_frame(file, 1700000000, 123456, 'a', 60, 60);
 	add_pcap_frame(file, 4294967295u, 999999, 'b', 61, 1514); // until 2106
-	add_pcap_frame(file, 0, 0, 'c', 0, 0);
+	add_pcap_frame(file, 0, 1, 'c', 0, 0);
 }
 
 static void pcap_of_either_order_and_resolution_is_read(void)
@@ -946,6 +946,19 @@ static void a_file_truncated_at_any_offset_ends_with_an_error(void)
 		write_pcap(&pcap, kind & 1, kind & 2);
 		expect_cuts_to_be_seen(&pcap);
 	}
+}
+
+// Preallocated space, and bytes that a disk has lost, read back as zeros.
+static void zeros_after_the_last_frame_are_no_frames(void)
+{
+	struct file pcap = {.size = 0};
+
+	write_pcap(&pcap, false, true);
+	uint32_t frames = walk_file(&pcap).frames;
+	memset(pcap.bytes + pcap.size, 0, 64);
+	struct walk walk = walk_bytes(pcap.bytes, pcap.size + 64);
+	CU_ASSERT(walk.rc == -EINVAL && walk.frames == frames);
+	CU_ASSERT_PTR_NOT_NULL(strstr(walk.err.text, "a frame's header of zeros"));
 }
 
 // No content of a file makes the reader leave it: the guard page or a sanitizer would end the run.
@@ -1245,6 +1258,7 @@ int main(void)
 		{"a time outside 1970 to 2554 is refused", a_time_that_does_not_fit_is_refused},
 		{"sections of both byte orders and packet blocks of every kind are read",
 			sections_and_packet_blocks_of_every_kind_are_read},
+		{"zeros after the last frame are no frames", zeros_after_the_last_frame_are_no_frames},
 		{"a file truncated at any offset ends with an error",
 			a_file_truncated_at_any_offset_ends_with_an_error},
 		{"a file with any damaged byte is not read past its end",

@@ -41,6 +41,8 @@ int tl_pcap_classic_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *ou
 		return reader_broken(reader, at, "a frame longer than 262144 bytes", cap_bytes);
 	if (cap_bytes > left - FRAME_HEADER_BYTES)
 		return reader_short(reader, at, "the file ends inside a frame of bytes", cap_bytes);
+	if (TL_UNLIKELY((seconds | fraction | cap_bytes | wire_bytes) == 0))
+		return reader_broken(reader, at, "a frame's header of zeros, as of lost bytes; bytes left", left);
 	*out = (struct tl_pcap_frame){
 		.data = reader->data + at + FRAME_HEADER_BYTES,
 		.cap_bytes = cap_bytes,
