@@ -66,6 +66,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.clock = a->clock,
 		.socket_id = a->plan.place.nodes[port],
 		.rss_symmetric = cfg->rss != TL_CONFIG_RSS_DEFAULT && tl_port_is_drivers(&a->plan.specs[port]),
+		.rss_inner = tl_plan_hands_over_inner(a->config, port),
 		.rss_queues = cfg->rss_queues,
 		.isolate = cfg->isolate,
 		.ip_be = a->plan.has_echo[port] ? cfg->ip_be : 0,

@@ -69,6 +69,21 @@ static void await_links(const struct tl_appliance *a)
 	}
 }
 
+// Let the hand-off of inner flows follow the NIC of a started port, if that hashes inner headers.
+static void follow_nic(struct tl_appliance *a, uint32_t port)
+{
+	struct tl_port_rss rss;
+	const char *why;
+
+	if (a->inners[port] == NULL)
+		return;
+	if (tl_port_hashes_inner(a->ports[port], &why) && tl_port_rss(a->ports[port], &rss))
+		tl_inner_follow(a->inners[port], &rss);
+	else
+		tl_info("port %s: inner flows are spread by hand-off alone (inner_handoff_pkts): %s",
+			a->config->ports[port].name, why);
+}
+
 static int start(struct tl_appliance *a, struct tl_err *err)
 {
 	int rc = tl_appliance_restrict(a, err);
@@ -80,6 +95,7 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 	if (rc == 0)
 		await_links(a);
 	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++) {
+		follow_nic(a, i);
 		if (a->syncs[i] != NULL)
 			rc = tl_timesync_start(a->syncs[i], err);
 		if (rc == 0 && a->plan.has_echo[i])

@@ -124,6 +124,23 @@ static void print_rules(const struct tl_config *config, const struct tl_plan *pl
 	free(rules);
 }
 
+// Print whether the port's NIC is asked to hash inner headers. Of the families in drivers.md, bnxt alone offers the
+// level (bnxt/bnxt_ethdev.c:1144 of DPDK v25.11, bnxt/bnxt.h:579 of v22.11.9).
+static void print_inner(const struct tl_plan *plan, uint32_t port)
+{
+	char driver[64];
+	uint16_t device;
+	bool known = tl_port_expected_driver(&plan->specs[port], driver, sizeof(driver), &device);
+
+	printf("  rss inner: encapsulated frames are handed over to the queue of their inner flow (inner_handoff_pkts)");
+	if (known && strcmp(driver, "net_bnxt") == 0)
+		printf(" if the NIC, which is asked to hash inner headers, brought them to another\n");
+	else if (known)
+		printf(": %s offers no RSS level\n", driver);
+	else
+		printf(", unless its driver offers an RSS level\n");
+}
+
 // Print the role of a queue, the echoes that it owns, and where it hands over their frames.
 static void print_role(const struct tl_config *config, const struct tl_plan *plan, uint32_t port, uint32_t queue)
 {
@@ -185,8 +202,7 @@ void tl_explain_print(const struct tl_config *config, const struct tl_plan *plan
 		for (uint32_t q = 0; q < port->rx_queues; q++)
 			print_queue(config, plan, facts, p, q);
 		if (tl_plan_hands_over_inner(config, p))
-			printf("  rss inner: encapsulated frames are handed over to the queue of their inner flow "
-			       "(inner_handoff_pkts): drivers hash outer headers\n");
+			print_inner(plan, p);
 		for (uint32_t i = 0; i < config->n_replays; i++)
 			if (config->replays[i].port == p)
 				printf("  replay %s sends from CPU %" PRIu32 "\n", config->replays[i].name,

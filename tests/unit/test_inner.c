@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <rte_mbuf.h>
+#include <rte_thash.h>
 
 #include <tl_err.h>
 #include <tl_random.h>
@@ -391,10 +392,75 @@ static void plain_frames_stay(void)
 	stop(&bed);
 }
 
+// RSS of a NIC that hashes inner headers with the symmetric key, to all queues.
+static struct tl_port_rss make_rss(void)
+{
+	struct tl_port_rss rss = {.inner = true, .reta_size = 128};
+
+	for (unsigned i = 0; i < 40; i++)
+		rss.key[i] = i % 2 == 0 ? 0x6d : 0x5a;
+	for (uint16_t i = 0; i < rss.reta_size; i++)
+		rss.reta[i] = i * 7 % QUEUES;
+	return rss;
+}
+
+static uint32_t be32_at(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static uint16_t queue_of_nic(const struct tl_port_rss *rss, bool six, const struct ends *e)
+{
+	uint32_t tuple[9], n = six ? 4 : 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		tuple[i] = be32_at(e->src + 4 * i);
+		tuple[n + i] = be32_at(e->dst + 4 * i);
+	}
+	tuple[2 * n] = (uint32_t)e->src_port << 16 | e->dst_port;
+	return rss->reta[rte_softrss(tuple, 2 * n + 1, rss->key) % rss->reta_size];
+}
+
+// One direction arrives at the NIC's queue, the other one at any, as if the NIC did not know its encapsulation.
+static void the_queue_of_a_nic_that_hashes_inner_headers_owns_the_flow(void)
+{
+	const uint32_t flows = FLOWS / 5;
+	struct bed bed = start(2 * flows);
+	struct tl_port_rss rss = make_rss();
+	uint32_t torn = 0, elsewhere = 0, away = 0;
+	struct tl_inner_stats first, all;
+	uint64_t seed = SEED;
+
+	tl_inner_follow(bed.inner, &rss);
+	for (uint32_t number = 0; number < 2 * flows; number++) {
+		uint32_t i = number % flows;
+		if (i == 0)
+			seed = SEED;
+		if (number == flows)
+			tl_inner_sample(bed.inner, &first);
+		struct ends inner = random_ends(&seed), outer = random_ends(&seed), back = turned(&inner);
+		bool six = i / 7 % 2, second = number >= flows;
+		uint16_t nic = queue_of_nic(&rss, six, &inner);
+		struct frame f = make((enum tunnel)(i % TUNNELS), six, i / 14 % 2, second ? &back : &inner, &outer);
+		struct tl_burst burst = {0};
+		append(&burst, &f, number);
+		receive(&bed, second ? i % 2 : nic != 2 ? nic : 3, &burst);
+		away += nic == 2; // queue 2 is not recorded
+		torn += second && recorded_by[i] != recorded_by[number];
+		elsewhere += nic != 2 && recorded_by[number] != nic;
+	}
+	CU_ASSERT(torn == 0 && elsewhere == 0 && n_wrong == 0 && n_recorded == 2 * flows);
+	CU_ASSERT(first.inner_handoff_pkts <= away / 2);
+	tl_inner_sample(bed.inner, &all);
+	CU_ASSERT(all.inner_handoff_pkts > flows / 2 && all.inner_handoff_pkts == all.inner_taken_pkts);
+	stop(&bed);
+}
+
 static struct frame vxlan_of_another_lcore(const struct bed *bed, uint16_t queue)
 {
 	struct ends e, outer;
 	struct frame f;
+	uint16_t words;
 	uint64_t seed = 5;
 
 	do {
@@ -402,7 +468,8 @@ static struct frame vxlan_of_another_lcore(const struct bed *bed, uint16_t queue
 		outer = random_ends(&seed);
 		f = make(&(struct shape){.tunnel = VXLAN, .tcp = true}, &e, &outer);
 	} while (
-		bed->inner->recorded[(tl_flow_inner_hash(&bed->inner->hash, f.bytes, f.len) >> 32) * 3 >> 32] == queue);
+		bed->inner->recorded[(tl_flow_inner_hash(&bed->inner->hash, f.bytes, f.len, &words) >> 32) * 3 >> 32] ==
+		queue);
 	return f;
 }
 
@@ -521,6 +588,8 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"both directions of an inner flow are recorded by one lcore",
 			both_directions_of_an_inner_flow_are_recorded_by_one_lcore},
+		{"the queue of a NIC that hashes inner headers owns the flow, wherever its frames arrive",
+			the_queue_of_a_nic_that_hashes_inner_headers_owns_the_flow},
 		{"plain frames stay on the receiving lcore", plain_frames_stay},
 		{"a frame that finds the ring full is recorded by the receiving lcore",
 			a_frame_that_finds_no_room_is_recorded_where_it_arrived},

@@ -24,6 +24,10 @@
 static struct {
 	struct rte_eth_dev_info info;
 	uint16_t reta[TL_PORT_RETA_MAX];
+	bool refuses_level, forgets_level, forgets_key;
+	int fails; // rte_eth_dev_configure()
+	uint64_t rss_hf;
+	uint8_t key[TL_PORT_RSS_KEY_MAX];
 } nic;
 
 int rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
@@ -39,6 +43,35 @@ int rte_eth_dev_rss_reta_update(uint16_t port_id, struct rte_eth_rss_reta_entry6
 		CU_ASSERT_NOT_EQUAL(groups[i / 64].mask >> (i % 64) & 1, 0);
 		nic.reta[i] = groups[i / 64].reta[i % 64];
 	}
+	return 0;
+}
+
+int rte_eth_dev_rss_reta_query(uint16_t port_id, struct rte_eth_rss_reta_entry64 *groups, uint16_t size)
+{
+	for (uint16_t i = 0; i < size; i++)
+		groups[i / 64].reta[i % 64] = nic.reta[i];
+	return 0;
+}
+
+static const uint8_t microsofts_key[40];
+
+int rte_eth_dev_configure(uint16_t port_id, uint16_t rx, uint16_t tx, const struct rte_eth_conf *conf)
+{
+	const struct rte_eth_rss_conf *rss = &conf->rx_adv_conf.rss_conf;
+
+	if (nic.fails != 0)
+		return nic.fails;
+	if (nic.refuses_level && (rss->rss_hf & RTE_ETH_RSS_LEVEL_MASK) != 0)
+		return -EINVAL;
+	nic.rss_hf = rss->rss_hf & ~(nic.forgets_level ? RTE_ETH_RSS_LEVEL_MASK : 0);
+	memcpy(nic.key, nic.forgets_key ? microsofts_key : rss->rss_key, sizeof(microsofts_key));
+	return 0;
+}
+
+int rte_eth_dev_rss_hash_conf_get(uint16_t port_id, struct rte_eth_rss_conf *conf)
+{
+	conf->rss_hf = nic.rss_hf;
+	memcpy(conf->rss_key, nic.key, nic.info.hash_key_size);
 	return 0;
 }
 
@@ -257,6 +290,89 @@ static void flows_are_spread_evenly_over_the_queues_of_the_table(void)
 	}
 }
 
+// ---- inner headers
+
+// Configure and start a port that is to hash inner headers, on a NIC that offers levels or does not. Return whether it
+// says that it does; *why: the reason against.
+static bool asks_for_inner(uint64_t offered, bool wanted, const char **why)
+{
+	struct tl_port *port = aligned_alloc(TL_CACHE_LINE, sizeof(*port));
+	struct rte_eth_conf conf = {0};
+	struct tl_err err = {""};
+
+	memset(port, 0, sizeof(*port));
+	port->ops = &tl_port_eth_ops;
+	port->cfg.rx_queues = 4;
+	port->cfg.rss_symmetric = true;
+	port->cfg.rss_inner = wanted;
+	nic.info = (struct rte_eth_dev_info){.hash_key_size = 40,
+		.reta_size = 128,
+		.flow_type_rss_offloads = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | offered};
+	nic.rss_hf = 0;
+	CU_ASSERT_EQUAL(tl_port_configure_rss(port, &nic.info, &conf, &err), 0);
+	CU_ASSERT_EQUAL(tl_port_configure_device(port, 4, 1, &conf), nic.fails);
+	tl_port_read_shares(port);
+	bool hashes = tl_port_hashes_inner(port, why);
+	free(port);
+	return hashes;
+}
+
+static bool has(const char *text, const char *part)
+{
+	return text != NULL && strstr(text, part) != NULL;
+}
+
+static void a_nic_with_levels_hashes_inner_headers(void)
+{
+	const char *why = "";
+
+	CU_ASSERT(asks_for_inner(RTE_ETH_RSS_LEVEL_MASK, true, &why));
+	CU_ASSERT_PTR_NULL(why);
+	CU_ASSERT_EQUAL(nic.rss_hf & RTE_ETH_RSS_LEVEL_MASK, RTE_ETH_RSS_LEVEL_INNERMOST);
+	CU_ASSERT_FALSE(asks_for_inner(RTE_ETH_RSS_LEVEL_MASK, false, &why));
+	CU_ASSERT_PTR_NULL(why);
+	CU_ASSERT_EQUAL(nic.rss_hf & RTE_ETH_RSS_LEVEL_MASK, 0);
+}
+
+static void a_driver_without_levels_is_not_asked(void)
+{
+	const char *why;
+
+	CU_ASSERT_FALSE(asks_for_inner(0, true, &why));
+	CU_ASSERT(has(why, "offers no RSS level"));
+	CU_ASSERT(nic.rss_hf != 0 && (nic.rss_hf & RTE_ETH_RSS_LEVEL_MASK) == 0);
+	CU_ASSERT_FALSE(asks_for_inner(RTE_ETH_RSS_LEVEL_OUTERMOST, true, &why));
+	CU_ASSERT(has(why, "offers no RSS level"));
+}
+
+static void a_driver_that_refuses_the_level_is_configured_without(void)
+{
+	const char *why;
+
+	nic.refuses_level = true;
+	CU_ASSERT_FALSE(asks_for_inner(RTE_ETH_RSS_LEVEL_MASK, true, &why));
+	CU_ASSERT(has(why, "refuses the RSS level"));
+	CU_ASSERT(nic.rss_hf != 0 && (nic.rss_hf & RTE_ETH_RSS_LEVEL_MASK) == 0);
+	nic.refuses_level = false;
+	nic.fails = -ENOMEM;
+	CU_ASSERT_FALSE(asks_for_inner(RTE_ETH_RSS_LEVEL_MASK, true, &why));
+	nic.fails = 0;
+}
+
+static void what_the_driver_did_not_keep_is_not_believed(void)
+{
+	const char *why;
+
+	nic.forgets_level = true;
+	CU_ASSERT_FALSE(asks_for_inner(RTE_ETH_RSS_LEVEL_MASK, true, &why));
+	CU_ASSERT(has(why, "did not keep the RSS level"));
+	nic.forgets_level = false;
+	nic.forgets_key = true;
+	CU_ASSERT_FALSE(asks_for_inner(RTE_ETH_RSS_LEVEL_MASK, true, &why));
+	CU_ASSERT(has(why, "did not keep the symmetric RSS key"));
+	nic.forgets_key = false;
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -267,6 +383,12 @@ int main(void)
 		{"queues of a table that the NIC lacks are refused", queues_of_a_table_that_the_nic_lacks_are_refused},
 		{"flows are spread evenly over the redirection table",
 			flows_are_spread_evenly_over_the_queues_of_the_table},
+		{"a NIC with RSS levels hashes inner headers, if asked", a_nic_with_levels_hashes_inner_headers},
+		{"a driver without RSS levels is not asked", a_driver_without_levels_is_not_asked},
+		{"a driver that refuses the level is configured without it",
+			a_driver_that_refuses_the_level_is_configured_without},
+		{"a level or key that the driver did not keep is not believed",
+			what_the_driver_did_not_keep_is_not_believed},
 	};
 
 	return tl_test_main("rss", tests, TL_ARRAY_LEN(tests));

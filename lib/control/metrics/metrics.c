@@ -386,6 +386,7 @@ static void read_shares(const struct tl_port *port, struct tl_report_port *out)
 {
 	struct tl_port_shares shares;
 
+	out->rss_inner = tl_port_hashes_inner(port, &out->rss_outer_why) || out->rss_outer_why != NULL;
 	if (!tl_port_shares(port, &shares))
 		return;
 	out->rss_size = shares.size;

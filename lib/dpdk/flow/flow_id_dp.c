@@ -258,7 +258,16 @@ static __attribute__((noinline)) void identify_inner(
 		publish(t, print, &key, out);
 }
 
-static __attribute__((noinline)) uint64_t hash_inner(const struct tl_flow_hash *h, const uint8_t *frame, uint32_t len)
+static inline uint16_t xor_words(const struct flow_key *key)
+{
+	uint64_t x = key->src.addr[0] ^ key->src.addr[1] ^ key->dst.addr[0] ^ key->dst.addr[1];
+
+	x ^= x >> 32;
+	return (uint16_t)(tl_be16((uint16_t)(x ^ x >> 16)) ^ key->src.port ^ key->dst.port);
+}
+
+static __attribute__((noinline)) uint64_t hash_inner(
+	const struct tl_flow_hash *h, const uint8_t *frame, uint32_t len, uint16_t *words)
 {
 	struct flow_key key = {0};
 	struct tl_encap encap;
@@ -267,16 +276,18 @@ static __attribute__((noinline)) uint64_t hash_inner(const struct tl_flow_hash *
 	if (encap.tunnels == 0 || !read_innermost(frame, &encap, &key))
 		return 0;
 	uint64_t print = print_of(h, &key);
+	*words = xor_words(&key);
 	return print != 0 ? print : 1;
 }
 
-__attribute__((flatten)) uint64_t tl_flow_inner_hash(const struct tl_flow_hash *h, const uint8_t *frame, uint32_t len)
+__attribute__((flatten)) uint64_t tl_flow_inner_hash(
+	const struct tl_flow_hash *h, const uint8_t *frame, uint32_t len, uint16_t *words)
 {
 	static const uint64_t tunnels = TL_ENCAP_UDP_PORTS;
 	struct rest r = {.at = frame, .len = len};
 	struct flow_key key = {0};
 
-	return TL_LIKELY(read_key(&r, &tunnels, &key)) ? 0 : hash_inner(h, frame, len);
+	return TL_LIKELY(read_key(&r, &tunnels, &key)) ? 0 : hash_inner(h, frame, len, words);
 }
 
 // Flattened into one function: that of plain frames shares nothing with that of tunnels.

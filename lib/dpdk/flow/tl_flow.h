@@ -67,8 +67,9 @@ const struct tl_flow_stats *tl_flow_counters(const struct tl_flow_table *table);
 void tl_flow_hash_init(struct tl_flow_hash *hash, uint64_t seed);
 
 // HOT. Return a hash of the flow of the innermost packet of an encapsulated frame of len contiguous bytes, the same in
-// both directions, and in any network (VNI, VSID); 0: the frame is not encapsulated, or the packet has no flow.
-uint64_t tl_flow_inner_hash(const struct tl_flow_hash *hash, const uint8_t *frame, uint32_t len);
+// both directions, and in any network (VNI, VSID); 0: the frame is not encapsulated, or the packet has no flow. *words:
+// of a flow, xor of the words of 16 bits of its addresses and ports, on which alone a symmetric RSS hash depends.
+uint64_t tl_flow_inner_hash(const struct tl_flow_hash *hash, const uint8_t *frame, uint32_t len, uint16_t *words);
 
 // HOT. Return a hash of the flow of a frame of len contiguous bytes, the same in both directions; with inner that of
 // its innermost packet, within its VNI or VSID. 0: the frame has no flow.

@@ -109,7 +109,7 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 	if (tl_port_is_kernels(port))
 		conf.rxmode.mtu = 0; // the interface's own MTU stays as it is
 	tl_port_note_shared(port);
-	rc = rte_eth_dev_configure(port->port_id, rx, tx, &conf);
+	rc = tl_port_configure_device(port, rx, tx, &conf);
 	if (rc != 0)
 		return tl_fail(err, rc, "port %s: %s refused %u receive and %u send queues (%s)", port->name,
 			device_text(port), rx, tx, strerror(-rc));

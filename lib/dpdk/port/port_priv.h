@@ -202,6 +202,7 @@ struct tl_port {
 	struct tl_port_rules rules;
 	uint8_t rss_key[TL_PORT_RSS_KEY_MAX]; // drivers read it when they start the device
 	struct tl_port_shares shares;	      // size 0: unknown
+	const char *outer_why;		      // why the NIC does not hash innermost headers; NULL: it does
 	struct tl_port_events events;
 	struct tl_port_shared shared;
 	struct tl_port_copies copies;
@@ -271,6 +272,8 @@ void tl_port_rule_drops(const struct tl_port *port, struct tl_port_stats *out);
 // rss.c. Configure RSS over all queues. Returns 0 or -errno with a message.
 int tl_port_configure_rss(
 	struct tl_port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf, struct tl_err *err);
+// Configure the device; if it refuses an RSS level, without it. Returns 0 or -errno of the driver.
+int tl_port_configure_device(struct tl_port *port, uint16_t rx, uint16_t tx, struct rte_eth_conf *conf);
 // After the start: read the shares of the queues back, and warn if the driver did not keep the key.
 void tl_port_read_shares(struct tl_port *port);
 // After the start: spread frames over the queues of cfg.rss_queues. Returns 0 or -errno with a message.

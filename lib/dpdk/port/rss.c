@@ -11,7 +11,8 @@
 
 #include <tl_log.h>
 
-#define TUPLE_WORDS 3 // addresses and ports of TCP over IPv4
+#define TUPLE_WORDS 3	    // addresses and ports of TCP over IPv4
+#define TUPLE6_KEY_BYTES 40 // of the key, for 36 bytes of addresses and ports of TCP over IPv6
 
 _Static_assert(TL_PORT_RETA_MAX % RTE_ETH_RETA_GROUP_SIZE == 0, "the table is read in whole groups");
 
@@ -30,6 +31,30 @@ static bool read_reta(uint16_t port_id, uint16_t size, uint16_t *reta)
 	return true;
 }
 
+// The level of a hash is offered by bits of rss_hf. Drivers that have them may ignore it: read_inner() looks.
+static void ask_for_inner(struct tl_port *port, const struct rte_eth_dev_info *info, struct rte_eth_rss_conf *rss)
+{
+	if (!port->cfg.rss_inner)
+		return;
+	port->outer_why = "its driver offers no RSS level";
+	if ((info->flow_type_rss_offloads & RTE_ETH_RSS_LEVEL_INNERMOST) == 0 || rss->rss_hf == 0)
+		return;
+	rss->rss_hf |= RTE_ETH_RSS_LEVEL_INNERMOST;
+	port->outer_why = NULL;
+}
+
+int tl_port_configure_device(struct tl_port *port, uint16_t rx, uint16_t tx, struct rte_eth_conf *conf)
+{
+	uint64_t *rss_hf = &conf->rx_adv_conf.rss_conf.rss_hf;
+	int rc = rte_eth_dev_configure(port->port_id, rx, tx, conf);
+
+	if (rc == 0 || (*rss_hf & RTE_ETH_RSS_LEVEL_MASK) == 0)
+		return rc;
+	*rss_hf &= ~RTE_ETH_RSS_LEVEL_MASK;
+	port->outer_why = "its driver refuses the RSS level";
+	return rte_eth_dev_configure(port->port_id, rx, tx, conf);
+}
+
 int tl_port_configure_rss(
 	struct tl_port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf, struct tl_err *err)
 {
@@ -43,6 +68,7 @@ int tl_port_configure_rss(
 		conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		rss->rss_hf = info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
 	}
+	ask_for_inner(port, info, rss);
 	if (!port->cfg.rss_symmetric || conf->rxmode.mq_mode != RTE_ETH_MQ_RX_RSS)
 		return 0;
 	if (!takes_key)
@@ -93,6 +119,7 @@ bool tl_port_rss(const struct tl_port *port, struct tl_port_rss *out)
 		(conf.rss_hf & (RTE_ETH_RSS_L3_SRC_ONLY | RTE_ETH_RSS_L3_DST_ONLY | RTE_ETH_RSS_L4_SRC_ONLY |
 				       RTE_ETH_RSS_L4_DST_ONLY)) != 0)
 		return false;
+	out->inner = (conf.rss_hf & RTE_ETH_RSS_LEVEL_MASK) == RTE_ETH_RSS_LEVEL_INNERMOST;
 	out->reta_size = info.reta_size;
 	return read_reta(port->port_id, info.reta_size, out->reta);
 }
@@ -119,12 +146,43 @@ static bool is_symmetric(const struct tl_port_rss *rss)
 	return true;
 }
 
+// Return true if the key repeats every 16 bits, as far as two IPv6 addresses and ports reach.
+static bool key_repeats(const struct tl_port_rss *rss)
+{
+	return memcmp(rss->key, rss->key + 2, TUPLE6_KEY_BYTES - 2) == 0;
+}
+
+// Check the level of the hash that was asked for. rss: as read back; NULL: not reported.
+static void read_inner(struct tl_port *port, const struct tl_port_rss *rss)
+{
+	if (!port->cfg.rss_inner || port->outer_why != NULL)
+		return;
+	if (rss == NULL)
+		port->outer_why = "its driver does not report key and table of RSS";
+	else if (!rss->inner)
+		port->outer_why = "its driver did not keep the RSS level";
+	else if (!key_repeats(rss))
+		port->outer_why = "its driver did not keep the symmetric RSS key";
+}
+
+bool tl_port_hashes_inner(const struct tl_port *port, const char **why)
+{
+	*why = NULL;
+	if (port->cfg.rss_inner && port->ops != &tl_port_eth_ops)
+		*why = "it has no RSS";
+	else if (port->cfg.rss_inner)
+		*why = port->outer_why;
+	return port->cfg.rss_inner && *why == NULL;
+}
+
 void tl_port_read_shares(struct tl_port *port)
 {
 	struct tl_port_rss rss;
 
 	port->shares = (struct tl_port_shares){0};
-	if (port->cfg.rx_queues < 2 || !tl_port_rss(port, &rss))
+	bool known = port->cfg.rx_queues > 1 && tl_port_rss(port, &rss);
+	read_inner(port, known ? &rss : NULL);
+	if (!known)
 		return;
 	port->shares.size = rss.reta_size;
 	port->shares.symmetric = is_symmetric(&rss);

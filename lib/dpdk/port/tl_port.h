@@ -122,6 +122,7 @@ struct tl_port_cfg {
 	const struct tl_clock *clock;
 	int socket_id;	     // NUMA node of rings, packets and recordings; SOCKET_ID_ANY: the device's own
 	bool rss_symmetric;  // both directions of a flow arrive on the same queue
+	bool rss_inner;	     // the NIC is to hash the innermost headers, if it can
 	uint32_t rss_queues; // bit i: RSS gives frames to queue i; 0: to all queues
 	bool isolate;	     // frames without a rule stay with the kernel, whose interface the device shares
 	uint32_t ip_be;	     // of an isolated port with a stack: own addresses; 0, ::: none
@@ -403,6 +404,7 @@ bool tl_port_changes_iface(const struct tl_port_spec *spec);
 #define TL_PORT_RETA_MAX 512
 struct tl_port_rss {
 	uint8_t key[TL_PORT_RSS_KEY_MAX];
+	bool inner;	    // of the innermost headers
 	uint16_t reta_size; // a power of two
 	uint16_t reta[TL_PORT_RETA_MAX];
 };
@@ -417,6 +419,10 @@ struct tl_port_shares {
 	uint16_t size;			      // of the table
 };
 bool tl_port_shares(const struct tl_port *port, struct tl_port_shares *out);
+
+// True if the NIC of a started port hashes the innermost headers of encapsulated frames that it knows, with a key that
+// repeats every 16 bits, as read back. False: *why is the reason, static; NULL if cfg.rss_inner is false.
+bool tl_port_hashes_inner(const struct tl_port *port, const char **why);
 
 // Return the queue of a received segment.
 uint16_t tl_rss_queue(

@@ -194,6 +194,16 @@ static json_t *rules_json(const struct tl_report_port *port)
 	return rules;
 }
 
+static json_t *inner_json(const struct tl_report_port *port)
+{
+	bool nic = port->rss_outer_why == NULL;
+
+	if (!port->rss_inner)
+		return json_null();
+	return json_pack("{s:s, s:o}", "by", nic ? "nic" : "handoff", "why",
+		nic ? json_null() : tl_json_string(port->rss_outer_why));
+}
+
 static json_t *port_json(const struct tl_report_port *port, bool final)
 {
 	json_t *object = json_object();
@@ -213,6 +223,7 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	put(object, "unrecorded_rx_pkts", tl_json_number(port->unrecorded_rx_pkts));
 	put(object, "unrecorded_tx_pkts", tl_json_number(port->unrecorded_tx_pkts));
 	put(object, "rss_symmetric", port->rss_size != 0 ? json_boolean(port->rss_symmetric) : json_null());
+	put(object, "rss_inner", inner_json(port));
 	put(object, "flow_rules", rules_json(port));
 	put(object, "ptp", ptp_json(&port->ptp));
 	put(object, "verified", json_boolean(port->verified));

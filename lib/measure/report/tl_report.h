@@ -146,7 +146,9 @@ struct tl_report_port {
 	uint64_t unrecorded_rx_pkts, unrecorded_tx_pkts; // of queues left out by the port's recordings
 	uint64_t rss_size;				 // entries of the RSS table; 0: unknown, or one queue
 	bool rss_symmetric;				 // both directions of a flow arrive on the same queue
-	bool rule_drops_unknown; // the NIC does not count drops by flow rules: drop_rule_pkts 0 is no evidence
+	bool rss_inner;		   // inner flows are spread, by the NIC unless rss_outer_why is set
+	const char *rss_outer_why; // reason for the hand-off alone; static
+	bool rule_drops_unknown;   // the NIC does not count drops by flow rules: drop_rule_pkts 0 is no evidence
 	uint32_t n_rules;
 	const struct tl_report_rule *rules; // borrowed
 	bool has_mac;

@@ -7,6 +7,7 @@
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 #include <rte_pause.h>
+#include <rte_thash.h>
 
 #include <tl_err.h>
 
@@ -72,6 +73,22 @@ int tl_inner_create(const struct tl_inner_cfg *cfg, struct tl_inner **out, struc
 	tl_flow_hash_init(&inner->hash, cfg->seed);
 	*out = inner;
 	return 0;
+}
+
+// The Toeplitz hash is linear, and with a key that repeats every 16 bits each word of the input has the same part in
+// it: that of the xor of all words.
+void tl_inner_follow(struct tl_inner *inner, const struct tl_port_rss *rss)
+{
+	for (uint32_t byte = 0; byte < 256; byte++) {
+		uint32_t high = byte << 24, low = byte << 16; // the first bits of the input
+		inner->buckets[0][byte] = (uint16_t)(rte_softrss(&high, 1, rss->key) & (rss->reta_size - 1u));
+		inner->buckets[1][byte] = (uint16_t)(rte_softrss(&low, 1, rss->key) & (rss->reta_size - 1u));
+	}
+	for (uint16_t i = 0; i < rss->reta_size; i++) {
+		bool recorded = memchr(inner->recorded, rss->reta[i], inner->n_recorded) != NULL;
+		inner->owners[i] = recorded ? (uint8_t)rss->reta[i] : inner->recorded[i % inner->n_recorded];
+	}
+	inner->follows = true;
 }
 
 void tl_inner_destroy(struct tl_inner *inner)

@@ -15,9 +15,14 @@ static void record(const struct tl_inner_side *side, struct tl_burst *b)
 static uint16_t owner_of(const struct tl_inner_side *side, const struct rte_mbuf *m)
 {
 	const struct tl_inner *inner = side->inner;
-	uint64_t hash = tl_flow_inner_hash(&inner->hash, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
+	uint16_t words;
+	uint64_t hash = tl_flow_inner_hash(&inner->hash, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, &words);
 
-	return hash != 0 ? inner->recorded[(hash >> 32) * inner->n_recorded >> 32] : side->queue;
+	if (hash == 0)
+		return side->queue;
+	if (inner->follows)
+		return inner->owners[inner->buckets[0][words >> 8] ^ inner->buckets[1][words & 0xff]];
+	return inner->recorded[(hash >> 32) * inner->n_recorded >> 32];
 }
 
 static bool hand_over(struct tl_inner_side *side, uint16_t owner, const struct tl_burst *b, uint16_t i)

@@ -43,6 +43,9 @@ struct tl_inner {
 	uint16_t queues;
 	uint32_t n_recorded;
 	uint8_t recorded[TL_PORT_QUEUES_MAX];
+	bool follows;			  // the NIC: an owner is the queue of its RSS
+	uint16_t buckets[2][256];	  // hash of the high, the low byte of a word, within the RSS table
+	uint8_t owners[TL_PORT_RETA_MAX]; // by entry of the RSS table
 	struct tl_inner_side sides[TL_PORT_QUEUES_MAX];
 };
 
