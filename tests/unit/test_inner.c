@@ -179,6 +179,18 @@ static void put_udp_tunnel(
 	put_ethernet(f, type);
 }
 
+// Enumerate all combinations.
+static struct shape shape_of(uint32_t number)
+{
+	uint32_t kind = number / TUNNELS;
+
+	return (struct shape){.tunnel = (enum tunnel)(number % TUNNELS),
+		.six = kind % 2,
+		.tcp = kind / 2 % 2,
+		.outer_six = kind / 4 % 2,
+		.tags = kind / 8 % 3};
+}
+
 // Encapsulate a packet. The source port of outer is that of UDP tunnels, which differs between the directions.
 static struct frame make(const struct shape *shape, const struct ends *inner, const struct ends *outer)
 {
@@ -340,12 +352,7 @@ static void both_directions_of_an_inner_flow_are_recorded_by_one_lcore(void)
 	for (uint32_t i = 0; i < FLOWS; i++) {
 		struct ends inner = random_ends(&seed), outer = random_ends(&seed);
 		struct ends inner_back = turned(&inner), outer_back = turned(&outer);
-		uint32_t kind = i / TUNNELS; // a number for all combinations of the rest
-		struct shape shape = {.tunnel = (enum tunnel)(i % TUNNELS),
-			.six = kind % 2,
-			.tcp = kind / 2 % 2,
-			.outer_six = kind / 4 % 2,
-			.tags = kind / 8 % 3};
+		struct shape shape = shape_of(i);
 		outer_back.src_port = (uint16_t)tl_random_next(&seed);
 		struct frame there = make(&shape, &inner, &outer), back = make(&shape, &inner_back, &outer_back);
 		append(&burst[i % 3], &there, 2 * i);
@@ -439,9 +446,10 @@ static void the_queue_of_a_nic_that_hashes_inner_headers_owns_the_flow(void)
 		if (number == flows)
 			tl_inner_sample(bed.inner, &first);
 		struct ends inner = random_ends(&seed), outer = random_ends(&seed), back = turned(&inner);
-		bool six = i / 7 % 2, second = number >= flows;
-		uint16_t nic = queue_of_nic(&rss, six, &inner);
-		struct frame f = make((enum tunnel)(i % TUNNELS), six, i / 14 % 2, second ? &back : &inner, &outer);
+		struct shape shape = shape_of(i);
+		bool second = number >= flows;
+		uint16_t nic = queue_of_nic(&rss, shape.six, &inner);
+		struct frame f = make(&shape, second ? &back : &inner, &outer);
 		struct tl_burst burst = {0};
 		append(&burst, &f, number);
 		receive(&bed, second ? i % 2 : nic != 2 ? nic : 3, &burst);
