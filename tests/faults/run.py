@@ -178,7 +178,8 @@ class Runner:
         for offset, found in zip(wanted, done.stdout.split("0x0")[1:]):
             lines = found.split("\n")[1:]
             frames = [(function, file.split(" ")[0]) for function, file in zip(lines[::2], lines[1::2])]
-            function, file = next((frame for frame in frames if "/include/" not in frame[1]), frames[0])  # not libc's wrapper
+            # The caller of a wrapper of libc, or of tl_array_reserve().
+            function, file = next((frame for frame in frames if "/include/" not in frame[1] and "tl_array.h" not in frame[1]), frames[0])
             self.places[offset] = f"{'/'.join(file.split('/')[-2:])} {function}()"
 
     def record(self, scenario):

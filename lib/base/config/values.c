@@ -74,24 +74,38 @@ static const char *size_text(uint64_t bytes, char buf[24])
 	return buf;
 }
 
-int tl_config_size(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+static int parse_size(const char *text, uint64_t *out, struct tl_err *err)
 {
-	char wanted[128], low[24], high[24];
-	uint64_t n = 0;
-	bool is_size = false;
+	return tl_parse_bytes(text, out);
+}
 
-	snprintf(wanted, sizeof(wanted), "%sa size from %s to %s, such as 65536 or \"64K\"",
-		key->or_zero ? "0 or " : "", size_text(key->min, low), size_text(key->max, high));
+// Read a number, or a text by its parser, into a field. wanted: the sentence of a refusal.
+static int read_in_units(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value,
+	void *section, int (*parse)(const char *text, uint64_t *out, struct tl_err *err), const char *wanted)
+{
+	struct tl_err unused;
+	uint64_t n = 0;
+	bool ok = false;
+
 	if (json_is_integer(value)) {
-		is_size = json_integer_value(value) >= 0;
+		ok = json_integer_value(value) >= 0;
 		n = (uint64_t)json_integer_value(value);
 	} else if (json_is_string(value)) {
-		is_size = tl_parse_bytes(json_string_value(value), &n) == 0;
+		ok = parse(json_string_value(value), &n, &unused) == 0;
 	}
-	if (!is_size || !is_in_bounds(key, n))
+	if (!ok || !is_in_bounds(key, n))
 		return tl_config_not(r, value, wanted);
 	store(key, section, n);
 	return 0;
+}
+
+int tl_config_size(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	char wanted[128], low[24], high[24];
+
+	snprintf(wanted, sizeof(wanted), "%sa size from %s to %s, such as 65536 or \"64K\"",
+		key->or_zero ? "0 or " : "", size_text(key->min, low), size_text(key->max, high));
+	return read_in_units(r, key, value, section, parse_size, wanted);
 }
 
 int tl_config_choice(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
@@ -152,26 +166,6 @@ int tl_config_name(struct tl_config_reader *r, const struct tl_config_key *key, 
 	if (text == NULL || *text == '\0' || text[strspn(text, letters)] != '\0' || strlen(text) >= TL_CONFIG_NAME_MAX)
 		return tl_config_not(r, value, "a name: 1 to 31 of A-Z a-z 0-9 _ -");
 	return tl_config_text(r, key, value, section);
-}
-
-// Read a number, or a text by its parser, into a field of 8 bytes. wanted: the sentence of a refusal.
-static int read_in_units(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value,
-	void *section, int (*parse)(const char *text, uint64_t *out, struct tl_err *err), const char *wanted)
-{
-	struct tl_err unused;
-	uint64_t n = 0;
-	bool ok = false;
-
-	if (json_is_integer(value)) {
-		ok = json_integer_value(value) >= 0;
-		n = (uint64_t)json_integer_value(value);
-	} else if (json_is_string(value)) {
-		ok = parse(json_string_value(value), &n, &unused) == 0;
-	}
-	if (!ok || !is_in_bounds(key, n))
-		return tl_config_not(r, value, wanted);
-	store(key, section, n);
-	return 0;
 }
 
 int tl_config_rate(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)

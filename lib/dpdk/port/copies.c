@@ -69,21 +69,6 @@ static int attach_filter(const struct tl_port *port, struct tl_err *err)
 
 // ---- socket and ring
 
-// Bind the socket with a filter that rejects everything until the start.
-static int bind_socket(struct tl_port *port, int fd, struct tl_err *err)
-{
-	const struct sockaddr_ll address = {.sll_family = AF_PACKET,
-		.sll_protocol = tl_be16(ETH_P_ALL),
-		.sll_ifindex = (int)if_nametoindex(port->copies.iface)};
-	const int on = 1;
-
-	(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)); // since Linux 4.20
-	if (!tl_kernel_refuse_packets(fd) || bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
-		return tl_fail(err, -errno, "port %s: cannot listen on %s: %s", port->name, port->copies.iface,
-			strerror(errno));
-	return 0;
-}
-
 int tl_copies_open(struct tl_port *port, struct tl_err *err)
 {
 	const struct tpacket_req3 request = {.tp_block_size = BLOCK_BYTES,
@@ -111,7 +96,7 @@ int tl_copies_open(struct tl_port *port, struct tl_err *err)
 		.clock = port->cfg.clock,
 		.port = port,
 		.backend = &copies->slots};
-	rc = bind_socket(port, fd, err);
+	rc = tl_packet_bind(port, fd, copies->iface, false, err);
 	if (rc == 0)
 		tl_kernel_open_spare(&copies->sockets);
 	return rc;

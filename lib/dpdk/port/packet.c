@@ -64,25 +64,29 @@ int tl_packet_make_ring(
 	return 0;
 }
 
-// Bind the socket with a filter that rejects everything until the start, so that no frame is counted that is never
-// received.
-static int bind_socket(struct tl_port *port, int fd, struct tl_err *err)
+int tl_packet_bind(const struct tl_port *port, int fd, const char *iface, bool with_sent, struct tl_err *err)
 {
-	int ifindex = (int)if_nametoindex(port->cfg.spec.arg);
 	const struct sockaddr_ll address = {
-		.sll_family = AF_PACKET, .sll_protocol = tl_be16(ETH_P_ALL), .sll_ifindex = ifindex};
-	const struct packet_mreq promisc = {.mr_ifindex = ifindex, .mr_type = PACKET_MR_PROMISC};
-	const struct tl_packet_option option = {
-		"promiscuous mode", SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promisc, sizeof(promisc)};
+		.sll_family = AF_PACKET, .sll_protocol = tl_be16(ETH_P_ALL), .sll_ifindex = (int)if_nametoindex(iface)};
 	const int on = 1;
 
 	// Kernels before 4.20 lack the option, and deliver the host's own frames.
-	if (port->cfg.rx_only)
+	if (!with_sent)
 		(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on));
 	if (!tl_kernel_refuse_packets(fd) || bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
-		return tl_fail(err, -errno, "port %s: cannot listen on %s: %s", port->name, port->cfg.spec.arg,
-			strerror(errno));
-	return port->cfg.promisc ? tl_packet_set_options(port, fd, &option, 1, err) : 0;
+		return tl_fail(err, -errno, "port %s: cannot listen on %s: %s", port->name, iface, strerror(errno));
+	return 0;
+}
+
+static int bind_socket(struct tl_port *port, int fd, struct tl_err *err)
+{
+	const char *iface = port->cfg.spec.arg;
+	const struct packet_mreq promisc = {.mr_ifindex = (int)if_nametoindex(iface), .mr_type = PACKET_MR_PROMISC};
+	const struct tl_packet_option option = {
+		"promiscuous mode", SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promisc, sizeof(promisc)};
+	int rc = tl_packet_bind(port, fd, iface, !port->cfg.rx_only, err);
+
+	return rc == 0 && port->cfg.promisc ? tl_packet_set_options(port, fd, &option, 1, err) : rc;
 }
 
 // Join the sockets of several queues: the kernel distributes flows over them. Never with PACKET_FANOUT_FLAG_DEFRAG,

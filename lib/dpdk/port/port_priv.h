@@ -373,6 +373,9 @@ int tl_packet_set_options(
 struct tpacket_req3;
 int tl_packet_make_ring(
 	struct tl_port *port, int fd, int version, const struct tpacket_req3 *request, void **ring, struct tl_err *err);
+// Bind a socket with a filter that rejects everything until the start, so that no frame is counted that is never
+// received. with_sent: frames sent by the host are received, too.
+int tl_packet_bind(const struct tl_port *port, int fd, const char *iface, bool with_sent, struct tl_err *err);
 
 // slot.c: the queue becomes the RX queue's backend, and is the caller's to close.
 int tl_slot_open(struct tl_port *port, uint16_t queue, int fd, struct tl_err *err);

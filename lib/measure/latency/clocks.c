@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_json.h>
 #include <tl_text.h>
 #include <tl_units.h>
 
@@ -67,11 +68,6 @@ int tl_latency_add_clock(struct tl_latency *report, const char *file, const char
 
 // ---- JSON
 
-static json_t *integer(uint64_t value)
-{
-	return json_integer((json_int_t)tl_min_u64(value, INT64_MAX));
-}
-
 // Return a JSON string: a truncated name may be invalid UTF-8.
 static json_t *text(const char *name)
 {
@@ -82,8 +78,8 @@ static json_t *text(const char *name)
 
 static json_t *point_json(const struct tl_latency_clock_point *point, uint64_t start_ns)
 {
-	return json_pack("[o, I, o, o, f, b]", integer(point->time_ns - start_ns), (json_int_t)point->offset_ns,
-		integer(point->bound_ns), integer(point->half_ns), point->rate_hz, point->stepped);
+	return json_pack("[o, I, o, o, f, b]", tl_json_number(point->time_ns - start_ns), (json_int_t)point->offset_ns,
+		tl_json_number(point->bound_ns), tl_json_number(point->half_ns), point->rate_hz, point->stepped);
 }
 
 static json_t *clock_json(const struct tl_latency_clock *clock)
@@ -96,9 +92,10 @@ static json_t *clock_json(const struct tl_latency_clock *clock)
 	for (size_t i = 0; i < clock->n_points; i++)
 		json_array_append_new(points, point_json(&clock->points[i], start_ns));
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "file", text(clock->file), "clock",
-		text(clock->clock), "comparisons", integer(clock->comparisons), "steps", integer(clock->steps),
-		"bound_max_ns", integer(clock->bound_max_ns), "offset_max_ns", integer(clock->offset_max_ns),
-		"start_ns", integer(clock->n_points != 0 ? start_ns : 0), "points", points);
+		text(clock->clock), "comparisons", tl_json_number(clock->comparisons), "steps",
+		tl_json_number(clock->steps), "bound_max_ns", tl_json_number(clock->bound_max_ns), "offset_max_ns",
+		tl_json_number(clock->offset_max_ns), "start_ns", tl_json_number(clock->n_points != 0 ? start_ns : 0),
+		"points", points);
 }
 
 json_t *tl_latency_clocks_json(const struct tl_latency *report)

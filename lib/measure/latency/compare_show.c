@@ -57,12 +57,6 @@ const char *tl_latency_no_verdict(const struct tl_latency_comparison *c)
 		       : "no verdict: a report lacks the order of its samples, or the times of its losses; measure again with this version, or compare several runs of each";
 }
 
-// JSON has no infinity.
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static void put(json_t *object, const char *key, json_t *value)
 {
 	json_object_set_new(object, key, value);
@@ -83,7 +77,7 @@ static json_t *row_json(const struct tl_latency_row *row, const char *unit)
 	for (size_t i = 0; i < TL_ARRAY_LEN(figures); i++) {
 		bool known = !figures[i].judged || tl_latency_has_interval(row);
 		snprintf(key, sizeof(key), "%s%s", figures[i].name, unit);
-		put(object, key, known ? number(figures[i].value) : json_null());
+		put(object, key, known ? tl_latency_real_json(figures[i].value) : json_null());
 	}
 	put(object, "a_effective", row->a_effective != 0 ? json_real(row->a_effective) : json_null());
 	put(object, "b_effective", row->b_effective != 0 ? json_real(row->b_effective) : json_null());

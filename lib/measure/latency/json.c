@@ -162,15 +162,15 @@ static json_t *fit_json(const struct tl_latency *report)
 }
 
 // Return null for infinity, which JSON lacks: unbounded.
-static json_t *bound(double value)
+json_t *tl_latency_real_json(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
 json_t *tl_latency_interval_json(const struct tl_latency_interval *interval)
 {
-	return json_pack("{s:f, s:o, s:o}", "diff", interval->diff_ns, "low", bound(interval->low_ns), "high",
-		bound(interval->high_ns));
+	return json_pack("{s:f, s:o, s:o}", "diff", interval->diff_ns, "low", tl_latency_real_json(interval->low_ns),
+		"high", tl_latency_real_json(interval->high_ns));
 }
 
 static json_t *costs_json(const struct tl_latency *report)

@@ -311,6 +311,7 @@ size_t tl_latency_median_needs(double confidence);
 
 // Format an interval as JSON: diff, low, high, null if unbounded; and as text, after two spaces.
 json_t *tl_latency_interval_json(const struct tl_latency_interval *interval);
+json_t *tl_latency_real_json(double value); // a limit of one; JSON has no infinity: null
 void tl_latency_interval_text(const struct tl_latency_interval *interval, FILE *out);
 
 // y = base + slope * x by least squares.

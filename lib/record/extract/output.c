@@ -143,36 +143,19 @@ static int number_interface(struct extract_output *output, struct extract_interf
 	return rc;
 }
 
-// Write a simple packet block as EPB; it has no interface and no time: both are 0.
-static int put_simple(struct extract_output *output, const struct extract_record *record, uint32_t id)
+// Write a record as EPB, with the time (8 bytes, in the order of the section) and the options of a block.
+static int put_packet(struct extract_output *output, const struct extract_record *record, uint32_t id,
+	const uint8_t *time, const uint8_t *options, uint32_t options_bytes)
 {
 	static const uint8_t padding[4];
-	uint32_t total = tl_pcapng_epb_bytes(record->cap_bytes, 0, 0);
-	uint32_t words[] = {TL_PCAPNG_EPB, total, id, 0, 0, record->cap_bytes, record->wire_bytes};
-	int rc = 0;
-
-	for (size_t i = 0; i < TL_ARRAY_LEN(words) && rc == 0; i++)
-		rc = put_u32(output, words[i]);
-	if (rc == 0)
-		rc = put(output, record->data, record->cap_bytes);
-	if (rc == 0)
-		rc = put(output, padding, -record->cap_bytes & 3u);
-	return rc != 0 ? rc : put_u32(output, total);
-}
-
-// Write a record with other data, and the options of its block.
-static int put_peeled(struct extract_output *output, const struct extract_record *record, uint32_t id)
-{
-	static const uint8_t padding[4];
-	uint32_t rest = record->block_bytes - record->options_at - 4, pad = -record->cap_bytes & 3u;
-	uint32_t total = EPB_DATA_AT + record->cap_bytes + pad + rest + 4;
+	uint32_t pad = -record->cap_bytes & 3u, total = EPB_DATA_AT + record->cap_bytes + pad + options_bytes + 4;
 	uint32_t words[] = {TL_PCAPNG_EPB, total, id}, lengths[] = {record->cap_bytes, record->wire_bytes};
 	int rc = 0;
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(words) && rc == 0; i++)
 		rc = put_u32(output, words[i]);
 	if (rc == 0)
-		rc = put(output, record->block + 12, 8); // the time
+		rc = put(output, time, 8);
 	for (size_t i = 0; i < TL_ARRAY_LEN(lengths) && rc == 0; i++)
 		rc = put_u32(output, lengths[i]);
 	if (rc == 0)
@@ -180,8 +163,23 @@ static int put_peeled(struct extract_output *output, const struct extract_record
 	if (rc == 0)
 		rc = put(output, padding, pad);
 	if (rc == 0)
-		rc = put(output, record->block + record->options_at, rest);
+		rc = put(output, options, options_bytes);
 	return rc != 0 ? rc : put_u32(output, total);
+}
+
+// Write a simple packet block as EPB; it has no interface and no time: both are 0.
+static int put_simple(struct extract_output *output, const struct extract_record *record, uint32_t id)
+{
+	static const uint8_t no_time[8];
+
+	return put_packet(output, record, id, no_time, no_time, 0);
+}
+
+// Write a record with other data, and the options of its block.
+static int put_peeled(struct extract_output *output, const struct extract_record *record, uint32_t id)
+{
+	return put_packet(output, record, id, record->block + 12, record->block + record->options_at,
+		record->block_bytes - record->options_at - 4);
 }
 
 int extract_output_put(struct extract *extract, const struct extract_record *record)
