@@ -22,14 +22,6 @@ int tl_config_check_recorded(struct tl_config_reader *r, const struct tl_config_
 	return 0;
 }
 
-static void config_point_at_key(struct tl_config_reader *r, const char *section, uint32_t index, const char *key)
-{
-	r->path.depth = 0;
-	tl_config_enter(r, section);
-	tl_config_enter_index(r, index);
-	tl_config_enter(r, key);
-}
-
 int tl_config_join_disk(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
 {
 	struct tl_config_capture *capture = &config->captures[index];
@@ -42,8 +34,8 @@ int tl_config_join_disk(struct tl_config_reader *r, struct tl_config *config, ui
 			capture->share = i;
 	if (capture->share != TL_CONFIG_NO_SHARE)
 		return 0;
-	config_point_at_key(r, "capture", index, "share");
-	return tl_config_refuse(r, "no entry of \"share\" is called \"%s\"", capture->share_name);
+	return tl_config_refuse_at(
+		r, "capture", index, "share", "no entry of \"share\" is called \"%s\"", capture->share_name);
 }
 
 bool tl_config_shares_disk(const struct tl_config *config, uint32_t share)
@@ -61,14 +53,14 @@ int tl_config_check_disk(struct tl_config_reader *r, const struct tl_config *con
 	for (uint32_t i = 0; i < config->n_shapes; i++) {
 		if (config->shapes[i].share != share)
 			continue;
-		config_point_at_key(r, "shape", i, "share");
-		return tl_config_refuse(r, "the recordings of \"%s\" share a disk, not a port: name another entry",
+		return tl_config_refuse_at(r, "shape", i, "share",
+			"the recordings of \"%s\" share a disk, not a port: name another entry",
 			config->shares[share].name);
 	}
 	for (uint32_t i = 0; i < config->n_captures; i++)
 		if (config->captures[i].share == share)
 			floors += config->captures[i].floor;
-	config_point_at_key(r, "share", share, "rate");
+	tl_config_point_at(r, "share", share, "rate");
 	if (rate != 0 && floors > rate)
 		return tl_config_refuse(r,
 			"the floors of its recordings add up to %ju bit/s, more than this: lower them",
