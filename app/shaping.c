@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_cycles.h>
 
@@ -119,12 +120,14 @@ uint32_t tl_shaping_frames(const struct tl_config *config, uint32_t port)
 	return frames;
 }
 
-// Limit the shape, and the ceils of its classes with it. The rates of the classes add up to no more than the limit.
-static void shaping_clamp(struct tl_tree_class *classes, uint32_t n, uint64_t limit)
+// Limit the shape and its classes, and the ceils below with them. The rates of the classes add up to no more than the
+// limit, and that of a class is no more than its own.
+static void shaping_clamp(const struct tl_shaping *s, struct tl_tree_class *classes, uint32_t n, uint64_t limit)
 {
 	classes[0].rate = classes[0].ceil = tl_min_u64(classes[0].rate, limit);
 	for (uint32_t i = 1; i < n; i++)
-		classes[i].ceil = tl_min_u64(classes[i].ceil, classes[classes[i].parent].ceil);
+		classes[i].ceil =
+			tl_min_u64(tl_min_u64(classes[i].ceil, s->class_limits[i]), classes[classes[i].parent].ceil);
 }
 
 int shaping_set(struct tl_shaping *s, const struct tl_tree_class *classes, uint64_t limit, struct tl_err *err)
@@ -136,7 +139,7 @@ int shaping_set(struct tl_shaping *s, const struct tl_tree_class *classes, uint6
 		return tl_fail(err, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < n; i++)
 		clamped[i] = classes[i];
-	shaping_clamp(clamped, n, limit);
+	shaping_clamp(s, clamped, n, limit);
 	int rc = tl_shape_set_rates(s->shape, clamped, err);
 	if (rc == 0) {
 		for (uint32_t i = 0; i < n; i++) {
@@ -165,6 +168,7 @@ static int shaping_make(struct tl_shaping *s, struct tl_txq *txq, const struct t
 		.now_ns = tl_clock_mono_ns(clock, rte_rdtsc())};
 
 	s->limit = UINT64_MAX;
+	memset(s->class_limits, 0xff, sizeof(s->class_limits));
 	s->classes = calloc(config->n_classes, sizeof(*s->classes));
 	if (classes == NULL || s->classes == NULL) {
 		free(classes);

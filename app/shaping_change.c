@@ -56,6 +56,11 @@ static int change_check(const struct tl_config_shape *now, const struct tl_confi
 		return tl_fail(err, -EINVAL,
 			"the rates of its classes add up to more than its floor in the share: restart for that");
 	for (uint32_t i = 1; i < now->n_classes && i < next->n_classes; i++) {
+		if (now->classes[i].member.weight != 0 &&
+			next->classes[i].rate > tl_config_member_floor(&now->classes[i]))
+			return tl_fail(err, -EINVAL,
+				"class %s: its rate is more than its floor in the share: restart for that",
+				next->classes[i].name);
 		const char *key = change_in_class(&now->classes[i], &next->classes[i]);
 		if (key != NULL)
 			return tl_fail(err, -EINVAL, "class %s: \"%s\" differs from that of class %s: %s",

@@ -32,6 +32,10 @@ static json_t *explain_class_json(const struct tl_config_shape *shape, uint32_t 
 		(json_int_t)shaping_ceil(shape, cls), "children_rate_bps", (json_int_t)explain_children_bps(shape, cls),
 		"prio", (int)c->prio, "match", c->match, "default", c->is_default);
 
+	if (c->member.weight != 0)
+		json_object_update_new(
+			row, json_pack("{s:s, s:i, s:I}", "tier", tiers[c->member.tier], "weight",
+				     (int)c->member.weight, "floor_bps", (json_int_t)tl_config_member_floor(c)));
 	if (!c->has_classes)
 		json_object_update_new(row, json_pack("{s:s, s:I, s:I, s:I, s:s}", "fair", fairs[c->fair], "limit",
 						    (json_int_t)c->limit, "limit_bytes", (json_int_t)c->limit_bytes,
@@ -104,7 +108,18 @@ static void explain_frames(const struct tl_config_class *c)
 		printf("; CoDel above %" PRIu32 " us for %" PRIu32 " ms", c->target_us, c->interval_ms);
 }
 
-static void explain_class(const struct tl_config_shape *shape, uint32_t cls)
+// Print the place of a class in a share.
+static void explain_member(
+	const struct tl_config *config, const struct tl_config_shape *shape, const struct tl_config_class *c)
+{
+	char floor[24];
+
+	if (c->member.weight != 0)
+		printf("; of share %s: %s, weight %" PRIu32 ", floor %sbit/s", config->shares[shape->class_share].name,
+			tiers[c->member.tier], c->member.weight, bps(tl_config_member_floor(c), floor));
+}
+
+static void explain_class(const struct tl_config *config, const struct tl_config_shape *shape, uint32_t cls)
 {
 	const struct tl_config_class *c = &shape->classes[cls];
 	char rate[24], ceil[24], sum[24];
@@ -118,17 +133,18 @@ static void explain_class(const struct tl_config_shape *shape, uint32_t cls)
 		printf("; children guaranteed %sbit/s", bps(explain_children_bps(shape, cls), sum));
 	else
 		explain_frames(c);
+	explain_member(config, shape, c);
 	putchar('\n');
 }
 
 // Print the classes below one, each followed by those below it.
-static void explain_below(const struct tl_config_shape *shape, uint32_t cls)
+static void explain_below(const struct tl_config *config, const struct tl_config_shape *shape, uint32_t cls)
 {
 	for (uint32_t i = cls + 1; i < shape->n_classes; i++) {
 		if (shape->classes[i].parent != cls)
 			continue;
-		explain_class(shape, i);
-		explain_below(shape, i);
+		explain_class(config, shape, i);
+		explain_below(config, shape, i);
 	}
 }
 
@@ -156,6 +172,6 @@ void tl_shaping_print(const struct tl_config *config, uint32_t port)
 			shape->mtu);
 		if (shape->share != TL_CONFIG_NO_SHARE)
 			explain_share(config, shape);
-		explain_below(shape, 0);
+		explain_below(config, shape, 0);
 	}
 }

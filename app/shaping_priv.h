@@ -4,6 +4,7 @@
 // shaping_priv: shared by the files of shaping.
 
 #include <tl_shape.h>
+#include <tl_share.h>
 
 #include "shaping.h"
 
@@ -15,6 +16,8 @@ struct tl_shaping {
 	uint64_t limit;		       // of its share, bit/s; UINT64_MAX: none
 	// Of the tree when the share was divided last:
 	uint64_t in_bytes, sent_bytes, busy_ns;
+	// The same of its classes:
+	uint64_t class_limits[TL_CONFIG_CLASSES_MAX + 1], class_in_bytes[TL_CONFIG_CLASSES_MAX + 1];
 	struct tl_report_class rows[TL_CONFIG_CLASSES_MAX + 1];
 };
 
@@ -26,6 +29,19 @@ struct tl_tree_class shaping_tree_class(const struct tl_config_shape *shape, uin
 // Set the rates of the classes, and limit the shape. classes may be those in force. Return 0, or as
 // tl_shape_set_rates().
 int shaping_set(struct tl_shaping *shaping, const struct tl_tree_class *classes, uint64_t limit, struct tl_err *err);
+
+// shaping_share.c: return the rate that sends these bytes, which arrived or wait, within an interval.
+uint64_t shaping_demand(uint64_t bytes, uint64_t elapsed_ns);
+
+// Return the part of a rate that an idle member keeps, for the frames that show its demand.
+uint64_t shaping_idle_part(uint64_t rate, uint64_t weight, uint64_t weights);
+
+// Check whether a limit has changed by more than a little.
+bool shaping_differs(uint64_t limit, uint64_t before);
+
+// shaping_share_class.c: divide the rate of a share with classes.
+void shaping_share_classes(
+	const struct tl_config *config, uint32_t index, struct tl_shaping *const *shapes, uint64_t elapsed_ns);
 
 // Write the rates of a shape into the rows of the report.
 void shaping_show_rates(struct tl_shaping *shaping, const struct tl_tree_class *classes);

@@ -26,6 +26,25 @@ static void share_add_use(struct tl_share_use *use, struct tl_shaping *s, uint64
 	s->busy_ns = busy_ns;
 }
 
+uint64_t shaping_demand(uint64_t bytes, uint64_t elapsed_ns)
+{
+	unsigned __int128 rate = (unsigned __int128)bytes * 8 * TL_NS_PER_S / elapsed_ns;
+
+	return rate < TL_SHARE_MAX ? (uint64_t)rate : TL_SHARE_MAX;
+}
+
+uint64_t shaping_idle_part(uint64_t rate, uint64_t weight, uint64_t weights)
+{
+	return tl_max_u64(rate / IDLE_PART * weight / weights, 1);
+}
+
+bool shaping_differs(uint64_t limit, uint64_t before)
+{
+	uint64_t off = limit > before ? limit - before : before - limit;
+
+	return off > before / 64;
+}
+
 // Return the rate that sends within an interval what waits, and what arrives if it continues as in the last one.
 static uint64_t share_demand(struct tl_shaping *s, struct tl_share_use *use, uint64_t elapsed_ns)
 {
@@ -35,8 +54,7 @@ static uint64_t share_demand(struct tl_shaping *s, struct tl_share_use *use, uin
 	share_add_use(use, s, load.sent_bytes);
 	uint64_t bytes = load.in_bytes - s->in_bytes + load.backlog_bytes;
 	s->in_bytes = load.in_bytes;
-	unsigned __int128 rate = (unsigned __int128)bytes * 8 * TL_NS_PER_S / elapsed_ns;
-	return rate < TL_SHARE_MAX ? (uint64_t)rate : TL_SHARE_MAX;
+	return shaping_demand(bytes, elapsed_ns);
 }
 
 static void share_add(struct share_members *m, struct tl_shaping *s, uint64_t elapsed_ns)
@@ -53,21 +71,20 @@ static void share_add(struct share_members *m, struct tl_shaping *s, uint64_t el
 // Return the least limit of a shape: its demand shows only in frames that arrive, and these leave at once up to here.
 static uint64_t share_least(const struct share_members *m, const struct tl_shaping *s, uint64_t rate)
 {
-	uint64_t part = rate / IDLE_PART * s->config->weight / m->weights;
+	uint64_t part = shaping_idle_part(rate, s->config->weight, m->weights);
 	uint64_t rates = 0;
 
 	for (uint32_t i = 1; i < s->config->n_classes; i++)
 		rates += s->classes[i].parent == 0 ? s->classes[i].rate : 0;
-	return tl_max_u64(tl_max_u64(part, 1), tl_max_u64(rates, s->config->floor));
+	return tl_max_u64(part, tl_max_u64(rates, s->config->floor));
 }
 
 // A limit that has hardly changed stays. One that cannot be set yet comes with the next division.
 static void share_set(struct tl_shaping *s, uint64_t limit)
 {
-	uint64_t off = limit > s->limit ? limit - s->limit : s->limit - limit;
 	struct tl_err err;
 
-	if (off > s->limit / 64)
+	if (shaping_differs(limit, s->limit))
 		(void)shaping_set(s, s->classes, limit, &err);
 }
 
@@ -100,6 +117,9 @@ void tl_shaping_share(const struct tl_config *config, struct tl_shaping *const *
 	if (now_ns - shares->done_ns < TL_SHAPING_SHARE_NS)
 		return;
 	for (uint32_t i = 0; i < config->n_shares; i++)
-		share_divide(config, i, shapes, &shares->measured[i], now_ns - shares->done_ns);
+		if (config->shares[i].n_classes != 0)
+			shaping_share_classes(config, i, shapes, now_ns - shares->done_ns);
+		else
+			share_divide(config, i, shapes, &shares->measured[i], now_ns - shares->done_ns);
 	shares->done_ns = now_ns;
 }

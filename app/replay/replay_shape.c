@@ -72,6 +72,16 @@ static int load_file(const char *path, struct tl_config **out, struct tl_err *er
 	return rc;
 }
 
+// Check whether a share limits the shape or classes of it.
+static bool is_shared(const struct tl_config_shape *shape)
+{
+	bool shared = shape->share != TL_CONFIG_NO_SHARE;
+
+	for (uint32_t i = 1; i < shape->n_classes; i++)
+		shared |= shape->classes[i].member.weight != 0;
+	return shared;
+}
+
 // Find the shape of this name; NULL: the only one.
 static int choose(struct tl_replay_session *s, const char *path, const char *name, struct tl_err *err)
 {
@@ -87,7 +97,7 @@ static int choose(struct tl_replay_session *s, const char *path, const char *nam
 		s->shape_index++;
 	if (s->shape_index == config->n_shapes)
 		return tl_fail(err, -EINVAL, "--shape %s: no shape is called \"%s\"", path, name);
-	if (config->shapes[s->shape_index].share != TL_CONFIG_NO_SHARE)
+	if (is_shared(&config->shapes[s->shape_index]))
 		return tl_fail(err, -EINVAL,
 			"--shape %s: the shape \"%s\" has a share, which is divided in an appliance only", path,
 			config->shapes[s->shape_index].name);

@@ -241,7 +241,8 @@ static void a_share_has_members_and_covers_their_floors(void)
 			"t.json:6: $.shape[1].weight: has no effect without 'share'"},
 		{SHARE("", MEMBER("'share': 'up', 'floor': '2.1Mbit', ")),
 			"t.json:5: $.shape[0].floor: above 'rate', the limit of the shape: lower it"},
-		{SHARE("", MEMBER("")), "t.json:3: $.share[0].name: no shape and no recording has 'share': 'up'"},
+		{SHARE("", MEMBER("")),
+			"t.json:3: $.share[0].name: it has no 'classes', and no shape and no recording has 'share': 'up'"},
 		{SHARE("}, {'name': 'up', 'rate': 1", MEMBER("'share': 'up', ")),
 			"t.json:3: $.share[1].name: $.share[0] is called 'up' already"},
 		{SHARE("", MEMBER("'share': 'up', 'floor': '1.5Mbit', ") SECOND("'share': 'up', 'floor': '1.6Mbit', ")),
@@ -254,6 +255,70 @@ static void a_share_has_members_and_covers_their_floors(void)
 			"t.json:5: $.shape[0].tier: 'gold' is not one of 'prod', 'nonprod'"},
 		{SHARE("", MEMBER("'share': 'up', 'weight': 0, ")),
 			"t.json:5: $.shape[0].weight: 0 is not a whole number from 1 to 1000000"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+}
+
+#define OF_CLASSES_BESIDE(rate, members, other)                                                                        \
+	PORTS "'share': [{'name': 'up', 'rate': " rate ",\n'classes': [" members "]}],\n"                              \
+	      "'shape': [{'name': 'wan', 'rate': '2Mbit', 'port': 'a', 'classes': ["                                   \
+	      "{'name': 'x', 'rate': '1Mbit', 'ceil': '1.5Mbit', 'match': 'udp'},"                                     \
+	      "{'name': 'in', 'classes': [{'name': 'y', 'match': 'tcp'}]}, " DEFAULT "]},"                             \
+	      "{'name': 'q0', 'rate': '2Mbit', 'port': 'q', 'queue': 0, " other "'classes': [" DEFAULT "]}]}"
+#define OF_CLASSES(rate, members) OF_CLASSES_BESIDE(rate, members, "")
+
+static void classes_of_a_shape_share_a_rate(void)
+{
+	struct tl_config *config = load_right(OF_CLASSES(
+		"'1.9Mbit'", "{'class': 'wan/x'}, {'class': 'wan/y', 'tier': 'nonprod', 'weight': 3, 'floor': 5000}"));
+	const struct tl_config_shape *s = &config->shapes[0];
+
+	CU_ASSERT_EQUAL(config->shares[0].n_classes, 2);
+	CU_ASSERT_EQUAL(s->class_share, 0);
+	CU_ASSERT_EQUAL(s->classes[1].member.weight, 1);
+	CU_ASSERT_EQUAL(s->classes[1].member.tier, TL_CONFIG_TIER_PROD);
+	CU_ASSERT_EQUAL(tl_config_member_floor(&s->classes[1]), 1000000);
+	CU_ASSERT_EQUAL(s->classes[2].member.weight, 0);
+	CU_ASSERT_EQUAL(s->classes[3].member.weight, 3);
+	CU_ASSERT_EQUAL(s->classes[3].member.tier, TL_CONFIG_TIER_NONPROD);
+	CU_ASSERT_EQUAL(tl_config_member_floor(&s->classes[3]), 5000);
+	CU_ASSERT_EQUAL(config->shapes[1].classes[1].member.weight, 0);
+	tl_config_free(config);
+}
+
+static void members_are_classes_of_one_shape(void)
+{
+	static const struct refusal refusals[] = {
+		{OF_CLASSES("'measured'", "{'class': 'wan/x'}"),
+			"t.json:3: $.share[0].rate: the capacity of a port is measured for shapes, not for classes: give a rate"},
+		{OF_CLASSES_BESIDE("'1Mbit'", "{'class': 'wan/x'}",
+			 "") ", 'capture': [{'port': 'a', 'path': 'x', 'share': 'up'}]",
+			"t.json:4: $.share[0].classes: recordings have the same 'share': give them another"},
+		{OF_CLASSES("'1Mbit'", "{'class': 'x'}"),
+			"t.json:4: $.share[0].classes[0].class: 'x' is no class, as SHAPE/CLASS"},
+		{OF_CLASSES("'1Mbit'", "{'class': 'wan/wan'}"),
+			"t.json:4: $.share[0].classes[0].class: 'wan/wan' is no class, as SHAPE/CLASS"},
+		{OF_CLASSES("'1Mbit'", "{'class': 'wan/x'},\n{'class': 'q0/rest'}"),
+			"t.json:5: $.share[0].classes[1].class: no class of the shape of the first one is called 'q0/rest'"},
+		{OF_CLASSES("'1Mbit'", "{'class': 'wan/x'},\n{'class': 'wan/x'}"),
+			"t.json:5: $.share[0].classes[1].class: the class 'wan/x' is in a share already"},
+		{OF_CLASSES("'1Mbit'", "{'class': 'wan/in'},\n{'class': 'wan/y'}"),
+			"t.json:5: $.share[0].classes[1].class: the class is below 'in', which is in a share: leave out one of them"},
+		{OF_CLASSES("'1Mbit'",
+			 "{'class': 'wan/x'}]}, {'name': 'other', 'rate': 1, 'classes': [{'class': 'wan/y'}"),
+			"t.json:4: $.share[0].classes[0].class: the shape 'wan', or another class of it, is in another share"},
+		{OF_CLASSES("'2Mbit'", "{'class': 'wan/x', 'floor': '1.6Mbit'}"),
+			"t.json:4: $.share[0].classes[0].floor: above 'ceil' of the class: lower it"},
+		{OF_CLASSES("'2.1Mbit'", "{'class': 'wan/x'}"),
+			"t.json:3: $.share[0].rate: above that of the shape 'wan': lower it"},
+		{OF_CLASSES("'1Mbit'", "{'class': 'wan/x'}, {'class': 'wan/y', 'floor': 1}"),
+			"t.json:3: $.share[0].rate: the floors of its classes, or their rates, add up to 1000001 bit/s, more than "
+			"this: lower them"},
+		{OF_CLASSES("'1Mbit'", ""), "t.json:4: $.share[0].classes: the list is empty"},
+		{OF_CLASSES_BESIDE("'1Mbit'", "{'class': 'wan/x'}", "'share': 'up', "),
+			"t.json:4: $.share[0].classes[0].class: the share is also that of the shape 'q0': give its classes one of "
+			"their own"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -315,6 +380,8 @@ int main(void)
 		{"there are limits of depth, number and memory", there_are_limits},
 		{"shapes share a rate, with tier, weight and floor", shapes_share_a_rate},
 		{"a share has members, and covers their floors", a_share_has_members_and_covers_their_floors},
+		{"classes of a shape share a rate", classes_of_a_shape_share_a_rate},
+		{"the members of a share are classes of one shape", members_are_classes_of_one_shape},
 	};
 
 	return tl_test_main("config_shape", tests, TL_ARRAY_LEN(tests));

@@ -44,7 +44,7 @@ static void mistakes_are_refused(void)
 		{SHARE("1000", CAPTURE("x", ", 'weight': 2")),
 			"t.json:3: $.capture[0].weight: has no effect without 'share'"},
 		{SHARE("1000", CAPTURE("x", "")),
-			"t.json:2: $.share[0].name: no shape and no recording has 'share': 'disk'"},
+			"t.json:2: $.share[0].name: it has no 'classes', and no shape and no recording has 'share': 'disk'"},
 		{SHARE("'fast'", MEMBER("")),
 			"t.json:2: $.share[0].rate: 'fast' is not a rate from 1 bit/s to 4.3 Tbit/s, such as '2Mbit', or "
 			"'measured'"},

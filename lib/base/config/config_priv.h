@@ -179,6 +179,12 @@ int tl_config_join_disk(struct tl_config_reader *r, struct tl_config *config, ui
 bool tl_config_shares_disk(const struct tl_config *config, uint32_t share);
 int tl_config_check_disk(struct tl_config_reader *r, const struct tl_config *config, uint32_t share);
 
+// share_class.c: "classes" of a share; the members among the classes of a shape; a check after the shapes are known.
+extern const struct tl_config_table tl_config_member_table;
+void tl_config_join_classes(const struct tl_config *config, struct tl_config_shape *shape);
+int tl_config_check_members(struct tl_config_reader *r, const struct tl_config *config, uint32_t index);
+void tl_config_free_members(struct tl_config_share *share);
+
 // check_capture.c: check of an entry of "capture" after its keys.
 tl_config_read tl_config_check_capture;
 

@@ -155,8 +155,10 @@ void tl_config_free(struct tl_config *config)
 		tl_config_free_shape(&config->shapes[i]);
 	for (uint32_t i = 0; i < config->n_replays; i++)
 		tl_config_free_replay(&config->replays[i]);
-	for (uint32_t i = 0; i < config->n_shares; i++)
+	for (uint32_t i = 0; i < config->n_shares; i++) {
+		tl_config_free_members(&config->shares[i]);
 		free(config->shares[i].name);
+	}
 	free(config->control.socket);
 	free(config->control.operators);
 	free(config->process.user);

@@ -11,6 +11,8 @@
 static const struct tl_config_key share_keys[] = {
 	{KEY(tl_config_share, name, tl_config_name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},
 	{KEY(tl_config_share, rate, tl_config_capacity), .min = 1, .max = TL_CONFIG_RATE_MAX, .required = true},
+	{KEY(tl_config_share, classes, tl_config_array), .table = &tl_config_member_table, .min = 1,
+		.max = TL_CONFIG_MEMBERS_MAX, .count_offset = offsetof(struct tl_config_share, n_classes)},
 };
 const struct tl_config_table tl_config_share_table = {KEYS(share_keys), .bytes = sizeof(struct tl_config_share)};
 
@@ -43,6 +45,7 @@ int tl_config_join_share(struct tl_config_reader *r, struct tl_config *config, u
 {
 	struct tl_config_shape *shape = &config->shapes[index];
 
+	tl_config_join_classes(config, shape);
 	shape->share = TL_CONFIG_NO_SHARE;
 	if (shape->share_name == NULL)
 		return 0;
@@ -72,7 +75,8 @@ static int config_check_floors(struct tl_config_reader *r, const struct tl_confi
 	}
 	tl_config_point_at(r, "share", index, members == 0 ? "name" : "rate");
 	if (members == 0)
-		return tl_config_refuse(r, "no shape and no recording has \"share\": \"%s\"", share->name);
+		return tl_config_refuse(
+			r, "it has no \"classes\", and no shape and no recording has \"share\": \"%s\"", share->name);
 	if (share->rate == 0 && !is_one_port)
 		return tl_config_refuse(
 			r, "the capacity of one port is measured, and its shapes are on several: give a rate");
@@ -91,6 +95,14 @@ int tl_config_check_share(struct tl_config_reader *r, const struct tl_config *co
 		return tl_config_refuse_at(
 			r, "share", i, "name", "$.share[%u] is called \"%s\" already", index, config->shares[i].name);
 	}
-	return tl_config_shares_disk(config, index) ? tl_config_check_disk(r, config, index)
-						    : config_check_floors(r, config, index);
+	bool has_classes = config->shares[index].n_classes != 0, has_disk = tl_config_shares_disk(config, index);
+	if (has_classes && has_disk)
+		return tl_config_refuse_at(
+			r, "share", index, "classes", "recordings have the same \"share\": give them another");
+	if (has_classes && config->shares[index].rate == 0)
+		return tl_config_refuse_at(r, "share", index, "rate",
+			"the capacity of a port is measured for shapes, not for classes: give a rate");
+	if (has_classes)
+		return tl_config_check_members(r, config, index);
+	return has_disk ? tl_config_check_disk(r, config, index) : config_check_floors(r, config, index);
 }

@@ -33,6 +33,7 @@ struct json_t;
 #define TL_CONFIG_REPLAYS_MAX 16
 #define TL_CONFIG_CLASSES_MAX 256 // of a shape
 #define TL_CONFIG_SHARES_MAX 16
+#define TL_CONFIG_MEMBERS_MAX 64 // classes of a share
 #define TL_CONFIG_NO_SHARE UINT32_MAX
 #define TL_CONFIG_CLASS_DEPTH_MAX 7	       // below the shape
 #define TL_CONFIG_RATE_MAX (UINT64_C(1) << 42) // bit/s
@@ -274,6 +275,18 @@ struct tl_config_echo {
 #define TL_CLASS_DROPPING(X) X(TL_CLASS_DROP_LIMIT, "limit") X(TL_CLASS_DROP_CODEL, "codel")
 enum tl_class_drop { TL_CLASS_DROPPING(TL_CHOICE_VALUE) };
 
+// Tiers of a share: those of nonprod get what prod leaves, beyond their floors.
+#define TL_CONFIG_TIERS(X) X(TL_CONFIG_TIER_PROD, "prod") X(TL_CONFIG_TIER_NONPROD, "nonprod")
+enum tl_config_tier { TL_CONFIG_TIERS(TL_CHOICE_VALUE) };
+
+// A class of a share.
+struct tl_config_member {
+	char *name;		  // "class", required: "wan/ssh", all of one shape
+	enum tl_config_tier tier; // "tier": "prod" (default), "nonprod"
+	uint32_t weight;	  // "weight", 1 .. 1000000, default 1
+	uint64_t floor;		  // "floor", up to its ceil; 0 when absent; at least its rate counts
+};
+
 // Class of a shape. The first one is the shape itself; parents precede their children.
 struct tl_config_class {
 	char *name;	  // "name", required, unique in the shape
@@ -301,12 +314,15 @@ struct tl_config_class {
 	enum tl_class_drop drop; // "drop": "limit" (default), "codel"
 	uint32_t target_us;   // "target_us", 1 .. 1000000, default 5000, at most interval_ms; only with "drop": "codel"
 	uint32_t interval_ms; // "interval_ms", 1 .. 60000, default 100, likewise
+	struct tl_config_member member; // of a share; weight 0: none
 };
 
-// A rate that several shapes or recordings share.
+// A rate that several shapes, classes of one, or recordings share.
 struct tl_config_share {
-	char *name;    // "name", required, unique
-	uint64_t rate; // "rate", required; 0: "measured"
+	char *name;	    // "name", required, unique
+	uint64_t rate;	    // "rate", required; 0: "measured"
+	uint32_t n_classes; // "classes", at most 64: the members, instead of shapes
+	struct tl_config_member classes[TL_CONFIG_MEMBERS_MAX];
 };
 
 // A class tree in front of the send queue of an lcore.
@@ -320,6 +336,7 @@ struct tl_config_shape {
 	uint32_t overhead_bytes;  // "overhead", 0..64, default 0: added to the length of each frame
 	char *share_name;	  // "share": name of a share, NULL: none
 	uint32_t share;		  // its index; TL_CONFIG_NO_SHARE
+	uint32_t class_share;	  // index of the share that lists classes of it, if there is one
 	enum tl_config_tier tier; // "tier", only with "share"
 	uint32_t weight;	  // "weight", 1 .. 1000000, default 1, likewise
 	uint64_t floor;	    // "floor", up to rate, likewise; 0 when absent; at least the rates of its classes counts
@@ -401,6 +418,9 @@ void tl_config_free_shape(struct tl_config_shape *shape);
 
 // Return the replay that sends from a port; NULL: none.
 const struct tl_config_replay *tl_config_replay_from(const struct tl_config *config, uint32_t port);
+
+// Return the floor of a class in its share: "floor" of the member, at least the rate of the class.
+uint64_t tl_config_member_floor(const struct tl_config_class *cls);
 
 // Return the floor of a shape in its share: "floor", at least the sum of the rates of its classes.
 uint64_t tl_config_shape_floor(const struct tl_config_shape *shape);
