@@ -63,7 +63,7 @@ static json_t *replays_json(const struct tl_config *config, const struct tl_plan
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < config->n_replays; i++)
-		if (config->replays[i].port == port)
+		if (tl_config_sends(&config->replays[i], port))
 			json_array_append_new(list, json_pack("{s:s, s:i}", "name", config->replays[i].name, "cpu",
 							    (int)plan->place.cpus[plan->place.n_lcores + i]));
 	return list;
@@ -204,7 +204,7 @@ void tl_explain_print(const struct tl_config *config, const struct tl_plan *plan
 		if (tl_plan_hands_over_inner(config, p))
 			print_inner(plan, p);
 		for (uint32_t i = 0; i < config->n_replays; i++)
-			if (config->replays[i].port == p)
+			if (tl_config_sends(&config->replays[i], p))
 				printf("  replay %s sends from CPU %" PRIu32 "\n", config->replays[i].name,
 					plan->place.cpus[plan->place.n_lcores + i]);
 		print_paces(config, p);

@@ -70,7 +70,7 @@ static uint64_t packet_bytes(const struct tl_config *config, const struct tl_fac
 		if (config->echoes[i].port == port)
 			cfg.tx_queues = cfg.rx_queues;
 	for (uint32_t i = 0; i < config->n_replays; i++)
-		if (config->replays[i].port == port)
+		if (tl_config_sends(&config->replays[i], port))
 			cfg.tx_queues = 1;
 	return tl_port_memory_bytes(&cfg, vendor->known && vendor->value == MELLANOX);
 }

@@ -44,6 +44,16 @@ int tl_replays_check(const struct tl_config *config, struct tl_err *err)
 	return rc;
 }
 
+static void add_port(const struct tl_replays_cfg *cfg, uint32_t index, struct tl_replay_session *s)
+{
+	struct tl_replay_port *port = &s->ports[s->n_ports];
+
+	port->device = s->results.ports[s->n_ports].device = s->args->devices[s->n_ports];
+	port->port = cfg->ports[index];
+	port->cfg = *tl_port_config(port->port);
+	s->results.n_ports = ++s->n_ports;
+}
+
 // Send through the class tree on the port, if there is one.
 static void join_shape(const struct tl_replays_cfg *cfg, struct replay *r)
 {
@@ -57,7 +67,6 @@ static void join_shape(const struct tl_replays_cfg *cfg, struct replay *r)
 static int make_session(const struct tl_replays_cfg *cfg, uint32_t index, struct replay *r, struct tl_err *err)
 {
 	struct tl_replay_session *s = &r->session;
-	struct tl_replay_port *port = &s->ports[0];
 
 	int rc = replays_read(cfg->config, index, r, err);
 	if (rc != 0)
@@ -66,10 +75,9 @@ static int make_session(const struct tl_replays_cfg *cfg, uint32_t index, struct
 	r->lcore = cfg->first_lcore + index;
 	s->name = r->name;
 	s->clock = cfg->clock;
-	port->device = s->results.ports[0].device = r->args.devices[0];
-	port->port = cfg->ports[r->config->port];
-	port->cfg = *tl_port_config(port->port);
-	s->n_ports = s->results.n_ports = 1;
+	add_port(cfg, r->config->port, s);
+	if (r->config->second_name != NULL)
+		add_port(cfg, r->config->second, s);
 	join_shape(cfg, r);
 	return tl_replay_make_filters(s, err);
 }
@@ -98,8 +106,11 @@ void tl_replays_destroy(struct tl_replays *replays)
 		struct tl_replay_session *s = &replays->list[i].session;
 		tl_replay_destroy(s->replay);
 		tl_filter_destroy(s->filter);
+		tl_filter_destroy(s->split_filter);
 		tl_replay_playlist_free(&s->files);
-		free(replays->list[i].lateness);
+		for (unsigned k = 0; k < TL_REPLAY_PORTS; k++)
+			free(replays->list[i].lateness[k]);
+		free(replays->list[i].all);
 	}
 	free(replays);
 }
@@ -128,16 +139,28 @@ static void enter(struct replay *r, enum phase phase)
 	r->since_ns = now_ns(r);
 }
 
+// Make room for copies of the lateness, if frames have due times.
+static int make_lateness(struct replay *r, struct tl_err *err)
+{
+	bool ok = true;
+
+	if (tl_replay_out_lateness(r->session.replay, 0) == NULL)
+		return 0;
+	for (unsigned i = 0; i < r->session.n_ports; i++)
+		ok = (r->lateness[i] = malloc(sizeof(*r->lateness[i]))) != NULL && ok;
+	r->all = malloc(sizeof(*r->all));
+	return ok && r->all != NULL ? 0 : tl_fail(err, -ENOMEM, "not enough memory");
+}
+
 static int start(struct replay *r, struct tl_err *err)
 {
 	struct tl_replay_session *s = &r->session;
 
-	tl_replay_note_port(&s->ports[0], &s->results.ports[0]);
+	for (unsigned i = 0; i < s->n_ports; i++)
+		tl_replay_note_port(&s->ports[i], &s->results.ports[i]);
 	int rc = tl_replay_make(s, err);
-	if (rc == 0 && tl_replay_out_lateness(s->replay, 0) != NULL) {
-		r->lateness = malloc(sizeof(*r->lateness));
-		rc = r->lateness != NULL ? 0 : tl_fail(err, -ENOMEM, "not enough memory");
-	}
+	if (rc == 0)
+		rc = make_lateness(r, err);
 	if (rc == 0)
 		rc = tl_replay_start(s->replay, err);
 	enter(r, WAITING);
@@ -316,10 +339,15 @@ static void sample(struct replay *r)
 	struct tl_replay_session *s = &r->session;
 
 	tl_replay_sample(s->replay, &s->results.stats);
-	if (r->lateness == NULL)
+	if (r->all == NULL)
 		return;
-	tl_hist_copy(r->lateness, tl_replay_out_lateness(s->replay, 0));
-	s->results.lateness = s->results.ports[0].lateness = r->lateness;
+	tl_hist_init(r->all);
+	for (unsigned i = 0; i < s->n_ports; i++) {
+		tl_hist_copy(r->lateness[i], tl_replay_out_lateness(s->replay, i));
+		tl_hist_merge(r->all, r->lateness[i]);
+		s->results.ports[i].lateness = r->lateness[i];
+	}
+	s->results.lateness = r->all;
 }
 
 static json_t *replay_json(struct replay *r)
@@ -357,7 +385,10 @@ void tl_replays_print(struct tl_replays *replays, FILE *out)
 		if (r->session.replay == NULL)
 			continue;
 		sample(r);
-		fprintf(out, "\nreplay %s on port %s\n", r->config->name, r->config->port_name);
+		fprintf(out, "\nreplay %s on port %s", r->config->name, r->config->port_name);
+		if (r->config->second_name != NULL)
+			fprintf(out, " and port %s", r->config->second_name);
+		fputc('\n', out);
 		tl_replay_print(&r->session.results, out);
 	}
 }

@@ -12,8 +12,9 @@ struct replay {
 	const struct tl_config_replay *config;
 	struct tl_replay_args args;
 	struct tl_replay_session session;
-	struct tl_hist *lateness; // copy of the lcore's; NULL: no due times
-	uint32_t lcore;		  // EAL's
+	struct tl_hist *lateness[TL_REPLAY_PORTS]; // copies of the lcore's; NULL: no due times
+	struct tl_hist *all;			   // sum of those of two ports
+	uint32_t lcore;				   // EAL's
 	enum phase phase;
 	uint64_t since_ns; // start of WAITING, LEAVING
 	char name[20];	   // of its DPDK objects

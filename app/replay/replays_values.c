@@ -60,6 +60,8 @@ static int set_value(struct replay *r, const struct tl_config_setting *value, st
 	const char *wrong = tl_replay_set_key(args, value->key, value->text);
 	if (wrong == NULL && args->paces > 1)
 		wrong = "--speed, --rate, --burst and --line-rate exclude each other";
+	if (wrong == NULL && strcmp(value->key, "split") == 0 && args->split.filter != NULL)
+		return tl_filter_check(args->split.filter, err);
 	return wrong == NULL ? 0 : tl_fail(err, -EINVAL, "%s", wrong);
 }
 
@@ -82,6 +84,7 @@ int replays_read(const struct tl_config *config, uint32_t index, struct replay *
 
 	tl_replay_args_init(&r->args);
 	r->args.devices[0] = config->ports[entry->port].device;
+	r->args.devices[1] = entry->second_name != NULL ? config->ports[entry->second].device : NULL;
 	r->session.args = r->session.results.args = &r->args;
 	for (uint32_t i = 0; i < entry->n_settings; i++) {
 		int rc = set_value(r, &entry->settings[i], &why);

@@ -42,6 +42,20 @@ errors_come_before_anything_starts() {
 		"$entry"$', "rate": "5pps",\n"max_gap": "1s"}'
 	refused "a wrong filter" '6: $.replay[0].filter: ' "$entry"$',\n"filter": "udp or"}'
 	refused "an unknown key" '6: $.replay[0].loop: unknown key; did you mean "loops"?' "$entry"$',\n"loop": 1}'
+	refused "a second port without a rule" '6: $.replay[0].second_port: needs a "split"' "$entry"$',\n"second_port": "null"}'
+	refused "a rule without a second port" '6: $.replay[0].split: needs a "second_port"' "$entry"$',\n"split": "clients"}'
+	refused "a port twice" '6: $.replay[0].second_port: this is the "port" of the replay' "$entry"$', "split": "clients",\n"second_port": "out"}'
+	refused "a second port with an echo" '6: $.replay[0].second_port: the echo "e" sends from this port' \
+		"$entry"$', "split": "clients",\n"second_port": "lan"}' '"echo": [{"name": "e", "port": "lan", "udp_listen": 7}]'
+	refused "two ports, one with a shape" '6: $.replay[0].second_port: the shape "t" is on a port of this replay' \
+		"$entry"$', "split": "clients",\n"second_port": "null"}' \
+		'"shape": [{"name": "t", "port": "null", "rate": "1Mbit", "classes": [{"name": "all", "rate": "1Mbit", "default": true}]}]'
+	refused "a second port of another replay" '6: $.replay[1].second_port: the replay "q" sends from this port already' \
+		'{"name": "q", "port": "null", "files": ["a.pcap"]}, '"$entry"$', "split": "clients",\n"second_port": "null"}'
+	refused "the port of another one's second" '6: $.replay[1].port: the replay "r" sends from this port already' \
+		"$entry"$', "split": "clients", "second_port": "null"},\n{"name": "q", "files": ["a.pcap"], "port": "null"}'
+	refused "a wrong rule" '6: $.replay[0].split: ' "$entry"$', "second_port": "null",\n"split": "mine"}'
+	refused "a wrong expression of a rule" '6: $.replay[0].split: ' "$entry"$', "second_port": "null",\n"split": "filter:udp or"}'
 	check "no recording was begun" test ! -e got.pcap
 }
 
@@ -49,7 +63,7 @@ all_keys_are_those_of_the_command() {
 	config '{"name": "a", "port": "out", "files": ["*.pcap"], "filter": "udp", "speed": 0.5, "loops": 2, "merge": true, "max_gap": "1s",
 		"start_at": "2100-01-01T00:00:00Z", "max_late": "1ms", "mtu_action": "cut", "map": ["10.0.0.0/8=11.0.0.0/8"], "map_port": ["80=81"],
 		"per_loop": ["10.1.0.0/16+1"], "src_mac": "02:00:00:00:00:05", "dst_mac": "02:00:00:00:00:06", "vlan": "add:5", "ttl": 9, "dscp": 1},
-		{"name": "b", "port": "in", "files": ["a.pcap"], "rate": "5pps"},
+		{"name": "b", "port": "in", "second_port": "lan", "split": "epb", "files": ["a.pcap"], "rate": "5pps"},
 		{"name": "c", "port": "null", "files": ["a.pcap"], "burst": "2:1ms", "line_rate": false}' >all.json
 	check "every key is an option of the command" in_app "$TAPLINE" run --check all.json
 	in_app "$TAPLINE" run --explain all.json >explain.txt 2>explain.log
@@ -100,6 +114,24 @@ a_replay_is_recorded_by_another_port() {
 	check "the tables name the replays" grep -q '^replay fast on port out$' run.log
 }
 
+# One port sends the frames of the rule, the other one the rest.
+two_ports_share_a_replay() {
+	config '{"name": "both", "port": "out", "second_port": "null", "split": "filter:udp", "files": ["a.pcap"], "speed": 5}' \
+		'"capture": [{"port": "in", "path": "two.pcap", "format": "pcap-ns", "direction": "rx"}]' >config.json
+	app_start config.json
+	wait_for 60 status_is '.replays[0].state == "ended"' || func_die "the replay does not end"
+	app_stop TERM
+	check_equal "two ports: status 0" "$APP_STATUS" 0
+	jq '.replays[0]' run.json >both.json
+	check "the first port sends the frames of the rule, byte for byte and in order" "$LIB/judge_replay.py" same udp.pcap two.pcap both.json
+	check_json "and the second one the others, in one ledger" both.json '.ledger_ok and .split == "filter:udp" and .sent_pkts == 400 and
+		([.ports[].sent_pkts] == [200, 200]) and ([.ports[].lateness_ns.count] == [200, 200]) and .lateness_ns.count == 400'
+	check_json "the ports count the frames" run.json '.ledger_ok and .ports[0].tx_pkts == 200 and .ports[2].tx_pkts == 200'
+	check "the table names both ports" grep -q '^replay both on port out and port null$' run.log
+	in_app "$TAPLINE" run --explain config.json >two.txt 2>explain.log
+	check_equal "--explain shows its CPU for both" "$(grep -c '^  replay both sends from CPU' two.txt)" 2
+}
+
 a_damaged_file_fails_the_run() {
 	local status=0
 	head -c 10000 a.pcap >cut.pcap
@@ -118,4 +150,5 @@ tcpdump -r a.pcap --time-stamp-precision=nano -w udp.pcap udp 2>/dev/null
 errors_come_before_anything_starts
 all_keys_are_those_of_the_command
 a_replay_is_recorded_by_another_port
+two_ports_share_a_replay
 a_damaged_file_fails_the_run

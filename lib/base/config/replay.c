@@ -97,9 +97,11 @@ static int config_lcore(struct tl_config_reader *r, const struct tl_config_key *
 static const struct tl_config_key replay_keys[] = {
 	{KEY(tl_config_replay, name, tl_config_name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},
 	{"port", tl_config_text, FIELD(tl_config_replay, port_name), .max = 4095, .required = true},
+	{"second_port", tl_config_text, FIELD(tl_config_replay, second_name), .max = 4095},
 	{KEY(tl_config_replay, lcore, config_lcore), .max = TL_CONFIG_LCORE_MAX, .fallback = "\"auto\""},
 	{"files", config_values, .required = true},
 	{"filter", config_value},
+	{"split", config_value},
 	{"speed", config_value},
 	{"rate", config_value},
 	{"burst", config_value},
@@ -128,6 +130,7 @@ void tl_config_free_replay(struct tl_config_replay *replay)
 	free(replay->settings);
 	free(replay->name);
 	free(replay->port_name);
+	free(replay->second_name);
 }
 
 // ---- an entry, when the ports and echoes are known
@@ -135,18 +138,22 @@ void tl_config_free_replay(struct tl_config_replay *replay)
 #define refuse_replay(r, index, key, ...) tl_config_refuse_at(r, "replay", index, key, __VA_ARGS__)
 
 // Check that nothing else sends from the port: its send queue has one owner. A class tree ("shape") is no sender.
-static int config_check_replay_port(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+static int config_check_replay_port(
+	struct tl_config_reader *r, const struct tl_config *config, uint32_t index, const char *key, uint32_t port)
 {
-	uint32_t port = config->replays[index].port;
 	const char *name = config->ports[port].name;
 
 	if (strncmp(config->ports[port].device, "pcap:", 5) == 0)
-		return refuse_replay(r, index, "port", "the port \"%s\" is a file: it cannot send", name);
+		return refuse_replay(r, index, key, "the port \"%s\" is a file: it cannot send", name);
 	for (uint32_t i = 0; i < config->n_echoes; i++)
 		if (config->echoes[i].port == port)
-			return refuse_replay(r, index, "port",
+			return refuse_replay(r, index, key,
 				"the echo \"%s\" sends from this port: a replay needs a port without echoes",
 				config->echoes[i].name);
+	for (uint32_t i = 0; i < index; i++)
+		if (tl_config_sends(&config->replays[i], port))
+			return refuse_replay(r, index, key, "the replay \"%s\" sends from this port already",
+				config->replays[i].name);
 	return 0;
 }
 
@@ -158,21 +165,60 @@ const struct tl_config_replay *tl_config_replay_from(const struct tl_config *con
 	return NULL;
 }
 
+static bool config_has_split(const struct tl_config_replay *replay)
+{
+	for (uint32_t i = 0; i < replay->n_settings; i++)
+		if (strcmp(replay->settings[i].key, "split") == 0)
+			return true;
+	return false;
+}
+
+// Frames of two ports leave from one lcore, which serves no class tree.
+static int config_check_unshaped(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	const struct tl_config_replay *replay = &config->replays[index];
+
+	for (uint32_t i = 0; i < config->n_shapes; i++)
+		if (strcmp(config->shapes[i].port_name, replay->port_name) == 0 ||
+			strcmp(config->shapes[i].port_name, replay->second_name) == 0)
+			return refuse_replay(r, index, "second_port",
+				"the shape \"%s\" is on a port of this replay, which has two: omit the shape, or the second port",
+				config->shapes[i].name);
+	return 0;
+}
+
+static int config_check_second(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
+{
+	struct tl_config_replay *replay = &config->replays[index];
+	bool has_split = config_has_split(replay);
+
+	if (replay->second_name == NULL)
+		return has_split ? refuse_replay(r, index, "split", "needs a \"second_port\", for the other frames")
+				 : 0;
+	tl_config_point_at(r, "replay", index, "second_port");
+	int rc = tl_config_resolve_port(r, config, replay->second_name, &replay->second);
+	if (rc != 0)
+		return rc;
+	if (!has_split)
+		return refuse_replay(
+			r, index, "second_port", "needs a \"split\": the rule that chooses the port of a frame");
+	if (replay->second == replay->port)
+		return refuse_replay(r, index, "second_port", "this is the \"port\" of the replay: give another");
+	rc = config_check_unshaped(r, config, index);
+	return rc == 0 ? config_check_replay_port(r, config, index, "second_port", replay->second) : rc;
+}
+
 int tl_config_check_replay(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
 {
 	struct tl_config_replay *replay = &config->replays[index];
 
+	for (uint32_t i = 0; i < index; i++)
+		if (strcmp(config->replays[i].name, replay->name) == 0)
+			return refuse_replay(
+				r, index, "name", "$.replay[%u] is called \"%s\" already", i, replay->name);
 	tl_config_point_at(r, "replay", index, "port");
 	int rc = tl_config_resolve_port(r, config, replay->port_name, &replay->port);
 	if (rc == 0)
-		rc = config_check_replay_port(r, config, index);
-	for (uint32_t i = 0; i < index && rc == 0; i++) {
-		const struct tl_config_replay *other = &config->replays[i];
-		if (strcmp(other->name, replay->name) == 0)
-			rc = refuse_replay(r, index, "name", "$.replay[%u] is called \"%s\" already", i, replay->name);
-		else if (other->port == replay->port)
-			rc = refuse_replay(
-				r, index, "port", "the replay \"%s\" sends from this port already", other->name);
-	}
-	return rc;
+		rc = config_check_replay_port(r, config, index, "port", replay->port);
+	return rc == 0 ? config_check_second(r, config, index) : rc;
 }

@@ -275,10 +275,6 @@ struct tl_config_echo {
 #define TL_CLASS_DROPPING(X) X(TL_CLASS_DROP_LIMIT, "limit") X(TL_CLASS_DROP_CODEL, "codel")
 enum tl_class_drop { TL_CLASS_DROPPING(TL_CHOICE_VALUE) };
 
-// Tiers of a share: those of nonprod get what prod leaves, beyond their floors.
-#define TL_CONFIG_TIERS(X) X(TL_CONFIG_TIER_PROD, "prod") X(TL_CONFIG_TIER_NONPROD, "nonprod")
-enum tl_config_tier { TL_CONFIG_TIERS(TL_CHOICE_VALUE) };
-
 // A class of a share.
 struct tl_config_member {
 	char *name;		  // "class", required: "wan/ssh", all of one shape
@@ -357,15 +353,22 @@ struct tl_config_setting {
 	uint32_t line;	 // of the file; 0: not of a file
 };
 
-// Recordings sent from a port.
+// Recordings sent from a port, or two.
 struct tl_config_replay {
-	char *name;	 // "name", required, unique
-	char *port_name; // "port", required: one that sends nothing else
-	uint32_t port;	 // index into ports[]
-	uint32_t lcore;	 // "lcore", default "auto": TL_CONFIG_LCORE_AUTO
+	char *name;	   // "name", required, unique
+	char *port_name;   // "port", required: one that sends nothing else
+	uint32_t port;	   // index into ports[]
+	char *second_name; // "second_port", the same for the frames of the other side; default NULL: none
+	uint32_t second;   // index into ports[], valid with second_name
+	uint32_t lcore;	   // "lcore", default "auto": TL_CONFIG_LCORE_AUTO
 	uint32_t n_settings;
 	struct tl_config_setting *settings; // the other keys, "files" first
 };
+
+static inline bool tl_config_sends(const struct tl_config_replay *replay, uint32_t port)
+{
+	return replay->port == port || (replay->second_name != NULL && replay->second == port);
+}
 
 struct tl_config_control {
 	char *socket;	 // "socket", path of the UNIX socket, default NULL: none
