@@ -292,9 +292,9 @@ static void members_are_classes_of_one_shape(void)
 	static const struct refusal refusals[] = {
 		{OF_CLASSES("'measured'", "{'class': 'wan/x'}"),
 			"t.json:3: $.share[0].rate: the capacity of a port is measured for shapes, not for classes: give a rate"},
-		{OF_CLASSES_BESIDE("'1Mbit'", "{'class': 'wan/x'}",
-			 "") ", 'capture': [{'port': 'a', 'path': 'x', 'share': 'up'}]",
-			"t.json:4: $.share[0].classes: recordings have the same 'share': give them another"},
+		{PORTS "'capture': [{'port': 'a', 'path': 'x', 'share': 'up'}],\n"
+		       "'share': [{'name': 'up', 'rate': '1Mbit',\n'classes': [{'class': 'wan/x'}]}]}",
+			"t.json:5: $.share[0].classes: recordings have the same 'share': give them another"},
 		{OF_CLASSES("'1Mbit'", "{'class': 'x'}"),
 			"t.json:4: $.share[0].classes[0].class: 'x' is no class, as SHAPE/CLASS"},
 		{OF_CLASSES("'1Mbit'", "{'class': 'wan/wan'}"),
