@@ -86,7 +86,7 @@ sessions_are_played_while_they_are_recorded() {
 	check_equal "Ctrl-C ends the feed with status 0" "$STATUS" 0
 	check_json "each session completes, from any number of files; one has no end" feed.json "$LEDGER and .follow and
 		.completed_sessions == $SESSIONS and .incomplete_no_end_sessions == 1 and .found_sessions == $SESSIONS + 1 and
-		.followed_files > 2 and .unread_files == 0 and .stopped == false"
+		.followed_files > 2 and .unread_files <= 1 and .stopped == false" # the last rotation may complete a file at the end
 	cp feed.json whole.json # for its schema
 }
 
@@ -105,8 +105,9 @@ a_slow_feed_drops_sessions() {
 	check "a feed against a server that stalls reads on" wait_for 60 rotated found $FEW
 	feed_stop
 	check_equal "a feed with dropped sessions ends with status 0" "$STATUS" 0
-	check_json "one session is open, two wait, the others are dropped" feed.json "$LEDGER and .stopped_sessions == 1 and
-		.unsent_sessions == 2 and .dropped_sessions == $FEW - 3 and .backlog == 2"
+	# All sessions may be found before the first of them begins.
+	check_json "one session is open, at most two wait, the others are dropped" feed.json "$LEDGER and .stopped_sessions == 1 and
+		(.unsent_sessions | IN(1, 2)) and .unsent_sessions + .dropped_sessions == $FEW - 1 and .backlog == 2"
 	cp feed.json slow.json # for its schema
 }
 
