@@ -14,6 +14,7 @@
 
 #include "latency_files.h"
 #include "police.h"
+#include "policer.h"
 #include "restart.h"
 
 static int start_eal(struct tl_appliance *a, struct tl_err *err)
@@ -201,6 +202,7 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 {
 	const struct tl_config_port *cfg = &a->config->ports[port];
 	struct tl_echo_cfg echoes[TL_CONFIG_ECHOES_MAX];
+	struct tl_policer_cfg policers[TL_CONFIG_ECHOES_MAX];
 	struct tl_net_neighbour neighbours[TL_CONFIG_NEIGHBOURS_MAX];
 	uint16_t udp_ports_be[TL_CONFIG_ECHOES_MAX];
 	uint32_t n = 0;
@@ -209,7 +211,10 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 		if (a->config->echoes[i].port != port || a->plan.echo_queues[i] != queue)
 			continue;
 		a->echo_index[i] = n;
-		echoes[n++] = echo_cfg(&a->config->echoes[i]);
+		echoes[n] = echo_cfg(&a->config->echoes[i]);
+		if (tl_policer_describe(&a->config->echoes[i].police, 0, &policers[n]))
+			echoes[n].police = &policers[n];
+		n++;
 	}
 	struct tl_echo_host_cfg host = {.net = {.name = cfg->name,
 						.tx = tl_port_txq(a->ports[port], queue),
@@ -552,6 +557,7 @@ static void list_metrics(struct tl_appliance *a)
 			.port = a->ports[e->port],
 			.outlier_ns = e->outliers.above_us * TL_NS_PER_US,
 			.pace_bps = e->pace_bps,
+			.is_policed = e->police.meter.cir != 0,
 			.outliers = a->outliers[i]};
 	}
 }

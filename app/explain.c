@@ -15,6 +15,7 @@
 #include "explain_place.h"
 #include "flow_rules.h"
 #include "police.h"
+#include "policer.h"
 #include "shaping.h"
 
 static const char *way_of(const struct tl_plan *plan, uint32_t port)
@@ -166,14 +167,14 @@ json_t *tl_explain_json(const struct tl_config *config, const struct tl_plan *pl
 	json_t *ports = json_array();
 
 	for (uint32_t p = 0; p < config->n_ports; p++)
-		json_array_append_new(
-			ports, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
-				       config->ports[p].name, "device", config->ports[p].device, "receives_by",
-				       way_of(plan, p), "idle", plan->idle[p].adaptive ? "adaptive" : "poll",
-				       "idle_why", plan->idle[p].why, "queues", queues_json(config, plan, facts, p),
-				       "flow_rules", rules_json(config, plan, p), "shapes", tl_shaping_json(config, p),
-				       "recording_classes", tl_police_json(config, p), "replays",
-				       replays_json(config, plan, p), "paced_echoes", paces_json(config, p)));
+		json_array_append_new(ports,
+			json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+				config->ports[p].name, "device", config->ports[p].device, "receives_by",
+				way_of(plan, p), "idle", plan->idle[p].adaptive ? "adaptive" : "poll", "idle_why",
+				plan->idle[p].why, "queues", queues_json(config, plan, facts, p), "flow_rules",
+				rules_json(config, plan, p), "shapes", tl_shaping_json(config, p), "recording_classes",
+				tl_police_json(config, p), "replays", replays_json(config, plan, p), "paced_echoes",
+				paces_json(config, p), "policed_echoes", tl_policer_echoes_json(config, p)));
 	free(facts);
 	return ports;
 }
@@ -208,6 +209,7 @@ void tl_explain_print(const struct tl_config *config, const struct tl_plan *plan
 				printf("  replay %s sends from CPU %" PRIu32 "\n", config->replays[i].name,
 					plan->place.cpus[plan->place.n_lcores + i]);
 		print_paces(config, p);
+		tl_policer_print_echoes(config, p);
 		print_rules(config, plan, p);
 		tl_shaping_print(config, p);
 		tl_police_print(config, p);

@@ -8,7 +8,8 @@
 
 #include <tl_err.h>
 #include <tl_text.h>
-#include <tl_units.h>
+
+#include "policer.h"
 
 _Static_assert(TL_CONFIG_POLICE_MAX == TL_POLICE_CLASSES_MAX, "a recording takes the classes of its configuration");
 
@@ -16,13 +17,7 @@ static struct tl_police_class police_class(const struct tl_config_police *cls)
 {
 	return (struct tl_police_class){.name = cls->name,
 		.match = cls->match,
-		.meter = {.kind = cls->pir != 0 ? TL_METER_TRTCM : TL_METER_SRTCM,
-			.unit = cls->unit == TL_CONFIG_POLICE_PKTS ? TL_METER_PKTS : TL_METER_BYTES,
-			.cir = cls->cir,
-			.cbs = cls->cbs,
-			.ebs = cls->ebs,
-			.pir = cls->pir,
-			.pbs = cls->pbs},
+		.meter = tl_policer_meter(&cls->meter, 0),
 		.snaplen = cls->snaplen,
 		.per = cls->per,
 		.meters = cls->meters};
@@ -64,31 +59,19 @@ uint64_t tl_police_bytes(const struct tl_config_capture *capture)
 
 static const char *const pers[] = {TL_POLICE_PERS(TL_CHOICE_WORD)};
 
-// Format "50.0Mbit/s with bursts of 15000 bytes".
-static const char *police_rate_text(
-	const struct tl_config_police *cls, uint64_t rate, uint64_t burst, char *text, size_t size)
-{
-	bool pkts = cls->unit == TL_CONFIG_POLICE_PKTS;
-	char scaled[24];
-
-	snprintf(text, size, "%s%s/s with bursts of %" PRIu64 " %s",
-		tl_format_scaled((double)rate, scaled, sizeof(scaled)), pkts ? " frames" : "bit", burst,
-		pkts ? "frames" : "bytes");
-	return text;
-}
-
 static void police_print_class(uint32_t capture, const struct tl_config_police *cls, uint32_t queues)
 {
-	char green[96], yellow[96];
+	const struct tl_config_meter *m = &cls->meter;
+	char green[TL_POLICER_RATE_TEXT], yellow[TL_POLICER_RATE_TEXT];
 
 	printf("  capture[%" PRIu32 "] class %s: %s; whole up to %s", capture, cls->name,
 		cls->is_default ? "unmatched frames" : TL_PRINTABLE(cls->match),
-		police_rate_text(cls, cls->cir, cls->cbs, green, sizeof(green)));
-	if (cls->pir != 0)
+		tl_policer_rate_text(m, m->cir, m->cbs, "frames", green));
+	if (m->pir != 0)
 		printf(", cut to %" PRIu32 " bytes up to %s", cls->snaplen,
-			police_rate_text(cls, cls->pir, cls->pbs, yellow, sizeof(yellow)));
-	else if (cls->ebs != 0)
-		printf(", cut to %" PRIu32 " bytes within another %" PRIu64, cls->snaplen, cls->ebs);
+			tl_policer_rate_text(m, m->pir, m->pbs, "frames", yellow));
+	else if (m->ebs != 0)
+		printf(", cut to %" PRIu32 " bytes within another %" PRIu64, cls->snaplen, m->ebs);
 	printf("; the rest is counted");
 	if (cls->per != TL_POLICE_PER_CLASS)
 		printf("; per %s, %" PRIu32 " meters", pers[cls->per], cls->meters);
@@ -121,14 +104,14 @@ static json_t *police_limit(uint64_t value)
 static json_t *police_class_json(uint32_t capture, const struct tl_config_police *cls)
 {
 	static const char *const units[] = {TL_CONFIG_POLICE_UNITS(TL_CHOICE_WORD)};
-	bool yellow = cls->ebs != 0 || cls->pir != 0;
+	const struct tl_config_meter *m = &cls->meter;
+	bool yellow = m->ebs != 0 || m->pir != 0;
 
 	return json_pack("{s:i, s:s, s:s?, s:b, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:s, s:o}", "capture", (int)capture,
-		"name", cls->name, "match", cls->match, "default", cls->is_default, "unit", units[cls->unit], "cir",
-		(json_int_t)cls->cir, "cbs", (json_int_t)cls->cbs, "ebs", police_limit(cls->ebs), "pir",
-		police_limit(cls->pir), "pbs", police_limit(cls->pbs), "snaplen",
-		police_limit(yellow ? cls->snaplen : 0), "per", pers[cls->per], "meters",
-		police_limit(cls->per != TL_POLICE_PER_CLASS ? cls->meters : 0));
+		"name", cls->name, "match", cls->match, "default", cls->is_default, "unit", units[m->unit], "cir",
+		(json_int_t)m->cir, "cbs", (json_int_t)m->cbs, "ebs", police_limit(m->ebs), "pir", police_limit(m->pir),
+		"pbs", police_limit(m->pbs), "snaplen", police_limit(yellow ? cls->snaplen : 0), "per", pers[cls->per],
+		"meters", police_limit(cls->per != TL_POLICE_PER_CLASS ? cls->meters : 0));
 }
 
 json_t *tl_police_json(const struct tl_config *config, uint32_t port)

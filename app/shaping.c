@@ -13,6 +13,8 @@
 #include <tl_err.h>
 #include <tl_filter.h>
 
+#include "policer.h"
+
 #define PATH_BYTES 256 // "$.shape[15]", and 7 times ".classes[255]"
 
 // Write the path of a class.
@@ -74,6 +76,21 @@ static int shaping_check_expressions(const struct tl_config *config, uint32_t in
 	return 0;
 }
 
+static int shaping_check_policers(const struct tl_config *config, uint32_t index, struct tl_err *err)
+{
+	const struct tl_config_shape *shape = &config->shapes[index];
+	char path[PATH_BYTES];
+
+	for (uint32_t i = 0; i < shape->n_classes; i++) {
+		const struct tl_config_policer *policer = &shape->classes[i].police;
+		int rc = tl_policer_check(policer, shape->overhead_bytes, err);
+		if (rc != 0)
+			return tl_fail_at(err, rc, "%s:%u: %s.police", config->file, policer->line,
+				shaping_path(config, index, i, path));
+	}
+	return 0;
+}
+
 static int shaping_check_tree(const struct tl_config *config, uint32_t index, struct tl_err *err)
 {
 	const struct tl_config_shape *shape = &config->shapes[index];
@@ -104,6 +121,8 @@ int tl_shaping_check(const struct tl_config *config, struct tl_err *err)
 
 	for (uint32_t i = 0; i < config->n_shapes && rc == 0; i++) {
 		rc = shaping_check_expressions(config, i, err);
+		if (rc == 0)
+			rc = shaping_check_policers(config, i, err);
 		if (rc == 0)
 			rc = shaping_check_tree(config, i, err);
 	}
@@ -157,6 +176,7 @@ static int shaping_make(struct tl_shaping *s, struct tl_txq *txq, const struct t
 {
 	const struct tl_config_shape *config = s->config;
 	struct tl_shape_class *classes = calloc(config->n_classes, sizeof(*classes));
+	struct tl_policer_cfg *policers = calloc(config->n_classes, sizeof(*policers));
 	struct tl_shape_cfg cfg = {.txq = txq,
 		.clock = clock,
 		.classes = classes,
@@ -170,17 +190,21 @@ static int shaping_make(struct tl_shaping *s, struct tl_txq *txq, const struct t
 	s->limit = UINT64_MAX;
 	memset(s->class_limits, 0xff, sizeof(s->class_limits));
 	s->classes = calloc(config->n_classes, sizeof(*s->classes));
-	if (classes == NULL || s->classes == NULL) {
+	if (classes == NULL || policers == NULL || s->classes == NULL) {
 		free(classes);
+		free(policers);
 		return tl_fail(err, -ENOMEM, "no memory for the classes of %s", config->name);
 	}
 	for (uint32_t i = 0; i < config->n_classes; i++) {
 		s->classes[i] = shaping_tree_class(config, i);
 		classes[i] = (struct tl_shape_class){
 			.tree = s->classes[i], .match = config->classes[i].match, .fair = config->classes[i].fair};
+		if (tl_policer_describe(&config->classes[i].police, config->overhead_bytes, &policers[i]))
+			classes[i].police = &policers[i];
 	}
 	int rc = tl_shape_create(&cfg, &s->shape, err);
 	free(classes);
+	free(policers);
 	return rc;
 }
 
@@ -238,8 +262,10 @@ void tl_shaping_list(struct tl_shaping *s, struct tl_metrics_shape *out)
 
 	for (uint32_t i = 0; i < config->n_classes; i++) {
 		const struct tl_config_class *c = &config->classes[i];
-		s->rows[i] = (struct tl_report_class){
-			.name = c->name, .parent = i != 0 ? config->classes[c->parent].name : NULL, .depth = c->depth};
+		s->rows[i] = (struct tl_report_class){.name = c->name,
+			.parent = i != 0 ? config->classes[c->parent].name : NULL,
+			.depth = c->depth,
+			.is_policed = c->police.meter.cir != 0};
 	}
 	shaping_show_rates(s, s->classes);
 	*out = (struct tl_metrics_shape){.name = config->name,

@@ -33,6 +33,7 @@ static const char *change_in_class(const struct tl_config_class *a, const struct
 		{"drop", a->drop == b->drop},
 		{"target_us", a->target_us == b->target_us},
 		{"interval_ms", a->interval_ms == b->interval_ms},
+		{"police", tl_config_same_policer(&a->police, &b->police)},
 	};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++)

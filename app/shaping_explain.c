@@ -7,6 +7,7 @@
 #include <tl_text.h>
 #include <tl_units.h>
 
+#include "policer.h"
 #include "shaping_priv.h"
 
 static const char *const fairs[] = {TL_FAIRS(TL_CHOICE_WORD)};
@@ -37,9 +38,10 @@ static json_t *explain_class_json(const struct tl_config_shape *shape, uint32_t 
 			row, json_pack("{s:s, s:i, s:I}", "tier", tiers[c->member.tier], "weight",
 				     (int)c->member.weight, "floor_bps", (json_int_t)tl_config_member_floor(c)));
 	if (!c->has_classes)
-		json_object_update_new(row, json_pack("{s:s, s:I, s:I, s:I, s:s}", "fair", fairs[c->fair], "limit",
+		json_object_update_new(row, json_pack("{s:s, s:I, s:I, s:I, s:s, s:o}", "fair", fairs[c->fair], "limit",
 						    (json_int_t)c->limit, "limit_bytes", (json_int_t)c->limit_bytes,
-						    "limit_ms", (json_int_t)c->limit_ms, "drop", drops[c->drop]));
+						    "limit_ms", (json_int_t)c->limit_ms, "drop", drops[c->drop],
+						    "police", tl_policer_json(&c->police)));
 	return row;
 }
 
@@ -106,6 +108,10 @@ static void explain_frames(const struct tl_config_class *c)
 		printf(", %" PRIu32 " ms", c->limit_ms);
 	if (c->drop == TL_CLASS_DROP_CODEL)
 		printf("; CoDel above %" PRIu32 " us for %" PRIu32 " ms", c->target_us, c->interval_ms);
+	if (c->police.meter.cir != 0) {
+		printf("; policed: ");
+		tl_policer_print(&c->police, "frames");
+	}
 }
 
 // Print the place of a class in a share.

@@ -19,8 +19,9 @@ static uint64_t class_demand(struct tl_shaping *s, uint32_t cls, uint64_t elapse
 	struct tl_tree_stats stats;
 
 	tl_shape_sample(s->shape, cls, &stats);
-	uint64_t bytes = stats.in_bytes - s->class_in_bytes[cls] + stats.backlog_bytes;
-	s->class_in_bytes[cls] = stats.in_bytes;
+	uint64_t in_bytes = stats.in_bytes - stats.drop_bytes[TL_TREE_DROP_POLICE];
+	uint64_t bytes = in_bytes - s->class_in_bytes[cls] + stats.backlog_bytes;
+	s->class_in_bytes[cls] = in_bytes;
 	return shaping_demand(bytes, elapsed_ns);
 }
 

@@ -20,16 +20,16 @@ static void a_class_has_the_meter_of_its_keys(void)
 	const struct tl_config_police *c = config->captures[0].classes;
 
 	CU_ASSERT_EQUAL(config->captures[0].n_classes, 3);
-	CU_ASSERT_EQUAL(c[0].cir, 1000000);
-	CU_ASSERT_EQUAL(c[0].cbs, 2000);
-	CU_ASSERT_EQUAL(c[0].ebs, 3072);
-	CU_ASSERT_EQUAL(c[0].unit, TL_CONFIG_POLICE_BYTES);
+	CU_ASSERT_EQUAL(c[0].meter.cir, 1000000);
+	CU_ASSERT_EQUAL(c[0].meter.cbs, 2000);
+	CU_ASSERT_EQUAL(c[0].meter.ebs, 3072);
+	CU_ASSERT_EQUAL(c[0].meter.unit, TL_CONFIG_POLICE_BYTES);
 	CU_ASSERT_EQUAL(c[0].per, TL_POLICE_PER_CLASS);
 	CU_ASSERT_EQUAL(c[0].snaplen, 64);
 	CU_ASSERT_EQUAL(c[0].line, 3);
-	CU_ASSERT_EQUAL(c[1].unit, TL_CONFIG_POLICE_PKTS);
-	CU_ASSERT_EQUAL(c[1].pir, 20);
-	CU_ASSERT_EQUAL(c[1].pbs, 5);
+	CU_ASSERT_EQUAL(c[1].meter.unit, TL_CONFIG_POLICE_PKTS);
+	CU_ASSERT_EQUAL(c[1].meter.pir, 20);
+	CU_ASSERT_EQUAL(c[1].meter.pbs, 5);
 	CU_ASSERT_EQUAL(c[1].per, TL_POLICE_PER_SOURCE);
 	CU_ASSERT_EQUAL(c[1].meters, 128);
 	CU_ASSERT_EQUAL(c[1].snaplen, 100);

@@ -194,7 +194,7 @@ static void values_have_a_range(void)
 			"t.json:5: $.shape[0].classes[0].burst: has no effect without 'rate'"},
 		{CLASSES("{'name': 'x', 'default': true, 'colour': 1}"),
 			"t.json:4: $.shape[0].classes[0].colour: unknown key; valid keys: name, rate, ceil, burst, cburst, prio, quantum, match, echo, default, fair, flows, "
-			"limit, limit_bytes, limit_ms, drop, target_us, interval_ms, classes"},
+			"limit, limit_bytes, limit_ms, drop, target_us, interval_ms, police, classes"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));

@@ -382,6 +382,89 @@ static void a_tag_is_added_rewritten_and_stripped(void)
 	CU_ASSERT_EQUAL(got_bytes, 17);
 }
 
+// Mark the frame in a heap block of its size.
+static void mark(int dscp, int pcp)
+{
+	uint8_t *in = malloc(bytes);
+
+	memcpy(in, frame, bytes);
+	tl_edit_mark(in, bytes, dscp, pcp);
+	memcpy(got, in, bytes);
+	free(in);
+}
+
+// The sum of the header is computed from scratch.
+static void a_mark_sets_the_dscp_and_keeps_ecn_and_the_sum_of_the_header(void)
+{
+	for (unsigned from = 0; from < 256; from++) {
+		begin(TL_ETHERTYPE_IPV4);
+		ipv4("10.1.2.3", "10.15.2.3", TL_IPPROTO_UDP, 12, 0);
+		udp(1, 2, 4);
+		frame[15] = (uint8_t)from;
+		tl_wire_ipv4_finish((struct tl_ipv4_hdr *)(void *)(frame + 14));
+		for (unsigned to = 0; to < 64; to++) {
+			mark((int)to, TL_EDIT_KEEP);
+			CU_ASSERT_EQUAL(got[15], to << 2 | (from & 3));
+			CU_ASSERT_EQUAL(tl_cksum_finish(tl_cksum_add(0, got + 14, TL_IPV4_LEN)), 0);
+			CU_ASSERT_EQUAL(memcmp(got, frame, 15) | memcmp(got + 16, frame + 16, 8), 0);
+			CU_ASSERT_EQUAL(memcmp(got + 26, frame + 26, bytes - 26), 0);
+		}
+	}
+}
+
+static void a_mark_sets_the_traffic_class_of_ip6_and_keeps_its_flow_label(void)
+{
+	begin(TL_ETHERTYPE_IPV6);
+	ipv6("2001:db8::1", "2001:db8::2", TL_IPPROTO_UDP, 12);
+	udp(1, 2, 4);
+	frame[15] |= 0x30; // ECN
+	mark(46, TL_EDIT_KEEP);
+	CU_ASSERT_EQUAL(load32(got + 14), tl_be32(6u << 28 | (46u << 2 | 3) << 20 | 0x12345));
+	CU_ASSERT_EQUAL(memcmp(got, frame, 14) | memcmp(got + 18, frame + 18, bytes - 18), 0);
+	mark(0, TL_EDIT_KEEP);
+	CU_ASSERT_EQUAL(load32(got + 14), tl_be32(6u << 28 | 3u << 20 | 0x12345));
+}
+
+static void a_mark_sets_the_priority_of_the_outermost_tag(void)
+{
+	begin(TL_ETHERTYPE_QINQ);
+	put16(0x1fff); // drop eligible, VLAN 4095
+	put16(TL_ETHERTYPE_VLAN);
+	put16(7);
+	put16(TL_ETHERTYPE_IPV4);
+	ipv4("10.1.2.3", "10.15.2.3", TL_IPPROTO_UDP, 12, 0);
+	mark(10, 5);
+	CU_ASSERT_EQUAL(load16(got + 14), tl_be16(0xbfff));
+	CU_ASSERT_EQUAL(load16(got + 18), tl_be16(7));
+	CU_ASSERT_EQUAL(got[23], 10 << 2 | 3);
+	CU_ASSERT_EQUAL(tl_cksum_finish(tl_cksum_add(0, got + 22, TL_IPV4_LEN)), 0);
+	mark(TL_EDIT_KEEP, 0);
+	CU_ASSERT_EQUAL(memcmp(got, frame, bytes), 0);
+}
+
+static void frames_without_a_tag_or_ip_header_are_not_marked(void)
+{
+	begin(TL_ETHERTYPE_ARP);
+	put("\0\1\x08\0\6\4\0\1 a sender and a target", 28);
+	mark(46, 7);
+	CU_ASSERT_EQUAL(memcmp(got, frame, bytes), 0);
+	begin(TL_ETHERTYPE_IPV4);
+	ipv4("10.1.2.3", "10.15.2.3", TL_IPPROTO_UDP, 12, 0);
+	for (uint32_t all = bytes; bytes >= 14; bytes--) { // truncated
+		mark(46, 7);
+		CU_ASSERT_EQUAL(memcmp(got, frame, bytes) == 0, bytes < all);
+	}
+	begin(TL_ETHERTYPE_IPV6);
+	ipv6("2001:db8::1", "2001:db8::2", TL_IPPROTO_UDP, 12);
+	bytes--;
+	mark(46, 7);
+	CU_ASSERT_EQUAL(memcmp(got, frame, bytes), 0);
+	begin(TL_ETHERTYPE_VLAN);
+	put("\x20", 1);
+	mark(46, 7);
+	CU_ASSERT_EQUAL(memcmp(got, frame, bytes), 0);
+}
+
 static void ttl_dscp_and_mac_addresses_are_set(void)
 {
 	tl_edit_init(&edit);
@@ -470,6 +553,13 @@ static void wrong_texts_are_refused_with_their_cause(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"a mark sets the DSCP, and keeps ECN and a right sum of the header",
+			a_mark_sets_the_dscp_and_keeps_ecn_and_the_sum_of_the_header},
+		{"a mark sets the traffic class of IPv6, and keeps its flow label",
+			a_mark_sets_the_traffic_class_of_ip6_and_keeps_its_flow_label},
+		{"a mark sets the priority of the outermost tag", a_mark_sets_the_priority_of_the_outermost_tag},
+		{"frames without a tag or an IP header are not marked",
+			frames_without_a_tag_or_ip_header_are_not_marked},
 		{"the first matching map replaces the prefix", the_first_map_that_matches_replaces_the_prefix},
 		{"a wrong checksum stays wrong and an absent one stays absent",
 			a_wrong_sum_stays_as_wrong_and_none_stays_none},

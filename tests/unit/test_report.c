@@ -1205,9 +1205,71 @@ static void a_shape_shows_its_classes_and_where_frames_were_lost(void)
 	free(snap);
 }
 
+static void a_policer_has_coloured_each_frame_of_its_class(void)
+{
+	struct tl_snapshot *snap = shaped_snapshot();
+
+	shape_rows[0].queued_pkts = shape_rows[1].queued_pkts = shape_rows[2].queued_pkts = 0;
+	shape_rows[0].sent_pkts = snap->shapes[0].tx_pkts = 92;
+	snap->shapes[0].drop_tx_pkts = 1;
+	snap->shapes[0].drop_shaped_pkts = 8;
+	shape_rows[1].sent_pkts = 15;
+	shape_rows[2].sent_pkts = 77;
+	shape_rows[1].drop_police_pkts = shape_rows[0].drop_police_pkts = 1;
+	shape_rows[1].drop_late_pkts = shape_rows[0].drop_late_pkts = 4;
+	shape_rows[0].drop_limit_pkts = shape_rows[2].drop_limit_pkts = 3;
+	snap->final = true;
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	shape_rows[1].is_policed = true;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	shape_rows[1].green_pkts = 12;
+	shape_rows[1].yellow_pkts = 5;
+	shape_rows[1].red_pkts = 3;
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	char *text = text_of(tl_report_ledger_text, snap);
+	CU_ASSERT_TRUE(has_line(text, "  policer of ssh: 12 green, 5 yellow, 3 red"));
+	CU_ASSERT_TRUE(has_line(text, "  LOST in ssh:  drop_police_pkts 1  drop_late_pkts 4"));
+	CU_ASSERT_PTR_NULL(strstr(text, "policer of rest"));
+	free(text);
+	json_t *json = tl_report_json(snap), *shape = json_array_get(json_object_get(json, "shapes"), 0);
+	const json_t *classes = json_object_get(shape, "classes"), *ssh = json_array_get(classes, 1);
+	CU_ASSERT_TRUE(json_is_true(json_object_get(shape, "policed")));
+	CU_ASSERT_TRUE(json_is_true(json_object_get(ssh, "policed")));
+	CU_ASSERT_TRUE(json_is_false(json_object_get(json_array_get(classes, 2), "policed")));
+	CU_ASSERT_EQUAL(integer_at(ssh, "yellow_pkts"), 5);
+	json_decref(json);
+	shape_rows[1].red_pkts = 2;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	snap->final = false; // a frame may be in between
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	free(snap);
+}
+
+static void a_policer_has_coloured_each_message_of_its_echo(void)
+{
+	struct tl_snapshot *snap = lossless_snapshot();
+	struct tl_report_echo *echo = &snap->echoes[0];
+
+	snap->final = true;
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	echo->is_policed = true;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	echo->green_msgs = echo->received_msgs - 3;
+	echo->red_msgs = 3;
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	echo->yellow_msgs = 1;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	echo->yellow_msgs = 0;
+	echo->is_policed = false;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	free(snap);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"a policer has coloured each frame of its class", a_policer_has_coloured_each_frame_of_its_class},
+		{"a policer has coloured each message of its echo", a_policer_has_coloured_each_message_of_its_echo},
 		{"a shape may be ahead of its port but not behind", a_shape_may_be_ahead_of_its_port_and_never_behind},
 		{"at the end a shape has no queued frames", at_the_end_nothing_waits_in_a_shape},
 		{"a shape reports its classes and where frames were lost",

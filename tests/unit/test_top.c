@@ -124,10 +124,10 @@ static void a_recording_shows_its_fullest_queue_and_its_disk(void)
 		"tapline up 0 s ledger ok no loss counted");
 }
 
-#define ECHO(uptime, in, out, p50)                                                                                                           \
-	"{'uptime_ns': " uptime ", 'echoes': [{'name': 'e', 'state': 'connected', 'received_msgs': " in                                      \
-	", 'echoed_msgs': " out                                                                                                              \
-	", 'drop_no_conn_msgs': 1, 'drop_full_msgs': 0, 'drop_tx_msgs': 0, 'drop_delay_msgs': 0, 'lost_unacked_msgs': 0, 'connections': 1, " \
+#define ECHO(uptime, in, out, p50)                                                                                                                                  \
+	"{'uptime_ns': " uptime ", 'echoes': [{'name': 'e', 'state': 'connected', 'received_msgs': " in                                                             \
+	", 'echoed_msgs': " out                                                                                                                                     \
+	", 'drop_no_conn_msgs': 1, 'drop_full_msgs': 0, 'drop_tx_msgs': 0, 'drop_police_msgs': 0, 'drop_delay_msgs': 0, 'lost_unacked_msgs': 0, 'connections': 1, " \
 	"'residence_ns': {'p50': " p50 ", 'p99': 2000000}}]}"
 
 static void an_echo_shows_its_residence(void)
@@ -142,7 +142,8 @@ static void an_echo_shows_its_residence(void)
 	"{'name': 'wan', 'rate_bps': 2000000, 'ceil_bps': 2000000, 'sent_bytes': 0, 'borrowed_bytes': 0, "             \
 	"'queued_pkts': 5, 'delay_mean_ns': null, 'delay_p99_ns': null, 'delay_max_ns': null}, "                       \
 	"{'name': 'ssh', 'rate_bps': 128000, 'ceil_bps': 2000000, 'sent_bytes': " sent ", 'borrowed_bytes': " lent     \
-	", 'queued_pkts': 5, 'drop_long_pkts': 0, 'drop_limit_pkts': " lost ", 'drop_late_pkts': " lost                \
+	", 'queued_pkts': 5, 'drop_police_pkts': 0, 'drop_long_pkts': 0, 'drop_limit_pkts': " lost                     \
+	", 'drop_late_pkts': " lost                                                                                    \
 	", 'drop_codel_pkts': 0, 'drop_memory_pkts': 0, 'drop_end_pkts': 0, 'delay_mean_ns': 1500, 'delay_p99_ns': 90000, 'delay_max_ns': 2000000}]}]}"
 
 static void a_shape_shows_each_class(void)
@@ -166,6 +167,28 @@ static void a_class_of_a_recording_shows_its_colours(void)
 	expect(POLICED("0", "0"), POLICED("1000000000", "1500"), "lan storm 1.50k 0 1.50k 12.0k 0 1.50k");
 	expect(POLICED("0", "0"), POLICED("1000000000", "1500"),
 		"recording class whole/s cut/s red/s redbits/s overflow/s red");
+}
+
+#define COLOURS(unit, n, more)                                                                                         \
+	"'policed': true, 'green_" unit "': " n ", 'yellow_" unit "': " n ", 'red_" unit "': " more
+#define POLICERS(uptime, n, red)                                                                                       \
+	"{'uptime_ns': " uptime                                                                                        \
+	", 'shapes': [{'name': 'wan', 'policed': true, 'classes': [{'name': 'wan', 'policed': false}, "                \
+	"{'name': 'ssh', " COLOURS("pkts", n, red) "}]}], 'echoes': [{'name': 'u', " COLOURS("msgs", n, red) "}]}"
+
+static void a_policer_shows_its_colours(void)
+{
+	const char *before = POLICERS("0", "0", "0"), *now = POLICERS("500000000", "100", "7");
+	char *page = page_of(NULL, "{'shapes': [{'name': 'wan', 'policed': false}], 'echoes': [{'name': 'u'}]}");
+
+	CU_ASSERT_PTR_NULL(strstr(page, "policer"));
+	free(page);
+	expect(before, now, "shape policer green/s yellow/s red/s red");
+	expect(before, now, "wan ssh 200 200 14 7");
+	expect(before, now, "echo u 200 200 14 7");
+	page = page_of(before, now);
+	CU_ASSERT_PTR_NULL(strstr(page, "wan            wan"));
+	free(page);
 }
 
 #define REPLAY(uptime, pkts, bytes)                                                                                    \
@@ -227,6 +250,7 @@ int main(void)
 			a_recording_shows_its_fullest_queue_and_its_disk},
 		{"a shape shows each class", a_shape_shows_each_class},
 		{"a class of a recording shows its counts by colour", a_class_of_a_recording_shows_its_colours},
+		{"a policer of a class or of an echo shows its colours", a_policer_shows_its_colours},
 		{"a replay shows its position and lateness", a_replay_shows_its_position_and_lateness},
 		{"an echo shows its residence time", an_echo_shows_its_residence},
 		{"missing values are shown as dashes", an_answer_that_lacks_things_shows_dashes},

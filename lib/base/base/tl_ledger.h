@@ -31,10 +31,15 @@
 	X(delayed_tx_pkts)  /* not accepted at once; then sent, or also in drop_tx_pkts */                             \
 	X(drop_shaped_pkts) /* dropped by its class tree */
 
-// Class of a class tree: in_pkts = parts. An inner class has the sums of its leaves, except for borrowed_bytes. The
-// drops of all leaves are the queue's drop_shaped_pkts, and those of a replay that sends through the tree. In the order
-// of enum tl_tree_drop.
+// Frames by the colour of their meter, and their bytes.
+#define TL_COLOUR_PKTS(X) X(green_pkts) X(yellow_pkts) X(red_pkts)
+#define TL_COLOUR_BYTES(X) X(green_bytes) X(yellow_bytes) X(red_bytes)
+
+// Class of a class tree: in_pkts = parts, and with a policer the sum of the colours. An inner class has the sums of its
+// leaves, except for borrowed_bytes. The drops of all leaves are the queue's drop_shaped_pkts, and those of a replay
+// that sends through the tree. In the order of enum tl_tree_drop.
 #define TL_CLASS_DROPS(X)                                                                                              \
+	X(drop_police_pkts) /* by the policer, before the queue */                                                     \
 	X(drop_long_pkts)   /* longer than the port's frames */                                                        \
 	X(drop_limit_pkts)  /* limit, limit_bytes */                                                                   \
 	X(drop_late_pkts)   /* limit_ms */                                                                             \
@@ -46,7 +51,8 @@
 	X(in_bytes) /* bytes include the overhead */                                                                   \
 	X(sent_bytes)                                                                                                  \
 	X(queued_bytes)                                                                                                \
-	X(borrowed_bytes) /* of sent_bytes: beyond the class's own rate */
+	X(borrowed_bytes)		     /* of sent_bytes: beyond the class's own rate */                          \
+	TL_COLOUR_PKTS(X) TL_COLOUR_BYTES(X) /* 0 without a policer */
 
 // PTP frames of a port. Sent to obtain their departure time: probes_sent = parts; and probes_refused, not sent.
 // Received: ptp_received_pkts = parts. Replies marked for a stamp of the NIC, once the outcome is known: replies_marked
@@ -77,20 +83,19 @@
 #define TL_CAPTURE_COUNTERS(X) X(yellow_pkts) /* cut to the snaplen of their class; recorded or dropped */
 
 // Class of a recording: matched_pkts = parts. The red frames of all classes are the recording's policed_pkts.
-#define TL_POLICE_PARTS(X) X(green_pkts) X(yellow_pkts) X(red_pkts)
+#define TL_POLICE_PARTS(X) TL_COLOUR_PKTS(X)
 #define TL_POLICE_COUNTERS(X)                                                                                          \
-	X(green_bytes) /* bytes on the wire */                                                                         \
-	X(yellow_bytes)                                                                                                \
-	X(red_bytes)                                                                                                   \
-	X(meters)	 /* taken by flows or sources, repetitions included */                                         \
-	X(overflow_pkts) /* metered with others for lack of a meter */
+	TL_COLOUR_BYTES(X) /* bytes on the wire */                                                                     \
+	X(meters)	   /* taken by flows or sources, repetitions included */                                       \
+	X(overflow_pkts)   /* metered with others for lack of a meter */
 
-// Echo: received_msgs = parts + lost_unacked_msgs. Messages whose connection ended before they were acknowledged in
-// full move from echoed_msgs to lost_unacked_msgs.
+// Echo: received_msgs = parts + lost_unacked_msgs, and with a policer the sum of the colours. Messages whose connection
+// ended before they were acknowledged in full move from echoed_msgs to lost_unacked_msgs.
 #define TL_ECHO_DROPS(X)                                                                                               \
 	X(drop_no_conn_msgs) /* no connection */                                                                       \
 	X(drop_full_msgs)    /* no room in the send buffer */                                                          \
 	X(drop_tx_msgs)	     /* no mbuf, too long for the MTU, or no route */                                          \
+	X(drop_police_msgs)  /* by the policer */                                                                      \
 	X(drop_delay_msgs)   /* as many delayed messages waited as may, or it was to wait at the end */
 #define TL_ECHO_PARTS(X)                                                                                               \
 	X(echoed_msgs)                                                                                                 \
@@ -103,4 +108,7 @@
 	X(disconnects)                                                                                                 \
 	X(connections)	/* open now */                                                                                 \
 	X(waiting_msgs) /* delayed, not due yet */                                                                     \
-	X(paced_waits)	/* times that a paced connection had a segment wait */
+	X(paced_waits)	/* times that a paced connection had a segment wait */                                         \
+	X(green_msgs)	/* by the colour of its policer; 0 without one */                                              \
+	X(yellow_msgs)                                                                                                 \
+	X(red_msgs)

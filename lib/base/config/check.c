@@ -182,7 +182,7 @@ static int check_capture(struct tl_config_reader *r, struct tl_config *config, u
 	for (uint32_t i = 0; i < capture->n_classes && rc == 0; i++) {
 		tl_config_point_at(r, "capture", index, "classes");
 		tl_config_enter_index(r, i);
-		rc = tl_config_check_buckets(r, &config->ports[capture->port], &capture->classes[i]);
+		rc = tl_config_check_buckets(r, &config->ports[capture->port], &capture->classes[i].meter, 0);
 	}
 	return rc;
 }
@@ -342,6 +342,17 @@ static int check_echo_delay(struct tl_config_reader *r, const struct tl_config *
 		echo->port_name);
 }
 
+static int check_echo_police(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	const struct tl_config_echo *echo = &config->echoes[index];
+
+	if (echo->police.meter.cir == 0)
+		return 0;
+	point_at(r, "echo", index, "police");
+	int rc = tl_config_check_unmarked(r, &echo->police);
+	return rc == 0 ? tl_config_check_buckets(r, &config->ports[echo->port], &echo->police.meter, 0) : rc;
+}
+
 static int check_echo(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
 {
 	int rc = name_echo(r, config, index);
@@ -357,6 +368,8 @@ static int check_echo(struct tl_config_reader *r, struct tl_config *config, uint
 		rc = check_echo_queue(r, config, index);
 	if (rc == 0)
 		rc = check_echo_delay(r, config, index);
+	if (rc == 0)
+		rc = check_echo_police(r, config, index);
 	return rc;
 }
 

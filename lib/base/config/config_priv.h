@@ -15,8 +15,10 @@
 #include <tl_base.h>
 #include <tl_config.h>
 
-#define TL_CONFIG_DEPTH (4 + 2 * TL_CONFIG_CLASS_DEPTH_MAX) // $.shape[0].classes[0].rate is 5 steps deep
+#define TL_CONFIG_DEPTH (6 + 2 * TL_CONFIG_CLASS_DEPTH_MAX) // $.shape[0].classes[0].police.red.dscp is 7 steps deep
 #define TL_CONFIG_LCORE_MAX 1023
+#define TL_CONFIG_BURST_MAX UINT64_C(576460752) // bytes
+#define TL_CONFIG_FRAME_BYTES 18		// Ethernet header and a tag
 
 // A step into a JSON document: a key of an object, or an index of an array when key is NULL.
 struct tl_config_step {
@@ -149,13 +151,34 @@ extern const struct tl_config_table tl_config_shape_table;
 tl_config_read tl_config_classes; // of a shape; its key has the table of a class
 int tl_config_check_shape(struct tl_config_reader *r, struct tl_config *config, uint32_t index);
 
-// police.c: the classes of a recording: their keys, a check after all its keys, and one when its port is known, with
-// the path at the class.
+// police.c: the classes of a recording: their keys, and a check after all its keys.
 extern const struct tl_config_table tl_config_police_table;
 int tl_config_check_classes(struct tl_config_reader *r, struct tl_config_capture *capture);
-int tl_config_check_buckets(
-	struct tl_config_reader *r, const struct tl_config_port *port, const struct tl_config_police *cls);
 void tl_config_free_classes(struct tl_config_capture *capture);
+
+// meter.c: the keys of a meter, whose struct is the first member of the section's; their check in the object; one when
+// the port is known, with the path at the object, of a meter whose longest frame has so many bytes.
+#define TL_CONFIG_METER_KEYS                                                                                           \
+	{CHOICE(tl_config_meter, unit, TL_CONFIG_POLICE_UNITS), .fallback = "\"bytes\""},                              \
+		{KEY(tl_config_meter, cir, tl_config_meter_rate), .min = 1, .max = TL_CONFIG_RATE_MAX,                 \
+			.required = true},                                                                             \
+		{KEY(tl_config_meter, cbs, tl_config_meter_burst), .min = 1, .max = TL_CONFIG_BURST_MAX,               \
+			.required = true},                                                                             \
+		{KEY(tl_config_meter, ebs, tl_config_meter_burst), .min = 1, .max = TL_CONFIG_BURST_MAX},              \
+		{KEY(tl_config_meter, pir, tl_config_meter_rate), .min = 1, .max = TL_CONFIG_RATE_MAX},                \
+	{                                                                                                              \
+		KEY(tl_config_meter, pbs, tl_config_meter_burst), .min = 1, .max = TL_CONFIG_BURST_MAX                 \
+	}
+tl_config_read tl_config_meter_rate;
+tl_config_read tl_config_meter_burst;
+int tl_config_check_meter(struct tl_config_reader *r, const struct tl_config_meter *meter);
+int tl_config_check_buckets(struct tl_config_reader *r, const struct tl_config_port *port,
+	const struct tl_config_meter *meter, uint32_t overhead_bytes);
+
+// policer.c: "police" of a section whose key has the field, and the refusal of marks where there are no frames.
+extern const struct tl_config_table tl_config_policer_table;
+tl_config_read tl_config_policer;
+int tl_config_check_unmarked(struct tl_config_reader *r, const struct tl_config_policer *policer);
 
 // delay.c: the delay of an echo, and its check after the other keys of the echo.
 tl_config_read tl_config_delay;

@@ -11,28 +11,9 @@
 #include <tl_err.h>
 #include <tl_units.h>
 
-#define FRAME_BYTES 18 // Ethernet header and a tag
-#define BURST_MAX UINT64_C(576460752)
 #define EXPRESSION_MAX 4400 // of "match", "dscp" and "prefix"
 
 // ---- keys of a class
-
-// Read a rate; "unit" precedes the rates in the table.
-static int police_rate(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
-{
-	const struct tl_config_police *cls = section;
-	bool pkts = cls->unit == TL_CONFIG_POLICE_PKTS;
-
-	return pkts ? tl_config_number(r, key, value, section) : tl_config_rate(r, key, value, section);
-}
-
-static int police_burst(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
-{
-	const struct tl_config_police *cls = section;
-	bool pkts = cls->unit == TL_CONFIG_POLICE_PKTS;
-
-	return pkts ? tl_config_number(r, key, value, section) : tl_config_burst(r, key, value, section);
-}
 
 static int police_prefix(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
@@ -42,6 +23,8 @@ static int police_prefix(
 	cls->version = tl_config_prefix(r, value, &cls->prefix);
 	return cls->version != 0 ? 0 : -EINVAL;
 }
+
+_Static_assert(offsetof(struct tl_config_police, meter) == 0, "the keys of the meter are at the offsets of its struct");
 
 static int police_check_class(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section);
@@ -53,12 +36,7 @@ static const struct tl_config_key police_keys[] = {
 	{KEY(tl_config_police, dscp, tl_config_number), .max = 63},
 	{KEY(tl_config_police, prefix, police_prefix)},
 	{"default", tl_config_bool, FIELD(tl_config_police, is_default), .fallback = "false"},
-	{CHOICE(tl_config_police, unit, TL_CONFIG_POLICE_UNITS), .fallback = "\"bytes\""},
-	{KEY(tl_config_police, cir, police_rate), .min = 1, .max = TL_CONFIG_RATE_MAX, .required = true},
-	{KEY(tl_config_police, cbs, police_burst), .min = 1, .max = BURST_MAX, .required = true},
-	{KEY(tl_config_police, ebs, police_burst), .min = 1, .max = BURST_MAX},
-	{KEY(tl_config_police, pir, police_rate), .min = 1, .max = TL_CONFIG_RATE_MAX},
-	{KEY(tl_config_police, pbs, police_burst), .min = 1, .max = BURST_MAX},
+	TL_CONFIG_METER_KEYS,
 	{KEY(tl_config_police, snaplen, tl_config_number), .min = 14, .max = 262144, .fallback = "64"},
 	{CHOICE(tl_config_police, per, TL_POLICE_PERS), .fallback = "\"class\""},
 	{KEY(tl_config_police, meters, tl_config_number), .min = 64, .max = MIB, .fallback = "65536"},
@@ -88,16 +66,11 @@ static int police_check_way(struct tl_config_reader *r, const struct tl_config_p
 
 static int police_check_meter(struct tl_config_reader *r, const struct tl_config_police *cls, const json_t *value)
 {
-	if (cls->ebs != 0 && (cls->pir != 0 || cls->pbs != 0))
-		return tl_config_refuse_key(r, "ebs",
-			"a meter has either \"ebs\" (one rate, RFC 2697) or \"pir\" and \"pbs\" (two rates, RFC 2698)");
-	if ((cls->pir != 0) != (cls->pbs != 0))
-		return tl_config_refuse(
-			r, "\"pir\" and \"pbs\" belong together; \"%s\" is missing", cls->pir != 0 ? "pbs" : "pir");
-	if (cls->pir != 0 && cls->pir < cls->cir)
-		return tl_config_refuse_key(
-			r, "pir", "%ju is below \"cir\", %ju: raise it", (uintmax_t)cls->pir, (uintmax_t)cls->cir);
-	if (json_object_get(value, "snaplen") != NULL && cls->ebs == 0 && cls->pir == 0)
+	int rc = tl_config_check_meter(r, &cls->meter);
+
+	if (rc != 0)
+		return rc;
+	if (json_object_get(value, "snaplen") != NULL && cls->meter.ebs == 0 && cls->meter.pir == 0)
 		return tl_config_refuse_key(r, "snaplen",
 			"has no effect: no frame of the class is yellow; add \"ebs\", or \"pir\" and \"pbs\"");
 	if (json_object_get(value, "meters") != NULL && cls->per == TL_POLICE_PER_CLASS)
@@ -207,30 +180,6 @@ int tl_config_check_classes(struct tl_config_reader *r, struct tl_config_capture
 		tl_config_leave(r);
 	}
 	return 0;
-}
-
-// Check that a bucket can hold the longest frame of the port.
-static int police_check_bucket(struct tl_config_reader *r, const struct tl_config_port *port, const char *key,
-	uint64_t bytes, const char *colour)
-{
-	uint32_t frame = port->mtu + FRAME_BYTES;
-
-	if (bytes == 0 || bytes >= frame)
-		return 0;
-	return tl_config_refuse_key(r, key,
-		"%ju is less than the longest frame of the port \"%s\", %u bytes, which would never be %s; give as many or more",
-		(uintmax_t)bytes, port->name, frame, colour);
-}
-
-int tl_config_check_buckets(
-	struct tl_config_reader *r, const struct tl_config_port *port, const struct tl_config_police *cls)
-{
-	if (cls->unit == TL_CONFIG_POLICE_PKTS)
-		return 0;
-	int rc = police_check_bucket(r, port, "cbs", cls->cbs, "green");
-	if (rc == 0)
-		rc = police_check_bucket(r, port, "ebs", cls->ebs, "yellow");
-	return rc == 0 ? police_check_bucket(r, port, "pbs", cls->pbs, "green or yellow") : rc;
 }
 
 void tl_config_free_classes(struct tl_config_capture *capture)

@@ -253,9 +253,12 @@ static const struct {
 #define LISTENS (1u << TL_ECHO_KIND_TCP)
 #define SENDS (1u << TL_ECHO_KIND_MCAST_TO_TCP)
 #define IN_TCP (LISTENS | SENDS)
+#define BY_UDP (SENDS | 1u << TL_ECHO_KIND_UDP)
 
 static const char *name_of_modes(unsigned modes)
 {
+	if (modes == BY_UDP)
+		return "\"receive\" or \"udp_listen\": bytes of TCP must not be dropped; \"pace_bps\" limits a connection";
 	return modes == LISTENS ? "\"tcp_listen\"" : modes == SENDS ? "\"receive\"" : "TCP";
 }
 
@@ -489,6 +492,7 @@ static const struct tl_config_key echo_keys[] = {
 	{KEY(tl_config_echo, samples, tl_config_number), .min = 1, .max = 16 * MIB, .or_zero = true, .fallback = "0"},
 	{"delay", tl_config_delay, FIELD(tl_config_echo, delay_ns), .min = 1, .max = 10 * TL_NS_PER_S},
 	{KEY(tl_config_echo, delay_limit, tl_config_number), .min = 64, .max = MIB, .fallback = "4096"},
+	{KEY(tl_config_echo, police, tl_config_policer), .modes = BY_UDP},
 };
 static const struct tl_config_table echo_table = {
 	KEYS(echo_keys), .bytes = sizeof(struct tl_config_echo), .check = check_echo};

@@ -57,6 +57,7 @@ static const struct tl_config_key class_keys[] = {
 	{CHOICE(tl_config_class, drop, TL_CLASS_DROPPING), .fallback = "\"limit\""},
 	{KEY(tl_config_class, target_us, tl_config_number), .min = 1, .max = 1000000, .fallback = "5000"},
 	{KEY(tl_config_class, interval_ms, tl_config_number), .min = 1, .max = 60000, .fallback = "100"},
+	{KEY(tl_config_class, police, tl_config_object), .table = &tl_config_policer_table},
 	{"classes", config_read_subclasses},
 };
 static const struct tl_config_table class_table = {
@@ -178,7 +179,7 @@ static int config_check_class(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	static const char *const leaf_keys[] = {"match", "echo", "default", "fair", "flows", "limit", "limit_bytes",
-		"limit_ms", "drop", "target_us", "interval_ms"};
+		"limit_ms", "drop", "target_us", "interval_ms", "police"};
 	const struct tl_config_class *cls = section;
 
 	if (cls->rate == 0 && cls->ceil == 0 && cls->burst != 0)
@@ -318,6 +319,15 @@ static int config_check_among(struct tl_config_reader *r, const struct tl_config
 	return 0;
 }
 
+static int config_check_policer(struct tl_config_reader *r, const struct tl_config *config, uint32_t index, uint32_t at)
+{
+	const struct tl_config_shape *shape = &config->shapes[index];
+	const struct tl_config_meter *meter = &shape->classes[at].police.meter;
+
+	config_point_at_class(r, index, shape, at, "police");
+	return tl_config_check_buckets(r, &config->ports[shape->port], meter, shape->overhead_bytes);
+}
+
 static int config_check_classes(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
 {
 	struct tl_config_shape *shape = &config->shapes[index];
@@ -330,6 +340,8 @@ static int config_check_classes(struct tl_config_reader *r, struct tl_config *co
 			rc = config_resolve_echo(r, config, index, i);
 		if (rc == 0)
 			rc = config_check_among(r, config, index, i);
+		if (rc == 0)
+			rc = config_check_policer(r, config, index, i);
 		if (cls->is_default)
 			shape->fallback = i;
 		frames += cls->has_classes ? 0 : cls->limit;

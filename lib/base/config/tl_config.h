@@ -159,25 +159,44 @@ struct tl_config_trigger {
 	uint64_t echo_latency_us;   // "echo_latency_us", 0 (never, default) or 1 .. 60000000
 };
 
-// Class of a recording.
-struct tl_config_police {
-	char *name;	 // "name", required, unique in the recording
-	char *match;	 // expression for "match", "vlan", "dscp" and "prefix"; NULL: "default"
-	uint32_t vlan;	 // "vlan", 1..4094; 0 when absent
-	bool has_dscp;	 // "dscp" is present
-	uint32_t dscp;	 // "dscp", 0..63
-	uint8_t version; // of "prefix": 4 or 6; 0 when absent
-	struct tl_config_prefix prefix;
-	bool is_default;		 // "default", default false: unmatched frames; the last class
+// Rates and bursts of a meter (RFC 2697, RFC 2698).
+struct tl_config_meter {
 	enum tl_config_police_unit unit; // "unit": "bytes" (default), "packets"
 	uint64_t cir;			 // "cir", required: bit/s or packets/s, 1 .. 2^42
 	uint64_t cbs;			 // "cbs", required: bytes or packets, 1 .. 576460752; a frame at least
 	uint64_t ebs;			 // "ebs", the same; 0 when absent
 	uint64_t pir, pbs;		 // "pir", from cir, and "pbs"; 0 when absent: both
-	uint32_t snaplen;		 // "snaplen" of yellow frames, 14..262144 bytes, default 64
-	enum tl_police_per per;		 // "per": "class" (default), "flow", "source"
-	uint32_t meters;		 // "meters", a power of two, 64..1048576, default 65536
-	uint32_t line;			 // of the file; 0: not of a file
+};
+
+// What a policer does with frames or messages of a colour: "pass", "drop", or {"dscp", "pcp"}.
+struct tl_config_action {
+	bool drop;
+	bool has_dscp, has_pcp; // are present
+	uint32_t dscp, pcp;	// "dscp", 0..63; "pcp", 0..7
+};
+
+// "police" of an echo or of a class of a shape.
+struct tl_config_policer {
+	struct tl_config_meter meter;	    // first: shares its keys; cir 0: absent
+	struct tl_config_action actions[3]; // "green", "yellow" (default "pass"), "red" (default "drop")
+	uint32_t line;			    // of the file, last; 0: not of a file
+};
+
+// Class of a recording.
+struct tl_config_police {
+	struct tl_config_meter meter; // first: shares its keys
+	char *name;		      // "name", required, unique in the recording
+	char *match;		      // expression for "match", "vlan", "dscp" and "prefix"; NULL: "default"
+	uint32_t vlan;		      // "vlan", 1..4094; 0 when absent
+	bool has_dscp;		      // "dscp" is present
+	uint32_t dscp;		      // "dscp", 0..63
+	uint8_t version;	      // of "prefix": 4 or 6; 0 when absent
+	struct tl_config_prefix prefix;
+	bool is_default;	// "default", default false: unmatched frames; the last class
+	uint32_t snaplen;	// "snaplen" of yellow frames, 14..262144 bytes, default 64
+	enum tl_police_per per; // "per": "class" (default), "flow", "source"
+	uint32_t meters;	// "meters", a power of two, 64..1048576, default 65536
+	uint32_t line;		// of the file; 0: not of a file
 };
 
 // Tiers of a share: those of nonprod get what prod leaves, beyond their floors.
@@ -268,7 +287,8 @@ struct tl_config_echo {
 	uint32_t samples;		      // "samples", 0 (none, default) or 1 .. 16777216
 	uint64_t delay_ns, jitter_ns;	      // "delay", 0 when absent, .. 10 s; jitter_ns at most delay_ns
 	enum tl_jitter jitter;
-	uint32_t delay_limit; // "delay_limit", 64..1048576, default 4096
+	uint32_t delay_limit;		 // "delay_limit", 64..1048576, default 4096
+	struct tl_config_policer police; // "police" (modes MCAST_TO_TCP, UDP)
 };
 
 // Drops of a leaf beside those at its limits: none, or by CoDel (RFC 8289).
@@ -311,6 +331,7 @@ struct tl_config_class {
 	uint32_t target_us;   // "target_us", 1 .. 1000000, default 5000, at most interval_ms; only with "drop": "codel"
 	uint32_t interval_ms; // "interval_ms", 1 .. 60000, default 100, likewise
 	struct tl_config_member member; // of a share; weight 0: none
+	struct tl_config_policer police; // "police"
 };
 
 // A rate that several shapes, classes of one, or recordings share.
@@ -429,6 +450,9 @@ uint64_t tl_config_member_floor(const struct tl_config_class *cls);
 uint64_t tl_config_shape_floor(const struct tl_config_shape *shape);
 
 void tl_config_free(struct tl_config *config);
+
+// True if both are absent, or the same.
+bool tl_config_same_policer(const struct tl_config_policer *a, const struct tl_config_policer *b);
 
 // True if the lcore of a queue may own echoes.
 static inline bool tl_config_answers(const struct tl_config_port *port, uint32_t queue)

@@ -302,6 +302,7 @@ static void read_echo(struct tl_metrics_echo *echo, struct tl_hist *scratch, str
 	out->mode = echo->mode;
 	out->queue = echo->queue;
 	out->pace_bps = echo->pace_bps;
+	out->is_policed = echo->is_policed;
 	out->state = tl_echo_state(echo->host, echo->index);
 #define COPY_MSGS(name) out->name = s.name;
 	COPY_MSGS(received_msgs)
@@ -355,6 +356,7 @@ static void read_class(const struct tl_shape *shape, uint32_t cls, struct tl_rep
 	out->sent_bytes = s.sent_bytes;
 	out->queued_pkts = s.backlog_pkts;
 	out->queued_bytes = s.backlog_bytes;
+	out->drop_police_pkts = s.drop_pkts[TL_TREE_DROP_POLICE];
 	out->drop_long_pkts = s.drop_pkts[TL_TREE_DROP_LONG];
 	out->drop_limit_pkts = s.drop_pkts[TL_TREE_DROP_LIMIT];
 	out->drop_late_pkts = s.drop_pkts[TL_TREE_DROP_LATE];
@@ -362,6 +364,12 @@ static void read_class(const struct tl_shape *shape, uint32_t cls, struct tl_rep
 	out->drop_memory_pkts = s.drop_pkts[TL_TREE_DROP_MEMORY];
 	out->drop_end_pkts = s.drop_pkts[TL_TREE_DROP_END];
 	out->borrowed_bytes = s.borrowed_bytes;
+	out->green_pkts = s.colour_pkts[TL_METER_GREEN];
+	out->yellow_pkts = s.colour_pkts[TL_METER_YELLOW];
+	out->red_pkts = s.colour_pkts[TL_METER_RED];
+	out->green_bytes = s.colour_bytes[TL_METER_GREEN];
+	out->yellow_bytes = s.colour_bytes[TL_METER_YELLOW];
+	out->red_bytes = s.colour_bytes[TL_METER_RED];
 	out->delay_ns = s.delay_ns;
 	out->delay_p99_ns = s.delay_p99_ns;
 	out->delay_max_ns = s.delay_max_ns;

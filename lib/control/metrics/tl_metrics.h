@@ -24,6 +24,7 @@ struct tl_metrics_echo {
 	uint32_t index; // within the host
 	const struct tl_port *port;
 	uint64_t outlier_ns, pace_bps;
+	bool is_policed;
 	struct tl_outliers *outliers;	// NULL: none are kept
 	struct tl_report_stages stages; // stages in the last snapshot, which borrows them
 };

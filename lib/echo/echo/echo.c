@@ -2,6 +2,7 @@
 // Set-up of a host and its echoes, and their counters.
 
 #include "delay.h"
+#include "police.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -117,8 +118,11 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 	if (rc == 0)
 		rc = tl_delays_init(host, cfg->net.socket_id, err);
 	if (rc == 0)
+		rc = tl_echo_police_init(host, cfg->echoes, cfg->net.socket_id, err);
+	if (rc == 0)
 		rc = tl_net_create(&net, &host->net, err);
 	if (rc != 0) {
+		tl_echo_police_fini(host);
 		tl_delays_fini(host);
 		tl_echo_stages_fini(host);
 		rte_free(host);
@@ -208,6 +212,7 @@ void tl_echo_host_destroy(struct tl_echo_host *host)
 	if (host == NULL)
 		return;
 	tl_net_destroy(host->net);
+	tl_echo_police_fini(host);
 	tl_delays_fini(host);
 	tl_echo_stages_fini(host);
 	rte_free(host);

@@ -2,6 +2,7 @@
 // Connections of an echo: listen, connect with backoff, orderly close.
 
 #include "delay.h"
+#include "police.h"
 
 #include <errno.h>
 #include <string.h>
@@ -155,11 +156,18 @@ static const struct conn_calls marking = {
 	tl_echo_marking_mcast_datagram, tl_echo_marking_udp_datagram, &marking_accept_ops};
 static const struct conn_calls delayed = {tl_delay_mcast_datagram, tl_delay_udp_datagram, &delayed_accept_ops};
 
-static const struct conn_calls *calls_of(const struct tl_echo *echo)
+// Return the callbacks of an echo; those of its policer come before its own.
+static struct conn_calls calls_of(struct tl_echo *echo)
 {
-	if (echo->delay != NULL)
-		return &delayed;
-	return echo->host->tx_stamp != NULL ? &marking : &at_once;
+	struct conn_calls calls = echo->delay != NULL ? delayed : echo->host->tx_stamp != NULL ? marking : at_once;
+
+	if (echo->police != NULL) {
+		echo->police->mcast = calls.mcast;
+		echo->police->udp = calls.udp;
+		calls.mcast = tl_echo_policed_mcast_datagram;
+		calls.udp = tl_echo_policed_udp_datagram;
+	}
+	return calls;
 }
 
 static struct tl_tcp_opts tcp_opts(const struct tl_echo *echo)
@@ -320,22 +328,22 @@ int tl_echo_open(struct tl_echo *echo, struct tl_err *err)
 	struct tl_net *net = echo->host->net;
 	const struct tl_echo_cfg *cfg = &echo->cfg;
 	struct tl_tcp_opts opts = tcp_opts(echo);
-	const struct conn_calls *calls = calls_of(echo);
+	const struct conn_calls calls = calls_of(echo);
 	int rc;
 
 	echo->backoff_ns = echo->cfg.reconnect_min_ns;
 	number_addresses(net, &echo->cfg);
 	if (cfg->kind == TL_ECHO_KIND_MCAST_TO_TCP) {
 		rc = tl_udp_open_groups(net, cfg->group_be, cfg->n_groups != 0 ? cfg->n_groups : 1, cfg->source_be,
-			cfg->udp_port_be, calls->mcast, echo, &echo->udp);
+			cfg->udp_port_be, calls.mcast, echo, &echo->udp);
 	} else if (cfg->kind == TL_ECHO_KIND_UDP) {
-		rc = tl_udp_open(net, 0, 0, cfg->listen_port_be, calls->udp, echo, &echo->udp);
+		rc = tl_udp_open(net, 0, 0, cfg->listen_port_be, calls.udp, echo, &echo->udp);
 		if (rc == 0)
 			tl_udp_watch_held(echo->udp, tl_echo_held_datagram);
 		set_state(echo, TL_ECHO_LISTENING);
 	} else {
 		rc = tl_tcp_listen(
-			net, cfg->listen_port_be, cfg->max_connections, calls->accept, echo, &opts, &echo->listener);
+			net, cfg->listen_port_be, cfg->max_connections, calls.accept, echo, &opts, &echo->listener);
 		set_state(echo, TL_ECHO_LISTENING);
 	}
 	return rc == 0 ? 0 : tl_fail(err, rc, "echo %s: cannot open its port (%s)", echo->name, strerror(-rc));

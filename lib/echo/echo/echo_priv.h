@@ -57,6 +57,7 @@ struct tl_echo {
 	struct tl_hist tx_call;
 	struct tl_echo_stages *stages; // NULL: none
 	struct tl_echo_delay *delay;   // NULL: replies leave at once
+	struct tl_echo_police *police; // NULL: none
 };
 
 #define TL_ECHO_ALARMS_MAX 16

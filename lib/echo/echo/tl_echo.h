@@ -23,6 +23,7 @@
 
 struct tl_err;
 struct tl_echo_host;
+struct tl_policer_cfg;
 
 struct tl_echo_cfg {
 	const char *name; // borrowed for life
@@ -58,11 +59,14 @@ struct tl_echo_cfg {
 	uint64_t delay_ns, jitter_ns;
 	enum tl_jitter jitter;
 	uint32_t delay_limit; // messages of at most 1952 bytes that may wait; a longer one counts as several
+	// MCAST_TO_TCP, UDP: colours the bytes of each message at its reception, and drops it before the echo; marks
+	// are ignored. NULL: none. Borrowed for tl_echo_host_create().
+	const struct tl_policer_cfg *police;
 };
 
-// Identity: received = echoed + refused + drop_no_conn + drop_full + drop_tx + drop_delay + lost_unacked. A message of
-// a TCP echo is a run of in-order bytes as it arrived. echoed: accepted by the stack; messages not acknowledged when
-// the connection ends become lost_unacked.
+// Identity: received = echoed + refused + drop_no_conn + drop_full + drop_tx + drop_police + drop_delay + lost_unacked.
+// A message of a TCP echo is a run of in-order bytes as it arrived. echoed: accepted by the stack; messages not
+// acknowledged when the connection ends become lost_unacked.
 struct tl_echo_stats {
 	uint64_t received_msgs;
 	TL_ECHO_COUNTERS(TL_COUNTER_FIELD)

@@ -372,6 +372,7 @@ static json_t *echo_json(const struct tl_report_echo *echo, bool final)
 	put(object, "unaccounted_msgs", json_integer(tl_report_unaccounted(&tl_report_echo_table, echo)));
 	if (echo->pace_bps != 0)
 		put(object, "pace_bps", tl_json_number(echo->pace_bps));
+	put(object, "policed", json_boolean(echo->is_policed));
 	put(object, "residence_ns", stage_json(&echo->residence, "tsc"));
 	put(object, "tx_call_ns", stage_json(&echo->tx_call, "tsc"));
 	if (echo->is_delayed)

@@ -183,7 +183,10 @@ bool tl_report_capture_ok(const struct tl_report_capture *capture, bool final)
 bool tl_report_echo_ok(const struct tl_report_echo *echo, bool final)
 {
 	int64_t waiting = tl_report_unaccounted(&tl_report_echo_table, echo);
+	uint64_t coloured = echo->green_msgs + echo->yellow_msgs + echo->red_msgs;
 
+	if (final && coloured != (echo->is_policed ? echo->received_msgs : 0))
+		return false;
 	return waiting == 0 || (!final && waiting > 0);
 }
 

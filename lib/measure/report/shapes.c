@@ -24,6 +24,12 @@ static struct shape_open shape_open(const struct tl_report_shape *shape)
 		.dropped = (int64_t)(tl_report_drops(&tl_report_class_table, root) - shape->drop_shaped_pkts)};
 }
 
+// True if the policer of a class has coloured each of its frames.
+static bool colours_ok(const struct tl_report_class *cls)
+{
+	return !cls->is_policed || cls->green_pkts + cls->yellow_pkts + cls->red_pkts == cls->in_pkts;
+}
+
 bool tl_report_shape_ok(const struct tl_report_shape *shape, bool final)
 {
 	struct shape_open open = shape_open(shape);
@@ -31,7 +37,8 @@ bool tl_report_shape_ok(const struct tl_report_shape *shape, bool final)
 			: open.sent >= 0 && open.dropped >= 0;
 
 	for (uint32_t i = 0; i < shape->n_classes; i++)
-		ok = ok && tl_report_unaccounted(&tl_report_class_table, &shape->classes[i]) == 0;
+		ok = ok && tl_report_unaccounted(&tl_report_class_table, &shape->classes[i]) == 0 &&
+		     (!final || colours_ok(&shape->classes[i]));
 	return ok;
 }
 
@@ -40,12 +47,21 @@ static uint64_t delay_mean_ns(const struct tl_report_class *cls)
 	return cls->sent_pkts != 0 ? cls->delay_ns / cls->sent_pkts : 0;
 }
 
+static bool is_policed(const struct tl_report_shape *shape)
+{
+	bool some = false;
+
+	for (uint32_t i = 0; i < shape->n_classes; i++)
+		some |= shape->classes[i].is_policed;
+	return some;
+}
+
 static json_t *class_json(const struct tl_report_class *cls)
 {
 	const struct tl_report_table *table = &tl_report_class_table;
-	json_t *object = json_pack("{s:s, s:s?, s:o, s:o, s:o}", "name", cls->name, "parent", cls->parent, "rate_bps",
-		tl_json_number(cls->rate_bps), "ceil_bps", tl_json_number(cls->ceil_bps), "prio",
-		tl_json_number(cls->prio));
+	json_t *object = json_pack("{s:s, s:s?, s:o, s:o, s:o, s:b}", "name", cls->name, "parent", cls->parent,
+		"rate_bps", tl_json_number(cls->rate_bps), "ceil_bps", tl_json_number(cls->ceil_bps), "prio",
+		tl_json_number(cls->prio), "policed", cls->is_policed);
 
 	for (size_t i = 0; i < table->n; i++)
 		json_object_set_new(
@@ -63,9 +79,9 @@ json_t *tl_report_shape_json(const struct tl_report_shape *shape, bool final)
 
 	for (uint32_t i = 0; i < shape->n_classes; i++)
 		json_array_append_new(classes, class_json(&shape->classes[i]));
-	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "name", shape->name, "port", shape->port, "queue",
-		tl_json_number(shape->queue), "bypass_pkts", tl_json_number(shape->bypass_pkts), "classes", classes,
-		"ledger_ok", tl_report_shape_ok(shape, final));
+	return json_pack("{s:s, s:s, s:o, s:o, s:b, s:o, s:b}", "name", shape->name, "port", shape->port, "queue",
+		tl_json_number(shape->queue), "bypass_pkts", tl_json_number(shape->bypass_pkts), "policed",
+		is_policed(shape), "classes", classes, "ledger_ok", tl_report_shape_ok(shape, final));
 }
 
 static void print_class(FILE *out, const struct tl_report_class *cls)
@@ -80,6 +96,16 @@ static void print_class(FILE *out, const struct tl_report_class *cls)
 		tl_report_grouped(cls->queued_pkts, n[1]), tl_report_grouped(drops, n[2]),
 		tl_report_grouped(cls->borrowed_bytes, n[3]), tl_format_ns(delay_mean_ns(cls), mean, sizeof(mean)),
 		tl_format_ns(cls->delay_p99_ns, p99, sizeof(p99)), tl_format_ns(cls->delay_max_ns, max, sizeof(max)));
+}
+
+static void print_colours(FILE *out, const struct tl_report_class *cls)
+{
+	char n[3][TL_REPORT_GROUPED];
+
+	if (cls->is_policed)
+		fprintf(out, "  policer of %s: %s green, %s yellow, %s red\n", cls->name,
+			tl_report_grouped(cls->green_pkts, n[0]), tl_report_grouped(cls->yellow_pkts, n[1]),
+			tl_report_grouped(cls->red_pkts, n[2]));
 }
 
 // Print "  LOST in ssh: drop_limit_pkts 12" for each class with frames of its own.
@@ -111,6 +137,8 @@ void tl_report_shape_text(FILE *out, const struct tl_report_shape *shape, bool f
 	for (uint32_t i = 0; i < shape->n_classes; i++)
 		print_class(out, &shape->classes[i]);
 	fprintf(out, "  %s frames bypassed the classes\n", tl_report_grouped(shape->bypass_pkts, n));
+	for (uint32_t i = 0; i < shape->n_classes; i++)
+		print_colours(out, &shape->classes[i]);
 	for (uint32_t i = 0; i < shape->n_classes; i++)
 		print_class_drops(out, shape, i);
 	if (!tl_report_shape_ok(shape, final))

@@ -244,6 +244,7 @@ struct tl_report_echo {
 	struct tl_hist_summary residence;      // from return of rx_burst to just before tx_burst
 	struct tl_hist_summary tx_call;	       // duration of the tx_burst call
 	uint64_t pace_bps;		       // pacing rate of each connection; 0: none
+	bool is_policed;		       // the echo has a policer
 	bool is_delayed;		       // the echo has a delay
 	struct tl_hist_summary lateness;       // from the due time of a delayed reply to just before tx_burst
 	const struct tl_report_stages *stages; // borrowed; NULL: no stage stamps (tl_report_stages.h)
@@ -254,6 +255,7 @@ struct tl_report_class {
 	const char *name;
 	const char *parent; // NULL: the shape itself
 	uint32_t depth;	    // classes above it
+	bool is_policed;    // the class itself has a policer
 	uint64_t rate_bps, ceil_bps, prio;
 	uint64_t in_pkts;
 	TL_CLASS_PARTS(TL_COUNTER_FIELD)

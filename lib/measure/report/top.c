@@ -200,6 +200,39 @@ static void print_policed(FILE *out, const struct pair *capture)
 	}
 }
 
+static void print_colours(FILE *out, const struct pair *pair, const char *where, const char *unit)
+{
+	char name[CELL], c[5][CELL], green[CELL], yellow[CELL], red[CELL];
+
+	if (!json_is_true(json_object_get(pair->now, "policed")))
+		return;
+	snprintf(green, sizeof(green), "green_%s", unit);
+	snprintf(yellow, sizeof(yellow), "yellow_%s", unit);
+	snprintf(red, sizeof(red), "red_%s", unit);
+	fprintf(out, "%-14s %-20s %9s %9s %9s %9s\n", where, name_of(pair->now, "name", name),
+		rate(pair, green, 1, c[0]), rate(pair, yellow, 1, c[1]), rate(pair, red, 1, c[2]),
+		total(pair->now, red, c[3]));
+}
+
+// Print the policers of the classes of a shape.
+static void print_policers(FILE *out, const struct pair *shape)
+{
+	const json_t *before = json_object_get(shape->before, "classes");
+	struct pair pair = {.seconds = shape->seconds};
+	char name[CELL];
+	size_t index;
+
+	json_array_foreach (json_object_get(shape->now, "classes"), index, pair.now) {
+		pair.before = at(before, index);
+		print_colours(out, &pair, name_of(shape->now, "name", name), "pkts");
+	}
+}
+
+static void print_echo_policer(FILE *out, const struct pair *echo)
+{
+	print_colours(out, echo, "echo", "msgs");
+}
+
 static const char *time_of(const json_t *row, const char *key, char cell[CELL])
 {
 	const json_t *ns = json_object_get(row, key);
@@ -269,14 +302,15 @@ static double seconds_between(const json_t *before, const json_t *now)
 	return before != NULL && to > from ? (double)(to - from) / (double)TL_NS_PER_S : 0;
 }
 
-// True if a row has a list of this name that is not empty; rows themselves if list is NULL.
-static bool has_list(const json_t *rows, const char *list)
+// True if a row has a list of this key that is not empty, or true; rows themselves if key is NULL.
+static bool has_key(const json_t *rows, const char *key)
 {
 	const json_t *row;
 	size_t index;
 
 	json_array_foreach (rows, index, row)
-		if (list == NULL || json_array_size(json_object_get(row, list)) != 0)
+		if (key == NULL || json_array_size(json_object_get(row, key)) != 0 ||
+			json_is_true(json_object_get(row, key)))
 			return true;
 	return false;
 }
@@ -286,7 +320,7 @@ void tl_top_print(FILE *out, const json_t *before, const json_t *now)
 	static const struct {
 		const char *key, *title;
 		void (*print)(FILE *out, const struct pair *pair);
-		const char *list; // shown if a row has it; NULL: if there are rows
+		const char *shown_by; // key of a row; NULL: shown if there are rows
 	} sections[] = {
 		{"ports", "port                rx/s    rxbit/s      tx/s    txbit/s handoff/s     drop/s     drops",
 			print_port},
@@ -302,6 +336,10 @@ void tl_top_print(FILE *out, const json_t *before, const json_t *now)
 		{"shapes",
 			"shape, class        rate      ceil   bit/s  borrowed    queued    drop/s  delay mean   delay p99   delay max",
 			print_shape},
+		{"shapes", "shape          policer                green/s  yellow/s     red/s       red",
+			print_policers, "policed"},
+		{"echoes", "               policer                green/s  yellow/s     red/s       red",
+			print_echo_policer, "policed"},
 		{"replays",
 			"replay            sent/s     bit/s      late  readlate    late p50    late p99    position",
 			print_replay},
@@ -318,7 +356,7 @@ void tl_top_print(FILE *out, const json_t *before, const json_t *now)
 	for (size_t i = 0; i < TL_ARRAY_LEN(sections); i++) {
 		const json_t *rows = json_object_get(now, sections[i].key);
 		size_t index;
-		if (has_list(rows, sections[i].list))
+		if (has_key(rows, sections[i].shown_by))
 			fprintf(out, "\n%s\n", sections[i].title);
 		json_array_foreach (rows, index, pair.now) {
 			pair.before = at(json_object_get(before, sections[i].key), index);

@@ -154,16 +154,11 @@ static enum tl_edit_result edit_l4(
 
 static void edit_ipv4_fields(const struct tl_edit *e, uint8_t *ip, uint64_t *change)
 {
-	uint8_t word[2] = {ip[0], ip[1]};
-
-	if (e->dscp != TL_EDIT_KEEP) {
-		word[1] = (uint8_t)((unsigned)e->dscp << TL_DSCP_SHIFT | (word[1] & 3u));
-		edit_replace(ip, word, sizeof(word), change);
-	}
+	if (e->dscp != TL_EDIT_KEEP)
+		edit_ipv4_dscp(ip, (unsigned)e->dscp, change);
 	if (e->ttl != TL_EDIT_KEEP) {
 		uint8_t *at = ip + offsetof(struct tl_ipv4_hdr, ttl);
-		word[0] = (uint8_t)e->ttl;
-		word[1] = at[1];
+		const uint8_t word[2] = {(uint8_t)e->ttl, at[1]};
 		edit_replace(at, word, sizeof(word), change);
 	}
 }
@@ -194,11 +189,8 @@ static enum tl_edit_result edit_ipv4(const struct tl_edit *e, struct edit_span p
 
 static void edit_ipv6_fields(const struct tl_edit *e, uint8_t *ip)
 {
-	if (e->dscp != TL_EDIT_KEEP) {
-		uint16_t word = edit_load_be16(ip) & 0xf03fu;
-		word = tl_be16((uint16_t)(word | (unsigned)e->dscp << 6));
-		memcpy(ip, &word, sizeof(word));
-	}
+	if (e->dscp != TL_EDIT_KEEP)
+		edit_ipv6_dscp(ip, (unsigned)e->dscp);
 	if (e->ttl != TL_EDIT_KEEP)
 		ip[offsetof(struct tl_ipv6_hdr, hop_limit)] = (uint8_t)e->ttl;
 }

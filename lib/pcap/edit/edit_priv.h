@@ -7,6 +7,7 @@
 //   edit_dp.c       edits of a frame in its copy
 //   fit_dp.c        frames above the MTU: cut or fragmented
 //   headers_dp.c    network and L4 headers
+//   mark_dp.c       DSCP and priority of a frame in place
 //
 // Threads: any; every function is pure. Memory: the caller's.
 
@@ -61,6 +62,22 @@ static inline void edit_update(uint8_t *field, uint64_t change, bool zero_is_non
 	if (zero_is_none && sum == 0)
 		sum = 0xffff;
 	memcpy(field, &sum, sizeof(sum));
+}
+
+// Set the DSCP of an IPv4 header; ECN stays.
+static inline void edit_ipv4_dscp(uint8_t *ip, unsigned dscp, uint64_t *change)
+{
+	const uint8_t word[2] = {ip[0], (uint8_t)(dscp << TL_DSCP_SHIFT | (ip[1] & 3u))};
+
+	edit_replace(ip, word, sizeof(word), change);
+}
+
+// Set the DSCP of an IPv6 header, which no checksum covers; ECN stays.
+static inline void edit_ipv6_dscp(uint8_t *ip, unsigned dscp)
+{
+	uint16_t word = tl_be16((uint16_t)((edit_load_be16(ip) & 0xf03fu) | dscp << 6));
+
+	memcpy(ip, &word, sizeof(word));
 }
 
 // ---- headers_dp.c

@@ -109,3 +109,7 @@ enum tl_edit_result tl_edit_copy(
 
 // HOT. Return the length of the copy, without making it.
 uint32_t tl_edit_copied_bytes(const struct tl_edit *edit, const uint8_t *frame, uint32_t len);
+
+// HOT. Set DSCP, 0 to 63, and priority of the outermost VLAN tag, 0 to 7, of a frame of len bytes, at least
+// TL_ETHER_LEN, in place; TL_EDIT_KEEP: unchanged. ECN and drop eligibility stay. Frames without such a header stay.
+void tl_edit_mark(uint8_t *frame, uint32_t len, int dscp, int pcp);

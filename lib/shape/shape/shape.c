@@ -14,13 +14,35 @@
 #define SHAPE_CONTROL "arp or igmp or ip6[6] = 0 or (ip6[6] = 58 and ip6[40] >= 130 and ip6[40] <= 143)"
 #define SHAPE_BYPASS "(" SHAPE_CONTROL ") or (vlan and (" SHAPE_CONTROL "))"
 
+_Static_assert(TL_TREE_COLOURS == TL_METER_COLOURS, "a class counts each colour");
+
+static int shape_add_policers(struct tl_shape *s, const struct tl_shape_cfg *cfg, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < cfg->n_classes && rc == 0; i++) {
+		const struct tl_shape_class *c = &cfg->classes[i];
+		if (c->police == NULL)
+			continue;
+		if (s->policers == NULL)
+			s->policers = calloc(cfg->n_classes, sizeof(s->policers[0]));
+		if (s->policers == NULL)
+			return tl_fail(err, -ENOMEM, "no memory for %u policers", cfg->n_classes);
+		rc = tl_policer_init(&s->policers[i], c->police, err);
+		if (rc != 0)
+			return tl_fail_at(err, rc, "class %s: police", c->tree.name);
+		s->work[i] |= SHAPE_POLICED;
+	}
+	return rc;
+}
+
 static int shape_add_rules(struct tl_shape *s, const struct tl_shape_cfg *cfg, struct tl_err *err)
 {
 	int rc = tl_filter_create(SHAPE_BYPASS, &s->bypass, err);
 
 	for (uint32_t i = 0; i < cfg->n_classes && rc == 0; i++) {
 		const struct tl_shape_class *c = &cfg->classes[i];
-		s->fair[i] = (uint8_t)c->fair;
+		s->work[i] = (uint8_t)c->fair;
 		if (c->match == NULL)
 			continue;
 		rc = tl_filter_create(c->match, &s->rules[s->n_rules].filter, err);
@@ -58,14 +80,16 @@ static int shape_init(struct tl_shape *s, const struct tl_shape_cfg *cfg, struct
 	s->clock = cfg->clock;
 	s->fallback = cfg->fallback;
 	s->rules = calloc(cfg->n_classes, sizeof(s->rules[0]));
-	s->fair = calloc(cfg->n_classes, sizeof(s->fair[0]));
-	if (s->rules == NULL || s->fair == NULL)
+	s->work = calloc(cfg->n_classes, sizeof(s->work[0]));
+	if (s->rules == NULL || s->work == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for %u classes", cfg->n_classes);
 	int rc = tl_secret_fill(s->keys, sizeof(s->keys));
 	if (rc != 0)
 		return tl_fail(err, rc, "no random bytes for the hash of a class tree");
 	rc = shape_plant(s, cfg, err);
-	return rc == 0 ? shape_add_rules(s, cfg, err) : rc;
+	if (rc == 0)
+		rc = shape_add_rules(s, cfg, err);
+	return rc == 0 ? shape_add_policers(s, cfg, err) : rc;
 }
 
 int tl_shape_create(const struct tl_shape_cfg *cfg, struct tl_shape **out, struct tl_err *err)
@@ -112,7 +136,8 @@ void tl_shape_destroy(struct tl_shape *s)
 		tl_filter_destroy(s->rules[i].filter);
 	tl_filter_destroy(s->bypass);
 	free(s->rules);
-	free(s->fair);
+	free(s->work);
+	free(s->policers);
 	free(s);
 }
 

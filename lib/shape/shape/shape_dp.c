@@ -59,6 +59,32 @@ static inline uint32_t shape_classify(const struct tl_shape *s, const struct rte
 	return s->fallback;
 }
 
+// Colour a frame for its class, and mark it. Return whether it was dropped.
+static bool shape_police(struct tl_shape *s, uint64_t now_ns, uint32_t leaf, struct rte_mbuf *m)
+{
+	struct tl_policer *policer = &s->policers[leaf];
+	enum tl_meter_colour colour = tl_policer_colour(policer, now_ns, m->pkt_len);
+
+	tl_tree_count_colour(s->tree, leaf, colour, m->pkt_len);
+	if (tl_policer_drops(policer, colour)) {
+		tl_tree_drop_policed(s->tree, leaf, m->pkt_len, m);
+		return true;
+	}
+	tl_policer_mark(policer, colour, rte_pktmbuf_mtod(m, uint8_t *), m->data_len);
+	return false;
+}
+
+// Do the work of a class for its frame, and enqueue it.
+static void shape_enter(struct tl_shape *s, uint64_t now_ns, uint32_t leaf, struct rte_mbuf *m)
+{
+	enum tl_fair fair = s->work[leaf] & ~SHAPE_POLICED;
+
+	if ((s->work[leaf] & SHAPE_POLICED) != 0 && shape_police(s, now_ns, leaf, m))
+		return;
+	uint32_t hash = fair != TL_FAIR_NONE ? shape_hash(s, fair, m) : 0;
+	tl_tree_enqueue(s->tree, now_ns, leaf, hash, m->pkt_len, m);
+}
+
 // Move pushed frames into the tree. Frames that bypass it stay, behind those that the port did not accept.
 static void shape_take(struct tl_shape *s, uint64_t now_ns)
 {
@@ -73,9 +99,11 @@ static void shape_take(struct tl_shape *s, uint64_t now_ns)
 			continue;
 		}
 		uint32_t leaf = shape_classify(s, m);
-		uint32_t hash = s->fair[leaf] != TL_FAIR_NONE ? shape_hash(s, s->fair[leaf], m) : 0;
 		s->backlog++; // before: the tree may drop it
-		tl_tree_enqueue(s->tree, now_ns, leaf, hash, m->pkt_len, m);
+		if (TL_LIKELY(s->work[leaf] == 0))
+			tl_tree_enqueue(s->tree, now_ns, leaf, 0, m->pkt_len, m);
+		else
+			shape_enter(s, now_ns, leaf, m);
 	}
 	q->n = kept;
 }

@@ -4,6 +4,7 @@
 // shape_priv: state shared by set-up and data path.
 
 #include <tl_filter.h>
+#include <tl_policer.h>
 #include <tl_shape.h>
 
 #define SHAPE_KEYS 6
@@ -12,6 +13,9 @@ struct shape_rule {
 	struct tl_filter *filter;
 	uint32_t leaf;
 };
+
+// Work for a frame between its classification and its class: enum tl_fair, and a policer.
+#define SHAPE_POLICED 0x80
 
 struct tl_shape {
 	struct tl_txq *txq;
@@ -25,8 +29,9 @@ struct tl_shape {
 	uint32_t n_rules;
 	uint32_t fallback;
 	struct tl_filter *bypass;
-	struct shape_rule *rules; // in order
-	uint8_t *fair;		  // by class: enum tl_fair
+	struct shape_rule *rules;    // in order
+	uint8_t *work;		     // by class: enum tl_fair, SHAPE_POLICED
+	struct tl_policer *policers; // by class; NULL: none has one
 	uint64_t bypass_pkts;
 	void (*leaving)(void *ctx, const struct tl_txq *queue); // of a replay; NULL: none
 	void *leaving_ctx;

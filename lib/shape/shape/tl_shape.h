@@ -7,6 +7,7 @@
 // - A frame belongs to the first class whose expression matches, else to the fallback.
 // - ARP, neighbour discovery, IGMP and MLD bypass the tree and are counted: a port that delays them loses its peers and
 //   groups. ICMP echo replies and errors are classified. Replayed frames are classified without exception.
+// - A policer of a class drops or marks frames before they are queued. Its time is that of the queue's flush.
 // - Frames that the port does not accept stay in the queue. Meanwhile the tree dequeues only into its remaining room.
 //
 // Threads: create, destroy, sample and set_rates on main; the service on the lcore of the queue.
@@ -21,12 +22,14 @@
 #include <tl_tree.h>
 
 struct tl_err;
+struct tl_policer_cfg;
 struct tl_shape;
 
 struct tl_shape_class {
 	struct tl_tree_class tree;
 	const char *match; // of a leaf: expression in tcpdump's syntax; NULL: none; borrowed for the call
 	enum tl_fair fair; // of a leaf with several flows: fields of the hash that selects the queue
+	const struct tl_policer_cfg *police; // of a leaf; NULL: none; borrowed for the call
 };
 
 struct tl_shape_cfg {
@@ -39,8 +42,8 @@ struct tl_shape_cfg {
 	uint64_t now_ns;		      // monotonic
 };
 
-// Set up, and replace the flush function of the queue. Needs EAL. Return 0, or the errors of tl_tree_create() and
-// tl_filter_create() with a message.
+// Set up, and replace the flush function of the queue. Needs EAL. Return 0, or the errors of tl_tree_create(),
+// tl_filter_create() and tl_policer_init() with a message.
 int tl_shape_create(const struct tl_shape_cfg *cfg, struct tl_shape **out, struct tl_err *err);
 
 // Before the service runs: classify all frames, as those of a replay are no frames of this host, and call leaving(ctx,

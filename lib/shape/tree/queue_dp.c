@@ -136,6 +136,24 @@ void tree_refuse(struct tl_tree *t, struct tree_leaf *leaf, uint32_t bytes, void
 	t->drop(t->drop_ctx, frame);
 }
 
+void tl_tree_count_colour(struct tl_tree *t, uint32_t cls, uint32_t colour, uint32_t bytes)
+{
+	struct tree_counters *count = &t->nodes[cls].leaf->count;
+
+	tl_count(&count->colour_pkts[colour], 1);
+	tl_count(&count->colour_bytes[colour], bytes + t->overhead_bytes);
+}
+
+void tl_tree_drop_policed(struct tl_tree *t, uint32_t cls, uint32_t bytes, void *frame)
+{
+	struct tree_leaf *leaf = t->nodes[cls].leaf;
+
+	bytes += t->overhead_bytes;
+	queue_count_in(leaf, bytes);
+	queue_count_drop(leaf, TL_TREE_DROP_POLICE, bytes);
+	t->drop(t->drop_ctx, frame);
+}
+
 static void queue_drop_longest(struct tl_tree *t, struct tree_leaf *leaf)
 {
 	queue_drop(t, leaf, TL_TREE_DROP_LIMIT, queue_take(t, leaf, queue_longest(leaf->sizes)));

@@ -9,6 +9,10 @@ static void stats_add(struct tl_tree_stats *sum, struct tl_coarse *delays, const
 		sum->drop_pkts[i] += tl_count_read(&leaf->drop_pkts[i]);
 		sum->drop_bytes[i] += tl_count_read(&leaf->drop_bytes[i]);
 	}
+	for (uint32_t i = 0; i < TL_TREE_COLOURS; i++) {
+		sum->colour_pkts[i] += tl_count_read(&leaf->colour_pkts[i]);
+		sum->colour_bytes[i] += tl_count_read(&leaf->colour_bytes[i]);
+	}
 	sum->sent_pkts += tl_coarse_add(delays, &leaf->sent_pkts);
 	sum->sent_bytes += tl_count_read(&leaf->sent_bytes);
 	sum->delay_ns += tl_count_read(&leaf->delay_ns);
@@ -58,10 +62,11 @@ void tl_tree_load(const struct tl_tree *t, struct tl_tree_load *out)
 		const struct tree_leaf *leaf = t->nodes[i].leaf;
 		if (leaf == NULL)
 			continue;
-		for (uint32_t reason = 0; reason < TL_TREE_DROPS; reason++)
+		uint64_t policed_bytes = tl_count_read(&leaf->count.drop_bytes[TL_TREE_DROP_POLICE]);
+		for (uint32_t reason = TL_TREE_DROP_POLICE + 1; reason < TL_TREE_DROPS; reason++)
 			drop_bytes += tl_count_read(&leaf->count.drop_bytes[reason]);
 		out->sent_bytes += tl_count_read(&leaf->count.sent_bytes);
-		out->in_bytes += tl_count_read(&leaf->count.in_bytes);
+		out->in_bytes += tl_count_read(&leaf->count.in_bytes) - policed_bytes;
 	}
 	out->backlog_bytes = out->in_bytes - out->sent_bytes - drop_bytes;
 }

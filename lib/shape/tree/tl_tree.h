@@ -39,6 +39,7 @@ struct tl_tree_rates;
 #define TL_TREE_BURST_MAX UINT64_C(576460752)	 // bytes
 #define TL_TREE_MTU_MAX UINT32_C(65536)		 // bytes
 #define TL_TREE_INTERVAL_MAX (UINT64_C(1) << 40) // ns
+#define TL_TREE_COLOURS 3			 // of policers (tl_meter.h)
 
 struct tl_tree_class {
 	const char *name; // for messages; borrowed for the call
@@ -87,6 +88,12 @@ void tl_tree_destroy(struct tl_tree *tree);
 // longest queue (in bytes, within a quarter).
 void tl_tree_enqueue(struct tl_tree *tree, uint64_t now_ns, uint32_t cls, uint32_t hash, uint32_t bytes, void *frame);
 
+// HOT. Count a frame of a leaf by the colour that its policer gave it, before enqueue() or drop_policed().
+void tl_tree_count_colour(struct tl_tree *tree, uint32_t cls, uint32_t colour, uint32_t bytes);
+
+// HOT. Drop a frame in place of enqueue(): TL_TREE_DROP_POLICE.
+void tl_tree_drop_policed(struct tl_tree *tree, uint32_t cls, uint32_t bytes, void *frame);
+
 // HOT. Dequeue up to n frames that may leave now. Return their number. The caller owns and sends all of them; for a
 // full TX ring it passes a smaller n.
 uint32_t tl_tree_dequeue(struct tl_tree *tree, uint64_t now_ns, void **out, uint32_t n);
@@ -112,6 +119,7 @@ void tl_tree_offer_rates(struct tl_tree *tree, const struct tl_tree_rates *rates
 const struct tl_tree_rates *tl_tree_rates_in_use(const struct tl_tree *tree);
 
 enum tl_tree_drop {
+	TL_TREE_DROP_POLICE, // tl_tree_drop_policed()
 	TL_TREE_DROP_LONG,   // longer than mtu
 	TL_TREE_DROP_LIMIT,  // limit_pkts or limit_bytes
 	TL_TREE_DROP_LATE,   // limit_ns
@@ -121,7 +129,8 @@ enum tl_tree_drop {
 	TL_TREE_DROPS,
 };
 
-// in_pkts = sent_pkts + backlog_pkts + drop_pkts[0] + ..., at rest; the same of bytes, with overhead.
+// in_pkts = sent_pkts + backlog_pkts + drop_pkts[0] + ..., at rest; the same of bytes, with overhead. Of leaves with a
+// policer in_pkts is also the sum of the colours.
 struct tl_tree_stats {
 	uint64_t in_pkts, in_bytes;
 	uint64_t sent_pkts, sent_bytes;
@@ -130,9 +139,10 @@ struct tl_tree_stats {
 	uint64_t delay_ns, delay_max_ns; // waiting time of sent frames: sum and longest
 	uint64_t delay_p99_ns;		 // 99 % of them waited for at most this, up to an eighth too high
 	uint64_t borrowed_bytes;	 // part of sent_bytes: beyond the rate of the class itself
+	uint64_t colour_pkts[TL_TREE_COLOURS], colour_bytes[TL_TREE_COLOURS];
 };
 
-// Bytes that ever arrived at all leaves, those that ever left, and those that wait.
+// Bytes that ever arrived at all leaves and passed their policers, those that ever left, and those that wait.
 struct tl_tree_load {
 	uint64_t in_bytes, sent_bytes, backlog_bytes;
 };

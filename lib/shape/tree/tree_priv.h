@@ -77,6 +77,7 @@ struct tree_counters {
 	uint64_t delay_ns, delay_max_ns;
 	uint64_t drop_pkts[TL_TREE_DROPS], drop_bytes[TL_TREE_DROPS];
 	struct tl_coarse sent_pkts;
+	uint64_t colour_pkts[TL_TREE_COLOURS], colour_bytes[TL_TREE_COLOURS];
 };
 
 struct tree_leaf {
