@@ -348,7 +348,7 @@ static int check_echo_police(struct tl_config_reader *r, const struct tl_config 
 
 	if (echo->police.meter.cir == 0)
 		return 0;
-	point_at(r, "echo", index, "police");
+	tl_config_point_at(r, "echo", index, "police");
 	int rc = tl_config_check_unmarked(r, &echo->police);
 	return rc == 0 ? tl_config_check_buckets(r, &config->ports[echo->port], &echo->police.meter, 0) : rc;
 }
