@@ -45,6 +45,13 @@ came() {
 	(($(tcpdump -r got.pcap 2>/dev/null | wc -l) >= $1))
 }
 
+# shows N PATTERN ARG...: tell whether `tapline ARG...` prints N lines like this. On a busy host the answer may take too long.
+shows() {
+	local n=$1 pattern=$2
+	shift 2
+	[[ $("$TAPLINE" "$@" --socket control.sock 2>/dev/null | grep -cE "$pattern") == "$n" ]]
+}
+
 # replay_start ARG...: replay in the background, with a control socket; the report goes to replay.json.
 replay_start() {
 	rm -f control.sock
@@ -93,11 +100,9 @@ each_frame_leaves_waits_or_is_dropped_as_an_oracle_says() {
 	listen
 	replay_start --speed 100 --shape tree.json
 	wait_for 60 status_is '.shapes[0].classes[0].in_pkts == 400' || func_die "not all frames are sent"
-	check "status shows the classes" status_is '.shapes[0].classes | map(.name) == ["up", "udp", "rest"] and .[1].queued_pkts == 40'
-	"$TAPLINE" status --socket control.sock >status.txt
-	check_equal "as a table, too" "$(grep -c '^class' status.txt)" 3
-	in_app "$TAPLINE" top --once --socket control.sock >top.txt
-	check "top shows the classes" grep -Eq '^  rest +8 +8 ' top.txt
+	check "status shows the classes" wait_for 60 status_is '.shapes[0].classes | map(.name) == ["up", "udp", "rest"] and .[1].queued_pkts == 40'
+	check "as a table, too" wait_for 60 shows 3 '^class' status
+	check "top shows the classes" wait_for 60 shows 1 '^  rest +8 +8 ' top --once
 	stop_process "$app_pid" INT 60 || status=$?
 	check_equal "Ctrl-C: status 0" "$status" 0
 	wait_for 60 came "$(jq .sent_pkts replay.json)"
@@ -142,12 +147,11 @@ an_appliance_replays_through_a_tree() {
 	listen
 	app_start config.json
 	check "all frames go into their classes" wait_for 60 status_is '.shapes[0].classes[0].in_pkts == 400 and .replays[0].state == "playing"'
-	app_status . >waiting.json
+	app_status . >waiting.json || func_die "no status"
 	check_json "they wait there" waiting.json '.shapes[0].classes[0].queued_pkts > 300 and .shapes[0].classes[0].queued_pkts + .replays[0].sent_pkts == 400'
-	in_app "$TAPLINE" top --once --socket control.sock >top.txt
-	check "top shows classes and replay" test "$(grep -cE '^  udp +8 +8 |^r +' top.txt)" == 2
+	check "top shows classes and replay" wait_for 60 shows 2 '^  udp +8 +8 |^r +' top --once
 	entry 4000000 1000000 | with_port | sed 's/"limit": 40/"limit": 1000/' >tree.json
-	check "their rates change at run time" "$TAPLINE" control shape up "$(cat tree.json)" --socket control.sock
+	check "their rates change at run time" wait_for 60 "$TAPLINE" control shape up "$(cat tree.json)" --socket control.sock
 	wait "$app_pid" || APP_STATUS=$?
 	app_pid=''
 	check_equal "the run ends with the last frame, with status 0" "${APP_STATUS:-0}" 0

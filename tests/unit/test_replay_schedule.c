@@ -228,6 +228,7 @@ static void each_counter_is_a_part_of_what_was_read(void)
 	struct tl_replay_ledger ledger = {0};
 	uint64_t *counters = (uint64_t *)&ledger;
 	struct tl_counter rows[TL_REPLAY_COUNTERS];
+	uint64_t sums[2] = {0};
 
 	CU_ASSERT_EQUAL_FATAL(sizeof(ledger), TL_REPLAY_COUNTERS * sizeof(uint64_t));
 	CU_ASSERT_TRUE(tl_replay_ledger_ok(&ledger));
@@ -235,16 +236,17 @@ static void each_counter_is_a_part_of_what_was_read(void)
 		counters[i] += i;
 		CU_ASSERT_FALSE(tl_replay_ledger_ok(&ledger));
 		*(i % 2 == 0 ? &ledger.read_pkts : &ledger.added_pkts) += i;
+		sums[i % 2] += i;
 		CU_ASSERT_TRUE(tl_replay_ledger_ok(&ledger));
 	}
 	tl_replay_ledger_rows(&ledger, rows);
 	CU_ASSERT_STRING_EQUAL(rows[0].name, "read_pkts");
-	CU_ASSERT_EQUAL(rows[0].value, 2 + 4 + 6 + 8 + 10 + 12 + 14 + 16);
+	CU_ASSERT_EQUAL(rows[0].value, sums[0]);
 	CU_ASSERT_STRING_EQUAL(rows[1].name, "added_pkts");
-	CU_ASSERT_EQUAL(rows[1].value, 3 + 5 + 7 + 9 + 11 + 13 + 15 + 17);
+	CU_ASSERT_EQUAL(rows[1].value, sums[1]);
 	CU_ASSERT_STRING_EQUAL(rows[11].name, "refused_pkts");
 	CU_ASSERT_EQUAL(rows[11].value, 11);
-	CU_ASSERT_STRING_EQUAL(rows[17].name, "drop_end_pkts");
+	CU_ASSERT_STRING_EQUAL(rows[TL_REPLAY_COUNTERS - 1].name, "drop_end_pkts");
 }
 
 int main(void)
