@@ -148,8 +148,8 @@ static int make_lateness(struct replay *r, struct tl_err *err)
 		return 0;
 	for (unsigned i = 0; i < r->session.n_ports; i++)
 		ok = (r->lateness[i] = malloc(sizeof(*r->lateness[i]))) != NULL && ok;
-	r->all = malloc(sizeof(*r->all));
-	return ok && r->all != NULL ? 0 : tl_fail(err, -ENOMEM, "not enough memory");
+	r->all = ok ? malloc(sizeof(*r->all)) : NULL;
+	return r->all != NULL ? 0 : tl_fail(err, -ENOMEM, "not enough memory");
 }
 
 static int start(struct replay *r, struct tl_err *err)

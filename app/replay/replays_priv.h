@@ -13,7 +13,7 @@ struct replay {
 	struct tl_replay_args args;
 	struct tl_replay_session session;
 	struct tl_hist *lateness[TL_REPLAY_PORTS]; // copies of the lcore's; NULL: no due times
-	struct tl_hist *all;			   // sum of those of two ports
+	struct tl_hist *all;			   // their sum
 	uint32_t lcore;				   // EAL's
 	enum phase phase;
 	uint64_t since_ns; // start of WAITING, LEAVING

@@ -53,6 +53,7 @@ nginx_config() {
 }
 
 start_nginx() {
+	ulimit -n 16384 # its connections
 	nginx_config >nginx.conf
 	"$CLIENT" pages www
 	peer_start nginx -p "$DIR" -c nginx.conf -e stderr 2>nginx.log

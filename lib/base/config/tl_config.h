@@ -386,6 +386,7 @@ struct tl_config_replay {
 	struct tl_config_setting *settings; // the other keys, "files" first
 };
 
+// True if the replay sends from this port.
 static inline bool tl_config_sends(const struct tl_config_replay *replay, uint32_t port)
 {
 	return replay->port == port || (replay->second_name != NULL && replay->second == port);
