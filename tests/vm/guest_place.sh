@@ -73,3 +73,39 @@ peer_begin
 place one 256 16M ''
 place two 256 16M ', "rx_queues": 2'
 place named 64 128M ', "lcores": [1], "mtu": 9000'
+
+# share NAME MEGABYTES: start an appliance with this memory; the socket is NAME.sock.
+share() {
+	cat >"$1.conf" <<-END
+		{"eal": {"memory_mb": $2}, "ports": [{"name": "lan", "device": "vdev:net_null0"}],
+		"capture": [{"port": "lan", "path": "null:", "buffer_bytes": "16M"}], "control": {"socket": "$1.sock"}}
+	END
+	SOCKET=$1.sock
+	"$TAPLINE" run "$1.conf" --json >"/out/$1.json" 2>"/out/$1.log" &
+	tapline_pid=$!
+	wait_for 90 answers_or_gone
+}
+
+# Two appliances take their parts of the hugepages; a third one finds too few and disturbs neither.
+pages_used >/out/shared.pages
+share first 256
+first_pid=$tapline_pid
+pages_used >>/out/shared.pages
+share second 256
+second_pid=$tapline_pid
+pages_used >>/out/shared.pages
+share third 600
+ended third
+pages_used >>/out/shared.pages
+for name in first second; do
+	SOCKET=$name.sock
+	status_has '.captures[0].rx.offered_pkts >= 0' && echo "$name" >>/out/shared.up
+done
+kill -s TERM "$first_pid"
+tapline_pid=$first_pid
+ended first
+pages_used >>/out/shared.pages
+kill -s TERM "$second_pid"
+tapline_pid=$second_pid
+ended second
+pages_used >>/out/shared.pages

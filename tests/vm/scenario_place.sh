@@ -55,6 +55,19 @@ judge_named() {
 	check_equal "and the other gives no more than its part" "$home" "$(predicted_pages named | cut -d ' ' -f 1)"
 }
 
+# judge_shared: shared.pages has the pages in use on both nodes: before, with one appliance, with two, after the third, without the first.
+judge_shared() {
+	local used
+	mapfile -t used < <(awk '{ print $1 + $2 }' out/shared.pages)
+	check_equal "two appliances on one host run at once" "$(xargs <out/shared.up)" "first second"
+	check "each takes hugepages of its own" test "${used[0]}" -lt "${used[1]}" -a $((used[2] - used[1])) -eq $((used[1] - used[0]))
+	check_equal "a third one that needs more than is left is refused" "$(<out/third.status)" 2
+	check "with the reason" grep -q 'hugepages' out/third.log
+	check_equal "and takes none" "${used[3]}" "${used[2]}"
+	check_equal "each one returns its own at its end" "${used[4]} ${used[5]}" "${used[1]} ${used[0]}"
+	check_equal "both end with status 0" "$(cat out/first.status out/second.status | xargs)" "0 0"
+}
+
 place() {
 	local node=(-object memory-backend-ram,size=1G,id=m0 -numa node,nodeid=0,cpus=0-1,memdev=m0
 		-object memory-backend-ram,size=1G,id=m1 -numa node,nodeid=1,cpus=2-3,memdev=m1
@@ -70,4 +83,5 @@ place() {
 	judge_machine
 	judge_auto
 	judge_named
+	judge_shared
 }
