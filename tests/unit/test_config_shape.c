@@ -297,6 +297,8 @@ static void members_are_classes_of_one_shape(void)
 			"t.json:5: $.share[0].classes: recordings have the same 'share': give them another"},
 		{OF_CLASSES("'1Mbit'", "{'class': 'x'}"),
 			"t.json:4: $.share[0].classes[0].class: 'x' is no class, as SHAPE/CLASS"},
+		{OF_CLASSES("'1Mbit'", "{'class': 'wan-x'}"),
+			"t.json:4: $.share[0].classes[0].class: 'wan-x' is no class, as SHAPE/CLASS"},
 		{OF_CLASSES("'1Mbit'", "{'class': 'wan/wan'}"),
 			"t.json:4: $.share[0].classes[0].class: 'wan/wan' is no class, as SHAPE/CLASS"},
 		{OF_CLASSES("'1Mbit'", "{'class': 'wan/x'},\n{'class': 'q0/rest'}"),
