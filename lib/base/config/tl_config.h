@@ -330,7 +330,7 @@ struct tl_config_class {
 	enum tl_class_drop drop; // "drop": "limit" (default), "codel"
 	uint32_t target_us;   // "target_us", 1 .. 1000000, default 5000, at most interval_ms; only with "drop": "codel"
 	uint32_t interval_ms; // "interval_ms", 1 .. 60000, default 100, likewise
-	struct tl_config_member member; // of a share; weight 0: none
+	struct tl_config_member member;	 // of a share; weight 0: none
 	struct tl_config_policer police; // "police"
 };
 
