@@ -271,8 +271,8 @@ static uint64_t count_wrong(const struct test_tree *t, const uint64_t *before, u
 	return wrong;
 }
 
-// True if the guarantees of some siblings take nearly all of their parent's rate. The bursts of a lower prio hardly drain
-// then, and meanwhile the bucket of a higher prio overflows.
+// True if the guarantees of some siblings take nearly all of their parent's rate. The bursts of a lower prio hardly
+// drain then, and meanwhile the bucket of a higher prio overflows.
 static bool is_tight(const struct test_tree *t)
 {
 	uint64_t rates[TEST_CLASSES] = {0};
