@@ -17,7 +17,6 @@
 #include "doctor_facts.h"
 #include "hugepages.h"
 #include "police.h"
-#include "policer.h"
 #include "replays.h"
 #include "shaping.h"
 
@@ -259,8 +258,6 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 		rc = check_triggers(config, err);
 	if (rc == 0)
 		rc = tl_police_check_all(config, err);
-	if (rc == 0)
-		rc = tl_policer_check_echoes(config, err);
 	if (rc == 0)
 		rc = tl_shaping_check(config, err);
 	if (rc == 0)

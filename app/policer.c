@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <tl_err.h>
 #include <tl_units.h>
 
 static const char *const colours[TL_METER_COLOURS] = {"green", "yellow", "red"};
@@ -33,27 +32,6 @@ bool tl_policer_describe(const struct tl_config_policer *policer, uint32_t overh
 			.pcp = action->has_pcp ? (int8_t)action->pcp : TL_EDIT_KEEP};
 	}
 	return policer->meter.cir != 0;
-}
-
-// ---- checks
-
-int tl_policer_check(const struct tl_config_policer *policer, uint32_t overhead_bytes, struct tl_err *err)
-{
-	struct tl_policer_cfg cfg;
-	struct tl_policer unused;
-
-	return tl_policer_describe(policer, overhead_bytes, &cfg) ? tl_policer_init(&unused, &cfg, err) : 0;
-}
-
-int tl_policer_check_echoes(const struct tl_config *config, struct tl_err *err)
-{
-	for (uint32_t i = 0; i < config->n_echoes; i++) {
-		const struct tl_config_policer *policer = &config->echoes[i].police;
-		int rc = tl_policer_check(policer, 0, err);
-		if (rc != 0)
-			return tl_fail_at(err, rc, "%s:%u: $.echo[%u].police", config->file, policer->line, i);
-	}
-	return 0;
 }
 
 // ---- tapline run --explain

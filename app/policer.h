@@ -13,18 +13,10 @@
 #include <tl_config.h>
 #include <tl_policer.h>
 
-struct tl_err;
-
 struct tl_meter_cfg tl_policer_meter(const struct tl_config_meter *meter, uint32_t overhead_bytes);
 
 // Fill *out. False: absent.
 bool tl_policer_describe(const struct tl_config_policer *policer, uint32_t overhead_bytes, struct tl_policer_cfg *out);
-
-// Check the rates of a policer, if it is present. Return 0, or -EINVAL with a message.
-int tl_policer_check(const struct tl_config_policer *policer, uint32_t overhead_bytes, struct tl_err *err);
-
-// Check the policers of all echoes. Return 0, or -EINVAL with file, line and path.
-int tl_policer_check_echoes(const struct tl_config *config, struct tl_err *err);
 
 // Format a rate and its burst: "50.0Mbit/s with bursts of 15000 bytes". things: what the meter counts as packets.
 #define TL_POLICER_RATE_TEXT 96

@@ -76,21 +76,6 @@ static int shaping_check_expressions(const struct tl_config *config, uint32_t in
 	return 0;
 }
 
-static int shaping_check_policers(const struct tl_config *config, uint32_t index, struct tl_err *err)
-{
-	const struct tl_config_shape *shape = &config->shapes[index];
-	char path[PATH_BYTES];
-
-	for (uint32_t i = 0; i < shape->n_classes; i++) {
-		const struct tl_config_policer *policer = &shape->classes[i].police;
-		int rc = tl_policer_check(policer, shape->overhead_bytes, err);
-		if (rc != 0)
-			return tl_fail_at(err, rc, "%s:%u: %s.police", config->file, policer->line,
-				shaping_path(config, index, i, path));
-	}
-	return 0;
-}
-
 static int shaping_check_tree(const struct tl_config *config, uint32_t index, struct tl_err *err)
 {
 	const struct tl_config_shape *shape = &config->shapes[index];
@@ -121,8 +106,6 @@ int tl_shaping_check(const struct tl_config *config, struct tl_err *err)
 
 	for (uint32_t i = 0; i < config->n_shapes && rc == 0; i++) {
 		rc = shaping_check_expressions(config, i, err);
-		if (rc == 0)
-			rc = shaping_check_policers(config, i, err);
 		if (rc == 0)
 			rc = shaping_check_tree(config, i, err);
 	}

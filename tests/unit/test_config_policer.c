@@ -22,7 +22,6 @@ static void a_policer_passes_what_is_within_its_rates_by_default(void)
 	CU_ASSERT_EQUAL(p->meter.ebs | p->meter.pir | p->meter.pbs, 0);
 	CU_ASSERT_FALSE(p->actions[0].drop || p->actions[1].drop);
 	CU_ASSERT_TRUE(p->actions[2].drop);
-	CU_ASSERT_EQUAL(p->line, 2);
 	tl_config_free(config);
 	config = load_right(PORTS "'udp_listen': 7}]}");
 	CU_ASSERT_EQUAL(config->echoes[0].police.meter.cir, 0);
@@ -45,7 +44,6 @@ static void each_colour_has_an_action(void)
 	CU_ASSERT_EQUAL(p->actions[1].dscp, 63);
 	CU_ASSERT_EQUAL(p->actions[1].pcp, 7);
 	CU_ASSERT_FALSE(p->actions[2].has_dscp || p->actions[2].has_pcp || p->actions[2].drop);
-	CU_ASSERT_EQUAL(p->line, 4);
 	CU_ASSERT_EQUAL(config->shapes[0].classes[1].police.meter.cir, 0);
 	tl_config_free(config);
 }
@@ -57,13 +55,12 @@ static void policers_are_the_same_if_each_key_is(void)
 		SHAPE("{'cir': 1000000, 'cbs': 2001, 'ebs': 2000}"), SHAPE("{" METER "}"),
 		SHAPE("{" METER ", 'ebs': 2000, 'green': 'drop'}"),
 		SHAPE("{" METER ", 'ebs': 2000, 'yellow': {'dscp': 0}}"),
-		SHAPE("{" METER ", 'ebs': 2000, 'red': {'pcp': 0}}"), SHAPE("{" METER ", 'pir': 2000000, 'pbs': 2000}"),
-		PORTS "'udp_listen': 7}]}"};
+		SHAPE("{" METER ", 'ebs': 2000, 'green': {'pcp': 0}}"),
+		SHAPE("{" METER ", 'pir': 2000000, 'pbs': 2000}"), PORTS "'udp_listen': 7}]}"};
 	struct tl_config *config = load_right(SHAPE("{" METER ", 'ebs': 2000}")), *other;
 	const struct tl_config_policer *p = &config->shapes[0].classes[2].police;
 
 	other = load_right("\n" SHAPE("{" METER ", 'ebs': '2000'}"));
-	CU_ASSERT_NOT_EQUAL(p->line, other->shapes[0].classes[2].police.line);
 	CU_ASSERT_TRUE(tl_config_same_policer(p, &other->shapes[0].classes[2].police));
 	tl_config_free(other);
 	for (size_t i = 0; i < TL_ARRAY_LEN(others); i++) {

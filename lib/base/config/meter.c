@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys of a meter: those of the classes of a recording, and of a policer. Rates that have to be exact are checked in
-// app/policer.c.
+// Keys of a meter: those of the classes of a recording, and of a policer. The largest burst is exact at every rate
+// (tl_meter.h).
 
 #include "config_priv.h"
 

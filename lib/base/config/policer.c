@@ -50,14 +50,12 @@ static int policer_read_action(
 static int policer_check(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
-	struct tl_config_policer *policer = section;
-	const struct tl_config_meter *meter = &policer->meter;
+	const struct tl_config_meter *meter = section;
 	int rc = tl_config_check_meter(r, meter);
 
 	if (rc == 0 && json_object_get(value, "yellow") != NULL && meter->ebs == 0 && meter->pir == 0)
 		rc = tl_config_refuse_key(
 			r, "yellow", "has no effect: nothing is yellow; add \"ebs\", or \"pir\" and \"pbs\"");
-	policer->line = r->text != NULL ? tl_config_line(r->text, r->len, &r->path) : 0;
 	return rc;
 }
 

@@ -179,7 +179,6 @@ struct tl_config_action {
 struct tl_config_policer {
 	struct tl_config_meter meter;	    // first: shares its keys; cir 0: absent
 	struct tl_config_action actions[3]; // "green", "yellow" (default "pass"), "red" (default "drop")
-	uint32_t line;			    // of the file, last; 0: not of a file
 };
 
 // Class of a recording.
