@@ -104,6 +104,6 @@ check_equal "every checksum is right, of IPv4 headers and of UDP" "$(awk '{print
  $(jq '.shapes[0].classes[0].sent_pkts - 3' run.json) 1,1"
 
 config_with bad.json '{"cir": 8, "cbs": 100}'
-refuses "a bucket that cannot hold a frame is refused by line and path" 'bad.json:7: $.shape[0].classes[1].police.cbs: 100 is less than' in_app "$TAPLINE" run bad.json
+refuses "a bucket that cannot hold a frame is refused by line and path" 'bad.json:8: $.shape[0].classes[1].police.cbs: 100 is less than' in_app "$TAPLINE" run bad.json
 config_with bad.json '{"cir": 8, "cbs": 2000, "red": "mark"}'
 refuses "and so is an unknown action" '$.shape[0].classes[1].police.red: "mark" is not "pass", "drop"' in_app "$TAPLINE" run bad.json
