@@ -86,7 +86,9 @@ cut_and_recovered_files_say_so() {
 }
 
 extract_leaves_out_what_is_damaged() {
-	timeout 60 "$TAPLINE" extract --json changed.pcapng -w out.pcapng >extract.json 2>extract.log
+	local status=0
+	timeout 60 "$TAPLINE" extract --json changed.pcapng -w out.pcapng >extract.json 2>extract.log || status=$?
+	check_equal "extract of a damaged file ends with status 1" "$status" 1
 	check_json "extract excludes a damaged slab" extract.json \
 		'.slabs_damaged == 1 and .records_matched > 1000 and .records_matched < 20000'
 	check "the damaged slab is reported" grep -q 'from byte 4096 to .* is damaged' extract.log
