@@ -65,7 +65,7 @@ both_were_asked_the_same() {
 # stays_open: hold a connection to the server.
 stays_open() {
 	mkfifo never
-	in_app bash -c "exec 9<>/dev/tcp/$PEER_IP/$PORT && echo open && read -r <never" >open.log &
+	ip netns exec "$APP_NS" bash -c "exec 9<>/dev/tcp/$PEER_IP/$PORT && echo open && read -r <never" >open.log &
 	wait_for 30 grep -qs open open.log || func_die "there is no connection"
 }
 

@@ -88,13 +88,13 @@ share() {
 
 # Two appliances take their parts of the hugepages; a third one finds too few and disturbs neither.
 pages_used >/out/shared.pages
-share first 256
+share first 128
 first_pid=$tapline_pid
 pages_used >>/out/shared.pages
-share second 256
+share second 128
 second_pid=$tapline_pid
 pages_used >>/out/shared.pages
-share third 600
+share third 300
 ended third
 pages_used >>/out/shared.pages
 for name in first second; do
