@@ -13,14 +13,10 @@ if [[ $version != "$deciding" ]]; then
 	exit
 fi
 
-status=0
-while read -r file; do
-	if output=$(clang-format --dry-run -Werror "$file" 2>&1); then
-		continue
-	fi
-	status=1
-	echo "not ok - format: $file"
-	head -n 3 <<<"$output" | sed 's/^/#   /'
-done < <(c_sources)
-((status)) || echo "ok - format: $(c_sources | wc -l) files"
-exit "$status"
+if wrong=$(c_sources | xargs clang-format --dry-run -Werror 2>&1); then
+	echo "ok - format: $(c_sources | wc -l) files"
+	exit
+fi
+echo "not ok - format: clang-format -i changes these places"
+head -n 60 <<<"$wrong" | sed 's/^/#   /'
+exit 1

@@ -33,14 +33,14 @@ headers_without_once() {
 }
 
 files_without_license() {
-	local file
-	while read -r file; do
-		head -n 2 "$file" | grep -q 'SPDX-License-Identifier: BSD-3-Clause$' || echo "$file"
-	done < <(
+	{
 		c_sources
 		find app lib tests tools .ci -type f \( -name '*.sh' -o -name '*.py' -o -name meson.build -o -name run \)
 		ls meson.build meson_options.txt
-	)
+	} | xargs awk '
+		FNR == 1 { if (file != "" && !named) print file; file = FILENAME; named = 0 }
+		FNR <= 2 && /SPDX-License-Identifier: BSD-3-Clause$/ { named = 1 }
+		END { if (!named) print file }'
 }
 
 # undeclared PATH: print symbols that it takes from another module without a declared use.
