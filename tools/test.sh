@@ -359,7 +359,7 @@ address_and_undefined() {
 	local names name
 	mapfile -t names < <(printf '%s\n' "${units[@]/#/asan/}" "${fuzzers[@]/#/asan/fuzz-}" "${fuzzers[@]/#/explore/}" "${sim_worlds[@]/#/asan/sim-}")
 	any_wanted "${names[@]}" || return 0
-	CC=clang build asan -Dwerror=true -Doptimization=1 -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false || return 0
+	CC=clang build asan -t watched -Dwerror=true -Doptimization=1 -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false || return 0
 	export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 	for name in "${units[@]}"; do
 		suite "asan/$name" 600 "build-asan/tests/unit/test_$name"
