@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 only='*' quick=false nightly=false
 explore_s=20 # for each fuzzer
-places=$(nproc) # concurrent front suites
+places=$(($(nproc) + 1)) # concurrent front suites, which mostly wait
 logs=build-logs
 results=$logs/results
 running=() # process ids of this lane's suites

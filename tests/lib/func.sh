@@ -4,6 +4,7 @@
 # "ok - …", "not ok - …" and "skip - …: reason". Sourced by tests/func/*_test.sh, which run one by one or through tools/test.sh;
 # TL_BUILD names the build directory. Background processes of a test are stopped at its end, whatever its exit path.
 
+PATH=/usr/bin:$PATH # Debian's python3 has the modules of tools/install-deps.sh; another may come first
 func_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 source "$func_root/tools/lib/process.sh"
 source "$func_root/tools/lib/netns.sh"
