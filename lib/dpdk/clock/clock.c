@@ -49,7 +49,9 @@ static struct tl_clock_sample read_wall(const struct tl_clock *clock)
 // Sleep: a start takes 120 ms, not 120 ms of a CPU.
 static void wait_until(uint64_t raw_ns)
 {
-	for (uint64_t now_ns = read_clock(CLOCK_MONOTONIC_RAW); now_ns < raw_ns; now_ns = read_clock(CLOCK_MONOTONIC_RAW))
+	uint64_t now_ns;
+
+	while ((now_ns = read_clock(CLOCK_MONOTONIC_RAW)) < raw_ns)
 		nanosleep(&(struct timespec){.tv_nsec = (long)(raw_ns - now_ns)}, NULL);
 }
 
