@@ -215,7 +215,7 @@ lacking_sims() {
 	local sim=$1/tests/sim/tcp_sim
 	suite sim/without-rto 300 "$sim" pair --seeds 50 --without rto
 	suite sim/without-fast 300 "$sim" repair --seeds 50 --without fast
-	suite sim/without-probe 300 "$sim" pair --seeds 200 --without probe
+	suite sim/without-probe 300 "$sim" pair --seeds 120 --without probe
 }
 
 # The ordinary build, used by most suites.
@@ -285,6 +285,7 @@ long_suites() {
 	alone nightly/delays_func 7200 tests/faults/perturb.py --build build-gcc --func all --seeds "$(seeds_of_today 2)" --jobs 2
 	sims nightly/sim- build-gcc 10000
 	alone nightly/calls 14400 tests/faults/run.py --build build-gcc --nightly
+	TL_BYTES=1000000000 alone nightly/tcp_loss 600 tests/func/tcp_loss_test.sh
 	TL_SEEDS=10000 alone nightly/latency_selftest 7200 tests/func/latency_selftest_test.sh
 	TL_SEEDS=1000 alone nightly/meter 1800 tests/func/meter_test.sh
 	TL_SEEDS=10000 alone nightly/tree_shares 1800 build-gcc/tests/unit/test_tree_shares
