@@ -116,9 +116,9 @@ static int judge(const struct tl_client_args *args, const struct measured *m)
 		}
 		if (!args->require_valid)
 			continue;
-		for (uint32_t k = 0; k < m->results[i].n_invalid; k++)
-			tl_error("the result is invalid: %s", m->results[i].invalid[k]);
-		if (m->results[i].n_invalid > 0)
+		for (uint32_t k = 0; k < m->results[i].invalid.n; k++)
+			tl_error("the result is invalid: %s", m->results[i].invalid.text[k]);
+		if (m->results[i].invalid.n > 0)
 			status = TL_EXIT_FAILED;
 	}
 	return status;
@@ -148,7 +148,7 @@ static bool wants_report(const struct tl_client_args *args)
 static int fill_manifest(const struct tl_client_args *args, const struct measured *m)
 {
 	struct tl_latency *report = m->report != NULL ? m->report : tl_latency_create();
-	uint64_t window_ns = m->results->loss_window_ns;
+	uint64_t window_ns = m->results->window_ns;
 
 	if (report == NULL)
 		return -ENOMEM;

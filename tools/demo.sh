@@ -287,7 +287,7 @@ latency_table() {
 		(.sender_late_ns | row("sender late ")),
 		"first echo  " + ([.first_rtt_ns] | cells) + "  (not among the round trips)",
 		"",
-		"sent \(.sent), echoed \(.received), lost \(.lost), duplicated \(.duplicated), corrupt \(.corrupt), " +
+		"sent \(.sent), echoed \(.received), lost \(.lost), duplicated \(.duplicates), corrupt \(.corrupt), " +
 			"reordered \(.reordered); \(.rate_pps | round) messages of \(.payload_bytes) bytes per second"
 	' client.json
 }

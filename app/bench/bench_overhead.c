@@ -104,10 +104,11 @@ static void fill_view(
 		if (!can_run(&variants[i]))
 			tl_latency_add_fact(report, variants[i].name, "not measured: it is not installed");
 	if (bench->lost != 0)
-		tl_latency_add_invalid(report, "%llu echoes were lost", (unsigned long long)bench->lost);
+		tl_latency_add_invalid(&report->invalid, "%llu echoes were lost", (unsigned long long)bench->lost);
 	if (views[view].clients && verdict->invalid != 0)
-		tl_latency_add_invalid(report, "the client declared its times invalid in %u of %u runs, first: %s",
-			verdict->invalid, verdict->runs, verdict->reason);
+		tl_latency_add_invalid(&report->invalid,
+			"the client declared its times invalid in %u of %u runs, first: %s", verdict->invalid,
+			verdict->runs, verdict->reason);
 }
 
 static void fill(const struct tl_bench *bench, struct tl_bench_result *result)

@@ -67,7 +67,7 @@ int tl_bench_print(const struct tl_bench_result *result, FILE *out)
 		rc = tl_latency_text(result->views[view], out);
 	}
 	fprintf(out, "\n%s:\n%s%s\n", outside_is, outside_has,
-		result->views[TL_BENCH_WIRE_ROUND_TRIP]->n_invalid != 0 ? "; invalid, as those round trips are" : "");
+		result->views[TL_BENCH_WIRE_ROUND_TRIP]->invalid.n != 0 ? "; invalid, as those round trips are" : "");
 	print_means(result, &result->outside, out);
 	if (is_known(result, &result->wire_to_poll)) {
 		fprintf(out, "\n%s\n", wire_to_poll_is);
@@ -137,7 +137,7 @@ json_t *tl_bench_json(const struct tl_bench_result *result)
 		json_object_set_new(json, view_keys[view], tl_latency_json(result->views[view]));
 	json_object_set_new(json, "outside",
 		means_json(
-			result, &result->outside, outside_is, result->views[TL_BENCH_WIRE_ROUND_TRIP]->n_invalid == 0));
+			result, &result->outside, outside_is, result->views[TL_BENCH_WIRE_ROUND_TRIP]->invalid.n == 0));
 	json_object_set_new(json, "wire_to_poll_missing",
 		is_known(result, &result->wire_to_poll) ? json_null() : json_string(no_wire_to_poll));
 	json_object_set_new(json, "wire_to_poll", means_json(result, &result->wire_to_poll, wire_to_poll_is, true));

@@ -288,7 +288,7 @@ static int run_and_report(const struct options *o, struct tl_latency *report)
 		tl_error("%s", err.text);
 		status = TL_EXIT_FAILED;
 	} else if (report->matched == 0) {
-		tl_error("%s", report->invalid[0]);
+		tl_error("%s", report->invalid.text[0]);
 		status = TL_EXIT_FAILED;
 	}
 	tl_latency_run_fini(&run);

@@ -122,7 +122,7 @@ static const char *hint_of(uint64_t triggers, uint64_t replies)
 static void check_silence(
 	struct tl_latency *report, const struct tl_match_stats *stats, const struct tl_latency_side sides[2])
 {
-	tl_latency_add_invalid(report,
+	tl_latency_add_invalid(&report->invalid,
 		"no reply was matched: --trigger selects %" PRIu64 " of %" PRIu64 " frames, --reply %" PRIu64
 		" of %" PRIu64 "; %s",
 		stats->trigger_frames, sides[0].read, stats->reply_frames, sides[1].read,
@@ -137,29 +137,29 @@ static void check_result(
 	if (stats->matched == 0)
 		check_silence(report, stats, sides);
 	if (stats->negative != 0)
-		tl_latency_add_invalid(report,
+		tl_latency_add_invalid(&report->invalid,
 			"%" PRIu64 " of %" PRIu64 " replies are stamped before their triggers, by up to %" PRIu64
 			" ns: the clocks do not agree",
 			stats->negative, stats->matched, (uint64_t)-run->earliest_ns);
 	if (stats->ambiguous * AMBIGUOUS_ONE_IN > stats->matched)
-		tl_latency_add_invalid(report,
+		tl_latency_add_invalid(&report->invalid,
 			"%" PRIu64 " of %" PRIu64 " replies could answer several triggers: more than one in %d; "
 			"send payloads that differ, or compare a number (--match sequence)",
 			stats->ambiguous, stats->matched, AMBIGUOUS_ONE_IN);
 	if (stats->trigger_cut + stats->cut != 0)
-		tl_latency_add_invalid(report,
+		tl_latency_add_invalid(&report->invalid,
 			"%" PRIu64 " frames are cut short in the capture: their payload cannot be compared",
 			stats->trigger_cut + stats->cut);
 	if (stats->other_streams != 0)
-		tl_latency_add_invalid(report,
+		tl_latency_add_invalid(&report->invalid,
 			"%" PRIu64 " streams of replies beside the first: by position there can be one; narrow --reply",
 			stats->other_streams);
 	if (stats->different != 0)
-		tl_latency_add_invalid(report,
+		tl_latency_add_invalid(&report->invalid,
 			"%" PRIu64 " replies are not the bytes of the triggers at their position: something is missing",
 			stats->different);
 	if (run->cfg->match.method == TL_MATCH_POSITION && stats->trigger_bytes != stats->reply_bytes)
-		tl_latency_add_invalid(report,
+		tl_latency_add_invalid(&report->invalid,
 			"the triggers are %" PRIu64 " bytes, the replies %" PRIu64
 			": by position all replies after the gap are matched wrongly",
 			stats->trigger_bytes, stats->reply_bytes);

@@ -220,7 +220,7 @@ void tl_latency_check_steps(const struct tl_latency_origin *origin, const struct
 			continue;
 		uint32_t n = tl_latency_clocks_steps(clocks, known[i], first_ns, last_ns, &step);
 		if (n != 0)
-			tl_latency_add_invalid(report,
+			tl_latency_add_invalid(&report->invalid,
 				"time was set %" PRIu32
 				" time%s while %.100s was measured (stamps %s), first by %+" PRId64
 				" ns before %" PRIu64 ".%09" PRIu64 ": times across that are wrong by as much",

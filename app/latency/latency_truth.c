@@ -194,8 +194,8 @@ static void compare_reason(struct tl_latency_subject *s, const struct tl_latency
 {
 	bool have = false;
 
-	for (size_t i = 0; i < report->n_invalid; i++)
-		have |= strstr(report->invalid[i], words) != NULL;
+	for (size_t i = 0; i < report->invalid.n; i++)
+		have |= strstr(report->invalid.text[i], words) != NULL;
 	if (have != want)
 		differ(s, "that \"%s\" is %s", words, have ? "said, and is not true" : "true, and is not said");
 }
@@ -216,8 +216,8 @@ static void compare_verdict(struct tl_latency_subject *s, const struct tl_latenc
 		compare_reason(s, report, reasons[i].words, reasons[i].is);
 		wanted += reasons[i].is;
 	}
-	if (report->n_invalid != wanted)
-		differ(s, "%zu reasons against the result; true are %zu", report->n_invalid, wanted);
+	if (report->invalid.n != wanted)
+		differ(s, "%zu reasons against the result; true are %zu", report->invalid.n, wanted);
 }
 
 static void compare_report(struct tl_latency_subject *s, const struct tl_latency *report, const json_t *json)
@@ -228,8 +228,8 @@ static void compare_report(struct tl_latency_subject *s, const struct tl_latency
 	compare_count(s, json, "triggers", t->triggers);
 	compare_count(s, json, "matched", s->pairs);
 	compare_count(s, json, "unanswered", t->triggers - s->pairs);
-	if (valid != (report->n_invalid == 0))
-		differ(s, "valid: %d, with %zu reasons against", valid, report->n_invalid);
+	if (valid != (report->invalid.n == 0))
+		differ(s, "valid: %d, with %zu reasons against", valid, report->invalid.n);
 	if (t->missing && valid)
 		differ(s, "valid: by position, and replies are missing");
 	if (!t->exact) {

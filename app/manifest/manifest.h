@@ -17,8 +17,8 @@
 
 // Schema names of the reports in docs/report.schema.json, beside TL_LATENCY_SCHEMA.
 #define TL_SCHEMA_COMPARISON "tapline:comparison:1"
-#define TL_SCHEMA_CLIENT "tapline:client:1"
-#define TL_SCHEMA_CLIENT_SWEEP "tapline:client-sweep:1"
+#define TL_SCHEMA_CLIENT "tapline:client:2"
+#define TL_SCHEMA_CLIENT_SWEEP "tapline:client-sweep:2"
 #define TL_SCHEMA_BENCH_OVERHEAD "tapline:bench-overhead:1"
 #define TL_SCHEMA_BENCH_RX "tapline:bench-rx:1"
 #define TL_SCHEMA_BENCH_ECHO "tapline:bench-echo:1"

@@ -88,11 +88,11 @@ check "the report compares equal with itself" is_equal_to_itself report.json
 
 client sweep.json --udp-echo "$APP_IP:7" --payload 16:1472:3
 check_json "a payload sweep has one run per size and a fitted line" sweep.json \
-	'([.points[].payload_bytes] == [16, 744, 1472]) and all(.points[]; '"$STAMPED"') and .slope.of == "wire_rtt_ns"
-	 and .slope.r2 >= 0 and .slope.r2 <= 1 and .slope.ns_per_byte_se != null'
+	'([.points[].payload_bytes] == [16, 744, 1472]) and all(.points[]; '"$STAMPED"') and .best == "wire_rtt_ns"
+	 and .payload_fit.r2 >= 0 and .payload_fit.r2 <= 1 and .payload_fit.ns_per_byte_se != null'
 check "the progress output shows each point" grep -q 'point [123] of 3' client.log
 client rates.json --tcp-connect "$APP_IP:7" --rate 100,500
-check_json "a rate sweep has one run per rate" rates.json '([.points[].asked_pps] == [100, 500]) and .slope == null'
+check_json "a rate sweep has one run per rate" rates.json '([.points[].asked_pps] == [100, 500]) and .payload_fit == null'
 
 # Every tenth of 100 messages is the last of its burst; the others may share stamps.
 BURSTS='.burst == 10 and .received == 100 and .sent == 100 and .burst_last_rtt_ns.count == 10
@@ -143,7 +143,7 @@ check_json "a loss of half of the messages invalidates a result" half.json \
 	'.sent == 200 and .lost == 100 and (.valid | not) and any(.invalid[]; test("^100 of 200 messages were lost: more than 0.1 %"))'
 check_json "the lost messages rank above all echoes in the quantiles" half.json \
 	'all(.rtt_quantiles, .wire_rtt_quantiles; .p90.with_loss_ns == null and .p90.above_window and .p90.ns > 0)
-	 and .loss_window_ns == 200000000'
+	 and .window_ns == 200000000'
 check_json "the report contains the losses" half-report.json '[.triggers, .unanswered, .window_ns] == [.answered + 100, 100, 200000000]
 	and .quantiles.p90.above_window and (.valid | not)'
 check_json "with 100 samples the p99.9 is marked" half.json '.rtt_quantiles.p999.few and (.rtt_quantiles.p50.few | not)'

@@ -41,7 +41,7 @@ runs_and_proves() {
 	check_equal "the demo ends with status 0" "$status" 0
 	check_equal "the demo leaves nothing" "$(left_by "$demo_pid")" ""
 	check_json "all 5000 messages were echoed, none corrupt" out/client.json '.sent == 5000 and .received == 5000 and
-		.lost == 0 and .corrupt == 0 and .duplicated == 0 and .reordered == 0'
+		.lost == 0 and .corrupt == 0 and .duplicates == 0 and .reordered == 0'
 	check_json "the ledger is consistent and nothing was lost" out/run.json '.ledger_ok and .lossless'
 	check_json "the residence time of each message was measured" out/run.json \
 		'.echo.residence_ns | .count == 5000 and .source == "tsc" and .p50 > 0'

@@ -25,7 +25,7 @@ check "without a peer each message is counted as dropped" wait_for 60 \
 	status_is '.echo | .received_msgs == 200 and .drop_no_conn_msgs == 200 and .echoed_msgs == 0'
 
 check "when the client starts the appliance connects and echoes" client
-check_json "the client received all 1000 echoes" client.json '.received == 1000 and .corrupt == 0 and .duplicated == 0'
+check_json "the client received all 1000 echoes" client.json '.received == 1000 and .corrupt == 0 and .duplicates == 0'
 check "the appliance detects the end of the client" wait_for 60 \
 	status_is '.echo | .connections == 0 and .disconnects >= 1'
 multicast 100

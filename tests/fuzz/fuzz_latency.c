@@ -24,7 +24,7 @@ static void write_and_read(const struct tl_latency *report)
 		tl_latency_html(json, out) != 0 || tl_latency_json_print(json, out) != 0)
 		abort();
 	if (tl_latency_from_json(json, &again, &err) != 0 || again->latency.count != report->latency.count ||
-		again->n_invalid != report->n_invalid)
+		again->invalid.n != report->invalid.n)
 		abort();
 	tl_latency_destroy(again);
 	json_decref(json);

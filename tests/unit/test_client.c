@@ -138,7 +138,7 @@ static void echoes_in_order_are_all_received(void)
 	for (uint64_t seq = 0; seq < 130; seq++)
 		CU_ASSERT_EQUAL(tl_client_account_echo(&account, seq, true), TL_CLIENT_RECEIVED);
 	CU_ASSERT_EQUAL(account.received, 130);
-	CU_ASSERT_EQUAL(account.reordered + account.duplicated + account.corrupt, 0);
+	CU_ASSERT_EQUAL(account.reordered + account.duplicates + account.corrupt, 0);
 	CU_ASSERT_EQUAL(tl_client_account_lost(&account), 0);
 	CU_ASSERT_TRUE(tl_client_account_balanced(&account, 130));
 	tl_client_account_fini(&account);
@@ -160,7 +160,7 @@ static void each_injected_fault_is_counted_by_its_kind(void)
 	for (uint64_t seq = 0; seq < 8; seq++)
 		CU_ASSERT_EQUAL(tl_client_account_is_lost(&account, seq), seq == 4 || seq == 6);
 	CU_ASSERT_EQUAL(account.reordered, 2);
-	CU_ASSERT_EQUAL(account.duplicated, 2);
+	CU_ASSERT_EQUAL(account.duplicates, 2);
 	CU_ASSERT_EQUAL(account.corrupt, 3);
 	CU_ASSERT_TRUE(tl_client_account_balanced(&account, 11));
 	CU_ASSERT_FALSE(tl_client_account_balanced(&account, 12));
@@ -411,7 +411,7 @@ static void judgement_follows_from_the_counts(void)
 	struct tl_client_result r = good;
 
 	CU_ASSERT_EQUAL(tl_client_check_result(&r, NULL), 0);
-	r.duplicated = r.reordered = r.reconnects = 1;
+	r.duplicates = r.reordered = r.reconnects = 1;
 	CU_ASSERT_EQUAL(tl_client_check_result(&r, NULL), 0);
 	r.corrupt = 1;
 	CU_ASSERT_EQUAL(tl_client_check_result(&r, NULL), -EIO);
@@ -431,12 +431,12 @@ static void judgement_follows_from_the_counts(void)
 
 static void json_has_exactly_the_documented_keys(void)
 {
-	static const char *const keys[] = {"mode", "sent", "received", "lost", "duplicated", "corrupt", "reordered",
+	static const char *const keys[] = {"mode", "sent", "received", "lost", "duplicates", "corrupt", "reordered",
 		"send_errors", "reconnects", "first_rtt_ns", "rtt_ns", "rtt_ns_ci95", "wire_rtt_ns", "wire_rtt_ns_ci95",
 		"best", "net_of_null_ns", "stamps", "cold", "sender_late_ns", "poll_gap_ns", "stolen_ns",
 		"clock_step_ns", "rate_pps", "asked_pps", "payload_bytes", "clock", "timestamps", "transport", "valid",
 		"invalid", "burst", "burst_last_rtt_ns", "burst_last_wire_rtt_ns", "rtt_quantiles",
-		"wire_rtt_quantiles", "max_loss", "elapsed_ns", "loss_window_ns"};
+		"wire_rtt_quantiles", "max_loss", "elapsed_ns", "window_ns"};
 	static const char *const parts[] = {"min", "p50", "p90", "p99", "p999", "max", "mean"};
 	const struct tl_client_result result = {
 		.sources = sources, .sent = 2, .lost = 1, .received = 1, .first_rtt_ns = 9};
@@ -570,8 +570,8 @@ static void tcp_run_receives_all_it_sent(void)
 
 	CU_ASSERT_EQUAL(result.sent, 200);
 	CU_ASSERT_EQUAL(result.received, 200);
-	CU_ASSERT_EQUAL(result.duplicated + result.corrupt + result.reordered + result.send_errors, 0);
-	CU_ASSERT_EQUAL(result.rtt.count, 199);
+	CU_ASSERT_EQUAL(result.duplicates + result.corrupt + result.reordered + result.send_errors, 0);
+	CU_ASSERT_EQUAL(result.rtt.all.count, 199);
 	CU_ASSERT_EQUAL(result.cold_count, 1);
 	CU_ASSERT_TRUE(result.stamps.paired > 0);
 	CU_ASSERT_EQUAL(result.stamps.tx_missing, 0);
@@ -579,7 +579,7 @@ static void tcp_run_receives_all_it_sent(void)
 	CU_ASSERT_EQUAL(result.wire_over_rtt, 0);
 	CU_ASSERT_EQUAL(result.sender_late.count, 200);
 	CU_ASSERT_TRUE(result.first_rtt_ns > 0);
-	CU_ASSERT_TRUE(result.rtt.min_ns > 0 && result.rtt.max_ns < 2 * TL_NS_PER_S);
+	CU_ASSERT_TRUE(result.rtt.all.min_ns > 0 && result.rtt.all.max_ns < 2 * TL_NS_PER_S);
 	CU_ASSERT_TRUE(result.rate_pps > 800 && result.rate_pps < 1200);
 	CU_ASSERT_EQUAL(tl_client_check_result(&result, NULL), 0);
 }
@@ -682,16 +682,16 @@ static void messages_of_a_burst_are_due_and_leave_together(void)
 	}
 	CU_ASSERT_EQUAL(noted.most_sends, 4); // no reply is read between them
 	CU_ASSERT_EQUAL(result.burst, 4);
-	CU_ASSERT_EQUAL(result.rtt.count, 14);
-	CU_ASSERT_EQUAL(result.last_rtt.count, 3); // the incomplete burst has no last message
+	CU_ASSERT_EQUAL(result.rtt.all.count, 14);
+	CU_ASSERT_EQUAL(result.rtt.last.count, 3); // the incomplete burst has no last message
 	// Three bursts, from the first send to the last: a send begins before its noted time and after the previous
 	// one.
 	CU_ASSERT_TRUE(result.rate_pps >= 12e9 / (double)(noted.sent_ns[14] - noted.due_ns[0]) - 1e-6);
 	CU_ASSERT_TRUE(result.rate_pps <= 12e9 / (double)(noted.sent_ns[13] - noted.sent_ns[0]) + 1e-6);
 	CU_ASSERT_EQUAL(result.stamps.rx_shared, 8);
-	CU_ASSERT_EQUAL(result.last_wire_rtt.count, 3);
-	CU_ASSERT_EQUAL(result.last_wire_rtt.min_ns, 997);
-	CU_ASSERT_EQUAL(result.last_wire_rtt.max_ns, 997);
+	CU_ASSERT_EQUAL(result.wire_rtt.last.count, 3);
+	CU_ASSERT_EQUAL(result.wire_rtt.last.min_ns, 997);
+	CU_ASSERT_EQUAL(result.wire_rtt.last.max_ns, 997);
 }
 
 static void large_messages_pass_a_full_socket_whole(void)
@@ -735,7 +735,7 @@ static void broken_connection_is_made_again(void)
 	CU_ASSERT_EQUAL(result.cold_count, 2); // the first of each connection
 	CU_ASSERT_EQUAL(result.cold[0].connection, 0);
 	CU_ASSERT_EQUAL(result.cold[1].connection, 1);
-	CU_ASSERT_EQUAL(result.rtt.count, result.received - 2);
+	CU_ASSERT_EQUAL(result.rtt.all.count, result.received - 2);
 	CU_ASSERT_EQUAL(stamps_accounted(&result), result.received);
 	CU_ASSERT_EQUAL(result.stamps.reply_first, 0); // the second connection has its own sequence numbers
 	CU_ASSERT_TRUE(result.stamps.tx_missing < result.received / 2);
@@ -794,7 +794,7 @@ static void udp_run_counts_lost_cut_and_doubled_echoes(void)
 	CU_ASSERT_EQUAL(result.received, 198);
 	CU_ASSERT_EQUAL(result.lost, 2);
 	CU_ASSERT_EQUAL(result.corrupt, 1);
-	CU_ASSERT_EQUAL(result.duplicated, 1);
+	CU_ASSERT_EQUAL(result.duplicates, 1);
 	CU_ASSERT_EQUAL(stamps_accounted(&result), 198);
 	CU_ASSERT_TRUE(result.stamps.paired > 0);
 	CU_ASSERT_TRUE(result.balanced);

@@ -134,8 +134,8 @@ static struct tl_client_result run(const struct tl_client_hooks *hooks)
 
 static bool says(const struct tl_client_result *result, const char *text)
 {
-	for (uint32_t i = 0; i < result->n_invalid; i++)
-		if (strstr(result->invalid[i], text) != NULL)
+	for (uint32_t i = 0; i < result->invalid.n; i++)
+		if (strstr(result->invalid.text[i], text) != NULL)
 			return true;
 	return false;
 }
@@ -149,14 +149,14 @@ static void a_client_that_polls_constantly_sees_the_time_of_the_link(void)
 {
 	struct tl_client_result result = run(&(struct tl_client_hooks){0});
 
-	CU_ASSERT_TRUE(is_near(result.rtt.min_ns, ECHO_NS));
-	CU_ASSERT_TRUE(is_near(result.rtt.max_ns, ECHO_NS));
+	CU_ASSERT_TRUE(is_near(result.rtt.all.min_ns, ECHO_NS));
+	CU_ASSERT_TRUE(is_near(result.rtt.all.max_ns, ECHO_NS));
 	CU_ASSERT_TRUE(result.poll_gap.max_ns < TL_NS_PER_MS);
 	CU_ASSERT_TRUE(result.sender_late.max_ns < TL_NS_PER_MS);
 	CU_ASSERT_FALSE(says(&result, "echoes were read late"));
 	CU_ASSERT_FALSE(says(&result, "the sender was late"));
 	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++)
-		CU_ASSERT_FALSE(result.rtt_levels[i].late);
+		CU_ASSERT_FALSE(result.rtt.levels[i].late);
 }
 
 // Progress is printed while message 20 is in flight.
@@ -171,11 +171,11 @@ static void time_without_polls_is_a_poll_gap(void)
 
 	CU_ASSERT_TRUE(is_near(result.poll_gap.max_ns, STALL_NS));
 	CU_ASSERT_TRUE(is_near(result.sender_late.max_ns, STALL_NS - 50 * TL_NS_PER_MS)); // message 21
-	CU_ASSERT_TRUE(is_near(result.rtt.max_ns, STALL_NS));				  // message 20
+	CU_ASSERT_TRUE(is_near(result.rtt.all.max_ns, STALL_NS));			  // message 20
 	CU_ASSERT_TRUE(says(&result, "echoes were read late"));
 	CU_ASSERT_TRUE(says(&result, "the sender was late"));
-	CU_ASSERT_FALSE(result.rtt_levels[0].late);
-	CU_ASSERT_TRUE(result.rtt_levels[3].late);
+	CU_ASSERT_FALSE(result.rtt.levels[0].late);
+	CU_ASSERT_TRUE(result.rtt.levels[3].late);
 }
 
 // ---- a stream that delivers each echo in two parts, read one after the other
@@ -277,9 +277,9 @@ static void split_echo_arrives_with_its_latest_part(void)
 
 	CU_ASSERT_EQUAL_FATAL(tl_client_run(&cfg, &(struct tl_client_hooks){0}, &result, NULL), 0);
 	CU_ASSERT_EQUAL(result.stamps.paired, 100);
-	CU_ASSERT_EQUAL(result.wire_rtt.min_ns, LAST_NS);
-	CU_ASSERT_EQUAL(result.wire_rtt.max_ns, FIRST_NS);
-	CU_ASSERT_EQUAL((uint64_t)result.wire_rtt.mean_ns, (FIRST_NS + LAST_NS) / 2);
+	CU_ASSERT_EQUAL(result.wire_rtt.all.min_ns, LAST_NS);
+	CU_ASSERT_EQUAL(result.wire_rtt.all.max_ns, FIRST_NS);
+	CU_ASSERT_EQUAL((uint64_t)result.wire_rtt.all.mean_ns, (FIRST_NS + LAST_NS) / 2);
 }
 
 int main(void)

@@ -213,10 +213,10 @@ static struct tl_client_result believable(void)
 		.sent = 1000,
 		.received = 1000,
 		.elapsed_ns = TL_NS_PER_S,
-		.rtt = {.count = 999, .p50_ns = 20000, .mean_ns = 21000},
-		.wire_rtt = {.count = 995, .p50_ns = 15000, .mean_ns = 16000},
-		.rtt_spread = {.p50_ns = 400, .mean_ns = 300},
-		.wire_spread = {.p50_ns = 40, .mean_ns = 30},
+		.rtt = {.all = {.count = 999, .p50_ns = 20000, .mean_ns = 21000},
+			.spread = {.p50_ns = 400, .mean_ns = 300}},
+		.wire_rtt = {.all = {.count = 995, .p50_ns = 15000, .mean_ns = 16000},
+			.spread = {.p50_ns = 40, .mean_ns = 30}},
 		.sender_late = {.count = 1000, .p99_ns = 15000},
 		.poll_gap = {.count = 999, .p99_ns = 15000},
 		.stamps = {.paired = 990, .tx_missing = 3, .rx_missing = 3, .rx_shared = 4},
@@ -228,8 +228,8 @@ static struct tl_client_result believable(void)
 static void check_invalid(struct tl_client_result result, const char *says)
 {
 	tl_client_verdict(&result);
-	CU_ASSERT_EQUAL(result.n_invalid, 1);
-	CU_ASSERT_PTR_NOT_NULL(strstr(result.invalid[0], says));
+	CU_ASSERT_EQUAL(result.invalid.n, 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(result.invalid.text[0], says));
 }
 
 static void result_is_valid_as_long_as_nothing_is_over_its_limit(void)
@@ -237,7 +237,7 @@ static void result_is_valid_as_long_as_nothing_is_over_its_limit(void)
 	struct tl_client_result result = believable();
 
 	tl_client_verdict(&result);
-	CU_ASSERT_EQUAL(result.n_invalid, 0);
+	CU_ASSERT_EQUAL(result.invalid.n, 0);
 }
 
 static void refused_or_few_messages_are_no_evidence_of_a_late_sender(void)
@@ -248,12 +248,12 @@ static void refused_or_few_messages_are_no_evidence_of_a_late_sender(void)
 	result.send_errors = 100;
 	result.rate_pps = 891;
 	tl_client_verdict(&result);
-	CU_ASSERT_EQUAL(result.n_invalid, 0);
+	CU_ASSERT_EQUAL(result.invalid.n, 0);
 	result = believable();
 	result.sent = 100;
 	result.rate_pps = 900;
 	tl_client_verdict(&result);
-	CU_ASSERT_EQUAL(result.n_invalid, 0);
+	CU_ASSERT_EQUAL(result.invalid.n, 0);
 }
 
 static void each_fault_makes_a_result_invalid_by_its_name(void)
@@ -274,7 +274,7 @@ static void each_fault_makes_a_result_invalid_by_its_name(void)
 		result, "stamps are missing: of 1000 echoes 4 had none of their message, 3 none of their own, 4 one");
 	result.timestamps = TL_CLIENT_STAMPS_USER; // not requested
 	tl_client_verdict(&result);
-	CU_ASSERT_EQUAL(result.n_invalid, 0);
+	CU_ASSERT_EQUAL(result.invalid.n, 0);
 	result = believable();
 	result.wire_over_rtt = 1;
 	check_invalid(result, "clocks contradict each other");
@@ -291,11 +291,11 @@ static void each_fault_makes_a_result_invalid_by_its_name(void)
 	result = believable();
 	result.burst = 2;
 	result.stamps.rx_shared = result.received / 2; // the first of each
-	result.last_rtt.count = 500;
-	result.last_wire_rtt.count = 495;
+	result.rtt.last.count = 500;
+	result.wire_rtt.last.count = 495;
 	tl_client_verdict(&result);
-	CU_ASSERT_EQUAL(result.n_invalid, 0);
-	result.last_wire_rtt.count--;
+	CU_ASSERT_EQUAL(result.invalid.n, 0);
+	result.wire_rtt.last.count--;
 	check_invalid(result, "of the last echoes of 500 bursts only 494 have both");
 
 	result = believable();
@@ -313,14 +313,14 @@ static void lost_messages_beyond_the_limit_make_a_result_invalid(void)
 	result.received = 999;
 	result.lost = 1;
 	tl_client_verdict(&result);
-	CU_ASSERT_EQUAL(result.n_invalid, 0);
+	CU_ASSERT_EQUAL(result.invalid.n, 0);
 	result.sent = result.planned = 200;
 	result.received = result.lost = 100;
 	result.stamps = (struct tl_client_stamp_counts){.paired = 100};
 	check_invalid(result, "100 of 200 messages were lost: more than 0.1 %");
 	result.max_loss = 0.5;
 	tl_client_verdict(&result);
-	CU_ASSERT_EQUAL(result.n_invalid, 0);
+	CU_ASSERT_EQUAL(result.invalid.n, 0);
 }
 
 // ---- quantiles
@@ -373,7 +373,7 @@ static void lost_messages_are_in_the_quantiles_of_the_json(void)
 	struct figures *f = figures_of(0, 0, 0, 0);
 	struct tl_client_result result = believable();
 
-	tl_client_levels(&f->times, MESSAGES, &f->late, NULL, result.wire_levels);
+	tl_client_levels(&f->times, MESSAGES, &f->late, NULL, result.wire_rtt.levels);
 	json_t *json = tl_client_result_json(&result), *quantiles = json_object_get(json, "wire_rtt_quantiles");
 	const json_t *p50 = json_object_get(quantiles, "p50"), *p90 = json_object_get(quantiles, "p90");
 	CU_ASSERT_EQUAL(json_integer_value(json_object_get(p50, "with_loss_ns")), 10000);
@@ -391,7 +391,7 @@ static void faults_add_up(void)
 	result.sender_late.p99_ns = result.poll_gap.p99_ns = 30000;
 	result.clock_step_ns = 5;
 	tl_client_verdict(&result);
-	CU_ASSERT_EQUAL(result.n_invalid, 3);
+	CU_ASSERT_EQUAL(result.invalid.n, 3);
 	json_t *json = tl_client_result_json(&result);
 	CU_ASSERT_TRUE(json_is_false(json_object_get(json, "valid")));
 	CU_ASSERT_EQUAL(json_array_size(json_object_get(json, "invalid")), 3);
@@ -417,14 +417,14 @@ static void null_echo_is_taken_off_with_both_uncertainties(void)
 {
 	struct tl_client_result cable = believable(), result = believable();
 
-	cable.wire_rtt = (struct tl_hist_summary){.count = 500, .p50_ns = 5000, .mean_ns = 5500};
-	cable.wire_spread = (struct tl_client_spread){.p50_ns = 30, .mean_ns = 40};
+	cable.wire_rtt.all = (struct tl_hist_summary){.count = 500, .p50_ns = 5000, .mean_ns = 5500};
+	cable.wire_rtt.spread = (struct tl_client_spread){.p50_ns = 30, .mean_ns = 40};
 	json_t *null = tl_client_result_json(&cable);
 	tl_client_null_subtract(null, &result);
 	CU_ASSERT_TRUE(result.net.given);
 	CU_ASSERT_TRUE(is_near(result.net.mean_ns, 10500));
 	CU_ASSERT_TRUE(is_near(result.net.mean_ci95_ns, 50));
-	CU_ASSERT_EQUAL(result.n_invalid, 0);
+	CU_ASSERT_EQUAL(result.invalid.n, 0);
 	json_t *json = tl_client_result_json(&result), *net = json_object_get(json, "net_of_null_ns"), *value;
 	const char *key;
 	CU_ASSERT_PTR_NOT_NULL(
@@ -434,22 +434,22 @@ static void null_echo_is_taken_off_with_both_uncertainties(void)
 	json_decref(json);
 	json_decref(null);
 
-	cable.n_invalid = 1;
+	cable.invalid.n = 1;
 	null = tl_client_result_json(&cable);
 	tl_client_null_subtract(null, &result);
-	CU_ASSERT_EQUAL(result.n_invalid, 1);
+	CU_ASSERT_EQUAL(result.invalid.n, 1);
 	result.sources.departures = "nic-tx";
 	tl_client_null_subtract(null, &result);
-	CU_ASSERT_EQUAL(result.n_invalid, 3);
-	CU_ASSERT_PTR_NOT_NULL(strstr(result.invalid[2], "stamped by another source"));
+	CU_ASSERT_EQUAL(result.invalid.n, 3);
+	CU_ASSERT_PTR_NOT_NULL(strstr(result.invalid.text[2], "stamped by another source"));
 	json_decref(null);
 
 	result = believable();
-	cable.n_invalid = 0;
+	cable.invalid.n = 0;
 	null = tl_client_result_json(&cable);
 	result.sources.arrivals = "tsc";
 	tl_client_null_subtract(null, &result);
-	CU_ASSERT_EQUAL(result.n_invalid, 1);
+	CU_ASSERT_EQUAL(result.invalid.n, 1);
 	json_decref(null);
 }
 
@@ -472,7 +472,7 @@ static void null_echo_measured_otherwise_is_refused(void)
 		CU_ASSERT_EQUAL(tl_client_null_check(null, &other, &sweep, &err), -EINVAL);
 	}
 	json_decref(null);
-	cable.wire_rtt.count = 0;
+	cable.wire_rtt.all.count = 0;
 	null = tl_client_result_json(&cable);
 	CU_ASSERT_EQUAL(tl_client_null_check(null, &cfg, &sweep, &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "no times"));
@@ -485,7 +485,7 @@ static void null_echo_of_a_sweep_serves_each_point(void)
 	struct tl_client_sweep sweep = {.axis = TL_CLIENT_AXIS_PAYLOAD, .n = 2, .at = {16, 64}};
 
 	cables[1].payload_bytes = result.payload_bytes = 64;
-	cables[1].wire_rtt.mean_ns = 7000;
+	cables[1].wire_rtt.all.mean_ns = 7000;
 	json_t *null = tl_client_sweep_json(&sweep, cables, 2);
 	const struct tl_client_cfg cfg = cfg_like(&cables[0]);
 	CU_ASSERT_EQUAL(tl_client_null_check(null, &cfg, &sweep, NULL), 0);
@@ -498,22 +498,22 @@ static void null_echo_of_a_sweep_serves_each_point(void)
 
 // ---- reports
 
-static void json_of_a_sweep_has_its_points_and_the_slope(void)
+static void json_of_a_sweep_has_its_points_and_the_fit(void)
 {
 	struct tl_client_result results[3] = {believable(), believable(), believable()};
 	const struct tl_client_sweep sweep = {.axis = TL_CLIENT_AXIS_PAYLOAD, .n = 3, .at = {100, 200, 300}};
 
 	for (size_t i = 0; i < 3; i++) {
 		results[i].payload_bytes = sweep.at[i];
-		results[i].wire_rtt.p50_ns = 1000 + 2 * sweep.at[i];
+		results[i].wire_rtt.all.p50_ns = 1000 + 2 * sweep.at[i];
 	}
 	results[1].clock_step_ns = 1;
 	tl_client_verdict(&results[1]);
-	json_t *json = tl_client_sweep_json(&sweep, results, 3), *slope = json_object_get(json, "slope");
+	json_t *json = tl_client_sweep_json(&sweep, results, 3), *fit = json_object_get(json, "payload_fit");
 	CU_ASSERT_EQUAL(json_array_size(json_object_get(json, "points")), 3);
-	CU_ASSERT_TRUE(is_near(json_number_value(json_object_get(slope, "ns_per_byte")), 2));
-	CU_ASSERT_TRUE(is_near(json_number_value(json_object_get(slope, "at_0_bytes_ns")), 1000));
-	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(slope, "of")), "wire_rtt_ns");
+	CU_ASSERT_TRUE(is_near(json_number_value(json_object_get(fit, "ns_per_byte")), 2));
+	CU_ASSERT_TRUE(is_near(json_number_value(json_object_get(fit, "p50_at_0_bytes_ns")), 1000));
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json, "best")), "wire_rtt_ns");
 	CU_ASSERT_TRUE(json_is_false(json_object_get(json, "valid")));
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(json_string_value(json_array_get(json_object_get(json, "invalid"), 0)), "payload_bytes 200: "));
@@ -521,7 +521,7 @@ static void json_of_a_sweep_has_its_points_and_the_slope(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(report);
 	tl_client_report_fill(report, &sweep, results, 3);
 	CU_ASSERT_STRING_EQUAL(
-		report->invalid[0], json_string_value(json_array_get(json_object_get(json, "invalid"), 0)));
+		report->invalid.text[0], json_string_value(json_array_get(json_object_get(json, "invalid"), 0)));
 	tl_latency_destroy(report);
 	json_decref(json);
 }
@@ -586,7 +586,8 @@ int main(void)
 		{"a null echo is subtracted with both uncertainties", null_echo_is_taken_off_with_both_uncertainties},
 		{"a null echo measured with other parameters is refused", null_echo_measured_otherwise_is_refused},
 		{"the null echo of a sweep applies to each point", null_echo_of_a_sweep_serves_each_point},
-		{"the JSON of a sweep holds its points and the slope", json_of_a_sweep_has_its_points_and_the_slope},
+		{"the JSON of a sweep holds its points and the line through them",
+			json_of_a_sweep_has_its_points_and_the_fit},
 		{"the report of a run balances", report_of_a_run_balances},
 	};
 

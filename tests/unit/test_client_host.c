@@ -177,10 +177,10 @@ static void spread_is_that_of_the_sample(void)
 
 	tl_client_quantity_init(&quantity);
 	CU_ASSERT_EQUAL(tl_client_quantity_spread(&quantity).p50_ns, 0);
-	tl_client_quantity_add(&quantity, 1000);
+	tl_client_quantity_add(&quantity, 1000, false);
 	CU_ASSERT_EQUAL(tl_client_quantity_spread(&quantity).mean_ns, 0);
 	for (int i = 1; i < 10000; i++)
-		tl_client_quantity_add(&quantity, i % 2 == 0 ? 1000 : 1010);
+		tl_client_quantity_add(&quantity, i % 2 == 0 ? 1000 : 1010, false);
 	struct tl_client_spread spread = tl_client_quantity_spread(&quantity);
 	// Standard deviation 5; standard error of the mean a hundredth of it; times 1.96.
 	CU_ASSERT_TRUE(spread.mean_ns > 0.097 && spread.mean_ns < 0.099);

@@ -75,7 +75,7 @@ static struct tl_latency *full_report(void)
 	strcpy(outlier.note, "</script>");
 	tl_latency_add_outlier(report, &outlier);
 	tl_latency_add_fact(report, "kernel", "%s", "6.1.0");
-	tl_latency_add_invalid(report, "steal time %d %%", 3);
+	tl_latency_add_invalid(&report->invalid, "steal time %d %%", 3);
 	add_clock(report, 3 * TL_LATENCY_CLOCK_POINTS);
 	return report;
 }
@@ -150,11 +150,11 @@ static void full_lists_say_so(void)
 	}
 	CU_ASSERT_EQUAL(report->n_outliers, TL_LATENCY_OUTLIERS);
 	CU_ASSERT_EQUAL(report->outliers[0].sample.latency_ns, 1010);
-	CU_ASSERT_EQUAL(report->n_invalid, 0);
+	CU_ASSERT_EQUAL(report->invalid.n, 0);
 	for (int i = 0; i <= TL_LATENCY_POINTS; i++)
 		tl_latency_add_point(report, &(struct tl_latency_point){0});
 	CU_ASSERT_EQUAL(report->n_points, TL_LATENCY_POINTS);
-	CU_ASSERT_EQUAL(report->n_invalid, 1);
+	CU_ASSERT_EQUAL(report->invalid.n, 1);
 	tl_latency_destroy(report);
 }
 

@@ -475,7 +475,7 @@ static void what_was_measured_otherwise_is_refused(void)
 	CU_ASSERT_EQUAL(tl_latency_alike(a, "a", b, "b", &err), 0);
 	strcpy(b->facts[0].value, "");
 	CU_ASSERT_EQUAL(tl_latency_alike(a, "a", b, "b", &err), 0); // the report lacks the field
-	tl_latency_add_invalid(b, "the sender was late");
+	tl_latency_add_invalid(&b->invalid, "the sender was late");
 	CU_ASSERT_EQUAL(tl_latency_usable(a, &err), 0);
 	CU_ASSERT_EQUAL(tl_latency_usable(b, &err), -22);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "the sender was late"));

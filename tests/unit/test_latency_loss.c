@@ -117,14 +117,14 @@ static void more_loss_than_the_limit_makes_a_result_invalid(void)
 	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
 		struct tl_latency *report = report_of(cases[i].answered, cases[i].unanswered);
 		tl_latency_check_loss(report, cases[i].max_loss);
-		CU_ASSERT_EQUAL(report->n_invalid, cases[i].reasons);
+		CU_ASSERT_EQUAL(report->invalid.n, cases[i].reasons);
 		CU_ASSERT_EQUAL(report->max_loss, cases[i].max_loss);
 		tl_latency_destroy(report);
 	}
 	struct tl_latency *report = report_of(998, 2);
 	tl_latency_check_loss(report, 0.001);
-	CU_ASSERT_PTR_NOT_NULL(strstr(report->invalid[0], "2 of 1000 triggers have no reply within 1.000 ms"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(report->invalid[0], "more than 0.1 %"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(report->invalid.text[0], "2 of 1000 triggers have no reply within 1.000 ms"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(report->invalid.text[0], "more than 0.1 %"));
 	tl_latency_destroy(report);
 }
 

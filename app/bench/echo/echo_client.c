@@ -73,11 +73,11 @@ static int take_report(const json_t *report, struct tl_bench_echo_run *out, stru
 		.received = number(report, "received"),
 		.lost = number(report, "lost"),
 		.corrupt = number(report, "corrupt"),
-		.duplicated = number(report, "duplicated"),
+		.duplicated = number(report, "duplicates"),
 		.reordered = number(report, "reordered"),
 		.elapsed_ns = number(report, "elapsed_ns")};
 	if (out->lost > 0)
-		out->elapsed_ns -= tl_min_u64(out->elapsed_ns, number(report, "loss_window_ns"));
+		out->elapsed_ns -= tl_min_u64(out->elapsed_ns, number(report, "window_ns"));
 	snprintf(out->invalid, sizeof(out->invalid), "%s", doubt != NULL ? doubt : "");
 	return tl_latency_summary_from_json(json_object_get(report, "rtt_ns"), &out->rtt, err);
 }

@@ -75,7 +75,7 @@ static void add_wire(
 		tl_latency_add_fact(report, "wire_bound_ns", "unknown");
 	report->unstamped = stages->unstamped_pkts;
 	if (stages->after_poll_pkts != 0)
-		tl_latency_add_invalid(report,
+		tl_latency_add_invalid(&report->invalid,
 			"%" PRIu64 " of %" PRIu64 " frames are stamped later than their poll: %s excludes them",
 			stages->after_poll_pkts, stages->after_poll_pkts + stages->stage[TL_STAGE_WIRE].count,
 			tl_stage_name(TL_STAGE_WIRE));
@@ -84,7 +84,7 @@ static void add_wire(
 static void judge(struct tl_latency *report, const struct tl_report_stages *stages)
 {
 	if (stages->gap_above_p50_msgs * 100 > stages->poll_gap.count * GAPS_MAX_PERCENT)
-		tl_latency_add_invalid(report,
+		tl_latency_add_invalid(&report->invalid,
 			"%" PRIu64 " of %" PRIu64
 			" messages arrived after a poll gap longer than the median: their wait is not in these times",
 			stages->gap_above_p50_msgs, stages->poll_gap.count);

@@ -22,7 +22,7 @@ static void note_silence(struct tl_latency *report, const struct tl_timesync_sta
 {
 	if (stats->unstamped)
 		tl_latency_add_invalid(
-			report, "no sent frame was stamped: this DPDK does not request it (docs/time.md)");
+			&report->invalid, "no sent frame was stamped: this DPDK does not request it (docs/time.md)");
 }
 
 struct tl_latency *tl_probe_latency(const struct tl_timesync *sync, const char *port)

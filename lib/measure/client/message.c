@@ -141,7 +141,7 @@ enum tl_client_verdict tl_client_account_echo(struct tl_client_account *account,
 		return TL_CLIENT_CORRUPT;
 	}
 	if (test_bit(account->was_received, seq)) {
-		account->duplicated++;
+		account->duplicates++;
 		return TL_CLIENT_DUPLICATED;
 	}
 	set_bit(account->was_received, seq);
@@ -168,5 +168,5 @@ bool tl_client_account_balanced(const struct tl_client_account *account, uint64_
 	uint64_t received = count_bits(account->was_received, account->planned);
 
 	return account->sent == sent && account->received == received && received <= sent &&
-	       echoes_read == received + account->duplicated + account->corrupt;
+	       echoes_read == received + account->duplicates + account->corrupt;
 }

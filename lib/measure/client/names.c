@@ -40,19 +40,9 @@ enum tl_client_timestamps tl_client_resolve(enum tl_client_timestamps timestamps
 	return able ? TL_CLIENT_STAMPS_KERNEL : TL_CLIENT_STAMPS_USER;
 }
 
-const struct tl_hist_summary *tl_client_best(const struct tl_client_result *result)
+const struct tl_client_times *tl_client_best(const struct tl_client_result *result)
 {
 	return result->timestamps == TL_CLIENT_STAMPS_USER ? &result->rtt : &result->wire_rtt;
-}
-
-const struct tl_client_spread *tl_client_best_spread(const struct tl_client_result *result)
-{
-	return result->timestamps == TL_CLIENT_STAMPS_USER ? &result->rtt_spread : &result->wire_spread;
-}
-
-const struct tl_latency_level *tl_client_best_levels(const struct tl_client_result *result)
-{
-	return result->timestamps != TL_CLIENT_STAMPS_USER ? result->wire_levels : result->rtt_levels;
 }
 
 const char *tl_client_best_name(const struct tl_client_result *result)

@@ -122,12 +122,6 @@ static double number_of(const json_t *object, const char *key)
 	return json_number_value(json_object_get(object, key));
 }
 
-static void add_invalid(struct tl_client_result *result, const char *why)
-{
-	if (result->n_invalid < TL_CLIENT_REASONS)
-		snprintf(result->invalid[result->n_invalid++], TL_LATENCY_TEXT, "%s", why);
-}
-
 void tl_client_null_subtract(const json_t *null, struct tl_client_result *result)
 {
 	const struct likeness wanted = {
@@ -139,23 +133,23 @@ void tl_client_null_subtract(const json_t *null, struct tl_client_result *result
 		.timestamps = result->timestamps,
 	};
 	const json_t *run = find(null, &wanted);
-	const struct tl_hist_summary *best = tl_client_best(result);
-	const struct tl_client_spread *spread = tl_client_best_spread(result);
+	const struct tl_client_times *best = tl_client_best(result);
 	const json_t *times = best_of(run, ""), *ci95 = best_of(run, "_ci95");
 
-	if (run == NULL || best->count == 0)
+	if (run == NULL || best->all.count == 0)
 		return;
 	// Errors of independent runs add up as squares.
 	result->net = (struct tl_client_net){
 		.given = true,
-		.mean_ns = best->mean_ns - number_of(times, "mean"),
-		.mean_ci95_ns = hypot(spread->mean_ns, number_of(ci95, "mean")),
+		.mean_ns = best->all.mean_ns - number_of(times, "mean"),
+		.mean_ci95_ns = hypot(best->spread.mean_ns, number_of(ci95, "mean")),
 	};
 	if (!json_is_true(json_object_get(run, "valid")))
-		add_invalid(result, "the subtracted result of the null echo is invalid");
+		tl_latency_add_invalid(&result->invalid, "the subtracted result of the null echo is invalid");
 	// With --timestamps nic the stamp source depends on the port.
 	const json_t *stamps = json_object_get(run, "stamps");
 	if (!text_is(stamps, "departures", result->sources.departures) ||
 		!text_is(stamps, "arrivals", result->sources.arrivals))
-		add_invalid(result, "packets of the subtracted null echo were stamped by another source");
+		tl_latency_add_invalid(
+			&result->invalid, "packets of the subtracted null echo were stamped by another source");
 }

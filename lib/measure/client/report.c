@@ -12,7 +12,7 @@ static void add_counts(struct tl_latency *report, const struct tl_client_result 
 
 	report->unmatched_triggers += result->lost;
 	report->unmatched_replies += result->corrupt;
-	report->duplicates += result->duplicated;
+	report->duplicates += result->duplicates;
 	report->unstamped += stamps->tx_missing + stamps->rx_missing + stamps->rx_shared;
 	report->reply_first += stamps->reply_first;
 	report->matched += stamps->reply_first;
@@ -32,27 +32,15 @@ static void add_cold(struct tl_latency *report, const struct tl_client_result *r
 	}
 }
 
-static void add_point(struct tl_latency *report, enum tl_client_axis axis, const struct tl_client_result *result)
-{
-	bool payload = axis == TL_CLIENT_AXIS_PAYLOAD;
-
-	if (axis != TL_CLIENT_AXIS_NONE)
-		tl_latency_add_point(report, &(struct tl_latency_point){
-						     .axis = payload ? TL_LATENCY_PAYLOAD_BYTES : TL_LATENCY_RATE_PPS,
-						     .at = payload ? result->payload_bytes : result->asked_pps,
-						     .latency = *tl_client_best(result),
-					     });
-}
-
 // Add the losses. A sweep has the marks of all its runs, and the shortest window.
 static void add_loss(struct tl_latency *report, const struct tl_client_result *results, size_t n)
 {
 	report->max_loss = results->max_loss;
-	report->window_ns = results->loss_window_ns;
+	report->window_ns = results->window_ns;
 	for (size_t i = 0; i < n; i++) {
-		report->window_ns = tl_min_u64(report->window_ns, results[i].loss_window_ns);
+		report->window_ns = tl_min_u64(report->window_ns, results[i].window_ns);
 		for (size_t k = 0; k < TL_LATENCY_LEVELS; k++)
-			report->late[k] |= tl_client_best_levels(&results[i])[k].late;
+			report->late[k] |= tl_client_best(&results[i])->levels[k].late;
 	}
 }
 
@@ -130,8 +118,11 @@ void tl_client_report_fill(struct tl_latency *report, const struct tl_client_swe
 	for (size_t i = 0; i < n; i++) {
 		add_counts(report, &results[i]);
 		add_cold(report, &results[i]);
-		add_point(report, sweep->axis, &results[i]);
-		for (uint32_t k = 0; k < results[i].n_invalid; k++)
-			tl_latency_add_invalid(report, "%s", tl_client_reason(sweep, &results[i], k, text));
+		if (sweep->axis != TL_CLIENT_AXIS_NONE) {
+			const struct tl_latency_point point = tl_client_sweep_point(sweep, &results[i]);
+			tl_latency_add_point(report, &point);
+		}
+		for (uint32_t k = 0; k < results[i].invalid.n; k++)
+			tl_latency_add_invalid(&report->invalid, "%s", tl_client_reason(sweep, &results[i], k, text));
 	}
 }

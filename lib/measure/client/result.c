@@ -17,19 +17,6 @@
 
 #define RARE 100 // inverse of the share of faults that a valid result may have
 
-static void add(struct tl_client_result *result, const char *fmt, ...) TL_PRINTF(2, 3);
-
-static void add(struct tl_client_result *result, const char *fmt, ...)
-{
-	va_list args;
-
-	if (result->n_invalid == TL_CLIENT_REASONS)
-		return;
-	va_start(args, fmt);
-	vsnprintf(result->invalid[result->n_invalid++], TL_LATENCY_TEXT, fmt, args);
-	va_end(args);
-}
-
 static bool too_many(uint64_t part, uint64_t whole)
 {
 	return part > whole / RARE;
@@ -50,12 +37,12 @@ static void check_sender(struct tl_client_result *result, uint64_t p50_ns)
 	char this_ns[32], that_ns[32];
 
 	if (fell_behind(result))
-		add(result,
+		tl_latency_add_invalid(&result->invalid,
 			"the sender was late: it sent %.1f of %" PRIu64
 			" requested messages per second; lower --rate, or give the client a CPU of its own",
 			result->rate_pps, result->asked_pps);
 	else if (result->sender_late.p99_ns > p50_ns)
-		add(result,
+		tl_latency_add_invalid(&result->invalid,
 			"the sender was late: by more than %s in 1 of 100 messages, against a median of %s; lower --rate, "
 			"or give the client a CPU of its own",
 			tl_format_ns(result->sender_late.p99_ns, this_ns, sizeof(this_ns)),
@@ -65,7 +52,7 @@ static void check_sender(struct tl_client_result *result, uint64_t p50_ns)
 static void check_loss(struct tl_client_result *result)
 {
 	if (tl_latency_is_loss(result->lost, result->sent, result->max_loss))
-		add(result,
+		tl_latency_add_invalid(&result->invalid,
 			"%" PRIu64 " of %" PRIu64
 			" messages were lost: more than %.6g %%, so quantiles without them are of survivors only",
 			result->lost, result->sent, result->max_loss * 100);
@@ -73,17 +60,17 @@ static void check_loss(struct tl_client_result *result)
 
 static void check_times(struct tl_client_result *result)
 {
-	const struct tl_hist_summary *best = tl_client_best(result);
-	uint64_t p50_ns = best->count != 0 ? best->p50_ns : result->rtt.p50_ns; // the one displayed
+	const struct tl_hist_summary *best = &tl_client_best(result)->all;
+	uint64_t p50_ns = best->count != 0 ? best->p50_ns : result->rtt.all.p50_ns; // the one displayed
 	char this_ns[32], that_ns[32];
 
-	if (result->rtt.count == 0) {
-		add(result, "no echo was measured");
+	if (result->rtt.all.count == 0) {
+		tl_latency_add_invalid(&result->invalid, "no echo was measured");
 		return;
 	}
 	check_sender(result, p50_ns);
 	if (result->poll_gap.p99_ns > p50_ns)
-		add(result,
+		tl_latency_add_invalid(&result->invalid,
 			"echoes were read late: more than %s after the previous poll for 1 of 100, against a median of %s; give "
 			"the client a CPU of its own",
 			tl_format_ns(result->poll_gap.p99_ns, this_ns, sizeof(this_ns)),
@@ -97,11 +84,12 @@ static void check_missing(struct tl_client_result *result)
 	const struct tl_client_stamp_counts *stamps = &result->stamps;
 	uint64_t missing = stamps->tx_missing + stamps->rx_missing + stamps->rx_shared;
 
-	if (result->burst > 1 && too_many(result->last_rtt.count - result->last_wire_rtt.count, result->last_rtt.count))
-		add(result, "stamps are missing: of the last echoes of %" PRIu64 " bursts only %" PRIu64 " have both",
-			result->last_rtt.count, result->last_wire_rtt.count);
+	if (result->burst > 1 && too_many(result->rtt.last.count - result->wire_rtt.last.count, result->rtt.last.count))
+		tl_latency_add_invalid(&result->invalid,
+			"stamps are missing: of the last echoes of %" PRIu64 " bursts only %" PRIu64 " have both",
+			result->rtt.last.count, result->wire_rtt.last.count);
 	else if (result->burst < 2 && too_many(missing, result->received))
-		add(result,
+		tl_latency_add_invalid(&result->invalid,
 			"stamps are missing: of %" PRIu64 " echoes %" PRIu64 " had none of their message, %" PRIu64
 			" none of their own, %" PRIu64 " one that may be that of a later echo",
 			result->received, stamps->tx_missing, stamps->rx_missing, stamps->rx_shared);
@@ -114,14 +102,14 @@ static void check_stamps(struct tl_client_result *result)
 	if (result->timestamps == TL_CLIENT_STAMPS_USER)
 		return;
 	if (result->sources.faults > 0)
-		add(result,
+		tl_latency_add_invalid(&result->invalid,
 			"the NIC counts %" PRIu64
 			" errors in sending at a time (%s): stamps of departures may be wrong; give it "
 			"longer with --lead",
 			result->sources.faults, result->sources.fault);
 	check_missing(result);
 	if (result->wire_over_rtt > 0 || stamps->reply_first > 0)
-		add(result,
+		tl_latency_add_invalid(&result->invalid,
 			"clocks contradict each other: %" PRIu64 " echoes arrived before their message left, %" PRIu64
 			" took longer between the stamps than in user space around them",
 			stamps->reply_first, result->wire_over_rtt);
@@ -132,11 +120,12 @@ static void check_host(struct tl_client_result *result)
 	char this_ns[32], that_ns[32];
 
 	if (too_many(result->stolen_ns, result->elapsed_ns))
-		add(result, "the hypervisor took %s of %s from the client's CPUs (steal of /proc/stat)",
+		tl_latency_add_invalid(&result->invalid,
+			"the hypervisor took %s of %s from the client's CPUs (steal of /proc/stat)",
 			tl_format_ns(result->stolen_ns, this_ns, sizeof(this_ns)),
 			tl_format_ns(result->elapsed_ns, that_ns, sizeof(that_ns)));
 	if (result->clock_step_ns != 0)
-		add(result, "the clock was set %s %s while the run lasted",
+		tl_latency_add_invalid(&result->invalid, "the clock was set %s %s while the run lasted",
 			result->clock_step_ns > 0 ? "forward by" : "back by",
 			tl_format_ns((uint64_t)llabs(result->clock_step_ns), this_ns, sizeof(this_ns)));
 }
@@ -148,8 +137,6 @@ void tl_client_verdict(struct tl_client_result *result)
 	check_stamps(result);
 	check_host(result);
 }
-
-// ---- JSON
 
 int tl_client_check_result(const struct tl_client_result *result, struct tl_err *err)
 {
@@ -167,6 +154,8 @@ int tl_client_check_result(const struct tl_client_result *result, struct tl_err 
 			result->sent, result->lost, result->corrupt);
 	return 0;
 }
+
+// ---- JSON
 
 static json_t *rounded(double value)
 {
@@ -226,51 +215,49 @@ static json_t *net_json(const struct tl_client_net *net)
 		"mean_ci95", rounded(ceil(net->mean_ci95_ns)));
 }
 
-static json_t *invalid_json(const struct tl_client_result *result)
+// Add the distributions of one kind of time.
+static void put_times(json_t *json, const char *name, const struct tl_client_times *times)
 {
-	json_t *list = json_array();
+	const struct {
+		const char *before, *after;
+		json_t *value;
+	} keys[] = {
+		{"", "_ns", tl_report_hist_json(&times->all)},
+		{"", "_ns_ci95", spread_json(&times->spread, times->all.count)},
+		{"", "_quantiles", tl_latency_levels_json(times->levels)},
+		{"burst_last_", "_ns", tl_report_hist_json(&times->last)},
+	};
+	char key[40];
 
-	for (uint32_t i = 0; i < result->n_invalid; i++)
-		json_array_append_new(list, json_string(result->invalid[i]));
-	return list;
+	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++) {
+		snprintf(key, sizeof(key), "%s%s%s", keys[i].before, name, keys[i].after);
+		json_object_set_new(json, key, keys[i].value);
+	}
 }
 
-// Add the distributions. Returns 0, or -1 without memory.
-static int add_times(json_t *json, const struct tl_client_result *result)
+static void put_figures(json_t *json, const struct tl_client_result *result)
 {
 	const struct {
 		const char *key;
 		json_t *value;
-	} times[] = {
+	} figures[] = {
 		{"first_rtt_ns", number_or_null(result->first_rtt_ns, result->received > 0)},
-		{"rtt_ns", tl_report_hist_json(&result->rtt)},
-		{"rtt_ns_ci95", spread_json(&result->rtt_spread, result->rtt.count)},
-		{"rtt_quantiles", tl_latency_levels_json(result->rtt_levels)},
-		{"wire_rtt_ns", tl_report_hist_json(&result->wire_rtt)},
-		{"wire_rtt_ns_ci95", spread_json(&result->wire_spread, result->wire_rtt.count)},
-		{"wire_rtt_quantiles", tl_latency_levels_json(result->wire_levels)},
 		{"burst", json_integer((json_int_t)tl_max_u64(result->burst, 1))},
-		{"burst_last_rtt_ns", tl_report_hist_json(&result->last_rtt)},
-		{"burst_last_wire_rtt_ns", tl_report_hist_json(&result->last_wire_rtt)},
 		{"best", json_string(tl_client_best_name(result))},
 		{"net_of_null_ns", net_json(&result->net)},
 		{"stamps", stamps_json(result)},
 		{"cold", cold_json(result)},
 		{"max_loss", json_real(result->max_loss)},
 		{"elapsed_ns", json_integer((json_int_t)result->elapsed_ns)},
-		{"loss_window_ns", number_or_null(result->loss_window_ns, result->loss_window_ns != 0)},
+		{"window_ns", number_or_null(result->window_ns, result->window_ns != 0)},
 		{"sender_late_ns", tl_report_hist_json(&result->sender_late)},
 		{"poll_gap_ns", tl_report_hist_json(&result->poll_gap)},
 		{"stolen_ns", json_integer((json_int_t)result->stolen_ns)},
 		{"clock_step_ns", json_integer(result->clock_step_ns)},
-		{"valid", json_boolean(result->n_invalid == 0)},
-		{"invalid", invalid_json(result)},
 	};
-	int ret = 0;
 
-	for (size_t i = 0; i < TL_ARRAY_LEN(times); i++)
-		ret |= json_object_set_new(json, times[i].key, times[i].value);
-	return ret;
+	for (size_t i = 0; i < TL_ARRAY_LEN(figures); i++)
+		json_object_set_new(json, figures[i].key, figures[i].value);
 }
 
 json_t *tl_client_result_json(const struct tl_client_result *result)
@@ -280,7 +267,7 @@ json_t *tl_client_result_json(const struct tl_client_result *result)
 		"sent", (json_int_t)result->sent,								//
 		"received", (json_int_t)result->received,							//
 		"lost", (json_int_t)result->lost,								//
-		"duplicated", (json_int_t)result->duplicated,							//
+		"duplicates", (json_int_t)result->duplicates,							//
 		"corrupt", (json_int_t)result->corrupt,								//
 		"reordered", (json_int_t)result->reordered,							//
 		"send_errors", (json_int_t)result->send_errors,							//
@@ -291,8 +278,9 @@ json_t *tl_client_result_json(const struct tl_client_result *result)
 		"transport", result->sources.transport, "clock", "CLOCK_MONOTONIC",				//
 		"timestamps", tl_client_timestamps_name(result->timestamps));
 
-	if (json != NULL && add_times(json, result) == 0)
-		return json;
-	json_decref(json);
-	return NULL;
+	put_times(json, "rtt", &result->rtt);
+	put_times(json, "wire_rtt", &result->wire_rtt);
+	put_figures(json, result);
+	tl_latency_put_invalid(json, &result->invalid);
+	return json;
 }

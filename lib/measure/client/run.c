@@ -224,8 +224,6 @@ static struct tl_client_session *create(const struct tl_client_cfg *cfg, const s
 	s->cold_left = cfg->cold;
 	tl_client_quantity_init(&s->rtt);
 	tl_client_quantity_init(&s->wire);
-	tl_hist_init(&s->last_rtt);
-	tl_hist_init(&s->last_wire);
 	tl_hist_init(&s->late);
 	tl_hist_init(&s->gap);
 	if (tl_client_host_begin(&s->host) == 0)

@@ -14,11 +14,14 @@ void tl_client_quantity_init(struct tl_client_quantity *quantity)
 {
 	*quantity = (struct tl_client_quantity){0};
 	tl_hist_init(&quantity->hist);
+	tl_hist_init(&quantity->last);
 }
 
-void tl_client_quantity_add(struct tl_client_quantity *quantity, uint64_t value_ns)
+void tl_client_quantity_add(struct tl_client_quantity *quantity, uint64_t value_ns, bool ends_burst)
 {
 	tl_hist_record(&quantity->hist, value_ns);
+	if (ends_burst)
+		tl_hist_record(&quantity->last, value_ns);
 	double off = (double)value_ns - quantity->mean_ns;
 	quantity->mean_ns += off / (double)quantity->hist.count;
 	quantity->square_sum += off * ((double)value_ns - quantity->mean_ns);
@@ -90,9 +93,7 @@ static void take_pair(struct tl_client_session *s, const struct tl_client_pair *
 			s->cold[pair->cold - 1].wire_rtt_ns = wire_rtt_ns;
 		return;
 	}
-	tl_client_quantity_add(&s->wire, wire_rtt_ns);
-	if (tl_client_ends_burst(s->cfg, pair->seq))
-		tl_hist_record(&s->last_wire, wire_rtt_ns);
+	tl_client_quantity_add(&s->wire, wire_rtt_ns, tl_client_ends_burst(s->cfg, pair->seq));
 	report_sample(s, pair->seq, s->sources.realtime ? pair->tx_ns : due_ns, wire_rtt_ns);
 }
 
@@ -141,9 +142,7 @@ void tl_client_take_sample(
 	if (s->account.received == 1)
 		s->first_rtt_ns = rtt_ns;
 	if (cold == 0) {
-		tl_client_quantity_add(&s->rtt, rtt_ns);
-		if (tl_client_ends_burst(s->cfg, seq))
-			tl_hist_record(&s->last_rtt, rtt_ns);
+		tl_client_quantity_add(&s->rtt, rtt_ns, tl_client_ends_burst(s->cfg, seq));
 		tl_hist_record(&s->gap, gap_ns(s, seq, now));
 	}
 	if (s->cfg->timestamps == TL_CLIENT_STAMPS_USER) {
@@ -164,6 +163,15 @@ static double achieved_rate_pps(const struct tl_client_session *s)
 	return span_ns == 0 ? 0 : (double)sent * (double)TL_NS_PER_S / (double)span_ns;
 }
 
+static void summarize(const struct tl_client_quantity *quantity, const struct tl_client_session *s,
+	const struct tl_hist *gap, struct tl_client_times *out)
+{
+	tl_hist_summarize(&quantity->hist, &out->all);
+	tl_hist_summarize(&quantity->last, &out->last);
+	tl_client_levels(&quantity->hist, tl_client_account_lost(&s->account), &s->late, gap, out->levels);
+	out->spread = tl_client_quantity_spread(quantity);
+}
+
 static void fill_times(const struct tl_client_session *s, struct tl_client_result *result)
 {
 	result->first_rtt_ns = s->first_rtt_ns;
@@ -172,16 +180,9 @@ static void fill_times(const struct tl_client_session *s, struct tl_client_resul
 	result->cold_count = s->cold_count;
 	for (size_t i = 0; i < TL_CLIENT_COLD_LISTED; i++)
 		result->cold[i] = s->cold[i];
-	result->rtt_spread = tl_client_quantity_spread(&s->rtt);
-	result->wire_spread = tl_client_quantity_spread(&s->wire);
-	uint64_t lost = tl_client_account_lost(&s->account);
 	bool polled = strcmp(s->sources.arrivals, "tsc") == 0; // else stamps do not depend on polls
-	tl_client_levels(&s->rtt.hist, lost, &s->late, &s->gap, result->rtt_levels);
-	tl_client_levels(&s->wire.hist, lost, &s->late, polled ? &s->gap : NULL, result->wire_levels);
-	tl_hist_summarize(&s->rtt.hist, &result->rtt);
-	tl_hist_summarize(&s->wire.hist, &result->wire_rtt);
-	tl_hist_summarize(&s->last_rtt, &result->last_rtt);
-	tl_hist_summarize(&s->last_wire, &result->last_wire_rtt);
+	summarize(&s->rtt, s, &s->gap, &result->rtt);
+	summarize(&s->wire, s, polled ? &s->gap : NULL, &result->wire_rtt);
 	tl_hist_summarize(&s->late, &result->sender_late);
 	tl_hist_summarize(&s->gap, &result->poll_gap);
 }
@@ -210,11 +211,11 @@ void tl_client_fill_result(const struct tl_client_session *s, struct tl_client_r
 		.send_errors = s->send_errors,
 		.received = account->received,
 		.lost = tl_client_account_lost(account),
-		.duplicated = account->duplicated,
+		.duplicates = account->duplicates,
 		.corrupt = account->corrupt,
 		.reordered = account->reordered,
 		.max_loss = s->cfg->max_loss,
-		.loss_window_ns = s->interrupted ? 0 : s->cfg->linger_ns,
+		.window_ns = s->interrupted ? 0 : s->cfg->linger_ns,
 		.reconnects = s->connections_framed > 0 ? s->connections_framed - 1 : 0,
 		.rate_pps = achieved_rate_pps(s),
 		.elapsed_ns = s->end_ns - s->start_ns,

@@ -16,11 +16,12 @@
 // Distribution, with the precision of its figures.
 struct tl_client_quantity {
 	struct tl_hist hist;
+	struct tl_hist last;	    // last messages of bursts only
 	double mean_ns, square_sum; // of the deviations from the mean (Welford 1962)
 };
 
 void tl_client_quantity_init(struct tl_client_quantity *quantity);
-void tl_client_quantity_add(struct tl_client_quantity *quantity, uint64_t value_ns);
+void tl_client_quantity_add(struct tl_client_quantity *quantity, uint64_t value_ns, bool ends_burst);
 struct tl_client_spread tl_client_quantity_spread(const struct tl_client_quantity *quantity);
 
 // Compute the quantiles of the times of n messages; gap NULL: arrivals do not wait for a poll. A quantile is marked
@@ -85,7 +86,6 @@ struct tl_client_session {
 	struct tl_client_cold cold[TL_CLIENT_COLD_LISTED];
 	uint64_t wire_over_rtt;
 	struct tl_client_quantity rtt, wire;
-	struct tl_hist last_rtt, last_wire; // last messages of bursts only
 	struct tl_hist late, gap;
 };
 

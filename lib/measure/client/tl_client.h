@@ -17,12 +17,12 @@
 //   send_errors messages rejected by the transport, or truncated by a broken connection
 //   received messages sent whose echo arrived intact
 //   lost messages sent whose echo did not arrive intact
-//   duplicated intact echoes of a message already received
+//   duplicates intact echoes of a message already received
 //   reordered intact first echoes that arrived after the echo of a later message
 //   corrupt echoes that equal no message sent; the message of such an echo remains lost
 // Two identities hold at the end of every run, and are checked against independent sums (balanced):
 //   sent = received + lost
-//   echoes read = received + duplicated + corrupt
+//   echoes read = received + duplicates + corrupt
 // An echo read is a datagram, or payload_bytes of a stream. The partial echo of a closed connection does not count. A
 // stream is always cut every payload_bytes: after missing bytes, echoes are corrupt until it reconnects.
 //
@@ -138,13 +138,20 @@ struct tl_client_hooks {
 };
 
 #define TL_CLIENT_COLD_LISTED 64
-#define TL_CLIENT_REASONS 8
 
 // Precision of mean and median: half of the interval that holds it with 95 % confidence, if samples are independent of
 // each other. Zero with fewer than two.
 struct tl_client_spread {
 	uint64_t p50_ns;
 	double mean_ns;
+};
+
+// Times of all echoes but the cold ones.
+struct tl_client_times {
+	struct tl_hist_summary all;
+	struct tl_hist_summary last; // of the last message of each burst; empty without bursts
+	struct tl_latency_level levels[TL_LATENCY_LEVELS];
+	struct tl_client_spread spread;
 };
 
 // Echo with cold caches.
@@ -167,17 +174,13 @@ struct tl_client_result {
 	struct tl_client_sources sources;
 	uint64_t planned, asked_pps, payload_bytes, burst;
 	uint64_t sent, send_errors;
-	uint64_t received, lost, duplicated, corrupt, reordered;
-	uint64_t reconnects;	    // connections after the first
-	uint64_t first_rtt_ns;	    // of the first echo received. Valid when received > 0
-	struct tl_hist_summary rtt; // from the due time of the message until user space has read its echo; without cold
-	struct tl_hist_summary wire_rtt; // from stamp to stamp; without cold
-	struct tl_hist_summary last_rtt,
-		last_wire_rtt; // last message of each burst in rtt and wire_rtt; empty without bursts
-	struct tl_client_spread rtt_spread, wire_spread;
-	struct tl_latency_level rtt_levels[TL_LATENCY_LEVELS], wire_levels[TL_LATENCY_LEVELS];
+	uint64_t received, lost, duplicates, corrupt, reordered;
+	uint64_t reconnects;		 // connections after the first
+	uint64_t first_rtt_ns;		 // of the first echo received. Valid when received > 0
+	struct tl_client_times rtt;	 // from the due time of the message until user space has read its echo
+	struct tl_client_times wire_rtt; // from stamp to stamp
 	double max_loss;
-	uint64_t loss_window_ns; // minimum time that lost messages were waited for; 0: unknown
+	uint64_t window_ns; // minimum time that lost messages were waited for; 0: unknown
 	struct tl_hist_summary sender_late;
 	struct tl_hist_summary poll_gap; // polling gap before each echo of rtt
 	struct tl_client_stamp_counts stamps;
@@ -190,16 +193,13 @@ struct tl_client_result {
 	int64_t clock_step_ns;	 // step of CLOCK_REALTIME; 0: none
 	uint64_t clock_bound_ns; // error of a reading of it
 	struct tl_client_net net;
-	uint32_t n_invalid;
-	char invalid[TL_CLIENT_REASONS][TL_LATENCY_TEXT]; // reasons for an invalid result; none: it is valid
-	bool interrupted;				  // *stop was set
-	bool balanced;					  // both identities hold
+	struct tl_latency_reasons invalid;
+	bool interrupted; // *stop was set
+	bool balanced;	  // both identities hold
 };
 
-// Return the best time of the run, and its JSON key: wire_rtt with stamps, else rtt.
-const struct tl_hist_summary *tl_client_best(const struct tl_client_result *result);
-const struct tl_latency_level *tl_client_best_levels(const struct tl_client_result *result);
-const struct tl_client_spread *tl_client_best_spread(const struct tl_client_result *result);
+// Return the best times of the run, and their JSON key: wire_rtt with stamps, else rtt.
+const struct tl_client_times *tl_client_best(const struct tl_client_result *result);
 const char *tl_client_best_name(const struct tl_client_result *result);
 
 // "user", "kernel", "nic" or "tsc".
@@ -228,19 +228,20 @@ struct tl_client_cfg tl_client_point(const struct tl_client_cfg *cfg, const stru
 int tl_client_sweep_run(const struct tl_client_cfg *cfg, const struct tl_client_sweep *sweep,
 	const struct tl_client_hooks *hooks, struct tl_client_result *results, size_t *done, struct tl_err *err);
 
-// Write the reasons why *result is not valid into its invalid[].
+// Add the reasons why *result is not valid to its invalid.
 void tl_client_verdict(struct tl_client_result *result);
 
 // Return 0 when every planned message was echoed intact, else -EIO and a message with the missing counts. In an
 // interrupted run the messages sent count as planned.
 int tl_client_check_result(const struct tl_client_result *result, struct tl_err *err);
 
-// Format the result as a new JSON object (NULL when out of memory), and as text.
+// Format the result as a new JSON object (out of memory: NULL, or incomplete, which tl_json_check() detects), and as
+// text.
 json_t *tl_client_result_json(const struct tl_client_result *result);
 void tl_client_result_print(const struct tl_client_result *result, FILE *out);
 
-// Format a sweep the same way: points[] has the result of each run, slope the line through the medians of a payload
-// sweep.
+// Format a sweep the same way: points[] has the result of each run, payload_fit the line through the medians of a
+// payload sweep.
 json_t *tl_client_sweep_json(const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count);
 void tl_client_sweep_print(
 	const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count, FILE *out);
@@ -253,7 +254,7 @@ int tl_client_null_load(const char *path, json_t **out, struct tl_err *err);
 // resolved. Returns 0, or -EINVAL with a message.
 int tl_client_null_check(
 	const json_t *null, const struct tl_client_cfg *cfg, const struct tl_client_sweep *sweep, struct tl_err *err);
-// Subtract the time of that run: fill result->net, and invalid[] if that run was invalid.
+// Subtract the time of that run: fill result->net, and invalid if that run was invalid.
 void tl_client_null_subtract(const json_t *null, struct tl_client_result *result);
 
 // Fill the latency report that received the samples with the other parts of the result.

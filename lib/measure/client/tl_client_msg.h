@@ -43,7 +43,7 @@ enum tl_client_verdict { TL_CLIENT_RECEIVED, TL_CLIENT_DUPLICATED, TL_CLIENT_COR
 struct tl_client_account {
 	uint64_t planned;		   // sequence numbers run from 0 to planned - 1
 	uint64_t *was_sent, *was_received; // one bit per message
-	uint64_t sent, received, duplicated, corrupt, reordered;
+	uint64_t sent, received, duplicates, corrupt, reordered;
 	uint64_t highest_received; // valid when received > 0
 };
 

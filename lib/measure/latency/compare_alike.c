@@ -90,9 +90,9 @@ static const struct {
 
 int tl_latency_usable(const struct tl_latency *report, struct tl_err *err)
 {
-	if (report->n_invalid == 0)
+	if (report->invalid.n == 0)
 		return 0;
-	return tl_fail(err, -EINVAL, "it is an invalid result: %s", report->invalid[0]);
+	return tl_fail(err, -EINVAL, "it is an invalid result: %s", report->invalid.text[0]);
 }
 
 static int refuse(const char *field, const char *value_a, const char *name_a, const char *value_b, const char *name_b,

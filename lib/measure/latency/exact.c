@@ -135,13 +135,6 @@ const char *tl_latency_few_from(uint64_t samples)
 	return NULL;
 }
 
-const char *tl_latency_level_marks(const struct tl_latency_level *level)
-{
-	static const char *const marks[] = {"", "few", "late", "few, late"};
-
-	return marks[level->few + 2 * level->late];
-}
-
 bool tl_latency_summarize(const struct tl_latency *report, struct tl_hist_summary *out)
 {
 	const struct ordered values = {.sorted_ns = sort_samples(report), .hist = &report->latency};

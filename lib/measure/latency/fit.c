@@ -33,17 +33,17 @@ struct tl_latency_fit tl_latency_fit(const double *x, const double *y, size_t n)
 	return fit;
 }
 
-struct tl_latency_fit tl_latency_payload_fit(const struct tl_latency *report)
+struct tl_latency_fit tl_latency_payload_fit(const struct tl_latency_point *points, size_t n)
 {
 	double x[TL_LATENCY_POINTS], y[TL_LATENCY_POINTS];
-	size_t n = 0;
+	size_t fitted = 0;
 
-	for (size_t i = 0; i < report->n_points; i++) {
-		const struct tl_latency_point *point = &report->points[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct tl_latency_point *point = &points[i];
 		if (point->axis != TL_LATENCY_PAYLOAD_BYTES || point->latency.count == 0)
 			continue;
-		x[n] = (double)point->at;
-		y[n++] = (double)point->latency.p50_ns;
+		x[fitted] = (double)point->at;
+		y[fitted++] = (double)point->latency.p50_ns;
 	}
-	return tl_latency_fit(x, y, n);
+	return tl_latency_fit(x, y, fitted);
 }

@@ -151,14 +151,12 @@ static json_t *points_json(const struct tl_latency *report)
 	return points;
 }
 
-static json_t *fit_json(const struct tl_latency *report)
+json_t *tl_latency_fit_json(const struct tl_latency_fit *fit)
 {
-	const struct tl_latency_fit fit = tl_latency_payload_fit(report);
-
-	if (!fit.known)
+	if (!fit->known)
 		return json_null();
-	return json_pack("{s:f, s:f, s:o, s:f}", "p50_at_0_bytes_ns", fit.base, "ns_per_byte", fit.slope,
-		"ns_per_byte_se", fit.slope_se < 0 ? json_null() : json_real(fit.slope_se), "r2", fit.r2);
+	return json_pack("{s:f, s:f, s:o, s:f}", "p50_at_0_bytes_ns", fit->base, "ns_per_byte", fit->slope,
+		"ns_per_byte_se", fit->slope_se < 0 ? json_null() : json_real(fit->slope_se), "r2", fit->r2);
 }
 
 // Return null for infinity, which JSON lacks: unbounded.
@@ -241,16 +239,23 @@ static void put_sources(json_t *object, const struct tl_latency *report)
 	put_source(object, "reply", &report->reply);
 }
 
+void tl_latency_put_invalid(json_t *json, const struct tl_latency_reasons *invalid)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < invalid->n; i++)
+		json_array_append_new(list, tl_json_string(invalid->text[i]));
+	put(json, "valid", json_boolean(invalid->n == 0));
+	put(json, "invalid", list);
+}
+
 static void put_texts(json_t *object, const struct tl_latency *report)
 {
-	json_t *invalid = json_array(), *facts = json_object();
+	json_t *facts = json_object();
 
-	for (size_t i = 0; i < report->n_invalid; i++)
-		json_array_append_new(invalid, tl_json_string(report->invalid[i]));
 	for (size_t i = 0; i < report->n_facts; i++)
 		put(facts, report->facts[i].name, tl_json_string(report->facts[i].value));
-	put(object, "valid", json_boolean(report->n_invalid == 0));
-	put(object, "invalid", invalid);
+	tl_latency_put_invalid(object, &report->invalid);
 	put(object, "facts", facts);
 }
 
@@ -262,6 +267,7 @@ static json_t *doubtful_json(const struct tl_latency *report)
 
 json_t *tl_latency_json(const struct tl_latency *report)
 {
+	const struct tl_latency_fit fit = tl_latency_payload_fit(report->points, report->n_points);
 	json_t *object = json_object(), *cold = json_array();
 	struct tl_hist_summary summary;
 	bool exact = tl_latency_summarize(report, &summary);
@@ -283,7 +289,7 @@ json_t *tl_latency_json(const struct tl_latency *report)
 	put(object, "clocks", tl_latency_clocks_json(report));
 	put(object, "stages", stages_json(report));
 	put(object, "sweep", points_json(report));
-	put(object, "payload_fit", fit_json(report));
+	put(object, "payload_fit", tl_latency_fit_json(&fit));
 	put(object, "costs", costs_json(report));
 	put(object, "costs_family", tl_json_number(report->costs_family));
 	put(object, "outliers", outliers_json(report));

@@ -114,15 +114,14 @@ struct tl_latency_stage *tl_latency_stage(struct tl_latency *report, const char 
 	return stage;
 }
 
-// Reasons beyond the last are dropped: one is enough to make the result invalid.
-void tl_latency_add_invalid(struct tl_latency *report, const char *fmt, ...)
+void tl_latency_add_invalid(struct tl_latency_reasons *invalid, const char *fmt, ...)
 {
 	va_list args;
 
-	if (report->n_invalid == TL_LATENCY_REASONS)
+	if (invalid->n == TL_LATENCY_REASONS)
 		return;
 	va_start(args, fmt);
-	vsnprintf(report->invalid[report->n_invalid++], TL_LATENCY_TEXT, fmt, args);
+	vsnprintf(invalid->text[invalid->n++], TL_LATENCY_TEXT, fmt, args);
 	va_end(args);
 }
 
@@ -145,7 +144,7 @@ void tl_latency_add_point(struct tl_latency *report, const struct tl_latency_poi
 		report->points[report->n_points++] = *point;
 	else
 		tl_latency_add_invalid(
-			report, "a sweep has more than %d points: the others are missing", TL_LATENCY_POINTS);
+			&report->invalid, "a sweep has more than %d points: the others are missing", TL_LATENCY_POINTS);
 }
 
 void tl_latency_add_cost(struct tl_latency *report, const struct tl_latency_cost *cost)
@@ -153,7 +152,8 @@ void tl_latency_add_cost(struct tl_latency *report, const struct tl_latency_cost
 	if (report->n_costs < TL_LATENCY_COSTS)
 		report->costs[report->n_costs++] = *cost;
 	else
-		tl_latency_add_invalid(report, "more than %d rows of costs: the others are missing", TL_LATENCY_COSTS);
+		tl_latency_add_invalid(
+			&report->invalid, "more than %d rows of costs: the others are missing", TL_LATENCY_COSTS);
 }
 
 // Keep outliers in order of arrival; a full list drops the smallest.

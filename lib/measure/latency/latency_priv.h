@@ -29,6 +29,9 @@ uint64_t tl_latency_counter_read(const struct tl_latency *report, size_t index);
 // Text before the JSON in the page.
 #define TL_LATENCY_TAG "<script id=\"report\" type=\"application/json\">"
 
+// table.c: print a row that names the first quantile that is few.
+void tl_latency_print_summary(FILE *out, const char *name, const struct tl_hist_summary *summary);
+
 // order.c: add one sample. Returns 0 or -ENOMEM.
 int tl_latency_order_add(struct tl_latency_order *order, uint64_t time_ns, uint64_t latency_ns);
 

@@ -41,7 +41,7 @@ void tl_latency_check_loss(struct tl_latency *report, double max_loss)
 	if (!tl_latency_is_loss(report->unmatched_triggers, triggers, max_loss))
 		return;
 	tl_format_ns(report->window_ns, window, sizeof(window));
-	tl_latency_add_invalid(report,
+	tl_latency_add_invalid(&report->invalid,
 		"%" PRIu64 " of %" PRIu64
 		" triggers have no reply%s%s: more than %.6g %%, so quantiles without them are "
 		"of survivors only",

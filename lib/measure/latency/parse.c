@@ -211,7 +211,7 @@ static int read_invalid(struct tl_latency *report, const json_t *value, struct t
 {
 	if (!json_is_string(value))
 		return tl_fail(err, -EINVAL, "not a sentence");
-	tl_latency_add_invalid(report, "%s", json_string_value(value));
+	tl_latency_add_invalid(&report->invalid, "%s", json_string_value(value));
 	return 0;
 }
 

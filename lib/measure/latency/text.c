@@ -15,31 +15,6 @@
 
 #define NS_TEXT 32
 
-static void print_columns(FILE *out, const char *title)
-{
-	fprintf(out, "%-32s %10s %11s %11s %11s %11s %11s %11s %11s\n", title, "samples", "min", "p50", "p90", "p99",
-		"p99.9", "max", "mean");
-}
-
-static void print_figures(FILE *out, const char *name, const struct tl_hist_summary *s)
-{
-	const uint64_t values_ns[] = {
-		s->min_ns, s->p50_ns, s->p90_ns, s->p99_ns, s->p999_ns, s->max_ns, (uint64_t)(s->mean_ns + 0.5)};
-	char text[NS_TEXT];
-
-	fprintf(out, "%-32s %10" PRIu64, TL_PRINTABLE(name), s->count);
-	for (size_t i = 0; i < TL_ARRAY_LEN(values_ns); i++)
-		fprintf(out, " %11s", s->count == 0 ? "-" : tl_format_ns(values_ns[i], text, sizeof(text)));
-}
-
-static void print_summary(FILE *out, const char *name, const struct tl_hist_summary *s)
-{
-	const char *few = tl_latency_few_from(s->count);
-
-	print_figures(out, name, s);
-	fprintf(out, "%s%s\n", few != NULL ? "  few from " : "", few != NULL ? few : "");
-}
-
 static void print_overflow(FILE *out, const struct tl_hist *hist)
 {
 	if (hist->overflow != 0)
@@ -52,7 +27,7 @@ static void print_hist(FILE *out, const char *name, const struct tl_hist *hist)
 	struct tl_hist_summary summary;
 
 	tl_hist_summarize(hist, &summary);
-	print_summary(out, name, &summary);
+	tl_latency_print_summary(out, name, &summary);
 	print_overflow(out, hist);
 }
 
@@ -62,48 +37,8 @@ static void print_latency(FILE *out, const struct tl_latency *report)
 	struct tl_hist_summary summary;
 
 	tl_latency_summarize(report, &summary);
-	print_figures(out, "latency", &summary); // its marks are in a separate row
-	fputc('\n', out);
+	tl_latency_print_row(out, "latency", &summary); // its marks are in a separate row
 	print_overflow(out, &report->latency);
-}
-
-// If triggers lack a reply: print the quantiles that include them, with minimum and maximum.
-static void print_with_loss(
-	FILE *out, const struct tl_latency *report, const struct tl_latency_level levels[TL_LATENCY_LEVELS])
-{
-	const char *never = report->window_ns != 0 ? "> window" : "no reply";
-	char text[NS_TEXT];
-
-	if (report->unmatched_triggers == 0)
-		return;
-	fprintf(out, "%-32s %10" PRIu64 " %11s", "with triggers without a reply",
-		report->latency.count + report->unmatched_triggers, "");
-	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++)
-		fprintf(out, " %11s",
-			levels[i].with_loss_ns == TL_LATENCY_NEVER
-				? never
-				: tl_format_ns(levels[i].with_loss_ns, text, sizeof(text)));
-	fprintf(out, " %11s\n", never);
-}
-
-static void print_marks(FILE *out, const struct tl_latency_level levels[TL_LATENCY_LEVELS])
-{
-	bool few = false, late = false;
-
-	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++) {
-		few |= levels[i].few;
-		late |= levels[i].late;
-	}
-	if (!few && !late)
-		return;
-	fprintf(out, "%-32s %10s %11s", "marks", "", "");
-	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++)
-		fprintf(out, " %11s", tl_latency_level_marks(&levels[i]));
-	fputc('\n', out);
-	if (few)
-		fprintf(out, "  few: fewer than %d samples lie beyond that quantile\n", TL_LATENCY_FEW);
-	if (late)
-		fputs("  late: the measuring program was late enough to explain that quantile\n", out);
 }
 
 static void print_limit(FILE *out, const char *name, const uint64_t limits_ns[TL_LATENCY_LEVELS])
@@ -168,8 +103,7 @@ static void print_levels(FILE *out, const struct tl_latency *report)
 
 	tl_latency_levels(report, levels);
 	print_intervals(out, levels);
-	print_with_loss(out, report, levels);
-	print_marks(out, levels);
+	tl_latency_print_levels(out, levels, report->unmatched_triggers, report->window_ns);
 	if (report->ambiguous != 0)
 		fprintf(out,
 			"  ambiguous: %" PRIu64
@@ -246,11 +180,11 @@ static void print_points(
 			continue;
 		if (!any) {
 			fputc('\n', out);
-			print_columns(out, title);
+			tl_latency_print_columns(out, title);
 		}
 		any = true;
 		snprintf(at, sizeof(at), "%" PRIu64 " %s", report->points[i].at, unit);
-		print_summary(out, at, &report->points[i].latency);
+		tl_latency_print_summary(out, at, &report->points[i].latency);
 	}
 }
 
@@ -278,9 +212,9 @@ static void print_costs(FILE *out, const struct tl_latency *report)
 	if (report->n_costs == 0)
 		return;
 	fputc('\n', out);
-	print_columns(out, "cost of recording");
+	tl_latency_print_columns(out, "cost of recording");
 	for (size_t i = 0; i < report->n_costs; i++)
-		print_summary(out, report->costs[i].name, &report->costs[i].latency);
+		tl_latency_print_summary(out, report->costs[i].name, &report->costs[i].latency);
 	print_confidence(out, report);
 	for (size_t i = 1; i < report->n_costs; i++) {
 		fprintf(out, "%-32s", TL_PRINTABLE(report->costs[i].name));
@@ -312,12 +246,12 @@ static void print_outliers(FILE *out, const struct tl_latency *report)
 
 int tl_latency_text(const struct tl_latency *report, FILE *out)
 {
-	const struct tl_latency_fit fit = tl_latency_payload_fit(report);
+	const struct tl_latency_fit fit = tl_latency_payload_fit(report->points, report->n_points);
 
 	print_head(out, report);
 	fputc('\n', out);
 	if (!is_costs_only(report)) {
-		print_columns(out, "");
+		tl_latency_print_columns(out, "");
 		print_latency(out, report);
 		print_levels(out, report);
 	}
@@ -325,13 +259,11 @@ int tl_latency_text(const struct tl_latency *report, FILE *out)
 		print_hist(out, report->stages[i]->name, &report->stages[i]->hist);
 	print_cold(out, report);
 	print_points(out, report, TL_LATENCY_PAYLOAD_BYTES, "payload", "bytes");
-	if (fit.known)
-		fprintf(out, "p50 grows by %.3f ns per byte, from %.1f ns (r2 %.4f)\n", fit.slope, fit.base, fit.r2);
+	tl_latency_fit_print(out, &fit);
 	print_points(out, report, TL_LATENCY_RATE_PPS, "rate", "pps");
 	print_costs(out, report);
 	print_outliers(out, report);
-	for (size_t i = 0; i < report->n_invalid; i++)
-		fprintf(out, "%sINVALID: %s\n", i == 0 ? "\n" : "", TL_PRINTABLE(report->invalid[i]));
+	tl_latency_print_invalid(out, &report->invalid);
 	return ferror(out) == 0 ? 0 : -EIO;
 }
 

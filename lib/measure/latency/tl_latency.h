@@ -172,6 +172,16 @@ struct tl_latency_bins {
 	uint64_t came[TL_LATENCY_BINS], lost[TL_LATENCY_BINS];
 };
 
+// Reasons for an invalid result; none: it is valid. Reasons beyond the last are dropped: one is enough.
+struct tl_latency_reasons {
+	size_t n;
+	char text[TL_LATENCY_REASONS][TL_LATENCY_TEXT];
+};
+
+void tl_latency_add_invalid(struct tl_latency_reasons *invalid, const char *fmt, ...) TL_PRINTF(2, 3);
+void tl_latency_put_invalid(json_t *json, const struct tl_latency_reasons *invalid); // set "valid" and "invalid"
+void tl_latency_print_invalid(FILE *out, const struct tl_latency_reasons *invalid);
+
 struct tl_latency_fact {
 	char name[TL_LATENCY_NAME];
 	char value[TL_LATENCY_TEXT];
@@ -217,13 +227,13 @@ struct tl_latency {
 		costs_family; // number of intervals of costs[] that hold together at 95 % confidence; 0: each one alone
 	const struct tl_latency *also; // its costs, and those of its own `also`, follow on the page; borrowed
 
-	size_t n_stages, n_points, n_costs, n_outliers, n_invalid, n_facts;
+	size_t n_stages, n_points, n_costs, n_outliers, n_facts;
 	struct tl_latency_stage *stages[TL_LATENCY_STAGES];
 	struct tl_latency_point points[TL_LATENCY_POINTS];
 	struct tl_latency_cost costs[TL_LATENCY_COSTS];
 	struct tl_latency_outlier outliers[TL_LATENCY_OUTLIERS];
-	char invalid[TL_LATENCY_REASONS][TL_LATENCY_TEXT]; // reasons for an invalid result; none: it is valid
-	struct tl_latency_fact facts[TL_LATENCY_FACTS];	   // of the host and the run
+	struct tl_latency_reasons invalid;
+	struct tl_latency_fact facts[TL_LATENCY_FACTS]; // of the host and the run
 };
 
 // Create an empty report that keeps every sample; NULL without memory. The caller owns it.
@@ -264,7 +274,6 @@ void tl_latency_add_point(struct tl_latency *report, const struct tl_latency_poi
 void tl_latency_add_cost(struct tl_latency *report, const struct tl_latency_cost *cost);
 void tl_latency_add_outlier(struct tl_latency *report, const struct tl_latency_outlier *outlier); // keeps the worst
 void tl_latency_add_fact(struct tl_latency *report, const char *name, const char *fmt, ...) TL_PRINTF(3, 4);
-void tl_latency_add_invalid(struct tl_latency *report, const char *fmt, ...) TL_PRINTF(2, 3);
 
 // Compute the summary that every form of the report shows. True: its percentiles are exact, by nearest rank, as all
 // samples were kept; false: they are from the histogram.
@@ -279,9 +288,6 @@ void tl_latency_levels_of(const struct tl_hist *hist, uint64_t unanswered, const
 
 // Return a new object by key: ns, with_loss_ns and above_window, beyond, few, late, low_ns, high_ns, effective.
 json_t *tl_latency_levels_json(const struct tl_latency_level levels[TL_LATENCY_LEVELS]);
-
-// Return "few, late", "few", "late", or "" for a level without marks; static.
-const char *tl_latency_level_marks(const struct tl_latency_level *level);
 
 // Return the first quantile, "p50" to "p99.9", that is few with this many samples, as are those after it; NULL: none.
 const char *tl_latency_few_from(uint64_t samples);
@@ -323,8 +329,17 @@ struct tl_latency_fit {
 };
 struct tl_latency_fit tl_latency_fit(const double *x, const double *y, size_t n);
 
-// Fit a line through the p50 of a sweep over the payload.
-struct tl_latency_fit tl_latency_payload_fit(const struct tl_latency *report);
+// Fit a line through the p50 of a sweep over the payload, as JSON (null: unknown) and as text (nothing).
+struct tl_latency_fit tl_latency_payload_fit(const struct tl_latency_point *points, size_t n);
+json_t *tl_latency_fit_json(const struct tl_latency_fit *fit);
+void tl_latency_fit_print(FILE *out, const struct tl_latency_fit *fit);
+
+// Write rows of a table of distributions: its head, one distribution, the quantiles below it that include unanswered
+// triggers (window_ns: their minimum wait, 0: unknown), and their marks.
+void tl_latency_print_columns(FILE *out, const char *title);
+void tl_latency_print_row(FILE *out, const char *name, const struct tl_hist_summary *summary);
+void tl_latency_print_levels(
+	FILE *out, const struct tl_latency_level levels[TL_LATENCY_LEVELS], uint64_t unanswered, uint64_t window_ns);
 
 // Return the kept part of the samples: "all", "none", "first" or "last"; static.
 const char *tl_latency_kept(const struct tl_latency *report);
