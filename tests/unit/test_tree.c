@@ -359,6 +359,78 @@ static void prio_borrows_first_and_rates_hold(void)
 	test_close(&t);
 }
 
+// Beside a class whose burst hardly drains: the parent has 1 % more than its rate. A class without a rate takes what is
+// lost. Return the bytes of a leaf with this ceil and that 1 %, below another class or not.
+static uint64_t bytes_of_the_last_percent(uint64_t ceil, bool nested)
+{
+	struct tl_tree_class last = {.rate = MBIT / 10, .ceil = 10 * MBIT, .burst = 2 * TEST_MTU, .prio = 2};
+	struct test_tree t = {.n = 0};
+	uint32_t parent = 0;
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 10 * MBIT});
+	uint32_t most =
+		test_add(&t, 0, (struct tl_tree_class){.rate = 99 * MBIT / 10, .ceil = 10 * MBIT, .burst = 120000});
+	if (nested)
+		parent = test_add(&t, 0, last);
+	last.ceil = ceil;
+	uint32_t leaf = test_add(&t, parent, last);
+	uint32_t none = test_add(&t, parent, (struct tl_tree_class){.ceil = 10 * MBIT, .prio = 1});
+	t.loads[most] = t.loads[leaf] = t.loads[none] = (struct test_load){.bytes = 300, .depth = 8};
+	test_open(&t);
+	test_begin_loads(&t);
+	test_run(&t, 40 * TL_NS_PER_S);
+	test_close(&t);
+	return t.sent_bytes[leaf];
+}
+
+static void rates_hold_where_siblings_take_the_rest(void)
+{
+	uint64_t least = 500000 - (120000 + 6 * TEST_MTU); // its rate for 40 s, less the bursts
+
+	CU_ASSERT(bytes_of_the_last_percent(10 * MBIT, false) >= least);
+	CU_ASSERT(bytes_of_the_last_percent(8 * MBIT, false) >= least); // it waits for its ceil, too
+	CU_ASSERT(bytes_of_the_last_percent(10 * MBIT, true) >= least);
+}
+
+static void idle_classes_keep_their_burst_only(void)
+{
+	struct test_tree t = {.n = 0};
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 10 * MBIT});
+	uint32_t idle =
+		test_add(&t, 0, (struct tl_tree_class){.rate = 5 * MBIT, .ceil = 10 * MBIT, .burst = 2 * TEST_MTU});
+	uint32_t busy = test_add(
+		&t, 0, (struct tl_tree_class){.rate = 5 * MBIT, .ceil = 10 * MBIT, .burst = 100000, .prio = 1});
+	t.loads[busy] = (struct test_load){.bytes = 1000, .depth = 8};
+	test_open(&t);
+	test_begin_loads(&t);
+	test_run(&t, TL_NS_PER_S);
+	t.loads[idle] = t.loads[busy];
+	for (uint32_t i = 0; i < 8; i++)
+		test_put(&t, idle, 0, 1000);
+	test_run(&t, t.now_ns + 20 * TL_NS_PER_MS);
+	CU_ASSERT(t.sent_bytes[idle] - sample(&t, idle).borrowed_bytes <= 12500 + 2 * TEST_MTU);
+	test_close(&t);
+}
+
+// While the port takes nothing all classes wait: none keeps more than what the bursts of the others delay it by.
+static void a_port_that_stood_still_starves_no_class(void)
+{
+	struct test_tree t = {.n = 0};
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 10 * MBIT});
+	test_add(&t, 0, (struct tl_tree_class){.rate = 5 * MBIT, .ceil = 10 * MBIT});
+	uint32_t last = test_add(&t, 0, (struct tl_tree_class){.rate = 4 * MBIT, .ceil = 10 * MBIT, .prio = 1});
+	for (uint32_t i = 1; i < t.n; i++)
+		t.loads[i] = (struct test_load){.bytes = 1000, .depth = 8};
+	test_open(&t);
+	test_begin_loads(&t);
+	t.now_ns += 10 * TL_NS_PER_S;
+	test_run(&t, t.now_ns + TL_NS_PER_S / 10);
+	CU_ASSERT(t.sent_bytes[last] >= 50000 - 8 * TEST_MTU);
+	test_close(&t);
+}
+
 static void quantum_divides_the_rest(void)
 {
 	struct test_tree t = {.n = 0};
@@ -612,6 +684,10 @@ int main(void)
 		{"flows of a leaf share by bytes", flows_share_by_bytes},
 		{"a full leaf drops from its longest queue", longest_flow_loses},
 		{"the lowest prio borrows first, and every class keeps its rate", prio_borrows_first_and_rates_hold},
+		{"a class keeps its rate beside one of a lower prio that is guaranteed nearly all the rest",
+			rates_hold_where_siblings_take_the_rest},
+		{"a class that was idle has a burst, and no more", idle_classes_keep_their_burst_only},
+		{"after a port stood still every class has its rate at once", a_port_that_stood_still_starves_no_class},
 		{"equal prios borrow in proportion to quantum", quantum_divides_the_rest},
 		{"a class that waited for its ceil continues its round", rounds_go_on_after_a_wait},
 		{"on a port slower than the root classes share in proportion to their rates",

@@ -96,16 +96,19 @@ static uint32_t rates_quantum(const struct tl_tree_class *c, uint64_t least, uin
 
 // A class waits for an eighth of what its burst has beyond a frame, so that classes of high rates change seldom between
 // their rate and borrowing.
-static struct tree_rate rates_of(const struct tl_tree_class *c, uint32_t quantum, uint32_t mtu, bool is_free)
+static struct tree_rate rates_of(
+	const struct tl_tree_class *c, uint32_t quantum, uint64_t owed_bytes, uint32_t mtu, bool is_free)
 {
 	uint64_t burst = c->rate != 0 ? c->burst * TL_BUCKET_BYTE_COST : 0;
+	uint64_t owed = c->rate != 0 ? tl_min_u64(owed_bytes, TL_TREE_BURST_MAX) * TL_BUCKET_BYTE_COST : 0;
 	uint64_t cburst = c->cburst * TL_BUCKET_BYTE_COST;
 
 	return (struct tree_rate){.rate = c->rate,
 		.ceil = is_free ? 0 : c->ceil,
 		.burst = burst,
 		.cburst = cburst,
-		.rate_full_ns = c->rate != 0 ? tl_bucket_full_ns(burst, c->rate) : 0,
+		.owed = owed,
+		.rate_full_ns = c->rate != 0 ? tl_bucket_full_ns(owed, c->rate) : 0,
 		.ceil_full_ns = tl_bucket_full_ns(cburst, c->ceil),
 		.rate_inverse = c->rate != 0 ? tl_bucket_inverse(c->rate) : 0,
 		.ceil_inverse = tl_bucket_inverse(c->ceil),
@@ -123,6 +126,8 @@ static bool rates_is_free(const struct tl_tree_class *c, const struct tl_tree_cl
 // Sums over the children of each class.
 struct rates_children {
 	uint64_t sum, least; // of their rates, bit/s; least: of those that have one
+	uint64_t bursts;     // of those that have a rate, with a frame for each child, bytes
+	uint64_t owed;	     // that and the same of the classes above, bytes
 };
 
 static int rates_check(const struct tl_tree_class *classes, uint32_t n, uint32_t mtu, struct rates_children *of,
@@ -137,6 +142,7 @@ static int rates_check(const struct tl_tree_class *classes, uint32_t n, uint32_t
 			rc = rates_check_root(&c, err);
 		if (rc == 0 && i != 0) {
 			siblings->sum += c.rate;
+			siblings->bursts += mtu + (c.rate != 0 ? c.burst : 0);
 			if (c.rate != 0 && (siblings->least == 0 || c.rate < siblings->least))
 				siblings->least = c.rate;
 			rc = rates_check_parent(&c, &classes[c.parent], siblings->sum, err);
@@ -160,7 +166,8 @@ int tree_rates_create(const struct tl_tree_class *classes, uint32_t n, uint32_t 
 		uint32_t parent = i != 0 ? c.parent : 0;
 		struct tl_tree_class above = rates_complete(&classes[parent], mtu);
 		uint32_t quantum = rates_quantum(&c, children[parent].least, mtu);
-		rates->of[i] = rates_of(&c, quantum, mtu, i != 0 && rates_is_free(&c, &above));
+		children[i].owed = children[i].bursts + (i != 0 ? children[parent].owed : 0);
+		rates->of[i] = rates_of(&c, quantum, children[parent].owed, mtu, i != 0 && rates_is_free(&c, &above));
 	}
 	free(children);
 	if (rc != 0) {

@@ -9,6 +9,8 @@
 // - Classes within their rate send first. The rest of the parent's rate goes to the classes with the lowest prio, by
 //   weighted max-min: in proportion to quantum, up to the ceil of each. prio and quantum compare siblings, classes with
 //   children included.
+// - A class with frames keeps the tokens of its rate while others send first, up to the bursts of all of them: of rates
+//   that add up to that of their parent each one holds, at most those bursts later, if ceil and cburst permit.
 // - Time comes from the caller and has any origin below 2^63 ns; a time before the last one counts as the last one.
 //
 // A bucket is exact (docs/decisions/015-tokens-are-exact.md). A class may send while each charged bucket has tokens

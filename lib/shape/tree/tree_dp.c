@@ -9,12 +9,14 @@
 
 #define REFRESH 32 // classes per call after a change of rates
 
-static inline void tree_earn_rate(struct tree_node *n, uint64_t now_ns)
+// Add the tokens of the rate, up to "most": the burst of a class that had no frames, "owed" of one that waits for
+// others.
+static inline void tree_earn_rate(struct tree_node *n, uint64_t now_ns, uint64_t most)
 {
 	const struct tree_rate *r = n->rate;
 	uint64_t tokens = tl_bucket_earn(n->tokens, r->rate, now_ns - n->tokens_ns, r->rate_full_ns);
 
-	n->tokens = tl_min_u64(tokens, r->burst);
+	n->tokens = tl_min_u64(tokens, most);
 	n->tokens_ns = now_ns;
 }
 
@@ -126,19 +128,20 @@ static inline void tree_wait_rate(struct tl_tree *t, struct tree_node *n)
 			t->now_ns + tl_bucket_wait(r->green_tokens - n->tokens, r->rate, r->rate_inverse));
 }
 
-static inline void tree_place_green(struct tl_tree *t, struct tree_node *n)
+static inline void tree_place_green(struct tl_tree *t, struct tree_node *n, bool waited)
 {
 	if (tree_is_in(n, TREE_GREEN))
 		return;
-	tree_earn_rate(n, t->now_ns);
+	tree_earn_rate(n, t->now_ns, waited ? n->rate->owed : n->rate->burst);
 	if (n->rate->burst != 0 && n->tokens >= n->rate->green_tokens)
 		tree_join(n, TREE_GREEN);
 	else
 		tree_wait_rate(t, n);
 }
 
-// Put an active class where its tokens allow, and the classes above it that become active.
-static void tree_place(struct tl_tree *t, struct tree_node *n)
+// Put an active class where its tokens allow, and the classes above it that become active. waited: it had frames
+// before, and so had they.
+static void tree_place(struct tl_tree *t, struct tree_node *n, bool waited)
 {
 	for (; n->parent != NULL; n = n->parent) {
 		bool was_active = n->parent->used != 0;
@@ -151,7 +154,7 @@ static void tree_place(struct tl_tree *t, struct tree_node *n)
 		}
 		if (!tree_is_in(n, TREE_EXCESS))
 			tree_join(n, TREE_EXCESS);
-		tree_place_green(t, n);
+		tree_place_green(t, n, waited);
 		if (was_active)
 			return;
 	}
@@ -176,7 +179,7 @@ static void tree_run_wheel(struct tl_tree *t)
 			if (wait->when_ns > t->now_ns)
 				tl_wheel_insert(w, wait, wait->when_ns);
 			else if (n->used != 0)
-				tree_place(t, n);
+				tree_place(t, n, true);
 		}
 	}
 }
@@ -214,7 +217,7 @@ static inline bool tree_pay_ceil(struct tl_tree *t, struct tree_node *n, uint64_
 
 static inline bool tree_pay_rate(struct tl_tree *t, struct tree_node *n, uint64_t cost)
 {
-	tree_earn_rate(n, t->now_ns);
+	tree_earn_rate(n, t->now_ns, n->rate->owed);
 	n->tokens -= tl_min_u64(cost, n->tokens); // fewer: other rates
 	return n->tokens >= t->mtu_cost;
 }
@@ -237,8 +240,8 @@ static inline void tree_pay_turn(struct tree_node *n, uint32_t bytes)
 }
 
 // Pay for a frame that a class sends. One that is in the green list sends by its rate: others of a parent with a green
-// child do not send.
-static inline void tree_pay(struct tl_tree *t, struct tree_node *n, uint32_t bytes, uint64_t cost)
+// child do not send. Not inline: the common case needs the registers.
+static __attribute__((noinline)) void tree_pay(struct tl_tree *t, struct tree_node *n, uint32_t bytes, uint64_t cost)
 {
 	bool goes_on = tree_pay_ceil(t, n, cost);
 
@@ -280,7 +283,7 @@ static void tree_refresh(struct tl_tree *t)
 
 	for (; t->refreshed < end; t->refreshed++) {
 		struct tree_node *n = &t->nodes[t->refreshed];
-		tree_earn_rate(n, t->now_ns);
+		tree_earn_rate(n, t->now_ns, n->rate->owed);
 		tree_earn_ceil(n, t->now_ns);
 		if (n->parent != NULL)
 			tree_leave_both(n);
@@ -289,10 +292,10 @@ static void tree_refresh(struct tl_tree *t)
 		n->work = (n->work & TREE_IS_IDLE) | (n->rate->ceil != 0 ? TREE_PAYS_CEIL : 0);
 		if (was_free || n->rate->ceil == 0) // a bucket that is not in use holds a frame
 			n->ctokens = t->mtu_cost;
-		n->tokens = tl_min_u64(n->tokens, n->rate->burst);
+		n->tokens = tl_min_u64(n->tokens, n->rate->owed);
 		n->ctokens = tl_min_u64(n->ctokens, n->rate->cburst);
 		if (n->used != 0)
-			tree_place(t, n);
+			tree_place(t, n, true);
 	}
 	if (end == t->n_nodes)
 		__atomic_store_n(&t->in_use, t->rates, __ATOMIC_RELEASE);
@@ -319,7 +322,7 @@ void tl_tree_enqueue(struct tl_tree *t, uint64_t now_ns, uint32_t cls, uint32_t 
 	queue_push(t, n->leaf, hash, bytes, frame);
 	if (n->used == 0 && n->leaf->backlog_pkts != 0) {
 		tree_set_used(n, 1);
-		tree_place(t, n);
+		tree_place(t, n, false);
 	}
 }
 

@@ -23,6 +23,7 @@ struct tree_rate {
 	uint32_t prio;
 	uint64_t rate, burst, rate_full_ns;  // the same of rate; burst 0: none
 	uint64_t rate_inverse, ceil_inverse; // for tl_bucket_wait()
+	uint64_t owed;			     // tokens that a class with frames may keep, from burst
 	uint64_t green_tokens;		     // with which a class that had none for a frame stops borrowing
 };
 
