@@ -63,6 +63,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.take = cfg->take,
 		.rx_only = !wants_sent(a->config, port),
 		.timestamps = cfg->timestamps,
+		.send_at = tl_replays_send_at(a->config, port),
 		.tx_checksums = cfg->tx_checksums == TL_CONFIG_CHECKSUMS_AUTO && !wants_sent(a->config, port),
 		.clock = a->clock,
 		.socket_id = a->plan.place.nodes[port],

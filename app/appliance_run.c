@@ -201,9 +201,9 @@ static void announce_again(struct tl_appliance *a, uint32_t port)
 static void compare_clocks(struct tl_appliance *a)
 {
 	tl_clock_discipline(a->clock);
-	tl_replays_follow(a->replays);
 	for (uint32_t i = 0; i < a->config->n_ports; i++)
 		tl_port_discipline(a->ports[i]);
+	tl_replays_follow(a->replays); // by the clocks of NICs, too
 	for (uint32_t i = 0; i < a->config->n_captures; i++)
 		tl_capture_log_clocks(a->captures[i]);
 }

@@ -333,7 +333,7 @@ static const struct tl_option *find_key(const char *key)
 	for (char *p = name; *p != '\0'; p++)
 		*p = *p == '_' ? '-' : *p;
 	for (size_t i = 0; i < TL_ARRAY_LEN(options); i++)
-		if (options[i].name != NULL && options[i].id != 0 && strcmp(options[i].name, name) == 0)
+		if (options[i].name != NULL && strcmp(options[i].name, name) == 0)
 			return &options[i];
 	return NULL;
 }
@@ -344,7 +344,7 @@ const char *tl_replay_set_key(struct tl_replay_args *args, const char *key, cons
 
 	if (option == NULL || (option->value != NULL) != (value != NULL))
 		return "no such option of `tapline replay`";
-	return set(args, option->id, value);
+	return option->into != NULL ? tl_options_store(option->into, value, args) : set(args, option->id, value);
 }
 
 const char *tl_replay_check(const struct tl_replay_args *a)

@@ -58,7 +58,7 @@ int tl_replay_parse_ns(const char *text, uint64_t *out_ns);
 // Set the defaults, and the time of the call.
 void tl_replay_args_init(struct tl_replay_args *args);
 
-// Set an option of frames by its key in the configuration: "line_rate"; value NULL for a switch. Return NULL, or an
+// Set an option by its key in the configuration: "line_rate"; value NULL for a switch. Return NULL, or an
 // error text that is valid until the next call.
 const char *tl_replay_set_key(struct tl_replay_args *args, const char *key, const char *value);
 

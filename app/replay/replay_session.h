@@ -49,6 +49,7 @@ struct tl_replay_session {
 	struct tl_replay_port ports[TL_REPLAY_PORTS];
 	unsigned n_ports;
 	bool by_nic;	       // chosen at the start
+	bool is_polled;	       // other lcores receive from the ports
 	struct tl_burst burst; // received frames, whose stamps show that the NIC's clock is the one that is read
 	struct tl_filter *filter, *split_filter;
 	struct tl_replay *replay;

@@ -38,7 +38,7 @@ const char *tl_replay_check_timing(struct tl_replay_args *args)
 static void poll_port(struct tl_replay_session *s, struct tl_port *port)
 {
 	struct tl_rxq *rxq = tl_port_rxq(port, 0);
-	uint16_t n = 1;
+	uint16_t n = !s->is_polled;
 
 	for (unsigned i = 0; i < POLLS && n != 0; i++) {
 		n = rxq->burst(rxq, &s->burst);
@@ -123,8 +123,8 @@ static bool choose(struct tl_replay_session *s)
 
 	if (s->args->pacing.pace == TL_REPLAY_LINE)
 		tl_fail(reason, 0, "frames that are sent at once have no due times");
-	if (s->args->shape != NULL)
-		tl_fail(reason, 0, "with --shape frames leave at the rates of their classes");
+	if (s->ports[0].shape != NULL)
+		tl_fail(reason, 0, "through a class tree frames leave at the rates of their classes");
 	for (unsigned i = 0; i < s->n_ports && reason->text[0] == '\0'; i++) {
 		struct tl_port *port = s->ports[i].port;
 		if (can_time(s, &s->ports[i], reason) || s->args->timing != TL_REPLAY_TIMING_NIC ||

@@ -12,6 +12,7 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
+#include <tl_config_setting.h>
 #include <tl_json.h>
 #include <tl_log.h>
 
@@ -75,6 +76,7 @@ static int make_session(const struct tl_replays_cfg *cfg, uint32_t index, struct
 	r->lcore = cfg->first_lcore + index;
 	s->name = r->name;
 	s->clock = cfg->clock;
+	s->is_polled = true;
 	add_port(cfg, r->config->port, s);
 	if (r->config->second_name != NULL)
 		add_port(cfg, r->config->second, s);
@@ -96,6 +98,16 @@ int tl_replays_create(const struct tl_replays_cfg *cfg, struct tl_replays **out,
 		rc = make_session(cfg, i, &replays->list[i], err);
 	*out = replays;
 	return rc;
+}
+
+bool tl_replays_send_at(const struct tl_config *config, uint32_t port)
+{
+	const char *timing = NULL;
+
+	for (uint32_t i = 0; i < config->n_replays; i++)
+		if (tl_config_sends(&config->replays[i], port))
+			timing = tl_config_setting(&config->replays[i], "timing");
+	return timing != NULL && strcmp(timing, "tsc") != 0;
 }
 
 void tl_replays_destroy(struct tl_replays *replays)
@@ -158,7 +170,9 @@ static int start(struct replay *r, struct tl_err *err)
 
 	for (unsigned i = 0; i < s->n_ports; i++)
 		tl_replay_note_port(&s->ports[i], &s->results.ports[i]);
-	int rc = tl_replay_make(s, err);
+	int rc = tl_replay_choose_timing(s, err);
+	if (rc == 0)
+		rc = tl_replay_make(s, err);
 	if (rc == 0)
 		rc = make_lateness(r, err);
 	if (rc == 0)
@@ -220,6 +234,7 @@ static void leave(struct replay *r)
 {
 	if (!tl_replay_is_on_wire(&r->session) && now_ns(r) - r->since_ns < TL_REPLAY_WIRE_NS)
 		return;
+	tl_replay_count_faults(&r->session);
 	tl_replay_judge(&r->session);
 	tl_info("replay %s: ended%s", r->config->name, r->session.failed ? ", failed" : "");
 	enter(r, ENDED);

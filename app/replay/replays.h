@@ -43,6 +43,9 @@ struct tl_replays_cfg {
 // line and path.
 int tl_replays_check(const struct tl_config *config, struct tl_err *err);
 
+// True if a replay sends from this port by the clock of its NIC, if that can.
+bool tl_replays_send_at(const struct tl_config *config, uint32_t port);
+
 // List the files and compile the filters. Return 0, or a negative errno with a message; destroy *out in both cases.
 int tl_replays_create(const struct tl_replays_cfg *cfg, struct tl_replays **out, struct tl_err *err);
 void tl_replays_destroy(struct tl_replays *replays);

@@ -92,6 +92,8 @@ int replays_read(const struct tl_config *config, uint32_t index, struct replay *
 			return fail_at(config, r, &entry->settings[i], rc, why.text, err);
 	}
 	const char *wrong = tl_replay_check(&r->args);
+	if (wrong == NULL)
+		wrong = tl_replay_check_timing(&r->args);
 	if (wrong != NULL)
 		return fail_at(config, r, find_value(entry, wrong), -EINVAL, wrong, err);
 	if (r->args.merge && tl_replay_playlist_sort(&r->session.files) != 0)

@@ -123,6 +123,41 @@ others() {
 	refused "sessions" "no other option of frames" --timing nic --sessions 10.0.0.1 --from 10.0.0.2/24
 }
 
+# run_timed ENTRY_KEYS: the same from a port of an appliance, whose report of the replay goes to replay.json.
+run_timed() {
+	STATUS=0
+	cat >run.conf <<-END
+		{"eal": {"huge": false, "memory_mb": 512}, "process": {"sandbox": "off"},
+		"ports": [{"name": "nic", "device": "vdev:net_af_packet0,iface=$APP_IF"}],
+		"replay": [{"name": "timed", "port": "nic", "files": ["a.pcap"], $1}]}
+	END
+	in_app timeout 60 env LD_PRELOAD="$STAMPING_NIC" STAMPING_NIC_LOG=nic.stamps "${nic[@]}" "$TAPLINE" run run.conf --json \
+		>run.json 2>run.log </dev/null || STATUS=$?
+	[[ $STATUS -eq 2 ]] || jq '.replays[0]' run.json >replay.json
+}
+
+an_appliance_sends_by_its_nic() {
+	local i
+	nic=(STAMPING_NIC=mlx5 STAMPING_NIC_MISS=2)
+	for ((i = 0; i < 20; i++)); do
+		run_timed '"timing": "nic", "speed": 0.5'
+		[[ $(jq '.timed_pkts > 1' replay.json) != true ]] || break
+	done
+	check_equal "a replay of an appliance: status 0" "$STATUS" 0
+	check_json "the NIC sends its frames, and its faults are counted" replay.json ".ledger_ok and .sent_pkts == $FRAMES and
+		.timing == \"nic\" and .timing_reason == null and .timed_pkts > 1 and .timed_pkts == $(told) and
+		.ports[0].nic_faults == $(logged at_past) and .ports[0].nic_fault == \"tx_pp_timestamp_past_errors\""
+	nic=(STAMPING_NIC=mlx5-utc)
+	run_timed '"timing": "auto", "speed": 100'
+	check_json "stamps of another clock: the lcore waits for due times" replay.json \
+		".timing == \"tsc\" and .timed_pkts == 0 and .sent_pkts == $FRAMES and (.timing_reason | test(\"another clock\"))"
+	run_timed '"timing": "nic"'
+	check "the same with timing nic: the error names the replay" grep -q 'replay timed: --timing nic: .* another clock' run.log
+	check_equal "and fails the run" "$STATUS" 1
+	run_timed '"timing": "nic", "line_rate": true'
+	check "timing nic at line rate is refused before the start" grep -q 'replay\[0\].timing: "timing" nic needs due times' run.log
+}
+
 func_begin
 STAMPING_NIC=${TL_BUILD:-$func_root/build}/tests/libstamping_nic.so
 if ! LD_PRELOAD=$STAMPING_NIC "$TAPLINE" --version >/dev/null 2>&1; then
@@ -135,3 +170,4 @@ peer_sends
 frames_leave_by_the_nic
 faults_count
 others
+an_appliance_sends_by_its_nic

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_config_setting.h>
 #include <tl_err.h>
 
 #define VALUES_MAX 4096 // of a key that may be repeated
@@ -111,6 +112,7 @@ static const struct tl_config_key replay_keys[] = {
 	{"max_gap", config_value},
 	{"start_at", config_value},
 	{"max_late", config_value},
+	{"timing", config_value},
 	{"mtu_action", config_value},
 	{"map", config_values},
 	{"map_port", config_values},
@@ -165,12 +167,12 @@ const struct tl_config_replay *tl_config_replay_from(const struct tl_config *con
 	return NULL;
 }
 
-static bool config_has_split(const struct tl_config_replay *replay)
+const char *tl_config_setting(const struct tl_config_replay *replay, const char *key)
 {
 	for (uint32_t i = 0; i < replay->n_settings; i++)
-		if (strcmp(replay->settings[i].key, "split") == 0)
-			return true;
-	return false;
+		if (strcmp(replay->settings[i].key, key) == 0)
+			return replay->settings[i].text != NULL ? replay->settings[i].text : "";
+	return NULL;
 }
 
 // Frames of two ports leave from one lcore, which serves no class tree.
@@ -190,7 +192,7 @@ static int config_check_unshaped(struct tl_config_reader *r, const struct tl_con
 static int config_check_second(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
 {
 	struct tl_config_replay *replay = &config->replays[index];
-	bool has_split = config_has_split(replay);
+	bool has_split = tl_config_setting(replay, "split") != NULL;
 
 	if (replay->second_name == NULL)
 		return has_split ? refuse_replay(r, index, "split", "needs a \"second_port\", for the other frames")
