@@ -339,29 +339,38 @@ other_debians() {
 	done
 }
 
-# The back lane.
+# The back lane. Its largest build comes first and has no lower priority: fuzzers, which explore for a fixed time, then run
+# beside the other lanes.
 watched() {
 	places=2 running=()
-	renice -n 10 -p "$BASHPID" >/dev/null
+	$quick || address_and_undefined
+	yield_cpu
 	mapfile -t names < <(printf 'sim/%s\n' "${sim_worlds[@]}" "${sim_lacks[@]/#/without-}")
 	if any_wanted "${names[@]}"; then
 		sims sim/ build-gcc 3000
 		lacking_sims build-gcc
-		finish_suites
 	fi
 	$quick || threads
-	$quick || address_and_undefined
 	finish_suites
 }
 
-# The same unit tests and corpora, built by the other compiler, with every access and every shift checked; then the fuzzers
-# explore.
+# Lower the priority of this lane.
+yield_cpu() {
+	renice -n 10 -p "$BASHPID" >/dev/null
+}
+
+# The fuzzers explore; then the same unit tests and corpora, built by the other compiler, with every access and every shift
+# checked.
 address_and_undefined() {
 	local names name
 	mapfile -t names < <(printf '%s\n' "${units[@]/#/asan/}" "${fuzzers[@]/#/asan/fuzz-}" "${fuzzers[@]/#/explore/}" "${sim_worlds[@]/#/asan/sim-}")
 	any_wanted "${names[@]}" || return 0
 	CC=clang build asan -t watched -Dwerror=true -Doptimization=1 -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false || return 0
+	yield_cpu
 	export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+	for name in "${fuzzers[@]}"; do
+		suite "explore/$name" 600 tools/fuzz.sh --build build-asan --seconds "$explore_s" --only "$name"
+	done
 	for name in "${units[@]}"; do
 		suite "asan/$name" 600 "build-asan/tests/unit/test_$name"
 	done
@@ -369,9 +378,6 @@ address_and_undefined() {
 		suite "asan/fuzz-$name" 600 "build-asan/tests/fuzz/replay_$name" "tests/fuzz/corpus/$name"
 	done
 	sims asan/sim- build-asan 300
-	for name in "${fuzzers[@]}"; do
-		suite "explore/$name" 600 tools/fuzz.sh --build build-asan --seconds "$explore_s" --only "$name"
-	done
 }
 
 # ThreadSanitizer requires its address layout: no randomization.
