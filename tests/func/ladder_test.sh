@@ -31,8 +31,8 @@ every_rung() {
 	check_json "the marks of the frames were checked except by a recorder" all.json \
 		"$ALL_RAN"' | all((.check == null or .check.in_order == null) == (.name == "dpdk-memory" or .name == "tapline"))'
 	check_json "rungs supported on every host ran" all.json "$ALL_RAN"' | map(.name) |
-		contains(["udp", "recv", "recv-fanout-hash", "recvmmsg", "pcap", "pcap-immediate", "ring-v2", "ring-v3", "ring-v3-ebpf",
-		"dpdk-af_packet", "dpdk-memory", "tapline"])'
+		contains(["udp", "recv", "recv-fanout-hash", "recvmmsg", "pcap", "pcap-immediate", "pcap-dump", "ring-v2", "ring-v3", "ring-v3-copy",
+		"ring-v3-ebpf", "dpdk-af_packet", "dpdk-memory", "tapline"])'
 	check_json "a refused rung has a reason and no figures" all.json '.rungs | map(select(.refused != null)) |
 		(map(select(.name == "xdp-zerocopy" and (.refused | test("zero-copy")))) | length == 1)
 		and all((.refused | length) > 10 and .cpu_ns_per_pkt == null and .lost_pkts == null)'
@@ -49,11 +49,24 @@ every_rung() {
 }
 
 large_frames() {
-	"$TAPLINE" bench rx --seconds 0.01 --sizes 1514,61 --rungs ring-v3,xdp-copy,io_uring --json >large.json 2>large.log
+	"$TAPLINE" bench rx --seconds 0.01 --sizes 1514,61 --rungs ring-v3,ring-v3-copy,xdp-copy,io_uring --json >large.json 2>large.log
 	check_json "frames of other sizes come whole" large.json "$ALL_RAN"' | length > 0 and all(.check.received_bytes == 100 * .size_bytes)'
 	check_json "in the order of the ladder, each with both sizes" large.json \
 		'.rungs | map([.name, .size_bytes]) == [["io_uring", 1514], ["io_uring", 61], ["ring-v3", 1514], ["ring-v3", 61],
-		["xdp-copy", 1514], ["xdp-copy", 61]]'
+		["ring-v3-copy", 1514], ["ring-v3-copy", 61], ["xdp-copy", 1514], ["xdp-copy", 61]]'
+}
+
+saves_frames() {
+	local pid
+	pid=$(pgrep -P "$app_pid") && (($(sed -n 's/^wchar: //p' "/proc/$pid/io") > 1000000))
+}
+
+keeps_frames() {
+	"$TAPLINE" bench rx --rungs pcap-dump --sizes 1514 --seconds 3600 >dump.txt 2>dump.log &
+	app_pid=$!
+	check "the rung pcap-dump writes the frames" wait_for 60 saves_frames
+	app_stop INT
+	check_equal "and is interrupted" "$APP_STATUS" 1
 }
 
 several_senders() {
@@ -204,6 +217,7 @@ export TMPDIR=$DIR/tmp
 wrong_calls
 every_rung
 large_frames
+keeps_frames
 several_senders
 tells_why
 net_begin

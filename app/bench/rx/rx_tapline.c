@@ -182,8 +182,8 @@ static uint64_t dropped(void *arg)
 
 static const struct tl_ladder_ops ops = {sizeof(struct lane), open_lane, NULL, receive, dropped, close_lane};
 
-const struct tl_ladder_rung rx_tapline = {"tapline", "ring-v3",
-	"a recorder without the disk: such a ring, and per frame a stamp and a copy as pcapng into a slab",
+const struct tl_ladder_rung rx_tapline = {"tapline", "ring-v3-copy",
+	"a recorder without the disk: such a ring and copy, as pcapng with a stamp, and a thread that takes full slabs",
 	"drop_nic_pkts and drop_ring_pkts", &ops, .fanout = TL_LADDER_ALONE};
 
 const struct tl_ladder_rung rx_tapline_nic = {"tapline-nic", "dpdk-nic",

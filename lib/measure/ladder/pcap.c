@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pcap: libpcap, as tcpdump uses it. On Linux it reads an RX_RING: TPACKET_V3 in its default mode, TPACKET_V2 in
-// immediate mode, where each frame wakes the program. A callback per frame is all that it adds.
+// immediate mode, where each frame wakes the program. A callback per frame is all that it adds. pcap-dump is a
+// recorder, as `tcpdump -w /dev/null` is one: it saves each frame by pcap_dump(), through the buffer of stdio.
 
 #include <errno.h>
 #include <poll.h>
@@ -13,12 +14,16 @@
 
 struct lane {
 	pcap_t *pcap;
+	pcap_dumper_t *dumper; // NULL: frames are not saved
+	struct tl_ladder_sink *sink;
 };
 
 static void close_lane(void *arg)
 {
 	const struct lane *lane = arg;
 
+	if (lane->dumper != NULL)
+		pcap_dump_close(lane->dumper);
 	if (lane->pcap != NULL)
 		pcap_close(lane->pcap);
 }
@@ -42,24 +47,34 @@ static int open_lane(void *arg, const struct tl_ladder_rung *rung, const struct 
 	struct lane *lane = arg;
 
 	lane->pcap = pcap_create(cfg->ifname, text);
-	return lane->pcap != NULL ? configure(lane->pcap, rung->mode, cfg->buffer_bytes, err)
-				  : tl_fail(err, -ENOMEM, "libpcap: %s", text);
+	int rc = lane->pcap != NULL ? configure(lane->pcap, rung->mode, cfg->buffer_bytes, err)
+				    : tl_fail(err, -ENOMEM, "libpcap: %s", text);
+	if (rc != 0 || rung->mode != LADDER_DUMP)
+		return rc;
+	lane->dumper = pcap_dump_open(lane->pcap, "/dev/null");
+	return lane->dumper != NULL ? 0 : tl_fail(err, -EIO, "libpcap: %s", pcap_geterr(lane->pcap));
 }
 
-static void take(u_char *sink, const struct pcap_pkthdr *header, const u_char *frame)
+static void take(u_char *arg, const struct pcap_pkthdr *header, const u_char *frame)
 {
-	tl_ladder_take((struct tl_ladder_sink *)(void *)sink, frame, header->len);
+	const struct lane *lane = (const struct lane *)(const void *)arg;
+
+	if (lane->dumper != NULL)
+		pcap_dump((u_char *)lane->dumper, header, frame);
+	tl_ladder_take(lane->sink, frame, header->len);
 }
 
 static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *stop)
 {
-	pcap_t *pcap = ((const struct lane *)arg)->pcap;
+	struct lane *lane = arg;
+	pcap_t *pcap = lane->pcap;
 	struct pollfd wait = {.fd = pcap_get_selectable_fd(pcap), .events = POLLIN};
 
+	lane->sink = sink;
 	while (!atomic_load_explicit(stop, memory_order_relaxed)) {
 		if (poll(&wait, 1, TL_LADDER_WAIT_MS) < 0 && errno != EINTR)
 			return -errno;
-		if (pcap_dispatch(pcap, -1, take, (u_char *)(void *)sink) < 0)
+		if (pcap_dispatch(pcap, -1, take, arg) < 0)
 			return -EIO;
 	}
 	return 0;
