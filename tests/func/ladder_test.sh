@@ -36,6 +36,8 @@ every_rung() {
 	check_json "a refused rung has a reason and no figures" all.json '.rungs | map(select(.refused != null)) |
 		(map(select(.name == "xdp-zerocopy" and (.refused | test("zero-copy")))) | length == 1)
 		and all((.refused | length) > 10 and .cpu_ns_per_pkt == null and .lost_pkts == null)'
+	check_json "zero-copy receive of io_uring is refused by a named step" all.json '.rungs | map(select(.name == "io_uring-zc")) |
+		length == 1 and (.[0].refused | test("^io_uring_setup|: this kernel |of queue 0 of rx0: Operation not supported: its driver"))'
 	check_json "without a NIC its rungs are refused with a remedy" all.json '.rungs | map(select(.name | endswith("-nic"))) |
 		length == 2 and all(.refused | test("tapline bind.*-i.*--peer"))'
 	check_json "fanout runs one thread per CPU, at least two" all.json \

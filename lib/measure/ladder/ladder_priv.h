@@ -8,7 +8,7 @@
 #include "tl_ladder.h"
 
 extern const struct tl_ladder_ops ladder_recv, ladder_recvmmsg, ladder_ring2, ladder_ring3, ladder_ring3_copy,
-	ladder_pcap, ladder_udp, ladder_uring, ladder_xdp, ladder_dpdk, ladder_nic;
+	ladder_pcap, ladder_udp, ladder_uring, ladder_uring_zc, ladder_xdp, ladder_dpdk, ladder_nic;
 
 enum { LADDER_BUFFERED, LADDER_IMMEDIATE, LADDER_DUMP };			// mode of ladder_pcap
 enum { LADDER_XDP_SKB, LADDER_XDP_COPY, LADDER_XDP_ZEROCOPY, LADDER_XDP_BUSY }; // mode of ladder_xdp
