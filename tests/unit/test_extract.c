@@ -526,6 +526,38 @@ static void damaged_slab_costs_only_its_own_packets(void)
 	free(data);
 }
 
+// A damaged HEAD hides how long its slab is: the next slab of the file is found, but none of an earlier file.
+static void damaged_head_costs_only_its_own_packets(void)
+{
+	enum { LATER = 3 };
+	uint8_t *data = calloc(SLABS + 1, SLAB_BYTES);
+	uint32_t before = 0, first = 7 * 50, number = first;
+	struct tl_extract_stats stats;
+	struct tl_pcapng_head head;
+	size_t at;
+
+	CU_ASSERT_FATAL(data != NULL);
+	size_t whole = make_life(data, 1, SLABS, &before, &at), size = make_life(data, 2, LATER, &number, &at);
+	for (int reused = 0; reused < 2; reused++) {
+		write_file(in_path, data, size);
+		reindex();
+		CU_ASSERT_EQUAL_FATAL(tl_pcapng_get_head(data + 4096, SLAB_BYTES, &head), 0);
+		write_file(in_path, data, reused ? whole : size);
+		int fd = open(in_path, O_RDWR);
+		CU_ASSERT_EQUAL(pwrite(fd, "damaged", 7, 4096), 7);
+		for (int no_index = 0; no_index < 2; no_index++) {
+			stats = run((struct tl_extract_cfg){.no_index = no_index}, -EBADMSG);
+			CU_ASSERT_EQUAL(stats.records_matched, number - first - head.records);
+			CU_ASSERT(stats.areas_damaged == 1 && stats.slabs_damaged == 0 && stats.records_damaged == 0);
+			CU_ASSERT_EQUAL(stats.bytes_damaged, tl_align_up(head.used_bytes, TL_PCAPNG_ALIGN));
+			CU_ASSERT_EQUAL(stats.files_incomplete, reused);
+		}
+		close(fd);
+		unlink(index_path);
+	}
+	free(data);
+}
+
 static void foreign_packets_are_kept(void)
 {
 	uint8_t file[16384], frame[64], *p = file;
@@ -616,6 +648,7 @@ int main(void)
 		{"data of the previous file is not read from a reused file", what_was_in_the_file_before_is_not_read},
 		{"damaged padding hides no packet, with and without an index", damaged_padding_hides_no_packet},
 		{"a damaged slab loses only its own packets", damaged_slab_costs_only_its_own_packets},
+		{"a damaged HEAD loses only its slab's packets", damaged_head_costs_only_its_own_packets},
 		{"packet blocks of all kinds and of the other byte order are kept", foreign_packets_are_kept},
 		{"an output that is an input is refused, and stays", output_that_is_an_input_is_refused_and_stays},
 		{"a file in another format is an error; an empty or removed one is not",

@@ -56,6 +56,7 @@ struct extract_input {
 	size_t capacity;
 	uint64_t at; // offset of data[0], a multiple of 4096
 	size_t len;
+	uint64_t vain_bytes;	       // damaged slabs, by their HEADs
 	struct extract_packed *packed; // compressed: the offsets below are in the uncompressed content
 	struct extract *extract;       // NULL: read through the page cache, without rate limit
 };
@@ -144,6 +145,10 @@ void extract_input_close(struct extract_input *input);
 bool extract_input_is_written(const struct extract_input *input);
 // Read at this offset: *got bytes, fewer than len only at the end of the file. Valid until the next call.
 int extract_input_get(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got);
+// Next offset with data, a multiple of 4096: preallocated space has none.
+uint64_t extract_input_data_from(const struct extract_input *input, uint64_t offset);
+// Account for a damaged slab of this length. False: a hostile file would cost too many times its size.
+bool extract_input_may_skip(struct extract_input *input, uint64_t bytes);
 // True if this offset is the end of the file.
 bool extract_input_is_end(const struct extract_input *input, uint64_t offset);
 // End offset for walking the file.

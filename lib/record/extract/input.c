@@ -14,6 +14,8 @@
 #include <tl_units.h>
 
 #define PAGE 4096u
+#define SLAB_BYTES_MAX (32u << 20)
+#define VAIN_TIMES 4u // multiple of the file's size: limit for damaged slabs that a HEAD announces
 
 void extract_pace(struct extract *extract, uint64_t bytes)
 {
@@ -160,6 +162,21 @@ int extract_input_raw(struct extract_input *input, uint64_t offset, size_t len, 
 int extract_input_get(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got)
 {
 	return (input->packed != NULL ? extract_packed_get : extract_input_raw)(input, offset, len, out, got);
+}
+
+uint64_t extract_input_data_from(const struct extract_input *input, uint64_t offset)
+{
+	off_t data = lseek(input->fd, (off_t)offset, SEEK_DATA);
+
+	if (data < 0 && errno == ENXIO)
+		return input->file_bytes;
+	return data > (off_t)offset ? (uint64_t)data & ~(uint64_t)(PAGE - 1) : offset;
+}
+
+bool extract_input_may_skip(struct extract_input *input, uint64_t bytes)
+{
+	input->vain_bytes += bytes;
+	return input->vain_bytes <= VAIN_TIMES * (input->file_bytes + SLAB_BYTES_MAX);
 }
 
 bool extract_input_is_end(const struct extract_input *input, uint64_t offset)

@@ -14,7 +14,6 @@
 #define UNIT_BYTES_MAX (32u << 20)
 #define CONTENT_BYTES_MAX (64u << 20)
 #define RINGS_MAX 256u // with checked sequence numbers
-#define VAIN_TIMES 4u  // multiple of the file's size: limit for damaged units that a HEAD announces
 
 struct extract_packed {
 	struct tl_zslab_unpacker *unpacker;
@@ -25,7 +24,6 @@ struct extract_packed {
 	bool run_known;
 	uint64_t run_id;
 	uint64_t next_sequence[RINGS_MAX]; // after the last slab of each ring
-	uint64_t vain_bytes;		   // damaged units, by their HEADs
 };
 
 bool extract_is_packed(const void *data, size_t size)
@@ -182,10 +180,9 @@ static int find_later(struct extract_input *input, uint64_t at, uint64_t *out_at
 	struct tl_zslab_unit unit;
 	int rc = -ENODATA;
 
-	for (; at < input->file_bytes && rc == -ENODATA; at += TL_PCAPNG_ALIGN) {
-		off_t data = lseek(input->fd, (off_t)at, SEEK_DATA); // preallocated space has none
-		at = data > (off_t)at ? (uint64_t)data / TL_PCAPNG_ALIGN * TL_PCAPNG_ALIGN : at;
-		if (data < 0 && errno == ENXIO)
+	for (; rc == -ENODATA; at += TL_PCAPNG_ALIGN) {
+		at = extract_input_data_from(input, at);
+		if (at >= input->file_bytes)
 			break;
 		rc = get_later(input, at, &unit);
 		*out_at = at;
@@ -211,13 +208,12 @@ static int skip_damage(struct extract_input *input)
 	struct extract_packed *packed = input->packed;
 	struct tl_zslab_unit unit;
 	uint64_t from = packed->unit_at, to = 0;
-	uint64_t limit = VAIN_TIMES * (input->file_bytes + UNIT_BYTES_MAX);
 
-	if (input->extract == NULL || from == 0 || from >= input->file_bytes || packed->vain_bytes > limit)
+	if (input->extract == NULL || from == 0 || from >= input->file_bytes || !extract_input_may_skip(input, 0))
 		return -ENODATA;
 	int rc = get_later(input, from, &unit);
 	if (rc == 0) {
-		packed->vain_bytes += unit.unit_bytes;
+		(void)extract_input_may_skip(input, unit.unit_bytes);
 		to = from + unit.unit_bytes;
 	}
 	bool known = rc == 0 && begins_unit(input, to);

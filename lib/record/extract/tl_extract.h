@@ -31,11 +31,10 @@ struct tl_extract_stats {
 	uint64_t slabs_read;
 	uint64_t slabs_damaged;	  // skipped slabs: damaged, with others after them
 	uint64_t records_damaged; // packets in these, by their HEADs
-	uint64_t
-		areas_damaged; // skipped parts of compressed files without a HEAD: unknown numbers of slabs and packets
-	uint64_t bytes_damaged; // of the file, in both
-	uint64_t bytes_total;	// size of all files
-	uint64_t bytes_read;	// with sidecars
+	uint64_t areas_damaged;	  // skipped parts without a HEAD: unknown numbers of slabs and packets
+	uint64_t bytes_damaged;	  // of the file, in both
+	uint64_t bytes_total;	  // size of all files
+	uint64_t bytes_read;	  // with sidecars
 	uint64_t records_read;
 	uint64_t records_matched;
 	uint64_t records_peeled; // written without outer headers or VLAN tags

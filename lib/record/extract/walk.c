@@ -163,16 +163,55 @@ static int check_slab(
 	return extract_slab_is_whole(slab, got, head, at) ? 0 : -ENODATA;
 }
 
-// True if another slab follows an incomplete one: then it is damaged, and not the end.
-static bool is_followed(struct extract_input *input, const struct extract_section *section)
+// Return 0 if a unit of the section's file begins at this offset, -ENODATA, or another -errno.
+static int find_own_at(struct extract_input *input, const struct extract_section *section, uint64_t at)
 {
 	struct tl_pcapng_head head;
 	const uint8_t *block;
 	size_t got;
 
-	return section->file != 0 &&
-	       extract_input_get(input, section->own_end, TL_PCAPNG_HEAD_BYTES, &block, &got) == 0 &&
-	       tl_pcapng_get_head(block, (uint32_t)got, &head) == 0 && head.file == section->file;
+	int rc = extract_input_get(input, at, TL_PCAPNG_HEAD_BYTES, &block, &got);
+	if (rc != 0)
+		return rc;
+	return tl_pcapng_get_head(block, (uint32_t)got, &head) == 0 && head.file == section->file ? 0 : -ENODATA;
+}
+
+// Find the first unit of the section's file behind this offset. Return 0, -ENODATA: none, or another -errno.
+static int find_own(struct extract_input *input, const struct extract_section *section, uint64_t at, uint64_t *out_at)
+{
+	int rc = -ENODATA;
+
+	for (at = tl_align_up(at + 1, TL_PCAPNG_ALIGN); rc == -ENODATA; at += TL_PCAPNG_ALIGN) {
+		at = extract_input_data_from(input, at);
+		if (at >= input->file_bytes)
+			break;
+		rc = find_own_at(input, section, at);
+		*out_at = at;
+	}
+	return rc;
+}
+
+// Skip damage at *at: a slab, if its HEAD is whole, else all bytes before the next unit of the file. Return 0,
+// -ENODATA: none before end, so that the file ends here, or another -errno.
+static int skip_damage(struct extract *extract, struct extract_input *input, uint64_t *at, uint64_t end,
+	const struct tl_pcapng_head *head)
+{
+	const struct extract_section *section = &extract->section;
+	bool known = head->used_bytes != 0;
+	uint64_t to = section->own_end;
+
+	if (section->file == 0 || !extract_input_may_skip(input, head->used_bytes))
+		return -ENODATA;
+	int rc = known ? find_own_at(input, section, to) : -ENODATA;
+	if (rc == -ENODATA && !extract_input_is_written(input)) {
+		known = false;
+		rc = find_own(input, section, *at, &to);
+	}
+	if (rc != 0 || to > end)
+		return rc != 0 ? rc : -ENODATA;
+	extract_leave_out(extract, input, *at, to, known ? head : NULL);
+	*at = to;
+	return 0;
 }
 
 struct span {
@@ -188,6 +227,31 @@ static struct span padding_of(const struct tl_pcapng_head *head, uint64_t at)
 	return (struct span){from, from + bytes};
 }
 
+// Read the block at this offset, if it is of the section's file, and of a whole slab. Return its length, 0: there is
+// none, or -errno. out_head: HEAD of the slab that begins here, whole or not; used_bytes is 0 if there is none.
+static int64_t get_own_block(struct extract *extract, struct extract_input *input, uint64_t at, uint64_t end,
+	const uint8_t **out, uint32_t *out_type, struct tl_pcapng_head *out_head)
+{
+	const struct extract_section *section = &extract->section;
+	struct tl_pcapng_head head;
+
+	*out_head = (struct tl_pcapng_head){0};
+	int64_t bytes = get_block(extract, input, at, end, out, out_type);
+	if (bytes <= 0)
+		return bytes;
+	bool begins = is_head(section, *out_type, *out, bytes, &head);
+	if (section->file != 0 && at >= section->own_end && *out_type != TL_PCAPNG_SHB &&
+		!(begins && head.file == section->file))
+		return 0; // an earlier file, partly overwritten by this one; or damage
+	if (!begins)
+		return bytes;
+	*out_head = head;
+	int rc = check_slab(extract, input, at, &head);
+	if (rc != 0)
+		return rc == -ENODATA ? 0 : rc;
+	return get_block(extract, input, at, end, out, out_type); // the buffer may have moved
+}
+
 int extract_walk_file(
 	struct extract *extract, struct extract_input *input, uint64_t *at, uint64_t end, extract_block_fn *fn)
 {
@@ -195,37 +259,25 @@ int extract_walk_file(
 	struct span pad = {UINT64_MAX, 0}; // of the current slab
 	const uint8_t *block;
 	uint32_t type;
+	int rc = 0;
 
-	while (*at < end) {
+	while (rc == 0 && *at < end) {
 		if (*at == pad.from && pad.to <= end) { // not read with an index either
 			*at = pad.to;
 			continue;
 		}
-		int64_t bytes = get_block(extract, input, *at, end, &block, &type);
-		if (bytes <= 0)
+		int64_t bytes = get_own_block(extract, input, *at, end, &block, &type, &head);
+		if (bytes < 0)
 			return (int)bytes;
-		bool begins = is_head(&extract->section, type, block, bytes, &head);
-		if (extract->section.file != 0 && *at >= extract->section.own_end && type != TL_PCAPNG_SHB &&
-			!(begins && head.file == extract->section.file))
-			return 0; // an earlier file, partly overwritten by this one
-		if (begins) {
-			int rc = check_slab(extract, input, *at, &head);
-			if (rc == -ENODATA && is_followed(input, &extract->section)) {
-				extract_leave_out(extract, input, *at, extract->section.own_end, &head);
-				*at = extract->section.own_end;
-				continue;
-			}
-			if (rc != 0)
-				return rc == -ENODATA ? 0 : rc;
-			rc = (int)get_block(extract, input, *at, end, &block, &type); // the buffer may have moved
-			if (rc <= 0)
-				return rc;
-			pad = padding_of(&head, *at);
+		if (bytes == 0) {
+			rc = skip_damage(extract, input, at, end, &head);
+			continue;
 		}
-		int rc = fn(extract, type, block, (uint32_t)bytes);
-		if (rc != 0)
-			return rc;
-		*at += (uint64_t)bytes;
+		if (head.used_bytes != 0)
+			pad = padding_of(&head, *at);
+		rc = fn(extract, type, block, (uint32_t)bytes);
+		if (rc == 0)
+			*at += (uint64_t)bytes;
 	}
-	return 0;
+	return rc == -ENODATA ? 0 : rc;
 }
