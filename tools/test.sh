@@ -367,7 +367,7 @@ address_and_undefined() {
 	any_wanted "${names[@]}" || return 0
 	CC=clang build asan -t watched -Dwerror=true -Doptimization=1 -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false || return 0
 	yield_cpu
-	export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+	export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TL_SEEDS=30
 	for name in "${fuzzers[@]}"; do
 		suite "explore/$name" 600 tools/fuzz.sh --build build-asan --seconds "$explore_s" --only "$name"
 	done
@@ -387,7 +387,7 @@ threads() {
 	for name in "${threaded[@]}"; do
 		targets+=(-t "tests/unit/test_$name")
 	done
-	build tsan "${targets[@]}" -Dwerror=true -Db_sanitize=thread -Db_lundef=false || return 0
+	build tsan "${targets[@]}" -Dwerror=true -Doptimization=1 -Db_sanitize=thread -Db_lundef=false || return 0
 	for name in "${threaded[@]}"; do
 		TSAN_OPTIONS=halt_on_error=1:suppressions=$PWD/tests/unit/tsan.supp suite "tsan/$name" 600 \
 			setarch -R "build-tsan/tests/unit/test_$name"
