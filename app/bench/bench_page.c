@@ -11,6 +11,8 @@
 #include <tl_err.h>
 #include <tl_json.h>
 
+#include "manifest.h"
+
 static const char style[] =
 	"body{font:15px sans-serif;max-width:62em;margin:2em auto;padding:0 1em;color:#222;background:#fff}\n"
 	"table{border-collapse:collapse;width:100%}td{padding:.15em .5em;vertical-align:middle}\n"
@@ -61,10 +63,31 @@ static void write_chart(const struct tl_bench_chart *chart, FILE *out)
 	for (unsigned i = 0; i < chart->n; i++)
 		if (chart->bars[i].refused == NULL && chart->bars[i].value > most)
 			most = chart->bars[i].value;
-	fprintf(out, "<p>%s</p>\n<table>\n", chart->caption);
+	fputs("<p>", out);
+	escape(chart->caption, out);
+	fputs("</p>\n<table>\n", out);
 	for (unsigned i = 0; i < chart->n; i++)
 		write_bar(&chart->bars[i], most, out);
 	fputs("</table>\n", out);
+}
+
+// Version, date, command and host of the report.
+static int write_origin(const json_t *report, FILE *out)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *lines = open_memstream(&text, &bytes);
+
+	if (lines == NULL)
+		return -ENOMEM;
+	int rc = tl_manifest_print(json_object_get(report, "manifest"), lines);
+	if (fclose(lines) == 0 && rc == 0) {
+		fputs("<pre>", out);
+		escape(text, out);
+		fputs("</pre>\n", out);
+	}
+	free(text);
+	return rc;
 }
 
 // The report for programs; "<" within it would end the element.
@@ -93,7 +116,8 @@ static int write_page(const struct tl_bench_page *page, const json_t *report, FI
 		page->title, style, page->heading);
 	for (unsigned i = 0; i < page->n; i++)
 		write_chart(&page->charts[i], out);
-	return write_report(report, out);
+	int rc = write_origin(report, out);
+	return rc == 0 ? write_report(report, out) : rc;
 }
 
 int tl_bench_page_save(const struct tl_bench_page *page, const json_t *report, const char *path, struct tl_err *err)

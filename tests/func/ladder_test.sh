@@ -46,8 +46,11 @@ every_rung() {
 		"$ALL_RAN"' | all(.lost_pkts == (.lost_by | .counter_pkts + .interface_pkts + .elsewhere_pkts))'
 	check_json "a cost that varies between runs is marked noisy" all.json \
 		"$ALL_RAN"' | all(.noisy == (.spread > 0.1))'
+	check_json "a run with such a row is noisy" all.json '.noisy == (.rungs | any(.noisy))'
 	check_json "the wake-ups of each rung are counted" all.json "$ALL_RAN"' | all(.wakeups_per_s != null)'
 	check "the page has a bar for each rung" grep -q 'ring-v3-ebpf.*class="b"' page.html
+	check "the page names the command, the date and the host" grep -qE '<pre>.*made by .*20[0-9]{2}-.*call .*bench rx --seconds 0.01 .*host .*Linux' \
+		<(tr '\n' ' ' <page.html)
 }
 
 large_frames() {
@@ -83,6 +86,8 @@ tells_why() {
 	"$TAPLINE" bench rx --seconds 0.01 --sizes 60 --rungs recv,recvmmsg >text.txt 2>text.log
 	check "the text states the cause of each cost with the figure" \
 		grep -A1 '^recvmmsg, beside recv: up to 64 frames per system call' text.txt
+	check_equal "the text counts the noisy rows" "$(sed -n 's/^noisy: cost or rate of \([0-9]*\) of 2 rows.*/\1/p' text.txt)" \
+		"$(grep -c ' noisy$' text.txt | sed 's/^0$//')"
 	check "the text states the ratio" grep -qE ' ns per frame of 60 bytes, [0-9.]+ times recv$' text.txt
 }
 

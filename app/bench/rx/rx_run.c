@@ -166,10 +166,15 @@ static void fill_parts(const struct run *run, struct tl_bench_rx_row *row)
 	}
 }
 
+static double received_pps(const struct run *run)
+{
+	return (double)run->pkts * (double)TL_NS_PER_S / (double)run->elapsed_ns;
+}
+
 static void fill_run(const struct run *run, struct tl_bench_rx_row *row)
 {
 	row->offered_pps = run->pps;
-	row->received_pps = (double)run->pkts * (double)TL_NS_PER_S / (double)run->elapsed_ns;
+	row->received_pps = received_pps(run);
 	row->cpu_ns = cost(row->rung, run);
 	fill_parts(run, row);
 	row->softirq_ns = per_packet(run, run->softirq_ns);
@@ -207,32 +212,44 @@ static int check_slowly(const struct rig *rig)
 	return 0;
 }
 
-static int by_cost(const void *a, const void *b)
+static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
 
-// The row has the figures of the run with the median cost; the spread is that of all.
+// Sort the values of the runs. Return (largest - smallest) / median; 1 if only some of them are known.
+static double spread_of(double values[TL_BENCH_RX_RUNS])
+{
+	qsort(values, TL_BENCH_RX_RUNS, sizeof(values[0]), by_value);
+	double least = values[0], median = values[TL_BENCH_RX_RUNS / 2], most = values[TL_BENCH_RX_RUNS - 1];
+
+	if (median <= 0)
+		return most > median ? 1 : 0;
+	return (most - least) / median;
+}
+
+// The row has the figures of the run with the median cost. The spread is that of the cost or, with our own traffic, of
+// the rate.
 static int run_fast(const struct rig *rig)
 {
 	const struct rx_load fast = {.duration_ns = (uint64_t)(rig->cfg->seconds * (double)TL_NS_PER_S)};
 	struct run runs[TL_BENCH_RX_RUNS];
-	double costs[TL_BENCH_RX_RUNS];
+	double costs[TL_BENCH_RX_RUNS], rates[TL_BENCH_RX_RUNS];
 
 	for (unsigned i = 0; i < TL_BENCH_RX_RUNS; i++) {
 		int rc = run_load(rig, &fast, &runs[i]);
 		if (rc != 0)
 			return rc;
 		costs[i] = cost(rig->row->rung, &runs[i]);
+		rates[i] = received_pps(&runs[i]);
 	}
-	qsort(costs, TL_BENCH_RX_RUNS, sizeof(costs[0]), by_cost);
-	double median = costs[TL_BENCH_RX_RUNS / 2];
+	double spread = spread_of(costs), rate_spread = rig->sends ? spread_of(rates) : 0;
 	for (unsigned i = TL_BENCH_RX_RUNS; i-- > 0;)
-		if (cost(rig->row->rung, &runs[i]) == median)
+		if (cost(rig->row->rung, &runs[i]) == costs[TL_BENCH_RX_RUNS / 2])
 			fill_run(&runs[i], rig->row);
-	rig->row->spread = median > 0 ? (costs[TL_BENCH_RX_RUNS - 1] - costs[0]) / median : 0;
+	rig->row->spread = spread > rate_spread ? spread : rate_spread;
 	rig->row->noisy = rig->row->spread > TL_BENCH_RX_SPREAD;
 	return 0;
 }

@@ -84,6 +84,17 @@ static void print_step(const struct tl_bench_rx_result *result, const struct tl_
 	fputc('\n', out);
 }
 
+static void print_noise(const struct tl_bench_rx_result *result, FILE *out)
+{
+	unsigned noisy = 0;
+
+	for (unsigned i = 0; i < result->n_rows; i++)
+		noisy += result->rows[i].noisy;
+	if (noisy > 0)
+		fprintf(out, "\nnoisy: cost or rate of %u of %u rows differ by more than %.0f %% over three runs\n",
+			noisy, result->n_rows, 100 * TL_BENCH_RX_SPREAD);
+}
+
 int tl_bench_rx_print(const struct tl_bench_rx_result *result, FILE *out)
 {
 	fprintf(out, "%s (%s), ", result->ifname, result->driver);
@@ -106,6 +117,7 @@ int tl_bench_rx_print(const struct tl_bench_rx_result *result, FILE *out)
 	for (unsigned i = 0; i < result->n_rows; i++)
 		if (result->rows[i].refused[0] == '\0' && (i == 0 || result->rows[i - 1].rung != result->rows[i].rung))
 			print_step(result, &result->rows[i], out);
+	print_noise(result, out);
 	if (result->interrupted)
 		fputs("interrupted: the rungs after these were not measured\n", out);
 	return ferror(out) ? -EIO : 0;
