@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 
 #include <tl_test_extract.h>
 
@@ -552,6 +553,9 @@ static void damaged_head_costs_only_its_own_packets(void)
 			CU_ASSERT_EQUAL(stats.bytes_damaged, tl_align_up(head.used_bytes, TL_PCAPNG_ALIGN));
 			CU_ASSERT_EQUAL(stats.files_incomplete, reused);
 		}
+		CU_ASSERT_EQUAL(flock(fd, LOCK_EX), 0); // being written: it ends there
+		stats = run((struct tl_extract_cfg){.no_index = true}, 0);
+		CU_ASSERT(stats.records_matched == 0 && stats.areas_damaged == 0 && stats.files_incomplete == 1);
 		close(fd);
 		unlink(index_path);
 	}
