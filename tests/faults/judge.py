@@ -208,6 +208,29 @@ def judge_capture(scenario, outcome, usual, tapline):
     return complaints
 
 
+def errors_of(outcome):
+    return {line for line in outcome.log.splitlines() if "error: " in line}
+
+
+def judge_damaged(outcome, report, usual, complaints):
+    """Check an extraction from a damaged file: the damage is an error, and no other frame is missing without a message."""
+    if outcome.status == 0:
+        complaints.append("status: 0 though the file is damaged")
+    count, path = Count(), os.path.join(outcome.cwd, "out.pcapng")
+    try:
+        count.add(reader.read(path, closed=False) if outcome.size("out.pcapng") else [])
+    except reader.Broken as error:
+        if not errors_of(outcome) - usual.errors:
+            complaints.append(f"output: {error}")
+        return
+    if max(count.seen.values(), default=1) > 1 or count.strange:
+        complaints.append(f"content: {count.strange} frames are not as they were, some are there twice")
+    if errors_of(outcome) <= usual.errors and len(count.of_before()) != usual.earlier:
+        complaints.append(f"extract: {len(count.of_before())} of {usual.earlier} readable frames, and no message about the others")
+    if report is not None and "cannot write" not in outcome.log and report["records_matched"] != len(count.of_before()):
+        complaints.append(f"output: {report['records_matched']} packets by the report, {len(count.of_before())} can be read")
+
+
 def judge_other(scenario, outcome, usual, tapline):
     """Check recover, extract, reindex: existing data stays, and reported work is done."""
     complaints = []
@@ -216,6 +239,9 @@ def judge_other(scenario, outcome, usual, tapline):
     report = load_json(outcome, complaints)
     judge_whole(report, usual, complaints)
     judge_leaks(outcome, usual, complaints)
+    if scenario.damaged:
+        judge_damaged(outcome, report, usual, complaints)
+        return complaints
     if scenario.kind == "recover":
         busy = report is not None and report.get("busy", 0) > 0
         if outcome.status == 0 and not busy and any(is_left(name) for name in os.listdir(outcome.cwd)):

@@ -66,6 +66,7 @@ class Usual:
     earlier: int  # frames of the previous run
     before: list  # files at the beginning
     report: object  # its JSON output
+    errors: set  # its error messages
 
     def place(self, offset):
         return next((site.place for site in self.sites if site.offset == offset), offset)
@@ -184,7 +185,7 @@ class Runner:
 
     def record(self, scenario):
         outcome = self.run(scenario, "usual-" + scenario.name)
-        if outcome.status != 0:
+        if outcome.status != scenario.status:
             raise SystemExit(f"not ok - faults: {scenario.name}: status {outcome.status} when nothing fails: {outcome.log}")
         count = judge.Count()
         judge.read_complete(self.stage.template(scenario), scenario.suffix, count, [])
@@ -195,8 +196,9 @@ class Runner:
         sites = [Site(offset, call, self.places[offset], int(calls)) for offset, call, calls in rows
                  if not errnos.is_excused(self.places[offset], call)]
         leaks = collections.Counter(rest[0] for what, *rest in outcome.trace if what == "leak")
-        usual = Usual(sorted(sites, key=lambda site: (site.place, site.call)), leaks, len(count.of_before()),
-                      os.listdir(self.stage.template(scenario)), json.loads(outcome.stdout))
+        earlier = self.stage.readable.get(scenario.name, len(count.of_before()))
+        usual = Usual(sorted(sites, key=lambda site: (site.place, site.call)), leaks, earlier,
+                      os.listdir(self.stage.template(scenario)), json.loads(outcome.stdout), judge.errors_of(outcome))
         complaints = judge.judge(scenario, outcome, usual, self.tapline)
         if complaints:
             raise SystemExit(f"not ok - faults: {scenario.name}: when nothing fails: {'; '.join(complaints)}\n{outcome.log}")
@@ -219,7 +221,7 @@ class Runner:
         """Return the failed checks of a run with delayed calls."""
         outcome = self.run(scenario, name, delays=seed)
         complaints = judge.judge(scenario, outcome, usual, self.tapline)
-        if outcome.status != 0 and not complaints:
+        if outcome.status != scenario.status and not complaints:
             complaints.append(f"status: {outcome.status}")
         return [f"{'; '.join(complaints)}\n{outcome.log}"] if complaints else []
 

@@ -3,10 +3,12 @@
 
 import os
 import shutil
+import struct
 import subprocess
 from dataclasses import dataclass
 
 import recording_frames
+import recording_reader as reader
 from recording_frames import EARLIER
 
 @dataclass
@@ -16,6 +18,7 @@ class Scenario:
     before: str = ""  # arguments of an earlier tapline that made the existing files
     leave: bool = False  # the youngest of these files was not completed
     room: bool = False  # and has zeros behind its end, from a sector on: preallocated space, or lost bytes
+    damaged: bool = False  # the only file has two slabs that cannot be read
     keep_files: int = 0
     synced: bool = True  # with --fsync close
     held: bool = False  # files removed by the ring have expired
@@ -27,6 +30,11 @@ class Scenario:
     def publishes(self):
         """Check whether a name without .part means a complete file."""
         return "--rotate" in self.args or "trigger" in self.args
+
+    @property
+    def status(self):
+        """Exit status without a fault."""
+        return 1 if self.damaged else 0
 
 
 _RING = "--keep-files 3 --fsync close"
@@ -63,9 +71,19 @@ SCENARIOS = [
     Scenario("extract-pcap", "extract . -w out.pcapng --json udp",
              "capture -i pcap:{earlier} -w r.pcap --format pcap-ns --rotate-packets 700", synced=False, suffix=".pcap",
              kind="extract"),
+    Scenario("damaged", "extract . -w out.pcapng --json udp", "capture -i pcap:{earlier_more} -w r.pcapng --rotate 20M",
+             damaged=True, synced=False, kind="extract"),
+    Scenario("damaged-zstd", "extract . -w out.pcapng --json udp",
+             "capture -i pcap:{earlier_more} -w r.pcapng.zst --compress zstd --rotate 20M", damaged=True, synced=False,
+             suffix=".zst", kind="extract"),
     Scenario("reindex", "extract . --reindex --json", "capture -i pcap:{earlier} -w r.pcapng --rotate-packets 700",
              synced=False, kind="reindex"),
+    Scenario("reindex-zstd", "extract . --reindex --json",
+             "capture -i pcap:{earlier} -w r.pcapng.zst --compress zstd --rotate-packets 700", synced=False, suffix=".zst",
+             kind="reindex"),
 ]
+_HEAD = struct.pack("<II", reader.HEAD, 64)  # first bytes of a HEAD; of a slab, it is at the begin of a page, or of a frame there
+_JUNK = b"\xee" * 4096  # longer than any frame: it covers the lengths of a block
 
 
 class Stage:
@@ -73,6 +91,7 @@ class Stage:
 
     def __init__(self, root, tapline):
         self.root, self.tapline = root, tapline
+        self.readable = {}  # of a scenario with a damaged file: the number of frames in whole slabs
         self.inputs = {"in": (2000, 700, 0), "more": (6500, 1400, 0), "earlier": (2000, 700, EARLIER),
                        "earlier_more": (8500, 1400, EARLIER)}
         self.paths = {name: os.path.join(root, name + ".pcap") for name in self.inputs}
@@ -92,13 +111,33 @@ class Stage:
             subprocess.run(self.command(scenario.before), cwd=path, check=True, capture_output=True)
         if scenario.leave:
             self._leave(path, scenario)
+        if scenario.damaged:
+            self.readable[scenario.name] = self._damage(self._youngest(path, scenario))
         return path
+
+    @staticmethod
+    def _youngest(path, scenario):
+        names = [name for name in os.listdir(path) if name.endswith(scenario.suffix)]
+        return os.path.join(path, max(names, key=lambda name: (len(name), name)))
+
+    @staticmethod
+    def _damage(path):
+        """Damage the content of the second slab, and the HEAD of the fourth. Return the number of frames in the others."""
+        frames = len(reader.read(path))
+        with open(path, "r+b") as file:
+            data = file.read()
+            heads = [at for page in range(0, len(data), 4096) for at in (page, page + 8) if data.startswith(_HEAD, at)]
+            slabs = [(at, struct.unpack_from("<I", data, at + 40)[0]) for at in heads]
+            (second, lost), (third, _), (fourth, lost_too) = slabs[1:4]
+            for at, junk in (((second + third) // 2, _JUNK), (fourth, _JUNK[:64])):
+                file.seek(at)
+                file.write(junk)
+        return frames - lost - lost_too
 
     @staticmethod
     def _leave(path, scenario):
         """Truncate the youngest file, and rename it to an incomplete one."""
-        name = max((name for name in os.listdir(path) if name.endswith(scenario.suffix)), key=lambda name: (len(name), name))
-        full = os.path.join(path, name)
+        full = Stage._youngest(path, scenario)
         os.truncate(full, (os.path.getsize(full) - 4096) // 512 * 512)
         if scenario.room:
             os.truncate(full, os.path.getsize(full) + 65536)

@@ -238,6 +238,18 @@ static int take_files(struct extract *extract, struct tl_err *err)
 	return first;
 }
 
+// Close the output after the files, with this result. An error of either is reported.
+static int close_output(struct extract *extract, int rc, struct tl_err *err)
+{
+	int later = extract_output_close(extract);
+
+	if (later == 0 || extract->output_failed)
+		return rc;
+	if (rc != 0)
+		tl_error("%s", err->text);
+	return tl_fail(err, later, "%.300s: cannot write: %s", extract->output.path, strerror(-later));
+}
+
 int tl_extract_run(const struct tl_extract_cfg *cfg, struct tl_extract_stats *stats, struct tl_err *err)
 {
 	struct extract extract = {.cfg = cfg, .stats = stats, .output = {.fd = -1}};
@@ -252,9 +264,7 @@ int tl_extract_run(const struct tl_extract_cfg *cfg, struct tl_extract_stats *st
 		rc = extract_output_open(&extract, err);
 	if (rc == 0) {
 		rc = take_files(&extract, err);
-		int later = extract_output_close(&extract);
-		if (later != 0 && rc == 0)
-			rc = tl_fail(err, later, "%.300s: cannot write: %s", extract.output.path, strerror(-later));
+		rc = close_output(&extract, rc, err);
 	}
 	extract_output_free(&extract.output);
 	extract_section_free(&extract.section);
