@@ -13,8 +13,6 @@
 #include <tl_err.h>
 #include <tl_filter.h>
 
-#include "policer.h"
-
 #define PATH_BYTES 256 // "$.shape[15]", and 7 times ".classes[255]"
 
 // Write the path of a class.
@@ -29,36 +27,6 @@ static const char *shaping_path(const struct tl_config *config, uint32_t index, 
 	for (uint32_t i = 0; i < depth; i++)
 		used += (size_t)snprintf(path + used, PATH_BYTES - used, ".classes[%u]", way[i]);
 	return path;
-}
-
-uint64_t shaping_ceil(const struct tl_config_shape *shape, uint32_t cls)
-{
-	const struct tl_config_class *c = &shape->classes[cls];
-
-	while (c->ceil == 0 && c->rate == 0)
-		c = &shape->classes[c->parent];
-	return c->ceil != 0 ? c->ceil : c->rate;
-}
-
-struct tl_tree_class shaping_tree_class(const struct tl_config_shape *shape, uint32_t cls)
-{
-	const struct tl_config_class *c = &shape->classes[cls];
-	bool leaf = !c->has_classes;
-
-	return (struct tl_tree_class){.name = c->name,
-		.parent = c->parent,
-		.rate = c->rate,
-		.ceil = shaping_ceil(shape, cls),
-		.burst = c->burst,
-		.cburst = c->cburst,
-		.quantum = c->quantum,
-		.prio = c->prio,
-		.flows = leaf && c->fair != TL_FAIR_NONE ? c->flows : 1,
-		.limit_pkts = leaf ? c->limit : 0,
-		.limit_bytes = leaf ? c->limit_bytes : 0,
-		.limit_ns = leaf ? c->limit_ms * TL_NS_PER_MS : 0,
-		.codel_target_ns = leaf && c->drop == TL_CLASS_DROP_CODEL ? c->target_us * TL_NS_PER_US : 0,
-		.codel_interval_ns = c->interval_ms * TL_NS_PER_MS};
 }
 
 static int shaping_check_expressions(const struct tl_config *config, uint32_t index, struct tl_err *err)
@@ -158,11 +126,11 @@ int shaping_set(struct tl_shaping *s, const struct tl_tree_class *classes, uint6
 static int shaping_make(struct tl_shaping *s, struct tl_txq *txq, const struct tl_clock *clock, struct tl_err *err)
 {
 	const struct tl_config_shape *config = s->config;
-	struct tl_shape_class *classes = calloc(config->n_classes, sizeof(*classes));
-	struct tl_policer_cfg *policers = calloc(config->n_classes, sizeof(*policers));
+	struct shaping_classes classes;
+	int rc = shaping_describe(config, &classes, err);
 	struct tl_shape_cfg cfg = {.txq = txq,
 		.clock = clock,
-		.classes = classes,
+		.classes = classes.of,
 		.n_classes = config->n_classes,
 		.fallback = config->fallback,
 		.mtu = config->mtu,
@@ -173,21 +141,13 @@ static int shaping_make(struct tl_shaping *s, struct tl_txq *txq, const struct t
 	s->limit = UINT64_MAX;
 	memset(s->class_limits, 0xff, sizeof(s->class_limits));
 	s->classes = calloc(config->n_classes, sizeof(*s->classes));
-	if (classes == NULL || policers == NULL || s->classes == NULL) {
-		free(classes);
-		free(policers);
-		return tl_fail(err, -ENOMEM, "no memory for the classes of %s", config->name);
-	}
-	for (uint32_t i = 0; i < config->n_classes; i++) {
-		s->classes[i] = shaping_tree_class(config, i);
-		classes[i] = (struct tl_shape_class){
-			.tree = s->classes[i], .match = config->classes[i].match, .fair = config->classes[i].fair};
-		if (tl_policer_describe(&config->classes[i].police, config->overhead_bytes, &policers[i]))
-			classes[i].police = &policers[i];
-	}
-	int rc = tl_shape_create(&cfg, &s->shape, err);
-	free(classes);
-	free(policers);
+	if (rc == 0 && s->classes == NULL)
+		rc = tl_fail(err, -ENOMEM, "no memory for the classes of %s", config->name);
+	for (uint32_t i = 0; i < config->n_classes && rc == 0; i++)
+		s->classes[i] = classes.of[i].tree;
+	if (rc == 0)
+		rc = tl_shape_create(&cfg, &s->shape, err);
+	shaping_forget(&classes);
 	return rc;
 }
 

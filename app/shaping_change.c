@@ -27,6 +27,7 @@ static const char *change_in_class(const struct tl_config_class *a, const struct
 		{"default", a->is_default == b->is_default},
 		{"fair", a->fair == b->fair},
 		{"flows", a->flows == b->flows},
+		{"weights", tl_config_same_weights(a, b)},
 		{"limit", a->limit == b->limit},
 		{"limit_bytes", a->limit_bytes == b->limit_bytes},
 		{"limit_ms", a->limit_ms == b->limit_ms},

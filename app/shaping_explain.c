@@ -38,10 +38,11 @@ static json_t *explain_class_json(const struct tl_config_shape *shape, uint32_t 
 			row, json_pack("{s:s, s:i, s:I}", "tier", tiers[c->member.tier], "weight",
 				     (int)c->member.weight, "floor_bps", (json_int_t)tl_config_member_floor(c)));
 	if (!c->has_classes)
-		json_object_update_new(row, json_pack("{s:s, s:I, s:I, s:I, s:s, s:o}", "fair", fairs[c->fair], "limit",
-						    (json_int_t)c->limit, "limit_bytes", (json_int_t)c->limit_bytes,
-						    "limit_ms", (json_int_t)c->limit_ms, "drop", drops[c->drop],
-						    "police", tl_policer_json(&c->police)));
+		json_object_update_new(
+			row, json_pack("{s:s, s:i, s:I, s:I, s:I, s:s, s:o}", "fair", fairs[c->fair], "weights",
+				     (int)c->n_weights, "limit", (json_int_t)c->limit, "limit_bytes",
+				     (json_int_t)c->limit_bytes, "limit_ms", (json_int_t)c->limit_ms, "drop",
+				     drops[c->drop], "police", tl_policer_json(&c->police)));
 	return row;
 }
 
@@ -101,6 +102,8 @@ static void explain_frames(const struct tl_config_class *c)
 		c->fair != TL_FAIR_NONE ? ", " : "");
 	if (c->fair != TL_FAIR_NONE)
 		printf("%" PRIu32 " queues by %s", c->flows, fairs[c->fair]);
+	if (c->n_weights != 0)
+		printf(", %" PRIu32 " weights of hosts", c->n_weights);
 	printf("; limit %" PRIu32 " frames", c->limit);
 	if (c->limit_bytes != 0)
 		printf(", %" PRIu64 " bytes", c->limit_bytes);

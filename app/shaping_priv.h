@@ -26,6 +26,17 @@ uint64_t shaping_ceil(const struct tl_config_shape *shape, uint32_t cls);
 
 struct tl_tree_class shaping_tree_class(const struct tl_config_shape *shape, uint32_t cls);
 
+// Classes for the shaper, and what they borrow.
+struct shaping_classes {
+	struct tl_shape_class *of;
+	struct tl_policer_cfg *policers;
+	struct tl_shape_weight *weights;
+};
+
+// shaping_classes.c: describe the classes. Return 0 or -ENOMEM with a message; shaping_forget() frees in both cases.
+int shaping_describe(const struct tl_config_shape *shape, struct shaping_classes *out, struct tl_err *err);
+void shaping_forget(struct shaping_classes *classes);
+
 // Set the rates of the classes, and limit the shape. classes may be those in force. Return 0, or as
 // tl_shape_set_rates().
 int shaping_set(struct tl_shaping *shaping, const struct tl_tree_class *classes, uint64_t limit, struct tl_err *err);

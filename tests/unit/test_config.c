@@ -1141,7 +1141,7 @@ static char *read_source_file(const char *name)
 
 static bool is_list(const struct tl_config_key *key)
 {
-	return key->read == tl_config_array || key->read == tl_config_classes;
+	return key->read == tl_config_array || key->read == tl_config_classes || key->read == tl_config_weights;
 }
 
 static void compare_key(const struct tl_config_key *key, const json_t *schema, const char *path)

@@ -193,8 +193,61 @@ static void values_have_a_range(void)
 		{CLASSES("{'name': 'x', 'default': true,\n'burst': 5000}"),
 			"t.json:5: $.shape[0].classes[0].burst: has no effect without 'rate'"},
 		{CLASSES("{'name': 'x', 'default': true, 'colour': 1}"),
-			"t.json:4: $.shape[0].classes[0].colour: unknown key; valid keys: name, rate, ceil, burst, cburst, prio, quantum, match, echo, default, fair, flows, "
+			"t.json:4: $.shape[0].classes[0].colour: unknown key; valid keys: name, rate, ceil, burst, cburst, prio, quantum, match, echo, default, fair, flows, weights, "
 			"limit, limit_bytes, limit_ms, drop, target_us, interval_ms, police, classes"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+}
+
+#define WEIGHED(keys) CLASSES("{'name': 'x', 'default': true,\n" keys "}")
+#define WEIGHTS(list) WEIGHED("'fair': 'source', 'weights': [" list "]")
+
+static void hosts_of_a_fair_class_have_weights(void)
+{
+	struct tl_config *config =
+		load_right(WEIGHTS("{'prefix': '10.0.0.0/8', 'weight': 3}, {'prefix': '2001:db8::1', 'weight': 100}"));
+	const struct tl_config_class *c = &config->shapes[0].classes[1];
+
+	CU_ASSERT_EQUAL_FATAL(c->n_weights, 2);
+	CU_ASSERT_EQUAL(c->weights[0].version, 4);
+	CU_ASSERT_EQUAL(c->weights[0].prefix.bits, 8);
+	CU_ASSERT_EQUAL(c->weights[0].weight, 3);
+	CU_ASSERT_EQUAL(c->weights[1].version, 6);
+	CU_ASSERT_EQUAL(c->weights[1].prefix.bits, 128);
+	CU_ASSERT_EQUAL(c->weights[1].weight, 100);
+	struct tl_config_weight other[2] = {c->weights[0], c->weights[1]};
+	struct tl_config_class next = {.n_weights = 2, .weights = other};
+	CU_ASSERT_TRUE(tl_config_same_weights(c, &next));
+	other[1].weight = 99;
+	CU_ASSERT_FALSE(tl_config_same_weights(c, &next));
+	other[1] = c->weights[1];
+	other[0].prefix.bits = 9;
+	CU_ASSERT_FALSE(tl_config_same_weights(c, &next));
+	next.n_weights = 1;
+	CU_ASSERT_FALSE(tl_config_same_weights(c, &next));
+	tl_config_free(config);
+}
+
+static void weights_that_cannot_hold_are_refused(void)
+{
+	static const struct refusal refusals[] = {
+		{WEIGHED("'weights': [{'prefix': '10.0.0.0/8', 'weight': 3}]"),
+			"t.json:5: $.shape[0].classes[0].weights: has no effect without 'fair': 'source' or 'destination'"},
+		{WEIGHED("'fair': 'flow', 'weights': [{'prefix': '10.0.0.0/8', 'weight': 3}]"),
+			"t.json:5: $.shape[0].classes[0].weights: has no effect without 'fair': 'source' or 'destination'"},
+		{WEIGHTS("{'prefix': '10.0.0.1/8', 'weight': 3}"),
+			"t.json:5: $.shape[0].classes[0].weights[0].prefix: '10.0.0.1/8' is not a network: bits behind its prefix "
+			"are set"},
+		{WEIGHTS("{'prefix': '2001:db8::/32', 'weight': 0}"),
+			"t.json:5: $.shape[0].classes[0].weights[0].weight: 0 is not a whole number from 1 to 100"},
+		{WEIGHTS("{'prefix': '2001:db8::/32', 'weight': 101}"),
+			"t.json:5: $.shape[0].classes[0].weights[0].weight: 101 is not a whole number from 1 to 100"},
+		{WEIGHTS("{'prefix': '2001:db8::/32'}"),
+			"t.json:5: $.shape[0].classes[0].weights[0]: the key 'weight' is required here"},
+		{WEIGHTS("{'prefix': '10.0.0.0/8', 'weight': 3},\n{'prefix': '10.0.0.0/8', 'weight': 2}"),
+			"t.json:6: $.shape[0].classes[0].weights[1].prefix: the list has this prefix already"},
+		{WEIGHTS(""), "t.json:5: $.shape[0].classes[0].weights: the list has 0 entries: give 1 to 64"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -373,6 +426,8 @@ static void there_are_limits(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"hosts of a fair class have weights by prefix", hosts_of_a_fair_class_have_weights},
+		{"weights that cannot hold are refused with their place", weights_that_cannot_hold_are_refused},
 		{"the classes of an entry are a tree, parents first", the_classes_of_an_entry_are_a_tree_parents_first},
 		{"the frames of an echo are an expression", the_frames_of_an_echo_are_an_expression},
 		{"a shape needs a port and a queue that send", a_shape_needs_a_port_and_queue_that_send},

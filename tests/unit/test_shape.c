@@ -478,6 +478,57 @@ static void destinations_share_a_fair_class(void)
 	end();
 }
 
+static const struct tl_shape_weight weights[] = {
+	{.version = 4, .bits = 30, .ip = {10}, .weight = 2},
+	{.version = 6, .bits = 128, .ip = {0x20, 1, [15] = 9}, .weight = 5},
+	{.version = 4, .bits = 32, .ip = {10, 0, 0, 3}, .weight = 6},
+	{.version = 6, .bits = 16, .ip = {0x20, 1}, .weight = 4},
+};
+
+static void begin_weighted(enum tl_fair fair, const struct tl_shape_weight *of, uint32_t n)
+{
+	struct tl_shape_class classes[] = {slow[0], slow[1]};
+
+	classes[0].tree.rate = classes[1].tree.rate = 8 * MBIT;
+	classes[0].tree.burst = classes[1].tree.burst = classes[1].tree.cburst = 5000;
+	classes[1].tree.flows = 65536;
+	classes[1].tree.limit_pkts = 400;
+	classes[1].fair = fair;
+	classes[1].weights = of;
+	classes[1].n_weights = n;
+	begin(classes, 2, 1, 401);
+}
+
+// Send frames to these hosts for a second, all backlogged. Port 80 + host counts the bytes.
+static void send_weighted(const uint8_t *hosts, bool ip6)
+{
+	begin_weighted(TL_FAIR_DESTINATION, weights, TL_ARRAY_LEN(weights));
+	for (unsigned i = 0; i < 1000; i++) {
+		for (unsigned k = 0; k < 12; k++) {
+			uint8_t host = hosts[k % 3];
+			if (ip6)
+				push_udp6(host, 80 + host);
+			else
+				push_udp(host, 80 + host, 1000);
+		}
+		shape_turn(rig.shape, rig.now_ns += MS);
+	}
+}
+
+static void hosts_share_by_their_weights(void)
+{
+	send_weighted((const uint8_t[]){1, 2, 3}, false); // weights 2, 2 and 6
+	CU_ASSERT(is_near(rig.bytes[81], 200000, 4000));
+	CU_ASSERT(is_near(rig.bytes[82], 200000, 4000));
+	CU_ASSERT(is_near(rig.bytes[83], 600000, 12000));
+	end();
+	send_weighted((const uint8_t[]){1, 2, 9}, true); // weights 4, 4 and 5
+	CU_ASSERT(is_near(rig.bytes[81], 307692, 6154));
+	CU_ASSERT(is_near(rig.bytes[82], 307692, 6154));
+	CU_ASSERT(is_near(rig.bytes[89], 384615, 7692));
+	end();
+}
+
 // Frame fields that a hash may contain.
 enum field { SOURCE, DESTINATION, PORT_NUMBER, FIELDS };
 
@@ -515,6 +566,33 @@ static bool overtakes(enum tl_fair fair, enum field field, bool ip6)
 	bool reordered = rig.reordered;
 	end();
 	return reordered;
+}
+
+// Push a frame of 1000 bytes from 10.0.0.1, or from 10.0.0.84, to 10.0.0.2.
+static void push_from(bool other, uint16_t port)
+{
+	push_udp(2, port, 1000);
+	uint8_t *ip = rte_pktmbuf_mtod_offset(rig.tx.pkts[rig.tx.n - 1], uint8_t *, TL_ETHER_LEN);
+	ip[15] = other ? 0x54 : 1;
+	tl_wire_ipv4_finish((struct tl_ipv4_hdr *)ip);
+}
+
+// Two sources send to a destination whose prefix has another weight.
+static void the_address_of_a_weight_is_that_of_the_queue(void)
+{
+	static const struct tl_shape_weight by_source[] = {
+		{.version = 4, .bits = 32, .ip = {10, 0, 0, 0x54}, .weight = 3},
+		{.version = 4, .bits = 32, .ip = {10, 0, 0, 2}, .weight = 2}};
+
+	begin_weighted(TL_FAIR_SOURCE, by_source, 2);
+	for (unsigned i = 0; i < 1000; i++) {
+		for (unsigned k = 0; k < 8; k++)
+			push_from(k % 2 != 0, (uint16_t)(80 + k % 2));
+		shape_turn(rig.shape, rig.now_ns += MS);
+	}
+	CU_ASSERT(is_near(rig.bytes[80], 250000, 5000));
+	CU_ASSERT(is_near(rig.bytes[81], 750000, 15000));
+	end();
 }
 
 static void the_hash_has_the_fields_of_its_kind(void)
@@ -626,6 +704,9 @@ int main(void)
 		{"the time of a send call is unknown while frames wait",
 			the_time_of_a_send_call_is_unknown_while_frames_wait},
 		{"destinations share a fair class", destinations_share_a_fair_class},
+		{"hosts share a fair class by their weights, and the longest prefix applies",
+			hosts_share_by_their_weights},
+		{"the address of a weight is that of the queue", the_address_of_a_weight_is_that_of_the_queue},
 		{"the hash has the fields of its kind", the_hash_has_the_fields_of_its_kind},
 		{"other rates lose no frame", other_rates_lose_no_frame},
 		{"the end drops what waits, and later frames leave", the_end_drops_what_waits_and_later_frames_leave},

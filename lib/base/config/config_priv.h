@@ -151,6 +151,11 @@ extern const struct tl_config_table tl_config_shape_table;
 tl_config_read tl_config_classes; // of a shape; its key has the table of a class
 int tl_config_check_shape(struct tl_config_reader *r, struct tl_config *config, uint32_t index);
 
+// weights.c: "weights" of a class, and a check after its other keys.
+extern const struct tl_config_table tl_config_weight_table;
+tl_config_read tl_config_weights;
+int tl_config_check_weights(struct tl_config_reader *r, const struct tl_config_class *cls);
+
 // police.c: the classes of a recording: their keys, and a check after all its keys.
 extern const struct tl_config_table tl_config_police_table;
 int tl_config_check_classes(struct tl_config_reader *r, struct tl_config_capture *capture);

@@ -51,6 +51,7 @@ static const struct tl_config_key class_keys[] = {
 	{"default", tl_config_bool, FIELD(tl_config_class, is_default), .fallback = "false"},
 	{CHOICE(tl_config_class, fair, TL_FAIRS), .fallback = "\"none\""},
 	{KEY(tl_config_class, flows, tl_config_number), .min = 2, .max = 65536, .fallback = "1024"},
+	{"weights", tl_config_weights, .table = &tl_config_weight_table, .min = 1, .max = 64},
 	{KEY(tl_config_class, limit, tl_config_number), .min = 1, .max = 65536, .fallback = "1000"},
 	{KEY(tl_config_class, limit_bytes, tl_config_size), .min = 1, .max = 4 * GIB, .or_zero = true, .fallback = "0"},
 	{KEY(tl_config_class, limit_ms, tl_config_number), .min = 1, .max = 60000, .or_zero = true, .fallback = "0"},
@@ -138,6 +139,7 @@ void tl_config_free_shape(struct tl_config_shape *shape)
 		free(shape->classes[i].name);
 		free(shape->classes[i].match);
 		free(shape->classes[i].echo_name);
+		free(shape->classes[i].weights);
 	}
 	free(shape->name);
 	free(shape->port_name);
@@ -172,14 +174,15 @@ static int config_check_leaf(struct tl_config_reader *r, const struct tl_config_
 		return tl_config_refuse_key(r, "flows", "has no effect without \"fair\"");
 	if ((cls->flows & (cls->flows - 1)) != 0)
 		return tl_config_refuse_key(r, "flows", "%u is not a power of two", cls->flows);
-	return config_check_codel(r, cls, value);
+	int rc = tl_config_check_weights(r, cls);
+	return rc == 0 ? config_check_codel(r, cls, value) : rc;
 }
 
 static int config_check_class(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
-	static const char *const leaf_keys[] = {"match", "echo", "default", "fair", "flows", "limit", "limit_bytes",
-		"limit_ms", "drop", "target_us", "interval_ms", "police"};
+	static const char *const leaf_keys[] = {"match", "echo", "default", "fair", "flows", "weights", "limit",
+		"limit_bytes", "limit_ms", "drop", "target_us", "interval_ms", "police"};
 	const struct tl_config_class *cls = section;
 
 	if (cls->rate == 0 && cls->ceil == 0 && cls->burst != 0)

@@ -302,6 +302,13 @@ struct tl_config_member {
 	uint64_t floor;		  // "floor", up to its ceil; 0 when absent; at least its rate counts
 };
 
+// Weight of the hosts of a prefix in a class with queues by host.
+struct tl_config_weight {
+	struct tl_config_prefix prefix; // "prefix", required, once per class
+	uint8_t version;		// of IP
+	uint32_t weight;		// "weight", required, 1..100
+};
+
 // Class of a shape. The first one is the shape itself; parents precede their children.
 struct tl_config_class {
 	char *name;	  // "name", required, unique in the shape
@@ -318,11 +325,13 @@ struct tl_config_class {
 	uint32_t quantum; // "quantum", bytes; 0 when absent: in proportion to the rates of siblings
 	uint32_t prio;	  // "prio", 0..7, default 0
 	// Leaves:
-	char *match;		 // "match": expression in tcpdump's syntax; for "echo" generated; NULL: "default"
-	char *echo_name;	 // "echo", instead of "match"
-	bool is_default;	 // "default": class of unmatched frames; one per shape
-	enum tl_fair fair;	 // "fair": "none" (default), "flow", "source", "destination"
-	uint32_t flows;		 // "flows", a power of two up to 65536, default 1024, only with "fair"
+	char *match;	    // "match": expression in tcpdump's syntax; for "echo" generated; NULL: "default"
+	char *echo_name;    // "echo", instead of "match"
+	bool is_default;    // "default": class of unmatched frames; one per shape
+	enum tl_fair fair;  // "fair": "none" (default), "flow", "source", "destination"
+	uint32_t flows;	    // "flows", a power of two up to 65536, default 1024, only with "fair"
+	uint32_t n_weights; // "weights", up to 64, only with "fair": "source" or "destination"; other hosts: 1
+	struct tl_config_weight *weights;
 	uint32_t limit;		 // "limit", 1..65536 frames, default 1000
 	uint64_t limit_bytes;	 // "limit_bytes", 0 (none, default) or 1 .. 2^32
 	uint32_t limit_ms;	 // "limit_ms", 0 (none, default) or 1 .. 60000
@@ -453,6 +462,9 @@ void tl_config_free(struct tl_config *config);
 
 // True if both are absent, or the same.
 bool tl_config_same_policer(const struct tl_config_policer *a, const struct tl_config_policer *b);
+
+// True if the hosts of both classes have the same weights, in one order.
+bool tl_config_same_weights(const struct tl_config_class *a, const struct tl_config_class *b);
 
 // True if the lcore of a queue may own echoes.
 static inline bool tl_config_answers(const struct tl_config_port *port, uint32_t queue)

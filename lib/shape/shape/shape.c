@@ -89,6 +89,8 @@ static int shape_init(struct tl_shape *s, const struct tl_shape_cfg *cfg, struct
 	rc = shape_plant(s, cfg, err);
 	if (rc == 0)
 		rc = shape_add_rules(s, cfg, err);
+	if (rc == 0)
+		rc = shape_add_weights(s, cfg, err);
 	return rc == 0 ? shape_add_policers(s, cfg, err) : rc;
 }
 
@@ -138,6 +140,7 @@ void tl_shape_destroy(struct tl_shape *s)
 	free(s->rules);
 	free(s->work);
 	free(s->policers);
+	shape_free_weights(s);
 	free(s);
 }
 

@@ -25,30 +25,68 @@ static inline uint64_t shape_hash_ip(const uint64_t *keys, const uint64_t ip[2])
 	return shape_fold(ip[0] ^ keys[0], ip[1] ^ keys[1]);
 }
 
-// Hash the fields that select the queue of a frame. Frames other than IP share one.
-static uint32_t shape_hash(const struct tl_shape *s, enum tl_fair fair, const struct rte_mbuf *m)
+// Fields of a frame that select its queue. Frames other than IP have no addresses, and share one.
+struct shape_fields {
+	uint64_t src[2], dst[2]; // of IPv4 the first four bytes
+	struct tl_pkt pkt;
+};
+
+static void shape_read(const struct rte_mbuf *m, struct shape_fields *f)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-	uint64_t src[2] = {0}, dst[2] = {0}, hash = s->keys[0];
-	struct tl_pkt pkt;
 
-	tl_wire_parse(frame, m->data_len, &pkt);
-	if (pkt.kind == TL_PKT_IP6) {
-		memcpy(src, &tl_wire_ip6(frame, &pkt)->src, sizeof(src));
-		memcpy(dst, &tl_wire_ip6(frame, &pkt)->dst, sizeof(dst));
-	} else {
-		src[0] = pkt.src_be;
-		dst[0] = pkt.dst_be;
+	tl_wire_parse(frame, m->data_len, &f->pkt);
+	if (f->pkt.kind == TL_PKT_IP6) {
+		memcpy(f->src, &tl_wire_ip6(frame, &f->pkt)->src, sizeof(f->src));
+		memcpy(f->dst, &tl_wire_ip6(frame, &f->pkt)->dst, sizeof(f->dst));
+		return;
 	}
+	f->src[0] = f->pkt.src_be;
+	f->dst[0] = f->pkt.dst_be;
+	f->src[1] = f->dst[1] = 0;
+}
+
+static uint32_t shape_hash(const struct tl_shape *s, enum tl_fair fair, const struct shape_fields *f)
+{
+	const struct tl_pkt *pkt = &f->pkt;
+	uint64_t hash = s->keys[0];
+
 	if (fair != TL_FAIR_DESTINATION)
-		hash = shape_fold(hash ^ shape_hash_ip(s->keys, src), s->keys[2]);
+		hash = shape_fold(hash ^ shape_hash_ip(s->keys, f->src), s->keys[2]);
 	if (fair != TL_FAIR_SOURCE)
-		hash = shape_fold(hash ^ shape_hash_ip(s->keys, dst), s->keys[3]);
+		hash = shape_fold(hash ^ shape_hash_ip(s->keys, f->dst), s->keys[3]);
 	if (fair == TL_FAIR_FLOW)
 		hash = shape_fold(
-			hash ^ s->keys[4], s->keys[5] ^ ((uint64_t)pkt.kind << 40 | (uint64_t)pkt.ip6_kind << 32 |
-								(uint64_t)pkt.src_port_be << 16 | pkt.dst_port_be));
+			hash ^ s->keys[4], s->keys[5] ^ ((uint64_t)pkt->kind << 40 | (uint64_t)pkt->ip6_kind << 32 |
+								(uint64_t)pkt->src_port_be << 16 | pkt->dst_port_be));
 	return (uint32_t)(hash >> 32);
+}
+
+// Return the weight of the host to whose queue a frame belongs.
+static uint32_t shape_weight(const struct shape_weights *weights, enum tl_fair fair, const struct shape_fields *f)
+{
+	const uint64_t *ip = fair == TL_FAIR_SOURCE ? f->src : f->dst;
+	bool is_ip6 = f->pkt.kind == TL_PKT_IP6;
+
+	for (uint32_t i = 0; i < weights->n; i++) {
+		const struct shape_prefix *p = &weights->of[i];
+		if ((ip[0] & p->mask[0]) == p->ip[0] && (ip[1] & p->mask[1]) == p->ip[1] && is_ip6 == p->is_ip6)
+			return p->weight;
+	}
+	return 1;
+}
+
+// Select the queue of a frame in a class with several. Return its hash.
+static uint32_t shape_queue(struct tl_shape *s, uint32_t leaf, const struct rte_mbuf *m)
+{
+	enum tl_fair fair = s->work[leaf] & SHAPE_FAIR;
+	struct shape_fields fields;
+
+	shape_read(m, &fields);
+	uint32_t hash = shape_hash(s, fair, &fields);
+	if ((s->work[leaf] & SHAPE_WEIGHTED) != 0)
+		tl_tree_set_weight(s->tree, leaf, hash, shape_weight(s->weights[leaf], fair, &fields));
+	return hash;
 }
 
 static inline uint32_t shape_classify(const struct tl_shape *s, const struct rte_mbuf *m)
@@ -77,11 +115,9 @@ static bool shape_police(struct tl_shape *s, uint64_t now_ns, uint32_t leaf, str
 // Do the work of a class for its frame, and enqueue it.
 static void shape_enter(struct tl_shape *s, uint64_t now_ns, uint32_t leaf, struct rte_mbuf *m)
 {
-	enum tl_fair fair = s->work[leaf] & ~SHAPE_POLICED;
-
 	if ((s->work[leaf] & SHAPE_POLICED) != 0 && shape_police(s, now_ns, leaf, m))
 		return;
-	uint32_t hash = fair != TL_FAIR_NONE ? shape_hash(s, fair, m) : 0;
+	uint32_t hash = (s->work[leaf] & SHAPE_FAIR) != TL_FAIR_NONE ? shape_queue(s, leaf, m) : 0;
 	tl_tree_enqueue(s->tree, now_ns, leaf, hash, m->pkt_len, m);
 }
 

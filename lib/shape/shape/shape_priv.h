@@ -14,8 +14,22 @@ struct shape_rule {
 	uint32_t leaf;
 };
 
-// Work for a frame between its classification and its class: enum tl_fair, and a policer.
+// Work for a frame between its classification and its class: enum tl_fair, weights, and a policer.
 #define SHAPE_POLICED 0x80
+#define SHAPE_WEIGHTED 0x40
+#define SHAPE_FAIR 0x0f
+
+struct shape_prefix {
+	uint64_t ip[2], mask[2]; // bytes in network order; of IPv4 the first four
+	bool is_ip6;
+	uint32_t weight;
+};
+
+// Weights of a class, the longest prefixes first.
+struct shape_weights {
+	uint32_t n;
+	struct shape_prefix of[TL_SHAPE_WEIGHTS_MAX];
+};
 
 struct tl_shape {
 	struct tl_txq *txq;
@@ -26,12 +40,13 @@ struct tl_shape {
 	uint64_t refused_ns;		 // time up to which their wait is counted
 	uint64_t busy_ns;		 // time with such frames
 	uint32_t backlog;		 // frames in the tree
-	uint32_t n_rules;
+	uint32_t n_rules, n_classes;
 	uint32_t fallback;
 	struct tl_filter *bypass;
-	struct shape_rule *rules;    // in order
-	uint8_t *work;		     // by class: enum tl_fair, SHAPE_POLICED
-	struct tl_policer *policers; // by class; NULL: none has one
+	struct shape_rule *rules;	// in order
+	uint8_t *work;			// by class: enum tl_fair, SHAPE_POLICED, SHAPE_WEIGHTED
+	struct tl_policer *policers;	// by class; NULL: none has one
+	struct shape_weights **weights; // by class, NULL: none; NULL: none has any
 	uint64_t bypass_pkts;
 	void (*leaving)(void *ctx, const struct tl_txq *queue); // of a replay; NULL: none
 	void *leaving_ctx;
@@ -39,6 +54,10 @@ struct tl_shape {
 	// Main's.
 	struct tl_tree_rates *rates, *old_rates; // offered last, and the previous ones; NULL: those of create
 };
+
+// weights.c: set up the weights of the classes. Return 0 or -ENOMEM with a message.
+int shape_add_weights(struct tl_shape *shape, const struct tl_shape_cfg *cfg, struct tl_err *err);
+void shape_free_weights(struct tl_shape *shape);
 
 // shape_dp.c: enqueue pushed frames, and send frames within the rates. Return the number accepted by the port.
 uint16_t shape_turn(struct tl_shape *shape, uint64_t now_ns);

@@ -25,10 +25,24 @@ struct tl_err;
 struct tl_policer_cfg;
 struct tl_shape;
 
+#define TL_SHAPE_WEIGHTS_MAX 64 // of a class
+
+// Weight of the hosts of a prefix.
+struct tl_shape_weight {
+	uint8_t version; // of IP
+	uint8_t bits;	 // leading bits that are compared; 0: any address
+	uint8_t ip[16];	 // network byte order, the other bits 0; of IPv4 the first 4 bytes
+	uint32_t weight; // 1 to TL_TREE_WEIGHT_MAX
+};
+
 struct tl_shape_class {
 	struct tl_tree_class tree;
 	const char *match; // of a leaf: expression in tcpdump's syntax; NULL: none; borrowed for the call
 	enum tl_fair fair; // of a leaf with several flows: fields of the hash that selects the queue
+	// With TL_FAIR_SOURCE or TL_FAIR_DESTINATION: weights of hosts, the longest prefix applies, others have 1;
+	// hosts that the hash puts into one queue have that of its last frame; borrowed for the call
+	const struct tl_shape_weight *weights;
+	uint32_t n_weights;		     // up to TL_SHAPE_WEIGHTS_MAX
 	const struct tl_policer_cfg *police; // of a leaf; NULL: none; borrowed for the call
 };
 

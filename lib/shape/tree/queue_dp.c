@@ -71,11 +71,11 @@ static inline struct tree_flow *queue_longest(const struct tree_sizes *s)
 }
 
 // Let a queue that got its first frame take turns, last.
-static inline void queue_begin_turns(struct tree_leaf *leaf, struct tree_flow *f, uint32_t quantum)
+static inline void queue_begin_turns(struct tree_leaf *leaf, struct tree_flow *f)
 {
 	struct tree_flow *first = leaf->turn;
 
-	f->deficit = (int32_t)quantum;
+	f->deficit = (int32_t)f->quantum;
 	if (first == NULL) {
 		f->next = f->prev = leaf->turn = f;
 		return;
@@ -94,12 +94,12 @@ static inline void queue_end_turns(struct tree_leaf *leaf, struct tree_flow *f)
 		leaf->turn = f->next == f ? NULL : f->next;
 }
 
-static inline void queue_pay_turn(struct tree_leaf *leaf, struct tree_flow *f, uint32_t bytes, uint32_t quantum)
+static inline void queue_pay_turn(struct tree_leaf *leaf, struct tree_flow *f, uint32_t bytes)
 {
 	f->deficit -= (int32_t)bytes;
 	if (f->head == NULL || f->deficit > 0)
 		return;
-	f->deficit += (int32_t)quantum;
+	f->deficit += (int32_t)f->quantum;
 	leaf->turn = f->next;
 }
 
@@ -159,12 +159,19 @@ static void queue_drop_longest(struct tl_tree *t, struct tree_leaf *leaf)
 	queue_drop(t, leaf, TL_TREE_DROP_LIMIT, queue_take(t, leaf, queue_longest(leaf->sizes)));
 }
 
+void tl_tree_set_weight(struct tl_tree *t, uint32_t cls, uint32_t hash, uint32_t weight)
+{
+	struct tree_leaf *leaf = t->nodes[cls].leaf;
+
+	leaf->flows[hash & leaf->mask].quantum = t->mtu * weight;
+}
+
 void tree_push(struct tl_tree *t, struct tree_leaf *leaf, uint32_t hash, uint32_t bytes, void *frame)
 {
 	struct tree_flow *f = &leaf->flows[hash & leaf->mask];
 
 	if (f->head == NULL)
-		queue_begin_turns(leaf, f, t->mtu);
+		queue_begin_turns(leaf, f);
 	queue_link(t, leaf, f, bytes, frame);
 	queue_resize(leaf->sizes, f, f->bytes + bytes);
 	while (leaf->backlog_pkts > leaf->limit_pkts || leaf->backlog_bytes > leaf->limit_bytes)
@@ -261,7 +268,7 @@ const struct tree_frame *tree_pop(struct tl_tree *t, struct tree_leaf *leaf)
 		if (frame == NULL)
 			continue;
 		if (leaf->sizes != NULL)
-			queue_pay_turn(leaf, f, frame->bytes, t->mtu);
+			queue_pay_turn(leaf, f, frame->bytes);
 		queue_count_sent(leaf, frame->bytes, t->now_ns - frame->in_ns);
 		return frame;
 	}

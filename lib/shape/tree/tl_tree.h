@@ -41,6 +41,7 @@ struct tl_tree_rates;
 #define TL_TREE_BURST_MAX UINT64_C(576460752)	 // bytes
 #define TL_TREE_MTU_MAX UINT32_C(65536)		 // bytes
 #define TL_TREE_INTERVAL_MAX (UINT64_C(1) << 40) // ns
+#define TL_TREE_WEIGHT_MAX 100			 // of a queue
 #define TL_TREE_COLOURS 3			 // of policers (tl_meter.h)
 
 struct tl_tree_class {
@@ -89,6 +90,10 @@ void tl_tree_destroy(struct tl_tree *tree);
 // address, selects the queue of a leaf with flows. A full leaf drops this frame, or, with flows, the oldest one of its
 // longest queue (in bytes, within a quarter).
 void tl_tree_enqueue(struct tl_tree *tree, uint64_t now_ns, uint32_t cls, uint32_t hash, uint32_t bytes, void *frame);
+
+// HOT. Set the weight, 1 to TL_TREE_WEIGHT_MAX, of the queue of a leaf with flows, before a frame for it: from its next
+// round on it sends so many frames of mtu per round, by default one.
+void tl_tree_set_weight(struct tl_tree *tree, uint32_t cls, uint32_t hash, uint32_t weight);
 
 // HOT. Count a frame of a leaf by the colour that its policer gave it, before enqueue() or drop_policed().
 void tl_tree_count_colour(struct tl_tree *tree, uint32_t cls, uint32_t colour, uint32_t bytes);

@@ -96,6 +96,8 @@ static void tree_set_leaf(struct tl_tree *t, uint32_t index, const struct tl_tre
 	leaf->limit_pkts = c->limit_pkts != 0 ? c->limit_pkts : UINT32_MAX;
 	leaf->limit_bytes = c->limit_bytes != 0 ? c->limit_bytes : UINT64_MAX;
 	leaf->limit_ns = c->limit_ns != 0 ? c->limit_ns : UINT64_MAX;
+	for (uint32_t i = 0; i < flows; i++)
+		leaf->flows[i].quantum = t->mtu;
 	used->flows += flows;
 	used->codels += leaf->codel != NULL ? flows : 0;
 	t->nodes[index].leaf = leaf;

@@ -56,6 +56,7 @@ struct tree_flow {
 	uint32_t bytes;
 	uint32_t size; // class of bytes
 	int32_t deficit;
+	uint32_t quantum; // bytes per round
 };
 
 // State of CoDel for a queue.
