@@ -451,12 +451,13 @@ static uint32_t make_recordings(const struct tl_appliance *a, uint32_t port, uin
 	return n;
 }
 
-// Create the roles of one RX queue in the order of their urgency: echo, what it sends, recordings, PTP.
+// Create the roles of one RX queue in the order of their urgency: echo or sessions, what it sends, recordings, PTP.
 static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_err *err)
 {
 	struct tl_service services[TL_LCORE_SERVICES_MAX];
 	uint32_t entry = a->plan.place.first[port] + queue;
-	uint32_t n = 0;
+	bool plays = tl_replays_service(a->replays, port, &services[0]);
+	uint32_t n = plays;
 
 	if (a->hosts[entry] != NULL)
 		tl_echo_host_service(a->hosts[entry], &services[n++]);
@@ -475,11 +476,12 @@ static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, str
 	struct tl_lcore_cfg cfg = {.lcore_id = entry + 1,
 		.socket_id = a->plan.place.cpu_nodes[entry],
 		.rxq = tl_port_rxq(a->ports[port], queue),
-		.txq = a->hosts[entry] != NULL ? tl_port_txq(a->ports[port], queue) : NULL,
+		.txq = a->hosts[entry] != NULL || plays ? tl_port_txq(a->ports[port], queue) : NULL,
 		.clock = a->clock,
 		.services = services,
 		.n_services = n,
-		.adaptive = a->plan.idle[port].adaptive};
+		.adaptive = a->plan.idle[port].adaptive,
+		.reads_files = plays};
 	return tl_lcore_create(&cfg, &a->lcores[entry], err);
 }
 
@@ -662,6 +664,7 @@ void tl_appliance_destroy(struct tl_appliance *a)
 		tl_echo_host_destroy(a->hosts[i]);
 	for (uint32_t i = 0; i < a->config->n_shapes; i++)
 		tl_shaping_destroy(a->shapes[i]);
+	tl_replays_leave(a->replays);
 	tl_disk_shares_destroy(a->disk_shares);
 	for (uint32_t i = 0; i < a->config->n_captures; i++)
 		tl_capture_destroy(a->captures[i]);

@@ -107,6 +107,8 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 			tl_print_family(a->ports[i]);
 		}
 	}
+	if (rc == 0)
+		rc = tl_replays_join(a->replays, err);
 	while (rc == 0 && a->n_running < a->plan.place.n_lcores) {
 		rc = tl_lcore_start(a->lcores[a->n_running], err);
 		a->n_running += rc == 0;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include <tl_config_setting.h>
 #include <tl_flow.h>
 #include <tl_port.h>
 
@@ -75,11 +76,13 @@ static uint64_t packet_bytes(const struct tl_config *config, const struct tl_fac
 	return tl_port_memory_bytes(&cfg, vendor->known && vendor->value == MELLANOX);
 }
 
-// Return the memory for frames read ahead and in class trees.
+// Return the memory for frames read ahead and in class trees, or for the stacks of sessions.
 static uint64_t replay_bytes(const struct tl_config *config, uint32_t port)
 {
 	uint64_t bytes = TL_REPLAY_MEMORY_BYTES;
 
+	if (tl_config_sessions_from(config, port) != NULL)
+		return TL_SESSIONS_MEMORY_BYTES;
 	for (uint32_t i = 0; i < config->n_shapes; i++)
 		if (config->shapes[i].port == port)
 			bytes += tl_replay_tree_bytes(config->shapes[i].frames, config->shapes[i].mtu);

@@ -14,6 +14,7 @@
 
 #include <tl_config_setting.h>
 #include <tl_json.h>
+#include <tl_lcore.h>
 #include <tl_log.h>
 
 #include "replay_control.h"
@@ -31,6 +32,13 @@ struct tl_replays {
 
 // ---- set-up
 
+// Free the values of an entry.
+static void replay_free(struct replay *r)
+{
+	tl_replay_playlist_free(&r->session.files);
+	free(r->words);
+}
+
 int tl_replays_check(const struct tl_config *config, struct tl_err *err)
 {
 	int rc = 0;
@@ -39,7 +47,7 @@ int tl_replays_check(const struct tl_config *config, struct tl_err *err)
 		struct replay *r = calloc(1, sizeof(*r));
 		rc = r != NULL ? replays_read(config, i, r, err) : tl_fail(err, -ENOMEM, "not enough memory");
 		if (r != NULL)
-			tl_replay_playlist_free(&r->session.files);
+			replay_free(r);
 		free(r);
 	}
 	return rc;
@@ -73,6 +81,8 @@ static int make_session(const struct tl_replays_cfg *cfg, uint32_t index, struct
 	if (rc != 0)
 		return rc;
 	snprintf(r->name, sizeof(r->name), "replay%u", index);
+	if (r->args.sessions.target != NULL)
+		return replays_sessions_create(r, cfg->ports[r->config->port], cfg->clock, err);
 	r->lcore = cfg->first_lcore + index;
 	s->name = r->name;
 	s->clock = cfg->clock;
@@ -119,7 +129,7 @@ void tl_replays_destroy(struct tl_replays *replays)
 		tl_replay_destroy(s->replay);
 		tl_filter_destroy(s->filter);
 		tl_filter_destroy(s->split_filter);
-		tl_replay_playlist_free(&s->files);
+		replay_free(&replays->list[i]);
 		for (unsigned k = 0; k < TL_REPLAY_PORTS; k++)
 			free(replays->list[i].lateness[k]);
 		free(replays->list[i].all);
@@ -131,11 +141,43 @@ size_t tl_replays_paths(const struct tl_replays *replays, const char **paths)
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < replays->n; i++)
-		for (size_t k = 0; k < replays->list[i].session.files.n; k++, n++)
+	for (uint32_t i = 0; i < replays->n; i++) {
+		const struct replay *r = &replays->list[i];
+		for (size_t k = 0; k < r->session.files.n; k++, n++)
 			if (paths != NULL)
-				paths[n] = replays->list[i].session.files.paths[k];
+				paths[n] = r->session.files.paths[k];
+		if (r->args.sessions.follow && paths != NULL)
+			paths[n] = r->words[0];
+		n += r->args.sessions.follow;
+	}
 	return n;
+}
+
+bool tl_replays_service(struct tl_replays *replays, uint32_t port, struct tl_service *out)
+{
+	for (uint32_t i = 0; i < replays->n; i++) {
+		if (replays->list[i].sessions == NULL || replays->list[i].config->port != port)
+			continue;
+		replays_sessions_service(&replays->list[i], out);
+		return true;
+	}
+	return false;
+}
+
+int tl_replays_join(struct tl_replays *replays, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < replays->n && rc == 0; i++)
+		if (replays->list[i].sessions != NULL)
+			rc = replays_sessions_join(&replays->list[i], err);
+	return rc;
+}
+
+void tl_replays_leave(struct tl_replays *replays)
+{
+	for (uint32_t i = 0; replays != NULL && i < replays->n; i++)
+		replays_sessions_destroy(&replays->list[i]);
 }
 
 // ---- run
@@ -186,6 +228,10 @@ int tl_replays_start(struct tl_replays *replays, struct tl_err *err)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < replays->n && rc == 0; i++) {
+		if (replays->list[i].sessions != NULL) {
+			replays_sessions_start(&replays->list[i]);
+			continue;
+		}
 		rc = start(&replays->list[i], err);
 		if (rc != 0)
 			tl_fail_at(err, rc, "replay %s", replays->list[i].config->name);
@@ -242,6 +288,10 @@ static void leave(struct replay *r)
 
 static void work(struct replay *r)
 {
+	if (r->sessions != NULL) {
+		replays_sessions_work(r);
+		return;
+	}
 	if (r->phase == WAITING)
 		try_begin(r);
 	if (r->phase == SENDING) {
@@ -280,6 +330,8 @@ static bool stop(struct replay *r)
 {
 	const struct timespec tick = {.tv_nsec = TICK_NS};
 
+	if (r->sessions != NULL)
+		return replays_sessions_end(r);
 	if (r->session.replay == NULL)
 		return false;
 	tl_replay_stop(r->session.replay);
@@ -325,7 +377,9 @@ json_t *tl_replays_operate(struct tl_replays *replays, const char *verb, const c
 
 	if (r == NULL)
 		return NULL;
-	if (r->phase == SENDING)
+	if (r->sessions != NULL)
+		rc = tl_fail(&err, -EINVAL, "it plays sessions: only frames are paused, or sought");
+	else if (r->phase == SENDING)
 		rc = tl_replay_operate(&r->session, verb, text[len] == ' ' ? text + len + 1 : NULL, &err);
 	else
 		rc = tl_fail(&err, -EBUSY, "%s",
@@ -342,9 +396,13 @@ bool tl_replays_ledger_ok(const struct tl_replays *replays)
 {
 	bool ok = true;
 
-	for (uint32_t i = 0; i < replays->n; i++)
-		if (replays->list[i].phase >= LEAVING)
-			ok = ok && tl_replay_ledger_ok(&replays->list[i].session.results.stats.ledger);
+	for (uint32_t i = 0; i < replays->n; i++) {
+		const struct replay *r = &replays->list[i];
+		if (r->sessions != NULL)
+			ok = replays_sessions_ledger_ok(r) && ok;
+		else if (r->phase >= LEAVING)
+			ok = tl_replay_ledger_ok(&r->session.results.stats.ledger) && ok;
+	}
 	return ok;
 }
 
@@ -388,7 +446,9 @@ json_t *tl_replays_json(struct tl_replays *replays)
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < replays->n; i++)
-		if (replays->list[i].session.replay != NULL)
+		if (replays->list[i].sessions != NULL)
+			json_array_append_new(list, replays_sessions_json(&replays->list[i]));
+		else if (replays->list[i].session.replay != NULL)
 			json_array_append_new(list, replay_json(&replays->list[i]));
 	return list;
 }
@@ -397,13 +457,17 @@ void tl_replays_print(struct tl_replays *replays, FILE *out)
 {
 	for (uint32_t i = 0; i < replays->n; i++) {
 		struct replay *r = &replays->list[i];
-		if (r->session.replay == NULL)
+		if (r->sessions == NULL && r->session.replay == NULL)
 			continue;
-		sample(r);
 		fprintf(out, "\nreplay %s on port %s", r->config->name, r->config->port_name);
 		if (r->config->second_name != NULL)
 			fprintf(out, " and port %s", r->config->second_name);
 		fputc('\n', out);
+		if (r->sessions != NULL) {
+			replays_sessions_print(r, out);
+			continue;
+		}
+		sample(r);
 		tl_replay_print(&r->session.results, out);
 	}
 }

@@ -19,10 +19,12 @@
 
 struct tl_err;
 struct tl_replays;
+struct tl_service;
 
 struct tl_shaping;
 
 #define TL_REPLAY_MEMORY_BYTES (UINT64_C(128) << 20) // of DPDK, for the frames read ahead
+#define TL_SESSIONS_MEMORY_BYTES (UINT64_C(256) << 20) // of DPDK, for the most addresses and connections
 #define TL_REPLAY_MBUF_BYTES 448		     // of a frame's buffer beyond the frame
 
 // Return the memory for the frames in a class tree.
@@ -49,6 +51,16 @@ bool tl_replays_send_at(const struct tl_config *config, uint32_t port);
 // List the files and compile the filters. Return 0, or a negative errno with a message; destroy *out in both cases.
 int tl_replays_create(const struct tl_replays_cfg *cfg, struct tl_replays **out, struct tl_err *err);
 void tl_replays_destroy(struct tl_replays *replays);
+
+// Fill in the service of the lcore of a port that plays sessions. Return false if the port plays none.
+bool tl_replays_service(struct tl_replays *replays, uint32_t port, struct tl_service *out);
+
+// Create the stacks of sessions, when the ports are started, and before their lcores run. Return 0, or a negative errno
+// with a message.
+int tl_replays_join(struct tl_replays *replays, struct tl_err *err);
+
+// Free what is on the ports, before they are closed. replays may be NULL.
+void tl_replays_leave(struct tl_replays *replays);
 
 // Append the files to be read to paths[], if it is not NULL; they are borrowed until destroy. Return their number.
 size_t tl_replays_paths(const struct tl_replays *replays, const char **paths);

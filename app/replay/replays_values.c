@@ -5,7 +5,10 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <tl_config_setting.h>
 
 // Copy an error text with "max_gap" for --max-gap.
 static void name_keys(const char *text, char *out, size_t size)
@@ -52,8 +55,10 @@ static int set_value(struct replay *r, const struct tl_config_setting *value, st
 	struct tl_replay_args *args = &r->args;
 
 	if (strcmp(value->key, "files") == 0) {
-		args->n_words++;
-		return tl_replay_playlist_add(&r->session.files, value->text, err);
+		r->words[args->n_words++] = value->text;
+		return tl_config_setting(r->config, "follow") != NULL
+			       ? 0
+			       : tl_replay_playlist_add(&r->session.files, value->text, err);
 	}
 	if (strcmp(value->key, "filter") == 0)
 		return set_filter(args, value->text, err);
@@ -83,6 +88,9 @@ int replays_read(const struct tl_config *config, uint32_t index, struct replay *
 	struct tl_err why;
 
 	tl_replay_args_init(&r->args);
+	r->args.words = r->words = calloc(entry->n_settings, sizeof(*r->words));
+	if (r->words == NULL)
+		return tl_fail(err, -ENOMEM, "not enough memory");
 	r->args.devices[0] = config->ports[entry->port].device;
 	r->args.devices[1] = entry->second_name != NULL ? config->ports[entry->second].device : NULL;
 	r->session.args = r->session.results.args = &r->args;
@@ -94,6 +102,8 @@ int replays_read(const struct tl_config *config, uint32_t index, struct replay *
 	const char *wrong = tl_replay_check(&r->args);
 	if (wrong == NULL)
 		wrong = tl_replay_check_timing(&r->args);
+	if (wrong == NULL)
+		wrong = tl_sessions_check(&r->args);
 	if (wrong != NULL)
 		return fail_at(config, r, find_value(entry, wrong), -EINVAL, wrong, err);
 	if (r->args.merge && tl_replay_playlist_sort(&r->session.files) != 0)

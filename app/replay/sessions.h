@@ -8,6 +8,7 @@
 //   sessions_follow.c  files that are completed during the run
 //   sessions_host.c  DPDK, the port, the stack on it
 //   sessions_run.c   the run, and the verdict
+//   replays_sessions.c  the same on an lcore of an appliance
 //   sessions_show.c  the results
 //
 // Threads: main. Memory: open/close.
@@ -87,6 +88,7 @@ struct tl_sessions_follow {
 
 struct tl_sessions_run {
 	const struct tl_replay_args *args;
+	const char *name; // unique in the process
 	struct tl_replay_playlist files;
 	struct tl_filter_links *filter; // NULL: none
 	struct tl_sessions_follow follow;
@@ -103,10 +105,13 @@ struct tl_sessions_run {
 	struct tl_player *player;
 	struct tl_burst burst;
 	uint64_t next_tick_ns;
-	uint64_t elapsed_ns;
+	uint64_t begin_ns, elapsed_ns;
 	json_t *manifest;
+	bool follows; // the directory
 	bool stopped, failed;
 };
+
+#define TL_SESSIONS_LINGER_NS (200 * TL_NS_PER_MS) // after the end: for the last ACKs, and a RST for each late SYN-ACK
 
 // ---- sessions_read.c
 
@@ -137,17 +142,38 @@ int tl_sessions_plan(struct tl_sessions_run *run, struct tl_err *err);
 int tl_sessions_open(struct tl_sessions_run *run, struct tl_err *err);
 void tl_sessions_close(struct tl_sessions_run *run);
 
+// The same on a port that is open and started, with its clock.
+int tl_sessions_join(struct tl_sessions_run *run, struct tl_err *err);
+void tl_sessions_leave(struct tl_sessions_run *run);
+
 // Poll the port once, run timers if due, and send. Returns the time.
 uint64_t tl_sessions_turn(struct tl_sessions_run *run);
 
+// Parts of a turn: pass a received burst to the stacks, and send; send what a tick of the player has pushed.
+void tl_sessions_input(struct tl_sessions_run *run, struct tl_burst *burst);
+void tl_sessions_flush(struct tl_sessions_run *run);
+
 // ---- sessions_run.c
+
+// Begin to play.
+void tl_sessions_begin(struct tl_sessions_run *run, uint64_t now_ns);
+
+// Read some of what has been completed, with --follow. Return false when everything was played.
+bool tl_sessions_continue(struct tl_sessions_run *run, uint64_t now_ns);
+
+// End what is in progress. The port is polled for TL_SESSIONS_LINGER_NS from then on.
+void tl_sessions_finish(struct tl_sessions_run *run, uint64_t now_ns);
+
+// Print the errors of a finished run, and set failed.
+void tl_sessions_judge(struct tl_sessions_run *run);
 
 // Run everything. Return the exit status.
 int tl_sessions_main(const struct tl_replay_args *args);
 
 // ---- sessions_show.c
 
-bool tl_sessions_frames_ok(const struct tl_sessions_run *run);
+// Check the identities of a finished run.
+bool tl_sessions_ledger_ok(const struct tl_sessions_run *run);
 void tl_sessions_show_progress(const struct tl_sessions_run *run);
 json_t *tl_sessions_json(const struct tl_sessions_run *run); // without manifest; NULL: out of memory
 void tl_sessions_print(const struct tl_sessions_run *run, FILE *out);

@@ -116,12 +116,12 @@ static int start_net(struct tl_sessions_run *run, struct tl_err *err)
 {
 	const struct tl_sessions_args *s = &run->args->sessions;
 	uint32_t at_a_time = (uint32_t)s->at_a_time;
-	char name[16];
+	char name[32];
 	struct tl_net_cfg cfg = {.name = name,
 		.tx = tl_port_txq(run->port, 0),
 		.pool = tl_port_pool(run->port),
 		.pool_users = s->addresses,
-		.mtu = MTU,
+		.mtu = tl_port_config(run->port)->mtu,
 		.vlan = s->vlan,
 		.max_conns = share_of(s, 2 * at_a_time),
 		.send_buffers = share_of(s, at_a_time < SEND_BUFFERS_MAX ? at_a_time : SEND_BUFFERS_MAX),
@@ -137,7 +137,7 @@ static int start_net(struct tl_sessions_run *run, struct tl_err *err)
 		cfg.mask_be = s->mask_be;
 		cfg.gateway_be = s->gateway_be;
 	}
-	snprintf(name, sizeof(name), "replay%u", run->n_nets);
+	snprintf(name, sizeof(name), "%s-%u", run->name, run->n_nets);
 	memcpy(cfg.mac, tl_port_mac(run->port), sizeof(cfg.mac));
 	int rc = tl_net_create(&cfg, &run->nets[run->n_nets], err);
 	if (rc == 0)
@@ -180,40 +180,58 @@ static int make_player(struct tl_sessions_run *run, struct tl_err *err)
 	return tl_player_create(&cfg, &run->player, err);
 }
 
+int tl_sessions_join(struct tl_sessions_run *run, struct tl_err *err)
+{
+	int rc = run->args->sessions.is_ip6 ? receive_solicitations(run, err) : 0;
+
+	while (rc == 0 && run->n_nets < run->args->sessions.addresses)
+		rc = start_net(run, err);
+	return rc == 0 ? make_player(run, err) : rc;
+}
+
 int tl_sessions_open(struct tl_sessions_run *run, struct tl_err *err)
 {
 	int rc = start_eal(run, err);
 
 	if (rc == 0)
 		rc = start_port(run, err);
-	if (rc == 0 && run->args->sessions.is_ip6)
-		rc = receive_solicitations(run, err);
-	while (rc == 0 && run->n_nets < run->args->sessions.addresses)
-		rc = start_net(run, err);
-	return rc == 0 ? make_player(run, err) : rc;
+	return rc == 0 ? tl_sessions_join(run, err) : rc;
 }
 
-void tl_sessions_close(struct tl_sessions_run *run)
+void tl_sessions_leave(struct tl_sessions_run *run)
 {
-	json_decref(run->manifest);
 	for (uint32_t i = 0; i < run->n_nets; i++)
 		tl_net_destroy(run->nets[i]);
 	tl_player_destroy(run->player);
 	tl_session_destroy(run->set);
 	tl_filter_links_destroy(run->filter);
 	tl_sessions_follow_close(run);
+	tl_replay_playlist_free(&run->files);
+}
+
+void tl_sessions_close(struct tl_sessions_run *run)
+{
+	json_decref(run->manifest);
+	tl_sessions_leave(run);
 	if (run->port != NULL && tl_port_torn_out(run->port))
 		tl_eal_abandon(run->eal);
 	tl_port_close(run->port);
 	tl_clock_destroy(run->clock);
 	tl_eal_fini(run->eal);
-	tl_replay_playlist_free(&run->files);
 }
 
-static void flush(struct tl_sessions_run *run)
+void tl_sessions_flush(struct tl_sessions_run *run)
 {
 	tl_txq_flush(tl_port_txq(run->port, 0));
 	tl_player_sent(run->player);
+}
+
+void tl_sessions_input(struct tl_sessions_run *run, struct tl_burst *burst)
+{
+	for (uint16_t i = 0; i < burst->n; i++)
+		tl_wire_parse(rte_pktmbuf_mtod(burst->pkts[i], uint8_t *), burst->pkts[i]->data_len, &burst->pkt[i]);
+	tl_player_input(run->player, burst);
+	tl_sessions_flush(run);
 }
 
 uint64_t tl_sessions_turn(struct tl_sessions_run *run)
@@ -222,17 +240,14 @@ uint64_t tl_sessions_turn(struct tl_sessions_run *run)
 	struct tl_burst *burst = &run->burst;
 	uint16_t n = rxq->burst(rxq, burst);
 
-	for (uint16_t i = 0; i < n; i++)
-		tl_wire_parse(rte_pktmbuf_mtod(burst->pkts[i], uint8_t *), burst->pkts[i]->data_len, &burst->pkt[i]);
 	if (n != 0) {
-		tl_player_input(run->player, burst);
-		flush(run);
+		tl_sessions_input(run, burst);
 		rte_pktmbuf_free_bulk(burst->pkts, n);
 	}
 	if (burst->mono_ns >= run->next_tick_ns) {
 		run->next_tick_ns = burst->mono_ns + TICK_NS;
 		tl_player_tick(run->player, burst->mono_ns);
-		flush(run);
+		tl_sessions_flush(run);
 	}
 	return burst->mono_ns;
 }

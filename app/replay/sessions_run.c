@@ -17,8 +17,6 @@
 #include "results.h"
 #include "stop.h"
 
-#define LINGER_NS (200 * TL_NS_PER_MS) // for the last ACKs, and a RST for each late SYN-ACK
-
 // ---- the run
 
 // Once a second: check clock, link and port, print progress. False: the port is gone.
@@ -49,27 +47,44 @@ static bool follow(struct tl_sessions_run *run, uint64_t now_ns)
 	return false;
 }
 
+void tl_sessions_begin(struct tl_sessions_run *run, uint64_t now_ns)
+{
+	run->begin_ns = now_ns;
+	run->follows = run->args->sessions.follow;
+	tl_player_begin(run->player, now_ns);
+}
+
+bool tl_sessions_continue(struct tl_sessions_run *run, uint64_t now_ns)
+{
+	run->follows = run->follows && follow(run, now_ns);
+	return run->follows || !tl_player_is_done(run->player);
+}
+
+void tl_sessions_finish(struct tl_sessions_run *run, uint64_t now_ns)
+{
+	run->elapsed_ns = now_ns - run->begin_ns;
+	if (run->args->sessions.follow)
+		tl_sessions_follow_end(run);
+	run->stopped = !tl_player_is_done(run->player);
+	tl_player_stop(run->player);
+}
+
 static void play(struct tl_sessions_run *run)
 {
-	uint64_t begin_ns = tl_clock_mono_ns(run->clock, rte_rdtsc()), now_ns = begin_ns;
-	uint64_t next_look_ns = begin_ns + TL_NS_PER_S;
-	bool has_port = true, follows = run->args->sessions.follow;
+	uint64_t now_ns = tl_clock_mono_ns(run->clock, rte_rdtsc());
+	uint64_t next_look_ns = now_ns + TL_NS_PER_S;
+	bool has_port = true;
 
-	tl_player_begin(run->player, begin_ns);
-	while (has_port && (follows || !tl_player_is_done(run->player)) && !tl_stop_requested()) {
+	tl_sessions_begin(run, now_ns);
+	while (has_port && !tl_stop_requested() && tl_sessions_continue(run, now_ns)) {
 		now_ns = tl_sessions_turn(run);
-		follows = follows && follow(run, now_ns);
 		if (now_ns < next_look_ns)
 			continue;
 		next_look_ns += TL_NS_PER_S;
 		has_port = look(run);
 	}
-	run->elapsed_ns = now_ns - begin_ns;
-	if (run->args->sessions.follow)
-		tl_sessions_follow_end(run);
-	run->stopped = !tl_player_is_done(run->player);
-	tl_player_stop(run->player);
-	for (uint64_t end_ns = now_ns + LINGER_NS; has_port && now_ns < end_ns;)
+	tl_sessions_finish(run, now_ns);
+	for (uint64_t end_ns = now_ns + TL_SESSIONS_LINGER_NS; has_port && now_ns < end_ns;)
 		now_ns = tl_sessions_turn(run);
 }
 
@@ -85,11 +100,11 @@ static uint64_t count_failed(const struct tl_player_ledger *ledger)
 	return sum;
 }
 
-static void judge(struct tl_sessions_run *run)
+void tl_sessions_judge(struct tl_sessions_run *run)
 {
 	const struct tl_player_stats *stats = tl_player_get_stats(run->player);
 	unsigned open = 0;
-	bool sums_up = tl_player_ledger_ok(&stats->ledger) && tl_sessions_frames_ok(run);
+	bool sums_up = tl_sessions_ledger_ok(run);
 
 	for (uint32_t i = 0; i < run->n_nets; i++)
 		open += tl_tcp_in_use(run->nets[i], NULL);
@@ -106,7 +121,7 @@ static void judge(struct tl_sessions_run *run)
 
 static int show(struct tl_sessions_run *run)
 {
-	judge(run);
+	tl_sessions_judge(run);
 	if (!run->args->json) {
 		tl_sessions_print(run, stdout);
 		return tl_results_flush(stdout);
@@ -141,6 +156,7 @@ int tl_sessions_main(const struct tl_replay_args *args)
 	if (run == NULL)
 		return TL_EXIT_FAILED;
 	run->args = args;
+	run->name = "replay";
 	run->follow.fd = -1;
 	int rc = prepare(run, &err);
 	if (rc == 0) {

@@ -28,7 +28,7 @@ static void frame_rows(const struct tl_sessions_run *run, struct tl_counter rows
 		rows[i] = all[i];
 }
 
-bool tl_sessions_frames_ok(const struct tl_sessions_run *run)
+bool tl_sessions_ledger_ok(const struct tl_sessions_run *run)
 {
 	struct tl_counter rows[FRAME_COUNTERS];
 	uint64_t sum = 0;
@@ -36,7 +36,7 @@ bool tl_sessions_frames_ok(const struct tl_sessions_run *run)
 	frame_rows(run, rows);
 	for (int i = 1; i < FRAME_COUNTERS; i++)
 		sum += rows[i].value;
-	return sum == rows[0].value;
+	return sum == rows[0].value && tl_player_ledger_ok(&tl_player_get_stats(run->player)->ledger);
 }
 
 void tl_sessions_show_progress(const struct tl_sessions_run *run)
@@ -170,8 +170,7 @@ json_t *tl_sessions_json(const struct tl_sessions_run *run)
 	put_rows(json, frames, FRAME_COUNTERS);
 	tl_player_ledger_rows(&stats->ledger, rows);
 	put_rows(json, rows, TL_PLAYER_COUNTERS);
-	json_object_set_new(
-		json, "ledger_ok", json_boolean(tl_player_ledger_ok(&stats->ledger) && tl_sessions_frames_ok(run)));
+	json_object_set_new(json, "ledger_ok", json_boolean(tl_sessions_ledger_ok(run)));
 	json_object_set_new(json, "tagged_pkts", number(found->tagged_pkts));
 	json_object_set_new(json, "beyond_sessions", number(found->beyond_sessions));
 	json_object_set_new(json, "memory_max_bytes", number(found->memory_max_bytes));
@@ -231,7 +230,6 @@ void tl_sessions_print(const struct tl_sessions_run *run, FILE *out)
 {
 	const struct tl_player_stats *stats = tl_player_get_stats(run->player);
 	struct tl_counter frames[FRAME_COUNTERS], rows[TL_PLAYER_COUNTERS];
-	bool sums_up = tl_player_ledger_ok(&stats->ledger) && tl_sessions_frames_ok(run);
 	char time[32];
 
 	frame_rows(run, frames);
@@ -239,7 +237,7 @@ void tl_sessions_print(const struct tl_sessions_run *run, FILE *out)
 	fputc('\n', out);
 	tl_player_ledger_rows(&stats->ledger, rows);
 	print_rows(out, rows, TL_PLAYER_COUNTERS, TL_PLAYER_WHOLES);
-	fprintf(out, "the ledger %s\n", sums_up ? "adds up" : "DOES NOT ADD UP");
+	fprintf(out, "the ledger %s\n", tl_sessions_ledger_ok(run) ? "adds up" : "DOES NOT ADD UP");
 	if (tl_session_get_stats(run->set)->tagged_pkts != 0)
 		fprintf(out, "frames recorded with a VLAN ID: %" PRIu64 "\n",
 			tl_session_get_stats(run->set)->tagged_pkts);

@@ -4,6 +4,7 @@
 # others of it that answer otherwise, reset, hang or do not listen. nginx's own log tells what it was asked for.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
+source "$(dirname "$0")/../lib/nginx.sh"
 
 CLIENT=$(dirname "$PEER_PY")/web_sessions.py
 PORT=8080 SESSIONS=${TL_SESSIONS:-1000}
@@ -12,53 +13,10 @@ LEDGER='.ledger_ok and .found_sessions + .copied_sessions == ([to_entries[] | se
 	(.key | IN("found_sessions", "copied_sessions", "waited_sessions", "beyond_sessions") | not)) | .value] | add)'
 STATUS=0
 
-nginx_config() {
-	cat <<-END
-		daemon off;
-		master_process off;
-		pid nginx.pid;
-		error_log stderr;
-		events { worker_connections 8192; }
-		http {
-			client_body_temp_path temp;
-			proxy_temp_path temp;
-			fastcgi_temp_path temp;
-			uwsgi_temp_path temp;
-			scgi_temp_path temp;
-			log_format asked '\$server_port "\$request" \$status \$body_bytes_sent \$request_length';
-			access_log asked.txt asked;
-			default_type text/html;
-			gzip on;
-			if_modified_since before;
-			log_not_found off;
-			keepalive_timeout 600s;
-			server_tokens off;
-			root www;
-			server {
-				listen $PEER_IP:$PORT backlog=4096;
-				location /upload { return 200 "taken\n"; }
-			}
-			server {
-				listen $PEER_IP:$((PORT + 1)) backlog=4096;
-				server_tokens on;
-				location /upload { return 200 "taken\n"; }
-			}
-			server {
-				listen $PEER_IP:$((PORT + 2)) backlog=4096;
-				reset_timedout_connection on;
-				return 444;
-			}
-		}
-	END
-}
-
 start_nginx() {
 	ulimit -n 16384 # its connections
-	nginx_config >nginx.conf
 	"$CLIENT" pages www
-	peer_start nginx -p "$DIR" -c nginx.conf -e stderr 2>nginx.log
-	nginx_pid=$peer_pid
-	wait_for 30 listens $((PORT + 2)) || func_die "nginx does not listen"
+	nginx_start "$PEER_NS" asked "$PEER_IP" "$PORT"
 }
 
 # asked: print what nginx was asked for on PORT since the last call of judged.

@@ -122,6 +122,19 @@ static const struct tl_config_key replay_keys[] = {
 	{"vlan", config_value},
 	{"ttl", config_value},
 	{"dscp", config_value},
+	{"sessions", config_value},
+	{"from", config_value},
+	{"gateway", config_value},
+	{"scale", config_value},
+	{"wait", config_value},
+	{"compare", config_value},
+	{"timeout", config_value},
+	{"at_a_time", config_value},
+	{"udp", config_switch},
+	{"any_vlan", config_switch},
+	{"follow", config_switch},
+	{"backlog", config_value},
+	{"opaque", config_switch},
 };
 const struct tl_config_table tl_config_replay_table = {KEYS(replay_keys), .bytes = sizeof(struct tl_config_replay)};
 
@@ -210,6 +223,26 @@ static int config_check_second(struct tl_config_reader *r, struct tl_config *con
 	return rc == 0 ? config_check_replay_port(r, config, index, "second_port", replay->second) : rc;
 }
 
+// Check that the lcore of the port has nothing but the sessions to send.
+static int config_check_sessions(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	const struct tl_config_replay *replay = &config->replays[index];
+
+	if (!tl_config_has_sessions(replay))
+		return 0;
+	if (config->ports[replay->port].rx_queues != 1)
+		return refuse_replay(r, index, "sessions", "the port \"%s\" has %u RX queues: sessions need one",
+			replay->port_name, config->ports[replay->port].rx_queues);
+	if (replay->lcore != TL_CONFIG_LCORE_AUTO)
+		return refuse_replay(r, index, "lcore",
+			"sessions are played by the lcore of their port: give \"lcores\" of the port instead");
+	for (uint32_t i = 0; i < config->n_shapes; i++)
+		if (strcmp(config->shapes[i].port_name, replay->port_name) == 0)
+			return refuse_replay(r, index, "sessions", "the shape \"%s\" is on the port of these sessions",
+				config->shapes[i].name);
+	return 0;
+}
+
 int tl_config_check_replay(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
 {
 	struct tl_config_replay *replay = &config->replays[index];
@@ -222,5 +255,7 @@ int tl_config_check_replay(struct tl_config_reader *r, struct tl_config *config,
 	int rc = tl_config_resolve_port(r, config, replay->port_name, &replay->port);
 	if (rc == 0)
 		rc = config_check_replay_port(r, config, index, "port", replay->port);
+	if (rc == 0)
+		rc = config_check_sessions(r, config, index);
 	return rc == 0 ? config_check_second(r, config, index) : rc;
 }

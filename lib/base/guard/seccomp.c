@@ -155,11 +155,12 @@ int guard_seccomp_process(bool with_bpf)
 
 int guard_seccomp_thread(enum tl_guard_class class)
 {
+	bool polls = class == TL_GUARD_LCORE || class == TL_GUARD_PLAYER;
+	bool opens = class == TL_GUARD_FILES || class == TL_GUARD_PLAYER;
 	const struct list lists[] = {{SCMP_ACT_ALLOW, everywhere}, {SCMP_ACT_KILL_PROCESS, never},
-		{SCMP_ACT_ALLOW, class == TL_GUARD_LCORE ? sockets_open : everywhere},
-		{SCMP_ACT_ALLOW, class == TL_GUARD_FILES ? files : everywhere},
+		{SCMP_ACT_ALLOW, polls ? sockets_open : everywhere}, {SCMP_ACT_ALLOW, opens ? files : everywhere},
 		{SCMP_ACT_KILL_PROCESS, class == TL_GUARD_COMPUTE ? no_openat : never},
-		{SCMP_ACT_KILL_PROCESS, class == TL_GUARD_FILES ? no_sockets : no_files}};
+		{SCMP_ACT_KILL_PROCESS, opens ? no_sockets : no_files}};
 
 	return load(lists, TL_ARRAY_LEN(lists), class == TL_GUARD_LCORE, false);
 }

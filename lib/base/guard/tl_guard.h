@@ -16,6 +16,7 @@ enum tl_guard_class {
 	TL_GUARD_LCORE,	  // polls a port: open sockets, no files
 	TL_GUARD_FILES,	  // creates, writes, renames and removes files
 	TL_GUARD_COMPUTE, // memory and clocks only
+	TL_GUARD_PLAYER,  // polls a port, and opens files
 };
 
 struct tl_guard_cfg {

@@ -60,7 +60,7 @@ static int run(void *lcore)
 {
 	struct tl_lcore *l = lcore;
 
-	tl_guard_thread(TL_GUARD_LCORE, NULL);
+	tl_guard_thread(l->cfg.reads_files ? TL_GUARD_PLAYER : TL_GUARD_LCORE, NULL);
 	atomic_store_explicit(&l->tid, gettid(), memory_order_relaxed);
 	return tl_lcore_loop(l);
 }

@@ -3,6 +3,8 @@
 
 #include "place_priv.h"
 
+#include <tl_config_setting.h>
+
 struct choice {
 	const struct tl_config *config;
 	const struct tl_facts *facts;
@@ -123,7 +125,7 @@ static bool only_replays(const struct tl_config *config, uint32_t port)
 	bool replays = false;
 
 	for (uint32_t i = 0; i < config->n_replays; i++)
-		replays |= config->replays[i].port == port;
+		replays |= config->replays[i].port == port && !tl_config_has_sessions(&config->replays[i]);
 	for (uint32_t i = 0; i < config->n_captures && replays; i++)
 		replays = config->captures[i].port != port;
 	return replays;
@@ -137,14 +139,18 @@ static void place_ports(struct choice *c, bool replays, struct tl_place *out)
 			place_port(c, p, out);
 }
 
-// Place a replay near the NIC that sends.
+// Place a replay near the NIC that sends; one of sessions on the CPU of its port, whose queue has its place.
 static void place_replay(struct choice *c, uint32_t index, struct tl_place *out)
 {
 	const struct tl_config_replay *cfg = &c->config->replays[index];
 	uint32_t entry = out->n_lcores + index;
 
-	out->cpus[entry] =
-		cfg->lcore == TL_CONFIG_LCORE_AUTO ? take_cpu(c, tl_place_nic_node(c->facts, cfg->port)) : cfg->lcore;
+	if (tl_config_has_sessions(cfg))
+		out->cpus[entry] = out->cpus[out->first[cfg->port]];
+	else if (cfg->lcore == TL_CONFIG_LCORE_AUTO)
+		out->cpus[entry] = take_cpu(c, tl_place_nic_node(c->facts, cfg->port));
+	else
+		out->cpus[entry] = cfg->lcore;
 	out->cpu_nodes[entry] = tl_place_node_of(c->facts, out->cpus[entry]);
 }
 
