@@ -83,10 +83,11 @@ several_senders() {
 }
 
 tells_why() {
-	"$TAPLINE" bench rx --seconds 0.01 --sizes 60 --rungs recv,recvmmsg >text.txt 2>text.log
+	"$TAPLINE" bench rx --seconds 0.01 --sizes 60,1514 --rungs recv,recvmmsg >text.txt 2>text.log
 	check "the text states the cause of each cost with the figure" \
 		grep -A1 '^recvmmsg, beside recv: up to 64 frames per system call' text.txt
-	check_equal "the text counts the noisy rows" "$(sed -n 's/^noisy: cost or rate of \([0-9]*\) of 2 rows.*/\1/p' text.txt)" \
+	check_equal "for each size" "$(grep -cE '^  [0-9]+ ns per frame of (60|1514) bytes' text.txt)" 4
+	check_equal "the text counts the noisy rows" "$(sed -n 's/^noisy: cost or rate of \([0-9]*\) of 4 rows.*/\1/p' text.txt)" \
 		"$(grep -c ' noisy$' text.txt | sed 's/^0$//')"
 	check "the text states the ratio" grep -qE ' ns per frame of 60 bytes, [0-9.]+ times recv$' text.txt
 }

@@ -61,14 +61,12 @@ static void print_row(const struct tl_bench_rx_row *row, FILE *out)
 	fputs(row->noisy ? " noisy\n" : "\n", out);
 }
 
-static void print_step(const struct tl_bench_rx_result *result, const struct tl_bench_rx_row *row, FILE *out)
+// The figure of a size, and its ratio to that of the rung before.
+static void print_figure(const struct tl_bench_rx_result *result, const struct tl_bench_rx_row *row, FILE *out)
 {
 	const struct tl_bench_rx_row *other = compared(result, row);
 
-	fprintf(out, "%s", row->rung->name);
-	if (row->rung->than != NULL)
-		fprintf(out, ", beside %s", row->rung->than);
-	fprintf(out, ": %s\n  %.0f ns per frame", row->rung->why, row->cpu_ns);
+	fprintf(out, "  %.0f ns per frame", row->cpu_ns);
 	if (row->size_bytes != 0)
 		fprintf(out, " of %u bytes", row->size_bytes);
 	if (other != NULL && row->cpu_ns >= 0)
@@ -82,6 +80,23 @@ static void print_step(const struct tl_bench_rx_result *result, const struct tl_
 	if (knows_memory(row) && !row->hugepages)
 		fputs("; without hugepages", out);
 	fputc('\n', out);
+}
+
+// Why each rung differs from the one before, and by how much.
+static void print_steps(const struct tl_bench_rx_result *result, FILE *out)
+{
+	const struct tl_ladder_rung *shown = NULL;
+
+	for (unsigned i = 0; i < result->n_rows; i++) {
+		const struct tl_bench_rx_row *row = &result->rows[i];
+		if (row->refused[0] != '\0')
+			continue;
+		if (row->rung != shown)
+			fprintf(out, "%s%s%s: %s\n", row->rung->name, row->rung->than != NULL ? ", beside " : "",
+				row->rung->than != NULL ? row->rung->than : "", row->rung->why);
+		shown = row->rung;
+		print_figure(result, row, out);
+	}
 }
 
 static void print_noise(const struct tl_bench_rx_result *result, FILE *out)
@@ -114,9 +129,7 @@ int tl_bench_rx_print(const struct tl_bench_rx_result *result, FILE *out)
 	fputs("\n+: the sender's highest rate, not the rung's. CPU: of the receiving threads; of rungs that poll the time of "
 	      "polls\nthat returned frames. softirq: of the whole host, counted in ticks of 10 ms. -: not known.\n\n",
 		out);
-	for (unsigned i = 0; i < result->n_rows; i++)
-		if (result->rows[i].refused[0] == '\0' && (i == 0 || result->rows[i - 1].rung != result->rows[i].rung))
-			print_step(result, &result->rows[i], out);
+	print_steps(result, out);
 	print_noise(result, out);
 	if (result->interrupted)
 		fputs("interrupted: the rungs after these were not measured\n", out);
