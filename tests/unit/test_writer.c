@@ -220,11 +220,26 @@ static void the_writer_sleeps_longer_until_each_sleep_gathers_a_slab(void)
 		{9, 200}, {1, 200}, {0, 400}};
 	struct tl_writer_pace pace;
 
-	tl_writer_pace_init(&pace);
+	tl_writer_pace_init(&pace, 4u << 20);
 	for (size_t i = 0; i < TL_ARRAY_LEN(steps); i++) {
 		pace.found = steps[i].found;
 		CU_ASSERT_EQUAL(tl_writer_pace_next(&pace), steps[i].us * TL_NS_PER_US);
 		CU_ASSERT_EQUAL(pace.found, 0);
+	}
+}
+
+static void the_longest_sleep_does_not_fill_the_buffer(void)
+{
+	static const struct {
+		uint64_t buffer_bytes, longest_us;
+	} cases[] = {{4 << 20, 2000}, {12000000, 3000}, {64 << 20, 8000}, {1ull << 34, 8000}};
+	struct tl_writer_pace pace;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		tl_writer_pace_init(&pace, cases[i].buffer_bytes);
+		for (unsigned empty = 0; empty < 8; empty++)
+			(void)tl_writer_pace_next(&pace);
+		CU_ASSERT_EQUAL(tl_writer_pace_next(&pace), cases[i].longest_us * TL_NS_PER_US);
 	}
 }
 
@@ -242,6 +257,7 @@ static const struct tl_test tests[] = {
 	{"a writer that was never started can be destroyed", unstarted_writer_can_be_destroyed},
 	{"the sleep of the writer grows until each gathers one slab",
 		the_writer_sleeps_longer_until_each_sleep_gathers_a_slab},
+	{"the longest sleep does not fill the buffer", the_longest_sleep_does_not_fill_the_buffer},
 };
 
 int main(void)

@@ -4,7 +4,8 @@
 // pace: how long the writer sleeps between two polls of the lcores' rings. An lcore never wakes it.
 //
 // A wake-up costs some 10 us of CPU time, as much as the encoding of a hundred frames. Longer after an empty poll,
-// unchanged while each sleep gathers one slab, shortest once it gathers more.
+// unchanged while each sleep gathers one slab, shortest once it gathers more. The longest one depends on the buffer,
+// which must not fill up when traffic begins meanwhile, as fast as an lcore encodes: 4 bytes per ns.
 //
 // Threads: the writer's.
 
@@ -13,16 +14,23 @@
 #include <tl_base.h>
 
 #define TL_WRITER_PACE_MIN_NS (200 * TL_NS_PER_US)
-#define TL_WRITER_PACE_MAX_NS (2 * TL_NS_PER_MS)
+#define TL_WRITER_PACE_SMALL_NS (2 * TL_NS_PER_MS) // longest sleep with a small buffer
+#define TL_WRITER_PACE_MAX_NS (8 * TL_NS_PER_MS)   // with any
+#define TL_WRITER_PACE_BYTES_PER_NS 4
 
 struct tl_writer_pace {
-	uint64_t sleep_ns; // the last one
-	uint32_t found;	   // slabs since then
+	uint64_t sleep_ns;   // the last one
+	uint64_t longest_ns; // TL_WRITER_PACE_SMALL_NS .. TL_WRITER_PACE_MAX_NS
+	uint32_t found;	     // slabs since then
 };
 
-static inline void tl_writer_pace_init(struct tl_writer_pace *p)
+// buffer_bytes: slabs of an lcore.
+static inline void tl_writer_pace_init(struct tl_writer_pace *p, uint64_t buffer_bytes)
 {
-	*p = (struct tl_writer_pace){.sleep_ns = TL_WRITER_PACE_MIN_NS};
+	uint64_t fill_ns = buffer_bytes / TL_WRITER_PACE_BYTES_PER_NS;
+
+	*p = (struct tl_writer_pace){.sleep_ns = TL_WRITER_PACE_MIN_NS,
+		.longest_ns = tl_max_u64(tl_min_u64(fill_ns, TL_WRITER_PACE_MAX_NS), TL_WRITER_PACE_SMALL_NS)};
 }
 
 // Return the time to sleep, ns.
@@ -31,7 +39,7 @@ static inline uint64_t tl_writer_pace_next(struct tl_writer_pace *p)
 	if (p->found > 1)
 		p->sleep_ns = TL_WRITER_PACE_MIN_NS;
 	else if (p->found == 0)
-		p->sleep_ns = tl_min_u64(p->sleep_ns * 2, TL_WRITER_PACE_MAX_NS);
+		p->sleep_ns = tl_min_u64(p->sleep_ns * 2, p->longest_ns);
 	p->found = 0;
 	return p->sleep_ns;
 }
