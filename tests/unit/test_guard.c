@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include <linux/capability.h>
+#include <linux/io_uring.h>
 #include <linux/landlock.h>
 #include <sys/syscall.h>
 
@@ -261,6 +262,15 @@ static void *as_files(void *with_socket)
 	return rc == 0 ? (void *)ALLOWED : NULL;
 }
 
+static void *as_files_with_a_new_ring(void *arg)
+{
+	struct io_uring_params params = {0};
+
+	tl_guard_thread(TL_GUARD_FILES, NULL);
+	(void)!syscall(SYS_io_uring_setup, 1, &params);
+	return arg;
+}
+
 static void *as_compute(void *with_file)
 {
 	tl_guard_thread(TL_GUARD_COMPUTE, NULL);
@@ -317,6 +327,12 @@ static int writer_connects(void)
 	return 0;
 }
 
+static int writer_makes_a_ring(void)
+{
+	result_of(as_files_with_a_new_ring, NULL);
+	return 0;
+}
+
 static int converter_converts(void)
 {
 	return result_of(as_compute, NULL) != NULL ? 0 : 1;
@@ -337,6 +353,7 @@ static void a_thread_that_makes_a_call_of_another_class_ends_the_process(void)
 	CU_ASSERT_TRUE(is_killed(lcore_connects));
 	CU_ASSERT_TRUE(is_fine(writer_writes));
 	CU_ASSERT_TRUE(is_killed(writer_connects));
+	CU_ASSERT_TRUE(is_killed(writer_makes_a_ring));
 	CU_ASSERT_TRUE(is_fine(converter_converts));
 	CU_ASSERT_TRUE(is_killed(converter_opens));
 }

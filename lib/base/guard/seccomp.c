@@ -45,8 +45,8 @@ static const int *const files = CALLS(S(open), S(openat), S(openat2), S(access),
 	S(mkdirat), S(readlink), S(readlinkat), S(getdents64), S(getcwd), S(stat), S(lstat), S(statfs), S(fstatfs),
 	S(rename), S(renameat), S(renameat2), S(link), S(linkat), S(unlink), S(unlinkat), S(ftruncate), S(fallocate),
 	S(fsync), S(fdatasync), S(sync_file_range), S(syncfs), S(fadvise64), S(flock), S(fcntl), S(fchmod), S(pwrite64),
-	S(pwritev), S(pwritev2), S(copy_file_range), S(utimensat), S(dup), S(dup2), S(dup3), S(io_uring_setup),
-	S(io_uring_enter), S(io_uring_register), S(ioctl));
+	S(pwritev), S(pwritev2), S(copy_file_range), S(utimensat), S(dup), S(dup2), S(dup3), S(io_uring_enter),
+	S(ioctl));
 
 // For set-up and end: threads, sockets, ports.
 static const int *const set_up = CALLS(S(clone), S(clone3), S(socket), S(socketpair), S(connect), S(bind), S(listen),
@@ -55,7 +55,8 @@ static const int *const set_up = CALLS(S(clone), S(clone3), S(socket), S(socketp
 	S(munlock), S(mlock2), S(set_mempolicy), S(prlimit64), S(getrlimit), S(setrlimit), S(umask), S(msync), S(sync),
 	S(rt_sigpending), S(rt_sigtimedwait), S(rt_tgsigqueueinfo), S(setitimer), S(landlock_create_ruleset),
 	S(landlock_add_rule), S(landlock_restrict_self), S(sched_setscheduler), S(sched_getscheduler),
-	S(sched_getparam), S(sched_get_priority_max), S(sched_get_priority_min), S(mincore));
+	S(sched_getparam), S(sched_get_priority_max), S(sched_get_priority_min), S(mincore), S(io_uring_setup),
+	S(io_uring_register));
 
 // For no thread: other programs, other processes, the kernel itself.
 static const int *const never = CALLS(S(execve), S(execveat), S(ptrace), S(process_vm_readv), S(process_vm_writev),
@@ -68,7 +69,8 @@ static const int *const never = CALLS(S(execve), S(execveat), S(ptrace), S(proce
 static const int *const no_files = CALLS(S(open), S(openat2), S(creat), S(rename), S(renameat), S(renameat2), S(link),
 	S(linkat), S(symlink), S(symlinkat), S(unlink), S(unlinkat), S(io_uring_setup), S(socket), S(connect), S(bpf));
 static const int *const no_openat = CALLS(S(openat)); // on an lcore: add_open()
-static const int *const no_sockets = CALLS(S(socket), S(connect), S(bind), S(listen), S(bpf));
+static const int *const no_sockets = CALLS(
+	S(socket), S(connect), S(bind), S(listen), S(bpf), S(io_uring_setup)); // of a ring without restrictions, too
 
 // Detaching of an AF_XDP program, under a lock of libxdp in /run/xdp.
 static const int *const bpf = CALLS(S(bpf));

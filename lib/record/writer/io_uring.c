@@ -3,7 +3,10 @@
 
 #include "writer_priv.h"
 
+#include <errno.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BUFFER_BYTES_MAX (UINT64_C(1) << 30) // io_uring_register_buffers(3)
 #define BUFFERS_MAX 1024u
@@ -95,6 +98,24 @@ static void uring_fini(struct tl_writer *writer)
 	io_uring_queue_exit(&writer->uring);
 }
 
+// io_uring_register(2): liburing 2.3 lacks the functions for these two operations.
+static int register_at(const struct io_uring *uring, unsigned operation, const void *args, unsigned n)
+{
+	return syscall(SYS_io_uring_register, uring->ring_fd, operation, args, n) < 0 ? -errno : 0;
+}
+
+// Restrict the ring to writes, and begin: seccomp does not see what io_uring opens.
+static int enable(const struct io_uring *uring)
+{
+	static const struct io_uring_restriction writes[] = {
+		{.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_WRITE},
+		{.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_WRITE_FIXED},
+	};
+	int rc = register_at(uring, IORING_REGISTER_RESTRICTIONS, writes, TL_ARRAY_LEN(writes));
+
+	return rc != 0 ? rc : register_at(uring, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
+}
+
 int tl_writer_uring_init(struct tl_writer *writer)
 {
 	static const struct tl_writer_backend backend = {
@@ -104,10 +125,14 @@ int tl_writer_uring_init(struct tl_writer *writer)
 		.fini = uring_fini,
 	};
 
-	int rc = io_uring_queue_init(TL_WRITER_DEPTH, &writer->uring, 0);
+	int rc = io_uring_queue_init(TL_WRITER_DEPTH, &writer->uring, IORING_SETUP_R_DISABLED);
 	if (rc != 0)
 		return rc;
-	writer->backend = &backend;
 	writer->uring_registered = register_buffers(writer);
-	return 0;
+	rc = enable(&writer->uring);
+	if (rc == 0)
+		writer->backend = &backend;
+	else
+		io_uring_queue_exit(&writer->uring);
+	return rc;
 }
