@@ -13,15 +13,13 @@
 #include <string.h>
 
 #include <tl_encap.h>
-#include <tl_pcapfile.h>
+#include <tl_pcapng_block.h>
 #include <tl_random.h>
 
 #define HASHES 4
 #define FILL_OF_8 3u // eighths
 #define WORDS_MAX (TL_INDEX_BLOOM_MAX / 8)
 #define SEEN 1024u // a power of two
-#define EPB_BYTES_MIN 32u
-#define BLOCK_BYTES_MIN 12u
 
 // Flows already added for this slab, so that a packet of a known flow costs one comparison. Whole keys are compared,
 // without false matches.
@@ -160,7 +158,7 @@ static void add_record(struct tl_index_builder *builder, const uint8_t *epb, uin
 	row->first_ns = tl_min_u64(row->first_ns, ts_ns);
 	row->last_ns = tl_max_u64(row->last_ns, ts_ns);
 	row->records++;
-	if (cap_bytes <= bytes - EPB_BYTES_MIN)
+	if (cap_bytes <= bytes - TL_PCAPNG_EPB_BYTES_MIN)
 		add_frame(builder, epb + 28, cap_bytes);
 }
 
@@ -168,12 +166,10 @@ static int add_records(
 	struct tl_index_builder *builder, const uint8_t *slab, uint32_t used_bytes, struct tl_index_row *row)
 {
 	for (uint32_t at = TL_PCAPNG_HEAD_BYTES, bytes; at < used_bytes; at += bytes) {
-		if (used_bytes - at < BLOCK_BYTES_MIN)
+		bytes = tl_pcapng_block_bytes(slab + at, used_bytes - at);
+		if (bytes == 0)
 			return -EINVAL;
-		bytes = tl_load_u32(slab + at + 4);
-		if (bytes < BLOCK_BYTES_MIN || bytes % 4 != 0 || bytes > used_bytes - at)
-			return -EINVAL;
-		if (tl_load_u32(slab + at) == TL_PCAPNG_EPB && bytes >= EPB_BYTES_MIN)
+		if (tl_load_u32(slab + at) == TL_PCAPNG_EPB && bytes >= TL_PCAPNG_EPB_BYTES_MIN)
 			add_record(builder, slab + at, bytes, row);
 	}
 	return 0;

@@ -3,7 +3,6 @@
 
 #include "reader_priv.h"
 
-#define BLOCK_SIMPLE_PACKET 3u
 #define EPB_OPTIONS_AT 28u // after the data and its padding
 #define EPB_CAP_AT 20u
 #define EPB_FLAGS 2u
@@ -38,7 +37,7 @@ static void describe_interface(const struct tl_pcap_reader *reader, struct tl_pc
 	uint32_t bytes = reader_u32(reader, interface->at + 4) - IDB_OPTIONS_AT - 4, at = 0;
 	struct tl_pcap_option option;
 
-	out->tsresol = interface->tsresol;
+	out->tsresol = interface->unit.tsresol;
 	while (tl_pcap_next_option(options, bytes, reader->swapped, &at, &option) == 1) {
 		if (option.code == IF_NAME) {
 			out->name = (const char *)option.value;
@@ -54,7 +53,7 @@ uint32_t tl_pcap_linktype(const struct tl_pcap_reader *reader)
 {
 	if (reader->next != tl_pcapng_next)
 		return reader->linktype;
-	return reader->interfaces != 0 ? reader->interface[0].linktype : 0;
+	return reader->interfaces != 0 ? reader->interface[0].unit.linktype : 0;
 }
 
 uint32_t tl_pcap_unit_ns(const struct tl_pcap_reader *reader)
@@ -76,7 +75,7 @@ static void find_options(const struct tl_pcap_reader *reader, struct tl_pcap_mor
 	size_t at = reader->offset - total;
 	uint32_t type = reader_u32(reader, at);
 
-	if (type == BLOCK_SIMPLE_PACKET) {
+	if (type == TL_PCAPNG_SIMPLE_PACKET) {
 		out->has_stamp = false;
 		return;
 	}

@@ -3,18 +3,6 @@
 
 #include "reader_priv.h"
 
-#define BLOCK_PACKET 2u // obsolete, still found in old files: an EPB with a 16-bit interface ID
-#define BLOCK_SIMPLE_PACKET 3u
-#define BLOCK_BYTES_MIN 12u
-#define IDB_BYTES_MIN 20u
-#define EPB_BYTES_MIN 32u
-#define SPB_BYTES_MIN 16u
-#define OPT_END 0u
-#define IF_TSRESOL 9u
-#define IF_TSOFFSET 14u
-#define TSRESOL_DEFAULT 6u // 10^-6 s
-#define TSRESOL_BINARY 0x80u
-
 struct block {
 	size_t at;
 	uint32_t type;
@@ -28,12 +16,9 @@ static int begin_section(struct tl_pcap_reader *reader)
 
 	if (reader->size - at < TL_PCAPNG_SHB_BYTES_MIN)
 		return reader_short(reader, at, "the file ends inside a section header; bytes left", reader->size - at);
-	reader->swapped = false;
-	uint32_t order = reader_u32(reader, at + 8);
-	if (order == __builtin_bswap32(TL_PCAPNG_BYTE_ORDER))
-		reader->swapped = true;
-	else if (order != TL_PCAPNG_BYTE_ORDER)
-		return reader_broken(reader, at + 8, "a section without byte order magic, but", order);
+	if (tl_pcapng_byte_order(reader->data + at, &reader->swapped) != 0)
+		return reader_broken(
+			reader, at + 8, "a section without byte order magic, but", reader_u32(reader, at + 8));
 	uint16_t major = reader_u16(reader, at + 12);
 	if (major != 1)
 		return reader_broken(reader, at + 12, "a section of another pcapng version than 1", major);
@@ -50,7 +35,7 @@ static int peek_block(struct tl_pcap_reader *reader, struct block *out)
 
 	if (left == 0)
 		return 0;
-	if (left < BLOCK_BYTES_MIN)
+	if (left < TL_PCAPNG_PAD_MIN)
 		return reader_short(reader, at, "the file ends inside a block; bytes left", left);
 	uint32_t type = reader_u32(reader, at);
 	if (TL_UNLIKELY(type == TL_PCAPNG_SHB)) {
@@ -59,7 +44,7 @@ static int peek_block(struct tl_pcap_reader *reader, struct block *out)
 			return rc;
 	}
 	uint32_t total = reader_u32(reader, at + 4);
-	if (total < (type == TL_PCAPNG_SHB ? TL_PCAPNG_SHB_BYTES_MIN : BLOCK_BYTES_MIN) || total % 4 != 0)
+	if (total < (type == TL_PCAPNG_SHB ? TL_PCAPNG_SHB_BYTES_MIN : TL_PCAPNG_PAD_MIN) || total % 4 != 0)
 		return reader_broken(reader, at + 4, "no block has this length", total);
 	if (total > left)
 		return reader_short(reader, at, "the file ends inside a block of bytes", total);
@@ -69,50 +54,9 @@ static int peek_block(struct tl_pcap_reader *reader, struct block *out)
 	return 1;
 }
 
-static void set_resolution(struct reader_interface *interface, uint8_t tsresol)
-{
-	uint8_t exponent = tsresol & (TSRESOL_BINARY - 1);
-
-	interface->tsresol = tsresol;
-	interface->shift = 0;
-	interface->drop_digits = 0;
-	if (tsresol & TSRESOL_BINARY) {
-		interface->multiply = TL_NS_PER_S;
-		interface->shift = exponent;
-		return;
-	}
-	interface->multiply = 1;
-	for (; exponent < 9; exponent++)
-		interface->multiply *= 10;
-	interface->drop_digits = exponent - 9;
-}
-
-// Parse the options: code, length, value padded to 4. A value never extends into the block's trailing length.
-static int read_interface_options(
-	struct tl_pcap_reader *reader, const struct block *block, struct reader_interface *out)
-{
-	size_t at = block->at + 16;
-	size_t end = block->at + block->total_bytes - 4;
-
-	while (end - at >= 4) {
-		uint16_t code = reader_u16(reader, at);
-		uint16_t len = reader_u16(reader, at + 2);
-		if (code == OPT_END)
-			break;
-		if (tl_align_up(len, 4) > end - at - 4)
-			return reader_broken(reader, at, "an option reaches past its block; its code", code);
-		if (code == IF_TSRESOL && len >= 1)
-			set_resolution(out, reader->data[at + 4]);
-		if (code == IF_TSOFFSET && len >= 8)
-			out->offset_s = (int64_t)reader_u64(reader, at + 4);
-		at += 4 + tl_align_up(len, 4);
-	}
-	return 0;
-}
-
 static int add_interface(struct tl_pcap_reader *reader, const struct block *block)
 {
-	if (block->total_bytes < IDB_BYTES_MIN)
+	if (block->total_bytes < TL_PCAPNG_IDB_BYTES_MIN)
 		return reader_broken(reader, block->at, "an interface description too short", block->total_bytes);
 	if (reader->interfaces == READER_INTERFACES)
 		return reader_broken(reader, block->at, "more interfaces in a section than", READER_INTERFACES);
@@ -120,15 +64,14 @@ static int add_interface(struct tl_pcap_reader *reader, const struct block *bloc
 	if (linktype != TL_PCAPNG_LINKTYPE_ETHERNET && !reader->any_linktype)
 		return reader_broken(reader, block->at + 8, "a link type other than Ethernet (1)", linktype);
 	struct reader_interface *interface = &reader->interface[reader->interfaces];
+	uint32_t bad =
+		tl_pcapng_get_idb(reader->swapped, reader->data + block->at, block->total_bytes, &interface->unit);
+	if (bad != 0)
+		return reader_broken(reader, block->at + bad, "an option reaches past its block; its code",
+			reader_u16(reader, block->at + bad));
 	interface->at = block->at;
-	interface->linktype = linktype;
-	interface->snaplen = reader_u32(reader, block->at + 12);
-	interface->offset_s = 0;
-	set_resolution(interface, TSRESOL_DEFAULT);
-	int rc = read_interface_options(reader, block, interface);
-	if (rc == 0)
-		reader->interfaces++;
-	return rc;
+	reader->interfaces++;
+	return 0;
 }
 
 // Find the next block with a frame. Return 1 with *out filled, 0 at the end of the file, or -EINVAL.
@@ -137,7 +80,7 @@ static int find_frame(struct tl_pcap_reader *reader, struct block *out)
 	int rc;
 
 	while ((rc = peek_block(reader, out)) == 1) {
-		if (out->type == TL_PCAPNG_EPB || out->type == BLOCK_SIMPLE_PACKET || out->type == BLOCK_PACKET)
+		if (out->type == TL_PCAPNG_EPB || out->type == TL_PCAPNG_SIMPLE_PACKET || out->type == TL_PCAPNG_PACKET)
 			return 1;
 		if (out->type == TL_PCAPNG_IDB && (rc = add_interface(reader, out)) != 0)
 			return rc;
@@ -148,62 +91,45 @@ static int find_frame(struct tl_pcap_reader *reader, struct block *out)
 	return rc;
 }
 
-// Convert to whole nanoseconds, rounded down; excess digits are dropped one by one, to avoid a division by a variable.
-static int convert_time(const struct reader_interface *interface, uint64_t ticks, uint64_t *out_ns)
-{
-	unsigned __int128 scaled = (unsigned __int128)ticks * interface->multiply >> interface->shift;
-
-	if (TL_UNLIKELY(interface->drop_digits != 0)) {
-		for (unsigned digits = interface->drop_digits; digits != 0 && ticks != 0; digits--)
-			ticks /= 10;
-		scaled = ticks;
-	}
-	__int128 ns = (__int128)scaled + (__int128)interface->offset_s * (int64_t)TL_NS_PER_S;
-	if (ns < 0 || ns > UINT64_MAX)
-		return -EINVAL;
-	*out_ns = (uint64_t)ns;
-	return 0;
-}
-
 static int read_enhanced(struct tl_pcap_reader *reader, const struct block *block, struct tl_pcap_frame *out)
 {
 	size_t at = block->at;
 
-	if (block->total_bytes < EPB_BYTES_MIN)
+	if (block->total_bytes < TL_PCAPNG_EPB_BYTES_MIN)
 		return reader_broken(reader, at, "a packet block too short", block->total_bytes);
-	uint32_t id = block->type == BLOCK_PACKET ? reader_u16(reader, at + 8) : reader_u32(reader, at + 8);
+	uint32_t id = block->type == TL_PCAPNG_PACKET ? reader_u16(reader, at + 8) : reader_u32(reader, at + 8);
 	if (id >= reader->interfaces)
 		return reader_broken(reader, at + 8, "a frame of an interface not described before it", id);
 	uint64_t ticks = (uint64_t)reader_u32(reader, at + 12) << 32 | reader_u32(reader, at + 16);
-	if (convert_time(&reader->interface[id], ticks, &out->ts_ns) != 0)
+	if (tl_pcapng_time_ns(&reader->interface[id].unit, ticks, &out->ts_ns) != 0)
 		return reader_broken(reader, at + 12, "a timestamp before 1970 or after 2554", ticks);
 	uint32_t wire_bytes = reader_u32(reader, at + 24);
 	out->cap_bytes = reader_u32(reader, at + 20);
-	if (out->cap_bytes > READER_FRAME_MAX || out->cap_bytes > block->total_bytes - EPB_BYTES_MIN)
+	if (out->cap_bytes > READER_FRAME_MAX || out->cap_bytes > block->total_bytes - TL_PCAPNG_EPB_BYTES_MIN)
 		return reader_broken(reader, at + 20, "a frame longer than its block or 262144 bytes", out->cap_bytes);
 	out->wire_bytes = TL_LIKELY(wire_bytes > out->cap_bytes) ? wire_bytes : out->cap_bytes;
 	out->data = reader->data + at + 28;
-	out->linktype = reader->interface[id].linktype;
+	out->linktype = reader->interface[id].unit.linktype;
 	return 1;
 }
 
 // Parse a simple packet block: no time; its captured length is limited by the snaplen of interface 0.
 static int read_simple(struct tl_pcap_reader *reader, const struct block *block, struct tl_pcap_frame *out)
 {
-	if (block->total_bytes < SPB_BYTES_MIN)
+	if (block->total_bytes < TL_PCAPNG_SPB_BYTES_MIN)
 		return reader_broken(reader, block->at, "a packet block too short", block->total_bytes);
 	if (reader->interfaces == 0)
 		return reader_broken(reader, block->at, "a frame of an interface not described before it", 0);
-	uint32_t snaplen = reader->interface[0].snaplen;
+	uint32_t snaplen = reader->interface[0].unit.snaplen;
 	uint32_t wire_bytes = reader_u32(reader, block->at + 8);
 	uint32_t cap_bytes = snaplen != 0 && snaplen < wire_bytes ? snaplen : wire_bytes;
-	if (cap_bytes > READER_FRAME_MAX || cap_bytes > block->total_bytes - SPB_BYTES_MIN)
+	if (cap_bytes > READER_FRAME_MAX || cap_bytes > block->total_bytes - TL_PCAPNG_SPB_BYTES_MIN)
 		return reader_broken(reader, block->at + 8, "a frame longer than its block or 262144 bytes", cap_bytes);
 	*out = (struct tl_pcap_frame){
 		.data = reader->data + block->at + 12,
 		.cap_bytes = cap_bytes,
 		.wire_bytes = wire_bytes,
-		.linktype = reader->interface[0].linktype,
+		.linktype = reader->interface[0].unit.linktype,
 	};
 	return 1;
 }
@@ -223,7 +149,8 @@ int tl_pcapng_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *out)
 
 	if (rc != 1)
 		return rc;
-	rc = block.type == BLOCK_SIMPLE_PACKET ? read_simple(reader, &block, out) : read_enhanced(reader, &block, out);
+	rc = block.type == TL_PCAPNG_SIMPLE_PACKET ? read_simple(reader, &block, out)
+						   : read_enhanced(reader, &block, out);
 	reader->offset += block.total_bytes;
 	return rc;
 }

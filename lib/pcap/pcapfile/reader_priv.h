@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include <tl_pcapfile.h>
+#include <tl_pcapng_block.h>
 
 #define READER_INTERFACES 4096u	 // per section; dumpcap and mergecap write one per device and source file
 #define READER_FRAME_MAX 262144u // as libpcap: a longer frame has a corrupt length field
@@ -17,16 +17,9 @@
 #define MAGIC_PCAP_US 0xa1b2c3d4u
 #define MAGIC_PCAP_NS 0xa1b23c4du
 
-// Time unit of an interface: ns = ticks * multiply >> shift / 10^drop_digits, then offset_s seconds later.
 struct reader_interface {
-	uint64_t multiply;
-	int64_t offset_s;
-	size_t at;	  // offset of its block
-	uint32_t snaplen; // 0 = unlimited
-	uint16_t linktype;
-	uint8_t tsresol;
-	uint8_t shift;
-	uint8_t drop_digits;
+	struct tl_pcapng_interface unit;
+	size_t at; // offset of its block
 };
 
 // Error in the file: a static sentence, the number in it, and the offset.
@@ -91,24 +84,10 @@ static inline int reader_short(struct tl_pcap_reader *reader, size_t offset, con
 
 static inline uint16_t reader_u16(const struct tl_pcap_reader *reader, size_t offset)
 {
-	uint16_t value;
-
-	memcpy(&value, reader->data + offset, sizeof(value));
-	return reader->swapped ? __builtin_bswap16(value) : value;
+	return tl_pcapng_u16(reader->swapped, reader->data + offset);
 }
 
 static inline uint32_t reader_u32(const struct tl_pcap_reader *reader, size_t offset)
 {
-	uint32_t value;
-
-	memcpy(&value, reader->data + offset, sizeof(value));
-	return reader->swapped ? __builtin_bswap32(value) : value;
-}
-
-static inline uint64_t reader_u64(const struct tl_pcap_reader *reader, size_t offset)
-{
-	uint64_t value;
-
-	memcpy(&value, reader->data + offset, sizeof(value));
-	return reader->swapped ? __builtin_bswap64(value) : value;
+	return tl_pcapng_u32(reader->swapped, reader->data + offset);
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parser for the origin of a file: the application named in its section header.
 
-#include <tl_pcapfile.h>
-
-#include <errno.h>
+#include <tl_pcapng_block.h>
 
 #define OPTIONS_AT 24 // type, length, byte order, version, section length
 #define SHB_USERAPPL 4
@@ -11,8 +9,10 @@
 int tl_pcapng_get_application(const void *buf, uint32_t size, const char **out_text, uint32_t *out_len)
 {
 	const uint8_t *block = buf;
+	bool swapped;
 
-	if (size < OPTIONS_AT || tl_load_u32(block) != TL_PCAPNG_SHB || tl_load_u32(block + 8) != TL_PCAPNG_BYTE_ORDER)
+	if (size < OPTIONS_AT || tl_load_u32(block) != TL_PCAPNG_SHB || tl_pcapng_byte_order(block, &swapped) != 0 ||
+		swapped)
 		return -EINVAL;
 	uint32_t total = tl_load_u32(block + 4);
 	if (total < OPTIONS_AT + 4 || total > size)

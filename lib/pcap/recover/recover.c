@@ -69,8 +69,9 @@ static int check_owner(struct scan *scan)
 		return recover_check_packed(scan);
 	rc = tl_pcapng_get_application(head, len, &application, &text_len);
 	scan->owned = rc == 0 && recover_is_application(application, text_len);
-	bool swapped = len >= 12 && tl_load_u32(head) == TL_PCAPNG_SHB &&
-		       tl_load_u32(head + 8) == __builtin_bswap32(TL_PCAPNG_BYTE_ORDER);
+	bool swapped = false;
+	if (len >= 12 && tl_load_u32(head) == TL_PCAPNG_SHB)
+		(void)tl_pcapng_byte_order(head, &swapped);
 	if (!scan->owned && (rc != -EINVAL || swapped))
 		return tl_fail(scan->err, -EMEDIUMTYPE, "was written by another program than tapline: " NOT_OURS);
 	return 0;

@@ -5,28 +5,18 @@
 
 #include <tl_digest.h>
 
-#define IDB_BYTES_MIN 20u
 #define ISB_BYTES_MIN 24u
-#define EPB_BYTES_MIN 32u
 #define NAME_RESOLUTION 4u
 #define LOCAL_USE 0x80000000u
 
-uint32_t recover_block_bytes(const uint8_t *p, uint64_t left)
-{
-	if (left < TL_PCAPNG_PAD_MIN)
-		return 0;
-	uint32_t total = tl_load_u32(p + 4);
-	if (total < TL_PCAPNG_PAD_MIN || total % 4 != 0 || total > left)
-		return 0;
-	return tl_load_u32(p + total - 4) == total ? total : 0;
-}
-
 // ---- slabs
 
-static bool is_whole_record(const struct scan *scan, const uint8_t *block, uint32_t total)
+static bool is_whole_record(const void *ctx, const uint8_t *block, uint32_t total)
 {
-	return total >= EPB_BYTES_MIN && tl_load_u32(block + 8) < scan->limit &&
-	       tl_load_u32(block + 20) <= FRAME_BYTES_MAX && tl_load_u32(block + 20) <= total - EPB_BYTES_MIN;
+	const struct scan *scan = ctx;
+
+	return total >= TL_PCAPNG_EPB_BYTES_MIN && tl_load_u32(block + 8) < scan->limit &&
+	       tl_load_u32(block + 20) <= FRAME_BYTES_MAX && tl_load_u32(block + 20) <= total - TL_PCAPNG_EPB_BYTES_MIN;
 }
 
 static void count_record(struct scan *scan, const uint8_t *block)
@@ -42,26 +32,14 @@ static void count_record(struct scan *scan, const uint8_t *block)
 	scan->report->records_kept++;
 }
 
-// Walk the blocks of a slab, from its HEAD to the boundary at the end of its PAD.
+// Check the blocks of a slab, from its HEAD to the boundary at the end of its PAD.
 static bool is_whole_slab(
 	const struct scan *scan, const uint8_t *slab, const struct tl_pcapng_head *head, uint64_t offset)
 {
-	uint32_t records = 0, at = TL_PCAPNG_HEAD_BYTES, total;
+	uint32_t at = head->used_bytes, pad = tl_pcapng_pad_bytes(at, TL_PCAPNG_ALIGN);
 
-	for (; at < head->used_bytes; at += total) {
-		const uint8_t *block = slab + at;
-		total = recover_block_bytes(block, head->used_bytes - at);
-		if (total == 0 || tl_load_u32(block) == TL_PCAPNG_SHB || tl_load_u32(block) == TL_PCAPNG_HEAD)
-			return false;
-		if (tl_load_u32(block) != TL_PCAPNG_EPB)
-			continue;
-		if (!is_whole_record(scan, block, total))
-			return false;
-		records++;
-	}
-	uint32_t pad = tl_pcapng_pad_bytes(at, TL_PCAPNG_ALIGN);
-	return records == head->records && tl_digest_is_right(head, slab, offset) &&
-	       (pad == 0 || (tl_load_u32(slab + at) == TL_PCAPNG_PAD && recover_block_bytes(slab + at, pad) == pad));
+	return tl_pcapng_slab_is_whole(slab, head, is_whole_record, scan) && tl_digest_is_right(head, slab, offset) &&
+	       (pad == 0 || (tl_load_u32(slab + at) == TL_PCAPNG_PAD && tl_pcapng_block_bytes(slab + at, pad) == pad));
 }
 
 bool recover_is_statistics(const struct scan *scan, const uint8_t *block, uint32_t total)
@@ -178,7 +156,9 @@ void recover_settle_lost(struct scan *scan)
 
 static bool take_section(struct scan *scan, const uint8_t *block, uint32_t total, uint64_t offset)
 {
-	if (total < TL_PCAPNG_SHB_BYTES_MIN || tl_load_u32(block + 8) != TL_PCAPNG_BYTE_ORDER)
+	bool swapped;
+
+	if (total < TL_PCAPNG_SHB_BYTES_MIN || tl_pcapng_byte_order(block, &swapped) != 0 || swapped)
 		return false;
 	recover_settle_lost(scan);
 	scan->sections++;
@@ -192,7 +172,8 @@ static bool take_section(struct scan *scan, const uint8_t *block, uint32_t total
 
 static bool take_interface(struct scan *scan, const uint8_t *block, uint32_t total)
 {
-	if (total < IDB_BYTES_MIN || scan->described == INTERFACES_MAX || scan->records_end > scan->section_at ||
+	if (total < TL_PCAPNG_IDB_BYTES_MIN || scan->described == INTERFACES_MAX ||
+		scan->records_end > scan->section_at ||
 		(tl_load_u32(block + 8) & UINT16_MAX) != TL_PCAPNG_LINKTYPE_ETHERNET)
 		return false;
 	if (scan->described == 0)
@@ -273,7 +254,7 @@ static int64_t view_block(struct scan *scan, uint64_t offset, const uint8_t **ou
 		return 0;
 	block = recover_view(scan, offset, total, &len, &rc);
 	*out = block;
-	return block == NULL ? rc : (int64_t)recover_block_bytes(block, len);
+	return block == NULL ? rc : (int64_t)tl_pcapng_block_bytes(block, len);
 }
 
 static int64_t take_block(struct scan *scan, uint64_t offset)

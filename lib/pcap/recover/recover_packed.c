@@ -84,7 +84,7 @@ static int64_t take_block(struct scan *scan, uint64_t offset)
 		return bytes < 0 ? bytes : 0;
 	for (uint32_t at = 0; at < unit.content_bytes; at += total) {
 		const uint8_t *block = scan->content + at;
-		total = recover_block_bytes(block, unit.content_bytes - at);
+		total = tl_pcapng_block_bytes(block, unit.content_bytes - at);
 		if (total == 0 || !recover_take_by_type(scan, block, total, offset))
 			return 0;
 	}
@@ -100,7 +100,7 @@ static int64_t see_statistics(struct scan *scan, uint64_t offset)
 	if (bytes <= 0 || unit.slab || unit.content_bytes == 0)
 		return bytes < 0 ? bytes : 0;
 	for (uint32_t at = 0; at < unit.content_bytes; at += total) {
-		total = recover_block_bytes(scan->content + at, unit.content_bytes - at);
+		total = tl_pcapng_block_bytes(scan->content + at, unit.content_bytes - at);
 		if (total == 0 || !recover_is_statistics(scan, scan->content + at, total))
 			return 0;
 	}

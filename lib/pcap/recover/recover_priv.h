@@ -16,7 +16,7 @@
 #include <errno.h>
 
 #include <tl_err.h>
-#include <tl_pcapfile.h>
+#include <tl_pcapng_block.h>
 #include <tl_recover.h>
 
 #define WINDOW_BYTES (8u << 20)
@@ -114,8 +114,6 @@ bool recover_is_application(const char *text, uint32_t len);
 
 // recover_blocks.c: count an incomplete slab at the offset with this size in the file and this cost to search.
 void recover_count_torn(struct scan *scan, uint64_t offset, uint64_t file_bytes, uint64_t searched_bytes);
-// Size of the block at p, or 0: its lengths disagree, or it does not end within left.
-uint32_t recover_block_bytes(const uint8_t *p, uint64_t left);
 bool recover_is_doubtful(const struct scan *scan, const struct tl_pcapng_head *head);
 bool recover_is_repeated(const struct scan *scan, const struct tl_pcapng_head *head);
 // Count a slab that ends at an offset if all its blocks are whole: 1, else 0, or -errno.

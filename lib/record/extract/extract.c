@@ -26,7 +26,7 @@ static int take_record(struct extract *extract, const uint8_t *block, uint32_t s
 
 	if (!extract_read_record(&extract->section, block, size, &record))
 		return -EBADMSG;
-	uint16_t linktype = extract->section.interface[record.interface_id].linktype;
+	uint16_t linktype = extract->section.interface[record.interface_id].unit.linktype;
 	extract->stats->records_read++;
 	if (!extract_match_record(extract, &record, linktype))
 		return 0;
@@ -52,8 +52,8 @@ int extract_take_block(struct extract *extract, uint32_t type, const uint8_t *bl
 	case TL_PCAPNG_IDB:
 		return section_result(extract, extract_section_add(&extract->section, block, size));
 	case TL_PCAPNG_EPB:
-	case EXTRACT_PACKET:
-	case EXTRACT_SIMPLE_PACKET:
+	case TL_PCAPNG_PACKET:
+	case TL_PCAPNG_SIMPLE_PACKET:
 		return take_record(extract, block, size);
 	case TL_PCAPNG_CLOCK:
 		return judge_output(extract, extract_output_put_clock(extract, block, size));

@@ -24,12 +24,10 @@
 #include <tl_err.h>
 #include <tl_extract.h>
 #include <tl_filter.h>
-#include <tl_pcapfile.h>
+#include <tl_pcapng_block.h>
 
 #define EXTRACT_BLOCK_MAX (16u << 20) // limit: longer blocks have a corrupt length
-#define EXTRACT_PACKET 2u	      // block type: obsolete, an EPB with a 16-bit interface ID
-#define EXTRACT_SIMPLE_PACKET 3u
-#define EXTRACT_AHEAD (1u << 20) // bytes per read of a file read from end to end
+#define EXTRACT_AHEAD (1u << 20)      // bytes per read of a file read from end to end
 #define EXTRACT_INTERFACES_MAX 65536u
 
 // An input file.
@@ -68,12 +66,7 @@ enum extract_form { EXTRACT_AS_IS, EXTRACT_ETHERNET, EXTRACT_RAW, EXTRACT_FORMS 
 struct extract_interface {
 	uint8_t *block; // copy of the IDB
 	uint32_t block_bytes;
-	uint16_t linktype;
-	uint32_t snaplen;
-	uint64_t multiply; // ns = ticks * multiply >> shift / divide + offset_s seconds
-	uint64_t divide;
-	uint32_t shift;
-	int64_t offset_s;
+	struct tl_pcapng_interface unit;
 	struct {
 		uint32_t id;
 		uint64_t section; // output section in which id is valid
@@ -176,8 +169,6 @@ bool extract_packed_is_end(const struct extract_input *input, uint64_t offset);
 int extract_section_begin(struct extract_section *section, const uint8_t *block, uint32_t size);
 int extract_section_add(struct extract_section *section, const uint8_t *block, uint32_t size);
 void extract_section_free(struct extract_section *section);
-uint32_t extract_u32(const struct extract_section *section, const uint8_t *p);
-uint16_t extract_u16(const struct extract_section *section, const uint8_t *p);
 
 // walk.c: length of the block at p, of which size bytes are present; 0: too few, -EINVAL: not a block.
 int64_t extract_block(const struct extract_section *section, const uint8_t *p, size_t size, uint32_t *out_type);

@@ -71,7 +71,6 @@ static int begin_section(struct extract_output *output, bool swapped)
 {
 	uint32_t header[64];
 	uint32_t len = tl_pcapng_put_shb(header, sizeof(header), &(struct tl_pcapng_shb){.application = APPLICATION});
-	struct extract_section order = {.swapped = swapped};
 
 	clear_interfaces(output);
 	output->swapped = swapped;
@@ -80,7 +79,7 @@ static int begin_section(struct extract_output *output, bool swapped)
 		len = 28;
 		header[1] = len;
 		for (int i = 1; i < 3; i++)
-			header[i] = extract_u32(&order, (const uint8_t *)&header[i]);
+			header[i] = tl_pcapng_u32(true, (const uint8_t *)&header[i]);
 		header[3] = 1u << 8; // version 1.0, as two halves
 		header[6] = header[1];
 	}
@@ -194,7 +193,7 @@ int extract_output_put(struct extract *extract, const struct extract_record *rec
 	if (rc == 0)
 		rc = number_interface(output, interface, record->form);
 	uint32_t id = interface->out[record->form].id;
-	if (rc != 0 || record->type == EXTRACT_SIMPLE_PACKET)
+	if (rc != 0 || record->type == TL_PCAPNG_SIMPLE_PACKET)
 		return rc != 0 ? rc : put_simple(output, record, id);
 	if (record->form != EXTRACT_AS_IS)
 		return put_peeled(output, record, id);

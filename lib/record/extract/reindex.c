@@ -17,7 +17,7 @@ struct reindex {
 
 static bool is_packet(uint32_t type)
 {
-	return type == TL_PCAPNG_EPB || type == EXTRACT_PACKET || type == EXTRACT_SIMPLE_PACKET;
+	return type == TL_PCAPNG_EPB || type == TL_PCAPNG_PACKET || type == TL_PCAPNG_SIMPLE_PACKET;
 }
 
 // Check a block between slabs. A packet there is left of a damaged slab and would have no row.
@@ -44,9 +44,8 @@ static int check_block(struct extract *extract, uint32_t type, const uint8_t *bl
 static bool counts_ns(const struct extract_section *section)
 {
 	for (uint32_t i = 0; i < section->n; i++) {
-		const struct extract_interface *interface = &section->interface[i];
-		if (interface->multiply != 1 || interface->divide != 1 || interface->shift != 0 ||
-			interface->offset_s != 0)
+		const struct tl_pcapng_interface *unit = &section->interface[i].unit;
+		if (unit->multiply != 1 || unit->drop_digits != 0 || unit->shift != 0 || unit->offset_s != 0)
 			return false;
 	}
 	return section->begun && !section->swapped;

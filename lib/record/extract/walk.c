@@ -8,25 +8,19 @@
 
 #include <tl_digest.h>
 
-#define BLOCK_BYTES_MIN 12u
-#define EPB_BYTES_MIN 32u
-#define SPB_BYTES_MIN 16u
-
 int64_t extract_block(const struct extract_section *section, const uint8_t *p, size_t size, uint32_t *out_type)
 {
-	struct extract_section order = {.swapped = section->swapped};
+	bool swapped = section->swapped;
 
-	if (size < BLOCK_BYTES_MIN)
+	if (size < TL_PCAPNG_PAD_MIN)
 		return 0;
-	*out_type = extract_u32(&order, p);
-	if (*out_type == TL_PCAPNG_SHB) { // a palindrome; the next section may have a different byte order
-		order.swapped = false;
-		order.swapped = extract_u32(&order, p + 8) != TL_PCAPNG_BYTE_ORDER;
-	} else if (!section->begun) {
+	*out_type = tl_pcapng_u32(swapped, p);
+	if (*out_type == TL_PCAPNG_SHB) // a palindrome; the next section may have a different byte order
+		swapped = tl_pcapng_byte_order(p, &swapped) != 0 || swapped;
+	else if (!section->begun)
 		return -EINVAL;
-	}
-	uint32_t total = extract_u32(&order, p + 4);
-	if (total < BLOCK_BYTES_MIN || total % 4 != 0 || total > EXTRACT_BLOCK_MAX)
+	uint32_t total = tl_pcapng_u32(swapped, p + 4);
+	if (total < TL_PCAPNG_PAD_MIN || total % 4 != 0 || total > EXTRACT_BLOCK_MAX)
 		return -EINVAL;
 	return total;
 }
@@ -36,71 +30,52 @@ bool extract_block_closes(const uint8_t *p, uint32_t total)
 	return memcmp(p + 4, p + total - 4, 4) == 0;
 }
 
-// Convert to whole nanoseconds, rounded down.
-static bool set_time(const struct extract_interface *interface, uint64_t ticks, struct extract_record *out)
-{
-	unsigned __int128 scaled = (unsigned __int128)ticks * interface->multiply >> interface->shift;
-	__int128 ns = (__int128)(scaled / interface->divide) + (__int128)interface->offset_s * (int64_t)TL_NS_PER_S;
-
-	out->ts_ns = (uint64_t)ns;
-	return ns >= 0 && ns <= UINT64_MAX;
-}
-
 static bool read_enhanced(const struct extract_section *section, struct extract_record *out)
 {
 	const uint8_t *p = out->block;
 
-	if (out->block_bytes < EPB_BYTES_MIN)
+	if (out->block_bytes < TL_PCAPNG_EPB_BYTES_MIN)
 		return false;
-	out->interface_id = out->type == EXTRACT_PACKET ? extract_u16(section, p + 8) : extract_u32(section, p + 8);
+	out->interface_id = out->type == TL_PCAPNG_PACKET ? tl_pcapng_u16(section->swapped, p + 8)
+							  : tl_pcapng_u32(section->swapped, p + 8);
 	if (out->interface_id >= section->n)
 		return false;
-	uint64_t ticks = (uint64_t)extract_u32(section, p + 12) << 32 | extract_u32(section, p + 16);
-	out->cap_bytes = extract_u32(section, p + 20);
-	out->wire_bytes = extract_u32(section, p + 24);
+	uint64_t ticks =
+		(uint64_t)tl_pcapng_u32(section->swapped, p + 12) << 32 | tl_pcapng_u32(section->swapped, p + 16);
+	out->cap_bytes = tl_pcapng_u32(section->swapped, p + 20);
+	out->wire_bytes = tl_pcapng_u32(section->swapped, p + 24);
 	out->data = p + 28;
 	out->options_at = 28 + (uint32_t)tl_align_up(out->cap_bytes, 4);
-	return out->cap_bytes <= out->block_bytes - EPB_BYTES_MIN &&
-	       set_time(&section->interface[out->interface_id], ticks, out);
+	return out->cap_bytes <= out->block_bytes - TL_PCAPNG_EPB_BYTES_MIN &&
+	       tl_pcapng_time_ns(&section->interface[out->interface_id].unit, ticks, &out->ts_ns) == 0;
 }
 
 // Parse a simple packet block: no time; its captured length is limited by the snaplen of interface 0.
 static bool read_simple(const struct extract_section *section, struct extract_record *out)
 {
-	if (out->block_bytes < SPB_BYTES_MIN || section->n == 0)
+	if (out->block_bytes < TL_PCAPNG_SPB_BYTES_MIN || section->n == 0)
 		return false;
-	uint32_t snaplen = section->interface[0].snaplen;
-	out->wire_bytes = extract_u32(section, out->block + 8);
+	uint32_t snaplen = section->interface[0].unit.snaplen;
+	out->wire_bytes = tl_pcapng_u32(section->swapped, out->block + 8);
 	out->cap_bytes = snaplen != 0 && snaplen < out->wire_bytes ? snaplen : out->wire_bytes;
 	out->data = out->block + 12;
 	out->interface_id = 0;
 	out->ts_ns = 0;
-	return out->cap_bytes <= out->block_bytes - SPB_BYTES_MIN;
+	return out->cap_bytes <= out->block_bytes - TL_PCAPNG_SPB_BYTES_MIN;
 }
 
 bool extract_read_record(
 	const struct extract_section *section, const uint8_t *block, uint32_t size, struct extract_record *out)
 {
-	*out = (struct extract_record){.block = block, .block_bytes = size, .type = extract_u32(section, block)};
-	return out->type == EXTRACT_SIMPLE_PACKET ? read_simple(section, out) : read_enhanced(section, out);
+	*out = (struct extract_record){
+		.block = block, .block_bytes = size, .type = tl_pcapng_u32(section->swapped, block)};
+	return out->type == TL_PCAPNG_SIMPLE_PACKET ? read_simple(section, out) : read_enhanced(section, out);
 }
 
 bool extract_slab_is_whole(const uint8_t *p, size_t size, const struct tl_pcapng_head *head, uint64_t offset)
 {
-	const struct extract_section ours = {.begun = true};
-	uint32_t records = 0, type;
-
-	if (size < head->used_bytes || !tl_digest_is_right(head, p, offset))
-		return false;
-	for (uint32_t at = TL_PCAPNG_HEAD_BYTES; at < head->used_bytes;) {
-		int64_t bytes = extract_block(&ours, p + at, head->used_bytes - at, &type);
-		if (bytes <= 0 || bytes > head->used_bytes - at || !extract_block_closes(p + at, (uint32_t)bytes) ||
-			type == TL_PCAPNG_SHB || type == TL_PCAPNG_HEAD)
-			return false;
-		records += type == TL_PCAPNG_EPB;
-		at += (uint32_t)bytes;
-	}
-	return records == head->records;
+	return size >= head->used_bytes && tl_digest_is_right(head, p, offset) &&
+	       tl_pcapng_slab_is_whole(p, head, NULL, NULL);
 }
 
 int extract_walk_memory(struct extract *extract, const uint8_t *data, size_t size, extract_block_fn *fn)
@@ -123,7 +98,7 @@ int extract_walk_memory(struct extract *extract, const uint8_t *data, size_t siz
 static int64_t get_block(struct extract *extract, struct extract_input *input, uint64_t at, uint64_t end,
 	const uint8_t **out, uint32_t *out_type)
 {
-	size_t got, len = tl_min_u64(BLOCK_BYTES_MIN, end - at);
+	size_t got, len = tl_min_u64(TL_PCAPNG_PAD_MIN, end - at);
 
 	int rc = extract_input_get(input, at, len, out, &got);
 	if (rc != 0)
