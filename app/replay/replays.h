@@ -23,9 +23,9 @@ struct tl_service;
 
 struct tl_shaping;
 
-#define TL_REPLAY_MEMORY_BYTES (UINT64_C(128) << 20) // of DPDK, for the frames read ahead
+#define TL_REPLAY_MEMORY_BYTES (UINT64_C(128) << 20)   // of DPDK, for the frames read ahead
 #define TL_SESSIONS_MEMORY_BYTES (UINT64_C(256) << 20) // of DPDK, for the most addresses and connections
-#define TL_REPLAY_MBUF_BYTES 448		     // of a frame's buffer beyond the frame
+#define TL_REPLAY_MBUF_BYTES 448		       // of a frame's buffer beyond the frame
 
 // Return the memory for the frames in a class tree.
 static inline uint64_t tl_replay_tree_bytes(uint32_t frames, uint32_t frame_bytes)
