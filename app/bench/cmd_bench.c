@@ -77,7 +77,7 @@ static const struct tl_option options[] = {
 		"threads that send, on the first CPUs, 1 to 8 (default: half of the CPUs); a port of a DPDK driver sends with one",
 		TL_INTO(NUMBER, struct options, senders, "--senders is a whole number from 1 to 8", 1,
 			TL_BENCH_RX_SENDERS_MAX)},
-	{"take", 0, NULL, "with -i: allow AF_XDP rungs, which take the frames from the kernel during their run",
+	{"take", 0, NULL, "with -i: allow AF_XDP and io_uring-zc rungs, which take the frames from the kernel during their run",
 		TL_INTO(FLAG, struct options, rx.take)},
 	{.help = "Options of qualify:"},
 	{"config", 'c', "CONFIG", "configuration to qualify; required", .choices = TL_CHOICES_FILE,
