@@ -43,6 +43,7 @@ static uint64_t now_ns(const struct tl_replay_session *s)
 // State of the checks by main while the lcore sends.
 struct watch {
 	uint64_t next_look_ns;
+	uint64_t sent_pkts;    // at the last look
 	uint64_t allowed_pkts; // one by one: lines of standard input
 	bool input_ended;
 	struct tl_replay_keys keys;
@@ -60,7 +61,8 @@ static void look(struct tl_replay_session *s, struct watch *w)
 	for (unsigned i = 0; i < s->n_ports; i++)
 		(void)tl_port_watch(s->ports[i].port);
 	tl_replay_sample(s->replay, &stats);
-	tl_replay_show_progress(&stats);
+	tl_replay_show_progress(&stats, stats.ledger.sent_pkts - w->sent_pkts);
+	w->sent_pkts = stats.ledger.sent_pkts;
 }
 
 // Permit a frame for each line of standard input.

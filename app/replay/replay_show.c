@@ -17,17 +17,17 @@ static uint64_t late_over_ns(const struct tl_replay_results *r)
 	return r->args->max_late_ns != UINT64_MAX ? r->args->max_late_ns : TL_REPLAY_LATE_NS;
 }
 
-void tl_replay_show_progress(const struct tl_replay_stats *stats)
+void tl_replay_show_progress(const struct tl_replay_stats *stats, uint64_t pkts)
 {
 	char text[32];
 
-	tl_info("replay: %ssent %" PRIu64 " of %" PRIu64 " frames read, %s into the run; %" PRIu64 " late, %" PRIu64
-		" read after they were due",
+	tl_info("replay: %ssent %" PRIu64 " of %" PRIu64 " frames read (%" PRIu64 " pps), %s into the run; %" PRIu64
+		" late, %" PRIu64 " read after they were due",
 		stats->state == TL_REPLAY_PLAYING  ? ""
 		: stats->state == TL_REPLAY_PAUSED ? "paused: "
 						   : "seeks: ",
-		stats->ledger.sent_pkts, stats->ledger.read_pkts, tl_format_ns(stats->elapsed_ns, text, sizeof(text)),
-		stats->late_pkts, stats->reader_late_pkts);
+		stats->ledger.sent_pkts, stats->ledger.read_pkts, pkts,
+		tl_format_ns(stats->elapsed_ns, text, sizeof(text)), stats->late_pkts, stats->reader_late_pkts);
 }
 
 // ---- JSON
@@ -131,6 +131,13 @@ static json_t *ports_json(const struct tl_replay_results *r)
 	return list;
 }
 
+// Sum up what was read and not sent for its own sake.
+static uint64_t skipped_pkts(const struct tl_replay_ledger *l)
+{
+	return l->skipped_linktype_pkts + l->skipped_truncated_pkts + l->skipped_short_pkts + l->skipped_long_pkts +
+	       l->skipped_damaged_pkts + l->skipped_seek_pkts;
+}
+
 static void put_ledger(const struct tl_replay_results *r, json_t *json)
 {
 	struct tl_counter rows[TL_REPLAY_COUNTERS];
@@ -138,6 +145,7 @@ static void put_ledger(const struct tl_replay_results *r, json_t *json)
 	tl_replay_ledger_rows(&r->stats.ledger, rows);
 	for (size_t i = 0; i < TL_REPLAY_COUNTERS; i++)
 		json_object_set_new(json, rows[i].name, number(rows[i].value));
+	json_object_set_new(json, "skipped_pkts", number(skipped_pkts(&r->stats.ledger)));
 	json_object_set_new(json, "ledger_ok", json_boolean(tl_replay_ledger_ok(&r->stats.ledger)));
 	json_object_set_new(json, "hw_sent_pkts", hw_sent_json(r));
 	json_object_set_new(json, "sent_bytes", number(r->stats.sent_bytes));

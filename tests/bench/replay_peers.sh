@@ -58,7 +58,7 @@ timed() {
 	local name=$1
 	shift
 	rm -f got.pcap tcpdump.log
-	peer_start timeout 600 tcpdump -n -i "$PEER_IF" -Q in -s 64 -B 65536 --time-stamp-precision=nano -c "$frames" -w got.pcap \
+	peer_start timeout $((frames / 1000 + 600)) tcpdump -n -i "$PEER_IF" -Q in -s 64 -B 65536 --time-stamp-precision=nano -c "$frames" -w got.pcap \
 		ether src 02:00:00:00:00:01 2>tcpdump.log
 	wait_for 30 grep -qs 'listening on' tcpdump.log || func_die "tcpdump does not listen"
 	"$@" || func_die "$name failed"

@@ -7,7 +7,8 @@ source "$(dirname "$0")/../lib/func.sh"
 
 LIB=$(dirname "$PEER_PY")
 IDENTITY='.ledger_ok and .read_pkts + .added_pkts == .sent_pkts + .filtered_pkts + .skipped_linktype_pkts + .skipped_truncated_pkts +
-	.skipped_short_pkts + .skipped_long_pkts + .skipped_damaged_pkts + .skipped_seek_pkts + .unsent_pkts + .refused_pkts'
+	.skipped_short_pkts + .skipped_long_pkts + .skipped_damaged_pkts + .skipped_seek_pkts + .unsent_pkts + .refused_pkts and
+	.read_pkts + .added_pkts == .sent_pkts + .filtered_pkts + .skipped_pkts + .unsent_pkts + .refused_pkts'
 STATUS=0
 
 listens_to_wire() {
@@ -256,6 +257,7 @@ start_hours() {
 
 a_signal_ends_it() {
 	start_hours
+	check "the line of progress has position and rate" wait_for 30 grep -Eq 'frames read \([0-9]+ pps\), .* into the run' hours.log
 	app_stop INT
 	check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
 	check_json "and unsent frames are counted" replay.json "$IDENTITY and .stopped and .unsent_pkts > 0 and .sent_pkts > 0"
