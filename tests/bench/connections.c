@@ -105,6 +105,8 @@ static void print(const struct bench *b, const char *what, uint32_t n, uint32_t 
 	fflush(stdout);
 }
 
+static bool is_ip6; // family of the next measurements
+
 static void measure_echo(
 	struct rte_mempool *pool, const char *what, uint32_t conns, uint16_t len, enum counted counted, uint32_t n)
 {
@@ -116,7 +118,7 @@ static void measure_echo(
 
 	if (b == NULL)
 		die("no memory");
-	crowd_start(&b->crowd, conns, pool, &opts);
+	crowd_start_family(&b->crowd, conns, pool, &opts, is_ip6);
 	for (uint32_t i = 0; i < conns; i++)
 		crowd_open(&b->crowd, i);
 	if (b->crowd.opened != conns)
@@ -184,6 +186,12 @@ int main(int argc, char **argv)
 		measure_echo(pool, "payload", 1, lens[i], ALL, lens[i]);
 	measure_echo(pool, "message", 1, 16, MESSAGES_ONLY, 16);
 	measure_echo(pool, "ack", 1, 16, ACKS_ONLY, 16);
+	is_ip6 = true;
+	for (size_t i = 0; i < TL_ARRAY_LEN(conns) && conns[i] <= tl_min_u32(most, 1000); i++)
+		measure_echo(pool, "connections6", conns[i], 16, ALL, conns[i]);
+	measure_echo(pool, "payload6", 1, 256, ALL, 256);
+	measure_echo(pool, "message6", 1, 16, MESSAGES_ONLY, 16);
+	measure_echo(pool, "ack6", 1, 16, ACKS_ONLY, 16);
 	for (uint32_t groups = 1; groups <= 10000; groups *= 100)
 		measure_groups(pool, groups);
 	return 0;

@@ -101,14 +101,6 @@ uint32_t tl_net_ip6_passing(struct tl_net *net, const struct tl_ip6 *ip)
 
 // ---- output
 
-const struct tl_ip6_own *tl_ip6_source(const struct tl_net *net, uint32_t dst_be)
-{
-	const struct tl_ip6_own *own = net->ip6->own;
-	bool local = (uint8_t)dst_be == TL_IP6_LINK_LOCAL;
-
-	return &own[local && own[1].state != TL_IP6_NONE];
-}
-
 uint32_t tl_ip6_next_hop_be(const struct tl_net *net, uint32_t dst_be)
 {
 	struct tl_ip6 dst;

@@ -303,7 +303,40 @@ STEP void take_group_datagram(struct tl_net *net, struct tl_burst *burst, uint32
 		take_long_datagram(net, burst, i, udp);
 }
 
-// The same over IPv6, from the sender of an earlier one.
+// Compare the first six of at least eight bytes.
+STEP bool is_mac_ours(const struct tl_net *net, const uint8_t *frame)
+{
+	uint64_t head;
+
+	memcpy(&head, frame, sizeof(head));
+	return head << 16 == net->mac_bits;
+}
+
+// Take a segment over IPv6 to our MAC address. The slow path takes all others.
+STEP void take_segment6(struct tl_net *net, struct tl_burst *burst, uint32_t i, uint8_t tag_len)
+{
+	struct rte_mbuf *m = burst->pkts[i];
+	struct tl_pkt *pkt = &burst->pkt[i];
+	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+
+	if (TL_LIKELY(is_l2_ours(net, frame, pkt, TL_PKT_IP6, tag_len) && pkt->ip6_kind == TL_PKT_TCP &&
+		      m->nb_segs == 1 && is_mac_ours(net, frame)))
+		tl_tcp_take_expected6(net, m, frame, pkt);
+	else
+		tl_net_take_frame(net, m, frame, pkt);
+}
+
+static __attribute__((noinline)) void take_segment6_untagged(struct tl_net *net, struct tl_burst *burst, uint32_t i)
+{
+	take_segment6(net, burst, i, 0);
+}
+
+static __attribute__((noinline)) void take_segment6_tagged(struct tl_net *net, struct tl_burst *burst, uint32_t i)
+{
+	take_segment6(net, burst, i, TL_VLAN_LEN);
+}
+
+// Take a datagram to a group over IPv6, from the sender of an earlier one; or any other frame.
 STEP void take_group_datagram6(struct tl_net *net, struct tl_burst *burst, uint32_t i, uint8_t tag_len)
 {
 	const struct tl_pkt *pkt = &burst->pkt[i];
@@ -315,16 +348,7 @@ STEP void take_group_datagram6(struct tl_net *net, struct tl_burst *burst, uint3
 		udp = tl_udp_find_unique6(net, (const void *)(frame + TL_ETHER_LEN + tag_len), pkt);
 	if (TL_UNLIKELY(udp == NULL || !take_datagram(net, burst, i, (const struct tl_udp_hdr *)(frame + pkt->l4_off),
 					       udp, udp->sender6.src_be, udp->group_be, udp->sender6.sum, true)))
-		take_slowly(net, burst, i);
-}
-
-// Compare the first six of at least eight bytes.
-STEP bool is_mac_ours(const struct tl_net *net, const uint8_t *frame)
-{
-	uint64_t head;
-
-	memcpy(&head, frame, sizeof(head));
-	return head << 16 == net->mac_bits;
+		(tag_len == 0 ? take_segment6_untagged : take_segment6_tagged)(net, burst, i);
 }
 
 // Take an IPv4 segment to us. The slow path takes all others.

@@ -345,7 +345,13 @@ void tl_ip6_fini(struct tl_net *net);
 uint64_t *tl_ip6_refuse(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
 void tl_ip6_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt);
 // HOT. Own source address for dst_be; never NULL.
-const struct tl_ip6_own *tl_ip6_source(const struct tl_net *net, uint32_t dst_be);
+static inline const struct tl_ip6_own *tl_ip6_source(const struct tl_net *net, uint32_t dst_be)
+{
+	const struct tl_ip6_own *own = net->ip6->own;
+	bool local = (uint8_t)dst_be == TL_IP6_LINK_LOCAL;
+
+	return &own[local && own[1].state != TL_IP6_NONE];
+}
 struct tl_ip6_own *tl_ip6_find_own(struct tl_net *net, const struct tl_ip6 *ip);
 uint32_t tl_ip6_next_hop_be(const struct tl_net *net, uint32_t dst_be);
 // HOT. Same as tl_ip_build().
@@ -465,6 +471,8 @@ void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 // HOT. Verify and process an IPv4 segment to our address, whose tag is the port's, if its connection expects it. Calls
 // tl_net_take_frame() otherwise.
 void tl_tcp_take_expected(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt);
+// HOT. The same for an IPv6 frame with a segment, to any address.
+void tl_tcp_take_expected6(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt);
 // HOT. Do the deferred bookkeeping: before any other access to a connection, and before now_ns moves.
 void tl_tcp_settle_notes(struct tl_net *net);
 

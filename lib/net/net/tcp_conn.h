@@ -154,7 +154,8 @@ struct tl_tcp {
 	uint32_t stamp_recent; // TS.Recent, the timestamp to echo
 	uint32_t recent_at;    // timestamp clock at the arrival of TS.Recent
 	uint32_t snd_last;     // first sequence number of the latest stream segment
-	uint32_t peer_head;    // of the segment that set snd_wnd (tl_tcp_head()), without PSH; 0: unusual, or over IPv6
+	uint32_t peer_head; // of the segment that set snd_wnd (tl_tcp_head()), without PSH, less TL_TCP_HEAD_IP6 over
+			    // IPv6; 0: unusual
 
 	struct tl_tcp_flight *flight; // borrowed (tcp_lend.h); NULL while no data is unacknowledged
 	uint32_t ring_mask;
@@ -167,10 +168,11 @@ struct tl_tcp {
 	uint8_t dup_acks;
 	uint8_t sent_first, n_sent; // first of the ring of runs, 0 without any; their number
 	uint8_t snd_scale, rcv_scale;
-	bool follows_room; // opts.window_follows_room
-	bool own_buffer;   // opts.own_buffer
-	bool without_cwnd; // opts.without_cwnd
-	bool pending;	   // in the table's pending list
+	bool follows_room;     // opts.window_follows_room
+	bool own_buffer;       // opts.own_buffer
+	bool without_cwnd;     // opts.without_cwnd
+	bool pending;	       // in the table's pending list
+	uint16_t confirmed_at; // time of the last tl_nd_confirm(), ns / 2^30
 	const struct tl_tcp_ops *ops;
 	void *ctx;
 	uint64_t last_rx_ns, last_tx_ns;

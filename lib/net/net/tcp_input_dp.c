@@ -627,7 +627,7 @@ void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 	if (TL_LIKELY(c != NULL) && !tl_tcp_predicted(c, &seg))
 		input_known(c, &seg);
 	if (TL_UNLIKELY(tl_ip_is6(seg.src_be)) && seg.made_room)
-		tl_nd_confirm(net, seg.src_be);
+		tl_tcp_confirm_hop(c);
 	tl_tcp_leave(table);
 }
 

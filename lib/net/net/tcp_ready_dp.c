@@ -39,6 +39,7 @@ static inline bool is_stamped_at(uint32_t off)
 	X(ip4, OFF_IP4, 0)                                                                                             \
 	X(tagged_ip4_stamped, OFF_IP4_STAMPED, TL_VLAN_LEN)                                                            \
 	X(ip6_stamped, OFF_IP6_STAMPED, 0)                                                                             \
+	X(ip6, OFF_IP6, 0)                                                                                             \
 	X(tagged_ip6_stamped, OFF_IP6_STAMPED, TL_VLAN_LEN)
 
 enum {

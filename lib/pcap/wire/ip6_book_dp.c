@@ -1,46 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lookup and reference counting of IPv6 addresses.
 
-#include <tl_base.h>
 #include <tl_ip6_book.h>
-
-// Hash by the product of both keyed halves; an attacker knows neither key.
-static uint32_t *bucket_of(const struct tl_ip6_book *book, const struct tl_ip6 *ip)
-{
-	uint64_t word[2];
-
-	memcpy(word, ip, sizeof(word));
-	unsigned __int128 product = (unsigned __int128)(word[0] ^ book->seed[0]) * (word[1] ^ book->seed[1]);
-	uint64_t h = ((uint64_t)product ^ (uint64_t)(product >> 64)) * UINT64_C(0x9e3779b97f4a7c15);
-	return &book->bucket[(h >> 32) & book->bucket_mask];
-}
-
-static uint32_t number_for(const struct tl_ip6 *ip, uint32_t index)
-{
-	uint32_t kind = TL_IP6_HOST;
-
-	if (tl_ip6_is_mcast(ip))
-		kind = TL_IP6_GROUP;
-	else if (tl_ip6_is_link_local(ip))
-		kind = TL_IP6_LINK_LOCAL;
-	return index << 8 | kind;
-}
-
-static uint32_t find_index(const struct tl_ip6_book *book, const struct tl_ip6 *ip)
-{
-	uint32_t i = *bucket_of(book, ip);
-
-	while (i != 0 && !tl_ip6_equal(&book->entry[i].ip, ip))
-		i = book->entry[i].next;
-	return i;
-}
-
-uint32_t tl_ip6_find(const struct tl_ip6_book *book, const struct tl_ip6 *ip)
-{
-	uint32_t i = find_index(book, ip);
-
-	return i != 0 ? number_for(ip, i) : 0;
-}
 
 // ---- queue of unreferenced entries
 
@@ -64,7 +25,7 @@ static void put_last(struct tl_ip6_book *book, uint32_t i)
 
 static void forget(struct tl_ip6_book *book, uint32_t i)
 {
-	uint32_t *link = bucket_of(book, &book->entry[i].ip);
+	uint32_t *link = tl_ip6_bucket(book, &book->entry[i].ip);
 
 	while (*link != i && *link != 0)
 		link = &book->entry[*link].next;
@@ -74,15 +35,15 @@ static void forget(struct tl_ip6_book *book, uint32_t i)
 
 uint32_t tl_ip6_number(struct tl_ip6_book *book, const struct tl_ip6 *ip)
 {
-	uint32_t i = find_index(book, ip);
+	uint32_t i = tl_ip6_index(book, ip);
 
 	if (TL_LIKELY(i != 0 && book->entry[i].refs != 0))
-		return number_for(ip, i);
+		return tl_ip6_number_at(ip, i);
 	if (i == 0) {
 		i = book->entry[0].newer;
 		if (i == 0)
 			return 0;
-		uint32_t *bucket = bucket_of(book, ip);
+		uint32_t *bucket = tl_ip6_bucket(book, ip);
 		forget(book, i);
 		book->entry[i].ip = *ip;
 		book->entry[i].next = *bucket;
@@ -90,7 +51,7 @@ uint32_t tl_ip6_number(struct tl_ip6_book *book, const struct tl_ip6 *ip)
 	}
 	take_out(book, i);
 	put_last(book, i);
-	return number_for(ip, i);
+	return tl_ip6_number_at(ip, i);
 }
 
 void tl_ip6_ref(struct tl_ip6_book *book, uint32_t number_be)

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tl_base.h>
 #include <tl_units.h>
 
 #define TL_IP6_BOOK_MAX (UINT32_C(1) << 24)
@@ -43,8 +44,46 @@ struct tl_ip6_book {
 size_t tl_ip6_book_bytes(uint32_t n);
 void tl_ip6_book_init(struct tl_ip6_book *book, void *memory, uint32_t n, const uint64_t seed[2]);
 
+// HOT. Hash by the product of both keyed halves; an attacker knows neither key.
+static inline uint32_t *tl_ip6_bucket(const struct tl_ip6_book *book, const struct tl_ip6 *ip)
+{
+	uint64_t word[2];
+
+	memcpy(word, ip, sizeof(word));
+	unsigned __int128 product = (unsigned __int128)(word[0] ^ book->seed[0]) * (word[1] ^ book->seed[1]);
+	uint64_t h = ((uint64_t)product ^ (uint64_t)(product >> 64)) * UINT64_C(0x9e3779b97f4a7c15);
+	return &book->bucket[(h >> 32) & book->bucket_mask];
+}
+
+// HOT. Index of the entry with that address; 0: none.
+static inline uint32_t tl_ip6_index(const struct tl_ip6_book *book, const struct tl_ip6 *ip)
+{
+	uint32_t i = *tl_ip6_bucket(book, ip);
+
+	while (i != 0 && !tl_ip6_equal(&book->entry[i].ip, ip))
+		i = book->entry[i].next;
+	return i;
+}
+
+// HOT. Number of the entry.
+static inline uint32_t tl_ip6_number_at(const struct tl_ip6 *ip, uint32_t index)
+{
+	uint32_t kind = TL_IP6_HOST;
+
+	if (tl_ip6_is_mcast(ip))
+		kind = TL_IP6_GROUP;
+	else if (tl_ip6_is_link_local(ip))
+		kind = TL_IP6_LINK_LOCAL;
+	return index << 8 | kind;
+}
+
 // HOT. Number of the address; 0: none.
-uint32_t tl_ip6_find(const struct tl_ip6_book *book, const struct tl_ip6 *ip);
+static inline uint32_t tl_ip6_find(const struct tl_ip6_book *book, const struct tl_ip6 *ip)
+{
+	uint32_t i = tl_ip6_index(book, ip);
+
+	return i != 0 ? tl_ip6_number_at(ip, i) : 0;
+}
 
 // HOT. Number of the address, assigned if needed. 0: every entry is referenced.
 uint32_t tl_ip6_number(struct tl_ip6_book *book, const struct tl_ip6 *ip);
