@@ -21,13 +21,25 @@ remount() {
 	mount -o loop store/image disk
 }
 
-# record NAME OPTION...: record; keep the results, the status, tcpdump's count of each file, and the damaged files.
+# capture OPTION...: as classic pcap, through the page cache.
+capture() {
+	timeout 60 "$TAPLINE" capture -i pcap:in.pcap --format pcap-ns --json "$@"
+}
+
+# The results are the last lines of standard error.
+capture_to_stdout() {
+	local status=0
+	capture -w - 2>all.log >disk/x.pcap || status=$?
+	sed -n '/^{/,$p' all.log
+	return $status
+}
+
+# record NAME COMMAND...: record; keep the results, the status, tcpdump's count of each file, and the damaged files.
 record() {
 	local name=$1 file
 	shift
 	thin_disk
-	timeout 60 "$TAPLINE" capture -i pcap:in.pcap -w disk/x.pcap --format pcap-ns --json "$@" >"$name.json" 2>"$name.log" &&
-		echo 0 >"$name.status" || echo $? >"$name.status"
+	"$@" >"$name.json" 2>"$name.log" && echo 0 >"$name.status" || echo $? >"$name.status"
 	remount
 	for file in disk/x*.pcap disk/x*.pcap.part; do
 		[[ -e $file ]] || continue
@@ -54,8 +66,14 @@ fi
 func_begin
 touch rotated.broken
 "$(dirname "$PEER_PY")/make_pcap.py" in.pcap 40000
-record rotated --rotate 4M
+record rotated capture -w disk/x.pcap --rotate 4M
 judge rotated "a recording that rotates"
 check "every file with a complete name is complete" awk '/pcap$/ { exit 1 }' rotated.broken
-record single
+record single capture -w disk/x.pcap
 judge single "a recording in one file"
+record stdout capture_to_stdout
+check_equal "standard output into a file: the run ends with status 1" "$(cat stdout.status)" 1
+check_json "standard output into a file: what the disk has lost is not counted as written" stdout.json \
+	'.ledger_ok and (.lossless | not) and .captures[0].drop_disk_pkts > 0'
+check "standard output into a file: it holds at least what is counted as written" \
+	test "$(cat stdout.records)" -ge "$(jq '.captures[0].written_pkts' stdout.json)"

@@ -72,6 +72,7 @@ static int open_fd(const char *path, struct tl_err *err)
 static int prepare_stream(struct tl_writer_file *file, mode_t mode)
 {
 	file->stream = true;
+	file->stored = S_ISREG(mode);
 	// poll() guarantees space for this much in a pipe (pipe(7)) and in a socket; the other streams never block.
 	file->chunk_bytes = S_ISFIFO(mode) || S_ISSOCK(mode) ? PIPE_BUF : INT_MAX;
 	return 0;

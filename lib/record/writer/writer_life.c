@@ -131,7 +131,7 @@ static int put_end(struct tl_writer *writer, struct tl_writer_file *file)
 // Sync the file to disk if configured, or if it was written through the page cache.
 static int force(struct tl_writer *writer, struct tl_writer_file *file)
 {
-	bool cached = !file->stream && !file->direct;
+	bool cached = file->stored || (!file->stream && !file->direct);
 	int rc = (cached || is_synced_at_close(writer, file)) && fsync(file->fd) != 0 ? -errno : 0;
 	int later = tl_writer_file_close(file);
 
@@ -175,8 +175,8 @@ int tl_writer_complete(struct tl_writer *writer, struct tl_writer_file *file)
 		rc = 0;
 	}
 	int forced = force(writer, file);
-	// Data written through the page cache has already been confirmed.
-	bool unknown = forced != 0 && file->direct && !removed;
+	// Data written through the page cache has already been confirmed, except that of a stream.
+	bool unknown = forced != 0 && (file->direct || file->stored) && !removed;
 
 	if (rc == 0 && !removed)
 		rc = forced;

@@ -68,6 +68,7 @@ struct tl_writer_file {
 	int fd;		   // -1: stream TL_WRITER_NULL
 	const char *label; // name in the writer's messages
 	bool stream;
+	bool stored;		   // stream: standard output is a regular file, written through the page cache
 	bool direct;		   // O_DIRECT is on
 	bool nameless;		   // without a name at open, through /proc/self/fd
 	bool reused;		   // contains slabs of an earlier file where this one has not been written yet
