@@ -103,6 +103,36 @@ static void lost_packets_are_counted_where_a_unit_tells_their_number(void)
 	}
 }
 
+// Interface descriptions are kept, and compress well: a small file must not take all memory.
+static void interfaces_take_bounded_memory(void)
+{
+	enum { BLOCK = 15 << 20, BLOCKS = 5 };
+	const uint32_t begin[] = {TL_PCAPNG_IDB, BLOCK, 1}, end = BLOCK;
+	struct tl_zslab_packer *packer = tl_zslab_packer_create(1);
+	uint8_t *block = calloc(1, BLOCK), *data = malloc((BLOCKS + 1) * tl_zslab_bound(4096));
+	struct tl_extract_stats stats;
+
+	memcpy(block, begin, sizeof(begin));
+	memcpy(block + BLOCK - sizeof(end), &end, sizeof(end));
+	uint8_t *packed = malloc(tl_zslab_bound(BLOCK)), *prologue = malloc(4096);
+	for (uint32_t n = BLOCKS - 1; n <= BLOCKS; n++) { // 60 and 75 MiB
+		int64_t size =
+			tl_zslab_pack_blocks(packer, prologue, make_prologue(prologue), data, tl_zslab_bound(4096));
+		int64_t bytes = tl_zslab_pack_blocks(packer, block, BLOCK, packed, tl_zslab_bound(BLOCK));
+		CU_ASSERT_FATAL(size > 0 && bytes > 0 && bytes <= tl_zslab_bound(4096));
+		for (uint32_t i = 0; i < n; i++, size += bytes)
+			memcpy(data + size, packed, (size_t)bytes);
+		write_file(in_path, data, (size_t)size);
+		stats = run((struct tl_extract_cfg){0}, 0);
+		CU_ASSERT_EQUAL(stats.files_incomplete, n == BLOCKS);
+	}
+	tl_zslab_packer_destroy(packer);
+	free(prologue);
+	free(packed);
+	free(block);
+	free(data);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -110,6 +140,7 @@ int main(void)
 		{"what a recording is still writing is no error", what_a_recording_is_still_writing_is_no_error},
 		{"lost packets are counted where a unit tells their number",
 			lost_packets_are_counted_where_a_unit_tells_their_number},
+		{"interface descriptions above 64 MiB end a file", interfaces_take_bounded_memory},
 	};
 
 	return run_tests("extract_damaged", tests, TL_ARRAY_LEN(tests));

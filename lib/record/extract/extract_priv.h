@@ -29,6 +29,7 @@
 #define EXTRACT_BLOCK_MAX (16u << 20) // limit: longer blocks have a corrupt length
 #define EXTRACT_AHEAD (1u << 20)      // bytes per read of a file read from end to end
 #define EXTRACT_INTERFACES_MAX 65536u
+#define EXTRACT_INTERFACE_BYTES_MAX (64u << 20) // limit of all descriptions of a section
 
 // An input file.
 struct extract_file {
@@ -78,6 +79,7 @@ struct extract_section {
 	bool swapped; // foreign byte order
 	struct extract_interface *interface;
 	uint32_t n;
+	uint32_t interface_bytes; // of their blocks
 	size_t capacity;
 	uint64_t file;	  // file number in its HEADs; 0: none. Blocks between them may belong to an earlier file
 	uint64_t own_end; // end of the block or slab covered by the last HEAD

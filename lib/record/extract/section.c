@@ -32,7 +32,8 @@ int extract_section_add(struct extract_section *section, const uint8_t *block, u
 {
 	struct extract_interface interface = {.block_bytes = size};
 
-	if (!section->begun || size < TL_PCAPNG_IDB_BYTES_MIN || section->n == EXTRACT_INTERFACES_MAX)
+	if (!section->begun || size < TL_PCAPNG_IDB_BYTES_MIN || section->n == EXTRACT_INTERFACES_MAX ||
+		size > EXTRACT_INTERFACE_BYTES_MAX - section->interface_bytes)
 		return -EINVAL;
 	if (tl_pcapng_get_idb(section->swapped, block, size, &interface.unit) != 0)
 		return -EINVAL;
@@ -43,5 +44,6 @@ int extract_section_add(struct extract_section *section, const uint8_t *block, u
 		return -ENOMEM;
 	memcpy(interface.block, block, size);
 	section->interface[section->n++] = interface;
+	section->interface_bytes += size;
 	return 0;
 }
