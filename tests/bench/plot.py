@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draw scenarios named KIND-NUMBER, from standard input, as SVG: for each kind cost against number, logarithmic.
+"""Draw scenarios named KIND-NUMBER, from standard input, as SVG: for each kind of several numbers cost against number,
+logarithmic.
 
 usage: plot.py FILE <RESULT"""
 import json
@@ -15,8 +16,9 @@ def read_kinds(scenarios):
     kinds = {}
     for scenario in scenarios:
         kind, _, number = scenario["name"].rpartition("-")
-        kinds.setdefault(kind, []).append((int(number), scenario))
-    return kinds
+        if number.isdigit():
+            kinds.setdefault(kind, []).append((int(number), scenario))
+    return {kind: points for kind, points in kinds.items() if len(points) > 1}
 
 
 def x_of(number, points):
@@ -52,6 +54,8 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     kinds = read_kinds(json.load(sys.stdin)["scenarios"])
+    if not kinds:
+        sys.exit("plot.py: no scenario is measured for several numbers")
     height = HEIGHT * len(kinds)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="11">',
            f'<rect width="{WIDTH}" height="{height}" fill="white"/>']

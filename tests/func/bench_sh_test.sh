@@ -39,8 +39,12 @@ makes_a_result() {
 	echo '{"cpu": "made up"}' >raw/host.json
 	echo '{"above_null": {"instructions": 300}, "stages": {"instructions": 20}, "scenarios": []}' >raw/path.json
 	made_run path 0 900 100 2000
-	jq -n '{scenarios: [{name: "connections-1", instructions_per_pkt: 100}],
+	jq -n '{scenarios: [{name: "connections-1", instructions_per_pkt: 100, ns_per_pkt: 10},
+		{name: "connections-1000", instructions_per_pkt: 101, ns_per_pkt: 20}],
 		figures: [{name: "tcp-echo-instructions", value: 190}]}' >raw/connections.json
+	jq -n '{scenarios: [{name: "files-1", instructions_per_pkt: 73, ns_per_pkt: 10},
+		{name: "files-1000", instructions_per_pkt: 74, ns_per_pkt: 20},
+		{name: "age-first-tenth", instructions_per_pkt: 75, ns_per_pkt: 20}]}' >raw/record.json
 	made_capture null-60 2000000 1900000 2100000 4000000
 	made_run null-60 0 0 900 2000
 	made_capture disk-1514 100 90 110 200
@@ -66,6 +70,7 @@ makes_a_result() {
 		'.value == null and .why == "tcpdump is not installed" and .ratio == null'
 	has "a system that did not start has a separate reason" demo-xdp-p50 '.value == null and (.why | endswith("no AF_XDP"))'
 	has "a figure missing from its benchmark is named" pure-ack-instructions '.value == null and (.why | test("no figure pure-ack"))'
+	has "a figure of scale is that of its scenario" record-files-1000-instructions '.value == 74'
 	has "a figure listed by its benchmark is copied" tcp-echo-instructions '.value == 190'
 	has "steal makes a figure noisy" disk-1514 '.noisy and .noise == ["steal 2.0%"]'
 	has "other processes, a changed frequency and differing rounds make a figure noisy" dummy-60 '.noise ==
@@ -85,7 +90,8 @@ page_is_self_contained() {
 		import re, xml.dom.minidom
 		text = open("index.html", encoding="utf-8").read()
 		drawn = re.findall(r"<svg.*?</svg>", text, re.S)
-		assert len(drawn) == 2, drawn
+		assert len(drawn) == 4, drawn
+		assert ">files<" in text and ">connections<" in text and ">1000<" in text
 		for one in drawn:
 		    xml.dom.minidom.parseString(one)
 		assert not re.search(r"(src|href)=|url\(|@import|https?://(?!www.w3.org/2000/svg)", text)
@@ -137,7 +143,8 @@ commits_counts() {
 	"$figures" write-counts result.json "$TAPLINE" counts.json
 	check_json "only instruction counts are written, by compiler and DPDK version" counts.json \
 		'length == 1 and (keys[0] | test("^(gcc|clang)-[0-9]+ dpdk-[0-9.]+$")) and
-		.[] == {"echo-above-null-instructions": 300, "echo-stages-instructions": 20, "tcp-echo-instructions": 190}'
+		.[] == {"connections-1000-instructions": 101, "echo-above-null-instructions": 300, "echo-stages-instructions": 20,
+			"record-files-1-instructions": 73, "record-files-1000-instructions": 74, "tcp-echo-instructions": 190}'
 	check "an instruction count 1 % above the committed one passes" counted 303
 	check "an instruction count 3 % above the committed one fails" fails counted 309
 	check "an instruction count 3 % below the committed one fails, so that a gain is committed" fails counted 291

@@ -136,15 +136,20 @@ def latencies(raw):
     return ""
 
 
-def cost_against_scale(raw):
-    source = os.path.join(raw, "connections.json")
+def plot_of(source):
+    """Return the plot of a benchmark's scenarios by number; nothing if it has none."""
     with tempfile.NamedTemporaryFile(suffix=".svg") as drawn:
         try:
             with open(source, encoding="utf-8") as file:
                 subprocess.run(["python3", PLOT, drawn.name], stdin=file, check=True, stderr=subprocess.DEVNULL)
         except (OSError, subprocess.CalledProcessError):
             return ""
-        return "<h2>Cost against scale</h2>" + drawn.read().decode()
+        return drawn.read().decode()
+
+
+def cost_against_scale(raw):
+    drawn = [plot_of(os.path.join(raw, run + ".json")) for run in ("connections", "record")]
+    return "<h2>Cost against scale</h2>" + "".join(drawn) if any(drawn) else ""
 
 
 # ---- the page
