@@ -19,15 +19,5 @@ usage() {
 	END
 }
 
-case ${1:---json} in
---json) ;;
---help)
-	usage
-	exit
-	;;
-*)
-	usage >&2
-	exit 2
-	;;
-esac
+only_json "$@"
 scenarios "$bench" record_burst

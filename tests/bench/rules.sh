@@ -21,17 +21,7 @@ usage() {
 	END
 }
 
-case ${1:---json} in
---json) ;;
---help)
-	usage
-	exit
-	;;
-*)
-	usage >&2
-	exit 2
-	;;
-esac
+only_json "$@"
 compgen -G "/usr/lib/*/dpdk/pmds-*/librte_net_ixgbe.so*" >/dev/null || die "DPDK's driver of ixgbe is not installed (librte-net-ixgbe)"
 host=$(mktemp -d)
 trap 'rm -rf "$host"' EXIT

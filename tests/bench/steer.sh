@@ -17,17 +17,7 @@ usage() {
 	END
 }
 
-case ${1:---json} in
---json) ;;
---help)
-	usage
-	exit
-	;;
-*)
-	usage >&2
-	exit 2
-	;;
-esac
+only_json "$@"
 scenarios "${TL_BUILD:-$root/build}/tests/bench/bench_steer" "tl_steer_*" | jq '
 	def rounded: . * 10 | round / 10;
 	([.scenarios[] | {(.name): .instructions_per_pkt}] | add) as $cost |

@@ -17,15 +17,5 @@ usage() {
 	END
 }
 
-case ${1:---json} in
---json) ;;
---help)
-	usage
-	exit
-	;;
-*)
-	usage >&2
-	exit 2
-	;;
-esac
+only_json "$@"
 scenarios "${TL_BUILD:-$root/build}/tests/bench/bench_tree" bench_frames

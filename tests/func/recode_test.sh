@@ -154,8 +154,7 @@ killed() {
 	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" -w "$file" "$@" --rotate 4M >/dev/null 2>"$name.log" </dev/null &
 	app_pid=$!
 	wait_for 60 test -e "$hidden" || func_die "there is no next file: $(ls -a "$name")"
-	kill -KILL "$app_pid"
-	wait "$app_pid" 2>/dev/null || true
+	app_kill
 	capture "$name" -i pcap:in.pcap -w "$file" "$@" --rotate 4M || true
 	check_json "$form: after SIGKILL the next run records and rotates" "$name.json" \
 		'.ledger_ok and .lossless and (.captures[0] | .error == null and (.files | length) > 1)'

@@ -4,6 +4,7 @@
 # numbers in their frames. TL_SEED repeats a run.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
+source "$func_root/tests/lib/killed.sh"
 
 kills=${TL_KILLS:-6}
 frames=1021 frame_bytes=1000
@@ -19,19 +20,7 @@ record_start() {
 		"capture": [{"port": "lan", "path": "$1", "direction": "rx", "buffer_bytes": "16M", "rotate_bytes": "64M", $2}],
 		"control": {"socket": "control.sock"}}
 	END
-	rm -f control.sock
-	"$TAPLINE" run config.json >run.json 2>run.log </dev/null &
-	app_pid=$!
-}
-
-# The kernel may still process writes of the process, and hold its file locks.
-app_kill() {
-	kill -s KILL "$app_pid"
-	{ wait "$app_pid" || true; } 2>/dev/null
-}
-
-written() {
-	app_status '.captures[0].written_pkts' 2>/dev/null || true
+	record_run
 }
 
 # has_written PACKETS

@@ -4,6 +4,7 @@
 # numbers in its frames. TL_SEED repeats a run.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
+source "$func_root/tests/lib/killed.sh"
 
 kills=${TL_KILLS:-50}
 frames=1021 frame_bytes=1500
@@ -21,15 +22,7 @@ record_start() {
 			"rotate_bytes": "16M", "keep_files": 4, "fsync": "$fsync"}],
 		"control": {"socket": "control.sock"}}
 	END
-	rm -f control.sock
-	"$TAPLINE" run config.json >run.json 2>run.log </dev/null &
-	app_pid=$!
-}
-
-# The kernel may still process writes of the process, and hold its file locks.
-app_kill() {
-	kill -s KILL "$app_pid"
-	{ wait "$app_pid" || true; } 2>/dev/null
+	record_run
 }
 
 # unlocked FILE...
@@ -38,10 +31,6 @@ unlocked() {
 	for file in "$@"; do
 		[[ ! -e $file ]] || flock --nonblock "$file" true || return
 	done
-}
-
-written() {
-	app_status '.captures[0].written_pkts' 2>/dev/null || true
 }
 
 has_written() {

@@ -7,6 +7,21 @@ die() {
 	exit 1
 }
 
+# only_json [ARGUMENT]: parse the arguments of a script whose only option is --json; it has a function usage().
+only_json() {
+	case ${1:---json} in
+	--json) ;;
+	--help)
+		usage
+		exit
+		;;
+	*)
+		usage >&2
+		exit 2
+		;;
+	esac
+}
+
 # counted DIR: print the instructions of each scenario. callgrind writes a file at the start of each, with the counts
 # before it, and at its end.
 counted() {
