@@ -59,11 +59,11 @@ is_like_the_first "a compressed recording" a.pcapng.zst
 timeout 120 "$TAPLINE" capture -i pcap:a.pcap -w snapped.pcapng --snaplen 64 >capture.log 2>&1 </dev/null || true
 is_like_the_first "a recording that was cut to a snaplen" snapped.pcapng
 meter a.pcap a.pcap "${CONTRACT[@]}"
-check_json "a second file continues; its earlier frames share the last time" meter.json '.pkts == 6000 and .backward_pkts == 2999'
+check_json "a second file continues the first; frames with earlier times get the last time" meter.json '.pkts == 6000 and .backward_pkts == 2999'
 head -c 1000000 a.pcap >cut.pcap
 meter cut.pcap "${CONTRACT[@]}"
-check_equal "a file that was cut off is metered up to there, with status 1" "$STATUS $(jq '.damages == 1 and .pkts > 100' meter.json)" "1 true"
-check "the place of the damage is named" grep -q 'cut.pcap, byte ' meter.log
+check_equal "a truncated file is metered up to the damage, with status 1" "$STATUS $(jq '.damages == 1 and .pkts > 100' meter.json)" "1 true"
+check "the offset of the damage is reported" grep -q 'cut.pcap, byte ' meter.log
 head -c 24 a.pcap >none.pcap
 meter none.pcap "${CONTRACT[@]}"
 check_equal "a file without frames is a failure, with a report" "$STATUS $(jq .pkts meter.json)" "1 0"
@@ -104,15 +104,15 @@ check_json "and with all frames that the interface had received" meter.json '.pk
 # ---- settings
 
 meter a.pcap --cir 5Mbit --cir 6Mbit --cbs 20k --cbs 5Mbit --cbs 1k
-check_json "each combination is a setting, the last option varies fastest" meter.json '[.settings[] | [.cir_bps, .cbs_bytes]] ==
+check_json "each combination is a setting; the last option varies fastest" meter.json '[.settings[] | [.cir_bps, .cbs_bytes]] ==
 	[[5000000, 20480], [5000000, 655360], [5000000, 1024], [6000000, 20480], [6000000, 655360], [6000000, 1024]]'
 check_json "the counts at the top are those of the first" meter.json '.green_pkts == .settings[0].green_pkts and .green_pkts < .settings[1].green_pkts'
 needed=$(jq '.settings[0].burst_needed_bytes' meter.json)
 meter a.pcap --cir 5Mbit --cbs "$needed" --cbs $((needed - 1))
-check_json "with the burst that is needed all is green, with one byte less it is not" meter.json \
+check_json "the reported burst is the smallest with which every frame is green" meter.json \
 	'.settings[0].red_pkts == 0 and .settings[1].red_pkts > 0'
 meter a.pcap --cir 5Mbit --cbs 20k --overhead 24
-check_json "overhead counts with each frame" meter.json ".bytes == $(jq .bytes first.json) + 24 * 3000"
+check_json "overhead is added to each frame" meter.json ".bytes == $(jq .bytes first.json) + 24 * 3000"
 meter a.pcap --cir 5Mbit --cbs 2k --shape --limit 20k --limit 200k
 check_json "a shaper with a longer queue loses less and delays more" meter.json '.settings | .[0].red_pkts > .[1].red_pkts and
 	.[0].delay_ns.max < .[1].delay_ns.max and .[0].queue_max_bytes <= 20480 and .[1].queue_max_bytes <= 204800'
@@ -151,7 +151,7 @@ is_refused "a port and a file" "give one or the other" a.pcap -i lo --cir 1kbit 
 is_refused "a limit of a port without a port" "are of -i" a.pcap --count 5 --cir 1kbit --cbs 1k
 is_refused "17 settings" "more than 16" a.pcap --cir 1kbit --cbs 1k --cbs 2k --cbs 3k --ebs 1 --ebs 2 --ebs 3 --ebs 4 --ebs 5 --ebs 6
 is_refused "an output that is an input" "a.pcap: is an input file" a.pcap --cir 1kbit --cbs 1k --csv ./a.pcap
-check_equal "and the input is as it was" "$(stat -c %s a.pcap)" "$(jq '.manifest.inputs[0].bytes' first.json)"
+check_equal "the input is unchanged" "$(stat -c %s a.pcap)" "$(jq '.manifest.inputs[0].bytes' first.json)"
 
 # ---- cost
 
@@ -169,7 +169,7 @@ if command -v valgrind >/dev/null; then
 		check_json "of 10,000 classes as of 10: $kind" tree.json \
 			"[.scenarios[] | select(.name | test(\"^tree-$kind-[0-9]+$\")) | .instructions_per_pkt] | length == 2 and max < min * 1.05"
 	done
-	check_json "and less than double if each leaf repeatedly exceeds its rate" tree.json \
+	check_json "a frame costs less than double if each leaf repeatedly exceeds its rate" tree.json \
 		'[.scenarios[] | select(.name | test("^tree-rates-[0-9]+$")) | .instructions_per_pkt] | length == 2 and max < min * 2'
 	check_counts tree tree.json "$(dirname "$(dirname "$TAPLINE")")/tests/bench/bench_tree"
 else

@@ -24,9 +24,9 @@ configure config.json '{"name": "storm", "match": "udp", "prefix": "10.0.0.1", "
   {"name": "rest", "default": true, "per": "source", "cir": "4Mbit", "cbs": 4000}'
 timeout 60 "$TAPLINE" run config.json --json >run.json 2>run.log </dev/null || true
 "$ORACLE" judge in.pcap config.json out.pcap run.json >judged.txt
-check_equal "each frame is recorded as the formulas of the RFCs say: whole, cut, or only counted" "$(head -n 1 judged.txt)" \
+check_equal "each frame is recorded whole, cut or only counted, by the formulas of the RFCs" "$(head -n 1 judged.txt)" \
 	"rest green rest red storm green storm red storm yellow tagged green tagged red voice green voice red voice yellow"
-check_equal "beside a storm every frame of a trickle is recorded whole" "$(tail -n 1 judged.txt)" \
+check_equal "during a storm every frame of a slow flow is recorded whole" "$(tail -n 1 judged.txt)" \
 	"120 of 120 frames of the trickle are whole"
 check_json "the ledger holds, and red frames are no loss" run.json '.ledger_ok and .lossless and (.captures[0] |
 	.unmatched_pkts == 0 and .written_pkts + .policed_pkts == .offered_pkts and .policed_pkts > 1000 and
@@ -37,11 +37,11 @@ check_json "each source has a meter" run.json '.captures[0].classes[3] | .meters
 check "--explain prints a line per class" grep -Fxq \
 	'  capture[0] class storm: net 10.0.0.1/32 and (udp); whole up to 2.00Mbit/s with bursts of 4000 bytes, cut to 60 bytes within another 3000; the rest is counted' \
 	explain.txt
-check "with unit, rates and what shares a meter" grep -Fxq \
+check "the line has the unit, the rates and the scope of a meter" grep -Fxq \
 	'  capture[0] class rest: unmatched frames; whole up to 4.00Mbit/s with bursts of 4000 bytes; the rest is counted; per source, 65536 meters' \
 	explain.txt
 "$TAPLINE" run --explain --json config.json >explain.json 2>&1 </dev/null || true
-check_json "and the JSON has its keys" explain.json '.explained[0].recording_classes[1] |
+check_json "the JSON of --explain has the classes" explain.json '.explained[0].recording_classes[1] |
 	.name == "voice" and .unit == "packets" and .pir == 400 and .ebs == null and .snaplen == 64 and .meters == null'
 
 rm out.pcap
@@ -50,5 +50,5 @@ configure bad.json '{"name": "a", "match": "udp", "cir": 1000, "cbs": 2000},
 refuses "an expression that does not compile is refused by line and path" "bad.json:5: \$.capture[0].classes[1]: " \
 	"$TAPLINE" run bad.json
 configure bad.json '{"name": "a", "match": "udp", "cir": 1000, "cbs": 100}'
-refuses "and so is a bucket that cannot hold a frame" "bad.json:4: \$.capture[0].classes[0].cbs: 100 is less than" "$TAPLINE" run bad.json
-check "before a file is written" test ! -e out.pcap
+refuses "a bucket smaller than a frame is refused" "bad.json:4: \$.capture[0].classes[0].cbs: 100 is less than" "$TAPLINE" run bad.json
+check "errors are reported before a file is written" test ! -e out.pcap

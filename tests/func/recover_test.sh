@@ -139,7 +139,7 @@ survives_kills() {
 	done
 	check_equal "after each of $kills kills every slab that was written is there, and nothing is torn" "$bad" 0
 	check "most kills left a file to recover" test "$parts" -ge $((kills / 2))
-	check "of some it lay over an earlier one" test "$again" -ge $((kills / 5))
+	check "some of them overlie an earlier file" test "$again" -ge $((kills / 5))
 }
 
 tshark_reads_it() {
@@ -152,7 +152,7 @@ tshark_reads_it() {
 	check_equal "tshark reads the recovered file, with the number of frames reported by recover" \
 		"$(tshark -r "$file" 2>tshark.log | wc -l)" \
 		"$(jq '[.files[] | select(.outcome == "recovered")][0].records_kept' recover.json)"
-	check_equal "without a complaint" "$(grep -v 'Running as user' tshark.log || true)" ""
+	check_equal "tshark reports no error" "$(grep -v 'Running as user' tshark.log || true)" ""
 }
 
 next_start_recovers() {
@@ -211,18 +211,18 @@ leaves_foreign_files() {
 	find foreign -type f -exec cksum {} + | sort >foreign.before
 	"$TAPLINE" recover foreign >foreign.out 2>&1 || status=$?
 	find foreign -type f -exec cksum {} + | sort >foreign.after
-	check "recover leaves files that do not say that they are ours" cmp foreign.before foreign.after
+	check "recover leaves files without our mark unchanged" cmp foreign.before foreign.after
 	for file in foreign/ubuntu.iso.part foreign/rot.pcapng.part foreign/.rot.pcapng.next foreign/.other.next; do
-		check "and names $file" grep -q "^$file: .*the file stays as it is" foreign.out
+		check "recover reports $file" grep -q "^$file: .*the file stays as it is" foreign.out
 	done
-	check_equal "which is no failure: status 0" "$status" 0
+	check_equal "foreign files are no failure: status 0" "$status" 0
 	status=0
 	timeout 60 "$TAPLINE" capture -i pcap:in.pcap -w foreign/rot.pcapng --rotate 16M >next.out 2>foreign.log || status=$?
 	check_equal "a recording beside them ends well" "$status" 0
 	find foreign -type f ! -name 'rot*.pcapng' ! -name '*.tlx' -exec cksum {} + | sort >foreign.after
-	check "and leaves them too" cmp foreign.before foreign.after
+	check "the recording leaves them unchanged" cmp foreign.before foreign.after
 	for file in foreign/rot.pcapng.part foreign/.rot.pcapng.next; do
-		check "and names $file" grep -q "$file: has no mark of a recording of tapline" foreign.log
+		check "the recording reports $file" grep -q "$file: has no mark of a recording of tapline" foreign.log
 	done
 }
 
@@ -234,7 +234,7 @@ only_looks_when_dry() {
 	"$TAPLINE" recover dry --dry-run >dry.out
 	find dry -type f -exec cksum {} + | sort >dry.after
 	check "--dry-run prints its actions" grep -q 'to be recovered' dry.out
-	check "and does nothing" cmp dry.before dry.after
+	check "--dry-run changes nothing" cmp dry.before dry.after
 }
 
 TMPDIR=${TMPDIR:-/var/tmp} # a real disk

@@ -455,18 +455,19 @@ static void a_file_that_was_not_begun_again_is_blank(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"cuts the earlier life off", cuts_the_earlier_life_off},
-		{"takes no earlier end for its own", takes_no_earlier_end_for_its_own},
-		{"takes no earlier record for its own", takes_no_earlier_record_for_its_own},
-		{"takes no earlier statistics out of a hole", takes_no_earlier_statistics_out_of_a_hole},
-		{"lists slabs missing where the earlier file shows through",
+		{"cuts off data of the previous file", cuts_the_earlier_life_off},
+		{"does not mistake the previous file's end for its own", takes_no_earlier_end_for_its_own},
+		{"does not mistake the previous file's records for its own", takes_no_earlier_record_for_its_own},
+		{"takes no statistics of the previous file from a hole", takes_no_earlier_statistics_out_of_a_hole},
+		{"reports slabs as missing where data of the previous file remains",
 			names_what_is_missing_where_the_earlier_life_shows},
-		{"keeps no slab that ends in the earlier life", keeps_no_slab_that_ends_in_the_earlier_life},
-		{"takes nothing else, for any set of written pages", takes_nothing_else_whatever_pages_were_written},
-		{"takes no earlier recovery for its own", takes_no_earlier_recovery_for_its_own},
-		{"gives the same file when it was killed after any step",
+		{"keeps no slab that ends in data of the previous file", keeps_no_slab_that_ends_in_the_earlier_life},
+		{"keeps only its own data, for any set of written pages",
+			takes_nothing_else_whatever_pages_were_written},
+		{"does not mistake a recovery of the previous file for its own", takes_no_earlier_recovery_for_its_own},
+		{"yields the same file after being killed at any step",
 			gives_the_same_file_when_it_was_killed_after_any_step},
-		{"a file that was not begun again is blank", a_file_that_was_not_begun_again_is_blank},
+		{"a reused file without new data is empty", a_file_that_was_not_begun_again_is_blank},
 	};
 
 	return tl_test_main("recover, of a file written again", tests, TL_ARRAY_LEN(tests));
