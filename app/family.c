@@ -18,11 +18,11 @@
 bool tl_family_directory(char *dir, size_t size)
 {
 	static const char *const places[] = {"/../share/tapline/drivers-config", "/../../drivers-config"};
-	const char *told = getenv("TAPLINE_DRIVERS_CONFIG");
+	const char *given = getenv("TAPLINE_DRIVERS_CONFIG");
 	char self[PATH_MAX];
 
-	if (told != NULL)
-		return snprintf(dir, size, "%s", told) < (int)size;
+	if (given != NULL)
+		return snprintf(dir, size, "%s", given) < (int)size;
 	ssize_t chars = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	if (chars <= 0)
 		return false;

@@ -25,7 +25,7 @@ plot=
 while (($# > 0)); do
 	case $1 in
 	--most | --plot)
-		(($# > 1)) || die "$1 wants a value"
+		(($# > 1)) || die "$1 needs a value"
 		[[ $1 == --most ]] && most=$2 || plot=$2
 		shift
 		;;
@@ -40,7 +40,7 @@ while (($# > 0)); do
 	esac
 	shift
 done
-[[ $most =~ ^[0-9]+$ ]] || die "--most wants a number"
+[[ $most =~ ^[0-9]+$ ]] || die "--most needs a number"
 result=$(scenarios "$bench" take "$most" | jq '
 	def of($name): .scenarios[] | select(.name == $name) | .instructions_per_pkt;
 	def echo($message; $ack): of($message) + of($ack) | . * 10 | round / 10;

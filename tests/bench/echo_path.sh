@@ -65,7 +65,7 @@ command -v valgrind >/dev/null || die "valgrind is not installed (apt-get instal
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 "$bench" >"$dir/native" 2>"$dir/err" || die "the run without callgrind failed: $(<"$dir/err")"
-read -r _ rdtsc_ns stamp_ns < <(grep '^stamp ' "$dir/err") || die "no cost of a stamp was told: $(<"$dir/err")"
+read -r _ rdtsc_ns stamp_ns < <(grep '^stamp ' "$dir/err") || die "the run without callgrind printed no cost of a stamp: $(<"$dir/err")"
 # Older valgrinds cannot read clang's debug information; names suffice.
 strip --strip-debug -o "$dir/bench_echo_path" "$bench"
 valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file="$dir/out" '--dump-before=window_begin*' \

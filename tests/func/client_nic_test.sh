@@ -31,7 +31,7 @@ logged() {
 }
 
 # Print the number of frames with a launch time.
-told() {
+launch_times() {
 	echo $(($(logged at_sent) + $(logged at_past)))
 }
 
@@ -40,7 +40,7 @@ at_a_time() {
 	client udp.json --udp-echo "$APP_IP:7" --timestamps nic --lead $LEAD_US --csv samples.csv --report report.json
 	check_json "datagrams have launch times, and the NIC stamps their echoes" udp.json \
 		"$STAMPED and .stamps.departures == \"nic-tx\" and .stamps.paired > 0 and .stamps.wire_over_rtt == 0"
-	check_equal "no other frame has a launch time" "$(told)" "$(jq '.sent - .stamps.tx_missing' udp.json)"
+	check_equal "no other frame has a launch time" "$(launch_times)" "$(jq '.sent - .stamps.tx_missing' udp.json)"
 	judged 50
 	check_json "the difference agrees with the NIC's clock within some ns" judged.json '.samples > 0 and .strays == 0 and .beyond == 0'
 	check_json "the report names the sources and the bounds of one clock" report.json \
@@ -58,7 +58,7 @@ missed() {
 	nic=(STAMPING_NIC=mlx5)
 	client late.json --udp-echo "$APP_IP:7" --timestamps nic --lead 1
 	check_json "a message too late for its launch time is sent without time and stamp" late.json "$STAMPED and .stamps.tx_missing > 0
-		and .stamps.departures == \"nic-tx\" and .stamps.paired == $(told)"
+		and .stamps.departures == \"nic-tx\" and .stamps.paired == $(launch_times)"
 }
 
 # without TEXT OPTION...: check that departures have another source, and that the client gives the reason.
@@ -68,7 +68,7 @@ without() {
 	client without.json --timestamps nic "$@"
 	check_json "departures are stamped by tsc$text" without.json "$STAMPED and .stamps.departures == \"tsc\" and .stamps.paired > 0"
 	check "the client reports the source of departures" grep -qF -- "departures are stamped by tsc$text" client.log
-	check_equal "no frame has a launch time" "$(told)" 0
+	check_equal "no frame has a launch time" "$(launch_times)" 0
 }
 
 # A NIC whose stamps are not of the readable clock.
@@ -77,7 +77,7 @@ refused() {
 	client utc.json --udp-echo "$APP_IP:7" --timestamps nic --lead $LEAD_US
 	check_json "datagrams have no stamps if the NIC's clock fails its gate" utc.json ".received == .sent and .received > 0 and
 		.ledger_ok and .stamps.paired == 0 and .stamps.rx_missing == .received and .valid == false"
-	check_equal "no datagram gets a launch time" "$(told)" 0
+	check_equal "no datagram gets a launch time" "$(launch_times)" 0
 	check "the client reports the reason" grep -q 'stamps are times since 1970' client.log
 }
 

@@ -23,7 +23,7 @@ is_refused() {
 	shift 2
 	timeout 60 "$TAPLINE" meter "$@" >refused.txt 2>refused.log </dev/null || status=$?
 	check_equal "$sentence: status 2" "$status $(wc -c <refused.txt)" "2 0"
-	check "$sentence: says why" grep -qF -- "$message" refused.log
+	check "$sentence: the message has the reason" grep -qF -- "$message" refused.log
 }
 
 # counts: print results of the settings, without those that depend on the file.

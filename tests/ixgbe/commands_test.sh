@@ -32,7 +32,7 @@ check "ten captures in a row find the card as new" rounds 10
 rm "host/sys/bus/pci/devices/$CARD/early"
 
 peer_start socat -T 30 UDP-RECVFROM:7,fork,bind="$PEER_IP" PIPE
-check "the client sends from a card and hears the kernel's echoes" client client.json --udp-echo "$PEER_IP:7" --rate 200
+check "the client sends from a card and receives the kernel's echoes" client client.json --udp-echo "$PEER_IP:7" --rate 200
 check_json "each datagram of the client comes back or is counted" client.json \
 	'.transport == "port" and .received > 0 and .ledger_ok and .port.unaccounted_pkts == 0'
 

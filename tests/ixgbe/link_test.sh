@@ -13,10 +13,10 @@ app_start card.json
 check "the kernel's ping is answered" wait_for 60 answers_ping
 ask link "$CARD" 0 >/dev/null
 check "a link that goes is noticed" wait_for 60 status_is '.port.link == "down" and .port.link_downs == 1'
-check "and told" grep -q 'has no link any more' run.log
+check "the loss of the link is logged" grep -q 'has no link any more' run.log
 ask link "$CARD" 1000 >/dev/null
 check "a link that comes back is noticed" wait_for 60 status_is '.port.link == "up"'
-check "and told with its speed" wait_for 60 grep -q 'has a link, 1000 Mbit/s' run.log
+check "the link is logged with its speed" wait_for 60 grep -q 'has a link, 1000 Mbit/s' run.log
 check "the kernel's ping is answered again" wait_for 60 answers_ping
 app_stop INT
 check_equal "the run ends well" "$APP_STATUS" 0

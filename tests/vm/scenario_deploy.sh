@@ -36,7 +36,7 @@ judge_bind() {
 
 judge_user() {
 	check "a user who may not open the NIC's group is refused" test "$(cat out/user_refused.status)" -eq 2
-	check "and told of the file" grep -q 'may not open /dev/vfio/[0-9]' out/user_refused.log
+	check "the message names the file" grep -q 'may not open /dev/vfio/[0-9]' out/user_refused.log
 	check "one of the group vfio, who is not root, records" grep -q '^Uid:.4000.4000' out/capture.rights
 	check "started with the capabilities of the unit, it keeps none" grep -q '^CapEff:.0000000000000000$' out/capture.rights
 }
@@ -45,7 +45,7 @@ judge_user() {
 judge_unplugged() {
 	check_equal "of $1 the NIC is let go, and the kernel removes it" "$(cat "out/$1.gone" 2>&1)" gone
 	check_equal "$1 ends with status 1" "$(cat "out/$1.status")" 1
-	check "$1 says why" grep -q '0000:01:00.0 is gone' "out/$1.log"
+	check "$1: the message has the reason" grep -q '0000:01:00.0 is gone' "out/$1.log"
 	check_json "its ledger holds" "out/$1.json" '.ledger_ok and .final'
 	check "capinfos takes its file" capinfos -c "out/$2"
 	"$TAPLINE" recover --dry-run --json "out/$2" >recover.json 2>recover.log || true
@@ -54,7 +54,7 @@ judge_unplugged() {
 
 judge_link() {
 	check_equal "a link that goes and comes is seen in status" "$(xargs <out/link)" "down up"
-	check "and told" grep -q 'has no link any more' out/run.log
+	check "the loss of the link is logged" grep -q 'has no link any more' out/run.log
 	check_json "and counted" out/run.json '.port.link_downs == 1'
 	check_json "the echo works before" out/udp_before.json '.sizes == 3 and .wrong == []'
 	check_json "and after" out/udp_after.json '.sizes == 3 and .wrong == []'

@@ -59,7 +59,7 @@ judge_rules() {
 	check_equal "$1: those of a prefix of IPv6" "$(queues_of "$1" 'ipv6.dst == 2001:db8:1::/48')" 1:33
 	check "$1: others come to both queues" grep -Eqx '0:[0-9]+ 1:[0-9]+' <(queues_of "$1" \
 		'udp.dstport == 5002 || (ip.dst == 10.2.0.1 && udp) || ipv6.dst == 2001:db8:2::5')
-	check_json "$1: what a rule drops does not arrive, is no loss, and is said not to be counted" "out/$1.json" '.ledger_ok and
+	check_json "$1: what a rule drops does not arrive, is no loss, and is reported as not counted" "out/$1.json" '.ledger_ok and
 		.port.rx_pkts == 228 and .port.drop_rule_pkts == null and .lossless == null and .captures[0].written_pkts == 228'
 	check_equal "$1: it ends with status 0" "$(cat "out/$1.status")" 0
 }

@@ -17,9 +17,9 @@
 
 const char *tl_port_sysfs_devices(void)
 {
-	const char *told = getenv("SYSFS_PCI_DEVICES");
+	const char *given = getenv("SYSFS_PCI_DEVICES");
 
-	return told != NULL ? told : "/sys/bus/pci/devices";
+	return given != NULL ? given : "/sys/bus/pci/devices";
 }
 
 static int64_t read_id(const char *address, const char *name)
