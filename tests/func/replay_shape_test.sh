@@ -83,7 +83,7 @@ errors_come_before_anything_is_sent() {
 	refuses "a shape with a share" 'the shape "up" has a share, which is divided in an appliance only' "${call[@]}" --shape shared.json
 	refuses "two ports" '--shape is for one port' "${call[@]}" -I "$APP_IF" --split epb --shape two.json
 	refuses "sessions" '--sessions goes with' "${call[@]}" --sessions 192.0.2.1 --from 192.0.2.2/24 --shape two.json
-	refuses "a shape by the NIC's clock" '--timing nic: with --shape frames leave at the rates of their classes' \
+	refuses "a shape by the NIC's clock" '--timing nic: through a class tree frames leave at the rates of their classes' \
 		"${call[@]}" --timing nic --shape two.json:up
 	config "$(entry 8000 16000 | with_port | sed 's/"port": "out"/"port": "null"/')" >wrong.json
 	refuses "a shape on a port that sends nothing" 'wrong.json:3: $.shape[0].port: the port "null" has no echo and no replay' \
