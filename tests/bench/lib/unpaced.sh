@@ -24,9 +24,10 @@ file_source() {
 	echo "vdev:net_pcap0,rx_pcap=$DIR/$1.pcap,infinite_rx=1"
 }
 
+# Write one fresh, allocated file, as Tapline does. With time_based fio would overwrite it when it is full.
 fio_bytes_per_second() {
 	fio --name=ceiling --filename="$bench_file" --rw=write --bs=1M --direct=1 --ioengine=io_uring --iodepth=8 \
-		--size=4G --runtime="$seconds" --time_based --output-format=json 2>fio.log | jq -r '.jobs[0].write.bw_bytes'
+		--fallocate=native --size=20G --runtime="$seconds" --output-format=json 2>fio.log | jq -r '.jobs[0].write.bw_bytes'
 	rm -f "$bench_file"
 }
 
