@@ -99,7 +99,7 @@ static const struct tl_config_shape *find_shape(const struct tl_appliance *a, co
 	return NULL;
 }
 
-// Change the rates of a shape: "NAME ENTRY", the latter in JSON.
+// Change the rates or the classes of a shape: "NAME ENTRY", the latter in JSON.
 static json_t *shape(struct tl_appliance *a, const char *text)
 {
 	size_t len = text != NULL ? strcspn(text, " ") : 0;
@@ -112,7 +112,9 @@ static json_t *shape(struct tl_appliance *a, const char *text)
 				text != NULL ? text : ""));
 	uint32_t index = (uint32_t)(found - a->config->shapes);
 	json_t *entry = json_loads(text + len, JSON_REJECT_DUPLICATES, NULL);
-	int rc = entry != NULL ? tl_shaping_change(a->config, index, a->shapes[index], entry, &err) : -EINVAL;
+	int rc = entry != NULL
+			 ? tl_shaping_change(a->config, index, a->shapes[index], entry, &a->metrics.shapes[index], &err)
+			 : -EINVAL;
 	json_decref(entry);
 	if (rc != 0)
 		return json_pack("{s:b, s:o}", "ok", 0, "error",

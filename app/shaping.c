@@ -90,9 +90,7 @@ uint32_t tl_shaping_frames(const struct tl_config *config, uint32_t port)
 	return frames;
 }
 
-// Limit the shape and its classes, and the ceils below with them. The rates of the classes add up to no more than the
-// limit, and that of a class is no more than its own.
-static void shaping_clamp(const struct tl_shaping *s, struct tl_tree_class *classes, uint32_t n, uint64_t limit)
+void shaping_clamp(const struct tl_shaping *s, struct tl_tree_class *classes, uint32_t n, uint64_t limit)
 {
 	classes[0].rate = classes[0].ceil = tl_min_u64(classes[0].rate, limit);
 	for (uint32_t i = 1; i < n; i++)
@@ -161,6 +159,7 @@ int tl_shaping_create(const struct tl_config *config, uint32_t index, struct tl_
 	s->config = &config->shapes[index];
 	struct tl_txq *txq = tl_port_txq(port, (uint16_t)s->config->queue);
 	s->txq = txq;
+	s->frames = s->config->frames;
 	int rc = shaping_make(s, txq, clock, err);
 	if (rc != 0) {
 		tl_shaping_destroy(s);
@@ -175,6 +174,9 @@ void tl_shaping_destroy(struct tl_shaping *s)
 	if (s == NULL)
 		return;
 	tl_shape_destroy(s->shape);
+	if (s->own != NULL)
+		tl_config_free_shape(s->own);
+	free(s->own);
 	free(s->classes);
 	free(s);
 }
@@ -186,7 +188,7 @@ void tl_shaping_service(struct tl_shaping *s, struct tl_service *out)
 
 struct tl_shape *tl_shaping_shape(struct tl_shaping *s, uint32_t *frames)
 {
-	*frames = s->config->frames;
+	*frames = s->frames;
 	return s->shape;
 }
 

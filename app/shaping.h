@@ -37,10 +37,10 @@ struct tl_shape *tl_shaping_shape(struct tl_shaping *shaping, uint32_t *frames);
 // Describe the classes and the sources of their counters.
 void tl_shaping_list(struct tl_shaping *shaping, struct tl_metrics_shape *out);
 
-// shaping_change.c: set the rates of a new version of the entry. Return 0, or a negative errno with a message: the
-// entry is wrong, or differs in more than rates.
+// shaping_change.c: set the rates of a new version of the entry, add its new classes and remove those that it lacks;
+// row is described anew then. Return 0, or a negative errno with a message: the entry is wrong, or differs in more.
 int tl_shaping_change(const struct tl_config *config, uint32_t index, struct tl_shaping *shaping, const json_t *entry,
-	struct tl_err *err);
+	struct tl_metrics_shape *row, struct tl_err *err);
 
 // shaping_share.c: shares of the configuration, by index.
 struct tl_shaping_shares {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// New rates for the classes of a running appliance.
+// New rates for the classes of a running appliance, or other classes.
 
 #include "shaping_priv.h"
 
@@ -14,15 +14,18 @@ static bool change_is_same_text(const char *a, const char *b)
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-// Return the first key of a class that differs and cannot change; NULL: none.
-static const char *change_in_class(const struct tl_config_class *a, const struct tl_config_class *b)
+// Return the first key of a class that differs, beside those of rates; NULL: none. The first two cannot change.
+static const char *change_in_class(const struct tl_config_shape *now, const struct tl_config_class *a,
+	const struct tl_config_shape *next, const struct tl_config_class *b)
 {
+	const char *parent = now->classes[a->parent].name;
+
 	const struct {
 		const char *key;
 		bool same;
 	} keys[] = {
-		{"name", strcmp(a->name, b->name) == 0},
-		{"classes", a->parent == b->parent && a->has_classes == b->has_classes},
+		{"classes", strcmp(parent, next->classes[b->parent].name) == 0 && a->has_classes == b->has_classes},
+		{"police", tl_config_same_policer(&a->police, &b->police)},
 		{"match", change_is_same_text(a->match, b->match)},
 		{"default", a->is_default == b->is_default},
 		{"fair", a->fair == b->fair},
@@ -34,7 +37,6 @@ static const char *change_in_class(const struct tl_config_class *a, const struct
 		{"drop", a->drop == b->drop},
 		{"target_us", a->target_us == b->target_us},
 		{"interval_ms", a->interval_ms == b->interval_ms},
-		{"police", tl_config_same_policer(&a->police, &b->police)},
 	};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++)
@@ -43,34 +45,67 @@ static const char *change_in_class(const struct tl_config_class *a, const struct
 	return NULL;
 }
 
-static int change_check(const struct tl_config_shape *now, const struct tl_config_shape *next, struct tl_err *err)
+static int change_check_shape(const struct tl_config_shape *now, const struct tl_config_shape *next, struct tl_err *err)
 {
-	static const char only[] =
-		"only rate, ceil, burst, cburst, quantum and prio can change at run time; restart for other changes";
-
 	if (strcmp(now->name, next->name) != 0 || now->port != next->port || now->queue != next->queue ||
 		now->overhead_bytes != next->overhead_bytes)
-		return tl_fail(err, -EINVAL, "name, port, queue or overhead differ: %s", only);
+		return tl_fail(err, -EINVAL, "name, port, queue or overhead differ: restart for that");
 	if (now->share != next->share || now->tier != next->tier || now->weight != next->weight ||
 		now->floor != next->floor)
-		return tl_fail(err, -EINVAL, "share, tier, weight or floor differ: %s", only);
+		return tl_fail(err, -EINVAL, "share, tier, weight or floor differ: restart for that");
 	if (now->share != TL_CONFIG_NO_SHARE && tl_config_shape_floor(next) > tl_config_shape_floor(now))
 		return tl_fail(err, -EINVAL,
 			"the rates of its classes add up to more than its floor in the share: restart for that");
-	for (uint32_t i = 1; i < now->n_classes && i < next->n_classes; i++) {
-		if (now->classes[i].member.weight != 0 &&
-			next->classes[i].rate > tl_config_member_floor(&now->classes[i]))
+	return 0;
+}
+
+// Return the class of this name, or TL_TREE_REMOVED.
+static uint32_t change_find(const struct tl_config_shape *shape, const char *name)
+{
+	for (uint32_t i = 1; i < shape->n_classes; i++)
+		if (strcmp(shape->classes[i].name, name) == 0)
+			return i;
+	return TL_TREE_REMOVED;
+}
+
+// Find the class that continues each class, and check that it may. *rates: only rates differ.
+static int change_check(const struct tl_config_shape *now, const struct tl_config_shape *next, uint32_t *to,
+	bool *rates, struct tl_err *err)
+{
+	to[0] = 0;
+	*rates = now->n_classes == next->n_classes;
+	for (uint32_t i = 1; i < now->n_classes; i++) {
+		const struct tl_config_class *c = &now->classes[i];
+		to[i] = change_find(next, c->name);
+		*rates &= to[i] == i;
+		if (to[i] == TL_TREE_REMOVED)
+			continue;
+		if (c->member.weight != 0 && next->classes[to[i]].rate > tl_config_member_floor(c))
 			return tl_fail(err, -EINVAL,
-				"class %s: its rate is more than its floor in the share: restart for that",
-				next->classes[i].name);
-		const char *key = change_in_class(&now->classes[i], &next->classes[i]);
-		if (key != NULL)
-			return tl_fail(err, -EINVAL, "class %s: \"%s\" differs from that of class %s: %s",
-				next->classes[i].name, key, now->classes[i].name, only);
+				"class %s: its rate is more than its floor in the share: restart for that", c->name);
+		const char *key = change_in_class(now, c, next, &next->classes[to[i]]);
+		if (key != NULL && (strcmp(key, "classes") == 0 || strcmp(key, "police") == 0))
+			return tl_fail(err, -EINVAL,
+				"class %s: \"%s\" differs: restart for that, or give the class another name", c->name,
+				key);
+		*rates &= key == NULL;
 	}
-	if (now->n_classes != next->n_classes)
-		return tl_fail(
-			err, -EINVAL, "%u classes instead of %u: %s", next->n_classes - 1, now->n_classes - 1, only);
+	return 0;
+}
+
+// Check whether the classes can be replaced. The port has no more buffers than at the start.
+static int change_check_set(const struct tl_shaping *s, const struct tl_config_shape *next, struct tl_err *err)
+{
+	for (uint32_t i = 1; i < s->config->n_classes; i++)
+		if (s->config->classes[i].member.weight != 0)
+			return tl_fail(err, -EINVAL,
+				"class %s is in a share: only rates can change then; restart for more",
+				s->config->classes[i].name);
+	if (next->frames > s->frames)
+		return tl_fail(err, -ENOMEM,
+			"the limits allow %u queued frames, and the port has buffers for %u since the start: lower \"limit\", or "
+			"restart",
+			next->frames - 1, s->frames - 1);
 	return 0;
 }
 
@@ -87,20 +122,44 @@ static int change_rates(struct tl_shaping *s, const struct tl_config_shape *next
 	return rc;
 }
 
-int tl_shaping_change(
-	const struct tl_config *config, uint32_t index, struct tl_shaping *s, const json_t *entry, struct tl_err *err)
+// Change what differs. *taken: next belongs to the shape.
+static int change_to(struct tl_shaping *s, struct tl_config_shape *next, bool *taken, struct tl_err *err)
+{
+	uint32_t to[TL_CONFIG_CLASSES_MAX + 1];
+	bool rates = false;
+	int rc = change_check_shape(s->config, next, err);
+
+	if (rc == 0)
+		rc = change_check(s->config, next, to, &rates, err);
+	if (rc == 0 && rates)
+		return change_rates(s, next, err);
+	if (rc == 0)
+		rc = change_check_set(s, next, err);
+	if (rc == 0)
+		rc = shaping_replace(s, next, to, err);
+	*taken = rc == 0;
+	return rc;
+}
+
+int tl_shaping_change(const struct tl_config *config, uint32_t index, struct tl_shaping *s, const json_t *entry,
+	struct tl_metrics_shape *row, struct tl_err *err)
 {
 	struct tl_config_shape *next = calloc(1, sizeof(*next));
+	bool taken = false;
 
 	if (next == NULL)
 		return tl_fail(err, -ENOMEM, "out of memory");
 	int rc = tl_config_load_shape(config, index, entry, next, err);
-	if (rc == 0) {
-		rc = change_check(s->config, next, err);
-		if (rc == 0)
-			rc = change_rates(s, next, err);
-		tl_config_free_shape(next);
+	if (rc != 0) {
+		free(next);
+		return rc;
 	}
-	free(next);
+	rc = change_to(s, next, &taken, err);
+	if (taken) {
+		tl_shaping_list(s, row);
+	} else {
+		tl_config_free_shape(next);
+		free(next);
+	}
 	return rc;
 }

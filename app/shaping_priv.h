@@ -10,6 +10,8 @@
 
 struct tl_shaping {
 	const struct tl_config_shape *config;
+	struct tl_config_shape *own; // the same, after a change of the classes; NULL: it is that of the configuration
+	uint32_t frames;	     // that the port has buffers for, beside its own
 	const struct tl_txq *txq;
 	struct tl_shape *shape;
 	struct tl_tree_class *classes; // in force, without the limit
@@ -40,6 +42,14 @@ void shaping_forget(struct shaping_classes *classes);
 // Set the rates of the classes, and limit the shape. classes may be those in force. Return 0, or as
 // tl_shape_set_rates().
 int shaping_set(struct tl_shaping *shaping, const struct tl_tree_class *classes, uint64_t limit, struct tl_err *err);
+
+// Limit the shape and its classes, and the ceils below with them. The rates of the classes add up to no more than the
+// limit, and that of a class is no more than its own.
+void shaping_clamp(const struct tl_shaping *shaping, struct tl_tree_class *classes, uint32_t n, uint64_t limit);
+
+// shaping_replace.c: replace the classes by those of another version of the entry, which it owns then. to[i]: the class
+// that continues class i, or TL_TREE_REMOVED. Return 0, or as tl_shape_set_classes(), and nothing has changed.
+int shaping_replace(struct tl_shaping *shaping, struct tl_config_shape *next, const uint32_t *to, struct tl_err *err);
 
 // shaping_share.c: return the rate that sends these bytes, which arrived or wait, within an interval.
 uint64_t shaping_demand(uint64_t bytes, uint64_t elapsed_ns);

@@ -83,7 +83,7 @@ check "with that of the echo" grep -Eq '^echo +limited .* 10$' top.txt
 "$TAPLINE" status --socket control.sock >status.txt
 check_equal "status shows the colours of each class and echo" "$(grep -Ec '^    (red_pkts|red_msgs) ' status.txt)" 9
 check_equal "a change of a policer is refused" "$("$TAPLINE" control shape wan <(jq '.shape[0].classes[1].police.cbs = 3' config.json) --socket control.sock 2>&1 | head -c 84)" \
-	'tapline: error: shape wan not changed: class cut: "police" differs from that of clas'
+	'tapline: error: shape wan not changed: class cut: "police" differs: restart for that'
 app_stop TERM
 check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
 check_json "the ledger holds, and drops by a policer are losses" run.json '.ledger_ok and (.lossless | not) and .shapes[0].ledger_ok and

@@ -48,7 +48,7 @@ check "and has it back when it has demand, beyond the floor of nonprod" limits 1
 check_equal "status shows the limit as the rate of the shape" "$(app_status '.shapes[0].classes[0].rate_bps')" 14000
 check_equal "a change of the weight is refused" \
 	"$("$TAPLINE" control shape q0 "$(shape 0 '"weight": 4')" --socket control.sock 2>&1 | head -c 76)" \
-	"tapline: error: shape q0 not changed: share, tier, weight or floor differ: o"
+	"tapline: error: shape q0 not changed: share, tier, weight or floor differ: r"
 check "the rate of a shape limits its share" wait_for 60 "$TAPLINE" control shape q0 "$(shape 0 '"weight": 3' | sed 's/20000/10000/')" --socket control.sock
 check "the others have the rest" limits 10000 6000
 app_stop TERM

@@ -2,6 +2,7 @@
 // Shaper of a send queue: a simulated port, on a simulated clock.
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -637,6 +638,49 @@ static void other_rates_lose_no_frame(void)
 	end();
 }
 
+// Main's call, while the lcore's thread is the test.
+static void *replace(void *to)
+{
+	static const struct tl_shape_class classes[] = {{.tree = {.name = "wan", .rate = 8 * MBIT, .burst = 5000}},
+		{.tree = {.name = "new", .rate = 4 * MBIT, .ceil = 8 * MBIT}, .match = "udp dst port 82"},
+		{.tree = {.name = "rest", .rate = 4 * MBIT, .ceil = 8 * MBIT}}};
+	struct tl_shape_cfg cfg = {.classes = classes, .n_classes = 3, .fallback = 2, .mtu = MTU};
+	struct tl_err err = {""};
+
+	return (void *)(intptr_t)tl_shape_set_classes(rig.shape, &cfg, to, &err);
+}
+
+static void other_classes_lose_no_frame(void)
+{
+	static const uint32_t to[] = {0, TL_TREE_REMOVED, 2};
+	pthread_t main_thread;
+	void *rc = NULL;
+
+	begin(two, 3, 2, 200);
+	for (unsigned k = 0; k < 40; k++)
+		push_udp(1, k % 2 == 0 ? 22 : 80, 1000);
+	shape_turn(rig.shape, rig.now_ns);
+	uint64_t waiting = sample(1).backlog_pkts;
+	CU_ASSERT(waiting > 5);
+	CU_ASSERT_EQUAL((intptr_t)replace((void *)(uintptr_t)to), -EAGAIN); // nobody takes them
+	CU_ASSERT_EQUAL(sample(0).in_pkts, 40);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&main_thread, NULL, replace, (void *)(uintptr_t)to), 0);
+	while (pthread_tryjoin_np(main_thread, &rc) != 0)
+		shape_poll(rig.shape, rig.now_ns);
+	CU_ASSERT_EQUAL((intptr_t)rc, 0);
+	CU_ASSERT_EQUAL(sample(0).in_pkts, 40);
+	CU_ASSERT_EQUAL(sample(0).backlog_pkts + rig.tx.tx_pkts, 40);
+	CU_ASSERT_EQUAL(sample(1).in_pkts, 0);
+	CU_ASSERT_EQUAL(sample(2).in_pkts, 20 + waiting);
+	for (unsigned k = 0; k < 8; k++)
+		push_udp(1, 82, 1000);
+	for (unsigned i = 0; i < 100; i++)
+		shape_turn(rig.shape, rig.now_ns += MS);
+	CU_ASSERT_EQUAL(sample(1).sent_pkts, 8);
+	CU_ASSERT_EQUAL(rig.tx.tx_pkts, 48);
+	end();
+}
+
 static void the_end_drops_what_waits_and_later_frames_leave(void)
 {
 	struct tl_service service;
@@ -709,6 +753,8 @@ int main(void)
 		{"the address of a weight is that of the queue", the_address_of_a_weight_is_that_of_the_queue},
 		{"the hash has the fields of its kind", the_hash_has_the_fields_of_its_kind},
 		{"other rates lose no frame", other_rates_lose_no_frame},
+		{"other classes lose no frame, and stay away if the lcore does not take them",
+			other_classes_lose_no_frame},
 		{"the end drops what waits, and later frames leave", the_end_drops_what_waits_and_later_frames_leave},
 		{"what is wrong is refused, and the queue stays as it is",
 			what_is_wrong_is_refused_and_the_queue_stays_as_it_is},

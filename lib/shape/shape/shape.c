@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <tl_err.h>
 #include <tl_secret.h>
@@ -14,9 +15,12 @@
 #define SHAPE_CONTROL "arp or igmp or ip6[6] = 0 or (ip6[6] = 58 and ip6[40] >= 130 and ip6[40] <= 143)"
 #define SHAPE_BYPASS "(" SHAPE_CONTROL ") or (vlan and (" SHAPE_CONTROL "))"
 
+#define SHAPE_AWAIT_STEP_NS 100000 // within the 200 ms of a client of the control socket
+#define SHAPE_AWAIT_STEPS 1500
+
 _Static_assert(TL_TREE_COLOURS == TL_METER_COLOURS, "a class counts each colour");
 
-static int shape_add_policers(struct tl_shape *s, const struct tl_shape_cfg *cfg, struct tl_err *err)
+static int shape_add_policers(struct shape_set *s, const struct tl_shape_cfg *cfg, struct tl_err *err)
 {
 	int rc = 0;
 
@@ -36,9 +40,9 @@ static int shape_add_policers(struct tl_shape *s, const struct tl_shape_cfg *cfg
 	return rc;
 }
 
-static int shape_add_rules(struct tl_shape *s, const struct tl_shape_cfg *cfg, struct tl_err *err)
+static int shape_add_rules(struct shape_set *s, const struct tl_shape_cfg *cfg, struct tl_err *err)
 {
-	int rc = tl_filter_create(SHAPE_BYPASS, &s->bypass, err);
+	int rc = 0;
 
 	for (uint32_t i = 0; i < cfg->n_classes && rc == 0; i++) {
 		const struct tl_shape_class *c = &cfg->classes[i];
@@ -53,7 +57,7 @@ static int shape_add_rules(struct tl_shape *s, const struct tl_shape_cfg *cfg, s
 	return rc;
 }
 
-static int shape_plant(struct tl_shape *s, const struct tl_shape_cfg *cfg, struct tl_err *err)
+static int shape_plant(struct shape_set *s, struct tl_shape *shape, const struct tl_shape_cfg *cfg, struct tl_err *err)
 {
 	struct tl_tree_class *classes = calloc(cfg->n_classes, sizeof(*classes));
 	struct tl_tree_cfg tree = {.classes = classes,
@@ -63,7 +67,7 @@ static int shape_plant(struct tl_shape *s, const struct tl_shape_cfg *cfg, struc
 		.frames = cfg->frames,
 		.now_ns = cfg->now_ns,
 		.drop = shape_drop,
-		.drop_ctx = s};
+		.drop_ctx = shape};
 
 	if (classes == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for %u classes", cfg->n_classes);
@@ -74,24 +78,43 @@ static int shape_plant(struct tl_shape *s, const struct tl_shape_cfg *cfg, struc
 	return rc;
 }
 
+// Make the classes of a description. shape_free_set() frees what is made, after an error too.
+static int shape_make_set(struct shape_set *set, struct tl_shape *s, const struct tl_shape_cfg *cfg, struct tl_err *err)
+{
+	set->fallback = cfg->fallback;
+	set->n_classes = cfg->n_classes;
+	set->rules = calloc(cfg->n_classes, sizeof(set->rules[0]));
+	set->work = calloc(cfg->n_classes, sizeof(set->work[0]));
+	if (set->rules == NULL || set->work == NULL)
+		return tl_fail(err, -ENOMEM, "no memory for %u classes", cfg->n_classes);
+	int rc = shape_plant(set, s, cfg, err);
+	if (rc == 0)
+		rc = shape_add_rules(set, cfg, err);
+	if (rc == 0)
+		rc = shape_add_weights(set, cfg, err);
+	return rc == 0 ? shape_add_policers(set, cfg, err) : rc;
+}
+
+static void shape_free_set(struct shape_set *set)
+{
+	tl_tree_destroy(set->tree);
+	for (uint32_t i = 0; i < set->n_rules; i++)
+		tl_filter_destroy(set->rules[i].filter);
+	free(set->rules);
+	free(set->work);
+	free(set->policers);
+	shape_free_weights(set);
+}
+
 static int shape_init(struct tl_shape *s, const struct tl_shape_cfg *cfg, struct tl_err *err)
 {
 	s->txq = cfg->txq;
 	s->clock = cfg->clock;
-	s->fallback = cfg->fallback;
-	s->rules = calloc(cfg->n_classes, sizeof(s->rules[0]));
-	s->work = calloc(cfg->n_classes, sizeof(s->work[0]));
-	if (s->rules == NULL || s->work == NULL)
-		return tl_fail(err, -ENOMEM, "no memory for %u classes", cfg->n_classes);
 	int rc = tl_secret_fill(s->keys, sizeof(s->keys));
 	if (rc != 0)
 		return tl_fail(err, rc, "no random bytes for the hash of a class tree");
-	rc = shape_plant(s, cfg, err);
-	if (rc == 0)
-		rc = shape_add_rules(s, cfg, err);
-	if (rc == 0)
-		rc = shape_add_weights(s, cfg, err);
-	return rc == 0 ? shape_add_policers(s, cfg, err) : rc;
+	rc = tl_filter_create(SHAPE_BYPASS, &s->bypass, err);
+	return rc == 0 ? shape_make_set(&s->set, s, cfg, err) : rc;
 }
 
 int tl_shape_create(const struct tl_shape_cfg *cfg, struct tl_shape **out, struct tl_err *err)
@@ -131,16 +154,10 @@ void tl_shape_destroy(struct tl_shape *s)
 	if (s == NULL)
 		return;
 	shape_give_back(s);
-	tl_tree_destroy(s->tree);
+	shape_free_set(&s->set);
 	tl_tree_rates_destroy(s->rates);
 	tl_tree_rates_destroy(s->old_rates);
-	for (uint32_t i = 0; i < s->n_rules; i++)
-		tl_filter_destroy(s->rules[i].filter);
 	tl_filter_destroy(s->bypass);
-	free(s->rules);
-	free(s->work);
-	free(s->policers);
-	shape_free_weights(s);
 	free(s);
 }
 
@@ -155,7 +172,7 @@ static void shape_finish(void *shape)
 {
 	struct tl_shape *s = shape;
 
-	tl_tree_end(s->tree);
+	tl_tree_end(s->set.tree);
 	shape_give_back(s);
 }
 
@@ -170,12 +187,12 @@ void tl_shape_service(struct tl_shape *s, struct tl_service *out)
 
 void tl_shape_sample(const struct tl_shape *s, uint32_t cls, struct tl_tree_stats *out)
 {
-	tl_tree_sample(s->tree, cls, out);
+	tl_tree_sample(s->set.tree, cls, out);
 }
 
 void tl_shape_load(const struct tl_shape *s, struct tl_tree_load *out)
 {
-	tl_tree_load(s->tree, out);
+	tl_tree_load(s->set.tree, out);
 }
 
 uint64_t tl_shape_busy_ns(const struct tl_shape *s)
@@ -192,14 +209,56 @@ int tl_shape_set_rates(struct tl_shape *s, const struct tl_tree_class *classes, 
 {
 	struct tl_tree_rates *rates;
 
-	if (s->rates != NULL && tl_tree_rates_in_use(s->tree) != s->rates)
+	if (s->rates != NULL && tl_tree_rates_in_use(s->set.tree) != s->rates)
 		return tl_fail(err, -EBUSY, "the previous change is not complete; try again");
-	int rc = tl_tree_rates_create(s->tree, classes, &rates, err);
+	int rc = tl_tree_rates_create(s->set.tree, classes, &rates, err);
 	if (rc != 0)
 		return rc;
 	tl_tree_rates_destroy(s->old_rates);
 	s->old_rates = s->rates;
 	s->rates = rates;
-	tl_tree_offer_rates(s->tree, rates);
+	tl_tree_offer_rates(s->set.tree, rates);
+	return 0;
+}
+
+// Wait until the lcore has taken other classes. Return false if it has not in time, and never will.
+static bool shape_await(struct tl_shape *s, struct shape_change *change)
+{
+	const struct timespec step = {.tv_nsec = SHAPE_AWAIT_STEP_NS};
+	struct shape_change *offered = change;
+
+	for (unsigned i = 0; i < SHAPE_AWAIT_STEPS; i++) {
+		if (atomic_load_explicit(&change->done, memory_order_acquire))
+			return true;
+		nanosleep(&step, NULL);
+	}
+	if (atomic_compare_exchange_strong(&s->offered, &offered, NULL))
+		return false;
+	while (!atomic_load_explicit(&change->done, memory_order_acquire)) // it is at it
+		nanosleep(&step, NULL);
+	return true;
+}
+
+int tl_shape_set_classes(struct tl_shape *s, const struct tl_shape_cfg *cfg, const uint32_t *to, struct tl_err *err)
+{
+	struct shape_change change = {.to = to};
+	struct tl_shape_cfg successor = *cfg;
+
+	if (s->rates != NULL && tl_tree_rates_in_use(s->set.tree) != s->rates)
+		return tl_fail(err, -EBUSY, "the previous change is not complete; try again");
+	successor.frames = 0;
+	int rc = shape_make_set(&change.set, s, &successor, err);
+	if (rc == 0) {
+		atomic_store_explicit(&s->offered, &change, memory_order_release);
+		if (!shape_await(s, &change))
+			rc = tl_fail(err, -EAGAIN,
+				"the lcore of its queue did not take it within 150 ms: try again, or restart");
+	}
+	shape_free_set(&change.set); // after the change, those that were in force
+	if (rc != 0)
+		return rc;
+	tl_tree_rates_destroy(s->rates);
+	tl_tree_rates_destroy(s->old_rates);
+	s->rates = s->old_rates = NULL;
 	return 0;
 }

@@ -79,33 +79,33 @@ static uint32_t shape_weight(const struct shape_weights *weights, enum tl_fair f
 // Select the queue of a frame in a class with several. Return its hash.
 static uint32_t shape_queue(struct tl_shape *s, uint32_t leaf, const struct rte_mbuf *m)
 {
-	enum tl_fair fair = s->work[leaf] & SHAPE_FAIR;
+	enum tl_fair fair = s->set.work[leaf] & SHAPE_FAIR;
 	struct shape_fields fields;
 
 	shape_read(m, &fields);
 	uint32_t hash = shape_hash(s, fair, &fields);
-	if ((s->work[leaf] & SHAPE_WEIGHTED) != 0)
-		tl_tree_set_weight(s->tree, leaf, hash, shape_weight(s->weights[leaf], fair, &fields));
+	if ((s->set.work[leaf] & SHAPE_WEIGHTED) != 0)
+		tl_tree_set_weight(s->set.tree, leaf, hash, shape_weight(s->set.weights[leaf], fair, &fields));
 	return hash;
 }
 
 static inline uint32_t shape_classify(const struct tl_shape *s, const struct rte_mbuf *m)
 {
-	for (uint32_t i = 0; i < s->n_rules; i++)
-		if (tl_filter_match(s->rules[i].filter, m, m->pkt_len))
-			return s->rules[i].leaf;
-	return s->fallback;
+	for (uint32_t i = 0; i < s->set.n_rules; i++)
+		if (tl_filter_match(s->set.rules[i].filter, m, m->pkt_len))
+			return s->set.rules[i].leaf;
+	return s->set.fallback;
 }
 
 // Colour a frame for its class, and mark it. Return whether it was dropped.
 static bool shape_police(struct tl_shape *s, uint64_t now_ns, uint32_t leaf, struct rte_mbuf *m)
 {
-	struct tl_policer *policer = &s->policers[leaf];
+	struct tl_policer *policer = &s->set.policers[leaf];
 	enum tl_meter_colour colour = tl_policer_colour(policer, now_ns, m->pkt_len);
 
-	tl_tree_count_colour(s->tree, leaf, colour, m->pkt_len);
+	tl_tree_count_colour(s->set.tree, leaf, colour, m->pkt_len);
 	if (tl_policer_drops(policer, colour)) {
-		tl_tree_drop_policed(s->tree, leaf, m->pkt_len, m);
+		tl_tree_drop_policed(s->set.tree, leaf, m->pkt_len, m);
 		return true;
 	}
 	tl_policer_mark(policer, colour, rte_pktmbuf_mtod(m, uint8_t *), m->data_len);
@@ -115,10 +115,10 @@ static bool shape_police(struct tl_shape *s, uint64_t now_ns, uint32_t leaf, str
 // Do the work of a class for its frame, and enqueue it.
 static void shape_enter(struct tl_shape *s, uint64_t now_ns, uint32_t leaf, struct rte_mbuf *m)
 {
-	if ((s->work[leaf] & SHAPE_POLICED) != 0 && shape_police(s, now_ns, leaf, m))
+	if ((s->set.work[leaf] & SHAPE_POLICED) != 0 && shape_police(s, now_ns, leaf, m))
 		return;
-	uint32_t hash = (s->work[leaf] & SHAPE_FAIR) != TL_FAIR_NONE ? shape_queue(s, leaf, m) : 0;
-	tl_tree_enqueue(s->tree, now_ns, leaf, hash, m->pkt_len, m);
+	uint32_t hash = (s->set.work[leaf] & SHAPE_FAIR) != TL_FAIR_NONE ? shape_queue(s, leaf, m) : 0;
+	tl_tree_enqueue(s->set.tree, now_ns, leaf, hash, m->pkt_len, m);
 }
 
 // Move pushed frames into the tree. Frames that bypass it stay, behind those that the port did not accept.
@@ -136,8 +136,8 @@ static void shape_take(struct tl_shape *s, uint64_t now_ns)
 		}
 		uint32_t leaf = shape_classify(s, m);
 		s->backlog++; // before: the tree may drop it
-		if (TL_LIKELY(s->work[leaf] == 0))
-			tl_tree_enqueue(s->tree, now_ns, leaf, 0, m->pkt_len, m);
+		if (TL_LIKELY(s->set.work[leaf] == 0))
+			tl_tree_enqueue(s->set.tree, now_ns, leaf, 0, m->pkt_len, m);
 		else
 			shape_enter(s, now_ns, leaf, m);
 	}
@@ -150,7 +150,7 @@ static void shape_give(struct tl_shape *s, uint64_t now_ns)
 	struct tl_txq *q = s->txq;
 	void *due[SHAPE_BURST];
 	uint32_t room = q->n < SHAPE_BURST ? SHAPE_BURST - q->n : 0;
-	uint32_t n = tl_tree_dequeue(s->tree, now_ns, due, room);
+	uint32_t n = tl_tree_dequeue(s->set.tree, now_ns, due, room);
 
 	memcpy(&q->pkts[q->n], due, n * sizeof(due[0]));
 	q->n += (uint16_t)n;
@@ -167,6 +167,25 @@ static void shape_count_busy(struct tl_shape *s, uint64_t now_ns)
 	s->refused_ns = now_ns;
 }
 
+// Take other classes, with the frames that wait. Policers of classes that stay continue.
+static void shape_adopt(struct tl_shape *s, uint64_t now_ns)
+{
+	struct shape_change *change = atomic_exchange_explicit(&s->offered, NULL, memory_order_acquire);
+
+	if (change == NULL) // main has taken it back
+		return;
+	struct shape_set old = s->set, *set = &change->set;
+	struct tl_tree_moved moved = tl_tree_adopt(set->tree, old.tree, now_ns, change->to, set->fallback);
+	for (uint32_t i = 0; i < old.n_classes; i++)
+		if (change->to[i] != TL_TREE_REMOVED && (old.work[i] & SHAPE_POLICED) != 0)
+			set->policers[change->to[i]] = old.policers[i];
+	if ((set->work[set->fallback] & SHAPE_POLICED) != 0)
+		tl_tree_count_moved(set->tree, set->fallback, &moved);
+	s->set = *set;
+	*set = old;
+	atomic_store_explicit(&change->done, true, memory_order_release);
+}
+
 // With a backlog the send call does not belong to the frames just pushed: begin_tsc is cleared, so that no residence
 // time is derived from it.
 uint16_t shape_turn(struct tl_shape *s, uint64_t now_ns)
@@ -174,6 +193,8 @@ uint16_t shape_turn(struct tl_shape *s, uint64_t now_ns)
 	struct tl_txq *q = s->txq;
 	uint64_t before = q->tx_pkts;
 
+	if (TL_UNLIKELY(atomic_load_explicit(&s->offered, memory_order_relaxed) != NULL))
+		shape_adopt(s, now_ns);
 	if (TL_UNLIKELY(s->waiting != 0))
 		shape_count_busy(s, now_ns);
 	shape_take(s, now_ns);
@@ -201,7 +222,9 @@ uint64_t shape_next_ns(void *shape)
 {
 	const struct tl_shape *s = shape;
 
-	return s->waiting != 0 ? 0 : tl_tree_next_ns(s->tree);
+	bool now = s->waiting != 0 || atomic_load_explicit(&s->offered, memory_order_relaxed) != NULL;
+
+	return now ? 0 : tl_tree_next_ns(s->set.tree);
 }
 
 uint16_t shape_poll(void *shape, uint64_t mono_ns)

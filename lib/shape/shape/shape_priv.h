@@ -3,6 +3,8 @@
 
 // shape_priv: state shared by set-up and data path.
 
+#include <stdatomic.h>
+
 #include <tl_filter.h>
 #include <tl_policer.h>
 #include <tl_shape.h>
@@ -31,22 +33,35 @@ struct shape_weights {
 	struct shape_prefix of[TL_SHAPE_WEIGHTS_MAX];
 };
 
-struct tl_shape {
-	struct tl_txq *txq;
-	const struct tl_clock *clock;
+// What a change of the classes replaces.
+struct shape_set {
 	struct tl_tree *tree;
-	void (*flush)(struct tl_txq *q); // the backend's
-	uint16_t waiting;		 // leading frames of the queue that the port did not accept
-	uint64_t refused_ns;		 // time up to which their wait is counted
-	uint64_t busy_ns;		 // time with such frames
-	uint32_t backlog;		 // frames in the tree
 	uint32_t n_rules, n_classes;
 	uint32_t fallback;
-	struct tl_filter *bypass;
 	struct shape_rule *rules;	// in order
 	uint8_t *work;			// by class: enum tl_fair, SHAPE_POLICED, SHAPE_WEIGHTED
 	struct tl_policer *policers;	// by class; NULL: none has one
 	struct shape_weights **weights; // by class, NULL: none; NULL: none has any
+};
+
+// Other classes, for the lcore to take.
+struct shape_change {
+	struct shape_set set; // then the one that was in force
+	const uint32_t *to;   // by class in force: the one that continues it, or TL_TREE_REMOVED
+	atomic_bool done;
+};
+
+struct tl_shape {
+	struct tl_txq *txq;
+	const struct tl_clock *clock;
+	struct shape_set set;
+	_Atomic(struct shape_change *) offered; // by main; the lcore takes it
+	void (*flush)(struct tl_txq *q);	// the backend's
+	uint16_t waiting;			// leading frames of the queue that the port did not accept
+	uint64_t refused_ns;			// time up to which their wait is counted
+	uint64_t busy_ns;			// time with such frames
+	uint32_t backlog;			// frames in the tree
+	struct tl_filter *bypass;
 	uint64_t bypass_pkts;
 	void (*leaving)(void *ctx, const struct tl_txq *queue); // of a replay; NULL: none
 	void *leaving_ctx;
@@ -56,8 +71,8 @@ struct tl_shape {
 };
 
 // weights.c: set up the weights of the classes. Return 0 or -ENOMEM with a message.
-int shape_add_weights(struct tl_shape *shape, const struct tl_shape_cfg *cfg, struct tl_err *err);
-void shape_free_weights(struct tl_shape *shape);
+int shape_add_weights(struct shape_set *set, const struct tl_shape_cfg *cfg, struct tl_err *err);
+void shape_free_weights(struct shape_set *set);
 
 // shape_dp.c: enqueue pushed frames, and send frames within the rates. Return the number accepted by the port.
 uint16_t shape_turn(struct tl_shape *shape, uint64_t now_ns);

@@ -83,6 +83,14 @@ uint64_t tl_shape_busy_ns(const struct tl_shape *shape);
 // Return the number of frames that bypassed the tree.
 uint64_t tl_shape_bypassed(const struct tl_shape *shape);
 
+// Replace all classes, on main, while the service runs. to[i] is the class that continues class i in force, of the same
+// kind, with the same flows, limits and policer; TL_TREE_REMOVED: its frames move to the fallback, and count as arrived
+// there. No frame is lost and no bucket filled. cfg: as for create; txq, clock and frames are ignored: the frames that
+// can wait stay the same number. Return 0, or the errors of tl_shape_create(), -EBUSY: the previous change of rates is
+// not complete, or -EAGAIN: the lcore did not take the classes for 150 ms; then nothing has changed.
+int tl_shape_set_classes(
+	struct tl_shape *shape, const struct tl_shape_cfg *cfg, const uint32_t *to, struct tl_err *err);
+
 // Set rates, ceils, bursts, quanta and prios of all classes, without losing a frame. Return 0, or the error of
 // tl_tree_rates_create(), or -EBUSY: the previous change is not complete.
 int tl_shape_set_rates(struct tl_shape *shape, const struct tl_tree_class *classes, struct tl_err *err);

@@ -28,7 +28,7 @@ static int weights_compare(const void *a, const void *b)
 	return (int)right->bits - (int)left->bits;
 }
 
-static int weights_add(struct tl_shape *s, uint32_t index, const struct tl_shape_class *c)
+static int weights_add(struct shape_set *s, uint32_t index, const struct tl_shape_class *c)
 {
 	struct tl_shape_weight sorted[TL_SHAPE_WEIGHTS_MAX];
 	struct shape_weights *weights = calloc(1, sizeof(*weights));
@@ -44,7 +44,7 @@ static int weights_add(struct tl_shape *s, uint32_t index, const struct tl_shape
 	return 0;
 }
 
-int shape_add_weights(struct tl_shape *s, const struct tl_shape_cfg *cfg, struct tl_err *err)
+int shape_add_weights(struct shape_set *s, const struct tl_shape_cfg *cfg, struct tl_err *err)
 {
 	int rc = 0;
 
@@ -59,7 +59,7 @@ int shape_add_weights(struct tl_shape *s, const struct tl_shape_cfg *cfg, struct
 	return rc == 0 ? 0 : tl_fail(err, rc, "no memory for the weights of %u classes", cfg->n_classes);
 }
 
-void shape_free_weights(struct tl_shape *s)
+void shape_free_weights(struct shape_set *s)
 {
 	for (uint32_t i = 0; s->weights != NULL && i < s->n_classes; i++)
 		free(s->weights[i]);

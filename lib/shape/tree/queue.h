@@ -59,9 +59,16 @@ static inline void queue_count_in(struct tree_leaf *leaf, uint32_t bytes)
 	tl_count(&leaf->count.in_bytes, bytes);
 }
 
+// True while a leaf holds more than its limits, with frames of classes that were removed: these are not dropped.
+static inline bool queue_is_beyond(const struct tree_leaf *leaf)
+{
+	return leaf->backlog_pkts > leaf->limit_pkts || leaf->backlog_bytes > leaf->limit_bytes;
+}
+
 static inline bool queue_is_refused(const struct tl_tree *t, const struct tree_leaf *leaf, uint32_t bytes)
 {
-	return bytes > t->mtu || t->free == NULL || (leaf->sizes == NULL && queue_is_full(leaf, bytes));
+	return bytes > t->mtu || t->free == NULL ||
+	       (leaf->sizes == NULL ? queue_is_full(leaf, bytes) : queue_is_beyond(leaf));
 }
 
 static inline void queue_push(struct tl_tree *t, struct tree_leaf *leaf, uint32_t hash, uint32_t bytes, void *frame)

@@ -178,6 +178,39 @@ void tree_push(struct tl_tree *t, struct tree_leaf *leaf, uint32_t hash, uint32_
 		queue_drop_longest(t, leaf);
 }
 
+// Append the frames of a queue. bytes: of all of them.
+static void queue_append(struct tree_leaf *leaf, struct tree_flow *f, struct tree_flow *from, uint64_t bytes)
+{
+	bool empty = f->head == NULL;
+
+	if (empty)
+		f->head = from->head;
+	else
+		f->tail->next = from->head;
+	f->tail = from->tail;
+	from->head = NULL;
+	if (leaf->sizes == NULL)
+		return;
+	if (empty)
+		queue_begin_turns(leaf, f);
+	queue_resize(leaf->sizes, f, (uint32_t)tl_min_u64(f->bytes + bytes, UINT32_MAX));
+}
+
+void tree_move(struct tree_leaf *leaf, struct tree_leaf *from)
+{
+	while (from->turn != NULL) {
+		struct tree_flow *f = from->turn;
+		queue_end_turns(from, f);
+		queue_append(leaf, &leaf->flows[(f - from->flows) & leaf->mask], f, f->bytes);
+	}
+	if (from->sizes == NULL && from->backlog_pkts != 0)
+		queue_append(leaf, leaf->flows, from->flows, from->backlog_bytes);
+	leaf->backlog_pkts += from->backlog_pkts;
+	leaf->backlog_bytes += from->backlog_bytes;
+	from->backlog_pkts = 0;
+	from->backlog_bytes = 0;
+}
+
 // ---- out
 
 // Take the oldest frame of a queue that has not waited for too long. NULL: none is left.

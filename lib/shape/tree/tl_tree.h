@@ -68,7 +68,7 @@ struct tl_tree_cfg {
 	uint32_t n_classes;		     // 1 to TL_TREE_CLASSES_MAX
 	uint32_t mtu;			     // longest frame, with overhead, bytes, 1 to TL_TREE_MTU_MAX
 	uint32_t overhead_bytes;	     // added to the length of each frame
-	uint32_t frames;		     // that can wait in all leaves together, 1 to TL_TREE_FRAMES_MAX
+	uint32_t frames; // that can wait in all leaves together, 1 to TL_TREE_FRAMES_MAX; 0: for tl_tree_adopt()
 	uint64_t now_ns;
 	void (*drop)(void *ctx, void *frame); // HOT: takes ownership of a dropped frame
 	void *drop_ctx;
@@ -124,6 +124,23 @@ void tl_tree_rates_destroy(struct tl_tree_rates *rates);
 // Until tl_tree_rates_in_use() returns them, offer no others, and keep those in use.
 void tl_tree_offer_rates(struct tl_tree *tree, const struct tl_tree_rates *rates);
 const struct tl_tree_rates *tl_tree_rates_in_use(const struct tl_tree *tree);
+
+#define TL_TREE_REMOVED UINT32_MAX
+
+// HOT. Have a tree without frames, which was created with 0 of them, take the place of another, on the thread of
+// dequeue; nothing else reads both meanwhile. to[i] is the class of the tree that continues class i, both leaves or
+// both with children, or TL_TREE_REMOVED; the root continues. Frames of a removed leaf go to the leaf "fallback", in
+// the order of their queues and beyond its limits, and count as arrived there. What else it counted stays in the sums
+// of the classes above it. Buckets continue, those of new classes are full; CoDel begins anew. Return the frames that
+// moved to fallback. The other tree can only be sampled and destroyed.
+struct tl_tree_moved {
+	uint64_t pkts, bytes;
+};
+struct tl_tree_moved tl_tree_adopt(
+	struct tl_tree *tree, struct tl_tree *from, uint64_t now_ns, const uint32_t *to, uint32_t fallback);
+
+// HOT. Count the frames that moved to a leaf with a policer as green: they did not pass it.
+void tl_tree_count_moved(struct tl_tree *tree, uint32_t cls, const struct tl_tree_moved *moved);
 
 enum tl_tree_drop {
 	TL_TREE_DROP_POLICE, // tl_tree_drop_policed()

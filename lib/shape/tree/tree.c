@@ -14,7 +14,7 @@ static int tree_check_sizes(const struct tl_tree_cfg *cfg, struct tl_err *err)
 {
 	const struct tree_range ranges[] = {{"classes", cfg->n_classes, 1, TL_TREE_CLASSES_MAX},
 		{"mtu", cfg->mtu, 1, TL_TREE_MTU_MAX}, {"overhead", cfg->overhead_bytes, 0, cfg->mtu},
-		{"frames", cfg->frames, 1, TL_TREE_FRAMES_MAX}};
+		{"frames", cfg->frames, 0, TL_TREE_FRAMES_MAX}};
 
 	return tree_check_ranges("class tree", ranges, TL_ARRAY_LEN(ranges), err);
 }
@@ -158,9 +158,12 @@ static int tree_allocate(struct tl_tree *t, const struct tl_tree_cfg *cfg, struc
 	t->flows = calloc(most.flows, sizeof(t->flows[0]));
 	t->sizes = calloc(most.sizes + 1, sizeof(t->sizes[0]));
 	t->codels = calloc(most.codels + 1, sizeof(t->codels[0]));
-	t->frames = calloc(cfg->frames, sizeof(t->frames[0]));
+	if (cfg->frames != 0)
+		t->frames = calloc(cfg->frames, sizeof(t->frames[0]));
+	else
+		t->gone = calloc(cfg->n_classes, sizeof(t->gone[0]));
 	if (t->nodes == NULL || t->leaves == NULL || t->flows == NULL || t->sizes == NULL || t->codels == NULL ||
-		t->frames == NULL)
+		(t->frames == NULL && t->gone == NULL))
 		return tl_fail(err, -ENOMEM,
 			"no memory for %" PRIu32 " classes, %" PRIu32 " queues and %" PRIu32 " frames; give fewer",
 			cfg->n_classes, most.flows, cfg->frames);
@@ -175,6 +178,7 @@ static void tree_free(struct tl_tree *t)
 	free(t->sizes);
 	free(t->codels);
 	free(t->frames);
+	free(t->gone);
 	tl_tree_rates_destroy(t->own_rates);
 	free(t);
 }

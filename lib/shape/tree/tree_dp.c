@@ -9,26 +9,6 @@
 
 #define REFRESH 32 // classes per call after a change of rates
 
-// Add the tokens of the rate, up to "most": the burst of a class that had no frames, "owed" of one that waits for
-// others.
-static inline void tree_earn_rate(struct tree_node *n, uint64_t now_ns, uint64_t most)
-{
-	const struct tree_rate *r = n->rate;
-	uint64_t tokens = tl_bucket_earn(n->tokens, r->rate, now_ns - n->tokens_ns, r->rate_full_ns);
-
-	n->tokens = tl_min_u64(tokens, most);
-	n->tokens_ns = now_ns;
-}
-
-static inline void tree_earn_ceil(struct tree_node *n, uint64_t now_ns)
-{
-	const struct tree_rate *r = n->rate;
-	uint64_t tokens = tl_bucket_earn(n->ctokens, r->ceil, now_ns - n->ctokens_ns, r->ceil_full_ns);
-
-	n->ctokens = tl_min_u64(tokens, r->cburst);
-	n->ctokens_ns = now_ns;
-}
-
 // ---- lists
 
 static inline bool tree_is_in(const struct tree_node *n, uint32_t band)
@@ -312,6 +292,12 @@ static inline void tree_take_rates(struct tl_tree *t)
 		t->refreshed = 0;
 	}
 	tree_refresh(t);
+}
+
+void tree_wake(struct tl_tree *t, struct tree_node *n)
+{
+	tree_set_used(n, 1);
+	tree_place(t, n, true);
 }
 
 void tl_tree_enqueue(struct tl_tree *t, uint64_t now_ns, uint32_t cls, uint32_t hash, uint32_t bytes, void *frame)

@@ -113,6 +113,26 @@ struct tree_node {
 	struct tree_node *heads[TREE_LISTS];
 } TL_CACHE_ALIGNED;
 
+// Add the tokens of the rate, up to "most": the burst of a class that had no frames, "owed" of one that waits for
+// others.
+static inline void tree_earn_rate(struct tree_node *n, uint64_t now_ns, uint64_t most)
+{
+	const struct tree_rate *r = n->rate;
+	uint64_t tokens = tl_bucket_earn(n->tokens, r->rate, now_ns - n->tokens_ns, r->rate_full_ns);
+
+	n->tokens = tl_min_u64(tokens, most);
+	n->tokens_ns = now_ns;
+}
+
+static inline void tree_earn_ceil(struct tree_node *n, uint64_t now_ns)
+{
+	const struct tree_rate *r = n->rate;
+	uint64_t tokens = tl_bucket_earn(n->ctokens, r->ceil, now_ns - n->ctokens_ns, r->ceil_full_ns);
+
+	n->ctokens = tl_min_u64(tokens, r->cburst);
+	n->ctokens_ns = now_ns;
+}
+
 struct tl_tree {
 	uint64_t now_ns;
 	uint64_t mtu_cost; // tokens that a bucket needs
@@ -134,6 +154,8 @@ struct tl_tree {
 	struct tree_leaf *leaves;
 	struct tree_sizes *sizes;
 	struct tree_codel *codels;
+	struct tree_counters
+		*gone; // by class: of removed leaves, whose nearest class above it is; NULL: none was removed
 };
 
 // A value of a description.
@@ -155,6 +177,12 @@ void tree_refuse(struct tl_tree *tree, struct tree_leaf *leaf, uint32_t bytes, v
 
 // HOT. Put a frame into a leaf with several queues, and drop from the longest what is beyond the limits.
 void tree_push(struct tl_tree *tree, struct tree_leaf *leaf, uint32_t hash, uint32_t bytes, void *frame);
+
+// HOT. Move the frames of a leaf of another tree, which have room, behind those of a leaf.
+void tree_move(struct tree_leaf *leaf, struct tree_leaf *from);
+
+// HOT. Have a leaf without frames, which got some, take its turns.
+void tree_wake(struct tl_tree *tree, struct tree_node *leaf);
 
 // Drop all frames of a leaf.
 void tree_drop_all(struct tl_tree *tree, struct tree_leaf *leaf);
