@@ -551,7 +551,7 @@ static void damaged_head_costs_only_its_own_packets(void)
 			CU_ASSERT_EQUAL(stats.records_matched, number - first - head.records);
 			CU_ASSERT(stats.areas_damaged == 1 && stats.slabs_damaged == 0 && stats.records_damaged == 0);
 			CU_ASSERT_EQUAL(stats.bytes_damaged, tl_align_up(head.used_bytes, TL_PCAPNG_ALIGN));
-			CU_ASSERT_EQUAL(stats.files_incomplete, reused);
+			CU_ASSERT_EQUAL(stats.files_incomplete, (uint64_t)reused);
 		}
 		CU_ASSERT_EQUAL(flock(fd, LOCK_EX), 0); // being written: it ends there
 		stats = run((struct tl_extract_cfg){.no_index = true}, 0);
