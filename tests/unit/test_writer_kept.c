@@ -298,7 +298,7 @@ static void leftover_without_records_leaves_no_trace(void)
 {
 	struct rig first, rig;
 	char left[192];
-	size_t size, at = 0;
+	size_t size = 0, at = 0;
 	uint32_t block[2];
 
 	rig_open(&first, PWRITE, 0);
