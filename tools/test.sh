@@ -339,8 +339,8 @@ other_debians() {
 	done
 }
 
-# The back lane. Its largest build comes first and has no lower priority: fuzzers, which explore for a fixed time, then run
-# beside the other lanes.
+# The back lane. Its largest build and the fuzzers, which explore for a fixed time, come first and have no lower priority:
+# at the end they would run alone, and with a lower one they would hardly run.
 watched() {
 	places=2 running=()
 	$quick || address_and_undefined
@@ -366,11 +366,11 @@ address_and_undefined() {
 	mapfile -t names < <(printf '%s\n' "${units[@]/#/asan/}" "${fuzzers[@]/#/asan/fuzz-}" "${fuzzers[@]/#/explore/}" "${sim_worlds[@]/#/asan/sim-}")
 	any_wanted "${names[@]}" || return 0
 	CC=clang build asan -t watched -Dwerror=true -Doptimization=1 -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false || return 0
-	yield_cpu
 	export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TL_SEEDS=30
 	for name in "${fuzzers[@]}"; do
 		suite "explore/$name" 600 tools/fuzz.sh --build build-asan --seconds "$explore_s" --only "$name"
 	done
+	yield_cpu
 	for name in "${units[@]}"; do
 		suite "asan/$name" 600 "build-asan/tests/unit/test_$name"
 	done
