@@ -108,6 +108,8 @@ struct replay_reader {
 	struct replay_damages damages;
 	struct rte_mbuf *batch[REPLAY_BATCH];
 	unsigned n_batch;
+	struct rte_mbuf *fresh[REPLAY_BATCH]; // allocated ahead
+	unsigned n_fresh;
 	struct tl_replay_ledger ledger; // all but sent and refused
 	uint64_t loops_read, files_read;
 	// Of this pass; set by main before the thread starts.
