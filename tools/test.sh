@@ -286,6 +286,7 @@ long_suites() {
 	sims nightly/sim- build-gcc 10000
 	alone nightly/calls 14400 tests/faults/run.py --build build-gcc --nightly
 	TL_BYTES=1000000000 alone nightly/tcp_loss 600 tests/func/tcp_loss_test.sh
+	TL_SESSIONS=1000 alone nightly/sessions_nginx 600 tests/func/sessions_nginx_test.sh
 	TL_SEEDS=10000 alone nightly/latency_selftest 7200 tests/func/latency_selftest_test.sh
 	TL_SEEDS=1000 alone nightly/meter 1800 tests/func/meter_test.sh
 	TL_SEEDS=10000 alone nightly/tree_shares 1800 build-gcc/tests/unit/test_tree_shares

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # `tapline replay --sessions` against nginx: sessions recorded by `tapline capture` are played against the same server, and against
 # others of it that answer otherwise, reset, hang or do not listen. nginx's own log tells what it was asked for.
+# TL_SESSIONS: number of them; --nightly plays 1000.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 source "$(dirname "$0")/../lib/nginx.sh"
 
 CLIENT=$(dirname "$PEER_PY")/web_sessions.py
-PORT=8080 SESSIONS=${TL_SESSIONS:-1000}
+PORT=8080 SESSIONS=${TL_SESSIONS:-200}
 SEEN=0 # lines of nginx's log that were judged
 LEDGER='.ledger_ok and .found_sessions + .copied_sessions == ([to_entries[] | select((.key | endswith("_sessions")) and
 	(.key | IN("found_sessions", "copied_sessions", "waited_sessions", "beyond_sessions") | not)) | .value] | add)'

@@ -106,14 +106,14 @@ async def ask_all(address, port, count):
 
 
 def ask_udp(address, port, count):
-    for number in range(count):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-            client.settimeout(30)
-            client.connect((address, port))
-            for i in range(3):
-                client.send(b"%d of %d" % (i, number))
-                client.recv(100)
-                client.recv(100)
+    clients = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]  # open together: each has its own port
+    for number, client in enumerate(clients):
+        client.settimeout(30)
+        client.connect((address, port))
+        for i in range(3):
+            client.send(b"%d of %d" % (i, number))
+            client.recv(100)
+            client.recv(100)
 
 
 def main():
