@@ -142,7 +142,7 @@ explain_status() {
 # explain_failure LOG: print each failed test with its own detail, then the end of the log.
 explain_failure() {
 	grep -q '^not ok - ' "$1" || return 0
-	awk '/^(ok|skip) - / || /^# [^ ]/ { shown = 0 } /^not ok - / { shown = 1 } shown { print "  " $0 }' "$1" | head -n 60
+	awk '/^(ok|skip) - / || /^# [^ ]/ { shown = 0 } /^not ok - / { shown = 1 } shown && n++ < 60 { print "  " $0 }' "$1"
 	echo "  # the end of $1:"
 	grep -v '^ok - ' "$1" | tail -n 40 | sed 's/^/  #   /'
 }
