@@ -67,6 +67,12 @@ first_cpu() {
 	taskset -cp $$ | sed 's/.*: //; s/[,-].*//'
 }
 
+# Two recordings end one after the other: let no kernel ask for a neighbour in between.
+know_each_other() {
+	in_app ip neigh replace "$PEER_IP" lladdr "$(in_peer cat "/sys/class/net/$PEER_IF/address")" dev "$APP_IF" nud permanent
+	in_peer ip neigh replace "$APP_IP" lladdr "$(in_app cat "/sys/class/net/$APP_IF/address")" dev "$PEER_IF" nud permanent
+}
+
 # ---- frames on the wire
 
 frames_are_those_that_tcpdump_sees() {
@@ -287,6 +293,7 @@ func_begin
 net_begin
 beside_an_echo
 ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
+know_each_other
 frames_are_those_that_tcpdump_sees
 jumbo_frames
 long_segments
