@@ -132,12 +132,12 @@ static inline uint64_t end_place(const struct tl_tcp *c)
 	return __builtin_bswap64(end);
 }
 
-static inline bool is_at(const struct tl_tcp_hdr *hdr, uint64_t place)
+static inline uint64_t place_of(const struct tl_tcp_hdr *hdr)
 {
-	uint64_t found;
+	uint64_t place;
 
-	memcpy(&found, &hdr->seq_be, sizeof(found));
-	return found == place;
+	memcpy(&place, &hdr->seq_be, sizeof(place));
+	return place;
 }
 
 // Sum of addresses and TCP header of a segment at that place with len bytes of payload, whose flags and options are
@@ -163,7 +163,7 @@ TL_TCP_STEP uint64_t sum_head(
 TL_TCP_STEP bool is_plain_ack(
 	const struct tl_net *net, const struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint64_t family)
 {
-	return is_calm(c, family) && is_at(hdr, end_place(c)) && c->rcv_nxt == c->rcv_acked &&
+	return is_calm(c, family) && place_of(hdr) == end_place(c) && c->rcv_nxt == c->rcv_acked &&
 	       c->snd_end - c->snd_una <= 2u * c->mss && c->n_sent == 1 && c->sent_first == 0 &&
 	       !c->flight->sent[0].again && c->flight->sent[0].at_ns < net->now_ns && c->srtt_ns != 0 &&
 	       tl_tcp_cc_is_grown(c) && c->ops->room == NULL;
@@ -235,14 +235,6 @@ TL_TCP_STEP void take_plain_data(struct tl_net *net, struct tl_tcp *c, const str
 	if (TL_LIKELY(tl_seq_le(c->snd_wl1, c->rcv_nxt)))
 		take_usual_window(c, hdr, news, c->rcv_nxt, is_ip6);
 	take_data(net, c, payload, len, false);
-}
-
-static inline uint64_t place_of(const struct tl_tcp_hdr *hdr)
-{
-	uint64_t place;
-
-	memcpy(&place, &hdr->seq_be, sizeof(place));
-	return place;
 }
 
 // True if the checksum of a usual segment with payload is right. The payload's sum is noted: an echo need not sum it

@@ -101,67 +101,14 @@ static __attribute__((noinline)) void take_any(
 	process(c, &seg);
 }
 
+#define FAMILY 0
+#include "tcp_predict_paths.h"
+
 static __attribute__((noinline)) void settle_and_take(
 	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
 {
 	tl_tcp_settle(net);
 	tl_tcp_take_expected(net, m, frame, pkt);
-}
-
-static __attribute__((noinline)) void take_any_ack(
-	struct tl_net *net, struct rte_mbuf *m, const struct tl_tcp_hdr *hdr, struct tl_pkt *pkt, struct tl_tcp *c)
-{
-	if (!is_plain_ack(net, c, hdr, 0) || !is_usual(c, hdr) || !tl_net_sum_is_ours(m) ||
-		!tl_cksum_is_right(sum_head(c, hdr, end_place(c), c->stamped, 0)))
-		take_any(net, m, pkt, c);
-	else
-		take_plain_ack(net, c, hdr, c->flight->sent[0].at_ns, c->stamped, false, false);
-}
-
-static __attribute__((noinline)) void take_known_ack(
-	struct tl_net *net, uint64_t at_ns, const struct tl_tcp_hdr *hdr, struct tl_tcp *c)
-{
-	take_plain_ack(net, c, hdr, at_ns, false, true, false);
-}
-
-static __attribute__((noinline)) void take_known_stamped_ack(
-	struct tl_net *net, uint64_t at_ns, const struct tl_tcp_hdr *hdr, struct tl_tcp *c)
-{
-	take_plain_ack(net, c, hdr, at_ns, true, true, false);
-}
-
-// Take a segment without data. One look at its head tells the ACK that settle_few() made known; PSH is not in it.
-static __attribute__((noinline)) void take_bare(
-	struct tl_net *net, struct rte_mbuf *m, const struct tl_tcp_hdr *hdr, struct tl_pkt *pkt, struct tl_tcp *c)
-{
-	if (tl_tcp_head(hdr) == c->ready.plain_ack && is_at(hdr, end_place(c)) && tl_net_sum_is_ours(m)) {
-		uint64_t at_ns = c->flight->sent[0].at_ns;
-		if (!c->stamped && tl_cksum_is_right(sum_head(c, hdr, end_place(c), false, 0)) && at_ns < net->now_ns) {
-			take_known_ack(net, at_ns, hdr, c);
-			return;
-		}
-		if (c->stamped && has_new_stamp(c, hdr) && at_ns < net->now_ns &&
-			tl_cksum_is_right(sum_head(c, hdr, end_place(c), true, 0))) {
-			take_known_stamped_ack(net, at_ns, hdr, c);
-			return;
-		}
-	}
-	take_any_ack(net, m, hdr, pkt, c);
-}
-
-static __attribute__((noinline)) void take_text(
-	struct tl_net *net, struct rte_mbuf *m, const struct tl_tcp_hdr *hdr, struct tl_pkt *pkt, struct tl_tcp *c)
-{
-	uint32_t len = pkt->payload_len, news = news_in(hdr, usual_head(c, false));
-
-	if (len > TL_NET_SUM_BYTES || !tl_net_sum_is_ours(m) || !is_plain_data(c, hdr, news, len, 0))
-		take_any(net, m, pkt, c);
-	else if (!c->stamped && is_text_right(net, c, hdr, false, len))
-		take_plain_data(net, c, hdr, news, len, false, false);
-	else if (c->stamped && has_new_stamp(c, hdr) && is_text_right(net, c, hdr, true, len))
-		take_plain_data(net, c, hdr, news, len, true, false);
-	else
-		take_any(net, m, pkt, c);
 }
 
 // A source that equals the number of an IPv6 peer is forged: its connection is not calm here, and knows no plain ACK.
