@@ -14,35 +14,23 @@ static bool change_is_same_text(const char *a, const char *b)
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-// Return the first key of a class that differs, beside those of rates; NULL: none. The first two cannot change.
-static const char *change_in_class(const struct tl_config_shape *now, const struct tl_config_class *a,
+// Return the key of a class that differs and cannot change; NULL: none.
+static const char *change_forbidden(const struct tl_config_shape *now, const struct tl_config_class *a,
 	const struct tl_config_shape *next, const struct tl_config_class *b)
 {
-	const char *parent = now->classes[a->parent].name;
+	if (strcmp(now->classes[a->parent].name, next->classes[b->parent].name) != 0 ||
+		a->has_classes != b->has_classes)
+		return "classes";
+	return tl_config_same_policer(&a->police, &b->police) ? NULL : "police";
+}
 
-	const struct {
-		const char *key;
-		bool same;
-	} keys[] = {
-		{"classes", strcmp(parent, next->classes[b->parent].name) == 0 && a->has_classes == b->has_classes},
-		{"police", tl_config_same_policer(&a->police, &b->police)},
-		{"match", change_is_same_text(a->match, b->match)},
-		{"default", a->is_default == b->is_default},
-		{"fair", a->fair == b->fair},
-		{"flows", a->flows == b->flows},
-		{"weights", tl_config_same_weights(a, b)},
-		{"limit", a->limit == b->limit},
-		{"limit_bytes", a->limit_bytes == b->limit_bytes},
-		{"limit_ms", a->limit_ms == b->limit_ms},
-		{"drop", a->drop == b->drop},
-		{"target_us", a->target_us == b->target_us},
-		{"interval_ms", a->interval_ms == b->interval_ms},
-	};
-
-	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++)
-		if (!keys[i].same)
-			return keys[i].key;
-	return NULL;
+// True if no key beside those of rates differs.
+static bool change_is_of_rates(const struct tl_config_class *a, const struct tl_config_class *b)
+{
+	return change_is_same_text(a->match, b->match) && a->is_default == b->is_default && a->fair == b->fair &&
+	       a->flows == b->flows && tl_config_same_weights(a, b) && a->limit == b->limit &&
+	       a->limit_bytes == b->limit_bytes && a->limit_ms == b->limit_ms && a->drop == b->drop &&
+	       a->target_us == b->target_us && a->interval_ms == b->interval_ms;
 }
 
 static int change_check_shape(const struct tl_config_shape *now, const struct tl_config_shape *next, struct tl_err *err)
@@ -83,12 +71,12 @@ static int change_check(const struct tl_config_shape *now, const struct tl_confi
 		if (c->member.weight != 0 && next->classes[to[i]].rate > tl_config_member_floor(c))
 			return tl_fail(err, -EINVAL,
 				"class %s: its rate is more than its floor in the share: restart for that", c->name);
-		const char *key = change_in_class(now, c, next, &next->classes[to[i]]);
-		if (key != NULL && (strcmp(key, "classes") == 0 || strcmp(key, "police") == 0))
+		const char *key = change_forbidden(now, c, next, &next->classes[to[i]]);
+		if (key != NULL)
 			return tl_fail(err, -EINVAL,
 				"class %s: \"%s\" differs: restart for that, or give the class another name", c->name,
 				key);
-		*rates &= key == NULL;
+		*rates &= change_is_of_rates(c, &next->classes[to[i]]);
 	}
 	return 0;
 }

@@ -33,7 +33,7 @@ struct shape_weights {
 	struct shape_prefix of[TL_SHAPE_WEIGHTS_MAX];
 };
 
-// What a change of the classes replaces.
+// The classes, which a change replaces as a whole.
 struct shape_set {
 	struct tl_tree *tree;
 	uint32_t n_rules, n_classes;

@@ -48,7 +48,6 @@ int shape_add_weights(struct shape_set *s, const struct tl_shape_cfg *cfg, struc
 {
 	int rc = 0;
 
-	s->n_classes = cfg->n_classes;
 	for (uint32_t i = 0; i < cfg->n_classes && rc == 0; i++) {
 		if (cfg->classes[i].n_weights == 0)
 			continue;
