@@ -70,9 +70,8 @@ static uint64_t packet_bytes(const struct tl_config *config, const struct tl_fac
 	for (uint32_t i = 0; i < config->n_echoes; i++)
 		if (config->echoes[i].port == port)
 			cfg.tx_queues = cfg.rx_queues;
-	for (uint32_t i = 0; i < config->n_replays; i++)
-		if (tl_config_sends(&config->replays[i], port))
-			cfg.tx_queues = 1;
+	if (tl_config_replay_from(config, port) != NULL)
+		cfg.tx_queues = 1;
 	return tl_port_memory_bytes(&cfg, vendor->known && vendor->value == MELLANOX);
 }
 

@@ -88,9 +88,8 @@ static void plan_echoes(const struct tl_config *config, struct tl_plan *plan)
 
 static void plan_replays(const struct tl_config *config, struct tl_plan *plan)
 {
-	for (uint32_t i = 0; i < config->n_replays; i++)
-		for (uint32_t p = 0; p < config->n_ports; p++)
-			plan->has_replay[p] |= tl_config_sends(&config->replays[i], p);
+	for (uint32_t p = 0; p < config->n_ports; p++)
+		plan->has_replay[p] = tl_config_replay_from(config, p) != NULL;
 }
 
 // List the rules of a port: those of the configuration; of an isolated port also derived ones. Return their number, or

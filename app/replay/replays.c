@@ -112,11 +112,9 @@ int tl_replays_create(const struct tl_replays_cfg *cfg, struct tl_replays **out,
 
 bool tl_replays_send_at(const struct tl_config *config, uint32_t port)
 {
-	const char *timing = NULL;
+	const struct tl_config_replay *replay = tl_config_replay_from(config, port);
+	const char *timing = replay != NULL ? tl_config_setting(replay, "timing") : NULL;
 
-	for (uint32_t i = 0; i < config->n_replays; i++)
-		if (tl_config_sends(&config->replays[i], port))
-			timing = tl_config_setting(&config->replays[i], "timing");
 	return timing != NULL && strcmp(timing, "tsc") != 0;
 }
 

@@ -175,7 +175,7 @@ static int config_check_replay_port(
 const struct tl_config_replay *tl_config_replay_from(const struct tl_config *config, uint32_t port)
 {
 	for (uint32_t i = 0; i < config->n_replays; i++)
-		if (config->replays[i].port == port)
+		if (tl_config_sends(&config->replays[i], port))
 			return &config->replays[i];
 	return NULL;
 }
