@@ -22,7 +22,7 @@ struct lane {
 	uint32_t at;   // end of the last record
 };
 
-static int map_ring(struct lane *lane, const struct tl_ladder_cfg *cfg, struct tl_err *err)
+static int set_up(void *lane, const struct tl_ladder_cfg *cfg, struct tl_err *err)
 {
 	const struct tpacket_req3 req = {.tp_block_size = BLOCK_BYTES,
 		.tp_block_nr = cfg->buffer_bytes / BLOCK_BYTES,
@@ -30,12 +30,7 @@ static int map_ring(struct lane *lane, const struct tl_ladder_cfg *cfg, struct t
 		.tp_frame_nr = cfg->buffer_bytes / 2048,
 		.tp_retire_blk_tov = RETIRE_MS};
 
-	return ladder_ring_map(&lane->ring, TPACKET_V3, &req, sizeof(req), BLOCK_BYTES, err);
-}
-
-static int set_up(void *lane, const struct tl_ladder_cfg *cfg, struct tl_err *err)
-{
-	return map_ring(lane, cfg, err);
+	return ladder_ring_map(&((struct lane *)lane)->ring, TPACKET_V3, &req, sizeof(req), BLOCK_BYTES, err);
 }
 
 static int set_up_copy(void *arg, const struct tl_ladder_cfg *cfg, struct tl_err *err)
@@ -43,7 +38,7 @@ static int set_up_copy(void *arg, const struct tl_ladder_cfg *cfg, struct tl_err
 	struct lane *lane = arg;
 
 	lane->kept = malloc(KEPT_BYTES);
-	return lane->kept != NULL ? map_ring(lane, cfg, err) : tl_fail(err, -ENOMEM, "not enough memory");
+	return lane->kept != NULL ? set_up(lane, cfg, err) : tl_fail(err, -ENOMEM, "not enough memory");
 }
 
 // Copy a frame as a pcap record behind the last one; at the end, begin anew.

@@ -26,8 +26,9 @@
 #include <tl_filter.h>
 #include <tl_pcapng_block.h>
 
-#define EXTRACT_BLOCK_MAX (16u << 20) // limit: longer blocks have a corrupt length
-#define EXTRACT_AHEAD (1u << 20)      // bytes per read of a file read from end to end
+#define EXTRACT_BLOCK_MAX (16u << 20)	   // limit: longer blocks have a corrupt length
+#define EXTRACT_SLAB_BYTES_MAX (32u << 20) // limit: longer slabs and compressed units have a corrupt length
+#define EXTRACT_AHEAD (1u << 20)	   // bytes per read of a file read from end to end
 #define EXTRACT_INTERFACES_MAX 65536u
 #define EXTRACT_INTERFACE_BYTES_MAX (64u << 20) // limit of all descriptions of a section
 

@@ -14,7 +14,6 @@
 #include <tl_units.h>
 
 #define PAGE 4096u
-#define SLAB_BYTES_MAX (32u << 20)
 #define VAIN_TIMES 4u // multiple of the file's size: limit for damaged slabs that a HEAD announces
 
 void extract_pace(struct extract *extract, uint64_t bytes)
@@ -176,7 +175,7 @@ uint64_t extract_input_data_from(const struct extract_input *input, uint64_t off
 bool extract_input_may_skip(struct extract_input *input, uint64_t bytes)
 {
 	input->vain_bytes += bytes;
-	return input->vain_bytes <= VAIN_TIMES * (input->file_bytes + SLAB_BYTES_MAX);
+	return input->vain_bytes <= VAIN_TIMES * (input->file_bytes + EXTRACT_SLAB_BYTES_MAX);
 }
 
 bool extract_input_is_end(const struct extract_input *input, uint64_t offset)

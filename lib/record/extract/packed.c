@@ -11,7 +11,6 @@
 
 #include <tl_zslab.h>
 
-#define UNIT_BYTES_MAX (32u << 20)
 #define CONTENT_BYTES_MAX (64u << 20)
 #define RINGS_MAX 256u // with checked sequence numbers
 
@@ -68,7 +67,7 @@ static int get_unit(struct extract_input *input, const uint8_t **out, struct tl_
 		return rc;
 	if (tl_zslab_get_head(*out, got, unit) == 0)
 		len = unit->unit_bytes;
-	if (len > UNIT_BYTES_MAX)
+	if (len > EXTRACT_SLAB_BYTES_MAX)
 		return -ENODATA;
 	rc = extract_input_raw(input, at, len, out, &got);
 	if (rc != 0)
