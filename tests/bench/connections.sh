@@ -22,24 +22,7 @@ usage() {
 
 most=1000000
 plot=
-while (($# > 0)); do
-	case $1 in
-	--most | --plot)
-		(($# > 1)) || die "$1 needs a value"
-		[[ $1 == --most ]] && most=$2 || plot=$2
-		shift
-		;;
-	--help)
-		usage
-		exit
-		;;
-	*)
-		usage >&2
-		exit 2
-		;;
-	esac
-	shift
-done
+read_options --most= --plot= -- "$@"
 [[ $most =~ ^[0-9]+$ ]] || die "--most needs a number"
 result=$(scenarios "$bench" take "$most" | jq '
 	def of($name): .scenarios[] | select(.name == $name) | .instructions_per_pkt;

@@ -5,6 +5,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 bench=${TL_BUILD:-$root/build}/tests/bench/bench_echo_path
+source "$root/tools/lib/options.sh"
 messages=16 # counted by callgrind, after the warm-up
 
 usage() {
@@ -39,28 +40,18 @@ counted() {
 	done
 }
 
-cold() {
-	[[ -x $bench ]] || die "there is no $bench; build first"
+measure_cold() {
 	"$bench" 500 cold | jq -nR '[inputs | split(" ") | {name: .[0], messages: .[1] | tonumber, ns: .[2] | tonumber}] |
 		{payload_bytes: 16, scenarios: ., ratio: (.[1].ns * 100 / .[0].ns | round / 100)}'
 }
 
-case ${1:---json} in
---json) ;;
---cold)
-	cold
-	exit
-	;;
---help)
-	usage
-	exit
-	;;
-*)
-	usage >&2
-	exit 2
-	;;
-esac
+cold=false
+read_options --json --cold -- "$@"
 [[ -x $bench ]] || die "there is no $bench; build first"
+if $cold; then
+	measure_cold
+	exit
+fi
 command -v valgrind >/dev/null || die "valgrind is not installed (apt-get install valgrind)"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -19,5 +19,5 @@ usage() {
 	END
 }
 
-only_json "$@"
+read_options --json -- "$@"
 scenarios "$bench" record_burst

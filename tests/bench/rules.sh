@@ -21,7 +21,7 @@ usage() {
 	END
 }
 
-only_json "$@"
+read_options --json -- "$@"
 compgen -G "/usr/lib/*/dpdk/pmds-*/librte_net_ixgbe.so*" >/dev/null || die "DPDK's driver of ixgbe is not installed (librte-net-ixgbe)"
 host=$(mktemp -d)
 trap 'rm -rf "$host"' EXIT

@@ -17,7 +17,7 @@ usage() {
 	END
 }
 
-only_json "$@"
+read_options --json -- "$@"
 scenarios "${TL_BUILD:-$root/build}/tests/bench/bench_steer" "tl_steer_*" | jq '
 	def rounded: . * 10 | round / 10;
 	([.scenarios[] | {(.name): .instructions_per_pkt}] | add) as $cost |

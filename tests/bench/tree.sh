@@ -17,5 +17,5 @@ usage() {
 	END
 }
 
-only_json "$@"
+read_options --json -- "$@"
 scenarios "${TL_BUILD:-$root/build}/tests/bench/bench_tree" bench_frames

@@ -4,31 +4,12 @@
 # before the start.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
+source "$(dirname "$0")/../lib/replay_config.sh"
 
 LIB=$(dirname "$PEER_PY")
 
-# config REPLAYS [SECTION...]: a configuration with these entries of "replay", separated by newlines.
-config() {
-	local section
-	echo '{"eal": {"huge": false, "memory_mb": 512},'
-	echo '"ports": [{"name": "out", "device": "out0"}, {"name": "in", "device": "in0"},'
-	echo '{"name": "null", "device": "vdev:net_null0,no-rx=1"}, {"name": "lan", "device": "app0", "ip": "192.0.2.1/24"}],'
-	echo "\"replay\": ["
-	echo "$1]"
-	shift
-	for section in "$@"; do
-		echo ", $section"
-	done
-	echo ', "control": {"socket": "control.sock"}}'
-}
-
-# refused SENTENCE TEXT ENTRIES [SECTION...]: the configuration is refused, with this text behind the file's name.
-refused() {
-	local sentence=$1 text=$2
-	shift 2
-	config "$@" >wrong.json
-	refuses "$sentence" "wrong.json:$text" in_app "$TAPLINE" run wrong.json --json
-}
+ports_json='{"name": "out", "device": "out0"}, {"name": "in", "device": "in0"},
+{"name": "null", "device": "vdev:net_null0,no-rx=1"}, {"name": "lan", "device": "app0", "ip": "192.0.2.1/24"}'
 
 errors_come_before_anything_starts() {
 	local entry='{"name": "r", "port": "out", "files": ["a.pcap"]'

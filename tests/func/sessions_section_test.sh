@@ -4,6 +4,7 @@
 # port; sessions of a file are played once; and errors before the start.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
+source "$(dirname "$0")/../lib/replay_config.sh"
 source "$(dirname "$0")/../lib/nginx.sh"
 
 CLIENT=$(dirname "$PEER_PY")/web_sessions.py
@@ -12,28 +13,8 @@ PORT=8080 SESSIONS=100
 LEDGER='.ledger_ok and .found_sessions + .copied_sessions == ([to_entries[] | select((.key | endswith("_sessions")) and
 	(.key | IN("found_sessions", "copied_sessions", "waited_sessions", "beyond_sessions") | not)) | .value] | add)'
 
-# config ENTRY [SECTION...]: a configuration with this entry of "replay".
-config() {
-	local section
-	echo '{"eal": {"huge": false, "memory_mb": 512},'
-	echo "\"ports\": [{\"name\": \"live\", \"device\": \"$APP_IF\"}, {\"name\": \"test\", \"device\": \"$OUT_IF\"},"
-	echo '{"name": "wide", "device": "vdev:net_null0,no-rx=1", "rx_queues": 2}],'
-	echo '"replay": ['
-	echo "$1]"
-	shift
-	for section in "$@"; do
-		echo ", $section"
-	done
-	echo ', "control": {"socket": "control.sock"}}'
-}
-
-# refused SENTENCE TEXT ENTRY [SECTION...]: the configuration is refused, with this text behind the file's name.
-refused() {
-	local sentence=$1 text=$2
-	shift 2
-	config "$@" >wrong.json
-	refuses "$sentence" "wrong.json:$text" in_app "$TAPLINE" run wrong.json --json
-}
+ports_json="{\"name\": \"live\", \"device\": \"$APP_IF\"}, {\"name\": \"test\", \"device\": \"$OUT_IF\"},
+{\"name\": \"wide\", \"device\": \"vdev:net_null0,no-rx=1\", \"rx_queues\": 2}"
 
 errors_come_before_anything_starts() {
 	local entry="{\"name\": \"s\", \"files\": [\"rec\"], \"sessions\": \"$TEST_IP\", \"from\": \"$FROM\", \"follow\": true, \"port\": "

@@ -81,7 +81,7 @@ static void removed_classes_leave_their_frames_to_the_fallback(void)
 	}
 }
 
-// What a removed class counted stays in the sums of those above it, also when these are removed later.
+// The sums of the classes above keep the counts of a removed class, also when those are removed later.
 static void counts_of_removed_classes_stay_in_the_sums(void)
 {
 	struct test_tree t, next;

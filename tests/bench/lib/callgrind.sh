@@ -2,24 +2,11 @@
 # Sourced. Measure instructions and nanoseconds of the scenarios of a program, which prints a line "NAME PKTS
 # NANOSECONDS [KEY=VALUE]..." for each and calls end_of_scenario() before and after: the cost is that of one function in between.
 
+source "$root/tools/lib/options.sh"
+
 die() {
 	echo "$(basename "$0"): $*" >&2
 	exit 1
-}
-
-# only_json [ARGUMENT]: parse the arguments of a script whose only option is --json; it has a function usage().
-only_json() {
-	case ${1:---json} in
-	--json) ;;
-	--help)
-		usage
-		exit
-		;;
-	*)
-		usage >&2
-		exit 2
-		;;
-	esac
 }
 
 # counted DIR: print the instructions of each scenario. callgrind writes a file at the start of each, with the counts
