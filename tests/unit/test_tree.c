@@ -392,6 +392,35 @@ static void rates_hold_where_siblings_take_the_rest(void)
 	CU_ASSERT(bytes_of_the_last_percent(10 * MBIT, true) >= least);
 }
 
+// Return the bytes of a class that has a tenth of the parent's rate, beside one that has the rest and a large burst.
+static uint64_t bytes_of_a_tenth(uint64_t ceil, uint64_t cburst, uint32_t bytes)
+{
+	struct test_tree t = {.n = 0};
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 10 * MBIT});
+	uint32_t most = test_add(&t, 0, (struct tl_tree_class){.rate = 9 * MBIT, .ceil = 10 * MBIT, .burst = 30000});
+	uint32_t leaf = test_add(&t, 0,
+		(struct tl_tree_class){.rate = MBIT, .ceil = ceil, .burst = 2 * TEST_MTU, .cburst = cburst, .prio = 1});
+	t.loads[most] = (struct test_load){.bytes = TEST_MTU, .depth = 8};
+	t.loads[leaf] = (struct test_load){.bytes = bytes, .depth = 8};
+	test_open(&t);
+	test_begin_loads(&t);
+	test_run(&t, 40 * TL_NS_PER_S);
+	test_close(&t);
+	return t.sent_bytes[leaf];
+}
+
+static void a_low_ceil_keeps_the_rate(void)
+{
+	uint64_t least = 5000000 - (30000 + 6 * TEST_MTU); // its rate for 40 s, less the bursts
+
+	for (uint32_t bytes = 60; bytes <= TEST_MTU; bytes += TEST_MTU - 60) {
+		CU_ASSERT(bytes_of_a_tenth(3 * MBIT, 2 * TEST_MTU, bytes) >= least);
+		CU_ASSERT(bytes_of_a_tenth(105 * MBIT / 100, 2 * TEST_MTU, bytes) >= least);
+		CU_ASSERT(bytes_of_a_tenth(MBIT, 0, bytes) >= least);
+	}
+}
+
 static void idle_classes_keep_their_burst_only(void)
 {
 	struct test_tree t = {.n = 0};
@@ -686,6 +715,8 @@ int main(void)
 		{"the lowest prio borrows first, and every class keeps its rate", prio_borrows_first_and_rates_hold},
 		{"a class keeps its rate beside one of a lower prio that is guaranteed nearly all the rest",
 			rates_hold_where_siblings_take_the_rest},
+		{"a class keeps its rate with a ceil hardly above it, and a cburst of two frames",
+			a_low_ceil_keeps_the_rate},
 		{"a class that was idle has a burst, and no more", idle_classes_keep_their_burst_only},
 		{"after a port stood still every class has its rate at once", a_port_that_stood_still_starves_no_class},
 		{"equal prios borrow in proportion to quantum", quantum_divides_the_rest},

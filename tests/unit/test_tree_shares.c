@@ -7,7 +7,7 @@
 #include <tl_test_classes.h>
 
 #define DEPTH 5
-#define FRAMES 4000 // of mtu, sent in half a run
+#define FRAMES 4000 // of mtu, sent in half a run; ten times as many where bursts are uneven
 
 static uint64_t upto(uint64_t *state, uint64_t n)
 {
@@ -23,15 +23,28 @@ static uint64_t seeds(uint64_t usual)
 
 // ---- random trees
 
-// Bursts large enough for the tokens that a class earns while its siblings, and those of its ancestors, send a frame
-// each.
-static uint64_t make_burst(uint64_t *state, uint64_t rate, uint64_t parent_rate, bool ample)
+// Sizes of bursts: at random; enough for the tokens that a class earns while its siblings, and those of its ancestors,
+// send a frame each; or such, but those of rates up to four times as large, and those of ceils a third.
+enum bursts { RANDOM, AMPLE, UNEVEN };
+
+static uint64_t make_burst(uint64_t *state, uint64_t rate, uint64_t parent_rate, enum bursts bursts)
 {
-	return ample ? 2 * TEST_MTU + 18 * TEST_MTU * rate / (parent_rate + 1) : TEST_MTU + upto(state, 4000);
+	uint64_t bytes = 2 * TEST_MTU + 18 * TEST_MTU * rate / (parent_rate + 1);
+
+	if (bursts == RANDOM)
+		return TEST_MTU + upto(state, 4000);
+	return bursts == UNEVEN ? bytes * (1 + upto(state, 4)) : bytes;
+}
+
+static uint64_t make_cburst(uint64_t *state, uint64_t ceil, uint64_t parent_ceil, enum bursts bursts)
+{
+	if (bursts == UNEVEN)
+		return 2 * TEST_MTU + 6 * TEST_MTU * ceil / (parent_ceil + 1);
+	return make_burst(state, ceil, parent_ceil, bursts);
 }
 
 static struct tl_tree_class make_class(
-	uint64_t *state, uint64_t rate, uint64_t parent_rate, uint64_t parent_ceil, bool ample)
+	uint64_t *state, uint64_t rate, uint64_t parent_rate, uint64_t parent_ceil, enum bursts bursts)
 {
 	uint64_t ceil = parent_ceil;
 
@@ -39,13 +52,13 @@ static struct tl_tree_class make_class(
 		ceil = tl_max_u64(rate + upto(state, parent_ceil - rate + 1), tl_min_u64(100000, parent_ceil));
 	return (struct tl_tree_class){.rate = rate,
 		.ceil = ceil,
-		.burst = make_burst(state, rate, parent_rate, ample),
-		.cburst = make_burst(state, ceil, parent_ceil, ample),
+		.burst = make_burst(state, rate, parent_rate, bursts),
+		.cburst = make_cburst(state, ceil, parent_ceil, bursts),
 		.quantum = (uint32_t)(TEST_MTU * (1 + upto(state, 4))),
 		.prio = (uint32_t)upto(state, 3)};
 }
 
-static void make_children(struct test_tree *t, uint32_t parent, uint32_t depth, bool ample, uint64_t *state)
+static void make_children(struct test_tree *t, uint32_t parent, uint32_t depth, enum bursts bursts, uint64_t *state)
 {
 	uint64_t ceil = t->classes[parent].ceil != 0 ? t->classes[parent].ceil : t->classes[parent].rate;
 	uint64_t left = t->classes[parent].rate;
@@ -53,10 +66,10 @@ static void make_children(struct test_tree *t, uint32_t parent, uint32_t depth, 
 
 	for (uint32_t i = 0; i < children && t->n < TEST_CLASSES; i++) {
 		uint64_t rate = upto(state, 5) == 0 ? 0 : upto(state, left + 1);
-		uint32_t child = test_add(t, parent, make_class(state, rate, t->classes[parent].rate, ceil, ample));
+		uint32_t child = test_add(t, parent, make_class(state, rate, t->classes[parent].rate, ceil, bursts));
 		left -= rate;
 		if (depth < DEPTH && upto(state, 2) == 0)
-			make_children(t, child, depth + 1, ample, state);
+			make_children(t, child, depth + 1, bursts, state);
 	}
 }
 
@@ -78,14 +91,14 @@ static void make_loads(struct test_tree *t, uint64_t *state)
 	}
 }
 
-static void make_tree(struct test_tree *t, uint64_t seed, bool ample)
+static void make_tree(struct test_tree *t, uint64_t seed, enum bursts bursts)
 {
 	uint64_t state = seed;
 	uint64_t rate = (1 + upto(&state, 100)) * MBIT + upto(&state, 1000);
 
 	*t = (struct test_tree){.now_ns = upto(&state, 1000000000)};
 	test_add(t, 0, (struct tl_tree_class){.rate = rate});
-	make_children(t, 0, 2, ample, &state);
+	make_children(t, 0, 2, bursts, &state);
 	make_loads(t, &state);
 	test_open_mtu(t, TEST_MTU, 1 << 16);
 }
@@ -167,7 +180,7 @@ static void windows_are_bounded(void)
 
 	for (uint64_t seed = 1; seed <= seeds(200); seed++) {
 		bool ample = seed % 2 == 0;
-		make_tree(&t, seed, ample);
+		make_tree(&t, seed, ample ? AMPLE : RANDOM);
 		begin_windows(&t, &w);
 		t.poll_ns = seed % 4 == 1 ? 50 * TL_NS_PER_US : 0; // late polls
 		test_begin_loads(&t);
@@ -277,7 +290,7 @@ static void shares_are_max_min(void)
 	uint64_t before[TEST_CLASSES], wrong = 0, trees = seeds(1000);
 
 	for (uint64_t seed = 1; seed <= trees; seed++) {
-		make_tree(&t, seed, true);
+		make_tree(&t, seed, AMPLE);
 		test_begin_loads(&t);
 		test_run(&t, t.now_ns + duration(&t)); // after the first bursts
 		memcpy(before, t.sent_bytes, sizeof(before));
@@ -288,6 +301,43 @@ static void shares_are_max_min(void)
 	CU_ASSERT_EQUAL(wrong, 0);
 }
 
+// Weights need bursts of ceils as large as those of rates; guarantees do not.
+static uint64_t count_below_guarantee(const struct test_tree *t, const uint64_t *before, double part, uint64_t seed)
+{
+	double share[TEST_CLASSES];
+	uint64_t below = 0;
+
+	oracle(t, share);
+	for (uint32_t i = 1; i < t->n; i++) {
+		double rate = (double)t->classes[i].rate, least = (share[i] < rate ? share[i] : rate) * part;
+		uint64_t bytes = t->sent_bytes[i] - before[i];
+		if ((double)bytes >= least * 0.98 - 24 * TEST_MTU)
+			continue;
+		below++;
+		printf("# seed %lu, class %u of %u: %lu bytes, not %.0f\n", (unsigned long)seed, i, t->n,
+			(unsigned long)bytes, least);
+	}
+	return below;
+}
+
+static void guarantees_hold_with_uneven_bursts(void)
+{
+	struct test_tree t;
+	uint64_t before[TEST_CLASSES], below = 0, trees = seeds(1000) / 20;
+
+	for (uint64_t seed = 1; seed <= trees; seed++) {
+		make_tree(&t, seed, UNEVEN);
+		uint64_t half_ns = 10 * duration(&t);
+		test_begin_loads(&t);
+		test_run(&t, t.now_ns + half_ns);
+		memcpy(before, t.sent_bytes, sizeof(before));
+		test_run(&t, t.now_ns + half_ns);
+		below += count_below_guarantee(&t, before, (double)half_ns / 8e9, seed);
+		test_close(&t);
+	}
+	CU_ASSERT_EQUAL(below, 0);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -295,6 +345,8 @@ int main(void)
 			windows_are_bounded},
 		{"shares of random trees are the guarantees, and weighted max-min of the rest by prio",
 			shares_are_max_min},
+		{"classes of random trees get their guarantees with large bursts of rates and small ones of ceils",
+			guarantees_hold_with_uneven_bursts},
 	};
 	return tl_test_main("tree_shares", tests, TL_ARRAY_LEN(tests));
 }

@@ -10,6 +10,7 @@
 
 #include <tl_err.h>
 
+#define WAIT_MAX_S 1e9 // longer than any bucket takes to fill
 #define ROUND_MAX 1024 // frames of mtu in a quantum by default: a round stays short where rates differ much
 
 // Settings of a class with defaults in place of 0.
@@ -94,10 +95,20 @@ static uint32_t rates_quantum(const struct tl_tree_class *c, uint64_t least, uin
 	return (uint32_t)(tl_min_u64(mtu * c->rate / least, (uint64_t)mtu * ROUND_MAX));
 }
 
-// A class waits for an eighth of what its burst has beyond a frame, so that classes of high rates change seldom between
-// their rate and borrowing.
+// Return the tokens with which a class stops borrowing: those of a frame, and of an eighth of the rest of its burst, so
+// that classes of high rates change seldom between their rate and borrowing; less if siblings limit the wait for them.
+static uint64_t rates_green_tokens(const struct tl_tree_class *c, double wait_s, uint32_t mtu)
+{
+	uint64_t bytes = (c->burst - mtu) / 8;
+	double earned = (double)c->rate * wait_s / 8;
+
+	if (earned < (double)bytes)
+		bytes = (uint64_t)earned;
+	return c->rate != 0 ? (mtu + bytes) * TL_BUCKET_BYTE_COST : 0;
+}
+
 static struct tree_rate rates_of(
-	const struct tl_tree_class *c, uint32_t quantum, uint64_t owed_bytes, uint32_t mtu, bool is_free)
+	const struct tl_tree_class *c, uint32_t quantum, uint64_t owed_bytes, uint64_t green_tokens, bool is_free)
 {
 	uint64_t burst = c->rate != 0 ? c->burst * TL_BUCKET_BYTE_COST : 0;
 	uint64_t owed = c->rate != 0 ? tl_min_u64(owed_bytes, TL_TREE_BURST_MAX) * TL_BUCKET_BYTE_COST : 0;
@@ -112,7 +123,7 @@ static struct tree_rate rates_of(
 		.ceil_full_ns = tl_bucket_full_ns(cburst, c->ceil),
 		.rate_inverse = c->rate != 0 ? tl_bucket_inverse(c->rate) : 0,
 		.ceil_inverse = tl_bucket_inverse(c->ceil),
-		.green_tokens = c->rate != 0 ? (mtu + (c->burst - mtu) / 8) * TL_BUCKET_BYTE_COST : 0,
+		.green_tokens = green_tokens,
 		.quantum = quantum,
 		.prio = c->prio};
 }
@@ -125,9 +136,10 @@ static bool rates_is_free(const struct tl_tree_class *c, const struct tl_tree_cl
 
 // Sums over the children of each class.
 struct rates_children {
-	uint64_t sum, least; // of their rates, bit/s; least: of those that have one
-	uint64_t bursts;     // of those that have a rate, with a frame for each child, bytes
-	uint64_t owed;	     // that and the same of the classes above, bytes
+	uint64_t sum, least;	      // of their rates, bit/s; least: of those that have one
+	uint64_t bursts;	      // of those that have a rate, with a frame for each child, bytes
+	uint64_t owed;		      // that and the same of the classes above, bytes
+	double wait_s[TL_TREE_PRIOS]; // by prio: longest wait for tokens that leaves the others their rate
 };
 
 static int rates_check(const struct tl_tree_class *classes, uint32_t n, uint32_t mtu, struct rates_children *of,
@@ -153,6 +165,36 @@ static int rates_check(const struct tl_tree_class *classes, uint32_t n, uint32_t
 	return 0;
 }
 
+// Limit the waits of the classes that compete with this one, or with one above it. A class that waits for tokens leaves
+// it all that their parent may send, to make up for the time in which it got nothing. Beyond its ceil the others
+// borrow, and it would fall behind its rate. Two frames of its bucket are lost to the frames that end no wait in time.
+static void rates_limit_waits(
+	const struct tl_tree_class *classes, uint32_t index, uint32_t mtu, struct rates_children *of)
+{
+	struct tl_tree_class c = rates_complete(&classes[index], mtu);
+	double room = c.cburst > 2 * mtu ? (double)(c.cburst - 2 * mtu) * 8 : 0;
+	uint32_t i, parent;
+
+	for (i = index; c.rate != 0 && i != 0; i = parent) {
+		parent = classes[i].parent;
+		double most = (double)rates_complete(&classes[parent], mtu).ceil,
+		       part = (double)c.rate / (double)classes[i].rate;
+		double wait_s = most > (double)c.ceil ? room / (part * (most - (double)c.ceil)) : WAIT_MAX_S;
+		for (uint32_t prio = 0; prio <= classes[i].prio; prio++)
+			if (wait_s < of[parent].wait_s[prio])
+				of[parent].wait_s[prio] = wait_s;
+	}
+}
+
+static void rates_find_waits(const struct tl_tree_class *classes, uint32_t n, uint32_t mtu, struct rates_children *of)
+{
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t prio = 0; prio < TL_TREE_PRIOS; prio++)
+			of[i].wait_s[prio] = WAIT_MAX_S;
+	for (uint32_t i = 1; i < n; i++)
+		rates_limit_waits(classes, i, mtu, of);
+}
+
 int tree_rates_create(const struct tl_tree_class *classes, uint32_t n, uint32_t mtu, struct tl_tree_rates **out,
 	uint32_t *at, struct tl_err *err)
 {
@@ -161,13 +203,17 @@ int tree_rates_create(const struct tl_tree_class *classes, uint32_t n, uint32_t 
 	int rc = rates == NULL || children == NULL ? tl_fail(err, -ENOMEM, "no memory for %" PRIu32 " classes", n)
 						   : rates_check(classes, n, mtu, children, at, err);
 
+	if (rc == 0)
+		rates_find_waits(classes, n, mtu, children);
 	for (uint32_t i = 0; rc == 0 && i < n; i++) {
 		struct tl_tree_class c = rates_complete(&classes[i], mtu);
 		uint32_t parent = i != 0 ? c.parent : 0;
 		struct tl_tree_class above = rates_complete(&classes[parent], mtu);
 		uint32_t quantum = rates_quantum(&c, children[parent].least, mtu);
 		children[i].owed = children[i].bursts + (i != 0 ? children[parent].owed : 0);
-		rates->of[i] = rates_of(&c, quantum, children[parent].owed, mtu, i != 0 && rates_is_free(&c, &above));
+		rates->of[i] = rates_of(&c, quantum, children[parent].owed,
+			rates_green_tokens(&c, children[parent].wait_s[c.prio], mtu),
+			i != 0 && rates_is_free(&c, &above));
 	}
 	free(children);
 	if (rc != 0) {
