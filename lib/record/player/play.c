@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define CHUNK_BYTES 16384u	  // per send call
-#define RETRY_NS TL_NS_PER_MS	  // for a send buffer
 #define WINDOW_BYTES (256u << 10) // receive window
 #define CONNECT_TIMEOUT_MS_MAX 60000
 
@@ -34,6 +33,7 @@ void play_release(struct play *play)
 	struct tl_player *player = play->player;
 
 	play_set_due(play, TL_HEAP_NEVER);
+	play_queue(play, false);
 	player->stats.active--;
 	player->free_slots[player->n_free++] = play->slot;
 	player_played(player, play->session, 1);
@@ -218,7 +218,7 @@ void play_ask(struct play *play, const struct tl_session_step *step)
 // Nothing could be sent. With bytes of its own in flight on_room() follows; otherwise all send buffers are lent.
 static enum progress await_room(const struct play *play)
 {
-	return tl_tcp_unacked(play->c).bytes != 0 ? WAITS_FOR_TARGET : WAITS_FOR_TIME;
+	return tl_tcp_unacked(play->c).bytes != 0 ? WAITS_FOR_TARGET : WAITS_FOR_BUFFER;
 }
 
 static enum progress send_bytes(struct play *play, const struct tl_session_step *step)
@@ -226,9 +226,9 @@ static enum progress send_bytes(struct play *play, const struct tl_session_step 
 	const uint8_t *data = play->session->data[TL_SESSION_CLIENT];
 
 	while (play->step_sent < step->bytes) {
-		uint32_t len = (uint32_t)tl_min_u64(
-			tl_min_u64(step->bytes - play->step_sent, CHUNK_BYTES), tl_tcp_room(play->c));
-		int rc = len != 0 ? tl_tcp_send(play->c, data + play->sent, len) : -ENOBUFS;
+		uint64_t room = tl_max_u64(tl_tcp_room(play->c), 1); // without room the call gives the reason
+		uint32_t len = (uint32_t)tl_min_u64(tl_min_u64(step->bytes - play->step_sent, CHUNK_BYTES), room);
+		int rc = tl_tcp_send(play->c, data + play->sent, len);
 		if (rc == -ENOBUFS)
 			return await_room(play);
 		if (rc != 0)
@@ -285,7 +285,7 @@ static enum progress take_step(struct play *play, uint64_t *due_ns)
 	const struct tl_player *player = play->player;
 	const struct tl_session_step *step = &play->session->steps[play->step];
 
-	*due_ns = player->now_ns + RETRY_NS;
+	*due_ns = TL_HEAP_NEVER;
 	if (step->side == TL_SESSION_SERVER)
 		return take_server_step(play, step);
 	if (player->cfg.wait == TL_PLAYER_TIME && play_step_due_ns(play, step) > player->now_ns) {
@@ -331,6 +331,7 @@ static void advance(struct play *play)
 		progress = finish(play);
 	if (progress == CLOSED)
 		return;
+	play_queue(play, progress == WAITS_FOR_BUFFER);
 	if (progress == WAITS_FOR_TARGET)
 		due_ns = play->moved_ns + player->cfg.timeout_ns;
 	if (progress == WAITS_FOR_TARGET && due_ns <= player->now_ns)

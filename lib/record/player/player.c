@@ -72,6 +72,7 @@ static bool allocate(struct tl_player *player)
 	uint32_t slots = player->cfg.at_a_time;
 
 	player->targets_be = calloc(player->cfg.n_nets, sizeof(*player->targets_be));
+	player->queues = calloc(player->cfg.n_nets, sizeof(*player->queues));
 	player->order = calloc(player->room, sizeof(struct tl_session *));
 	player->plays = calloc(slots, sizeof(*player->plays));
 	player->free_slots = calloc(slots, sizeof(*player->free_slots));
@@ -80,7 +81,9 @@ static bool allocate(struct tl_player *player)
 	player->target = malloc(sizeof(*player->target));
 	player->recorded = malloc(sizeof(*player->recorded));
 	player->failures = calloc(TL_PLAYER_FAILURES_MAX, sizeof(*player->failures));
-	return player->targets_be != NULL && player->order != NULL && player->plays != NULL &&
+	for (uint32_t i = 0; player->queues != NULL && i < player->cfg.n_nets; i++)
+		TAILQ_INIT(&player->queues[i]);
+	return player->targets_be != NULL && player->queues != NULL && player->order != NULL && player->plays != NULL &&
 	       player->free_slots != NULL && player->due.node != NULL && player->due.place != NULL &&
 	       player->target != NULL && player->recorded != NULL && player->failures != NULL;
 }
@@ -112,6 +115,7 @@ void tl_player_destroy(struct tl_player *player)
 	if (player == NULL)
 		return;
 	free(player->targets_be);
+	free(player->queues);
 	free(player->order);
 	free(player->plays);
 	free(player->free_slots);
@@ -180,6 +184,7 @@ static void begin_due(struct tl_player *player)
 
 static void run_due(struct tl_player *player)
 {
+	player_run_queues(player); // before those that could take a buffer now
 	while (tl_heap_due(&player->due) <= player->now_ns)
 		play_advance(&player->plays[tl_heap_first(&player->due)]);
 }

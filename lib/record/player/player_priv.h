@@ -5,9 +5,12 @@
 //
 //   player.c  which session begins when
 //   play.c    one session: its steps, the stack's callbacks, its row
+//   queue.c   plays that wait for a send buffer
 //   udp.c     one UDP flow
 //   nets.c    the stacks, one per address
 //   ledger.c  the ledger's names and identity
+
+#include <sys/queue.h>
 
 #include <tl_heap.h>
 #include <tl_player.h>
@@ -31,12 +34,17 @@ struct play {
 	uint64_t recorded_ns;		 // response time of the recorded server to it
 	uint64_t differs_at;		 // UINT64_MAX: it does not
 	bool opened, peer_closed, closing;
+	bool is_queued; // for a send buffer
+	TAILQ_ENTRY(play) link;
 	enum tl_player_row verdict; // row in case of tl_tcp_abort()
 };
 
+TAILQ_HEAD(play_queue, play);
+
 struct tl_player {
 	struct tl_player_cfg cfg;
-	uint32_t *targets_be; // per stack: the address, or its number
+	uint32_t *targets_be;	   // per stack: the address, or its number
+	struct play_queue *queues; // per stack: plays that wait for a send buffer, the first one longest
 	uint64_t now_ns, origin_ns;
 	const struct tl_session **order; // a ring of those to be played, in the order of their times
 	uint64_t room;			 // places in it
@@ -83,7 +91,7 @@ bool play_begin(struct tl_player *player, const struct tl_session *session, uint
 // Take the steps that are possible now, and check the timeout.
 void play_advance(struct play *play);
 
-enum progress { NEXT, WAITS_FOR_TARGET, WAITS_FOR_TIME, CLOSED };
+enum progress { NEXT, WAITS_FOR_TARGET, WAITS_FOR_TIME, WAITS_FOR_BUFFER, CLOSED };
 
 void play_set_due(struct play *play, uint64_t due_ns);
 
@@ -102,6 +110,14 @@ uint64_t play_compare(const struct play *play, const uint8_t *data, uint32_t len
 
 // Due time of a step with TL_PLAYER_TIME.
 uint64_t play_step_due_ns(const struct play *play, const struct tl_session_step *step);
+
+// ---- queue.c
+
+// Append a play that waits for a send buffer, or remove one that does not.
+void play_queue(struct play *play, bool waits);
+
+// Let those that wait longest continue while their stack has send buffers.
+void player_run_queues(struct tl_player *player);
 
 // ---- udp.c
 
