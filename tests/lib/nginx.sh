@@ -3,7 +3,8 @@
 # nginx as a real server of recorded sessions. Sourced after func.sh.
 
 # nginx_config NAME ADDRESS PORT: print a configuration whose server at PORT answers, that at PORT + 1 tells its version, too, and that
-# at PORT + 2 resets. NAME.txt gets a line per request.
+# at PORT + 2 resets. NAME.txt gets a line per request. It is patient: it gives up no client on a busy host, such as one that pauses for
+# 5 s in an upload that has been answered (lingering_timeout).
 nginx_config() {
 	cat <<-END
 		daemon off;
@@ -24,6 +25,11 @@ nginx_config() {
 			if_modified_since before;
 			log_not_found off;
 			keepalive_timeout 600s;
+			client_header_timeout 600s;
+			client_body_timeout 600s;
+			lingering_time 600s;
+			lingering_timeout 600s;
+			send_timeout 600s;
 			server_tokens off;
 			root www;
 			server {
