@@ -104,7 +104,7 @@ ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" -w veth.pcapng --json ic
 app_pid=$!
 check "the recording of an interface starts" wait_for 60 test -s veth.pcapng -o ! -e "/proc/$app_pid"
 wait_for 60 grep -q ' s  received' run.log || true
-check "the kernel replies during the recording" in_peer ping -q -c 1000 -i 0.001 -W 1 "$APP_IP"
+check "the kernel replies during the recording" in_peer ping -q -c 1000 -i 0.001 -W 10 "$APP_IP"
 app_stop INT
 check_equal "SIGINT ends the recording with status 0" "$APP_STATUS" 0
 check_json "the ledger of the interface is consistent" run.json '.ledger_ok and .port.verified'

@@ -33,8 +33,8 @@ check_json "an echo runs on its configured queue, otherwise on the next, except 
 
 lcores_serve 239.1.1.1 239.1.1.2
 check "datagrams are echoed" datagrams 7 1472
-check "ping is answered on every queue" answers_ping
-check "ARP is answered on every queue" answers_arp
+check "ping is answered on every queue" wait_for 60 answers_ping
+check "ARP is answered on every queue" wait_for 60 answers_arp
 check "an IGMP query is answered by both lcores" answers_igmp
 
 lcores_at_rest

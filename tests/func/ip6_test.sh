@@ -19,7 +19,7 @@ has_seen() {
 pings_of_every_size() {
 	local size
 	for size in 0 1 5 6 56 1000 1451 1452; do
-		in_peer ping -6 -q -c 2 -i 0.05 -W 1 -s "$size" "$1" || return
+		in_peer ping -6 -q -c 2 -i 0.05 -W 10 -s "$size" "$1" || return
 	done
 }
 

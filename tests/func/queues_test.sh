@@ -4,12 +4,12 @@
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# Many flows, so that both queues get some; -W 1 waits for the last reply.
+# Many flows, so that both queues get some; -W waits for a reply.
 ping_many() {
 	local i
 	for i in $(seq 10 40); do
 		ip -netns "$PEER_NS" address add "10.99.0.$i/24" dev "$PEER_IF"
-		in_peer ping -q -c 10 -i 0.002 -W 1 -I "10.99.0.$i" "$APP_IP" >/dev/null || return
+		in_peer ping -q -c 10 -i 0.002 -W 10 -I "10.99.0.$i" "$APP_IP" >/dev/null || return
 	done
 }
 

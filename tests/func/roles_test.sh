@@ -55,8 +55,8 @@ app_start config.json
 check "10 MB are echoed over TCP, received on either queue" echo_of 7 10000000
 check "100 concurrent connections from different ports are echoed" together 7
 check "datagrams are echoed" datagrams 9 1472
-check "ping is answered" answers_ping
-check "ARP is answered" answers_arp
+check "ping is answered" wait_for 60 answers_ping
+check "ARP is answered" wait_for 60 answers_arp
 check "no connection remains" wait_for 60 status_is '.echoes[0].connections == 0'
 app_stop TERM
 check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0

@@ -33,7 +33,7 @@ kills() {
 goes_on() {
 	app_start config.json
 	check_equal "$1: calling $2 is refused" "$("$func_root/tests/lib/force_syscall.py" "$app_pid" "$1" "$2" 2>&1)" "-$3"
-	in_peer ping -q -c 3 -i 0.1 -W 1 "$APP_IP" >/dev/null
+	in_peer ping -q -c 3 -i 0.1 -W 10 "$APP_IP" >/dev/null
 	app_stop TERM
 	check_equal "the process continues to an orderly end" "$APP_STATUS" 0
 	check_json "nothing is lost" run.json '.ledger_ok and .lossless and .captures[0].written_pkts > 0'
@@ -91,7 +91,7 @@ as_root() {
 	app_start config.json
 	restricted
 	confined
-	in_peer ping -q -c 3 -i 0.1 -W 1 "$APP_IP" >/dev/null
+	in_peer ping -q -c 3 -i 0.1 -W 10 "$APP_IP" >/dev/null
 	check "the ring of a recording continues in new files" wait_for 60 has_rotated
 	app_stop TERM
 	check_equal "the run ends with status 0" "$APP_STATUS" 0

@@ -7,7 +7,7 @@ source "$(dirname "$0")/../lib/func.sh"
 pinged_and_counted() {
 	local before
 	before=$(app_status .port.rx_pkts)
-	in_peer ping -q -c 5 -i 0.05 -W 1 "$APP_IP" && wait_for 60 status_is ".port.rx_pkts >= $before + 5"
+	in_peer ping -q -c 5 -i 0.05 -W 10 "$APP_IP" && wait_for 60 status_is ".port.rx_pkts >= $before + 5"
 }
 
 a_hundred_questions() {

@@ -34,7 +34,7 @@ switch_to() {
 
 # serves_all WHERE: check every protocol with the kernel at the other end.
 serves_all() {
-	check "$1 ping is answered, up to the MTU" in_peer ping -q -c 5 -i 0.05 -W 1 -M do -s 1472 "$APP_IP"
+	check "$1 ping is answered, up to the MTU" in_peer ping -q -c 5 -i 0.05 -W 10 -M do -s 1472 "$APP_IP"
 	check "$1 10 MB are echoed over TCP, byte for byte" echo_of_socat
 	in_peer timeout 30 "$PEER_PY" udp_sizes "$APP_IP" 7 0 1 18 100 1471 1472 >udp.json || true
 	check_json "$1 datagrams of every size are echoed" udp.json '.wrong == [] and .sizes == 6'

@@ -24,7 +24,7 @@ app_config config.json '"echo": [{"port": "lan", "tcp_listen": 7}]' \
 sed -i "s/\"device\": \"$APP_IF\"/\"device\": \"xdp:$APP_IF\"/" config.json
 app_start config.json
 
-check "ping is answered" in_peer ping -q -c 20 -i 0.02 -W 1 "$APP_IP"
+check "ping is answered" in_peer ping -q -c 20 -i 0.02 -W 10 "$APP_IP"
 check "socat receives 10 MB, byte for byte" echo_of_socat
 app_stop TERM
 check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0
