@@ -19,6 +19,11 @@ heard() {
 	(($(grep -c "^$1" heard.log) >= $2))
 }
 
+# last_is WORD: check that it is the last one so far. The manager may read it after the end of the appliance.
+last_is() {
+	[[ $(tail -n 1 heard.log) == "$1" ]]
+}
+
 count() {
 	grep -c "^$1" heard.log || true
 }
@@ -46,7 +51,7 @@ watchdog() {
 	check "the watchdog is notified again when the lcore continues" wait_for 60 heard WATCHDOG=1 "$((fed + 1))"
 	app_stop TERM
 	check_equal "the appliance ends with status 0" "$APP_STATUS" 0
-	check "stopping is reported last" test "$(tail -n 1 heard.log)" = STOPPING=1
+	check "stopping is reported last" wait_for 60 last_is STOPPING=1
 }
 
 # Find the thread of the one RX lcore.
