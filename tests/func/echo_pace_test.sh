@@ -44,7 +44,6 @@ with socket.create_server((own, 5001)) as server:
     server.settimeout(60)
     s, _ = server.accept()
     s.settimeout(60)
-    time.sleep(0.05) # the SYN-ACK is answered
     u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     u.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(own))
     messages = [struct.pack(">I", i) * 250 for i in range(100)]
