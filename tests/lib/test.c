@@ -7,6 +7,18 @@
 
 #include <CUnit/TestRun.h>
 
+static struct tl_test *added; // written before main()
+
+void tl_test_add(struct tl_test *test)
+{
+	struct tl_test **at = &added;
+
+	while (*at != NULL && (*at)->line < test->line)
+		at = &(*at)->next;
+	test->next = *at;
+	*at = test;
+}
+
 static void print_failures(void)
 {
 	for (CU_pFailureRecord f = CU_get_failure_list(); f != NULL; f = f->pNext)
@@ -27,16 +39,28 @@ static int run_one(CU_pSuite suite, const struct tl_test *test)
 	return failed;
 }
 
+static CU_pSuite begin(const char *name)
+{
+	return CU_initialize_registry() == CUE_SUCCESS ? CU_add_suite(name, NULL, NULL) : NULL;
+}
+
+int tl_test_run(const char *name)
+{
+	CU_pSuite suite = begin(name);
+	int failed = suite == NULL || added == NULL;
+
+	for (const struct tl_test *test = added; test != NULL && suite != NULL; test = test->next)
+		failed += run_one(suite, test);
+	CU_cleanup_registry();
+	return failed != 0;
+}
+
 int tl_test_main(const char *name, const struct tl_test *tests, size_t count)
 {
-	int failed = 0;
+	CU_pSuite suite = begin(name);
+	int failed = suite == NULL;
 
-	if (CU_initialize_registry() != CUE_SUCCESS)
-		return 1;
-	CU_pSuite suite = CU_add_suite(name, NULL, NULL);
-	if (suite == NULL)
-		return 1;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && suite != NULL; i++)
 		failed += run_one(suite, &tests[i]);
 	CU_cleanup_registry();
 	return failed != 0;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// test: a CUnit suite whose tests are named as sentences. Prints one line per test, "ok - sentence" or
-// "not ok - sentence" with the failed assertions below it, and exits 1 when one failed.
+// test: a CUnit suite of tests that are named by sentences and register themselves. Prints one line per test,
+// "ok - sentence" or "not ok - sentence" with the failed assertions below it, and exits 1 when one failed.
 //
-//   static void counts_start_at_zero(void) { CU_ASSERT_EQUAL(…); }
+//   TL_TEST("counts start at zero")
+//   {
+//           CU_ASSERT_EQUAL(…);
+//   }
+//
 //   int main(void)
 //   {
-//           static const struct tl_test tests[] = {{"counts start at zero", counts_start_at_zero}};
-//           return tl_test_main("base", tests, sizeof(tests) / sizeof(tests[0]));
+//           return tl_test_run("base");
 //   }
 
 #include <stdbool.h>
@@ -30,6 +33,27 @@
 struct tl_test {
 	const char *sentence;
 	void (*run)(void);
+	int line; // of the definition
+	struct tl_test *next;
 };
 
+// Begin the definition of a test; one per line.
+#define TL_TEST(sentence) TL_TEST_AT(sentence, __LINE__)
+#define TL_TEST_AT(sentence, line) TL_TEST_DEFINE(sentence, line)
+#define TL_TEST_DEFINE(sentence_, line_)                                                                               \
+	static void test_at_##line_(void);                                                                             \
+	__attribute__((constructor)) static void add_test_at_##line_(void)                                             \
+	{                                                                                                              \
+		static struct tl_test test = {sentence_, test_at_##line_, line_, NULL};                                \
+		tl_test_add(&test);                                                                                    \
+	}                                                                                                              \
+	static void test_at_##line_(void)
+
+// Add a test to the suite, which is one source file, in the order of the lines.
+void tl_test_add(struct tl_test *test);
+
+// Run the tests in order. Return the exit status.
+int tl_test_run(const char *suite);
+
+// Run the tests of a table, likewise.
 int tl_test_main(const char *suite, const struct tl_test *tests, size_t count);

@@ -148,7 +148,7 @@ static inline struct tl_extract_stats reindex(void)
 }
 
 // Make the directory of the files, and run the tests.
-static inline int run_tests(const char *suite, const struct tl_test *tests, size_t n)
+static inline int run_tests(const char *suite)
 {
 	strcpy(dir, "/var/tmp/tl-extract-XXXXXX");
 	if (mkdtemp(dir) == NULL)
@@ -156,7 +156,7 @@ static inline int run_tests(const char *suite, const struct tl_test *tests, size
 	snprintf(in_path, sizeof(in_path), "%s/in", dir);
 	snprintf(out_path, sizeof(out_path), "%s/out", dir);
 	snprintf(index_path, sizeof(index_path), "%s" TL_INDEX_SUFFIX, in_path);
-	int status = tl_test_main(suite, tests, n);
+	int status = tl_test_run(suite);
 	unlink(in_path);
 	unlink(out_path);
 	rmdir(dir);

@@ -442,7 +442,7 @@ static inline void dirty_pool(struct rte_mempool *pool)
 	rte_pktmbuf_free_bulk(all, POOL_SIZE);
 }
 
-static inline int test_host_main(const char *suite, const struct tl_test *tests, size_t count)
+static inline int test_host_run(const char *suite)
 {
 	tl_test_eal_start();
 	struct rte_mempool *pool =
@@ -450,5 +450,5 @@ static inline int test_host_main(const char *suite, const struct tl_test *tests,
 	if (pool == NULL)
 		return 1;
 	dirty_pool(pool);
-	return tl_test_main(suite, tests, count);
+	return tl_test_run(suite);
 }

@@ -20,7 +20,7 @@
 #include <tl_text.h>
 #include <tl_units.h>
 
-static void error_is_formatted(void)
+TL_TEST("an error is one formatted sentence, its code unchanged")
 {
 	struct tl_err err;
 
@@ -28,13 +28,13 @@ static void error_is_formatted(void)
 	CU_ASSERT_STRING_EQUAL(err.text, "port 3: unknown");
 }
 
-static void error_may_be_null(void)
+TL_TEST("the error argument may be NULL")
 {
 	CU_ASSERT_EQUAL(tl_fail(NULL, -ENOENT, "nobody reads this"), -ENOENT);
 	CU_ASSERT_EQUAL(tl_fail_at(NULL, -ENOENT, "nobody"), -ENOENT);
 }
 
-static void prefixes_stack_outwards(void)
+TL_TEST("each caller prefixes its place to the error")
 {
 	struct tl_err err;
 
@@ -44,7 +44,7 @@ static void prefixes_stack_outwards(void)
 	CU_ASSERT_STRING_EQUAL(err.text, "run.json: /ports/1/mtu: not a number");
 }
 
-static void long_errors_are_cut(void)
+TL_TEST("a message that is too long is truncated")
 {
 	struct tl_err err;
 	char text[600];
@@ -64,7 +64,7 @@ static void long_errors_are_cut(void)
 	CU_ASSERT_EQUAL(err.text[510], 'x');
 }
 
-static void whole_numbers(void)
+TL_TEST("integers are parsed up to 2^64 - 1")
 {
 	uint64_t n = 7;
 
@@ -76,7 +76,7 @@ static void whole_numbers(void)
 	CU_ASSERT_EQUAL(n, 5);
 }
 
-static void refused_numbers(void)
+TL_TEST("a number with surrounding text or out of range is refused")
 {
 	static const char *const not_numbers[] = {
 		"", " 1", "1 ", "-1", "+1", "0x10", "1.0", "1e3", "eins", "99999999999999999999 "};
@@ -91,7 +91,7 @@ static void refused_numbers(void)
 	CU_ASSERT_EQUAL(n, 7);
 }
 
-static void sizes(void)
+TL_TEST("K, M, G and T in sizes are powers of 1024")
 {
 	static const struct {
 		const char *text;
@@ -111,7 +111,7 @@ static void sizes(void)
 	CU_ASSERT_EQUAL(tl_parse_bytes("99999999999999999999", &bytes), -ERANGE);
 }
 
-static void durations(void)
+TL_TEST("durations are exact to the nanosecond, up to 100 years")
 {
 	static const struct {
 		const char *text;
@@ -132,7 +132,7 @@ static void durations(void)
 	CU_ASSERT_EQUAL(tl_parse_seconds("99999999999999999999", &ns), -ERANGE);
 }
 
-static void addresses(void)
+TL_TEST("an IPv4 address is exactly four decimal numbers")
 {
 	static const char *const bad[] = {
 		"", "192.0.2", "192.0.2.256", "192.0.2.1 ", "192.0.2.01", "host", "::1", "192.0.2.1.1"};
@@ -144,7 +144,7 @@ static void addresses(void)
 		CU_ASSERT_EQUAL(tl_parse_ipv4(bad[i], &ip_be), -EINVAL);
 }
 
-static void prefixes(void)
+TL_TEST("a prefix gives an address and its mask")
 {
 	static const char *const bad[] = {"192.0.2.1", "192.0.2.1/0", "192.0.2.1/33", "192.0.2.1/", "/24",
 		"192.0.2.1/24/8", "1920.1920.1920.1920/24"};
@@ -161,7 +161,7 @@ static void prefixes(void)
 		CU_ASSERT_EQUAL(tl_parse_ipv4_prefix(bad[i], &ip_be, &mask_be), -EINVAL);
 }
 
-static void endpoints(void)
+TL_TEST("an endpoint is an address and a nonzero port")
 {
 	static const char *const bad[] = {
 		"192.0.2.1", "192.0.2.1:", "192.0.2.1:0", "192.0.2.1:65536", ":5000", "192.0.2.1:5000x", "host:5000"};
@@ -177,7 +177,7 @@ static void endpoints(void)
 		CU_ASSERT_EQUAL(tl_parse_endpoint(bad[i], &ip_be, &port_be), -EINVAL);
 }
 
-static void longest_texts_fit(void)
+TL_TEST("the longest address texts fit their buffers")
 {
 	static const uint8_t mac[6] = {0xaa, 0xbb, 0xcc, 0x0d, 0xee, 0xff};
 	char ip[TL_IPV4_TEXT], ether[TL_ETHER_TEXT], endpoint[TL_ENDPOINT_TEXT];
@@ -188,7 +188,7 @@ static void longest_texts_fit(void)
 	CU_ASSERT_STRING_EQUAL(tl_format_endpoint(UINT32_MAX, UINT16_MAX, endpoint), "255.255.255.255:65535");
 }
 
-static void bytes_for_people(void)
+TL_TEST("bytes are formatted in a suitable unit")
 {
 	char buf[32];
 
@@ -202,7 +202,7 @@ static void bytes_for_people(void)
 	CU_ASSERT_STRING_EQUAL(tl_format_bytes(312, buf, 3), "31");
 }
 
-static void times_for_people(void)
+TL_TEST("times are formatted in a suitable unit")
 {
 	char buf[32];
 
@@ -215,7 +215,7 @@ static void times_for_people(void)
 	CU_ASSERT_STRING_EQUAL(tl_format_ns(UINT64_MAX, buf, sizeof(buf)), "18446744073.709 s");
 }
 
-static void times_are_parsed(void)
+TL_TEST("times are parsed as UTC, as seconds since 1970 and as an age")
 {
 	const uint64_t s = TL_NS_PER_S, now_ns = 1795235116 * s + 5;
 	const struct {
@@ -260,7 +260,7 @@ static void times_are_parsed(void)
 }
 
 // Values of the SplitMix64 reference implementation for this seed.
-static void random_words(void)
+TL_TEST("random words follow SplitMix64 on every machine")
 {
 	static const uint64_t expected[] = {UINT64_C(6457827717110365317), UINT64_C(3203168211198807973),
 		UINT64_C(9817491932198370423), UINT64_C(4593380528125082431), UINT64_C(16408922859458223821)};
@@ -270,7 +270,7 @@ static void random_words(void)
 		CU_ASSERT_EQUAL(tl_random_next(&state), expected[i]);
 }
 
-static void controls_are_escaped(void)
+TL_TEST("control characters and invalid UTF-8 are escaped")
 {
 	static const struct {
 		const char *text, *shown;
@@ -291,7 +291,7 @@ static void controls_are_escaped(void)
 	CU_ASSERT_PTR_NULL(TL_PRINTABLE(NULL));
 }
 
-static void escapes_are_never_cut(void)
+TL_TEST("an escape is printed whole or not at all")
 {
 	char buf[8];
 
@@ -301,7 +301,7 @@ static void escapes_are_never_cut(void)
 	CU_ASSERT_STRING_EQUAL(tl_printable("abcdefgh", buf, 8), "abcdefg");
 }
 
-static void log_lines_are_escaped(void)
+TL_TEST("control characters of a log line are escaped")
 {
 	FILE *file = tmpfile();
 	int saved = dup(STDERR_FILENO);
@@ -331,7 +331,7 @@ static uint32_t earliest(const uint64_t due[HEAP_ITEMS])
 }
 
 // Compare with a linear search.
-static void heap_knows_the_first(void)
+TL_TEST("a heap returns the earliest item after any sequence of insertions, moves and removals")
 {
 	struct tl_heap_node node[HEAP_ITEMS];
 	uint32_t place[HEAP_ITEMS] = {0};
@@ -364,7 +364,7 @@ ssize_t pread(int fd, void *data, size_t len, off_t offset)
 	return -1;
 }
 
-static void reads_are_whole(void)
+TL_TEST("an interrupted or short read is continued, and fails at the end of the file")
 {
 	char text[8] = "";
 	int fd = memfd_create("base", 0);
@@ -378,29 +378,5 @@ static void reads_are_whole(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"times are parsed as UTC, as seconds since 1970 and as an age", times_are_parsed},
-		{"an error is one formatted sentence, its code unchanged", error_is_formatted},
-		{"the error argument may be NULL", error_may_be_null},
-		{"each caller prefixes its place to the error", prefixes_stack_outwards},
-		{"a message that is too long is truncated", long_errors_are_cut},
-		{"integers are parsed up to 2^64 - 1", whole_numbers},
-		{"a number with surrounding text or out of range is refused", refused_numbers},
-		{"K, M, G and T in sizes are powers of 1024", sizes},
-		{"durations are exact to the nanosecond, up to 100 years", durations},
-		{"an IPv4 address is exactly four decimal numbers", addresses},
-		{"a prefix gives an address and its mask", prefixes},
-		{"an endpoint is an address and a nonzero port", endpoints},
-		{"the longest address texts fit their buffers", longest_texts_fit},
-		{"bytes are formatted in a suitable unit", bytes_for_people},
-		{"times are formatted in a suitable unit", times_for_people},
-		{"control characters and invalid UTF-8 are escaped", controls_are_escaped},
-		{"an escape is printed whole or not at all", escapes_are_never_cut},
-		{"control characters of a log line are escaped", log_lines_are_escaped},
-		{"a heap returns the earliest item after any sequence of insertions, moves and removals",
-			heap_knows_the_first},
-		{"random words follow SplitMix64 on every machine", random_words},
-		{"an interrupted or short read is continued, and fails at the end of the file", reads_are_whole},
-	};
-	return tl_test_main("base", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("base");
 }

@@ -35,7 +35,7 @@ static struct seen look_at(unsigned n, unsigned rounds)
 	return seen;
 }
 
-static void each_variant_follows_each_other_one_equally_often(void)
+TL_TEST("in a Latin square each variant follows every other equally often")
 {
 	for (unsigned n = 2; n <= TL_BENCH_VARIANTS_MAX; n++) {
 		unsigned square = tl_bench_order_square(n), times = square / n;
@@ -52,7 +52,7 @@ static void each_variant_follows_each_other_one_equally_often(void)
 	}
 }
 
-static void rounds_are_balanced_in_whole_squares(void)
+TL_TEST("the order of variants is balanced over complete squares")
 {
 	CU_ASSERT_EQUAL(tl_bench_order_balanced(7, 1), 14);
 	CU_ASSERT_EQUAL(tl_bench_order_balanced(7, 14), 14);
@@ -64,7 +64,7 @@ static void rounds_are_balanced_in_whole_squares(void)
 
 // ---- intervals
 
-static void family_is_what_is_compared_in_a_view(void)
+TL_TEST("a family consists of all comparisons of a view")
 {
 	CU_ASSERT_EQUAL(tl_bench_family(7), 18);
 	CU_ASSERT_EQUAL(tl_bench_family(2), 3);
@@ -97,7 +97,7 @@ static struct tl_bench_runs *drifting_runs(unsigned variants, unsigned rounds)
 
 static const char *const names[] = {"none", "ours", "theirs", "a", "b", "c", "d"};
 
-static void differences_are_those_within_a_round(void)
+TL_TEST("differences are taken within a round")
 {
 	struct tl_bench_runs *runs = drifting_runs(3, 20);
 	struct tl_latency *report = tl_latency_create();
@@ -125,7 +125,7 @@ static void differences_are_those_within_a_round(void)
 }
 
 // A difference of 0 in one of many rounds: whether the interval contains it depends on the confidence level.
-static void intervals_are_wide_enough_for_the_whole_family(void)
+TL_TEST("intervals are wide enough for the whole family")
 {
 	enum { ROUNDS = 10 };
 	struct tl_bench_runs *runs = drifting_runs(7, ROUNDS);
@@ -146,7 +146,7 @@ static void intervals_are_wide_enough_for_the_whole_family(void)
 	free(runs);
 }
 
-static void round_that_measured_nothing_is_in_no_figure(void)
+TL_TEST("a round without samples is excluded from all figures")
 {
 	struct tl_bench_runs *runs = drifting_runs(3, 20);
 	struct tl_latency *report = tl_latency_create();
@@ -170,7 +170,7 @@ static void round_that_measured_nothing_is_in_no_figure(void)
 
 // ---- means
 
-static void means_are_subtracted_round_by_round(void)
+TL_TEST("means are subtracted round by round")
 {
 	struct tl_bench_runs *whole = drifting_runs(3, 20), *inside = drifting_runs(3, 20);
 	struct tl_bench_means means;
@@ -193,7 +193,7 @@ static void means_are_subtracted_round_by_round(void)
 	free(whole);
 }
 
-static void variant_without_means_is_compared_with_nothing(void)
+TL_TEST("a variant without means is not compared")
 {
 	struct tl_bench_runs *whole = drifting_runs(4, 6);
 	struct tl_bench_means means;
@@ -220,7 +220,7 @@ static struct tl_qualify_row stage(enum tl_qualify_stage stage, double pps)
 	return (struct tl_qualify_row){.stage = stage, .size_bytes = 60, .pps = pps, .skipped = pps == 0};
 }
 
-static void the_limit_is_the_stage_that_costs_most(void)
+TL_TEST("the limiting stage is the most expensive one")
 {
 	const struct tl_qualify_row rows[] = {stage(TL_QUALIFY_SOURCE, 60e6), stage(TL_QUALIFY_RINGS, 40e6),
 		stage(TL_QUALIFY_PARSER, 0), stage(TL_QUALIFY_DISK, 10e6), stage(TL_QUALIFY_WHOLE, 9.5e6)};
@@ -232,7 +232,7 @@ static void the_limit_is_the_stage_that_costs_most(void)
 	CU_ASSERT_DOUBLE_EQUAL(v.bits_per_s, 9.5e6 * 84 * 8, 1); // with preamble, FCS and gap
 }
 
-static void a_stage_that_costs_less_than_a_tenth_is_no_limit(void)
+TL_TEST("a stage below a tenth of the cost is not reported as a limit")
 {
 	const struct tl_qualify_row rows[] = {
 		stage(TL_QUALIFY_SOURCE, 10e6), stage(TL_QUALIFY_RINGS, 9.1e6), stage(TL_QUALIFY_DISK, 9.3e6)};
@@ -248,7 +248,7 @@ static const json_t *recording_of(json_t *config)
 	return json_array_get(json_object_get(config, "capture"), 0);
 }
 
-static void each_stage_adds_its_keys_to_a_recording(void)
+TL_TEST("each stage adds its keys to a recording")
 {
 	static const char *const dirs[] = {"/data/q"};
 	json_t *config = json_loads("{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"ip\": \"192.0.2.1/24\", "
@@ -278,21 +278,5 @@ static void each_stage_adds_its_keys_to_a_recording(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"in a Latin square each variant follows every other equally often",
-			each_variant_follows_each_other_one_equally_often},
-		{"the order of variants is balanced over complete squares", rounds_are_balanced_in_whole_squares},
-		{"a family consists of all comparisons of a view", family_is_what_is_compared_in_a_view},
-		{"differences are taken within a round", differences_are_those_within_a_round},
-		{"intervals are wide enough for the whole family", intervals_are_wide_enough_for_the_whole_family},
-		{"a round without samples is excluded from all figures", round_that_measured_nothing_is_in_no_figure},
-		{"means are subtracted round by round", means_are_subtracted_round_by_round},
-		{"a variant without means is not compared", variant_without_means_is_compared_with_nothing},
-		{"the limiting stage is the most expensive one", the_limit_is_the_stage_that_costs_most},
-		{"a stage below a tenth of the cost is not reported as a limit",
-			a_stage_that_costs_less_than_a_tenth_is_no_limit},
-		{"each stage adds its keys to a recording", each_stage_adds_its_keys_to_a_recording},
-	};
-
-	return tl_test_main("bench", tests, sizeof(tests) / sizeof(tests[0]));
+	return tl_test_run("bench");
 }

@@ -137,7 +137,7 @@ static void record_marked(const struct recording *r, const uint8_t *marks, unsig
 	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
 }
 
-static void frames_with_the_marks_are_recorded_and_others_are_filtered(void)
+TL_TEST("frames with selected marks are recorded, others count as filtered")
 {
 	static const bool wanted[TL_PORT_MARK_MAX + 1] = {[5] = true, [255] = true};
 	struct recording r;
@@ -166,7 +166,7 @@ static void keep_burst(void *tap, struct tl_burst *burst)
 	seen = *burst;
 }
 
-static void selected_frames_keep_times_lengths_and_stamps(void)
+TL_TEST("selected frames keep their times, lengths and timestamp sources")
 {
 	static const bool wanted[TL_PORT_MARK_MAX + 1] = {[5] = true};
 	static struct tl_burst burst;
@@ -193,7 +193,7 @@ static void selected_frames_keep_times_lengths_and_stamps(void)
 	end_recording(&r);
 }
 
-static void marks_precede_filter_and_cutoff(void)
+TL_TEST("marks precede filter and cut-off")
 {
 	static const bool wanted[TL_PORT_MARK_MAX + 1] = {[5] = true, [6] = true};
 	struct recording r;
@@ -210,7 +210,7 @@ static void marks_precede_filter_and_cutoff(void)
 	end_recording(&r);
 }
 
-static void every_frame_of_both_directions_reaches_the_file(void)
+TL_TEST("every frame of both directions reaches the file")
 {
 	struct recording r;
 	struct tl_pcap_frame last;
@@ -228,7 +228,7 @@ static void every_frame_of_both_directions_reaches_the_file(void)
 }
 
 // An AF_PACKET socket delivers frames sent by the host, too.
-static void a_received_frame_that_the_host_sent_counts_as_sent(void)
+TL_TEST("a received frame sent by the host counts as sent")
 {
 	struct recording r;
 	static struct tl_burst burst;
@@ -244,7 +244,7 @@ static void a_received_frame_that_the_host_sent_counts_as_sent(void)
 	end_recording(&r);
 }
 
-static void a_direction_that_is_not_wanted_is_not_offered(void)
+TL_TEST("frames of an unselected direction are not counted as offered")
 {
 	struct recording r;
 
@@ -272,7 +272,7 @@ static uint32_t first_record(const struct recording *r, uint32_t *out_flags)
 	return block[1];
 }
 
-static void a_record_has_options_only_where_both_directions_can_occur(void)
+TL_TEST("a record has options only where both directions can occur")
 {
 	struct recording r;
 	uint32_t flags;
@@ -359,7 +359,7 @@ static void compare_recordings(const char *path, const char *other_path, unsigne
 }
 
 // A filter that accepts all frames makes the recorder process them one by one.
-static void frames_are_recorded_alike_by_the_burst_and_one_by_one(void)
+TL_TEST("frames are recorded identically by burst and one by one")
 {
 	static const uint32_t snaplens[] = {0, 64, 100};
 	struct recording by_burst, one_by_one;
@@ -379,7 +379,7 @@ static void frames_are_recorded_alike_by_the_burst_and_one_by_one(void)
 	}
 }
 
-static void frames_the_filter_refuses_are_counted_filtered(void)
+TL_TEST("frames rejected by the filter count as filtered")
 {
 	struct recording r;
 
@@ -392,7 +392,7 @@ static void frames_the_filter_refuses_are_counted_filtered(void)
 	end_recording(&r);
 }
 
-static void the_filter_sees_every_segment_and_the_wire_length(void)
+TL_TEST("the filter reads every segment and the original length")
 {
 	struct recording r;
 	static struct tl_burst burst;
@@ -414,7 +414,7 @@ static void the_filter_sees_every_segment_and_the_wire_length(void)
 	end_recording(&r);
 }
 
-static void a_snapped_frame_keeps_its_wire_length(void)
+TL_TEST("a frame cut to snaplen keeps its original length")
 {
 	struct recording r;
 	struct tl_pcap_frame last;
@@ -428,7 +428,7 @@ static void a_snapped_frame_keeps_its_wire_length(void)
 	end_recording(&r);
 }
 
-static void a_frame_in_several_segments_is_recorded_whole(void)
+TL_TEST("a frame of several segments is recorded completely")
 {
 	struct recording r;
 	struct tl_pcap_frame last;
@@ -521,7 +521,7 @@ static void record_long_frames(uint32_t snaplen, const uint32_t *lens, const cha
 	end_recording(&r);
 }
 
-static void jumbo_frames_are_recorded_byte_for_byte(void)
+TL_TEST("a jumbo frame is recorded byte for byte, at any snaplen")
 {
 	static const uint32_t lens[] = {9000, 9018, 8192, 8193, 4096, 0};
 	static const uint32_t snaplens[] = {0, 5000, 4096, 4097, 2048, 2047, 64, 262144};
@@ -531,7 +531,7 @@ static void jumbo_frames_are_recorded_byte_for_byte(void)
 	record_long_frames(0, lens, "ether[4000] = 239 or greater 1"); // 4000 is in the second segment
 }
 
-static void frames_of_64_kib_are_recorded_byte_for_byte(void)
+TL_TEST("a frame of 64 KiB, and of 256 KiB, is recorded byte for byte")
 {
 	static const uint32_t lens[] = {65535, 65536, 65549, 262144, 0};
 
@@ -540,7 +540,7 @@ static void frames_of_64_kib_are_recorded_byte_for_byte(void)
 }
 
 // Longer than a slab. No port delivers such a frame; the recorder has to drop and count it.
-static void a_frame_that_no_slab_can_hold_is_counted_and_costs_no_other(void)
+TL_TEST("a frame larger than a slab is counted and does not affect other frames")
 {
 	struct recording r;
 	struct tl_pcap_reader *reader;
@@ -564,7 +564,7 @@ static void a_frame_that_no_slab_can_hold_is_counted_and_costs_no_other(void)
 	end_recording(&r);
 }
 
-static void a_frame_without_bytes_is_a_frame(void)
+TL_TEST("an empty frame is recorded")
 {
 	struct recording r;
 	struct tl_pcap_frame last;
@@ -587,7 +587,7 @@ static void a_frame_without_bytes_is_a_frame(void)
 	end_recording(&r);
 }
 
-static void frames_beyond_the_count_are_counted_cut(void)
+TL_TEST("frames beyond --count are counted as cut")
 {
 	struct recording r;
 
@@ -639,7 +639,7 @@ static struct tl_capture_cfg cutoff(uint32_t bytes)
 	return (struct tl_capture_cfg){.cutoff_bytes = bytes, .cutoff_flows = 1024};
 }
 
-static void a_flow_is_recorded_up_to_its_cutoff_both_directions_together(void)
+TL_TEST("a flow is recorded up to its cut-off, counting both directions")
 {
 	struct recording r;
 	struct tl_capture_stats stats;
@@ -661,7 +661,7 @@ static void a_flow_is_recorded_up_to_its_cutoff_both_directions_together(void)
 	end_recording(&r);
 }
 
-static void a_cutoff_counts_bytes_on_the_wire_that_the_filter_lets_pass(void)
+TL_TEST("a cut-off counts original lengths of frames that pass the filter")
 {
 	struct recording r;
 	struct tl_capture_cfg cfg = cutoff(4000);
@@ -678,7 +678,7 @@ static void a_cutoff_counts_bytes_on_the_wire_that_the_filter_lets_pass(void)
 	end_recording(&r);
 }
 
-static void a_cutoff_counts_each_frame_of_a_burst_by_itself(void)
+TL_TEST("a cut-off counts each frame of a burst separately")
 {
 	struct recording r;
 
@@ -691,7 +691,7 @@ static void a_cutoff_counts_each_frame_of_a_burst_by_itself(void)
 	end_recording(&r);
 }
 
-static void a_flow_that_was_silent_for_a_minute_has_its_cutoff_anew(void)
+TL_TEST("the cut-off of a flow restarts after an idle minute")
 {
 	struct recording r;
 
@@ -705,7 +705,7 @@ static void a_flow_that_was_silent_for_a_minute_has_its_cutoff_anew(void)
 	end_recording(&r);
 }
 
-static void what_the_cutoff_refuses_is_not_taken_from_the_count(void)
+TL_TEST("frames beyond the cut-off do not count towards the limit")
 {
 	struct recording r;
 	struct tl_capture_cfg cfg = cutoff(1024);
@@ -724,7 +724,7 @@ static void what_the_cutoff_refuses_is_not_taken_from_the_count(void)
 	end_recording(&r);
 }
 
-static void frames_after_the_end_are_counted_expired(void)
+TL_TEST("frames after the end count as expired")
 {
 	struct recording r;
 
@@ -739,7 +739,7 @@ static void frames_after_the_end_are_counted_expired(void)
 }
 
 // Without a writer the slabs fill up; further frames are counted as dropped, recorded ones are complete.
-static void frames_that_find_no_slab_are_counted_and_cost_no_other_frame(void)
+TL_TEST("frames without a free slab are counted and do not affect other frames")
 {
 	struct recording r;
 
@@ -794,7 +794,7 @@ static void check_two_queues(const struct recording *r)
 	CU_ASSERT_EQUAL(flow_of(r, TL_DIR_TX).written_pkts, 1);
 }
 
-static void each_queue_has_its_own_account(void)
+TL_TEST("each queue has its own counters")
 {
 	struct tl_port *one = port;
 	struct recording r;
@@ -871,7 +871,7 @@ static void check_form(struct tl_capture_cfg cfg)
 	end_recording(&r);
 }
 
-static void each_form_can_be_read_and_keeps_the_account_of_each_queue(void)
+TL_TEST("each file format is readable and keeps the counters of each queue")
 {
 	static const enum tl_recode_form forms[] = {TL_RECODE_PCAPNG, TL_RECODE_PCAP, TL_RECODE_ZSTD};
 	struct tl_port *one = port;
@@ -884,7 +884,7 @@ static void each_form_can_be_read_and_keeps_the_account_of_each_queue(void)
 	port = one;
 }
 
-static void the_time_a_buffer_covers_is_that_of_full_lines(void)
+TL_TEST("the time covered by a buffer is computed at line rate")
 {
 	// 84 bytes on the line per frame of 60: 14 880 952 frames per second at 10 Gbit/s.
 	struct tl_capture_coverage c = tl_capture_cover(64 << 20, 0, 60, UINT64_C(10000000000));
@@ -907,7 +907,7 @@ static struct tl_capture_stats stats_of(const struct recording *r)
 	return stats;
 }
 
-static void a_paused_recording_counts_what_it_leaves_out(void)
+TL_TEST("a paused recording counts skipped frames, and continues in the same file")
 {
 	struct recording r;
 
@@ -928,7 +928,7 @@ static void a_paused_recording_counts_what_it_leaves_out(void)
 	end_recording(&r);
 }
 
-static void a_recording_that_is_over_cannot_be_resumed(void)
+TL_TEST("an expired recording cannot be resumed")
 {
 	struct recording r;
 
@@ -951,7 +951,7 @@ static struct tl_capture_cfg waiting(const char *filter, const char *trigger, bo
 			.on_drop = on_drop}};
 }
 
-static void what_no_trigger_wanted_is_counted_expired(void)
+TL_TEST("frames outside all trigger episodes count as expired, and no file remains")
 {
 	struct recording r;
 
@@ -969,7 +969,7 @@ static void what_no_trigger_wanted_is_counted_expired(void)
 }
 
 // A trigger frame need not pass the recording's filter.
-static void a_frame_is_a_trigger(void)
+TL_TEST("a matching frame fires the trigger")
 {
 	struct recording r;
 
@@ -986,7 +986,7 @@ static void a_frame_is_a_trigger(void)
 	end_recording(&r);
 }
 
-static void a_frame_of_another_direction_is_none(void)
+TL_TEST("a frame of a direction that is not recorded fires no trigger")
 {
 	struct tl_capture_cfg cfg = waiting(NULL, "ether[0] = 7", false);
 	struct recording r;
@@ -1002,7 +1002,7 @@ static void a_frame_of_another_direction_is_none(void)
 }
 
 // Drops caused by a slow disk must not extend the episode.
-static void a_loss_makes_no_episode_longer(void)
+TL_TEST("a drop does not extend an episode")
 {
 	struct recording r;
 
@@ -1023,7 +1023,7 @@ static void a_loss_makes_no_episode_longer(void)
 }
 
 // Fill the slabs of a recording without a writer.
-static void a_frame_without_room_is_a_trigger(void)
+TL_TEST("a frame without buffer space fires the trigger if configured")
 {
 	for (int wanted = 0; wanted < 2; wanted++) {
 		struct recording r;
@@ -1038,7 +1038,7 @@ static void a_frame_without_room_is_a_trigger(void)
 	}
 }
 
-static void every_trigger_is_reported(void)
+TL_TEST("every trigger is reported")
 {
 	struct recording r;
 
@@ -1097,7 +1097,7 @@ static void read_statistics(const char *path, struct told told[INTERFACES_MAX])
 	}
 }
 
-static void the_statistics_of_the_file_have_the_outcome_of_all_frames(void)
+TL_TEST("the interface statistics account for all frames")
 {
 	struct recording r;
 	struct told told[INTERFACES_MAX];
@@ -1152,7 +1152,7 @@ static bool file_has(const char *path, const char *text)
 	return memmem(bytes, n, text, strlen(text)) != NULL;
 }
 
-static void green_frames_are_whole_yellow_ones_cut_and_red_ones_counted(void)
+TL_TEST("green frames are recorded completely, yellow ones cut, red ones counted")
 {
 	static const uint32_t caps[] = {1000, 1000, 33, 33, 33, 200, 200};
 	struct recording r;
@@ -1190,7 +1190,7 @@ static void green_frames_are_whole_yellow_ones_cut_and_red_ones_counted(void)
 	end_recording(&r);
 }
 
-static void frames_that_are_not_recorded_anyway_have_no_class(void)
+TL_TEST("frames that are not recorded are not metered")
 {
 	struct recording r;
 	struct tl_capture_cfg cfg = cutoff(4000);
@@ -1221,7 +1221,7 @@ static void frames_that_are_not_recorded_anyway_have_no_class(void)
 	end_recording(&r);
 }
 
-static void a_class_cuts_no_frame_to_more_than_the_recording_does(void)
+TL_TEST("the snaplen of a class does not exceed that of the recording")
 {
 	struct recording r;
 	struct tl_pcap_frame last;
@@ -1234,7 +1234,7 @@ static void a_class_cuts_no_frame_to_more_than_the_recording_does(void)
 	end_recording(&r);
 }
 
-static void frames_of_a_class_without_buffer_space_are_counted(void)
+TL_TEST("frames of a class without buffer space are counted")
 {
 	struct recording r;
 	struct tl_police_class cls = loud;
@@ -1254,7 +1254,7 @@ static void frames_of_a_class_without_buffer_space_are_counted(void)
 	end_recording(&r);
 }
 
-static void each_queue_meters_its_own_frames(void)
+TL_TEST("each queue meters its own frames")
 {
 	struct tl_port *one = port;
 	struct recording r;
@@ -1276,7 +1276,7 @@ static void each_queue_meters_its_own_frames(void)
 	port = one;
 }
 
-static void a_red_frame_is_a_trigger_like_any_other(void)
+TL_TEST("a red frame fires triggers like any other")
 {
 	struct recording r;
 
@@ -1343,7 +1343,7 @@ static void compare(const struct recording *r, uint64_t n, int64_t offset_ns, ui
 	tl_capture_log_clocks(r->capture);
 }
 
-static void a_recording_keeps_its_largest_bound_and_every_step_of_a_clock(void)
+TL_TEST("a recording reports the largest bound and every step of a clock")
 {
 	static struct clock_log log;
 	struct tl_capture_stats stats;
@@ -1385,7 +1385,7 @@ static void a_recording_keeps_its_largest_bound_and_every_step_of_a_clock(void)
 }
 
 // Each CLOCK block has the new comparisons, the last one of the previous block, and all steps.
-static void of_a_clock_log_nothing_is_missing_between_blocks(void)
+TL_TEST("the clock log has no gap between blocks")
 {
 	static uint8_t block[65536];
 	static struct clock_log log;
@@ -1420,7 +1420,7 @@ static void of_a_clock_log_nothing_is_missing_between_blocks(void)
 	end_recording(&r);
 }
 
-static void the_statistics_of_the_file_have_drops_without_buffer_space(void)
+TL_TEST("the interface statistics include drops for lack of buffer space")
 {
 	struct recording r;
 	struct told told[INTERFACES_MAX];
@@ -1436,7 +1436,7 @@ static void the_statistics_of_the_file_have_drops_without_buffer_space(void)
 	end_recording(&r);
 }
 
-static void the_file_tells_the_ports_drops_once(void)
+TL_TEST("the interface statistics count the port's drops once")
 {
 	struct tl_port *one = port;
 	struct recording r;
@@ -1474,7 +1474,7 @@ static unsigned count_interfaces(const char *path)
 }
 
 // A capture file stamps all of its frames and has no transmitted ones.
-static void a_port_has_one_interface_where_all_frames_have_one_source_of_time(void)
+TL_TEST("a port has one interface if all frames share one timestamp source")
 {
 	static const uint32_t header[] = {0xa1b23c4d, 2 | 4u << 16, 0, 0, 262144, 1};
 	struct tl_port *one = port;
@@ -1511,7 +1511,7 @@ static void wait_for_slabs(const struct recording *r)
 	} while (stats.queues[0].slabs_used != 0);
 }
 
-static void frames_that_find_no_slab_are_not_taken_from_the_count(void)
+TL_TEST("frames without a free slab do not count towards --count")
 {
 	struct tl_err err = {{0}};
 	struct recording r;
@@ -1560,7 +1560,7 @@ static uint64_t sum_dropcounts(const char *path, unsigned *tell)
 }
 
 // epb_dropcount is in the record after the loss, and in no other.
-static void the_record_after_a_loss_has_the_number_of_lost_frames(void)
+TL_TEST("the record after a loss holds the number of lost frames")
 {
 	struct tl_err err = {{0}};
 	struct recording r;
@@ -1580,7 +1580,7 @@ static void the_record_after_a_loss_has_the_number_of_lost_frames(void)
 }
 
 // A slab is open, but the frame is longer than any slab.
-static void the_record_after_a_frame_longer_than_a_slab_counts_it_as_lost(void)
+TL_TEST("the record after a frame longer than a slab counts it as lost")
 {
 	struct recording r;
 	unsigned tell;
@@ -1594,14 +1594,14 @@ static void the_record_after_a_frame_longer_than_a_slab_counts_it_as_lost(void)
 	end_recording(&r);
 }
 
-static void the_seconds_held_by_a_buffer_follow_from_its_size(void)
+TL_TEST("the duration of a buffer follows from its size")
 {
 	CU_ASSERT_EQUAL(tl_capture_hold_seconds(64 << 20), 48);
 	CU_ASSERT_EQUAL(tl_capture_hold_seconds(4 << 20), 2);
 	CU_ASSERT_EQUAL(tl_capture_hold_seconds(UINT64_C(1) << 30), 768);
 }
 
-static void a_filter_that_does_not_compile_is_an_error_before_the_file_exists(void)
+TL_TEST("a filter that does not compile is an error before the file is created")
 {
 	struct tl_capture *capture;
 	struct tl_err err = {{0}};
@@ -1621,83 +1621,6 @@ static void a_filter_that_does_not_compile_is_an_error_before_the_file_exists(vo
 	CU_ASSERT_NOT_EQUAL(access(cfg.path, F_OK), 0);
 }
 
-static const struct tl_test tests[] = {
-	{"every frame of both directions reaches the file", every_frame_of_both_directions_reaches_the_file},
-	{"a received frame sent by the host counts as sent", a_received_frame_that_the_host_sent_counts_as_sent},
-	{"frames of an unselected direction are not counted as offered", a_direction_that_is_not_wanted_is_not_offered},
-	{"a record has options only where both directions can occur",
-		a_record_has_options_only_where_both_directions_can_occur},
-	{"frames are recorded identically by burst and one by one",
-		frames_are_recorded_alike_by_the_burst_and_one_by_one},
-	{"frames rejected by the filter count as filtered", frames_the_filter_refuses_are_counted_filtered},
-	{"the filter reads every segment and the original length", the_filter_sees_every_segment_and_the_wire_length},
-	{"a frame cut to snaplen keeps its original length", a_snapped_frame_keeps_its_wire_length},
-	{"a frame of several segments is recorded completely", a_frame_in_several_segments_is_recorded_whole},
-	{"a jumbo frame is recorded byte for byte, at any snaplen", jumbo_frames_are_recorded_byte_for_byte},
-	{"a frame of 64 KiB, and of 256 KiB, is recorded byte for byte", frames_of_64_kib_are_recorded_byte_for_byte},
-	{"a frame larger than a slab is counted and does not affect other frames",
-		a_frame_that_no_slab_can_hold_is_counted_and_costs_no_other},
-	{"an empty frame is recorded", a_frame_without_bytes_is_a_frame},
-	{"frames beyond --count are counted as cut", frames_beyond_the_count_are_counted_cut},
-	{"a flow is recorded up to its cut-off, counting both directions",
-		a_flow_is_recorded_up_to_its_cutoff_both_directions_together},
-	{"a cut-off counts original lengths of frames that pass the filter",
-		a_cutoff_counts_bytes_on_the_wire_that_the_filter_lets_pass},
-	{"a cut-off counts each frame of a burst separately", a_cutoff_counts_each_frame_of_a_burst_by_itself},
-	{"the cut-off of a flow restarts after an idle minute",
-		a_flow_that_was_silent_for_a_minute_has_its_cutoff_anew},
-	{"frames beyond the cut-off do not count towards the limit",
-		what_the_cutoff_refuses_is_not_taken_from_the_count},
-	{"frames after the end count as expired", frames_after_the_end_are_counted_expired},
-	{"frames without a free slab are counted and do not affect other frames",
-		frames_that_find_no_slab_are_counted_and_cost_no_other_frame},
-	{"each queue has its own counters", each_queue_has_its_own_account},
-	{"each file format is readable and keeps the counters of each queue",
-		each_form_can_be_read_and_keeps_the_account_of_each_queue},
-	{"the time covered by a buffer is computed at line rate", the_time_a_buffer_covers_is_that_of_full_lines},
-	{"a paused recording counts skipped frames, and continues in the same file",
-		a_paused_recording_counts_what_it_leaves_out},
-	{"an expired recording cannot be resumed", a_recording_that_is_over_cannot_be_resumed},
-	{"frames outside all trigger episodes count as expired, and no file remains",
-		what_no_trigger_wanted_is_counted_expired},
-	{"a matching frame fires the trigger", a_frame_is_a_trigger},
-	{"a frame of a direction that is not recorded fires no trigger", a_frame_of_another_direction_is_none},
-	{"a drop does not extend an episode", a_loss_makes_no_episode_longer},
-	{"a frame without buffer space fires the trigger if configured", a_frame_without_room_is_a_trigger},
-	{"every trigger is reported", every_trigger_is_reported},
-	{"the interface statistics account for all frames", the_statistics_of_the_file_have_the_outcome_of_all_frames},
-	{"green frames are recorded completely, yellow ones cut, red ones counted",
-		green_frames_are_whole_yellow_ones_cut_and_red_ones_counted},
-	{"frames that are not recorded are not metered", frames_that_are_not_recorded_anyway_have_no_class},
-	{"the snaplen of a class does not exceed that of the recording",
-		a_class_cuts_no_frame_to_more_than_the_recording_does},
-	{"frames of a class without buffer space are counted", frames_of_a_class_without_buffer_space_are_counted},
-	{"each queue meters its own frames", each_queue_meters_its_own_frames},
-	{"a red frame fires triggers like any other", a_red_frame_is_a_trigger_like_any_other},
-	{"a recording reports the largest bound and every step of a clock",
-		a_recording_keeps_its_largest_bound_and_every_step_of_a_clock},
-	{"the clock log has no gap between blocks", of_a_clock_log_nothing_is_missing_between_blocks},
-	{"the interface statistics include drops for lack of buffer space",
-		the_statistics_of_the_file_have_drops_without_buffer_space},
-	{"the interface statistics count the port's drops once", the_file_tells_the_ports_drops_once},
-	{"a port has one interface if all frames share one timestamp source",
-		a_port_has_one_interface_where_all_frames_have_one_source_of_time},
-	{"frames without a free slab do not count towards --count",
-		frames_that_find_no_slab_are_not_taken_from_the_count},
-	{"the record after a loss holds the number of lost frames",
-		the_record_after_a_loss_has_the_number_of_lost_frames},
-	{"the record after a frame longer than a slab counts it as lost",
-		the_record_after_a_frame_longer_than_a_slab_counts_it_as_lost},
-	{"the duration of a buffer follows from its size", the_seconds_held_by_a_buffer_follow_from_its_size},
-	{"frames with selected marks are recorded, others count as filtered",
-		frames_with_the_marks_are_recorded_and_others_are_filtered},
-	{"selected frames keep their times, lengths and timestamp sources",
-		selected_frames_keep_times_lengths_and_stamps},
-	{"marks precede filter and cut-off", marks_precede_filter_and_cutoff},
-	{"a filter that does not compile is an error before the file is created",
-		a_filter_that_does_not_compile_is_an_error_before_the_file_exists},
-};
-
 int main(void)
 {
 	tl_test_eal_start();
@@ -1706,5 +1629,5 @@ int main(void)
 	two_queues = tl_test_port_queues("vdev:net_null_c", 2, 1, test_clock);
 	if (port == NULL || two_queues == NULL)
 		return 1;
-	return tl_test_main("capture", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("capture");
 }

@@ -19,7 +19,7 @@
 
 // ---- payloads
 
-static void payload_verifies(void)
+TL_TEST("a payload carries its sequence number and passes verification")
 {
 	for (size_t len = TL_CLIENT_SEQ_BYTES; len < 64; len++) {
 		uint8_t payload[64];
@@ -33,7 +33,7 @@ static void payload_verifies(void)
 	}
 }
 
-static void payload_with_a_changed_bit_is_refused(void)
+TL_TEST("a payload with a changed bit is rejected")
 {
 	uint8_t payload[21];
 	uint64_t seq;
@@ -47,7 +47,7 @@ static void payload_with_a_changed_bit_is_refused(void)
 	CU_ASSERT_TRUE(tl_client_payload_check(payload, sizeof(payload), SEED, &seq));
 }
 
-static void payload_of_another_run_is_refused(void)
+TL_TEST("a payload of another run is rejected")
 {
 	uint8_t payload[16];
 	uint64_t seq;
@@ -84,7 +84,7 @@ static unsigned frames_out_of(const uint8_t *stream, size_t len, size_t frame_by
 	return frames;
 }
 
-static void stream_is_cut_right_however_it_was_split(void)
+TL_TEST("messages of a stream are delimited correctly for any segmentation")
 {
 	enum { FRAMES = 50 };
 	static const size_t sizes[] = {8, 13, 16, 100};
@@ -99,7 +99,7 @@ static void stream_is_cut_right_however_it_was_split(void)
 	}
 }
 
-static void new_stream_begins_with_a_new_frame(void)
+TL_TEST("a new stream starts at a message boundary")
 {
 	struct tl_client_framer framer;
 	uint8_t half[8] = {0}, whole[16];
@@ -131,7 +131,7 @@ static struct tl_client_account account_of(uint64_t count)
 	return account;
 }
 
-static void echoes_in_order_are_all_received(void)
+TL_TEST("all echoes in order are received")
 {
 	struct tl_client_account account = account_of(130);
 
@@ -144,7 +144,7 @@ static void echoes_in_order_are_all_received(void)
 	tl_client_account_fini(&account);
 }
 
-static void each_injected_fault_is_counted_by_its_kind(void)
+TL_TEST("each injected fault is counted by its kind")
 {
 	struct tl_client_account account = account_of(8);
 	static const uint64_t script[] = {0, 2, 1, 5, 3, 5, 0, 7}; // 1 and 3 late, 0 and 5 duplicated, 4 and 6 lost
@@ -167,7 +167,7 @@ static void each_injected_fault_is_counted_by_its_kind(void)
 	tl_client_account_fini(&account);
 }
 
-static void echo_of_a_message_never_sent_is_corrupt(void)
+TL_TEST("an echo of a message that was not sent counts as corrupt")
 {
 	struct tl_client_account account;
 
@@ -182,7 +182,7 @@ static void echo_of_a_message_never_sent_is_corrupt(void)
 	tl_client_account_fini(&account);
 }
 
-static void count_that_disagrees_with_the_bits_is_noticed(void)
+TL_TEST("a count that contradicts the bitmap is detected")
 {
 	struct tl_client_account account = account_of(4);
 
@@ -214,7 +214,7 @@ static int parse(const char *line, struct tl_client_args *args, struct tl_err *e
 	return tl_client_parse_args(argc, argv, args, err);
 }
 
-static void options_have_defaults(void)
+TL_TEST("options have defaults")
 {
 	struct tl_client_args args;
 	struct tl_err err;
@@ -238,7 +238,7 @@ static void options_have_defaults(void)
 	CU_ASSERT_EQUAL(tl_client_planned(&args.cfg), 5000);
 }
 
-static void multicast_leaves_by_the_interface_that_listens(void)
+TL_TEST("multicast is sent on the receiving interface")
 {
 	struct tl_client_args args;
 	struct tl_err err;
@@ -257,7 +257,7 @@ static void multicast_leaves_by_the_interface_that_listens(void)
 	CU_ASSERT_EQUAL(tl_client_planned(&args.cfg), 25);
 }
 
-static void port_listens_on_its_own_address(void)
+TL_TEST("a port listens on its own address")
 {
 	struct tl_client_args args;
 	struct tl_err err;
@@ -279,7 +279,7 @@ static void port_listens_on_its_own_address(void)
 	CU_ASSERT_EQUAL(args.cfg.timestamps, TL_CLIENT_STAMPS_TSC);
 }
 
-static void messages_of_a_burst_leave_at_no_time_of_the_nic(void)
+TL_TEST("messages of a burst have no launch time")
 {
 	struct tl_client_args args;
 	struct tl_err err;
@@ -292,7 +292,7 @@ static void messages_of_a_burst_leave_at_no_time_of_the_nic(void)
 	CU_ASSERT_EQUAL(parse("--kernel --udp-echo 192.0.2.1:7 --burst 2", &args, &err), 0);
 }
 
-static void wrong_use_is_refused_with_the_option_and_its_valid_values(void)
+TL_TEST("an invalid option is refused with its name and valid values")
 {
 	static const struct {
 		const char *line, *says;
@@ -375,7 +375,7 @@ static void join_lines(char *text)
 	*to = '\0';
 }
 
-static void help_names_every_default(void)
+TL_TEST("the help names every option and default")
 {
 	struct tl_client_args args;
 	struct tl_err err;
@@ -405,7 +405,7 @@ static void help_names_every_default(void)
 
 static const struct tl_client_sources sources = {.transport = "kernel", .departures = "kernel", .arrivals = "kernel"};
 
-static void judgement_follows_from_the_counts(void)
+TL_TEST("the verdict follows from the counts")
 {
 	const struct tl_client_result good = {.planned = 5, .sent = 5, .received = 5, .balanced = true};
 	struct tl_client_result r = good;
@@ -429,7 +429,7 @@ static void judgement_follows_from_the_counts(void)
 	CU_ASSERT_EQUAL(tl_client_check_result(&r, NULL), -EIO);
 }
 
-static void json_has_exactly_the_documented_keys(void)
+TL_TEST("the JSON has exactly the documented keys")
 {
 	static const char *const keys[] = {"mode", "sent", "received", "lost", "duplicates", "corrupt", "reordered",
 		"send_errors", "reconnects", "first_rtt_ns", "rtt_ns", "rtt_ns_ci95", "wire_rtt_ns", "wire_rtt_ns_ci95",
@@ -455,7 +455,7 @@ static void json_has_exactly_the_documented_keys(void)
 	json_decref(json);
 }
 
-static void first_rtt_is_null_when_nothing_came_back(void)
+TL_TEST("the first RTT is null without an echo")
 {
 	const struct tl_client_result result = {.sources = sources, .sent = 2, .lost = 2};
 	json_t *json = tl_client_result_json(&result);
@@ -564,7 +564,7 @@ static uint64_t stamps_accounted(const struct tl_client_result *result)
 	return stamps->paired + stamps->reply_first + stamps->tx_missing + stamps->rx_missing + stamps->rx_shared;
 }
 
-static void tcp_run_receives_all_it_sent(void)
+TL_TEST("a TCP run receives all messages that it sent")
 {
 	struct tl_client_result result = run_against_tcp((struct echo_server){0}, 24, 1000);
 
@@ -655,7 +655,7 @@ static void noted_poll(struct tl_client_link *link, uint64_t timeout_ns, bool wa
 	usleep((useconds_t)(timeout_ns / TL_NS_PER_US));
 }
 
-static void messages_of_a_burst_are_due_and_leave_together(void)
+TL_TEST("messages of a burst are due and sent together")
 {
 	static const struct tl_client_ops ops = {.name = "noted",
 		.open = noted_open,
@@ -694,7 +694,7 @@ static void messages_of_a_burst_are_due_and_leave_together(void)
 	CU_ASSERT_EQUAL(result.wire_rtt.last.max_ns, 997);
 }
 
-static void large_messages_pass_a_full_socket_whole(void)
+TL_TEST("large messages pass a full socket intact")
 {
 	struct tl_client_result result = run_against_tcp((struct echo_server){.slow = true}, 65536, 1000);
 
@@ -703,7 +703,7 @@ static void large_messages_pass_a_full_socket_whole(void)
 	CU_ASSERT_EQUAL(tl_client_check_result(&result, NULL), 0);
 }
 
-static void a_message_larger_than_a_read_is_whole(void)
+TL_TEST("a message larger than one read is reassembled")
 {
 	struct tl_client_result result = run_against_tcp((struct echo_server){.messages = 2}, 1048576, 10);
 
@@ -713,7 +713,7 @@ static void a_message_larger_than_a_read_is_whole(void)
 	CU_ASSERT_TRUE(result.elapsed_ns >= 100 * TL_NS_PER_MS); // the second message is due then
 }
 
-static void echoes_that_come_together_share_no_stamp(void)
+TL_TEST("a stamp shared by several echoes is counted as shared")
 {
 	struct tl_client_result result = run_against_tcp((struct echo_server){.slow = true}, 24, 1000);
 
@@ -723,7 +723,7 @@ static void echoes_that_come_together_share_no_stamp(void)
 	CU_ASSERT_EQUAL(result.wire_over_rtt, 0);
 }
 
-static void broken_connection_is_made_again(void)
+TL_TEST("a broken connection is reopened")
 {
 	struct tl_client_result result = run_against_tcp((struct echo_server){.hang_up_after = 24 * 5 + 3}, 24, 250);
 
@@ -742,7 +742,7 @@ static void broken_connection_is_made_again(void)
 	CU_ASSERT_TRUE(result.balanced);
 }
 
-static void changed_byte_is_one_corrupt_echo(void)
+TL_TEST("a changed byte counts as one corrupt echo")
 {
 	struct tl_client_result result = run_against_tcp((struct echo_server){.bad_byte = true}, 24, 1000);
 
@@ -773,7 +773,7 @@ static void *udp_echo(void *arg)
 	return NULL;
 }
 
-static void udp_run_counts_lost_cut_and_doubled_echoes(void)
+TL_TEST("a UDP run counts lost, truncated and duplicate echoes")
 {
 	struct echo_server server = {0};
 	struct tl_client_result result = {0};
@@ -800,7 +800,7 @@ static void udp_run_counts_lost_cut_and_doubled_echoes(void)
 	CU_ASSERT_TRUE(result.balanced);
 }
 
-static void missing_connection_ends_the_run_in_time(void)
+TL_TEST("a missing connection ends the run in time")
 {
 	struct echo_server server = {0};
 	struct tl_client_result result;
@@ -814,7 +814,7 @@ static void missing_connection_ends_the_run_in_time(void)
 	close(server.fd);
 }
 
-static void stop_flag_ends_the_wait_for_a_connection(void)
+TL_TEST("the stop flag ends the wait for a connection")
 {
 	const atomic_bool stop = true;
 	struct tl_client_cfg cfg =
@@ -826,38 +826,5 @@ static void stop_flag_ends_the_wait_for_a_connection(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a payload carries its sequence number and passes verification", payload_verifies},
-		{"a payload with a changed bit is rejected", payload_with_a_changed_bit_is_refused},
-		{"a payload of another run is rejected", payload_of_another_run_is_refused},
-		{"messages of a stream are delimited correctly for any segmentation",
-			stream_is_cut_right_however_it_was_split},
-		{"a new stream starts at a message boundary", new_stream_begins_with_a_new_frame},
-		{"all echoes in order are received", echoes_in_order_are_all_received},
-		{"each injected fault is counted by its kind", each_injected_fault_is_counted_by_its_kind},
-		{"an echo of a message that was not sent counts as corrupt", echo_of_a_message_never_sent_is_corrupt},
-		{"a count that contradicts the bitmap is detected", count_that_disagrees_with_the_bits_is_noticed},
-		{"options have defaults", options_have_defaults},
-		{"multicast is sent on the receiving interface", multicast_leaves_by_the_interface_that_listens},
-		{"a port listens on its own address", port_listens_on_its_own_address},
-		{"messages of a burst have no launch time", messages_of_a_burst_leave_at_no_time_of_the_nic},
-		{"an invalid option is refused with its name and valid values",
-			wrong_use_is_refused_with_the_option_and_its_valid_values},
-		{"the help names every option and default", help_names_every_default},
-		{"the verdict follows from the counts", judgement_follows_from_the_counts},
-		{"the JSON has exactly the documented keys", json_has_exactly_the_documented_keys},
-		{"the first RTT is null without an echo", first_rtt_is_null_when_nothing_came_back},
-		{"a TCP run receives all messages that it sent", tcp_run_receives_all_it_sent},
-		{"messages of a burst are due and sent together", messages_of_a_burst_are_due_and_leave_together},
-		{"large messages pass a full socket intact", large_messages_pass_a_full_socket_whole},
-		{"a message larger than one read is reassembled", a_message_larger_than_a_read_is_whole},
-		{"a stamp shared by several echoes is counted as shared", echoes_that_come_together_share_no_stamp},
-		{"a broken connection is reopened", broken_connection_is_made_again},
-		{"a changed byte counts as one corrupt echo", changed_byte_is_one_corrupt_echo},
-		{"a UDP run counts lost, truncated and duplicate echoes", udp_run_counts_lost_cut_and_doubled_echoes},
-		{"a missing connection ends the run in time", missing_connection_ends_the_run_in_time},
-		{"the stop flag ends the wait for a connection", stop_flag_ends_the_wait_for_a_connection},
-	};
-
-	return tl_test_main("client", tests, sizeof(tests) / sizeof(tests[0]));
+	return tl_test_run("client");
 }

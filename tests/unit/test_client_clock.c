@@ -145,7 +145,7 @@ static bool is_near(uint64_t ns, uint64_t expected_ns)
 	return ns >= expected_ns && ns < expected_ns + TL_NS_PER_MS;
 }
 
-static void a_client_that_polls_constantly_sees_the_time_of_the_link(void)
+TL_TEST("a client that polls constantly measures the delay of the link")
 {
 	struct tl_client_result result = run(&(struct tl_client_hooks){0});
 
@@ -165,7 +165,7 @@ static void stall(void *ctx, const struct tl_client_progress *progress)
 	now_ns += STALL_NS;
 }
 
-static void time_without_polls_is_a_poll_gap(void)
+TL_TEST("time without polls is a poll gap")
 {
 	struct tl_client_result result = run(&(struct tl_client_hooks){.progress = stall});
 
@@ -252,7 +252,7 @@ static void sleep_on_split(struct tl_client_link *link, uint64_t timeout_ns, boo
 	now_ns += timeout_ns;
 }
 
-static void split_echo_arrives_with_its_latest_part(void)
+TL_TEST("the arrival time of a split echo is that of its latest part")
 {
 	static const struct tl_client_ops ops = {.name = "test",
 		.open = open_split,
@@ -284,13 +284,5 @@ static void split_echo_arrives_with_its_latest_part(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a client that polls constantly measures the delay of the link",
-			a_client_that_polls_constantly_sees_the_time_of_the_link},
-		{"time without polls is a poll gap", time_without_polls_is_a_poll_gap},
-		{"the arrival time of a split echo is that of its latest part",
-			split_echo_arrives_with_its_latest_part},
-	};
-
-	return tl_test_main("client clock", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("client clock");
 }

@@ -44,7 +44,7 @@ static void check_counts(const struct tl_client_stamps *stamps, struct tl_client
 	CU_ASSERT_EQUAL(stamps->counts.tx_strays, expected.tx_strays);
 }
 
-static void stamps_are_paired_in_any_order_of_arrival(void)
+TL_TEST("stamps are paired in any order of arrival")
 {
 	struct tl_client_stamps stamps = stamps_of(1, 8);
 	struct tl_client_pair pair;
@@ -68,7 +68,7 @@ static void stamps_are_paired_in_any_order_of_arrival(void)
 	tl_client_stamps_fini(&stamps);
 }
 
-static void each_missing_stamp_is_counted_by_its_kind(void)
+TL_TEST("each missing stamp is counted by its kind")
 {
 	struct tl_client_stamps stamps = stamps_of(1, 8);
 	struct tl_client_pair pair;
@@ -87,7 +87,7 @@ static void each_missing_stamp_is_counted_by_its_kind(void)
 	tl_client_stamps_fini(&stamps);
 }
 
-static void numbers_of_a_stream_wrap_after_4_gib(void)
+TL_TEST("the byte counter of a stream wraps after 4 GiB")
 {
 	struct tl_client_stamps stamps = stamps_of(65536, 16);
 	const uint64_t wrap = UINT64_C(65536); // 64-KiB messages
@@ -105,7 +105,7 @@ static void numbers_of_a_stream_wrap_after_4_gib(void)
 	tl_client_stamps_fini(&stamps);
 }
 
-static void numbers_of_datagrams_wrap(void)
+TL_TEST("the counter of datagrams wraps")
 {
 	struct tl_client_stamps stamps = stamps_of(1, 8);
 	struct tl_client_pair pair;
@@ -121,7 +121,7 @@ static void numbers_of_datagrams_wrap(void)
 	tl_client_stamps_fini(&stamps);
 }
 
-static void message_leaves_with_its_last_byte(void)
+TL_TEST("the send stamp of a message is that of the first transmission of its last byte")
 {
 	struct tl_client_stamps stamps = stamps_of(100, 8);
 	struct tl_client_pair pair;
@@ -138,7 +138,7 @@ static void message_leaves_with_its_last_byte(void)
 	tl_client_stamps_fini(&stamps);
 }
 
-static void numbers_begin_anew_with_a_connection(void)
+TL_TEST("counters restart with a connection")
 {
 	struct tl_client_stamps stamps = stamps_of(10, 8);
 	struct tl_client_pair pair;
@@ -155,7 +155,7 @@ static void numbers_begin_anew_with_a_connection(void)
 	tl_client_stamps_fini(&stamps);
 }
 
-static void stamp_that_comes_too_late_for_the_ring_is_missing(void)
+TL_TEST("a stamp later than the ring counts as missing")
 {
 	struct tl_client_stamps stamps = stamps_of(1, 4);
 	struct tl_client_pair pair;
@@ -172,7 +172,7 @@ static void stamp_that_comes_too_late_for_the_ring_is_missing(void)
 
 // ---- sweeps
 
-static void sweep_is_a_list_or_a_range(void)
+TL_TEST("a sweep is a list or a range")
 {
 	struct tl_client_sweep sweep;
 
@@ -232,7 +232,7 @@ static void check_invalid(struct tl_client_result result, const char *says)
 	CU_ASSERT_PTR_NOT_NULL(strstr(result.invalid.text[0], says));
 }
 
-static void result_is_valid_as_long_as_nothing_is_over_its_limit(void)
+TL_TEST("a result is valid while every limit is kept")
 {
 	struct tl_client_result result = believable();
 
@@ -240,7 +240,7 @@ static void result_is_valid_as_long_as_nothing_is_over_its_limit(void)
 	CU_ASSERT_EQUAL(result.invalid.n, 0);
 }
 
-static void refused_or_few_messages_are_no_evidence_of_a_late_sender(void)
+TL_TEST("refused or few messages do not indicate a late sender")
 {
 	struct tl_client_result result = believable();
 
@@ -256,7 +256,7 @@ static void refused_or_few_messages_are_no_evidence_of_a_late_sender(void)
 	CU_ASSERT_EQUAL(result.invalid.n, 0);
 }
 
-static void each_fault_makes_a_result_invalid_by_its_name(void)
+TL_TEST("each fault invalidates a result and is named")
 {
 	struct tl_client_result result = believable();
 
@@ -304,7 +304,7 @@ static void each_fault_makes_a_result_invalid_by_its_name(void)
 	check_invalid(result, "counts 3 errors in sending at a time (tx_pp_timestamp_past_errors)");
 }
 
-static void lost_messages_beyond_the_limit_make_a_result_invalid(void)
+TL_TEST("a loss above the limit invalidates a result")
 {
 	struct tl_client_result result = believable();
 
@@ -350,7 +350,7 @@ static struct figures *figures_of(uint64_t slow, uint64_t sent_late, uint64_t fo
 	return f;
 }
 
-static void quantiles_that_the_client_may_have_made_are_late(void)
+TL_TEST("quantiles possibly caused by the client are marked late")
 {
 	static const struct {
 		uint64_t sent_late, found_late, by_ns;
@@ -368,7 +368,7 @@ static void quantiles_that_the_client_may_have_made_are_late(void)
 	}
 }
 
-static void lost_messages_are_in_the_quantiles_of_the_json(void)
+TL_TEST("a quantile in the range of lost messages is null and reported as above the window")
 {
 	struct figures *f = figures_of(0, 0, 0, 0);
 	struct tl_client_result result = believable();
@@ -384,7 +384,7 @@ static void lost_messages_are_in_the_quantiles_of_the_json(void)
 	free(f);
 }
 
-static void faults_add_up(void)
+TL_TEST("several faults are all reported")
 {
 	struct tl_client_result result = believable();
 
@@ -413,7 +413,7 @@ static bool is_near(double a, double b)
 	return fabs(a - b) < 1e-6;
 }
 
-static void null_echo_is_taken_off_with_both_uncertainties(void)
+TL_TEST("a null echo is subtracted with both uncertainties")
 {
 	struct tl_client_result cable = believable(), result = believable();
 
@@ -453,7 +453,7 @@ static void null_echo_is_taken_off_with_both_uncertainties(void)
 	json_decref(null);
 }
 
-static void null_echo_measured_otherwise_is_refused(void)
+TL_TEST("a null echo measured with other parameters is refused")
 {
 	struct tl_client_result cable = believable();
 	struct tl_client_sweep sweep = {.n = 1};
@@ -479,7 +479,7 @@ static void null_echo_measured_otherwise_is_refused(void)
 	json_decref(null);
 }
 
-static void null_echo_of_a_sweep_serves_each_point(void)
+TL_TEST("the null echo of a sweep applies to each point")
 {
 	struct tl_client_result cables[2] = {believable(), believable()}, result = believable();
 	struct tl_client_sweep sweep = {.axis = TL_CLIENT_AXIS_PAYLOAD, .n = 2, .at = {16, 64}};
@@ -498,7 +498,7 @@ static void null_echo_of_a_sweep_serves_each_point(void)
 
 // ---- reports
 
-static void json_of_a_sweep_has_its_points_and_the_fit(void)
+TL_TEST("the JSON of a sweep holds its points and the line through them")
 {
 	struct tl_client_result results[3] = {believable(), believable(), believable()};
 	const struct tl_client_sweep sweep = {.axis = TL_CLIENT_AXIS_PAYLOAD, .n = 3, .at = {100, 200, 300}};
@@ -526,7 +526,7 @@ static void json_of_a_sweep_has_its_points_and_the_fit(void)
 	json_decref(json);
 }
 
-static void report_of_a_run_balances(void)
+TL_TEST("the report of a run balances")
 {
 	struct tl_client_result result = believable();
 	const struct tl_client_sweep sweep = {.n = 1};
@@ -563,33 +563,5 @@ static void report_of_a_run_balances(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"stamps are paired in any order of arrival", stamps_are_paired_in_any_order_of_arrival},
-		{"each missing stamp is counted by its kind", each_missing_stamp_is_counted_by_its_kind},
-		{"the byte counter of a stream wraps after 4 GiB", numbers_of_a_stream_wrap_after_4_gib},
-		{"the counter of datagrams wraps", numbers_of_datagrams_wrap},
-		{"the send stamp of a message is that of the first transmission of its last byte",
-			message_leaves_with_its_last_byte},
-		{"counters restart with a connection", numbers_begin_anew_with_a_connection},
-		{"a stamp later than the ring counts as missing", stamp_that_comes_too_late_for_the_ring_is_missing},
-		{"a sweep is a list or a range", sweep_is_a_list_or_a_range},
-		{"a result is valid while every limit is kept", result_is_valid_as_long_as_nothing_is_over_its_limit},
-		{"refused or few messages do not indicate a late sender",
-			refused_or_few_messages_are_no_evidence_of_a_late_sender},
-		{"each fault invalidates a result and is named", each_fault_makes_a_result_invalid_by_its_name},
-		{"a loss above the limit invalidates a result", lost_messages_beyond_the_limit_make_a_result_invalid},
-		{"quantiles possibly caused by the client are marked late",
-			quantiles_that_the_client_may_have_made_are_late},
-		{"a quantile in the range of lost messages is null and reported as above the window",
-			lost_messages_are_in_the_quantiles_of_the_json},
-		{"several faults are all reported", faults_add_up},
-		{"a null echo is subtracted with both uncertainties", null_echo_is_taken_off_with_both_uncertainties},
-		{"a null echo measured with other parameters is refused", null_echo_measured_otherwise_is_refused},
-		{"the null echo of a sweep applies to each point", null_echo_of_a_sweep_serves_each_point},
-		{"the JSON of a sweep holds its points and the line through them",
-			json_of_a_sweep_has_its_points_and_the_fit},
-		{"the report of a run balances", report_of_a_run_balances},
-	};
-
-	return tl_test_main("client_figures", tests, sizeof(tests) / sizeof(tests[0]));
+	return tl_test_run("client_figures");
 }

@@ -18,7 +18,7 @@
 
 #define ALL_FLAGS (SOF_TIMESTAMPING_TX_HARDWARE | SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_RAW_HARDWARE)
 
-static void nic_that_stamps_everything_is_taken(void)
+TL_TEST("only a NIC that stamps every packet is used")
 {
 	const struct ethtool_ts_info able = {.so_timestamping = ALL_FLAGS,
 		.tx_types = 1u << HWTSTAMP_TX_ON,
@@ -58,7 +58,7 @@ static void await(int fd, short events)
 	CU_ASSERT_EQUAL(poll(&pfd, 1, 5000), 1);
 }
 
-static void datagrams_are_numbered_and_stamped_both_ways(void)
+TL_TEST("datagrams are numbered and stamped in both directions")
 {
 	struct sockaddr_in address;
 	struct tl_client_departure departure;
@@ -85,7 +85,7 @@ static void datagrams_are_numbered_and_stamped_both_ways(void)
 	close(fd);
 }
 
-static void stamp_of_a_stream_is_shared_while_more_is_waiting(void)
+TL_TEST("queued parts of a stream share a stamp")
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof(address);
@@ -110,7 +110,7 @@ static void stamp_of_a_stream_is_shared_while_more_is_waiting(void)
 	close(listener);
 }
 
-static void datagrams_after_a_refused_one_go_without_stamps(void)
+TL_TEST("datagrams after a refused one have no stamps")
 {
 	struct sockaddr_in address;
 	struct tl_client_departure departure;
@@ -138,7 +138,7 @@ static void datagrams_after_a_refused_one_go_without_stamps(void)
 
 // ---- the host
 
-static void stolen_time_is_read_per_cpu(void)
+TL_TEST("steal time is read per CPU")
 {
 	char text[] = "cpu  9 9 9 9 9 9 9 99 9 9\n"
 		      "cpu0 1 2 3 4 5 6 7 8 9 10\n"
@@ -155,7 +155,7 @@ static void stolen_time_is_read_per_cpu(void)
 	CU_ASSERT_EQUAL(stolen[2] + stolen[3], 0);
 }
 
-static void change_of_the_clocks_distance_is_a_step(void)
+TL_TEST("a change of the offset between the clocks counts as a step")
 {
 	struct tl_client_host host;
 
@@ -171,7 +171,7 @@ static void change_of_the_clocks_distance_is_a_step(void)
 
 // ---- figures
 
-static void spread_is_that_of_the_sample(void)
+TL_TEST("the spread is the sample standard deviation")
 {
 	struct tl_client_quantity quantity;
 
@@ -190,15 +190,5 @@ static void spread_is_that_of_the_sample(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"only a NIC that stamps every packet is used", nic_that_stamps_everything_is_taken},
-		{"datagrams are numbered and stamped in both directions", datagrams_are_numbered_and_stamped_both_ways},
-		{"queued parts of a stream share a stamp", stamp_of_a_stream_is_shared_while_more_is_waiting},
-		{"datagrams after a refused one have no stamps", datagrams_after_a_refused_one_go_without_stamps},
-		{"steal time is read per CPU", stolen_time_is_read_per_cpu},
-		{"a change of the offset between the clocks counts as a step", change_of_the_clocks_distance_is_a_step},
-		{"the spread is the sample standard deviation", spread_is_that_of_the_sample},
-	};
-
-	return tl_test_main("client_host", tests, sizeof(tests) / sizeof(tests[0]));
+	return tl_test_run("client_host");
 }

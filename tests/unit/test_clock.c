@@ -31,7 +31,7 @@ static void check_wall(const struct tl_clock *clock)
 	CU_ASSERT(wall <= after + slack);
 }
 
-static void wall_time_stands_within_its_bound_of_the_kernels(void)
+TL_TEST("wall time agrees with the kernel's within its bound")
 {
 	struct tl_clock *clock = tl_clock_create();
 
@@ -44,7 +44,7 @@ static void wall_time_stands_within_its_bound_of_the_kernels(void)
 	tl_clock_destroy(clock);
 }
 
-static void a_tsc_span_is_the_time_the_kernel_measured(void)
+TL_TEST("a TSC interval agrees with the kernel's time")
 {
 	struct tl_clock *clock = tl_clock_create();
 
@@ -62,7 +62,7 @@ static void a_tsc_span_is_the_time_the_kernel_measured(void)
 	tl_clock_destroy(clock);
 }
 
-static void a_reading_before_the_base_is_earlier_not_enormous(void)
+TL_TEST("a TSC value before the base yields an earlier time")
 {
 	struct tl_clock_line line = {.base_ticks = 1000, .base_ns = 5000, .mult = UINT64_C(1) << TL_CLOCK_SHIFT};
 
@@ -70,7 +70,7 @@ static void a_reading_before_the_base_is_earlier_not_enormous(void)
 	CU_ASSERT_EQUAL(tl_clock_apply(&line, 1100), 5100);
 }
 
-static void a_small_error_is_slewed_and_time_never_decreases(void)
+TL_TEST("a small error is slewed, and time never decreases")
 {
 	struct tl_clock *clock = tl_clock_create();
 
@@ -85,7 +85,7 @@ static void a_small_error_is_slewed_and_time_never_decreases(void)
 	tl_clock_destroy(clock);
 }
 
-static void a_step_of_the_kernels_clock_is_followed_and_counted(void)
+TL_TEST("a step of the kernel's clock is followed and counted")
 {
 	struct tl_clock *clock = tl_clock_create();
 
@@ -99,16 +99,5 @@ static void a_step_of_the_kernels_clock_is_followed_and_counted(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"wall time agrees with the kernel's within its bound",
-			wall_time_stands_within_its_bound_of_the_kernels},
-		{"a TSC interval agrees with the kernel's time", a_tsc_span_is_the_time_the_kernel_measured},
-		{"a TSC value before the base yields an earlier time",
-			a_reading_before_the_base_is_earlier_not_enormous},
-		{"a small error is slewed, and time never decreases", a_small_error_is_slewed_and_time_never_decreases},
-		{"a step of the kernel's clock is followed and counted",
-			a_step_of_the_kernels_clock_is_followed_and_counted},
-	};
-
-	return tl_test_main("clock", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("clock");
 }

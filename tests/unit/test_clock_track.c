@@ -220,7 +220,7 @@ static unsigned live(struct world *w, unsigned seconds, double period_ns)
 
 // ---- tests
 
-static void a_steady_counter_is_followed(void)
+TL_TEST("a steady counter is followed")
 {
 	static const double rates_ppm[] = {-100, -3, 0, 0.5, 100};
 
@@ -238,7 +238,7 @@ static void a_steady_counter_is_followed(void)
 	}
 }
 
-static void the_error_of_a_stamp_never_exceeds_its_bound(void)
+TL_TEST("the error of a stamp never exceeds its bound")
 {
 	static const double ticks_ns[] = {1, 6.4, 15000};
 
@@ -258,7 +258,7 @@ static void the_error_of_a_stamp_never_exceeds_its_bound(void)
 	}
 }
 
-static void readings_that_are_off_are_set_aside_and_move_nothing(void)
+TL_TEST("outliers are rejected and do not affect the line")
 {
 	struct world w = {.tick_ns = 1, .ppm = 20, .rng = 3, .outliers = 0.1};
 
@@ -274,7 +274,7 @@ static void readings_that_are_off_are_set_aside_and_move_nothing(void)
 	end(&w);
 }
 
-static void a_step_is_followed_at_the_next_comparison_and_counted(void)
+TL_TEST("a step is applied at the next comparison, and counted")
 {
 	static const double steps_ns[] = {37e9, -37e9, 2e6, -2e6, 2e5, -2e5, 1e15};
 	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 4, .first_ticks = EPOCH_NS};
@@ -291,7 +291,7 @@ static void a_step_is_followed_at_the_next_comparison_and_counted(void)
 	end(&w);
 }
 
-static void a_small_step_soon_after_another_does_not_change_the_rate(void)
+TL_TEST("a small step soon after another does not change the rate")
 {
 	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 17};
 
@@ -309,7 +309,7 @@ static void a_small_step_soon_after_another_does_not_change_the_rate(void)
 	end(&w);
 }
 
-static void a_line_that_bends_for_too_long_has_a_bound_that_grows(void)
+TL_TEST("the bound grows when a slope correction is overdue")
 {
 	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 18};
 
@@ -323,7 +323,7 @@ static void a_line_that_bends_for_too_long_has_a_bound_that_grows(void)
 	end(&w);
 }
 
-static void a_rate_that_changes_at_once_is_learned_within_seconds(void)
+TL_TEST("an abrupt change of the rate is learned within seconds")
 {
 	struct world w = {.tick_ns = 1, .ppm = 50, .rng = 5};
 
@@ -338,7 +338,7 @@ static void a_rate_that_changes_at_once_is_learned_within_seconds(void)
 	end(&w);
 }
 
-static void a_counter_of_32_bits_wraps_unnoticed(void)
+TL_TEST("a 32-bit counter wraps without an error")
 {
 	static const double periods_ns[] = {SECOND, 3 * SECOND, 0.1 * SECOND};
 
@@ -352,7 +352,7 @@ static void a_counter_of_32_bits_wraps_unnoticed(void)
 	}
 }
 
-static void bits_above_the_counters_width_do_not_matter(void)
+TL_TEST("bits above the counter's width are ignored")
 {
 	struct world w = {.tick_ns = 1, .ppm = 70, .rng = 7};
 
@@ -367,7 +367,7 @@ static void bits_above_the_counters_width_do_not_matter(void)
 	end(&w);
 }
 
-static void time_is_continuous_when_the_line_changes(void)
+TL_TEST("time is continuous when the line changes")
 {
 	struct world w = {.tick_ns = 1, .ppm = -40, .walk_ppm = 0.5, .limit_ppm = 60, .rng = 8};
 	uint64_t last_ns = 0;
@@ -396,7 +396,7 @@ static void time_is_continuous_when_the_line_changes(void)
 	end(&w);
 }
 
-static void a_step_of_wall_time_is_a_step_of_the_stamps(void)
+TL_TEST("a step of the wall clock steps the stamps")
 {
 	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 9};
 
@@ -416,7 +416,7 @@ static void a_step_of_wall_time_is_a_step_of_the_stamps(void)
 	end(&w);
 }
 
-static void while_the_counter_cannot_be_read_the_bound_grows(void)
+TL_TEST("the bound grows while the counter cannot be read")
 {
 	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 10};
 
@@ -440,7 +440,7 @@ static void while_the_counter_cannot_be_read_the_bound_grows(void)
 	end(&w);
 }
 
-static void an_unknown_rate_is_measured(void)
+TL_TEST("an unknown rate is measured")
 {
 	struct world w = {.tick_ns = 6.4, .ppm = 30, .rng = 11, .first_ticks = 1};
 	struct tl_clock_track_cfg cfg = track_cfg(&w, 64);
@@ -453,7 +453,7 @@ static void an_unknown_rate_is_measured(void)
 	end(&w);
 }
 
-static void a_time_is_the_reading_whose_time_it_is(void)
+TL_TEST("converting a time yields the counter value that had it")
 {
 	static const struct {
 		double tick_ns;
@@ -476,7 +476,7 @@ static void a_time_is_the_reading_whose_time_it_is(void)
 	}
 }
 
-static void a_counter_that_is_none_is_refused(void)
+TL_TEST("an invalid, unreadable, stopped or deviating counter is refused")
 {
 	struct world w = {.tick_ns = 1, .rng = 12};
 	struct tl_clock_track_cfg cfg = track_cfg(&w, 64);
@@ -497,7 +497,7 @@ static void a_counter_that_is_none_is_refused(void)
 	free(w.clock.fit);
 }
 
-static void a_counter_that_shows_a_time_is_recognised(void)
+TL_TEST("a counter that holds a time is recognised")
 {
 	static const struct {
 		double ahead_ns;
@@ -520,7 +520,7 @@ static void a_counter_that_shows_a_time_is_recognised(void)
 	}
 }
 
-static void a_counter_that_cannot_be_read_any_more_shows_the_time_it_did(void)
+TL_TEST("a counter that became unreadable keeps its time scale")
 {
 	struct world w = {.tick_ns = 1, .rng = 20, .first_ticks = EPOCH_NS};
 
@@ -535,7 +535,7 @@ static void a_counter_that_cannot_be_read_any_more_shows_the_time_it_did(void)
 	end(&w);
 }
 
-static void the_error_of_wall_time_is_part_of_the_bound(void)
+TL_TEST("the error of wall time is part of the bound")
 {
 	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 14};
 
@@ -550,7 +550,7 @@ static void the_error_of_wall_time_is_part_of_the_bound(void)
 	end(&w);
 }
 
-static void noise_of_the_readings_is_averaged_out(void)
+TL_TEST("noise of the readings is averaged out")
 {
 	struct world w = {.tick_ns = 1000, .ppm = 10.3, .rng = 15};
 	double sum = 0;
@@ -571,7 +571,7 @@ static void noise_of_the_readings_is_averaged_out(void)
 	end(&w);
 }
 
-static void a_step_that_could_not_be_confirmed_widens_the_bound(void)
+TL_TEST("an unconfirmed step widens the bound")
 {
 	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 16};
 
@@ -606,7 +606,7 @@ static struct tl_clock_fit exact_fit(void)
 }
 
 // An interrupt makes a bracket wide and its middle inaccurate.
-static void a_narrow_bracket_counts_for_more_than_a_wide_one(void)
+TL_TEST("a narrow bracket has more weight than a wide one")
 {
 	struct tl_clock_fit fit = exact_fit();
 	uint64_t ticks = 20 * TL_NS_PER_S;
@@ -621,7 +621,7 @@ static void a_narrow_bracket_counts_for_more_than_a_wide_one(void)
 	CU_ASSERT(fabs((double)(int64_t)(tl_clock_fit_ns(&fit, ticks) - EPOCH_NS - ticks)) < 100);
 }
 
-static void the_last_of_many_samples_that_agree_with_none_is_believed(void)
+TL_TEST("the eighth consecutive outlier is accepted")
 {
 	struct tl_clock_fit fit = exact_fit();
 	uint64_t ticks = 20 * TL_NS_PER_S;
@@ -636,7 +636,7 @@ static void the_last_of_many_samples_that_agree_with_none_is_believed(void)
 	CU_ASSERT_EQUAL(tl_clock_fit_ns(&fit, ticks), EPOCH_NS + ticks + 640 * TL_NS_PER_MS);
 }
 
-static void comparisons_that_follow_each_other_closely_change_no_rate(void)
+TL_TEST("closely spaced comparisons do not change the rate")
 {
 	struct world w = {.tick_ns = 1, .ppm = 20, .rng = 21};
 
@@ -661,7 +661,7 @@ static uint64_t turning_ns(uint64_t ticks)
 	return EPOCH_NS + ticks + (uint64_t)llrint(4000 * s * s / 2);
 }
 
-static void a_rate_that_is_seen_to_turn_faster_widens_the_bound(void)
+TL_TEST("an observed change of the rate widens the bound")
 {
 	static const struct tl_clock_gate lax = {.outlier_ns = TL_NS_PER_S, .drift_ppb = 1000, .confirm = 3};
 	struct tl_clock_sample sample = {.ticks = 0, .ns = EPOCH_NS, .half_ns = 50};
@@ -680,7 +680,7 @@ static void a_rate_that_is_seen_to_turn_faster_widens_the_bound(void)
 }
 
 // The counter is fast and the kernel's time slow, both within the assumed limits.
-static void the_bound_grows_as_both_clocks_may_drift(void)
+TL_TEST("the bound grows with the drift of both clocks")
 {
 	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 22};
 
@@ -696,7 +696,7 @@ static void the_bound_grows_as_both_clocks_may_drift(void)
 
 // A drift of 0.9 ppm per second causes an error of 45 us after 10 s without a comparison, and the error grows
 // quadratically.
-static void while_a_rate_turns_unseen_the_bound_grows_with_the_square_of_the_time(void)
+TL_TEST("without samples the bound grows with the square of the time")
 {
 	for (int sign = -1; sign <= 1; sign += 2) {
 		struct world w = {.tick_ns = 1, .ppm = 10, .rng = 23};
@@ -740,7 +740,7 @@ static unsigned live_by_wall(struct world *w, unsigned seconds, double slew_ppm)
 	return wrong;
 }
 
-static void wall_time_learns_the_rate_of_the_kernels(void)
+TL_TEST("wall time follows the rate of the kernel's clock")
 {
 	struct world w = {.tick_ns = 1, .rng = 19};
 
@@ -795,7 +795,7 @@ static unsigned live_and_turn(struct world *w, bool compares_counter)
 	return wrong;
 }
 
-static void rates_that_turn_all_the_time_break_no_bound(void)
+TL_TEST("constantly varying rates stay within the bound for 300 seeds")
 {
 	static const double ticks_ns[] = {1, 6.4, 1000};
 	unsigned wrong = 0;
@@ -813,7 +813,7 @@ static void rates_that_turn_all_the_time_break_no_bound(void)
 
 // ---- log entry of each comparison
 
-static void each_comparison_is_logged_with_its_result(void)
+TL_TEST("each comparison is logged with its result")
 {
 	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 24};
 	struct tl_clock_reading reading, before;
@@ -845,7 +845,7 @@ static void each_comparison_is_logged_with_its_result(void)
 	end(&w);
 }
 
-static void a_step_is_left_once_by_the_clock_that_made_it(void)
+TL_TEST("a step is logged once, by the clock that stepped")
 {
 	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 25};
 	struct tl_clock_reading nic;
@@ -892,7 +892,7 @@ static void *look(void *arg)
 	return NULL;
 }
 
-static void a_reader_never_sees_half_of_a_line(void)
+TL_TEST("a reader never observes a partly written line")
 {
 	static struct readers r;
 	pthread_t thread;
@@ -906,50 +906,5 @@ static void a_reader_never_sees_half_of_a_line(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a steady counter is followed", a_steady_counter_is_followed},
-		{"the error of a stamp never exceeds its bound", the_error_of_a_stamp_never_exceeds_its_bound},
-		{"outliers are rejected and do not affect the line",
-			readings_that_are_off_are_set_aside_and_move_nothing},
-		{"a step is applied at the next comparison, and counted",
-			a_step_is_followed_at_the_next_comparison_and_counted},
-		{"a small step soon after another does not change the rate",
-			a_small_step_soon_after_another_does_not_change_the_rate},
-		{"the bound grows when a slope correction is overdue",
-			a_line_that_bends_for_too_long_has_a_bound_that_grows},
-		{"an abrupt change of the rate is learned within seconds",
-			a_rate_that_changes_at_once_is_learned_within_seconds},
-		{"a 32-bit counter wraps without an error", a_counter_of_32_bits_wraps_unnoticed},
-		{"bits above the counter's width are ignored", bits_above_the_counters_width_do_not_matter},
-		{"time is continuous when the line changes", time_is_continuous_when_the_line_changes},
-		{"a step of the wall clock steps the stamps", a_step_of_wall_time_is_a_step_of_the_stamps},
-		{"the bound grows while the counter cannot be read", while_the_counter_cannot_be_read_the_bound_grows},
-		{"converting a time yields the counter value that had it", a_time_is_the_reading_whose_time_it_is},
-		{"an unknown rate is measured", an_unknown_rate_is_measured},
-		{"an invalid, unreadable, stopped or deviating counter is refused", a_counter_that_is_none_is_refused},
-		{"a counter that holds a time is recognised", a_counter_that_shows_a_time_is_recognised},
-		{"a counter that became unreadable keeps its time scale",
-			a_counter_that_cannot_be_read_any_more_shows_the_time_it_did},
-		{"the error of wall time is part of the bound", the_error_of_wall_time_is_part_of_the_bound},
-		{"noise of the readings is averaged out", noise_of_the_readings_is_averaged_out},
-		{"an unconfirmed step widens the bound", a_step_that_could_not_be_confirmed_widens_the_bound},
-		{"a narrow bracket has more weight than a wide one", a_narrow_bracket_counts_for_more_than_a_wide_one},
-		{"the eighth consecutive outlier is accepted",
-			the_last_of_many_samples_that_agree_with_none_is_believed},
-		{"closely spaced comparisons do not change the rate",
-			comparisons_that_follow_each_other_closely_change_no_rate},
-		{"the bound grows with the drift of both clocks", the_bound_grows_as_both_clocks_may_drift},
-		{"an observed change of the rate widens the bound",
-			a_rate_that_is_seen_to_turn_faster_widens_the_bound},
-		{"without samples the bound grows with the square of the time",
-			while_a_rate_turns_unseen_the_bound_grows_with_the_square_of_the_time},
-		{"constantly varying rates stay within the bound for 300 seeds",
-			rates_that_turn_all_the_time_break_no_bound},
-		{"wall time follows the rate of the kernel's clock", wall_time_learns_the_rate_of_the_kernels},
-		{"each comparison is logged with its result", each_comparison_is_logged_with_its_result},
-		{"a step is logged once, by the clock that stepped", a_step_is_left_once_by_the_clock_that_made_it},
-		{"a reader never observes a partly written line", a_reader_never_sees_half_of_a_line},
-	};
-
-	return tl_test_main("clock_track", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("clock_track");
 }

@@ -177,7 +177,7 @@ static uint32_t compare(uint64_t seed)
 	return drops;
 }
 
-static void drops_are_those_of_the_rfc(void)
+TL_TEST("on random arrivals the same frames leave and are dropped as by the pseudo code of RFC 8289, and all are counted")
 {
 	uint32_t drops = 0, with = 0;
 
@@ -200,7 +200,7 @@ static uint64_t drops_of(const struct tl_tree *tree, enum tl_tree_drop reason)
 }
 
 // One frame leaves and one arrives each 2 ms; 10 frames wait.
-static void a_delay_above_the_target_is_dropped_ever_faster(void)
+TL_TEST("a delay above the target for an interval is dropped at interval / sqrt(count)")
 {
 	struct tl_tree *tree =
 		make_tree((struct tl_tree_class){.codel_target_ns = TARGET_NS, .codel_interval_ns = INTERVAL_NS});
@@ -228,7 +228,7 @@ static void a_delay_above_the_target_is_dropped_ever_faster(void)
 }
 
 // The second queue never has more than one frame.
-static void each_queue_of_a_fair_leaf_has_its_own_state(void)
+TL_TEST("each queue of a fair leaf has a state of its own")
 {
 	struct tl_tree *tree = make_tree(
 		(struct tl_tree_class){.flows = 4, .codel_target_ns = TARGET_NS, .codel_interval_ns = INTERVAL_NS});
@@ -255,7 +255,7 @@ static void each_queue_of_a_fair_leaf_has_its_own_state(void)
 	tl_tree_destroy(tree);
 }
 
-static void limits_hold_beside_it(void)
+TL_TEST("the limits of a leaf hold beside CoDel, and are counted apart")
 {
 	struct tl_tree *tree = make_tree((struct tl_tree_class){.codel_target_ns = TARGET_NS,
 		.codel_interval_ns = INTERVAL_NS,
@@ -275,7 +275,7 @@ static void limits_hold_beside_it(void)
 	tl_tree_destroy(tree);
 }
 
-static void an_interval_below_the_target_is_refused(void)
+TL_TEST("an interval below the target, or too long, is refused")
 {
 	struct tl_tree_class classes[] = {
 		{.name = "root", .rate = 1000, .codel_target_ns = 10, .codel_interval_ns = 9}};
@@ -291,14 +291,5 @@ static void an_interval_below_the_target_is_refused(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"on random arrivals the same frames leave and are dropped as by the pseudo code of RFC 8289, and all are counted",
-			drops_are_those_of_the_rfc},
-		{"a delay above the target for an interval is dropped at interval / sqrt(count)",
-			a_delay_above_the_target_is_dropped_ever_faster},
-		{"each queue of a fair leaf has a state of its own", each_queue_of_a_fair_leaf_has_its_own_state},
-		{"the limits of a leaf hold beside CoDel, and are counted apart", limits_hold_beside_it},
-		{"an interval below the target, or too long, is refused", an_interval_below_the_target_is_refused},
-	};
-	return tl_test_main("codel", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("codel");
 }

@@ -89,7 +89,7 @@ static void stop(struct server *s)
 	tl_ctl_close(s->ctl);
 }
 
-static void a_command_gets_its_answer_whole(void)
+TL_TEST("a command receives its complete reply")
 {
 	struct server s;
 	struct tl_err err;
@@ -105,7 +105,7 @@ static void a_command_gets_its_answer_whole(void)
 	stop(&s);
 }
 
-static void a_command_without_memory_for_its_answer_is_answered_with_an_error(void)
+TL_TEST("without memory for the reply a command gets an error")
 {
 	struct server s;
 	struct tl_err err;
@@ -118,7 +118,7 @@ static void a_command_without_memory_for_its_answer_is_answered_with_an_error(vo
 	stop(&s);
 }
 
-static void the_socket_has_mode_0660_and_is_removed_at_close(void)
+TL_TEST("the socket has mode 0660 and is removed at close")
 {
 	struct server s;
 	struct stat st;
@@ -130,7 +130,7 @@ static void the_socket_has_mode_0660_and_is_removed_at_close(void)
 	CU_ASSERT_EQUAL(stat(s.path, &st), -1);
 }
 
-static void a_second_server_on_the_same_path_is_refused(void)
+TL_TEST("a second server on the same path is refused")
 {
 	struct server s;
 	struct tl_ctl *second;
@@ -142,7 +142,7 @@ static void a_second_server_on_the_same_path_is_refused(void)
 	stop(&s);
 }
 
-static void a_socket_left_by_a_dead_process_is_replaced(void)
+TL_TEST("a socket left by a dead process is replaced")
 {
 	struct server s;
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -155,7 +155,7 @@ static void a_socket_left_by_a_dead_process_is_replaced(void)
 	stop(&s);
 }
 
-static void a_file_that_is_no_socket_is_left_alone(void)
+TL_TEST("a file that is not a socket is left alone")
 {
 	char path[64];
 	struct tl_ctl *ctl;
@@ -167,7 +167,7 @@ static void a_file_that_is_no_socket_is_left_alone(void)
 	CU_ASSERT_EQUAL(unlink(path), 0);
 }
 
-static void a_place_where_no_socket_can_be_made_is_known_before(void)
+TL_TEST("an unusable path is detected in advance")
 {
 	struct tl_err err;
 
@@ -177,7 +177,7 @@ static void a_place_where_no_socket_can_be_made_is_known_before(void)
 	CU_ASSERT_EQUAL(tl_ctl_check("x.sock", NULL), 0);
 }
 
-static void asking_where_nobody_listens_says_so(void)
+TL_TEST("a request without a listener is reported")
 {
 	struct tl_err err;
 	char *text;
@@ -186,7 +186,7 @@ static void asking_where_nobody_listens_says_so(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/tmp/no-such-appliance.sock"));
 }
 
-static void a_client_that_says_nothing_does_not_hold_up_the_next(void)
+TL_TEST("a silent client does not delay the next one")
 {
 	struct server s;
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -203,7 +203,7 @@ static void a_client_that_says_nothing_does_not_hold_up_the_next(void)
 	stop(&s);
 }
 
-static void what_does_not_fit_is_refused_not_cut(void)
+TL_TEST("a request that does not fit is refused, not truncated")
 {
 	char command[TL_CTL_COMMAND_MAX + 2], path[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
 	struct tl_err err;
@@ -243,7 +243,7 @@ static int trickle(const struct server *s, int limit)
 	return sent;
 }
 
-static void a_client_that_sends_a_byte_now_and_then_has_one_deadline(void)
+TL_TEST("a client that sends single bytes has one deadline")
 {
 	struct server s;
 
@@ -252,7 +252,7 @@ static void a_client_that_sends_a_byte_now_and_then_has_one_deadline(void)
 	stop(&s);
 }
 
-static void a_client_that_reads_nothing_has_the_same_deadline(void)
+TL_TEST("a client that does not read has the same deadline")
 {
 	struct server s;
 	struct tl_err err;
@@ -290,7 +290,7 @@ static void ask_as(const char *path, uid_t uid, gid_t gid, char *out, size_t siz
 	waitpid(child, NULL, 0);
 }
 
-static void a_verb_is_told_who_asks_and_whether_he_may_operate(void)
+TL_TEST("a verb handler receives the sender and its permission")
 {
 	struct server s;
 	char text[64], expected[64];
@@ -313,7 +313,7 @@ static void a_verb_is_told_who_asks_and_whether_he_may_operate(void)
 	stop(&s);
 }
 
-static void a_listener_too_busy_to_answer_keeps_its_socket(void)
+TL_TEST("a listener too busy to answer keeps its socket")
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct tl_ctl *second;
@@ -336,7 +336,7 @@ static void a_listener_too_busy_to_answer_keeps_its_socket(void)
 	unlink(address.sun_path);
 }
 
-static void a_stale_socket_stays_while_another_process_looks_at_it(void)
+TL_TEST("a stale socket is kept while another process checks it")
 {
 	char dir[] = "/tmp/tl_test_ctl_XXXXXX";
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -357,7 +357,7 @@ static void a_stale_socket_stays_while_another_process_looks_at_it(void)
 	CU_ASSERT_EQUAL(rmdir(dir), 0);
 }
 
-static void the_socket_of_a_successor_is_not_removed_at_close(void)
+TL_TEST("the socket of a successor is not removed at close")
 {
 	struct server first, second;
 
@@ -370,7 +370,7 @@ static void the_socket_of_a_successor_is_not_removed_at_close(void)
 	CU_ASSERT_EQUAL(access(second.path, F_OK), -1);
 }
 
-static void a_group_that_is_not_there_is_named(void)
+TL_TEST("an unknown group is named in the error")
 {
 	struct tl_err err;
 	gid_t gid = 1;
@@ -383,31 +383,5 @@ static void a_group_that_is_not_there_is_named(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a request that does not fit is refused, not truncated", what_does_not_fit_is_refused_not_cut},
-		{"a command receives its complete reply", a_command_gets_its_answer_whole},
-		{"without memory for the reply a command gets an error",
-			a_command_without_memory_for_its_answer_is_answered_with_an_error},
-		{"the socket has mode 0660 and is removed at close", the_socket_has_mode_0660_and_is_removed_at_close},
-		{"a second server on the same path is refused", a_second_server_on_the_same_path_is_refused},
-		{"a socket left by a dead process is replaced", a_socket_left_by_a_dead_process_is_replaced},
-		{"a file that is not a socket is left alone", a_file_that_is_no_socket_is_left_alone},
-		{"an unusable path is detected in advance", a_place_where_no_socket_can_be_made_is_known_before},
-		{"a request without a listener is reported", asking_where_nobody_listens_says_so},
-		{"a silent client does not delay the next one", a_client_that_says_nothing_does_not_hold_up_the_next},
-		{"a client that sends single bytes has one deadline",
-			a_client_that_sends_a_byte_now_and_then_has_one_deadline},
-		{"a client that does not read has the same deadline",
-			a_client_that_reads_nothing_has_the_same_deadline},
-		{"a verb handler receives the sender and its permission",
-			a_verb_is_told_who_asks_and_whether_he_may_operate},
-		{"a listener too busy to answer keeps its socket", a_listener_too_busy_to_answer_keeps_its_socket},
-		{"a stale socket is kept while another process checks it",
-			a_stale_socket_stays_while_another_process_looks_at_it},
-		{"the socket of a successor is not removed at close",
-			the_socket_of_a_successor_is_not_removed_at_close},
-		{"an unknown group is named in the error", a_group_that_is_not_there_is_named},
-	};
-
-	return tl_test_main("ctl", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("ctl");
 }

@@ -429,7 +429,7 @@ static int find(const char *id)
 	return -1;
 }
 
-static void good_host_is_ok(void)
+TL_TEST("a well-configured host passes every check")
 {
 	struct tl_facts facts = good_facts();
 
@@ -452,7 +452,7 @@ static unsigned count_changed(void)
 	return n;
 }
 
-static void each_thing_is_told_from_another(void)
+TL_TEST("each fault changes the verdict of its check only")
 {
 	for (size_t i = 0; i < TL_ARRAY_LEN(sicks); i++) {
 		const struct sick *sick = &sicks[i];
@@ -472,7 +472,7 @@ static void each_thing_is_told_from_another(void)
 	}
 }
 
-static void all_verdicts_are_reached(void)
+TL_TEST("every check reaches exactly its declared verdicts")
 {
 	unsigned reached[TL_DOCTOR_CHECKS_MAX] = {0};
 	struct tl_facts facts = good_facts();
@@ -488,7 +488,7 @@ static void all_verdicts_are_reached(void)
 		}
 }
 
-static void nothing_known_is_unknown(void)
+TL_TEST("without facts every check is unknown")
 {
 	struct tl_facts facts = {0};
 
@@ -498,7 +498,7 @@ static void nothing_known_is_unknown(void)
 		CU_ASSERT(report.findings[i].read[0] != '\0');
 }
 
-static void a_configuration_of_an_unknown_host_is_unknown_but_for_itself(void)
+TL_TEST("a configuration without facts fails no check")
 {
 	struct tl_facts facts = {.wanted = good_facts().wanted};
 
@@ -508,7 +508,7 @@ static void a_configuration_of_an_unknown_host_is_unknown_but_for_itself(void)
 	CU_ASSERT(report.counts[UNKNOWN] > report.n / 2);
 }
 
-static void a_port_without_a_pci_address_is_no_card(void)
+TL_TEST("a port without a PCI address is not checked as a card")
 {
 	struct tl_facts facts = good_facts();
 
@@ -521,7 +521,7 @@ static void a_port_without_a_pci_address_is_no_card(void)
 	CU_ASSERT_STRING_EQUAL(report.findings[find("pci.driver")].read, "no network card was found on PCI");
 }
 
-static void the_table_is_complete(void)
+TL_TEST("there are at least 40 checks, each with its own id, reason and fix")
 {
 	struct tl_facts facts = {0};
 
@@ -545,7 +545,7 @@ static bool list_is(const char *list, const char *as)
 	return cpus.known && strcmp(tl_cpus_format(&cpus, buf, sizeof(buf)), as) == 0;
 }
 
-static void lists_of_cpus_are_read(void)
+TL_TEST("only CPU lists in the kernel's format are accepted")
 {
 	static const char *const wrong[] = {
 		"x", "1-", "-1", "3-1", "1,", ",1", "1024", "0-99999999999999999999", "1 2", "1-2-3"};
@@ -559,7 +559,7 @@ static void lists_of_cpus_are_read(void)
 		CU_ASSERT_FALSE(tl_cpus_parse_list(wrong[i]).known);
 }
 
-static void masks_of_cpus_are_read(void)
+TL_TEST("CPU masks are parsed")
 {
 	struct tl_fact_cpus cpus = tl_cpus_parse_mask("1,00000003");
 	char buf[64], wide[600];
@@ -573,7 +573,7 @@ static void masks_of_cpus_are_read(void)
 	CU_ASSERT_FALSE(tl_cpus_parse_mask(wide).known);
 }
 
-static void long_lists_are_cut(void)
+TL_TEST("a list that does not fit is truncated with a mark")
 {
 	struct tl_fact_cpus cpus = {0};
 	char buf[40];
@@ -585,7 +585,7 @@ static void long_lists_are_cut(void)
 	CU_ASSERT_EQUAL(strncmp(buf, "0,2,4,", 6), 0);
 }
 
-static void facts_are_put_into_texts(void)
+TL_TEST("placeholders are replaced by facts")
 {
 	struct tl_facts facts = good_facts();
 	char buf[256], small[10];
@@ -598,7 +598,7 @@ static void facts_are_put_into_texts(void)
 	CU_ASSERT_STRING_EQUAL(tl_doctor_fill("{workers}", &facts, buf, sizeof(buf)), "CPUS");
 }
 
-static void findings_are_one_line_of_ascii(void)
+TL_TEST("a finding is one line of ASCII for any path")
 {
 	struct tl_facts facts = good_facts();
 
@@ -647,7 +647,7 @@ static char *irq_steps(const struct tl_facts *facts)
 	return text;
 }
 
-static void interrupts_go_to_cores_of_the_node_without_workers(void)
+TL_TEST("interrupts are placed on worker-free cores of the card's node")
 {
 	struct tl_facts facts = facts_of_kernel_port(3);
 	char *steps = irq_steps(&facts);
@@ -679,7 +679,7 @@ static void interrupts_go_to_cores_of_the_node_without_workers(void)
 	free(steps);
 }
 
-static void interrupts_of_two_cards_go_to_different_cores(void)
+TL_TEST("interrupts of two cards are placed on different cores")
 {
 	struct tl_facts facts = facts_of_kernel_port(1);
 
@@ -694,25 +694,5 @@ static void interrupts_of_two_cards_go_to_different_cores(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a well-configured host passes every check", good_host_is_ok},
-		{"each fault changes the verdict of its check only", each_thing_is_told_from_another},
-		{"every check reaches exactly its declared verdicts", all_verdicts_are_reached},
-		{"without facts every check is unknown", nothing_known_is_unknown},
-		{"a configuration without facts fails no check",
-			a_configuration_of_an_unknown_host_is_unknown_but_for_itself},
-		{"a port without a PCI address is not checked as a card", a_port_without_a_pci_address_is_no_card},
-		{"there are at least 40 checks, each with its own id, reason and fix", the_table_is_complete},
-		{"only CPU lists in the kernel's format are accepted", lists_of_cpus_are_read},
-		{"CPU masks are parsed", masks_of_cpus_are_read},
-		{"a list that does not fit is truncated with a mark", long_lists_are_cut},
-		{"placeholders are replaced by facts", facts_are_put_into_texts},
-		{"interrupts are placed on worker-free cores of the card's node",
-			interrupts_go_to_cores_of_the_node_without_workers},
-		{"interrupts of two cards are placed on different cores",
-			interrupts_of_two_cards_go_to_different_cores},
-		{"a finding is one line of ASCII for any path", findings_are_one_line_of_ascii},
-	};
-
-	return tl_test_main("doctor", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("doctor");
 }

@@ -65,7 +65,7 @@ static struct answer answer_with(const uint32_t *settings, uint32_t n)
 	return to;
 }
 
-static void each_function_has_the_trust_of_its_own_entry(void)
+TL_TEST("each virtual function has the trust setting of its own entry")
 {
 	struct answer answer = answer_with((const uint32_t[]){0, 1, 0}, 3);
 
@@ -77,7 +77,7 @@ static void each_function_has_the_trust_of_its_own_entry(void)
 	CU_ASSERT_FALSE(tl_vf_trust(answer.bytes, answer.used, 3).known);
 }
 
-static void trust_is_unknown_if_the_driver_does_not_report_it(void)
+TL_TEST("trust is unknown if the driver does not report it")
 {
 	struct answer answer = answer_with((const uint32_t[]){NOT_TOLD, 1}, 2);
 	struct answer none = answer_with(NULL, 0);
@@ -88,7 +88,7 @@ static void trust_is_unknown_if_the_driver_does_not_report_it(void)
 	CU_ASSERT_FALSE(tl_vf_trust(none.bytes, 0, 0).known);
 }
 
-static void an_answer_that_ends_early_is_read_no_further(void)
+TL_TEST("a truncated reply is not read past its end")
 {
 	struct answer whole = answer_with((const uint32_t[]){1, 1}, 2);
 
@@ -102,7 +102,7 @@ static void an_answer_that_ends_early_is_read_no_further(void)
 	}
 }
 
-static void an_answer_of_another_kind_is_unknown(void)
+TL_TEST("a reply of another type counts as unknown")
 {
 	struct answer answer = answer_with((const uint32_t[]){1}, 1);
 	struct nlmsghdr head = {.nlmsg_len = (uint32_t)answer.used, .nlmsg_type = NLMSG_ERROR};
@@ -113,14 +113,5 @@ static void an_answer_of_another_kind_is_unknown(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"each virtual function has the trust setting of its own entry",
-			each_function_has_the_trust_of_its_own_entry},
-		{"trust is unknown if the driver does not report it",
-			trust_is_unknown_if_the_driver_does_not_report_it},
-		{"a truncated reply is not read past its end", an_answer_that_ends_early_is_read_no_further},
-		{"a reply of another type counts as unknown", an_answer_of_another_kind_is_unknown},
-	};
-
-	return tl_test_main("doctor_vf", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("doctor_vf");
 }

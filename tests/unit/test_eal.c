@@ -12,7 +12,7 @@
 #include <tl_err.h>
 #include <tl_test.h>
 
-static void a_cpu_that_is_not_ours_is_refused(void)
+TL_TEST("a CPU outside the affinity mask is refused")
 {
 	struct tl_eal_cfg cfg = {.memory_mb = 64, .main_lcore = CPU_SETSIZE};
 	struct tl_eal *eal = NULL;
@@ -24,7 +24,7 @@ static void a_cpu_that_is_not_ours_is_refused(void)
 }
 
 // As with isolcpus=: the lcore's CPU is in the process's cpuset, but not in its affinity mask.
-static void an_lcore_may_be_isolated_and_main_runs_wherever_none_does(void)
+TL_TEST("an lcore may run on an isolated CPU, and main on any CPU without an lcore")
 {
 	struct tl_eal_cfg cfg = {.memory_mb = 64};
 	cpu_set_t permitted, before, after;
@@ -53,11 +53,5 @@ static void an_lcore_may_be_isolated_and_main_runs_wherever_none_does(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a CPU outside the affinity mask is refused", a_cpu_that_is_not_ours_is_refused},
-		{"an lcore may run on an isolated CPU, and main on any CPU without an lcore",
-			an_lcore_may_be_isolated_and_main_runs_wherever_none_does},
-	};
-
-	return tl_test_main("eal", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("eal");
 }

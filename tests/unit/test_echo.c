@@ -334,7 +334,7 @@ static void multicast(const void *payload, uint16_t len)
 	settle();
 }
 
-static void a_multicast_message_comes_back_by_tcp_unchanged(void)
+TL_TEST("a multicast message is returned over TCP unchanged")
 {
 	struct tl_hist residence;
 	uint64_t bytes = 0;
@@ -359,7 +359,7 @@ static void a_multicast_message_comes_back_by_tcp_unchanged(void)
 	tear_down();
 }
 
-static void a_message_that_stays_too_long_is_told(void)
+TL_TEST("a long residence time fires a trigger")
 {
 	_Atomic(uint64_t) never = 0, always = 0;
 	struct tl_err err;
@@ -376,7 +376,7 @@ static void a_message_that_stays_too_long_is_told(void)
 	tear_down();
 }
 
-static void no_connection_keeps_no_message(void)
+TL_TEST("a message without a connection is counted and dropped")
 {
 	set_up(&mcast_echo, false);
 	multicast("lost", 4);
@@ -385,7 +385,7 @@ static void no_connection_keeps_no_message(void)
 	tear_down();
 }
 
-static void another_group_or_port_is_no_message(void)
+TL_TEST("datagrams to another group or port are ignored")
 {
 	set_up(&mcast_echo, true);
 	CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, IP(239, 1, 1, 2), PORT(5001), "x", 1), 0);
@@ -398,7 +398,7 @@ static void another_group_or_port_is_no_message(void)
 
 // The peer's frames are held, so nothing is acknowledged: 4096 bytes fit, further messages are dropped whole and
 // counted.
-static void a_full_send_buffer_drops_whole_messages_and_counts_them(void)
+TL_TEST("a full send buffer drops whole messages and counts them")
 {
 	uint8_t message[100];
 
@@ -419,7 +419,7 @@ static void a_full_send_buffer_drops_whole_messages_and_counts_them(void)
 }
 
 // Without acknowledgements: ten segments of 1460 bytes, or all.
-static void without_cwnd_a_burst_of_messages_leaves_at_once(void)
+TL_TEST("a burst is sent at once without cwnd, and ten segments of it with cwnd")
 {
 	struct tl_echo_cfg cfg = mcast_echo;
 	uint8_t message[1000] = {0};
@@ -436,7 +436,7 @@ static void without_cwnd_a_burst_of_messages_leaves_at_once(void)
 	}
 }
 
-static void with_on_full_reset_a_peer_that_does_not_read_is_reset_and_called_again(void)
+TL_TEST("with on_full reset a peer that does not read is reset and reconnected")
 {
 	struct tl_echo_cfg cfg = mcast_echo;
 	uint8_t message[1000] = {0};
@@ -457,7 +457,7 @@ static void with_on_full_reset_a_peer_that_does_not_read_is_reset_and_called_aga
 	tear_down();
 }
 
-static void the_wait_between_attempts_doubles(void)
+TL_TEST("the reconnect delay doubles")
 {
 	set_up(&mcast_echo, false); // each SYN is answered by a reset
 	run_ms(1600);
@@ -470,7 +470,7 @@ static void the_wait_between_attempts_doubles(void)
 	tear_down();
 }
 
-static void no_wait_is_longer_than_configured(void)
+TL_TEST("the reconnect delay does not exceed its configured maximum")
 {
 	static const unsigned wait_ms[] = {20, 40, 50, 50, 50};
 	struct tl_echo_cfg cfg = mcast_echo;
@@ -500,7 +500,7 @@ static uint64_t net_counter(const char *name)
 	return 0;
 }
 
-static void keepalive_and_rto_are_those_configured(void)
+TL_TEST("keepalive and minimum RTO are as configured")
 {
 	struct tl_echo_cfg cfg = mcast_echo;
 
@@ -520,7 +520,7 @@ static void keepalive_and_rto_are_those_configured(void)
 	tear_down();
 }
 
-static void the_connection_comes_back_when_the_peer_does(void)
+TL_TEST("the connection is restored when the peer returns")
 {
 	set_up(&mcast_echo, true);
 	tl_tcp_abort(bed.peer_conn);
@@ -536,7 +536,7 @@ static void the_connection_comes_back_when_the_peer_does(void)
 	tear_down();
 }
 
-static void a_half_closed_peer_still_gets_its_messages(void)
+TL_TEST("a half-closed peer still receives messages and is reported as half-closed")
 {
 	set_up(&mcast_echo, true);
 	tl_tcp_close(bed.peer_conn);
@@ -561,7 +561,7 @@ static void a_half_closed_peer_still_gets_its_messages(void)
 	tear_down();
 }
 
-static void a_half_closed_peer_that_takes_nothing_is_left(void)
+TL_TEST("a half-closed peer that stops acknowledging is dropped by timeout")
 {
 	set_up(&mcast_echo, true);
 	multicast("before", 6);
@@ -584,7 +584,7 @@ static void a_half_closed_peer_that_takes_nothing_is_left(void)
 }
 
 // Bytes before the FIN are echoed, even after a long wait.
-static void a_half_closed_client_gets_all_that_it_sent(void)
+TL_TEST("a half-closing client receives all bytes that it sent")
 {
 	static const struct tl_echo_cfg cfg = {.name = "t",
 		.kind = TL_ECHO_KIND_TCP,
@@ -613,7 +613,7 @@ static void a_half_closed_client_gets_all_that_it_sent(void)
 	tear_down();
 }
 
-static void what_is_not_acknowledged_at_the_end_is_lost_and_counted(void)
+TL_TEST("unacknowledged messages of an ended connection are counted as lost")
 {
 	struct tl_echo_cfg cfg = mcast_echo;
 
@@ -639,7 +639,7 @@ static void what_is_not_acknowledged_at_the_end_is_lost_and_counted(void)
 	tear_down();
 }
 
-static void what_a_client_leaves_unacknowledged_is_lost_and_counted(void)
+TL_TEST("messages unacknowledged by a client are counted as lost")
 {
 	static const struct tl_echo_cfg cfg = {.name = "t",
 		.kind = TL_ECHO_KIND_TCP,
@@ -668,7 +668,7 @@ static void what_a_client_leaves_unacknowledged_is_lost_and_counted(void)
 }
 
 // Two connections of the TCP echo have unacknowledged data after the other echo has ended; one send buffer can be lent.
-static void an_echos_own_send_buffer_is_lent_to_nobody(void)
+TL_TEST("an echo's own send buffer is never shared, even while idle")
 {
 	const struct tl_echo_cfg tcp = {.name = "t",
 		.kind = TL_ECHO_KIND_TCP,
@@ -701,7 +701,7 @@ static void an_echos_own_send_buffer_is_lent_to_nobody(void)
 	tear_down();
 }
 
-static void a_tcp_echo_returns_every_byte(void)
+TL_TEST("a TCP echo returns every byte")
 {
 	static const struct tl_echo_cfg cfg = {.name = "t",
 		.kind = TL_ECHO_KIND_TCP,
@@ -747,7 +747,7 @@ static bool comes_back_to(uint16_t port_be)
 	return bed.received != before;
 }
 
-static void a_udp_echo_answers_none_that_would_answer_it(void)
+TL_TEST("a UDP echo ignores echo services, other echoes and itself as senders")
 {
 	static const struct tl_echo_cfg echoes[] = {
 		{.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(5007)},
@@ -766,7 +766,7 @@ static void a_udp_echo_answers_none_that_would_answer_it(void)
 	tear_down();
 }
 
-static void the_lcore_announces_when_the_link_is_back(void)
+TL_TEST("the lcore announces addresses and groups after main detects link up")
 {
 	set_up(&mcast_echo, true);
 	run_ms(5000);
@@ -781,7 +781,7 @@ static void the_lcore_announces_when_the_link_is_back(void)
 	tear_down();
 }
 
-static void a_udp_echo_returns_the_datagram_to_its_sender(void)
+TL_TEST("a UDP echo returns the datagram to its sender")
 {
 	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
 
@@ -796,7 +796,7 @@ static void a_udp_echo_returns_the_datagram_to_its_sender(void)
 }
 
 // A TX queue that accepts nothing holds one burst of replies; there is no room for more.
-static void a_udp_reply_that_finds_no_room_is_not_echoed(void)
+TL_TEST("a UDP reply without space in the send queue does not count as echoed")
 {
 	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
 
@@ -846,7 +846,7 @@ static void give_request_of(uint8_t n)
 }
 
 // Two replies to an unresolved next hop: one is held. It is sent or dropped; or the echo ends first.
-static void a_udp_reply_that_waits_for_arp_is_counted_when_its_end_is_known(void)
+TL_TEST("a UDP reply queued for ARP is counted when sent or dropped")
 {
 	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
 	enum { ANSWERED, UNANSWERED, ENDED, CASES };
@@ -901,7 +901,7 @@ static void expect_call(unsigned call, unsigned frames, uint64_t received_msgs)
 	CU_ASSERT_EQUAL(bed.calls[call].received_msgs, received_msgs + 1); // and the one of set_up_parts()
 }
 
-static void the_first_reply_of_a_burst_leaves_before_the_second_message_is_looked_at(void)
+TL_TEST("the first reply of a burst is sent before the second message is processed")
 {
 	set_up_parts(&udp_echo, 8);
 	burst_of(0, 20);
@@ -915,7 +915,7 @@ static void the_first_reply_of_a_burst_leaves_before_the_second_message_is_looke
 }
 
 // A single message on any queue has one call, too.
-static void a_queue_without_early_sends_has_one_call_per_burst(void)
+TL_TEST("a queue without early sends makes one send call per burst")
 {
 	set_up_parts(&udp_echo, 0);
 	burst_of(0, 20);
@@ -929,7 +929,7 @@ static void a_queue_without_early_sends_has_one_call_per_burst(void)
 }
 
 // Up to four frames without a reply at the head of a burst are separate parts.
-static void the_first_message_need_not_be_the_first_frame(void)
+TL_TEST("the first message of a burst need not be its first frame")
 {
 	set_up_parts(&udp_echo, 8);
 	burst_of(3, 20);
@@ -949,7 +949,7 @@ static uint64_t since_poll_ns(unsigned call)
 	return tl_clock_span_ns(test_clock, bed.calls[call].begin_tsc - bed.poll_tsc);
 }
 
-static void each_message_has_the_residence_of_its_own_send_call(void)
+TL_TEST("the residence time of each message ends at its own send call")
 {
 	struct tl_hist before, residence;
 	uint64_t sum_ns = 0;
@@ -966,7 +966,7 @@ static void each_message_has_the_residence_of_its_own_send_call(void)
 	tear_down();
 }
 
-static void messages_of_all_parts_come_back_by_tcp_in_order(void)
+TL_TEST("messages of all parts return over TCP in order")
 {
 	set_up(&mcast_echo, true);
 	multicast("0000", 4);
@@ -1017,7 +1017,7 @@ static void expect_stages_to_add_up(uint64_t msgs)
 	CU_ASSERT_EQUAL(stage_of(TL_STAGE_TX_CALL).sum_ns, tx_call.sum_ns);
 }
 
-static void the_stages_of_a_message_add_up_to_its_residence(void)
+TL_TEST("the stages of a message sum up to its residence")
 {
 	struct tl_echo_cfg cfg = mcast_echo;
 
@@ -1032,7 +1032,7 @@ static void the_stages_of_a_message_add_up_to_its_residence(void)
 	tear_down();
 }
 
-static void without_stages_nothing_is_stamped(void)
+TL_TEST("without stages no stamps are taken")
 {
 	set_up(&mcast_echo, true);
 	multicast("message", 7);
@@ -1061,7 +1061,7 @@ static void datagrams(unsigned ours, unsigned others)
 }
 
 // The queue filled up before the stack was done: no stage follows the send call.
-static void a_full_queue_leaves_no_stage_after_its_send_call(void)
+TL_TEST("with a full queue no stage follows the send call")
 {
 	set_up(&late_udp_echo, false);
 	datagrams(1, 0); // each end learns the other's MAC
@@ -1072,7 +1072,7 @@ static void a_full_queue_leaves_no_stage_after_its_send_call(void)
 	tear_down();
 }
 
-static void a_late_message_is_kept_with_its_burst_and_the_ones_beside(void)
+TL_TEST("an outlier is kept with its burst and the adjacent ones")
 {
 	struct tl_tail_outlier o;
 
@@ -1100,7 +1100,7 @@ static void a_late_message_is_kept_with_its_burst_and_the_ones_beside(void)
 	gap_tsc = 0;
 }
 
-static void poll_gaps_and_samples_are_of_each_message(void)
+TL_TEST("poll gaps and samples are recorded per message")
 {
 	struct tl_hist gaps;
 
@@ -1124,7 +1124,7 @@ static void poll_gaps_and_samples_are_of_each_message(void)
 }
 
 // The outlier has the times of the last part.
-static void stages_are_those_of_each_part_and_the_outlier_is_of_the_burst(void)
+TL_TEST("stages are recorded per part, outliers per burst")
 {
 	struct tl_tail_outlier o;
 
@@ -1146,7 +1146,7 @@ static void stages_are_those_of_each_part_and_the_outlier_is_of_the_burst(void)
 }
 
 // Frames rejected by the port are sent again after each part, not after each message.
-static void a_part_that_is_not_sent_has_no_residence(void)
+TL_TEST("a part that is not sent has no residence time")
 {
 	struct tl_hist residence;
 
@@ -1166,7 +1166,7 @@ static void a_part_that_is_not_sent_has_no_residence(void)
 
 // Each frame has its own stamp; of five frames one has no stamp, one has a stamp in the future, and one is not for the
 // echo.
-static void where_the_port_stamps_the_first_stage_begins_on_the_wire(void)
+TL_TEST("with NIC timestamps the first stage begins on the wire")
 {
 	struct tl_tail_outlier o;
 
@@ -1185,7 +1185,7 @@ static void where_the_port_stamps_the_first_stage_begins_on_the_wire(void)
 }
 
 // The second of two frames in one burst has another source.
-static void a_frame_of_another_source_is_not_the_echos(void)
+TL_TEST("a frame of another timestamp source is not attributed to the echo")
 {
 	struct tl_echo_cfg cfg = mcast_echo;
 
@@ -1238,7 +1238,7 @@ static void expect_told(bool left)
 	CU_ASSERT(stamp.facts.poll_tsc != 0 && stamp.facts.poll_tsc <= stamp.facts.begin_tsc);
 }
 
-static void one_reply_is_marked_for_each_offer_and_told_of(void)
+TL_TEST("one reply is marked and published per offer")
 {
 	set_up_marking(&mcast_echo);
 	multicast("message", 7);
@@ -1257,7 +1257,7 @@ static void one_reply_is_marked_for_each_offer_and_told_of(void)
 	tear_down_marking();
 }
 
-static void a_reply_by_tcp_is_marked_a_bare_ack_is_not(void)
+TL_TEST("a TCP reply is marked, a pure ACK is not")
 {
 	struct tl_tcp *c;
 
@@ -1274,7 +1274,7 @@ static void a_reply_by_tcp_is_marked_a_bare_ack_is_not(void)
 	tear_down_marking();
 }
 
-static void a_question_for_the_next_hop_is_not_marked(void)
+TL_TEST("an ARP request is not marked")
 {
 	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
 
@@ -1289,7 +1289,7 @@ static void a_question_for_the_next_hop_is_not_marked(void)
 	tear_down_marking();
 }
 
-static void a_message_that_waits_for_the_window_is_not_marked(void)
+TL_TEST("a message delayed by the window is not marked")
 {
 	static const uint8_t message[1000];
 	struct tl_echo_cfg cfg = mcast_echo;
@@ -1307,7 +1307,7 @@ static void a_message_that_waits_for_the_window_is_not_marked(void)
 	tear_down_marking();
 }
 
-static void the_facts_of_a_marked_reply_are_of_its_own_send_call(void)
+TL_TEST("the data of a marked reply belongs to its own send call")
 {
 	stamp = (struct tl_tx_stamp){0};
 	tx_stamp = &stamp;
@@ -1329,7 +1329,7 @@ static void push_another(void)
 	tl_txq_push(&bed.ours.tx, m);
 }
 
-static void when_a_marked_reply_left_is_not_known_of_one_that_was_refused_or_left_early(void)
+TL_TEST("a marked reply that was refused or sent early has no departure time")
 {
 	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
 
@@ -1353,7 +1353,7 @@ static void when_a_marked_reply_left_is_not_known_of_one_that_was_refused_or_lef
 }
 
 // The peer resolves our address, and we the peer's, by ARP on the second queue alone.
-static void copied_frames_resolve_addresses(void)
+TL_TEST("an isolated port resolves addresses by copied frames")
 {
 	isolated = true;
 	set_up(&mcast_echo, true);
@@ -1367,75 +1367,6 @@ static void copied_frames_resolve_addresses(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a multicast message is returned over TCP unchanged", a_multicast_message_comes_back_by_tcp_unchanged},
-		{"an isolated port resolves addresses by copied frames", copied_frames_resolve_addresses},
-		{"a long residence time fires a trigger", a_message_that_stays_too_long_is_told},
-		{"a message without a connection is counted and dropped", no_connection_keeps_no_message},
-		{"datagrams to another group or port are ignored", another_group_or_port_is_no_message},
-		{"a full send buffer drops whole messages and counts them",
-			a_full_send_buffer_drops_whole_messages_and_counts_them},
-		{"with on_full reset a peer that does not read is reset and reconnected",
-			with_on_full_reset_a_peer_that_does_not_read_is_reset_and_called_again},
-		{"a burst is sent at once without cwnd, and ten segments of it with cwnd",
-			without_cwnd_a_burst_of_messages_leaves_at_once},
-		{"the reconnect delay doubles", the_wait_between_attempts_doubles},
-		{"the reconnect delay does not exceed its configured maximum", no_wait_is_longer_than_configured},
-		{"keepalive and minimum RTO are as configured", keepalive_and_rto_are_those_configured},
-		{"the connection is restored when the peer returns", the_connection_comes_back_when_the_peer_does},
-		{"a half-closed peer still receives messages and is reported as half-closed",
-			a_half_closed_peer_still_gets_its_messages},
-		{"a half-closed peer that stops acknowledging is dropped by timeout",
-			a_half_closed_peer_that_takes_nothing_is_left},
-		{"a half-closing client receives all bytes that it sent", a_half_closed_client_gets_all_that_it_sent},
-		{"unacknowledged messages of an ended connection are counted as lost",
-			what_is_not_acknowledged_at_the_end_is_lost_and_counted},
-		{"messages unacknowledged by a client are counted as lost",
-			what_a_client_leaves_unacknowledged_is_lost_and_counted},
-		{"an echo's own send buffer is never shared, even while idle",
-			an_echos_own_send_buffer_is_lent_to_nobody},
-		{"a TCP echo returns every byte", a_tcp_echo_returns_every_byte},
-		{"a UDP reply queued for ARP is counted when sent or dropped",
-			a_udp_reply_that_waits_for_arp_is_counted_when_its_end_is_known},
-		{"a UDP reply without space in the send queue does not count as echoed",
-			a_udp_reply_that_finds_no_room_is_not_echoed},
-		{"a UDP echo returns the datagram to its sender", a_udp_echo_returns_the_datagram_to_its_sender},
-		{"a UDP echo ignores echo services, other echoes and itself as senders",
-			a_udp_echo_answers_none_that_would_answer_it},
-		{"the lcore announces addresses and groups after main detects link up",
-			the_lcore_announces_when_the_link_is_back},
-		{"the first reply of a burst is sent before the second message is processed",
-			the_first_reply_of_a_burst_leaves_before_the_second_message_is_looked_at},
-		{"a queue without early sends makes one send call per burst",
-			a_queue_without_early_sends_has_one_call_per_burst},
-		{"the first message of a burst need not be its first frame",
-			the_first_message_need_not_be_the_first_frame},
-		{"the residence time of each message ends at its own send call",
-			each_message_has_the_residence_of_its_own_send_call},
-		{"a part that is not sent has no residence time", a_part_that_is_not_sent_has_no_residence},
-		{"messages of all parts return over TCP in order", messages_of_all_parts_come_back_by_tcp_in_order},
-		{"stages are recorded per part, outliers per burst",
-			stages_are_those_of_each_part_and_the_outlier_is_of_the_burst},
-		{"the data of a marked reply belongs to its own send call",
-			the_facts_of_a_marked_reply_are_of_its_own_send_call},
-		{"the stages of a message sum up to its residence", the_stages_of_a_message_add_up_to_its_residence},
-		{"without stages no stamps are taken", without_stages_nothing_is_stamped},
-		{"with a full queue no stage follows the send call", a_full_queue_leaves_no_stage_after_its_send_call},
-		{"an outlier is kept with its burst and the adjacent ones",
-			a_late_message_is_kept_with_its_burst_and_the_ones_beside},
-		{"poll gaps and samples are recorded per message", poll_gaps_and_samples_are_of_each_message},
-		{"with NIC timestamps the first stage begins on the wire",
-			where_the_port_stamps_the_first_stage_begins_on_the_wire},
-		{"a frame of another timestamp source is not attributed to the echo",
-			a_frame_of_another_source_is_not_the_echos},
-		{"one reply is marked and published per offer", one_reply_is_marked_for_each_offer_and_told_of},
-		{"a TCP reply is marked, a pure ACK is not", a_reply_by_tcp_is_marked_a_bare_ack_is_not},
-		{"an ARP request is not marked", a_question_for_the_next_hop_is_not_marked},
-		{"a message delayed by the window is not marked", a_message_that_waits_for_the_window_is_not_marked},
-		{"a marked reply that was refused or sent early has no departure time",
-			when_a_marked_reply_left_is_not_known_of_one_that_was_refused_or_left_early},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
 	pool = rte_pktmbuf_pool_create("test_echo", 8191, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
@@ -1444,5 +1375,5 @@ int main(void)
 	port = tl_test_port("vdev:net_ring_e", 1, test_clock);
 	if (port == NULL)
 		return 1;
-	return tl_test_main("echo", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("echo");
 }

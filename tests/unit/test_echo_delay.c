@@ -295,7 +295,7 @@ static const struct tl_echo_cfg mcast_echo = {.name = "m",
 
 // ---- times
 
-static void reply_leaves_after_its_delay(void)
+TL_TEST("a reply is sent at the first poll after its delay")
 {
 	struct tl_hist lateness, residence;
 
@@ -319,7 +319,7 @@ static void reply_leaves_after_its_delay(void)
 }
 
 // Every ns is polled: a reply leaves at its own.
-static void jitter_moves_replies_within_its_bounds(void)
+TL_TEST("jitter shifts replies within its bounds and reorders them")
 {
 	struct tl_echo_cfg cfg = udp_echo;
 	uint64_t sent_ns, least_ns = UINT64_MAX, most_ns = 0;
@@ -344,7 +344,7 @@ static void jitter_moves_replies_within_its_bounds(void)
 	tear_down();
 }
 
-static void equal_times_leave_in_order_and_in_bursts(void)
+TL_TEST("replies due at one time are sent in order, in bursts")
 {
 	set_up(&udp_echo);
 	send_serials(0, 100);
@@ -377,7 +377,7 @@ static void check_table(enum tl_jitter jitter, uint64_t jitter_ns, double deviat
 	CU_ASSERT_DOUBLE_EQUAL(sqrt(squares / DELAY_POINTS - mean * mean), deviation, deviation / 100 + 1);
 }
 
-static void distributions_have_their_mean_and_deviation(void)
+TL_TEST("each distribution has the configured mean and deviation")
 {
 	check_table(TL_JITTER_UNIFORM, 0, 0);
 	check_table(TL_JITTER_UNIFORM, 300 * US, 300e3 / sqrt(3));
@@ -385,7 +385,7 @@ static void distributions_have_their_mean_and_deviation(void)
 	check_table(TL_JITTER_PARETO, 100 * US, 100e3);
 }
 
-static void replies_wait_while_the_port_accepts_none(void)
+TL_TEST("replies wait while the transmit queue is full")
 {
 	set_up(&udp_echo);
 	send_serials(0, 200);
@@ -401,7 +401,7 @@ static void replies_wait_while_the_port_accepts_none(void)
 }
 
 // More senders than the stack has numbers for.
-static void reply_over_ip6_goes_to_its_sender(void)
+TL_TEST("a reply over IPv6 reaches its sender after messages of many others")
 {
 	struct tl_ip6 sender = {{0x20, 0x01, 0x0d, 0xb9, [15] = 7}}, other = sender, now;
 	struct tl_udp_datagram d = {.payload = (const uint8_t *)"hello", .len = 5, .src_port_be = PORT(4000)};
@@ -426,7 +426,7 @@ static void reply_over_ip6_goes_to_its_sender(void)
 
 // ---- limits
 
-static void messages_beyond_the_limit_are_dropped(void)
+TL_TEST("messages beyond the limit are dropped and counted")
 {
 	struct tl_echo_cfg cfg = udp_echo;
 
@@ -442,7 +442,7 @@ static void messages_beyond_the_limit_are_dropped(void)
 	tear_down();
 }
 
-static void long_messages_take_several_places(void)
+TL_TEST("a message of several blocks arrives intact")
 {
 	static uint8_t payload[DELAY_BYTES_MAX];
 	struct tl_udp_datagram d = {.payload = payload, .len = 40000};
@@ -471,7 +471,7 @@ static void long_messages_take_several_places(void)
 
 // ---- connections
 
-static void stream_keeps_its_order_and_its_bytes(void)
+TL_TEST("bytes of a connection keep their order under any jitter")
 {
 	struct tl_echo_cfg cfg = tcp_echo;
 	uint32_t sent = 0, words = 20000;
@@ -493,7 +493,7 @@ static void stream_keeps_its_order_and_its_bytes(void)
 }
 
 // The peer sends at once what the window allows, and no more until that is echoed and acknowledged.
-static void waiting_bytes_close_the_window(void)
+TL_TEST("delayed bytes reduce the receive window, and none is lost")
 {
 	static const uint8_t data[60000];
 
@@ -512,7 +512,7 @@ static void waiting_bytes_close_the_window(void)
 	tear_down();
 }
 
-static void half_closed_client_gets_its_delayed_bytes(void)
+TL_TEST("a half-closing client receives its delayed bytes, then FIN")
 {
 	set_up(&tcp_echo);
 	connect_peer();
@@ -529,7 +529,7 @@ static void half_closed_client_gets_its_delayed_bytes(void)
 	tear_down();
 }
 
-static void messages_do_not_pass_to_a_later_connection(void)
+TL_TEST("messages of an ended connection are not sent on a later one")
 {
 	set_up(&tcp_echo);
 	for (uint64_t round = 1; round <= 6; round++) { // more than there are streams
@@ -551,7 +551,7 @@ static void messages_do_not_pass_to_a_later_connection(void)
 	tear_down();
 }
 
-static void connection_of_a_multicast_message_is_that_of_its_time(void)
+TL_TEST("a multicast message is sent on the connection open at its arrival, or dropped")
 {
 	set_up(&mcast_echo);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(bed.conn);
@@ -573,7 +573,7 @@ static void connection_of_a_multicast_message_is_that_of_its_time(void)
 
 // ---- end
 
-static void close_waits_for_replies_and_takes_no_more(void)
+TL_TEST("a close waits for the replies, and later messages are dropped")
 {
 	set_up(&udp_echo);
 	send_serials(0, 2);
@@ -587,7 +587,7 @@ static void close_waits_for_replies_and_takes_no_more(void)
 	tear_down();
 }
 
-static void connections_close_after_their_replies(void)
+TL_TEST("connections close after their delayed replies")
 {
 	set_up(&tcp_echo);
 	connect_peer();
@@ -602,7 +602,7 @@ static void connections_close_after_their_replies(void)
 	tear_down();
 }
 
-static void replies_left_at_the_end_are_counted(void)
+TL_TEST("replies pending at the end are dropped and counted")
 {
 	struct tl_echo_cfg cfg = udp_echo;
 
@@ -616,7 +616,7 @@ static void replies_left_at_the_end_are_counted(void)
 	tear_down();
 }
 
-static void echo_without_delay_has_no_service(void)
+TL_TEST("an echo without a delay has no service")
 {
 	struct tl_echo_cfg cfg = udp_echo;
 	struct tl_echo_host_cfg host_cfg = {.net = net_cfg(&bed.ours.tx, 1, OUR_IP),
@@ -637,32 +637,6 @@ static void echo_without_delay_has_no_service(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a reply is sent at the first poll after its delay", reply_leaves_after_its_delay},
-		{"jitter shifts replies within its bounds and reorders them", jitter_moves_replies_within_its_bounds},
-		{"replies due at one time are sent in order, in bursts", equal_times_leave_in_order_and_in_bursts},
-		{"each distribution has the configured mean and deviation",
-			distributions_have_their_mean_and_deviation},
-		{"replies wait while the transmit queue is full", replies_wait_while_the_port_accepts_none},
-		{"a reply over IPv6 reaches its sender after messages of many others",
-			reply_over_ip6_goes_to_its_sender},
-		{"messages beyond the limit are dropped and counted", messages_beyond_the_limit_are_dropped},
-		{"a message of several blocks arrives intact", long_messages_take_several_places},
-		{"bytes of a connection keep their order under any jitter", stream_keeps_its_order_and_its_bytes},
-		{"delayed bytes reduce the receive window, and none is lost", waiting_bytes_close_the_window},
-		{"a half-closing client receives its delayed bytes, then FIN",
-			half_closed_client_gets_its_delayed_bytes},
-		{"messages of an ended connection are not sent on a later one",
-			messages_do_not_pass_to_a_later_connection},
-		{"a multicast message is sent on the connection open at its arrival, or dropped",
-			connection_of_a_multicast_message_is_that_of_its_time},
-		{"a close waits for the replies, and later messages are dropped",
-			close_waits_for_replies_and_takes_no_more},
-		{"connections close after their delayed replies", connections_close_after_their_replies},
-		{"replies pending at the end are dropped and counted", replies_left_at_the_end_are_counted},
-		{"an echo without a delay has no service", echo_without_delay_has_no_service},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
 	pool = rte_pktmbuf_pool_create("test_echo_delay", 8191, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
@@ -671,5 +645,5 @@ int main(void)
 	port = tl_test_port("vdev:net_ring_d", 1, test_clock);
 	if (port == NULL)
 		return 1;
-	return tl_test_main("echo_delay", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("echo_delay");
 }

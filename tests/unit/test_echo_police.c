@@ -166,7 +166,7 @@ static const struct tl_policer_cfg few = {
 
 // ---- tests
 
-static void messages_beyond_the_rate_are_not_echoed(void)
+TL_TEST("messages beyond the rate are not echoed")
 {
 	static const struct tl_echo_cfg echoes[] = {UDP_ECHO(UDP_PORT, &few), UDP_ECHO(UDP_PORT + 1, NULL)};
 
@@ -193,7 +193,7 @@ static void messages_beyond_the_rate_are_not_echoed(void)
 	tear_down(2);
 }
 
-static void bytes_are_those_of_the_payload(void)
+TL_TEST("bytes are those of the payload")
 {
 	static const struct tl_policer_cfg bytes = {
 		.meter = {.cir = 1, .cbs = 100, .ebs = 50}, .actions = {ACTION(false), ACTION(true), ACTION(true)}};
@@ -212,7 +212,7 @@ static void bytes_are_those_of_the_payload(void)
 	tear_down(1);
 }
 
-static void a_refused_sender_takes_a_token(void)
+TL_TEST("a refused sender takes a token")
 {
 	static const struct tl_echo_cfg echo = UDP_ECHO(UDP_PORT, &few);
 
@@ -226,7 +226,7 @@ static void a_refused_sender_takes_a_token(void)
 	tear_down(1);
 }
 
-static void multicast_messages_are_dropped_whole(void)
+TL_TEST("multicast messages are dropped whole")
 {
 	static const struct tl_echo_cfg echo = {.name = "m",
 		.kind = TL_ECHO_KIND_MCAST_TO_TCP,
@@ -249,7 +249,7 @@ static void multicast_messages_are_dropped_whole(void)
 	tear_down(1);
 }
 
-static void a_delay_follows_the_policer(void)
+TL_TEST("a delay follows the policer")
 {
 	struct tl_echo_cfg echo = UDP_ECHO(UDP_PORT, &few);
 
@@ -267,7 +267,7 @@ static void a_delay_follows_the_policer(void)
 	tear_down(1);
 }
 
-static void rates_that_are_wrong_are_refused(void)
+TL_TEST("rates that are wrong are refused")
 {
 	static const struct tl_policer_cfg wrong = {.meter = {.cir = 3, .cbs = TL_METER_BURST_MAX}};
 	static const struct tl_echo_cfg echo = UDP_ECHO(UDP_PORT, &wrong);
@@ -280,15 +280,6 @@ static void rates_that_are_wrong_are_refused(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"messages beyond the rate are not echoed", messages_beyond_the_rate_are_not_echoed},
-		{"bytes are those of the payload", bytes_are_those_of_the_payload},
-		{"a refused sender takes a token", a_refused_sender_takes_a_token},
-		{"multicast messages are dropped whole", multicast_messages_are_dropped_whole},
-		{"a delay follows the policer", a_delay_follows_the_policer},
-		{"rates that are wrong are refused", rates_that_are_wrong_are_refused},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
 	pool = rte_pktmbuf_pool_create("test_echo_police", 1023, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
@@ -297,5 +288,5 @@ int main(void)
 	port = tl_test_port("vdev:net_ring_p", 1, test_clock);
 	if (port == NULL)
 		return 1;
-	return tl_test_main("echo_police", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("echo_police");
 }

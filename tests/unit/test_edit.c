@@ -153,7 +153,7 @@ static void expect_ipv6(const uint8_t *ip, const char *src, const char *dst)
 
 // ---- addresses and ports
 
-static void the_first_map_that_matches_replaces_the_prefix(void)
+TL_TEST("the first matching map replaces the prefix")
 {
 	begin_maps();
 	begin(TL_ETHERTYPE_IPV4);
@@ -168,7 +168,7 @@ static void the_first_map_that_matches_replaces_the_prefix(void)
 	CU_ASSERT_EQUAL(memcmp(got + 42, frame + 42, 4), 0);
 }
 
-static void a_wrong_sum_stays_as_wrong_and_none_stays_none(void)
+TL_TEST("a wrong checksum stays wrong and an absent one stays absent")
 {
 	begin_maps();
 	begin(TL_ETHERTYPE_IPV4);
@@ -184,7 +184,7 @@ static void a_wrong_sum_stays_as_wrong_and_none_stays_none(void)
 }
 
 // RFC 768: a computed checksum of 0 is sent as all ones.
-static void a_udp_sum_never_becomes_none(void)
+TL_TEST("a UDP checksum is updated for every change and never becomes 0")
 {
 	tl_edit_init(&edit);
 	for (uint32_t to = 0; to < 0x10000; to++) {
@@ -200,7 +200,7 @@ static void a_udp_sum_never_becomes_none(void)
 	}
 }
 
-static void of_fragments_the_first_has_ports_and_the_sum(void)
+TL_TEST("only the first IPv4 fragment has ports and the checksum")
 {
 	begin_maps();
 	begin(TL_ETHERTYPE_IPV4);
@@ -225,7 +225,7 @@ static void of_fragments_the_first_has_ports_and_the_sum(void)
 	CU_ASSERT_EQUAL(memcmp(got + 34, frame + 34, 16), 0);
 }
 
-static void a_sum_beyond_the_end_is_reported(void)
+TL_TEST("an L4 checksum beyond the end of the frame is reported")
 {
 	begin_maps();
 	begin(TL_ETHERTYPE_IPV4);
@@ -237,7 +237,7 @@ static void a_sum_beyond_the_end_is_reported(void)
 	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
 }
 
-static void extension_headers_are_skipped(void)
+TL_TEST("IPv6 extension headers are skipped, and the checksum covers the final destination")
 {
 	static const uint8_t hop[8] = {TL_IP6_ROUTING}, fragment[8] = {TL_IPPROTO_UDP, 0, 0, 1};
 	uint8_t routing[24] = {TL_IP6_FRAGMENT, 2, 3, 0};
@@ -263,7 +263,7 @@ static void extension_headers_are_skipped(void)
 	}
 }
 
-static void a_later_ipv6_fragment_has_no_ports(void)
+TL_TEST("a later IPv6 fragment has no ports")
 {
 	static const uint8_t fragment[8] = {TL_IPPROTO_UDP, 0, 0, 8};
 
@@ -279,7 +279,7 @@ static void a_later_ipv6_fragment_has_no_ports(void)
 
 // ---- addresses elsewhere
 
-static void an_icmp_error_quotes_the_edited_packet(void)
+TL_TEST("the packet quoted by an ICMP error is edited")
 {
 	begin_maps();
 	begin(TL_ETHERTYPE_IPV4);
@@ -302,7 +302,7 @@ static void an_icmp_error_quotes_the_edited_packet(void)
 	CU_ASSERT_EQUAL(memcmp(got + 34, frame + 34, 40), 0);
 }
 
-static void icmpv6_errors_and_neighbour_discovery_are_edited(void)
+TL_TEST("ICMPv6 errors and neighbour discovery are edited")
 {
 	begin_maps();
 	begin(TL_ETHERTYPE_IPV6);
@@ -325,7 +325,7 @@ static void icmpv6_errors_and_neighbour_discovery_are_edited(void)
 	CU_ASSERT_EQUAL(l4_sum(got + 14, got + 54, TL_IPPROTO_ICMP6, 24), 0);
 }
 
-static void addresses_in_arp_are_edited(void)
+TL_TEST("addresses in ARP are edited")
 {
 	begin_maps();
 	begin(TL_ETHERTYPE_ARP);
@@ -336,7 +336,7 @@ static void addresses_in_arp_are_edited(void)
 	CU_ASSERT_EQUAL(run(), TL_EDIT_MALFORMED);
 }
 
-static void each_header_is_read_only_if_it_is_whole(void)
+TL_TEST("a truncated header is not read")
 {
 	begin_maps();
 	begin(TL_ETHERTYPE_IPV4);
@@ -354,7 +354,7 @@ static void each_header_is_read_only_if_it_is_whole(void)
 
 // ---- VLAN, MAC, TTL, DSCP
 
-static void a_tag_is_added_rewritten_and_stripped(void)
+TL_TEST("a VLAN tag is added, rewritten and stripped")
 {
 	begin_maps();
 	begin(TL_ETHERTYPE_IPV4);
@@ -394,7 +394,7 @@ static void mark(int dscp, int pcp)
 }
 
 // The sum of the header is computed from scratch.
-static void a_mark_sets_the_dscp_and_keeps_ecn_and_the_sum_of_the_header(void)
+TL_TEST("a mark sets the DSCP, and keeps ECN and a right sum of the header")
 {
 	for (unsigned from = 0; from < 256; from++) {
 		begin(TL_ETHERTYPE_IPV4);
@@ -412,7 +412,7 @@ static void a_mark_sets_the_dscp_and_keeps_ecn_and_the_sum_of_the_header(void)
 	}
 }
 
-static void a_mark_sets_the_traffic_class_of_ip6_and_keeps_its_flow_label(void)
+TL_TEST("a mark sets the traffic class of IPv6, and keeps its flow label")
 {
 	begin(TL_ETHERTYPE_IPV6);
 	ipv6("2001:db8::1", "2001:db8::2", TL_IPPROTO_UDP, 12);
@@ -425,7 +425,7 @@ static void a_mark_sets_the_traffic_class_of_ip6_and_keeps_its_flow_label(void)
 	CU_ASSERT_EQUAL(load32(got + 14), tl_be32(6u << 28 | 3u << 20 | 0x12345));
 }
 
-static void a_mark_sets_the_priority_of_the_outermost_tag(void)
+TL_TEST("a mark sets the priority of the outermost tag")
 {
 	begin(TL_ETHERTYPE_QINQ);
 	put16(0x1fff); // drop eligible, VLAN 4095
@@ -442,7 +442,7 @@ static void a_mark_sets_the_priority_of_the_outermost_tag(void)
 	CU_ASSERT_EQUAL(memcmp(got, frame, bytes), 0);
 }
 
-static void frames_without_a_tag_or_ip_header_are_not_marked(void)
+TL_TEST("frames without a tag or an IP header are not marked")
 {
 	begin(TL_ETHERTYPE_ARP);
 	put("\0\1\x08\0\6\4\0\1 a sender and a target", 28);
@@ -465,7 +465,7 @@ static void frames_without_a_tag_or_ip_header_are_not_marked(void)
 	CU_ASSERT_EQUAL(memcmp(got, frame, bytes), 0);
 }
 
-static void ttl_dscp_and_mac_addresses_are_set(void)
+TL_TEST("TTL, DSCP and MAC addresses are set")
 {
 	tl_edit_init(&edit);
 	CU_ASSERT_FALSE(tl_edit_is_set(&edit));
@@ -492,7 +492,7 @@ static void ttl_dscp_and_mac_addresses_are_set(void)
 
 // ---- increments
 
-static void an_increment_wraps_within_its_range(void)
+TL_TEST("an increment wraps within its range")
 {
 	begin_maps();
 	CU_ASSERT_EQUAL(tl_edit_add_step(&edit, "192.0.2.0/24+100", &err), 0);
@@ -521,7 +521,7 @@ static void refuses(int (*add)(struct tl_edit *, const char *, struct tl_err *),
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cause));
 }
 
-static void wrong_texts_are_refused_with_their_cause(void)
+TL_TEST("invalid texts are refused with the cause")
 {
 	tl_edit_init(&edit);
 	refuses(tl_edit_add_map, "10.0.0.0/8", "expected a map such as");
@@ -552,33 +552,5 @@ static void wrong_texts_are_refused_with_their_cause(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a mark sets the DSCP, and keeps ECN and a right sum of the header",
-			a_mark_sets_the_dscp_and_keeps_ecn_and_the_sum_of_the_header},
-		{"a mark sets the traffic class of IPv6, and keeps its flow label",
-			a_mark_sets_the_traffic_class_of_ip6_and_keeps_its_flow_label},
-		{"a mark sets the priority of the outermost tag", a_mark_sets_the_priority_of_the_outermost_tag},
-		{"frames without a tag or an IP header are not marked",
-			frames_without_a_tag_or_ip_header_are_not_marked},
-		{"the first matching map replaces the prefix", the_first_map_that_matches_replaces_the_prefix},
-		{"a wrong checksum stays wrong and an absent one stays absent",
-			a_wrong_sum_stays_as_wrong_and_none_stays_none},
-		{"a UDP checksum is updated for every change and never becomes 0", a_udp_sum_never_becomes_none},
-		{"only the first IPv4 fragment has ports and the checksum",
-			of_fragments_the_first_has_ports_and_the_sum},
-		{"an L4 checksum beyond the end of the frame is reported", a_sum_beyond_the_end_is_reported},
-		{"IPv6 extension headers are skipped, and the checksum covers the final destination",
-			extension_headers_are_skipped},
-		{"a later IPv6 fragment has no ports", a_later_ipv6_fragment_has_no_ports},
-		{"the packet quoted by an ICMP error is edited", an_icmp_error_quotes_the_edited_packet},
-		{"ICMPv6 errors and neighbour discovery are edited", icmpv6_errors_and_neighbour_discovery_are_edited},
-		{"addresses in ARP are edited", addresses_in_arp_are_edited},
-		{"a truncated header is not read", each_header_is_read_only_if_it_is_whole},
-		{"a VLAN tag is added, rewritten and stripped", a_tag_is_added_rewritten_and_stripped},
-		{"TTL, DSCP and MAC addresses are set", ttl_dscp_and_mac_addresses_are_set},
-		{"an increment wraps within its range", an_increment_wraps_within_its_range},
-		{"invalid texts are refused with the cause", wrong_texts_are_refused_with_their_cause},
-	};
-
-	return tl_test_main("edit", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("edit");
 }

@@ -326,7 +326,7 @@ static const enum layer understood[][14] = {
 	{ETHER, IP4, IP4, GRE, IP4, VXLAN, ETHER, IP4, UDP},
 };
 
-static void every_encapsulation_leads_to_its_innermost_packet(void)
+TL_TEST("every encapsulation leads to its innermost packet")
 {
 	for (size_t i = 0; i < TL_ARRAY_LEN(understood); i++) {
 		struct built b;
@@ -339,7 +339,7 @@ static void every_encapsulation_leads_to_its_innermost_packet(void)
 	}
 }
 
-static void a_cut_frame_ends_at_its_last_whole_header(void)
+TL_TEST("a truncated frame ends at its last complete header")
 {
 	for (size_t i = 0; i < TL_ARRAY_LEN(understood); i++) {
 		struct built b;
@@ -353,7 +353,7 @@ static void a_cut_frame_ends_at_its_last_whole_header(void)
 }
 
 // The last layer that is parsed, and its payload.
-static void unknown_encapsulations_are_not_entered(void)
+TL_TEST("unknown encapsulations are not parsed")
 {
 	static const enum layer refused[][8] = {
 		{ETHER, IP4_FRAGMENT, IP4, TCP},
@@ -376,7 +376,7 @@ static void unknown_encapsulations_are_not_entered(void)
 	}
 }
 
-static void the_walk_ends_at_the_fourth_tunnel(void)
+TL_TEST("parsing ends at the fourth tunnel")
 {
 	static const enum layer deep[] = {ETHER, IP4, IP4, IP4, IP6, IP6, IP6, TCP, END};
 	struct built b;
@@ -387,7 +387,7 @@ static void the_walk_ends_at_the_fourth_tunnel(void)
 	require_entry(&b, TL_ENCAP_TUNNELS_MAX + 1, b.len, &found);
 }
 
-static void the_network_is_that_of_the_innermost_tunnel_that_has_one(void)
+TL_TEST("the network ID is that of the innermost tunnel with one")
 {
 	static const enum layer with[][10] = {{ETHER, IP4, VXLAN, ETHER, IP4, TCP}, {ETHER, IP4, GENEVE, IP4, TCP},
 		{ETHER, IP4, NVGRE, ETHER, IP4, TCP}, {ETHER, IP4, VXLAN, ETHER, IP4, GRE, IP4, TCP}},
@@ -407,7 +407,7 @@ static void the_network_is_that_of_the_innermost_tunnel_that_has_one(void)
 	}
 }
 
-static void padding_behind_an_outer_packet_is_not_of_the_inner_one(void)
+TL_TEST("padding after an outer packet is not part of the inner one")
 {
 	static const enum layer layers[] = {ETHER, IP4, IP4, END};
 	struct built b;
@@ -420,7 +420,7 @@ static void padding_behind_an_outer_packet_is_not_of_the_inner_one(void)
 	CU_ASSERT_EQUAL(found.end, len);
 }
 
-static void the_outer_link_type_may_be_any(void)
+TL_TEST("every outer link type is supported")
 {
 	static const enum layer layers[] = {ETHER, IP4, GRE, IP6, TCP, END};
 	struct built b;
@@ -437,7 +437,7 @@ static void the_outer_link_type_may_be_any(void)
 	CU_ASSERT(found.off == 0 && found.network_off == 0 && found.tunnels == 0 && found.end == 15);
 }
 
-static void no_port_of_a_tunnel_is_missing_in_the_set(void)
+TL_TEST("the set contains every tunnel port")
 {
 	static const uint16_t ports[] = {4789, 8472, 6081, 2152};
 
@@ -447,19 +447,5 @@ static void no_port_of_a_tunnel_is_missing_in_the_set(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"every encapsulation leads to its innermost packet",
-			every_encapsulation_leads_to_its_innermost_packet},
-		{"a truncated frame ends at its last complete header", a_cut_frame_ends_at_its_last_whole_header},
-		{"unknown encapsulations are not parsed", unknown_encapsulations_are_not_entered},
-		{"parsing ends at the fourth tunnel", the_walk_ends_at_the_fourth_tunnel},
-		{"the network ID is that of the innermost tunnel with one",
-			the_network_is_that_of_the_innermost_tunnel_that_has_one},
-		{"padding after an outer packet is not part of the inner one",
-			padding_behind_an_outer_packet_is_not_of_the_inner_one},
-		{"every outer link type is supported", the_outer_link_type_may_be_any},
-		{"the set contains every tunnel port", no_port_of_a_tunnel_is_missing_in_the_set},
-	};
-
-	return tl_test_main("encap", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("encap");
 }

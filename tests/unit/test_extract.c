@@ -8,7 +8,7 @@
 
 #include <tl_test_extract.h>
 
-static void packed_is_read_as_plain(void)
+TL_TEST("a compressed recording is read like an uncompressed one")
 {
 	const struct tl_extract_cfg asked[] = {{0}, {.ports = {1007}, .n_ports = 1},
 		{.from_ns = FIRST_NS + 5000 * STEP_NS, .to_ns = FIRST_NS + 6000 * STEP_NS},
@@ -41,7 +41,7 @@ static void packed_is_read_as_plain(void)
 }
 
 // A search with matches in a few slabs, with an index, without, and with a torn one.
-static void index_serves_both(void)
+TL_TEST("an index finds slabs of plain and of compressed recordings")
 {
 	const struct tl_extract_cfg asked = {.from_ns = FIRST_NS + 5000 * STEP_NS,
 		.to_ns = FIRST_NS + 5600 * STEP_NS,
@@ -74,7 +74,7 @@ static void index_serves_both(void)
 	}
 }
 
-static void end_of_the_time_is_not_part_of_it(void)
+TL_TEST("the end of the requested time range is exclusive")
 {
 	uint32_t records;
 	size_t size, last;
@@ -114,7 +114,7 @@ static size_t remove_row(uint8_t *index, size_t size, uint32_t number, bool cons
 }
 
 // A missing row loses no packet, with or without a mark in the header.
-static void missing_row_costs_no_packet(void)
+TL_TEST("a missing index row hides no packet")
 {
 	const struct tl_extract_cfg asked = {.ports = {1007}, .n_ports = 1};
 	static const uint32_t removed[] = {0, 7, SLABS - 1};
@@ -142,7 +142,7 @@ static void missing_row_costs_no_packet(void)
 }
 
 // The recording has grown: its index lacks the last slab.
-static void index_of_another_size_is_not_used(void)
+TL_TEST("an index of a shorter version of the recording is not used")
 {
 	uint8_t *slab = malloc(SLAB_BYTES + 4096);
 
@@ -206,7 +206,7 @@ static void indexed_fini(struct indexed *indexed)
 	free(indexed->data);
 }
 
-static void index_of_another_run_is_not_used(void)
+TL_TEST("an index of another run is not used")
 {
 	struct indexed indexed;
 
@@ -221,7 +221,7 @@ static void index_of_another_run_is_not_used(void)
 }
 
 // The slabs of two rows are exchanged: each row describes the other's slab.
-static void row_of_another_slab_hides_no_packet(void)
+TL_TEST("a row that refers to another slab hides no packet")
 {
 	struct indexed indexed;
 
@@ -240,7 +240,7 @@ static void row_of_another_slab_hides_no_packet(void)
 	indexed_fini(&indexed);
 }
 
-static void rows_that_overlap_give_each_packet_once(void)
+TL_TEST("overlapping rows give each packet once")
 {
 	struct indexed indexed;
 	struct tl_index_rows rows = {0};
@@ -256,7 +256,7 @@ static void rows_that_overlap_give_each_packet_once(void)
 	indexed_fini(&indexed);
 }
 
-static void index_larger_than_its_recording_justifies_is_not_loaded(void)
+TL_TEST("an index too large for its recording is not loaded")
 {
 	for (int packed = 0; packed < 2; packed++) {
 		uint32_t records;
@@ -275,7 +275,7 @@ static void index_larger_than_its_recording_justifies_is_not_loaded(void)
 }
 
 // A HEAD in each page that claims all data to the end: only the first one is walked.
-static void heads_within_a_slab_are_none(void)
+TL_TEST("a slab with embedded HEAD blocks is not accepted as complete")
 {
 	enum { PAGES = 64 };
 	uint8_t *data = calloc(PAGES + 1, 4096);
@@ -294,7 +294,7 @@ static void heads_within_a_slab_are_none(void)
 	free(data);
 }
 
-static void cut_recording_gives_its_whole_slabs(void)
+TL_TEST("a truncated recording gives its complete slabs")
 {
 	for (int packed = 0; packed < 2; packed++) {
 		uint32_t records;
@@ -314,7 +314,7 @@ static void cut_recording_gives_its_whole_slabs(void)
 
 // ---- queries
 
-static void a_host_is_either_end_of_a_packet(void)
+TL_TEST("a host filter matches source or destination")
 {
 	uint32_t records;
 	size_t size, last;
@@ -345,7 +345,7 @@ static size_t put_two_interfaces(uint8_t *file)
 	return used + tl_pcapng_put_idb(file + used, 4096 - used, &(struct tl_pcapng_idb){.name = "port1"});
 }
 
-static void a_packet_without_ports_has_none_that_is_asked_for(void)
+TL_TEST("a packet without ports matches no port filter")
 {
 	uint8_t file[8192], frame[64];
 	size_t size = put_two_interfaces(file);
@@ -358,7 +358,7 @@ static void a_packet_without_ports_has_none_that_is_asked_for(void)
 	CU_ASSERT_EQUAL(run((struct tl_extract_cfg){.ports = {1007}, .n_ports = 1}, 0).records_matched, 1);
 }
 
-static void interfaces_that_differ_in_a_letter_stay_apart(void)
+TL_TEST("interfaces that differ in one letter stay separate")
 {
 	uint8_t file[8192], frame[64];
 	struct tl_pcap_reader *reader;
@@ -382,7 +382,7 @@ static void interfaces_that_differ_in_a_letter_stay_apart(void)
 }
 
 // Created in an order that differs from that of the names; x_100000 comes after x_99999.
-static void the_files_of_a_directory_are_read_in_the_order_of_their_names(void)
+TL_TEST("the files of a directory are read in name order")
 {
 	static const uint32_t numbers[] = {99999, 3, 100001, 1, 100000, 12, 2};
 	const char *path = dir;
@@ -459,7 +459,7 @@ static size_t make_life(uint8_t *data, uint64_t file, uint32_t slabs, uint32_t *
 	return size;
 }
 
-static void what_was_in_the_file_before_is_not_read(void)
+TL_TEST("data of the previous file is not read from a reused file")
 {
 	uint8_t *data = calloc(SLABS + 1, SLAB_BYTES), *earlier = calloc(SLABS + 1, SLAB_BYTES);
 	uint32_t before = 0, number = 7 * 50; // records of both generations have the same lengths
@@ -485,7 +485,7 @@ static void what_was_in_the_file_before_is_not_read(void)
 	free(data);
 }
 
-static void damaged_padding_hides_no_packet(void)
+TL_TEST("damaged padding hides no packet, with and without an index")
 {
 	struct tl_pcapng_head head;
 	uint32_t records;
@@ -504,7 +504,7 @@ static void damaged_padding_hides_no_packet(void)
 }
 
 // With a checksum or digest per slab: slabs after a damaged one are extracted, with and without an index.
-static void damaged_slab_costs_only_its_own_packets(void)
+TL_TEST("a damaged slab loses only its own packets")
 {
 	uint8_t *data = calloc(SLABS + 1, SLAB_BYTES);
 	uint32_t number = 0;
@@ -528,7 +528,7 @@ static void damaged_slab_costs_only_its_own_packets(void)
 }
 
 // A damaged HEAD hides how long its slab is: the next slab of the file is found, but none of an earlier file.
-static void damaged_head_costs_only_its_own_packets(void)
+TL_TEST("a damaged HEAD loses only its slab's packets")
 {
 	enum { LATER = 3 };
 	uint8_t *data = calloc(SLABS + 1, SLAB_BYTES);
@@ -562,7 +562,7 @@ static void damaged_head_costs_only_its_own_packets(void)
 	free(data);
 }
 
-static void foreign_packets_are_kept(void)
+TL_TEST("packet blocks of all kinds and of the other byte order are kept")
 {
 	uint8_t file[16384], frame[64], *p = file;
 	struct tl_pcap_reader *reader;
@@ -600,7 +600,7 @@ static void foreign_packets_are_kept(void)
 }
 
 // By another name, too.
-static void output_that_is_an_input_is_refused_and_stays(void)
+TL_TEST("an output that is an input is refused, and stays")
 {
 	uint32_t records;
 	size_t size, last, kept_size;
@@ -617,7 +617,7 @@ static void output_that_is_an_input_is_refused_and_stays(void)
 	free(data);
 }
 
-static void what_is_no_capture_is_an_error(void)
+TL_TEST("a file in another format is an error; an empty or removed one is not")
 {
 	write_file(in_path, "neither pcap nor pcapng", 23);
 	struct tl_extract_stats stats = run((struct tl_extract_cfg){0}, -EINVAL);
@@ -631,33 +631,5 @@ static void what_is_no_capture_is_an_error(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a host filter matches source or destination", a_host_is_either_end_of_a_packet},
-		{"a packet without ports matches no port filter", a_packet_without_ports_has_none_that_is_asked_for},
-		{"interfaces that differ in one letter stay separate", interfaces_that_differ_in_a_letter_stay_apart},
-		{"the files of a directory are read in name order",
-			the_files_of_a_directory_are_read_in_the_order_of_their_names},
-		{"a compressed recording is read like an uncompressed one", packed_is_read_as_plain},
-		{"an index finds slabs of plain and of compressed recordings", index_serves_both},
-		{"the end of the requested time range is exclusive", end_of_the_time_is_not_part_of_it},
-		{"a missing index row hides no packet", missing_row_costs_no_packet},
-		{"an index of a shorter version of the recording is not used", index_of_another_size_is_not_used},
-		{"an index of another run is not used", index_of_another_run_is_not_used},
-		{"a row that refers to another slab hides no packet", row_of_another_slab_hides_no_packet},
-		{"overlapping rows give each packet once", rows_that_overlap_give_each_packet_once},
-		{"an index too large for its recording is not loaded",
-			index_larger_than_its_recording_justifies_is_not_loaded},
-		{"a slab with embedded HEAD blocks is not accepted as complete", heads_within_a_slab_are_none},
-		{"a truncated recording gives its complete slabs", cut_recording_gives_its_whole_slabs},
-		{"data of the previous file is not read from a reused file", what_was_in_the_file_before_is_not_read},
-		{"damaged padding hides no packet, with and without an index", damaged_padding_hides_no_packet},
-		{"a damaged slab loses only its own packets", damaged_slab_costs_only_its_own_packets},
-		{"a damaged HEAD loses only its slab's packets", damaged_head_costs_only_its_own_packets},
-		{"packet blocks of all kinds and of the other byte order are kept", foreign_packets_are_kept},
-		{"an output that is an input is refused, and stays", output_that_is_an_input_is_refused_and_stays},
-		{"a file in another format is an error; an empty or removed one is not",
-			what_is_no_capture_is_an_error},
-	};
-
-	return run_tests("extract", tests, TL_ARRAY_LEN(tests));
+	return run_tests("extract");
 }

@@ -44,7 +44,7 @@ static uint8_t *make_damaged(size_t *out_size, uint32_t *out_lost, size_t *out_b
 	return data;
 }
 
-static void damaged_units_cost_only_their_own_packets(void)
+TL_TEST("damaged units cost only their own packets")
 {
 	for (int indexed = 0; indexed < 2; indexed++) {
 		uint32_t records, lost;
@@ -66,7 +66,7 @@ static void damaged_units_cost_only_their_own_packets(void)
 }
 
 // Slabs in flight may be missing before others.
-static void what_a_recording_is_still_writing_is_no_error(void)
+TL_TEST("what a recording is still writing is no error")
 {
 	uint32_t lost;
 	size_t size, bytes;
@@ -82,7 +82,7 @@ static void what_a_recording_is_still_writing_is_no_error(void)
 	free(data);
 }
 
-static void lost_packets_are_counted_where_a_unit_tells_their_number(void)
+TL_TEST("lost packets are counted where a unit tells their number")
 {
 	for (uint32_t n = 1; n < SLABS; n++) {
 		for (int head = 0; head < 2; head++) {
@@ -104,7 +104,7 @@ static void lost_packets_are_counted_where_a_unit_tells_their_number(void)
 }
 
 // Interface descriptions are kept, and compress well: a small file must not take all memory.
-static void interfaces_take_bounded_memory(void)
+TL_TEST("interface descriptions above 64 MiB end a file")
 {
 	enum { BLOCK = 15 << 20, BLOCKS = 5 };
 	const uint32_t begin[] = {TL_PCAPNG_IDB, BLOCK, 1}, end = BLOCK;
@@ -135,13 +135,5 @@ static void interfaces_take_bounded_memory(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"damaged units cost only their own packets", damaged_units_cost_only_their_own_packets},
-		{"what a recording is still writing is no error", what_a_recording_is_still_writing_is_no_error},
-		{"lost packets are counted where a unit tells their number",
-			lost_packets_are_counted_where_a_unit_tells_their_number},
-		{"interface descriptions above 64 MiB end a file", interfaces_take_bounded_memory},
-	};
-
-	return run_tests("extract_damaged", tests, TL_ARRAY_LEN(tests));
+	return run_tests("extract_damaged");
 }

@@ -15,7 +15,7 @@
 
 #define DRIVERS_CONFIG TL_SOURCE_ROOT "/drivers-config"
 
-static void every_family_is_found(void)
+TL_TEST("every family is found by its driver")
 {
 	static const char *const pmds[][3] = {
 		{"net_ixgbe", "ixgbe", "vfio-pci"},
@@ -58,7 +58,7 @@ static void note(void *ctx, const char *text)
 	snprintf(said->last, sizeof(said->last), "%s", text);
 }
 
-static void what_differs_is_said(void)
+TL_TEST("differences between a port and its family are reported")
 {
 	static const struct {
 		struct tl_family_facts facts;
@@ -89,7 +89,7 @@ static void what_differs_is_said(void)
 
 // Limits in the sources of releases: NAME_rxtx.h (NAME_MIN_RING_DESC, NAME_MAX_RING_DESC), otherwise NAME_ethdev.c. If
 // a release changed one: the last value before, and the first after.
-static void limits_of_every_release_of_a_driver_are_documented(void)
+TL_TEST("limits of every release of a driver are documented")
 {
 	static const struct {
 		const char *release;
@@ -132,7 +132,7 @@ static void limits_of_every_release_of_a_driver_are_documented(void)
 	}
 }
 
-static void a_wrong_file_is_named(void)
+TL_TEST("an invalid file is reported with name and error")
 {
 	static const struct {
 		const char *text, *wrong;
@@ -169,13 +169,5 @@ static void a_wrong_file_is_named(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"every family is found by its driver", every_family_is_found},
-		{"differences between a port and its family are reported", what_differs_is_said},
-		{"limits of every release of a driver are documented",
-			limits_of_every_release_of_a_driver_are_documented},
-		{"an invalid file is reported with name and error", a_wrong_file_is_named},
-	};
-
-	return tl_test_main("family", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("family");
 }

@@ -70,7 +70,7 @@ static bool udp_passes(const char *expression)
 	return passes(expression, udp_frame, sizeof(udp_frame), sizeof(udp_frame));
 }
 
-static void matching_frames_pass(void)
+TL_TEST("matching frames pass")
 {
 	CU_ASSERT_TRUE(udp_passes("udp"));
 	CU_ASSERT_TRUE(udp_passes("udp and dst host 239.1.1.1 and dst port 5000"));
@@ -78,7 +78,7 @@ static void matching_frames_pass(void)
 	CU_ASSERT_TRUE(udp_passes("udp[8] = 0x70"));
 }
 
-static void other_frames_do_not(void)
+TL_TEST("frames that do not match are rejected")
 {
 	CU_ASSERT_FALSE(udp_passes("tcp"));
 	CU_ASSERT_FALSE(udp_passes("udp and dst port 5001"));
@@ -86,7 +86,7 @@ static void other_frames_do_not(void)
 	CU_ASSERT_FALSE(udp_passes("vlan"));
 }
 
-static void vlan_tags_are_seen(void)
+TL_TEST("VLAN tags match `vlan`, and filters without it do not see their payload")
 {
 	uint8_t tagged[64];
 
@@ -98,14 +98,14 @@ static void vlan_tags_are_seen(void)
 	CU_ASSERT_FALSE(passes("udp dst port 5000", tagged, sizeof(tagged), sizeof(tagged)));
 }
 
-static void an_empty_expression_passes_everything(void)
+TL_TEST("an empty expression passes everything")
 {
 	CU_ASSERT_TRUE(udp_passes(""));
 	CU_ASSERT_TRUE(passes("", udp_frame, 1, 1));
 	CU_ASSERT_TRUE(passes("", udp_frame, 0, 0));
 }
 
-static void a_field_beyond_the_bytes_does_not_match(void)
+TL_TEST("a field beyond the captured bytes does not match")
 {
 	CU_ASSERT_FALSE(passes("udp dst port 5000", udp_frame, 36, sizeof(udp_frame)));
 	CU_ASSERT_FALSE(passes("ip", udp_frame, 13, 60));
@@ -113,7 +113,7 @@ static void a_field_beyond_the_bytes_does_not_match(void)
 }
 
 // 4294967290 + 14 wraps to 8 in 32 bits, an offset within the frame.
-static void an_offset_does_not_wrap_round_into_the_frame(void)
+TL_TEST("an offset does not wrap into the frame")
 {
 	uint8_t frame[60];
 
@@ -124,7 +124,7 @@ static void an_offset_does_not_wrap_round_into_the_frame(void)
 	CU_ASSERT_TRUE(passes("ip[ip[12:4]] = 0", frame, sizeof(frame), sizeof(frame)));
 }
 
-static void length_means_length_on_the_wire(void)
+TL_TEST("length terms use the original length")
 {
 	CU_ASSERT_TRUE(passes("greater 1000", udp_frame, sizeof(udp_frame), 1400));
 	CU_ASSERT_FALSE(passes("greater 1000", udp_frame, sizeof(udp_frame), 999));
@@ -133,7 +133,7 @@ static void length_means_length_on_the_wire(void)
 	CU_ASSERT_TRUE(passes("len = 60", udp_frame, 60, 60));
 }
 
-static void a_bad_expression_is_refused_with_its_reason(void)
+TL_TEST("an invalid expression is refused with libpcap's reason")
 {
 	struct tl_filter *filter = NULL;
 	struct tl_err err = {.text = ""};
@@ -148,7 +148,7 @@ static void a_bad_expression_is_refused_with_its_reason(void)
 	CU_ASSERT_EQUAL(tl_filter_check("port 7000", &err), 0);
 }
 
-static void a_refusal_says_where_the_expression_is_wrong(void)
+TL_TEST("a refusal gives the position of the error")
 {
 	static const struct {
 		const char *expression, *reason, *wrong; // wrong: the expression from the error on
@@ -190,7 +190,7 @@ static void a_refusal_says_where_the_expression_is_wrong(void)
 	}
 }
 
-static void a_long_refusal_still_has_its_reason(void)
+TL_TEST("an error in a long expression has its reason and position")
 {
 	char expression[6000] = "ip";
 	struct tl_err err = {.text = ""};
@@ -441,7 +441,7 @@ static void compare_native(const char *expression)
 	close_subject(&subject);
 }
 
-static void every_engine_gives_the_same_verdicts(void)
+TL_TEST("native code and the interpreters of DPDK and libpcap agree on 20000 frames")
 {
 	static struct subject subjects[TL_ARRAY_LEN(native_filters)];
 	bool native = has_native_code();
@@ -465,7 +465,7 @@ static void every_engine_gives_the_same_verdicts(void)
 }
 
 // DPDK's x86 JIT crashes on the converted program of this filter.
-static void a_test_of_tcp_flags_sees_the_flags(void)
+TL_TEST("tcp[13] & 2 != 0 matches the flag, although DPDK's compiler would crash")
 {
 	uint8_t frame[60];
 
@@ -478,7 +478,7 @@ static void a_test_of_tcp_flags_sees_the_flags(void)
 }
 
 // With this one its verdict is wrong on half of the frames.
-static void ether_multicast_is_the_lowest_bit_of_the_first_byte(void)
+TL_TEST("ether multicast tests the group bit, although DPDK's compiler would test another")
 {
 	uint8_t frame[60];
 
@@ -489,7 +489,7 @@ static void ether_multicast_is_the_lowest_bit_of_the_first_byte(void)
 	}
 }
 
-static void x86_has_native_code(void)
+TL_TEST("x86-64 has native code")
 {
 #ifdef RTE_ARCH_X86_64
 	struct tl_filter *filter = make_filter("udp");
@@ -502,7 +502,7 @@ static void x86_has_native_code(void)
 #endif
 }
 
-static void what_cannot_be_native_is_interpreted_and_says_why(void)
+TL_TEST("a filter without native code is interpreted, with a reason")
 {
 	const char *const expressions[] = {"ip6 protochain 17", "ip protochain 6", "ether[20] << ether[21] > 100",
 		"ether[20:4] >> (ether[21] & 63) = 0", "ether[4294967295] = 0 or udp"};
@@ -525,7 +525,7 @@ static void what_cannot_be_native_is_interpreted_and_says_why(void)
 }
 
 // Longer than the range of a jump with an 8-bit offset.
-static void a_long_filter_is_native_too(void)
+TL_TEST("a filter of a thousand terms is native too")
 {
 	static char text[64000] = "udp port 5001 or tcp[13] & 2 != 0";
 
@@ -536,7 +536,7 @@ static void a_long_filter_is_native_too(void)
 
 // Two paths through each term make 1000^3 paths through all: DPDK checks the program before it compiles it, and must
 // not walk the paths one by one.
-static void a_filter_of_many_branches_loads_at_once(void)
+TL_TEST("a filter with a billion paths loads at once")
 {
 	static char text[4096] = "ip";
 
@@ -548,7 +548,7 @@ static void a_filter_of_many_branches_loads_at_once(void)
 
 // A division has its own exit, for a divisor of 0. At some distances from the other exits, in bytes of code, DPDK's JIT
 // would jump to a wrong address.
-static void an_early_end_may_lie_at_any_distance(void)
+TL_TEST("an early return works at any distance, although DPDK's compiler misses some")
 {
 	char text[512];
 
@@ -562,7 +562,7 @@ static void an_early_end_may_lie_at_any_distance(void)
 }
 
 // A snapped frame has two lengths: both engines filter by the original one.
-static void a_length_is_that_on_the_wire_for_bytes_too(void)
+TL_TEST("length terms on bytes use the original length")
 {
 	struct tl_filter *filter = make_filter("len == 1400");
 
@@ -571,7 +571,7 @@ static void a_length_is_that_on_the_wire_for_bytes_too(void)
 	tl_filter_destroy(filter);
 }
 
-static void an_offset_that_no_frame_has_is_interpreted(void)
+TL_TEST("an offset beyond any frame falls back to the interpreter")
 {
 	struct tl_filter *filter = make_filter("ether[1000000000] = 0");
 
@@ -599,7 +599,7 @@ static int passes_link(
 	return rc;
 }
 
-static void a_filter_means_the_frames_of_their_link_type(void)
+TL_TEST("a filter is compiled for the link type of its frames")
 {
 	static const uint8_t sll[16] = {0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 8, 0};
 	static const uint8_t sll2[20] = {8, 0, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6};
@@ -624,7 +624,7 @@ static void a_filter_means_the_frames_of_their_link_type(void)
 }
 
 // AF_INET6 is 24 in files of NetBSD and OpenBSD, 28 of FreeBSD, 30 of macOS, in the byte order of that host.
-static void a_filter_takes_every_number_for_the_family_of_ipv6(void)
+TL_TEST("a filter accepts every address family number of IPv6")
 {
 	static const uint8_t families[] = {24, 28, 30};
 	struct tl_err err = {.text = ""};
@@ -642,7 +642,7 @@ static void a_filter_takes_every_number_for_the_family_of_ipv6(void)
 	}
 }
 
-static void what_a_link_type_has_not_is_refused_for_it(void)
+TL_TEST("fields that a link type lacks are refused")
 {
 	struct tl_filter_links *links = NULL;
 	struct tl_err err = {.text = ""};
@@ -658,44 +658,11 @@ static void what_a_link_type_has_not_is_refused_for_it(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"length terms on bytes use the original length", a_length_is_that_on_the_wire_for_bytes_too},
-		{"an offset beyond any frame falls back to the interpreter",
-			an_offset_that_no_frame_has_is_interpreted},
-		{"a filter is compiled for the link type of its frames", a_filter_means_the_frames_of_their_link_type},
-		{"a filter accepts every address family number of IPv6",
-			a_filter_takes_every_number_for_the_family_of_ipv6},
-		{"fields that a link type lacks are refused", what_a_link_type_has_not_is_refused_for_it},
-		{"matching frames pass", matching_frames_pass},
-		{"frames that do not match are rejected", other_frames_do_not},
-		{"VLAN tags match `vlan`, and filters without it do not see their payload", vlan_tags_are_seen},
-		{"an empty expression passes everything", an_empty_expression_passes_everything},
-		{"a field beyond the captured bytes does not match", a_field_beyond_the_bytes_does_not_match},
-		{"an offset does not wrap into the frame", an_offset_does_not_wrap_round_into_the_frame},
-		{"length terms use the original length", length_means_length_on_the_wire},
-		{"an invalid expression is refused with libpcap's reason", a_bad_expression_is_refused_with_its_reason},
-		{"a refusal gives the position of the error", a_refusal_says_where_the_expression_is_wrong},
-		{"an error in a long expression has its reason and position", a_long_refusal_still_has_its_reason},
-		{"x86-64 has native code", x86_has_native_code},
-		{"tcp[13] & 2 != 0 matches the flag, although DPDK's compiler would crash",
-			a_test_of_tcp_flags_sees_the_flags},
-		{"ether multicast tests the group bit, although DPDK's compiler would test another",
-			ether_multicast_is_the_lowest_bit_of_the_first_byte},
-		{"native code and the interpreters of DPDK and libpcap agree on 20000 frames",
-			every_engine_gives_the_same_verdicts},
-		{"a filter of a thousand terms is native too", a_long_filter_is_native_too},
-		{"a filter with a billion paths loads at once", a_filter_of_many_branches_loads_at_once},
-		{"an early return works at any distance, although DPDK's compiler misses some",
-			an_early_end_may_lie_at_any_distance},
-		{"a filter without native code is interpreted, with a reason",
-			what_cannot_be_native_is_interpreted_and_says_why},
-	};
-
 	tl_test_eal_start();
 	pool = rte_pktmbuf_pool_create("filter", 64, 0, 0, RTE_PKTMBUF_HEADROOM + 2048, 0);
 	if (pool == NULL) {
 		printf("# no memory for the mbufs\n");
 		return 1;
 	}
-	return tl_test_main("filter", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("filter");
 }

@@ -136,7 +136,7 @@ static bool all_pass(const char *expression)
 	return passed != 0;
 }
 
-static void an_inner_packet_is_found_behind_any_header(void)
+TL_TEST("an inner packet is found behind any header, and a plain frame is its own inner packet")
 {
 	CU_ASSERT_TRUE(all_pass("inner(udp dst port 5000 and src host 10.0.0.1)"));
 	CU_ASSERT_TRUE(all_pass("inner ( udp[8:4] = 0x70696e67 )"));
@@ -147,7 +147,7 @@ static void an_inner_packet_is_found_behind_any_header(void)
 	CU_ASSERT_FALSE(all_pass("inner(ip6)"));
 }
 
-static void its_terms_combine_with_terms_of_the_frame(void)
+TL_TEST("inner(...) combines with terms on the outer frame")
 {
 	struct frame vxlan = vxlan_frame(0x0800), gre = gre_frame();
 	const char *both = "udp port 4789 and inner(port 5000)", *either = "inner(tcp) or ip proto 47";
@@ -164,7 +164,7 @@ static void its_terms_combine_with_terms_of_the_frame(void)
 		passes("inner(udp) and inner(port 5000) and inner(host 10.0.0.1) and not inner(tcp)", &gre, gre.len));
 }
 
-static void a_frame_without_an_inner_packet_matches_no_inner_term(void)
+TL_TEST("a frame without an inner packet matches no inner term")
 {
 	struct frame arp = vxlan_frame(0x0806), cut = gre_frame();
 
@@ -176,7 +176,7 @@ static void a_frame_without_an_inner_packet_matches_no_inner_term(void)
 	CU_ASSERT_FALSE(passes("inner(len >= 0)", &cut, 60));
 }
 
-static void an_inner_length_is_that_of_the_packet(void)
+TL_TEST("an inner length excludes padding")
 {
 	struct frame gre = gre_frame();
 	uint32_t whole = gre.len;
@@ -188,7 +188,7 @@ static void an_inner_length_is_that_of_the_packet(void)
 	CU_ASSERT_TRUE(passes("inner(len = 32)", &gre, whole));
 }
 
-static void other_link_types_have_inner_packets_too(void)
+TL_TEST("inner packets are found for other link types")
 {
 	struct frame gre = gre_frame();
 	struct tl_filter_links *links;
@@ -201,7 +201,7 @@ static void other_link_types_have_inner_packets_too(void)
 	tl_filter_links_destroy(links);
 }
 
-static void only_a_word_before_a_bracket_is_inner(void)
+TL_TEST("only the whole word before a parenthesis is parsed as inner(...)")
 {
 	CU_ASSERT_TRUE(tl_filter_has_inner("udp and inner(tcp)"));
 	CU_ASSERT_TRUE(tl_filter_has_inner("not(inner \t(tcp))"));
@@ -210,7 +210,7 @@ static void only_a_word_before_a_bracket_is_inner(void)
 	CU_ASSERT_FALSE(tl_filter_has_inner("host inner.example (tcp)"));
 }
 
-static void a_refusal_says_where(void)
+TL_TEST("an error gives the position in the whole expression")
 {
 	static const struct {
 		const char *expression, *reason, *place;
@@ -238,7 +238,7 @@ static void a_refusal_says_where(void)
 	}
 }
 
-static void the_engine_is_native_if_all_parts_are(void)
+TL_TEST("the filter is native if all parts are")
 {
 	static const struct {
 		const char *expression, *like;
@@ -257,21 +257,7 @@ static void the_engine_is_native_if_all_parts_are(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"an inner packet is found behind any header, and a plain frame is its own inner packet",
-			an_inner_packet_is_found_behind_any_header},
-		{"inner(...) combines with terms on the outer frame", its_terms_combine_with_terms_of_the_frame},
-		{"a frame without an inner packet matches no inner term",
-			a_frame_without_an_inner_packet_matches_no_inner_term},
-		{"an inner length excludes padding", an_inner_length_is_that_of_the_packet},
-		{"inner packets are found for other link types", other_link_types_have_inner_packets_too},
-		{"only the whole word before a parenthesis is parsed as inner(...)",
-			only_a_word_before_a_bracket_is_inner},
-		{"an error gives the position in the whole expression", a_refusal_says_where},
-		{"the filter is native if all parts are", the_engine_is_native_if_all_parts_are},
-	};
-
 	tl_test_eal_start();
 	pool = rte_pktmbuf_pool_create("test_filter_inner", 63, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	return pool == NULL ? 1 : tl_test_main("filter_inner", tests, TL_ARRAY_LEN(tests));
+	return pool == NULL ? 1 : tl_test_run("filter_inner");
 }

@@ -61,7 +61,7 @@ static void expect_cut(uint32_t limit, bool right)
 	CU_ASSERT_EQUAL(tl_wire_l4_cksum_ok(frame, &pkt), right);
 }
 
-static void a_cut_packet_has_right_lengths_and_sums(void)
+TL_TEST("a truncated packet has correct lengths and checksums, and a wrong checksum stays wrong")
 {
 	for (uint32_t limit = LIMIT; limit < LIMIT + 8; limit++) {
 		make(limit % 3, "\x94\4\0\0", limit % 2 * 4, 1401, 0x4000);
@@ -76,7 +76,7 @@ static void a_cut_packet_has_right_lengths_and_sums(void)
 	CU_ASSERT_EQUAL(be16(frame + 40), 0);
 }
 
-static void the_sum_of_a_cut_fragment_stays(void)
+TL_TEST("truncating a fragment keeps its checksum")
 {
 	make(0, "", 0, 1401, 0x2000);
 	memcpy(whole, frame, bytes);
@@ -86,7 +86,7 @@ static void the_sum_of_a_cut_fragment_stays(void)
 	CU_ASSERT_EQUAL(memcmp(frame + 34, whole + 34, LIMIT - 34), 0);
 }
 
-static void a_cut_ipv6_packet_has_right_lengths_and_sums(void)
+TL_TEST("a truncated IPv6 packet has correct lengths and checksums")
 {
 	static const uint8_t options[8] = {TL_IPPROTO_UDP, 0, 1, 4};
 	uint8_t *ip = frame + TL_ETHER_LEN, *l4 = ip + TL_IPV6_LEN + sizeof(options);
@@ -142,7 +142,7 @@ static unsigned fragment(
 	return n;
 }
 
-static void fragments_make_up_the_packet(void)
+TL_TEST("the fragments of a packet reassemble to it")
 {
 	make(0, "", 0, 1473, 0);
 	CU_ASSERT_EQUAL(fragment(1514, 14, 20, 20, 0, false), 2);
@@ -152,7 +152,7 @@ static void fragments_make_up_the_packet(void)
 	CU_ASSERT_EQUAL(fragment(128, 14, 20, 20, 0, false), 16); // 1408 / 88
 }
 
-static void only_options_that_are_to_be_copied_are(void)
+TL_TEST("later fragments carry only the copied options")
 {
 	make(0, "\x44\4\5\0\x94\4\0\0\1\x07\3\4", 12, 1400, 0); // time stamp, Router Alert, a NOP, record route
 	fragment(LIMIT, 14, 32, 24, 0, false);
@@ -160,7 +160,7 @@ static void only_options_that_are_to_be_copied_are(void)
 	fragment(LIMIT, 14, 24, 20, 0, false);
 }
 
-static void a_fragment_is_fragmented_further(void)
+TL_TEST("a fragment is fragmented further")
 {
 	make(0, "", 0, 1400, 0x2000 | 100);
 	CU_ASSERT_EQUAL(fragment(LIMIT, 14, 20, 20, 800, true), 3);
@@ -168,7 +168,7 @@ static void a_fragment_is_fragmented_further(void)
 	CU_ASSERT_EQUAL(fragment(LIMIT, 14, 20, 20, 800, false), 3);
 }
 
-static void what_no_router_fragments_is_refused(void)
+TL_TEST("a packet that cannot be fragmented is refused")
 {
 	struct tl_fit fit;
 
@@ -189,17 +189,5 @@ static void what_no_router_fragments_is_refused(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a truncated packet has correct lengths and checksums, and a wrong checksum stays wrong",
-			a_cut_packet_has_right_lengths_and_sums},
-		{"truncating a fragment keeps its checksum", the_sum_of_a_cut_fragment_stays},
-		{"a truncated IPv6 packet has correct lengths and checksums",
-			a_cut_ipv6_packet_has_right_lengths_and_sums},
-		{"the fragments of a packet reassemble to it", fragments_make_up_the_packet},
-		{"later fragments carry only the copied options", only_options_that_are_to_be_copied_are},
-		{"a fragment is fragmented further", a_fragment_is_fragmented_further},
-		{"a packet that cannot be fragmented is refused", what_no_router_fragments_is_refused},
-	};
-
-	return tl_test_main("fit", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("fit");
 }

@@ -156,7 +156,7 @@ static bool keep(struct tl_flow_table *t, const struct frame *f, uint32_t wire_b
 	return tl_flow_keep(t, &id, wire_bytes, ts_ns);
 }
 
-static void a_flow_is_kept_up_to_the_frame_that_reaches_the_cutoff(void)
+TL_TEST("a flow is recorded up to the frame that reaches the cut-off")
 {
 	struct tl_flow_table *t = make_table(1024, 1024, NEVER_IDLE_NS, 1);
 	struct frame other = udp;
@@ -173,7 +173,7 @@ static void a_flow_is_kept_up_to_the_frame_that_reaches_the_cutoff(void)
 	tl_flow_destroy(t);
 }
 
-static void a_length_beyond_all_reason_cuts_the_flow_and_no_more(void)
+TL_TEST("an implausible length cuts off the flow only")
 {
 	struct tl_flow_table *t = make_table(1024, TL_FLOW_CUTOFF_MAX, NEVER_IDLE_NS, 1);
 
@@ -184,7 +184,7 @@ static void a_length_beyond_all_reason_cuts_the_flow_and_no_more(void)
 	tl_flow_destroy(t);
 }
 
-static void both_directions_are_one_flow(void)
+TL_TEST("both directions belong to one flow")
 {
 	static const uint8_t protos[] = {TL_IPPROTO_TCP, TL_IPPROTO_UDP, PROTO_SCTP, TL_IPPROTO_ICMP, PROTO_GRE};
 	struct tl_flow_table *t = make_table(1024, 1024, NEVER_IDLE_NS, 1);
@@ -203,7 +203,7 @@ static void both_directions_are_one_flow(void)
 }
 
 // Each field that distinguishes flows, changed alone.
-static void what_differs_is_another_flow(void)
+TL_TEST("any difference in the key yields another flow")
 {
 	struct frame frames[] = {[0 ... 12] = udp};
 	struct tl_flow_table *t = make_table(1024, 1024, NEVER_IDLE_NS, 1);
@@ -228,7 +228,7 @@ static void what_differs_is_another_flow(void)
 	tl_flow_destroy(t);
 }
 
-static void a_priority_in_the_vlan_tag_is_no_other_flow(void)
+TL_TEST("the VLAN priority is not part of the flow key")
 {
 	struct tl_flow_table *t = make_table(1024, 1024, NEVER_IDLE_NS, 1);
 	struct frame plain = udp, urgent = udp;
@@ -239,7 +239,7 @@ static void a_priority_in_the_vlan_tag_is_no_other_flow(void)
 	tl_flow_destroy(t);
 }
 
-static void protocols_without_ports_are_one_flow_per_pair_of_addresses(void)
+TL_TEST("protocols without ports have one flow per pair of addresses")
 {
 	struct tl_flow_table *t = make_table(1024, 1024, NEVER_IDLE_NS, 1);
 	struct frame a = udp, b = udp;
@@ -250,7 +250,7 @@ static void protocols_without_ports_are_one_flow_per_pair_of_addresses(void)
 	tl_flow_destroy(t);
 }
 
-static void extension_headers_do_not_hide_a_flow(void)
+TL_TEST("extension headers do not hide a flow")
 {
 	static const uint8_t kinds[] = {0, 43, 51, 60, 135};
 	struct tl_flow_table *t = make_table(1024, 1024, NEVER_IDLE_NS, 1);
@@ -265,7 +265,7 @@ static void extension_headers_do_not_hide_a_flow(void)
 	tl_flow_destroy(t);
 }
 
-static void only_the_first_fragment_belongs_to_a_flow(void)
+TL_TEST("only the first fragment belongs to a flow")
 {
 	struct tl_flow_table *t = make_table(1024, 1024, NEVER_IDLE_NS, 1);
 	struct frame first = udp, next = udp;
@@ -284,7 +284,7 @@ static void only_the_first_fragment_belongs_to_a_flow(void)
 	tl_flow_destroy(t);
 }
 
-static void a_frame_of_no_flow_is_always_kept(void)
+TL_TEST("a frame without a flow is always recorded")
 {
 	struct tl_flow_table *t = make_table(1024, 1024, NEVER_IDLE_NS, 1);
 	struct bytes arp = {.at = {[12] = 0x08, [13] = 0x06}, .len = 60};
@@ -299,7 +299,7 @@ static void a_frame_of_no_flow_is_always_kept(void)
 }
 
 // Truncated anywhere: nothing beyond the end is read (checked by a sanitizer), and a flow needs all of its headers.
-static void a_frame_cut_short_is_read_no_further_and_has_no_flow(void)
+TL_TEST("a truncated frame is not read past its end and has no flow")
 {
 	struct frame frames[] = {udp, udp, udp, udp};
 	struct tl_flow_table *t = make_table(1024, 1024, NEVER_IDLE_NS, 1);
@@ -321,7 +321,7 @@ static void a_frame_cut_short_is_read_no_further_and_has_no_flow(void)
 	tl_flow_destroy(t);
 }
 
-static void headers_that_lie_about_their_length_make_no_flow(void)
+TL_TEST("headers with wrong lengths yield no flow")
 {
 	struct tl_flow_table *t = make_table(1024, 1024, NEVER_IDLE_NS, 1);
 	static const struct {
@@ -342,7 +342,7 @@ static void headers_that_lie_about_their_length_make_no_flow(void)
 	tl_flow_destroy(t);
 }
 
-static void a_chain_of_extensions_without_end_is_given_up(void)
+TL_TEST("parsing of an endless chain of extension headers stops")
 {
 	struct tl_flow_table *t = make_table(1024, 1024, NEVER_IDLE_NS, 1);
 	struct frame f = udp;
@@ -360,7 +360,7 @@ static void a_chain_of_extensions_without_end_is_given_up(void)
 	tl_flow_destroy(t);
 }
 
-static void random_bytes_are_read_within_their_bounds(void)
+TL_TEST("random bytes are read within their bounds")
 {
 	struct tl_flow_table *t = make_table(1024, 1024, NEVER_IDLE_NS, 1);
 	unsigned flows = 0;
@@ -380,7 +380,7 @@ static void random_bytes_are_read_within_their_bounds(void)
 	tl_flow_destroy(t);
 }
 
-static void a_syn_begins_the_flow_anew(void)
+TL_TEST("a SYN restarts the flow")
 {
 	struct tl_flow_table *t = make_table(1024, 1024, NEVER_IDLE_NS, 1);
 	struct frame data = udp, syn, answer;
@@ -404,7 +404,7 @@ static void a_syn_begins_the_flow_anew(void)
 	tl_flow_destroy(t);
 }
 
-static void a_flow_that_was_silent_begins_anew(void)
+TL_TEST("an idle flow restarts")
 {
 	struct tl_flow_table *t = make_table(1024, 1024, 60 * TL_NS_PER_S, 1);
 	uint64_t now_ns = UINT64_C(1700000000) * TL_NS_PER_S;
@@ -434,7 +434,7 @@ static void find_bucket_mates(const struct tl_flow_table *t, struct frame *mates
 			mates[found++] = f;
 }
 
-static void a_full_bucket_forgets_the_flow_that_was_silent_for_longest(void)
+TL_TEST("a full bucket replaces the longest idle flow")
 {
 	struct tl_flow_table *t = make_table(1024, 1024, NEVER_IDLE_NS, 1);
 	struct frame f[5];
@@ -452,7 +452,7 @@ static void a_full_bucket_forgets_the_flow_that_was_silent_for_longest(void)
 	tl_flow_destroy(t);
 }
 
-static void a_new_flow_takes_the_place_of_an_idle_one_without_an_eviction(void)
+TL_TEST("a new flow replaces an idle one without counting an eviction")
 {
 	struct tl_flow_table *t = make_table(1024, 1024, 60 * TL_NS_PER_S, 1);
 	struct frame f[5];
@@ -542,7 +542,7 @@ static struct outcome compare_with_model(
 	return o;
 }
 
-static void while_flows_fit_each_decision_is_that_of_a_table_without_bounds(void)
+TL_TEST("within its capacity the table decides like an unbounded one")
 {
 	for (unsigned seed = 1; seed <= 10; seed++) {
 		struct tl_flow_stats stats;
@@ -555,7 +555,7 @@ static void while_flows_fit_each_decision_is_that_of_a_table_without_bounds(void
 	}
 }
 
-static void with_more_flows_than_entries_more_is_kept_and_never_less(void)
+TL_TEST("beyond its capacity the table never records less than an unbounded one")
 {
 	for (unsigned seed = 1; seed <= 10; seed++) {
 		struct tl_flow_stats stats;
@@ -576,7 +576,7 @@ static int by_value(const void *a, const void *b)
 
 // Consecutive addresses and ports, as in real networks: all fingerprints differ, and the flows spread over the table as
 // if at random: at one flow per four entries 0.44 % meet four others in their bucket (Poisson's distribution).
-static void a_network_of_like_flows_is_spread_and_told_apart(void)
+TL_TEST("similar flows are distinguished and spread over the buckets")
 {
 	enum { FLOWS = 1 << 17 };
 	struct tl_flow_table *t = make_table(FLOWS * 4, 1024, NEVER_IDLE_NS, 3);
@@ -605,7 +605,7 @@ static void a_network_of_like_flows_is_spread_and_told_apart(void)
 	tl_flow_destroy(t);
 }
 
-static void another_seed_is_another_hash(void)
+TL_TEST("another seed yields another hash")
 {
 	struct tl_flow_table *a = make_table(1024, 1024, NEVER_IDLE_NS, 1),
 			     *b = make_table(1024, 1024, NEVER_IDLE_NS, 2);
@@ -615,7 +615,7 @@ static void another_seed_is_another_hash(void)
 	tl_flow_destroy(b);
 }
 
-static void a_table_out_of_bounds_is_refused(void)
+TL_TEST("a table size out of range is refused")
 {
 	static const struct tl_flow_cfg wrong[] = {{.entries = 1000, .cutoff_bytes = 1024},
 		{.entries = 512, .cutoff_bytes = 1024}, {.entries = 1u << 27, .cutoff_bytes = 1024},
@@ -675,7 +675,7 @@ static struct frame random_flow(uint64_t *state)
 		.dst_port = (word & 4) != 0 ? 4789 + 64 : 443}; // in the bit set of tunnel ports, but not a tunnel port
 }
 
-static void a_flow_in_a_tunnel_is_that_of_its_innermost_packet(void)
+TL_TEST("a tunnelled flow is keyed by its innermost packet and network, in both directions")
 {
 	struct tl_flow_table *inner = make_inner_table(), *plain = make_table(1024, 1024, NEVER_IDLE_NS, 3);
 	uint64_t state = 5;
@@ -698,7 +698,7 @@ static void a_flow_in_a_tunnel_is_that_of_its_innermost_packet(void)
 	tl_flow_destroy(plain);
 }
 
-static void a_syn_in_a_tunnel_begins_the_flow_anew(void)
+TL_TEST("a SYN in a tunnel is detected, and an unknown tunnel is a flow of its own")
 {
 	struct tl_flow_table *t = make_inner_table();
 	struct frame syn = udp, gre = udp;
@@ -733,7 +733,7 @@ static uint64_t source_of(const struct frame *f, uint32_t len)
 	return print;
 }
 
-static void a_source_is_the_address_of_an_ip_packet_and_nothing_else_of_it(void)
+TL_TEST("a source is identified by the IP address only")
 {
 	struct frame other = udp, six = udp;
 	uint64_t print = source_of(&udp, 0);
@@ -761,46 +761,6 @@ static void a_source_is_the_address_of_an_ip_packet_and_nothing_else_of_it(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a source is identified by the IP address only",
-			a_source_is_the_address_of_an_ip_packet_and_nothing_else_of_it},
-		{"a flow is recorded up to the frame that reaches the cut-off",
-			a_flow_is_kept_up_to_the_frame_that_reaches_the_cutoff},
-		{"an implausible length cuts off the flow only", a_length_beyond_all_reason_cuts_the_flow_and_no_more},
-		{"both directions belong to one flow", both_directions_are_one_flow},
-		{"any difference in the key yields another flow", what_differs_is_another_flow},
-		{"the VLAN priority is not part of the flow key", a_priority_in_the_vlan_tag_is_no_other_flow},
-		{"protocols without ports have one flow per pair of addresses",
-			protocols_without_ports_are_one_flow_per_pair_of_addresses},
-		{"extension headers do not hide a flow", extension_headers_do_not_hide_a_flow},
-		{"only the first fragment belongs to a flow", only_the_first_fragment_belongs_to_a_flow},
-		{"a frame without a flow is always recorded", a_frame_of_no_flow_is_always_kept},
-		{"a truncated frame is not read past its end and has no flow",
-			a_frame_cut_short_is_read_no_further_and_has_no_flow},
-		{"headers with wrong lengths yield no flow", headers_that_lie_about_their_length_make_no_flow},
-		{"parsing of an endless chain of extension headers stops",
-			a_chain_of_extensions_without_end_is_given_up},
-		{"random bytes are read within their bounds", random_bytes_are_read_within_their_bounds},
-		{"a SYN restarts the flow", a_syn_begins_the_flow_anew},
-		{"an idle flow restarts", a_flow_that_was_silent_begins_anew},
-		{"a full bucket replaces the longest idle flow",
-			a_full_bucket_forgets_the_flow_that_was_silent_for_longest},
-		{"a new flow replaces an idle one without counting an eviction",
-			a_new_flow_takes_the_place_of_an_idle_one_without_an_eviction},
-		{"within its capacity the table decides like an unbounded one",
-			while_flows_fit_each_decision_is_that_of_a_table_without_bounds},
-		{"beyond its capacity the table never records less than an unbounded one",
-			with_more_flows_than_entries_more_is_kept_and_never_less},
-		{"similar flows are distinguished and spread over the buckets",
-			a_network_of_like_flows_is_spread_and_told_apart},
-		{"another seed yields another hash", another_seed_is_another_hash},
-		{"a tunnelled flow is keyed by its innermost packet and network, in both directions",
-			a_flow_in_a_tunnel_is_that_of_its_innermost_packet},
-		{"a SYN in a tunnel is detected, and an unknown tunnel is a flow of its own",
-			a_syn_in_a_tunnel_begins_the_flow_anew},
-		{"a table size out of range is refused", a_table_out_of_bounds_is_refused},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("flow", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("flow");
 }

@@ -105,7 +105,7 @@ static int enter_all(void)
 	return state.landlock == version && state.seccomp == filtered && state.no_new_privs ? 0 : 1;
 }
 
-static void each_supported_restriction_is_in_force(void)
+TL_TEST("each restriction that kernel and build support is in force")
 {
 	CU_ASSERT_TRUE(is_fine(enter_all));
 }
@@ -146,7 +146,7 @@ static int files_elsewhere(void)
 	return rename("/etc/passwd", "/etc/passwd2") == -1 && errno == EACCES ? 0 : 2;
 }
 
-static void files_of_the_directory_are_made_renamed_and_removed_and_none_elsewhere(void)
+TL_TEST("files can be created, renamed and removed in the directory only")
 {
 	if (landlock_version() == 0)
 		return;
@@ -164,7 +164,7 @@ static int missing_directory(void)
 	return rc == -ENOENT && strstr(err.text, "/nowhere/at/all") != NULL ? 0 : 1;
 }
 
-static void a_directory_that_is_not_there_is_named(void)
+TL_TEST("a missing directory is named")
 {
 	if (landlock_version() != 0)
 		CU_ASSERT_TRUE(is_fine(missing_directory));
@@ -183,7 +183,7 @@ static int tcp_sockets(void)
 	return connect(fd, (const struct sockaddr *)&address, sizeof(address)) == -1 && errno == EACCES ? 0 : 2;
 }
 
-static void no_tcp_socket_binds_or_connects(void)
+TL_TEST("TCP sockets can neither bind nor connect")
 {
 	if (landlock_version() >= 4)
 		CU_ASSERT_TRUE(is_fine(tcp_sockets));
@@ -217,7 +217,7 @@ static int make_a_call_that_is_not_listed(void)
 	return syscall(SYS_acct, NULL) == -1 && errno == ENOSYS ? 0 : 1;
 }
 
-static void to_run_a_program_ends_the_process(void)
+TL_TEST("executing a program kills the process")
 {
 	if (!has_seccomp())
 		return;
@@ -344,7 +344,7 @@ static int converter_opens(void)
 	return 0;
 }
 
-static void a_thread_that_makes_a_call_of_another_class_ends_the_process(void)
+TL_TEST("a system call of another thread class kills the process")
 {
 	if (!has_seccomp())
 		return;
@@ -358,7 +358,7 @@ static void a_thread_that_makes_a_call_of_another_class_ends_the_process(void)
 	CU_ASSERT_TRUE(is_killed(converter_opens));
 }
 
-static void a_driver_that_writes_its_log_on_an_lcore_is_refused_and_continues(void)
+TL_TEST("a driver that opens its log on an lcore gets an error and continues")
 {
 	if (has_seccomp())
 		CU_ASSERT_TRUE(is_fine(driver_logs));
@@ -410,7 +410,7 @@ static int restrict_an_early_thread(void)
 	return version == 0 || early.open_errno == EACCES ? 0 : 2;
 }
 
-static void a_thread_that_was_there_before_is_restricted_too(void)
+TL_TEST("threads started earlier are restricted")
 {
 	CU_ASSERT_TRUE(is_fine(restrict_an_early_thread));
 }
@@ -436,7 +436,7 @@ static int keep_net(void)
 	return strcmp(enter_keeping(true).capabilities, "cap_net_admin=ep") == 0 ? 0 : 1;
 }
 
-static void net_admin_is_kept_for_a_driver_that_restores_an_interface_and_nothing_else(void)
+TL_TEST("only NET_ADMIN is kept for a driver that restores an interface")
 {
 	if (geteuid() == 0)
 		CU_ASSERT_TRUE(is_fine(keep_net));
@@ -477,7 +477,7 @@ static int become_and_return(void)
 	return tl_guard_set_user("nobody", &err) == 0 && geteuid() != 0 && setuid(0) == -1 ? 0 : 1;
 }
 
-static void root_switches_to_a_user_that_may_open_ports_and_loses_that_right_later(void)
+TL_TEST("root switches to a user with the right to open ports, which is dropped later")
 {
 	CU_ASSERT_TRUE(is_fine(become_nobody_known));
 	if (geteuid() != 0)
@@ -487,7 +487,7 @@ static void root_switches_to_a_user_that_may_open_ports_and_loses_that_right_lat
 		CU_ASSERT_TRUE(is_killed(become_nobody));
 }
 
-static void a_thread_has_its_own_name_though_root_is_dropped(void)
+TL_TEST("threads are named after root is dropped")
 {
 	if (geteuid() == 0)
 		CU_ASSERT_TRUE(is_fine(name_a_thread));
@@ -495,29 +495,10 @@ static void a_thread_has_its_own_name_though_root_is_dropped(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"each restriction that kernel and build support is in force", each_supported_restriction_is_in_force},
-		{"files can be created, renamed and removed in the directory only",
-			files_of_the_directory_are_made_renamed_and_removed_and_none_elsewhere},
-		{"TCP sockets can neither bind nor connect", no_tcp_socket_binds_or_connects},
-		{"a missing directory is named", a_directory_that_is_not_there_is_named},
-		{"executing a program kills the process", to_run_a_program_ends_the_process},
-		{"a system call of another thread class kills the process",
-			a_thread_that_makes_a_call_of_another_class_ends_the_process},
-		{"a driver that opens its log on an lcore gets an error and continues",
-			a_driver_that_writes_its_log_on_an_lcore_is_refused_and_continues},
-		{"threads started earlier are restricted", a_thread_that_was_there_before_is_restricted_too},
-		{"root switches to a user with the right to open ports, which is dropped later",
-			root_switches_to_a_user_that_may_open_ports_and_loses_that_right_later},
-		{"only NET_ADMIN is kept for a driver that restores an interface",
-			net_admin_is_kept_for_a_driver_that_restores_an_interface_and_nothing_else},
-		{"threads are named after root is dropped", a_thread_has_its_own_name_though_root_is_dropped},
-	};
-
 	if (mkdtemp(dir) == NULL)
 		return 1;
 	chmod(dir, 0777);
-	int status = tl_test_main("guard", tests, TL_ARRAY_LEN(tests));
+	int status = tl_test_run("guard");
 	rmdir(dir);
 	return status;
 }

@@ -26,7 +26,7 @@ static struct tl_hist *new_hist(void)
 
 #define EXACT (UINT64_C(2) << TL_HIST_SUB_BITS) // below it every value has its own bucket
 
-static void small_values_are_exact(void)
+TL_TEST("each value below 2048 has its own bucket")
 {
 	CU_ASSERT_EQUAL(EXACT, 2048);
 	for (uint64_t v = 0; v < EXACT; v++)
@@ -43,7 +43,7 @@ static void check_bucket(unsigned index, uint64_t first, uint64_t last)
 	CU_ASSERT((last - first) * 1000 < first); // 3 significant digits
 }
 
-static void index_has_no_gap(void)
+TL_TEST("buckets are contiguous up to 137 s with a relative width below 0.1 %")
 {
 	// Within an octave every bucket is 2^shift wide: check both sides of each edge.
 	unsigned index = EXACT - 1;
@@ -55,7 +55,7 @@ static void index_has_no_gap(void)
 	CU_ASSERT(TL_HIST_MAX_NS >= 100 * TL_NS_PER_S);
 }
 
-static void index_never_falls(void)
+TL_TEST("buckets are monotonic")
 {
 	uint64_t seed = 1;
 	uint64_t *values = malloc(VALUES * sizeof(*values));
@@ -68,7 +68,7 @@ static void index_never_falls(void)
 	free(values);
 }
 
-static void empty_is_all_zero(void)
+TL_TEST("an empty histogram is all zero")
 {
 	struct tl_hist *hist = new_hist();
 	struct tl_hist_summary got, zero = {0};
@@ -82,7 +82,7 @@ static void empty_is_all_zero(void)
 	free(hist);
 }
 
-static void one_value_is_every_percentile(void)
+TL_TEST("a single value is every percentile exactly")
 {
 	struct tl_hist *hist = new_hist();
 
@@ -92,7 +92,7 @@ static void one_value_is_every_percentile(void)
 	free(hist);
 }
 
-static void too_large_values_are_counted(void)
+TL_TEST("values above the last bucket are counted as overflow, and their maximum is exact")
 {
 	struct tl_hist *hist = new_hist(), *merged = new_hist(), *copy = new_hist();
 
@@ -187,7 +187,7 @@ static void check_distribution(uint64_t (*draw)(uint64_t *seed), uint64_t seed, 
 	free(hist);
 }
 
-static void percentiles_match_sorted(void)
+TL_TEST("percentiles of every distribution lie in the bucket of the nearest rank")
 {
 	static uint64_t (*const draws[])(uint64_t *) = {all_equal, narrow, two_humps, any_octave, long_tail, on_edges};
 	static const size_t sizes[] = {1, 2, 9, 1000, 1001, VALUES - 7};
@@ -200,7 +200,7 @@ static void percentiles_match_sorted(void)
 	free(values);
 }
 
-static void summary_of_known_values(void)
+TL_TEST("the summary of 1 to 100 is correct")
 {
 	struct tl_hist *hist = new_hist();
 	struct tl_hist_summary got;
@@ -219,7 +219,7 @@ static void summary_of_known_values(void)
 	free(hist);
 }
 
-static void record_n_is_n_records(void)
+TL_TEST("recording n values at once equals recording n times")
 {
 	struct tl_hist *at_once = new_hist(), *one_by_one = new_hist();
 	uint64_t seed = 3;
@@ -237,7 +237,7 @@ static void record_n_is_n_records(void)
 	free(one_by_one);
 }
 
-static void merge_is_recording_both(void)
+TL_TEST("merging equals recording both")
 {
 	struct tl_hist *a = new_hist(), *b = new_hist(), *both = new_hist(), *empty = new_hist();
 	uint64_t seed = 4;
@@ -259,7 +259,7 @@ static void merge_is_recording_both(void)
 	free(empty);
 }
 
-static void copy_is_equal(void)
+TL_TEST("a copy equals its unmodified original")
 {
 	struct tl_hist *hist = new_hist(), *copy = malloc(sizeof(*copy));
 	uint64_t seed = 5;
@@ -276,7 +276,7 @@ static void copy_is_equal(void)
 	free(copy);
 }
 
-static void huge_counts_do_not_overflow(void)
+TL_TEST("percentiles of 2^63 values do not overflow")
 {
 	struct tl_hist *hist = new_hist();
 
@@ -287,7 +287,7 @@ static void huge_counts_do_not_overflow(void)
 	free(hist);
 }
 
-static void coarse_index_has_no_gap(void)
+TL_TEST("buckets of a coarse histogram are contiguous up to 2^64 - 1")
 {
 	unsigned index = 16;
 
@@ -301,7 +301,7 @@ static void coarse_index_has_no_gap(void)
 	CU_ASSERT_EQUAL(index, TL_COARSE_BUCKETS);
 }
 
-static void coarse_percentiles_are_upper_edges(void)
+TL_TEST("percentiles of coarse histograms and of their sums are upper edges of buckets")
 {
 	struct tl_coarse a = {0}, b = {0}, sum = {0};
 
@@ -319,23 +319,5 @@ static void coarse_percentiles_are_upper_edges(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"each value below 2048 has its own bucket", small_values_are_exact},
-		{"buckets are contiguous up to 137 s with a relative width below 0.1 %", index_has_no_gap},
-		{"buckets are monotonic", index_never_falls},
-		{"an empty histogram is all zero", empty_is_all_zero},
-		{"a single value is every percentile exactly", one_value_is_every_percentile},
-		{"values above the last bucket are counted as overflow, and their maximum is exact",
-			too_large_values_are_counted},
-		{"percentiles of every distribution lie in the bucket of the nearest rank", percentiles_match_sorted},
-		{"the summary of 1 to 100 is correct", summary_of_known_values},
-		{"recording n values at once equals recording n times", record_n_is_n_records},
-		{"merging equals recording both", merge_is_recording_both},
-		{"a copy equals its unmodified original", copy_is_equal},
-		{"percentiles of 2^63 values do not overflow", huge_counts_do_not_overflow},
-		{"buckets of a coarse histogram are contiguous up to 2^64 - 1", coarse_index_has_no_gap},
-		{"percentiles of coarse histograms and of their sums are upper edges of buckets",
-			coarse_percentiles_are_upper_edges},
-	};
-	return tl_test_main("hist", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("hist");
 }

@@ -118,7 +118,7 @@ static uint32_t denied(struct tl_index_builder *builder, uint64_t seed, uint32_t
 	return wrong;
 }
 
-static void nothing_is_denied(void)
+TL_TEST("a row never denies an address or port of its slab")
 {
 	struct tl_index_builder *builder = tl_index_builder_create();
 	struct tl_index_row row;
@@ -130,7 +130,7 @@ static void nothing_is_denied(void)
 }
 
 // Flows added to the slab, one after the other.
-static void flows_that_differ_in_one_port_are_all_in_the_row(void)
+TL_TEST("flows that differ in one port are all indexed")
 {
 	struct tl_index_builder *builder = tl_index_builder_create();
 
@@ -167,7 +167,7 @@ static uint32_t claimed_per_mille(const struct tl_index_row *row)
 	return claimed / 100;
 }
 
-static void little_is_claimed_in_vain(void)
+TL_TEST("the false positive rate of a row is at most 2 % up to its maximum size")
 {
 	static const struct {
 		uint32_t flows, bytes_max, per_mille;
@@ -187,7 +187,7 @@ static void little_is_claimed_in_vain(void)
 	tl_index_builder_destroy(builder);
 }
 
-static void row_spans_unordered_times(void)
+TL_TEST("the time range of a row covers its records in any order")
 {
 	static const uint64_t times[] = {FIRST_NS + 50, FIRST_NS + 10, FIRST_NS + 90, FIRST_NS + 30};
 	struct tl_index_builder *builder = tl_index_builder_create();
@@ -314,7 +314,7 @@ static const struct {
 		"2001:db8::1", "2001:db8::2", -1, -1},
 };
 
-static void every_frame_has_its_keys(void)
+TL_TEST("keys are found after tags, options and extension headers")
 {
 	for (size_t i = 0; i < TL_ARRAY_LEN(frames); i++) {
 		uint8_t bytes[128];
@@ -339,7 +339,7 @@ static void every_frame_has_its_keys(void)
 	}
 }
 
-static void addresses_are_parsed(void)
+TL_TEST("addresses are parsed, IPv4 as IPv4-mapped")
 {
 	struct tl_index_addr a, b;
 
@@ -400,7 +400,7 @@ static int count_rows(const uint8_t *data, size_t size, int *out_end)
 	return n;
 }
 
-static void sidecar_comes_back(void)
+TL_TEST("a sidecar is read back as written")
 {
 	size_t size;
 	uint8_t *data = make_sidecar(&size);
@@ -418,7 +418,7 @@ static void sidecar_comes_back(void)
 }
 
 // Whichever row is removed, and whatever count the header has.
-static void missing_row_is_known(void)
+TL_TEST("a missing row of a sidecar is detected")
 {
 	size_t size;
 	uint8_t *data = make_sidecar(&size);
@@ -445,7 +445,7 @@ static void missing_row_is_known(void)
 	free(data);
 }
 
-static void torn_sidecar_is_known(void)
+TL_TEST("complete rows of a truncated sidecar are used, and the truncation is reported")
 {
 	size_t size;
 	uint8_t *data = make_sidecar(&size);
@@ -464,7 +464,7 @@ static void torn_sidecar_is_known(void)
 	free(data);
 }
 
-static void any_flipped_bit_is_seen(void)
+TL_TEST("any flipped bit of a sidecar is detected")
 {
 	size_t size;
 	uint8_t *data = make_sidecar(&size);
@@ -522,7 +522,7 @@ static void put_file(const char *recording, const void *data, size_t bytes)
 	fclose(file);
 }
 
-static void only_files_with_the_header_of_a_sidecar_are_removed_or_moved(void)
+TL_TEST("only files with the header of a sidecar are removed or moved")
 {
 	static const uint8_t zeros[4096];
 	char dir[64], recording[80], other[80], text[] = "a list of my own";
@@ -543,7 +543,7 @@ static void only_files_with_the_header_of_a_sidecar_are_removed_or_moved(void)
 	remove_dir(dir, recording);
 }
 
-static void a_sidecar_is_moved_and_removed(void)
+TL_TEST("a sidecar is moved and removed")
 {
 	char dir[64], recording[80], other[80];
 
@@ -574,7 +574,7 @@ static uint32_t events_of(int watch)
 	return mask;
 }
 
-static void a_sidecar_has_its_name_only_when_it_is_whole(void)
+TL_TEST("a sidecar gets its name only when complete")
 {
 	char dir[64], recording[80];
 
@@ -592,7 +592,7 @@ static void a_sidecar_has_its_name_only_when_it_is_whole(void)
 	remove_dir(dir, recording);
 }
 
-static void a_sidecar_that_cannot_be_written_leaves_nothing(void)
+TL_TEST("a sidecar that cannot be written leaves no file")
 {
 	char dir[64], recording[80];
 	struct rlimit before, small;
@@ -610,23 +610,5 @@ static void a_sidecar_that_cannot_be_written_leaves_nothing(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"flows that differ in one port are all indexed", flows_that_differ_in_one_port_are_all_in_the_row},
-		{"a row never denies an address or port of its slab", nothing_is_denied},
-		{"the false positive rate of a row is at most 2 % up to its maximum size", little_is_claimed_in_vain},
-		{"the time range of a row covers its records in any order", row_spans_unordered_times},
-		{"keys are found after tags, options and extension headers", every_frame_has_its_keys},
-		{"addresses are parsed, IPv4 as IPv4-mapped", addresses_are_parsed},
-		{"a sidecar is read back as written", sidecar_comes_back},
-		{"a missing row of a sidecar is detected", missing_row_is_known},
-		{"complete rows of a truncated sidecar are used, and the truncation is reported",
-			torn_sidecar_is_known},
-		{"any flipped bit of a sidecar is detected", any_flipped_bit_is_seen},
-		{"only files with the header of a sidecar are removed or moved",
-			only_files_with_the_header_of_a_sidecar_are_removed_or_moved},
-		{"a sidecar is moved and removed", a_sidecar_is_moved_and_removed},
-		{"a sidecar gets its name only when complete", a_sidecar_has_its_name_only_when_it_is_whole},
-		{"a sidecar that cannot be written leaves no file", a_sidecar_that_cannot_be_written_leaves_nothing},
-	};
-	return tl_test_main("index", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("index");
 }

@@ -340,7 +340,7 @@ static void receive(const struct bed *bed, uint16_t queue, struct tl_burst *b)
 // ---- tests
 
 // Frames 2 i and 2 i + 1 are the two directions of a flow, with different outer ports, on different queues.
-static void both_directions_of_an_inner_flow_are_recorded_by_one_lcore(void)
+TL_TEST("both directions of an inner flow are recorded by one lcore")
 {
 	static const uint16_t queues[] = {0, 1, 3};
 	struct bed bed = start(2 * FLOWS);
@@ -376,7 +376,7 @@ static void both_directions_of_an_inner_flow_are_recorded_by_one_lcore(void)
 	stop(&bed);
 }
 
-static void plain_frames_stay(void)
+TL_TEST("plain frames stay on the receiving lcore")
 {
 	struct bed bed = start(200);
 	struct tl_burst burst = {0};
@@ -429,7 +429,7 @@ static uint16_t queue_of_nic(const struct tl_port_rss *rss, bool six, const stru
 }
 
 // One direction arrives at the NIC's queue, the other one at any, as if the NIC did not know its encapsulation.
-static void the_queue_of_a_nic_that_hashes_inner_headers_owns_the_flow(void)
+TL_TEST("the queue of a NIC that hashes inner headers owns the flow, wherever its frames arrive")
 {
 	const uint32_t flows = FLOWS / 5;
 	struct bed bed = start(2 * flows);
@@ -481,7 +481,7 @@ static struct frame vxlan_of_another_lcore(const struct bed *bed, uint16_t queue
 	return f;
 }
 
-static void a_frame_that_finds_no_room_is_recorded_where_it_arrived(void)
+TL_TEST("a frame that finds the ring full is recorded by the receiving lcore")
 {
 	uint32_t n = TL_INNER_RING + 100, here = 0;
 	struct bed bed = start(n);
@@ -509,7 +509,7 @@ static void a_frame_that_finds_no_room_is_recorded_where_it_arrived(void)
 	stop(&bed);
 }
 
-static void the_end_waits_for_the_other_lcores_and_takes_their_frames(void)
+TL_TEST("the end waits for the other lcores and records their frames")
 {
 	struct bed bed = start(3);
 	struct frame f = vxlan_of_another_lcore(&bed, 0);
@@ -547,7 +547,7 @@ static void hand_over_one(const struct bed *bed, const struct frame *f, uint32_t
 }
 
 // The second frame arrives after the lcore has begun to end and has taken the first.
-static void frames_that_come_while_the_end_waits_are_recorded(void)
+TL_TEST("frames that arrive during this wait are recorded")
 {
 	for (unsigned i = 0; i < 50; i++) {
 		struct bed bed = start(2);
@@ -570,7 +570,7 @@ static void frames_that_come_while_the_end_waits_are_recorded(void)
 	}
 }
 
-static void frames_left_in_a_ring_are_freed(void)
+TL_TEST("frames left in a ring are freed")
 {
 	struct bed bed = start(1);
 	struct frame f = vxlan_of_another_lcore(&bed, 0);
@@ -582,7 +582,7 @@ static void frames_left_in_a_ring_are_freed(void)
 	stop(&bed);
 }
 
-static void one_recorded_queue_is_refused(void)
+TL_TEST("one recorded queue is refused")
 {
 	struct tl_inner_cfg cfg = {.name = "lan", .queues = 2, .skipped = 1, .clock = test_clock};
 	struct tl_inner *inner;
@@ -593,25 +593,10 @@ static void one_recorded_queue_is_refused(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"both directions of an inner flow are recorded by one lcore",
-			both_directions_of_an_inner_flow_are_recorded_by_one_lcore},
-		{"the queue of a NIC that hashes inner headers owns the flow, wherever its frames arrive",
-			the_queue_of_a_nic_that_hashes_inner_headers_owns_the_flow},
-		{"plain frames stay on the receiving lcore", plain_frames_stay},
-		{"a frame that finds the ring full is recorded by the receiving lcore",
-			a_frame_that_finds_no_room_is_recorded_where_it_arrived},
-		{"the end waits for the other lcores and records their frames",
-			the_end_waits_for_the_other_lcores_and_takes_their_frames},
-		{"frames that arrive during this wait are recorded", frames_that_come_while_the_end_waits_are_recorded},
-		{"frames left in a ring are freed", frames_left_in_a_ring_are_freed},
-		{"one recorded queue is refused", one_recorded_queue_is_refused},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
 	pool = rte_pktmbuf_pool_create("inner", 4095, 0, 0, RTE_PKTMBUF_HEADROOM + 256, SOCKET_ID_ANY);
 	if (pool == NULL || test_clock == NULL)
 		return 1;
-	return tl_test_main("inner", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("inner");
 }

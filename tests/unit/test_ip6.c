@@ -199,7 +199,7 @@ static bool answers(struct host *h, const struct frame *f)
 
 // ---- our addresses
 
-static void addresses_are_tried_then_told(void)
+TL_TEST("addresses are probed, then announced")
 {
 	struct host *h = start_untried();
 	struct frame ping = ping6(PEER6, US6);
@@ -223,7 +223,7 @@ static void addresses_are_tried_then_told(void)
 	stop(h);
 }
 
-static void addresses_and_groups_are_told_again(void)
+TL_TEST("after link up, addresses and groups are announced again")
 {
 	struct host *h = start6();
 	struct heard heard = {0};
@@ -243,7 +243,7 @@ static void addresses_and_groups_are_told_again(void)
 	stop(h);
 }
 
-static void a_configured_neighbour6_is_never_asked_for(void)
+TL_TEST("a configured neighbour is never solicited")
 {
 	struct host *h = calloc(1, sizeof(*h));
 	const struct tl_net_neighbour neighbour = {.ip6 = ip6(PEER6), .mac = {2, 0, 0, 0, 0x77, 1}};
@@ -292,13 +292,13 @@ static void gives_way_to(struct frame claim)
 	stop(h);
 }
 
-static void duplicate_is_not_used(void)
+TL_TEST("an address that another host uses or probes is not used")
 {
 	gives_way_to(nd(136, 0x20, US6, "ff02::1", US6, PEER_MAC));
 	gives_way_to(nd(135, 0, "::", OUR_SOLICITED, US6, NULL));
 }
 
-static void conflict_later_is_counted(void)
+TL_TEST("a conflicting claim is counted, and a probe is answered")
 {
 	struct host *h = start6();
 	struct frame claim = nd(136, 0x20, US6, "ff02::1", US6, PEER_MAC);
@@ -318,7 +318,7 @@ static void conflict_later_is_counted(void)
 
 // ---- neighbours
 
-static void solicitations_are_answered(void)
+TL_TEST("solicitations for our addresses are answered, from neighbours only")
 {
 	struct host *h = start6();
 	struct frame ask = nd(135, 0, PEER6, OUR_SOLICITED, US6, PEER_MAC);
@@ -337,7 +337,7 @@ static void solicitations_are_answered(void)
 	stop(h);
 }
 
-static void unknown_neighbour_is_asked_for(void)
+TL_TEST("an unknown neighbour is solicited, and probed when it may be unreachable")
 {
 	struct host *h = start6();
 	struct tl_ip6 peer = ip6(PEER6);
@@ -365,7 +365,7 @@ static void unknown_neighbour_is_asked_for(void)
 }
 
 // RFC 4861, section 7.2.5.
-static void only_override_changes_a_mac(void)
+TL_TEST("only the Override flag changes a known MAC address")
 {
 	struct host *h = start6();
 	struct tl_ip6 peer = ip6(PEER6);
@@ -393,7 +393,7 @@ static void only_override_changes_a_mac(void)
 	stop(h);
 }
 
-static void far_hosts_go_by_the_gateway(void)
+TL_TEST("off-link hosts are reached through the gateway")
 {
 	struct host *h = start6();
 	struct tl_ip6 far = ip6(FAR6);
@@ -411,7 +411,7 @@ static void far_hosts_go_by_the_gateway(void)
 
 // ---- ICMPv6, UDP
 
-static void pings_are_answered(void)
+TL_TEST("echo requests are answered from the address of their scope with the port's hop limit and DSCP")
 {
 	static const char *const cases[][4] = {
 		// from, to, answered from
@@ -441,7 +441,7 @@ static void pings_are_answered(void)
 	stop(h);
 }
 
-static void udp_comes_by_scope_and_group(void)
+TL_TEST("datagrams are delivered by port, scope, group and source")
 {
 	struct host *h = start6();
 	struct heard unicast = {0}, group = {0}, picky = {0};
@@ -486,7 +486,7 @@ static struct frame with_extension(uint8_t type, const uint8_t extension[8])
 	return frame6(type, 64, PEER6, US6, payload, sizeof(payload));
 }
 
-static void every_drop_has_its_counter(void)
+TL_TEST("every reason to drop has its counter")
 {
 	struct frame good = udp6(PEER6, US6, 5000, "x"), unsummed = good, wrong = good, cut = good, other = good;
 	struct frame tcp_group = frame6(6, 64, PEER6, GROUP6, tcp_frame(80, 2, "").bytes + 34, 20);
@@ -551,7 +551,7 @@ static void crowd(struct host *h)
 	}
 }
 
-static void strangers_do_not_fill_the_book(void)
+TL_TEST("unknown senders do not fill the address table")
 {
 	struct host *h = start6();
 	struct heard heard = {0};
@@ -583,7 +583,7 @@ static void ignore_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason
 {
 }
 
-static void connection_keeps_its_peer(void)
+TL_TEST("a connection keeps its peer's entry among many unknown senders")
 {
 	static const struct tl_tcp_ops ops = {.data = note_data, .closed = ignore_closed};
 	struct host *h = start6();
@@ -609,7 +609,7 @@ static void connection_keeps_its_peer(void)
 // ---- MLD
 
 // RFC 3590: a report sent from the unspecified address is repeated from the link-local one.
-static void reports_come_from_an_address(void)
+TL_TEST("groups reported from the unspecified address are reported again")
 {
 	struct host *h = start_untried();
 	unsigned from_none = 0, from_local = 0;
@@ -625,7 +625,7 @@ static void reports_come_from_an_address(void)
 	stop(h);
 }
 
-static void joins_are_reported(void)
+TL_TEST("joins are reported by MLDv2")
 {
 	struct host *h = start6();
 	struct heard heard = {0};
@@ -665,7 +665,7 @@ static bool reported_to(const struct host *h, const struct tl_ip6 *group)
 	return false;
 }
 
-static void mld_queries_are_answered(void)
+TL_TEST("queries are answered after a random delay, MLDv1 queries in MLDv1")
 {
 	uint8_t v2[28] = {130, 0, 0, 0, 0x03, 0xe8, [24] = 2, [25] = 125};
 	uint8_t v1[24] = {130, 0, 0, 0, 0x03, 0xe8}, report[24] = {131};
@@ -719,26 +719,5 @@ static void mld_queries_are_answered(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"addresses are probed, then announced", addresses_are_tried_then_told},
-		{"an address that another host uses or probes is not used", duplicate_is_not_used},
-		{"a conflicting claim is counted, and a probe is answered", conflict_later_is_counted},
-		{"after link up, addresses and groups are announced again", addresses_and_groups_are_told_again},
-		{"a configured neighbour is never solicited", a_configured_neighbour6_is_never_asked_for},
-		{"solicitations for our addresses are answered, from neighbours only", solicitations_are_answered},
-		{"an unknown neighbour is solicited, and probed when it may be unreachable",
-			unknown_neighbour_is_asked_for},
-		{"only the Override flag changes a known MAC address", only_override_changes_a_mac},
-		{"off-link hosts are reached through the gateway", far_hosts_go_by_the_gateway},
-		{"echo requests are answered from the address of their scope with the port's hop limit and DSCP",
-			pings_are_answered},
-		{"datagrams are delivered by port, scope, group and source", udp_comes_by_scope_and_group},
-		{"every reason to drop has its counter", every_drop_has_its_counter},
-		{"unknown senders do not fill the address table", strangers_do_not_fill_the_book},
-		{"a connection keeps its peer's entry among many unknown senders", connection_keeps_its_peer},
-		{"groups reported from the unspecified address are reported again", reports_come_from_an_address},
-		{"joins are reported by MLDv2", joins_are_reported},
-		{"queries are answered after a random delay, MLDv1 queries in MLDv1", mld_queries_are_answered},
-	};
-	return test_host_main("ip6", tests, TL_ARRAY_LEN(tests));
+	return test_host_run("ip6");
 }

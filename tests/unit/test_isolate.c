@@ -73,7 +73,7 @@ static void expect_copied(const struct tl_port_cfg *cfg, struct frame f, bool wa
 	CU_ASSERT_EQUAL(is_copied(cfg, &f), wanted);
 }
 
-static void address_resolution_and_group_membership_are_copied(void)
+TL_TEST("address resolution and group membership are copied")
 {
 	const struct tl_port_cfg cfg = {.ip_be = 0x0100000a, .ip6 = own6};
 	static const uint8_t discovery[] = {133, 134, 135, 136, 137}, listener[] = {130, 131, 132, 143};
@@ -86,7 +86,7 @@ static void address_resolution_and_group_membership_are_copied(void)
 		expect_copied(&cfg, icmp6(listener[i], true, &group6), true);
 }
 
-static void frames_of_rules_and_of_the_kernel_are_not_copied(void)
+TL_TEST("frames of rules, and of the kernel, are not copied")
 {
 	const struct tl_port_cfg cfg = {.ip_be = 0x0100000a, .ip6 = own6};
 
@@ -98,7 +98,7 @@ static void frames_of_rules_and_of_the_kernel_are_not_copied(void)
 	expect_copied(&cfg, icmp6(144, true, &group6), false);
 }
 
-static void a_port_without_ip6_copies_none_of_it(void)
+TL_TEST("a port without ip6 copies none of it")
 {
 	const struct tl_port_cfg cfg = {.ip_be = 0x0100000a};
 
@@ -106,7 +106,7 @@ static void a_port_without_ip6_copies_none_of_it(void)
 	expect_copied(&cfg, frame_of(TL_ETHERTYPE_ARP, 60), true);
 }
 
-static void the_remote_of_a_net_tap_is_its_kernel_interface(void)
+TL_TEST("the kernel interface of a net_tap is its remote")
 {
 	static const struct {
 		const char *device, *iface; // NULL: none
@@ -136,7 +136,7 @@ int rte_flow_isolate(uint16_t port_id, int set, struct rte_flow_error *error)
 }
 
 // No address to resolve: no socket, for nobody would read it. A replay sends as well.
-static void a_port_without_an_address_is_isolated_without_copies(void)
+TL_TEST("a port without an address is isolated without copies")
 {
 	static struct tl_port port;
 
@@ -149,7 +149,7 @@ static void a_port_without_an_address_is_isolated_without_copies(void)
 	CU_ASSERT_PTR_NULL(tl_port_copies(&port));
 }
 
-static void a_driver_that_does_not_isolate_is_an_error(void)
+TL_TEST("a driver that does not isolate is an error")
 {
 	static struct tl_port port;
 	struct tl_err err = {""};
@@ -162,17 +162,5 @@ static void a_driver_that_does_not_isolate_is_an_error(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"address resolution and group membership are copied",
-			address_resolution_and_group_membership_are_copied},
-		{"frames of rules, and of the kernel, are not copied",
-			frames_of_rules_and_of_the_kernel_are_not_copied},
-		{"a port without ip6 copies none of it", a_port_without_ip6_copies_none_of_it},
-		{"the kernel interface of a net_tap is its remote", the_remote_of_a_net_tap_is_its_kernel_interface},
-		{"a port without an address is isolated without copies",
-			a_port_without_an_address_is_isolated_without_copies},
-		{"a driver that does not isolate is an error", a_driver_that_does_not_isolate_is_an_error},
-	};
-
-	return tl_test_main("isolate", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("isolate");
 }

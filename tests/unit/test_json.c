@@ -30,7 +30,7 @@ static void run_out_of_memory(void)
 	CU_ASSERT_PTR_NULL(allocate(PTRDIFF_MAX));
 }
 
-static void a_value_is_whole_when_there_was_memory(void)
+TL_TEST("a value is complete if no allocation failed")
 {
 	json_t *value = json_pack("{s:i, s:[s]}", "a", 1, "b", "c");
 
@@ -43,7 +43,7 @@ static void a_value_is_whole_when_there_was_memory(void)
 	CU_ASSERT_PTR_NULL(tl_json_text(NULL, 0));
 }
 
-static void a_value_is_not_whole_when_memory_failed_while_it_was_built(void)
+TL_TEST("a value is incomplete if an allocation failed while it was built")
 {
 	json_t *value = json_object();
 
@@ -63,7 +63,7 @@ static void *allocate_or_fail(size_t bytes)
 	return whole(countdown != 0 && --countdown == 0 ? PTRDIFF_MAX : bytes);
 }
 
-static void a_text_is_whole_or_there_is_none(void)
+TL_TEST("whichever allocation fails, a text is complete or absent")
 {
 	json_t *value = json_object();
 	json_free_t release;
@@ -97,7 +97,7 @@ static void *fail_elsewhere(void *arg)
 	return arg;
 }
 
-static void a_failure_in_another_thread_does_not_affect_this_value(void)
+TL_TEST("a failure in another thread does not affect this value")
 {
 	json_t *value = json_object();
 	pthread_t thread;
@@ -108,7 +108,7 @@ static void a_failure_in_another_thread_does_not_affect_this_value(void)
 	json_decref(value);
 }
 
-static void text_of_any_bytes_is_a_string(void)
+TL_TEST("any bytes are encoded as a valid string")
 {
 	json_t *exact = tl_json_string("\xc3\xa4 \x01"), *mended = tl_json_string("a\xff\xc3z");
 
@@ -119,7 +119,7 @@ static void text_of_any_bytes_is_a_string(void)
 	json_decref(mended);
 }
 
-static void a_number_beyond_signed_ones_is_the_largest_of_them(void)
+TL_TEST("a number beyond INT64_MAX is capped to it")
 {
 	json_t *small = tl_json_number(7), *large = tl_json_number(UINT64_MAX);
 
@@ -129,25 +129,13 @@ static void a_number_beyond_signed_ones_is_the_largest_of_them(void)
 	json_decref(large);
 }
 
-static void a_missing_text_is_null(void)
+TL_TEST("a missing text is encoded as null")
 {
 	CU_ASSERT_TRUE(json_is_null(tl_json_string(NULL)));
 }
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a value is complete if no allocation failed", a_value_is_whole_when_there_was_memory},
-		{"a value is incomplete if an allocation failed while it was built",
-			a_value_is_not_whole_when_memory_failed_while_it_was_built},
-		{"whichever allocation fails, a text is complete or absent", a_text_is_whole_or_there_is_none},
-		{"a failure in another thread does not affect this value",
-			a_failure_in_another_thread_does_not_affect_this_value},
-		{"any bytes are encoded as a valid string", text_of_any_bytes_is_a_string},
-		{"a number beyond INT64_MAX is capped to it", a_number_beyond_signed_ones_is_the_largest_of_them},
-		{"a missing text is encoded as null", a_missing_text_is_null},
-	};
-
 	tl_json_init();
-	return tl_test_main("json", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("json");
 }

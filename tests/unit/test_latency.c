@@ -80,7 +80,7 @@ static struct tl_latency *full_report(void)
 	return report;
 }
 
-static void every_pair_has_one_place(void)
+TL_TEST("every matched pair counts as cold, as recorded or as negative")
 {
 	struct tl_latency *report = new_report();
 
@@ -101,7 +101,7 @@ static void every_pair_has_one_place(void)
 	tl_latency_destroy(report);
 }
 
-static void samples_stop_where_told(void)
+TL_TEST("samples beyond the configured number are kept in the histogram only")
 {
 	struct tl_latency *report = new_report();
 
@@ -114,7 +114,7 @@ static void samples_stop_where_told(void)
 }
 
 // The first samples are the smallest: percentiles of them alone would be wrong.
-static void percentiles_are_exact_where_every_sample_is_kept(void)
+TL_TEST("percentiles are exact only if every sample is kept")
 {
 	for (uint64_t kept = 4; kept <= 10; kept += 6) {
 		struct tl_latency *report = new_report();
@@ -132,7 +132,7 @@ static void percentiles_are_exact_where_every_sample_is_kept(void)
 	}
 }
 
-static void full_lists_say_so(void)
+TL_TEST("full lists keep the worst entries or invalidate the result")
 {
 	struct tl_latency *report = new_report();
 	struct tl_latency_outlier outlier = {0};
@@ -164,7 +164,7 @@ static json_int_t number(const json_t *json, const char *key)
 	return json_integer_value(json_object_get(json, key));
 }
 
-static void json_has_what_the_report_has(void)
+TL_TEST("the JSON has the counts, the percentiles and the fit")
 {
 	struct tl_latency *report = full_report();
 	json_t *json = tl_latency_json(report), *latency = json_object_get(json, "latency_ns");
@@ -186,7 +186,7 @@ static void json_has_what_the_report_has(void)
 	tl_latency_destroy(report);
 }
 
-static void json_comes_back(void)
+TL_TEST("a report is restored from its JSON, except for the samples")
 {
 	struct tl_latency *report = full_report(), *again = NULL;
 	json_t *json, *json_again;
@@ -208,7 +208,7 @@ static void json_comes_back(void)
 	tl_latency_destroy(again);
 }
 
-static void broken_json_is_refused(void)
+TL_TEST("inconsistent JSON is refused with an error")
 {
 	static const char *const bad[] = {
 		"{}",
@@ -250,7 +250,7 @@ static void broken_json_is_refused(void)
 	}
 }
 
-static void the_series_keeps_the_peaks(void)
+TL_TEST("the series of 100,000 samples has 2,000 points and every peak")
 {
 	struct tl_latency *report = new_report();
 	size_t total = 0, peaks = 0, i;
@@ -279,7 +279,7 @@ static void the_series_keeps_the_peaks(void)
 }
 
 // Slightly more than twice the samples that are kept: every fourth one remains, in order of arrival.
-static void the_order_of_samples_takes_bounded_memory(void)
+TL_TEST("the record of the sample order has bounded memory")
 {
 	struct tl_latency *report = new_report();
 	struct tl_latency_blocks blocks;
@@ -308,7 +308,7 @@ static void the_order_of_samples_takes_bounded_memory(void)
 }
 
 // 2000 samples, 1 ms apart, and 50 lost triggers between two of them, dated later and out of order.
-static void lost_triggers_lie_in_the_block_of_their_time(void)
+TL_TEST("lost triggers are assigned to the block of their time and read back")
 {
 	struct tl_latency *report = new_report(), *again = NULL;
 	struct tl_latency_blocks blocks, read;
@@ -340,7 +340,7 @@ static void lost_triggers_lie_in_the_block_of_their_time(void)
 }
 
 // 30 of 40 values are 1000: the level of p50 is below them, that of p90 at most the maximum.
-static void levels_of_blocks_lie_between_values(void)
+TL_TEST("block levels lie between values")
 {
 	struct tl_latency *report = new_report();
 	struct tl_latency_blocks blocks;
@@ -395,7 +395,7 @@ static json_t *printed(const json_t *json)
 }
 
 // Extract the page's JSON as a browser does: from the tag to the first "</script".
-static void the_page_holds_the_json(void)
+TL_TEST("the page embeds the printed JSON for any strings")
 {
 	static const char tag[] = "<script id=\"report\" type=\"application/json\">";
 	struct tl_latency *reports[] = {full_report(), new_report()};
@@ -419,7 +419,7 @@ static void the_page_holds_the_json(void)
 	}
 }
 
-static void the_page_asks_for_nothing(void)
+TL_TEST("the page has no external references")
 {
 	static const char *const fetching[] = {
 		"src=", "href", "@import", "url(", "fetch(", "https:", "import ", "<link"};
@@ -435,7 +435,7 @@ static void the_page_asks_for_nothing(void)
 	tl_latency_destroy(report);
 }
 
-static void csv_has_every_sample(void)
+TL_TEST("the CSV has every sample to the nanosecond")
 {
 	struct tl_latency *report = new_report();
 	char *text = NULL;
@@ -453,7 +453,7 @@ static void csv_has_every_sample(void)
 }
 
 // HdrHistogram's output for 1 to 4, including spaces; the unit is ours.
-static void percentiles_are_in_hdr_format(void)
+TL_TEST("percentiles are printed in the format of HdrHistogram")
 {
 	static const char expected[] = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n"
 				       "       1.000 0.000000000000          1           1.00\n"
@@ -488,7 +488,7 @@ static void percentiles_are_in_hdr_format(void)
 	free(hist);
 }
 
-static void percentiles_of_2_to_the_60_samples_end(void)
+TL_TEST("percentiles of more samples than the precision of a double terminate")
 {
 	struct tl_hist *hist = malloc(sizeof(*hist));
 	char *text = NULL;
@@ -506,7 +506,7 @@ static void percentiles_of_2_to_the_60_samples_end(void)
 	free(hist);
 }
 
-static void text_has_every_part(void)
+TL_TEST("the text has every part of a complete report")
 {
 	static const char *const parts[] = {"two-port", "nic-rx, unit 7 ns, within 8 ns of NIC",
 		"kernel, unit 1 ns, bound unknown", "clock REALTIME, </script>.pcapng", "3000 comparisons",
@@ -536,7 +536,7 @@ static json_int_t integer_in(const json_t *array, size_t i)
 	return json_integer_value(json_array_get(array, i));
 }
 
-static void unknown_properties_of_stamps_are_null(void)
+TL_TEST("unknown properties of stamps are null")
 {
 	static const char *const nulls[] = {"reply_bound_ns", "reply_bound_clock"};
 	struct tl_latency *report = new_report(), *back = NULL;
@@ -565,7 +565,7 @@ static void unknown_properties_of_stamps_are_null(void)
 	tl_latency_destroy(report);
 }
 
-static void a_clock_is_shown_by_its_worst_comparisons(void)
+TL_TEST("a clock is reported by its worst comparisons")
 {
 	struct tl_latency *report = new_report();
 
@@ -596,7 +596,7 @@ static void a_clock_is_shown_by_its_worst_comparisons(void)
 	tl_latency_destroy(report);
 }
 
-static void a_file_that_cannot_be_written_is_named(void)
+TL_TEST("a file that cannot be written is named")
 {
 	struct tl_latency *report = new_report();
 	struct tl_latency_files nowhere = {.html = "/nonexistent/x.html"}, full = {.csv = "/dev/full"};
@@ -621,7 +621,7 @@ static double draw(uint64_t *state)
 	return -log(((double)(tl_random_next(state) >> 11) + 0.5) * 0x1p-53);
 }
 
-static void the_interval_holds_the_median(void)
+TL_TEST("the interval of a median covers it in 95 % of runs for any distribution")
 {
 	static const struct {
 		double confidence;
@@ -650,7 +650,7 @@ static void the_interval_holds_the_median(void)
 	CU_ASSERT(held >= 9500 && held <= 9700); // 96.1 % with nine
 }
 
-static void too_few_values_bound_nothing(void)
+TL_TEST("too few values give no interval")
 {
 	static const struct {
 		double confidence;
@@ -669,7 +669,7 @@ static void too_few_values_bound_nothing(void)
 	}
 }
 
-static void interval_without_bounds_is_none_in_every_form(void)
+TL_TEST("an unbounded interval is absent from every report format")
 {
 	struct tl_latency *report = new_report(), *again;
 	struct tl_latency_cost cost = {
@@ -703,7 +703,7 @@ static bool is_near(double a, double b)
 	return fabs(a - b) < 1e-6;
 }
 
-static void line_through_points_is_that_of_least_squares(void)
+TL_TEST("the line through points is the least-squares fit")
 {
 	const double x[] = {16, 64, 256, 1024, 1472}, exact[] = {5024, 5096, 5384, 6536, 7208};
 	struct tl_latency_fit fit = tl_latency_fit(x, exact, 5);
@@ -723,7 +723,7 @@ static void line_through_points_is_that_of_least_squares(void)
 	CU_ASSERT_TRUE(is_near(fit.slope_se, sqrt(1.5 / 2 / 5)));
 }
 
-static void line_needs_two_points(void)
+TL_TEST("a line needs two points")
 {
 	const double x[] = {16, 16, 32}, y[] = {1, 2, 3};
 
@@ -736,37 +736,5 @@ static void line_needs_two_points(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"every matched pair counts as cold, as recorded or as negative", every_pair_has_one_place},
-		{"samples beyond the configured number are kept in the histogram only", samples_stop_where_told},
-		{"percentiles are exact only if every sample is kept",
-			percentiles_are_exact_where_every_sample_is_kept},
-		{"full lists keep the worst entries or invalidate the result", full_lists_say_so},
-		{"the interval of a median covers it in 95 % of runs for any distribution",
-			the_interval_holds_the_median},
-		{"too few values give no interval", too_few_values_bound_nothing},
-		{"an unbounded interval is absent from every report format",
-			interval_without_bounds_is_none_in_every_form},
-		{"the line through points is the least-squares fit", line_through_points_is_that_of_least_squares},
-		{"a line needs two points", line_needs_two_points},
-		{"the JSON has the counts, the percentiles and the fit", json_has_what_the_report_has},
-		{"a report is restored from its JSON, except for the samples", json_comes_back},
-		{"inconsistent JSON is refused with an error", broken_json_is_refused},
-		{"the series of 100,000 samples has 2,000 points and every peak", the_series_keeps_the_peaks},
-		{"the record of the sample order has bounded memory", the_order_of_samples_takes_bounded_memory},
-		{"lost triggers are assigned to the block of their time and read back",
-			lost_triggers_lie_in_the_block_of_their_time},
-		{"block levels lie between values", levels_of_blocks_lie_between_values},
-		{"the page embeds the printed JSON for any strings", the_page_holds_the_json},
-		{"the page has no external references", the_page_asks_for_nothing},
-		{"the CSV has every sample to the nanosecond", csv_has_every_sample},
-		{"percentiles are printed in the format of HdrHistogram", percentiles_are_in_hdr_format},
-		{"percentiles of more samples than the precision of a double terminate",
-			percentiles_of_2_to_the_60_samples_end},
-		{"the text has every part of a complete report", text_has_every_part},
-		{"unknown properties of stamps are null", unknown_properties_of_stamps_are_null},
-		{"a clock is reported by its worst comparisons", a_clock_is_shown_by_its_worst_comparisons},
-		{"a file that cannot be written is named", a_file_that_cannot_be_written_is_named},
-	};
-	return tl_test_main("latency", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("latency");
 }

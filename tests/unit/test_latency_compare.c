@@ -84,7 +84,7 @@ static unsigned differing_pairs(uint64_t (*one)(uint64_t *), size_t n)
 }
 
 // 95 % confidence rejects 5 of 100 pairs on average; 12 is three standard deviations above that.
-static void equal_distributions_seldom_differ(void)
+TL_TEST("equal distributions of any shape are reported as different in about 5 % of pairs")
 {
 	static uint64_t (*const shapes[])(uint64_t *) = {echo_like, heavy_tail, steps_of_a_clock, all_equal};
 
@@ -95,7 +95,7 @@ static void equal_distributions_seldom_differ(void)
 	}
 }
 
-static void a_shift_is_found(void)
+TL_TEST("a shift of 5 ns in 1 us is detected in 20,000 samples, in both directions")
 {
 	for (uint64_t pair = 0; pair < 20; pair++) {
 		struct tl_latency_comparison out =
@@ -118,7 +118,7 @@ static uint64_t longer_tail(uint64_t *state)
 	return value > 1100 ? value * 5 : value;
 }
 
-static void a_longer_tail_is_found_where_it_is(void)
+TL_TEST("a longer tail is detected at p99, but not at p50 and p90")
 {
 	struct tl_latency_comparison out =
 		compare(draw(echo_like, 1, SAMPLES, 1, 0), draw(longer_tail, 2, SAMPLES, 1, 0), none);
@@ -129,7 +129,7 @@ static void a_longer_tail_is_found_where_it_is(void)
 	CU_ASSERT_EQUAL(out.verdict, TL_LATENCY_SLOWER);
 }
 
-static void a_difference_below_the_threshold_is_none(void)
+TL_TEST("a difference below the threshold is not reported")
 {
 	const struct tl_latency_threshold ns[] = {{49, false}, {51, false}}, percent[] = {{4.9, true}, {5.5, true}};
 
@@ -149,7 +149,7 @@ static void a_difference_below_the_threshold_is_none(void)
 	}
 }
 
-static void too_few_samples_are_said(void)
+TL_TEST("a quantile with fewer than 10 samples above it gets no verdict")
 {
 	static const uint64_t needed[] = {20, 100, 1000, 10000};
 
@@ -168,7 +168,7 @@ static void too_few_samples_are_said(void)
 	CU_ASSERT_EQUAL(out.verdict, TL_LATENCY_TOO_FEW);
 }
 
-static void the_same_call_gives_the_same_answer(void)
+TL_TEST("the same reports give the same intervals")
 {
 	struct tl_latency_comparison first =
 		compare(draw(heavy_tail, 1, SAMPLES, 1, 0), draw(heavy_tail, 2, SAMPLES, 1, 0), none);
@@ -183,7 +183,7 @@ static void the_same_call_gives_the_same_answer(void)
 
 // 1 2 3 against 2 3 4: of 9 pairs, B is larger in 6, equal in 2. One more lost message of A makes 12 pairs; a lost one
 // is larger than all others.
-static void pairs_are_counted(void)
+TL_TEST("equal pairs count half, lost ones as the largest")
 {
 	for (unsigned lost = 0; lost < 2; lost++) {
 		struct tl_latency *a = tl_latency_create(), *b = tl_latency_create();
@@ -199,7 +199,7 @@ static void pairs_are_counted(void)
 }
 
 // With a drift no part of a run bounds the error of the whole.
-static void a_run_that_drifts_is_not_judged(void)
+TL_TEST("a run with drift gets no verdict")
 {
 	struct tl_latency *drifting = tl_latency_create();
 	uint64_t seed = 1;
@@ -217,7 +217,7 @@ static void a_run_that_drifts_is_not_judged(void)
 }
 
 // 40 ns more, in whole microseconds: 2,990 to 3,030 ns.
-static void what_stamps_do_not_resolve_is_no_difference(void)
+TL_TEST("a difference below the resolution of the stamps is not reported")
 {
 	for (uint64_t bound_ns = 0; bound_ns <= 1000; bound_ns += 1000) {
 		struct tl_latency *runs[] = {tl_latency_create(), tl_latency_create()};
@@ -245,7 +245,7 @@ static struct tl_latency *lose(struct tl_latency *report, uint64_t lost)
 }
 
 // B is 100 ns faster, but its slowest replies are lost: too few for p99, or many.
-static void who_lost_the_tail_is_not_faster(void)
+TL_TEST("a side that lost its slowest replies is not called faster")
 {
 	struct tl_latency_comparison out =
 		compare(draw(echo_like, 1, SAMPLES, 1, 100), draw(echo_like, 2, SAMPLES, 1, 0), none);
@@ -277,7 +277,7 @@ static struct tl_latency *lose_at_once(struct tl_latency *report, uint64_t lost)
 
 // 40 losses at one time are one event, equally likely in either run; 40 scattered losses are significant. Losses
 // without a time are inconclusive.
-static void losses_of_one_time_are_one_event(void)
+TL_TEST("simultaneous losses count as one event, and losses of unknown time get no verdict")
 {
 	struct tl_latency_comparison out =
 		compare(draw(echo_like, 1, SAMPLES, 1, 0), lose_at_once(draw(echo_like, 2, SAMPLES, 1, 0), 40), none);
@@ -294,7 +294,7 @@ static void losses_of_one_time_are_one_event(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(tl_latency_no_verdict(&out), "the times of its losses"));
 }
 
-static void what_is_not_counted_is_not_called_faster(void)
+TL_TEST("without a count of lost triggers no side is called faster")
 {
 	for (size_t side = 0; side < 2; side++) {
 		struct tl_latency *runs[] = {draw(echo_like, 1, SAMPLES, 1, 100), draw(echo_like, 2, SAMPLES, 1, 0)};
@@ -312,7 +312,7 @@ static struct tl_latency *without_order(struct tl_latency *report)
 	return report;
 }
 
-static void without_the_order_of_samples_one_run_is_not_judged(void)
+TL_TEST("a single run without sample order gets no verdict, several runs do")
 {
 	struct tl_latency_comparison out =
 		compare(draw(echo_like, 1, SAMPLES, 1, 0), without_order(draw(echo_like, 2, SAMPLES, 2, 0)), none);
@@ -330,7 +330,7 @@ static void without_the_order_of_samples_one_run_is_not_judged(void)
 }
 
 // Each run is offset by more than the difference to detect: two single runs differ, many runs together do not.
-static void runs_are_compared_by_how_they_differ(void)
+TL_TEST("several runs are compared by their variance")
 {
 	static const uint64_t offsets_ns[] = {0, 30, 10, 50, 20, 40, 11, 42, 33, 2};
 	struct tl_latency *runs[10];
@@ -349,7 +349,7 @@ static void runs_are_compared_by_how_they_differ(void)
 
 // Welch's t of 10 12 14 and 20 24 28: difference 12, standard error 2.582, 2.94 degrees of freedom; at 98.75 %, for
 // four simultaneous intervals, t is 5.52.
-static void the_interval_of_runs_is_that_of_welch(void)
+TL_TEST("the interval between runs follows Welch's t-test")
 {
 	static const uint64_t values_ns[] = {10, 12, 14, 20, 24, 28};
 	struct tl_latency *runs[6];
@@ -367,7 +367,7 @@ static void the_interval_of_runs_is_that_of_welch(void)
 }
 
 // With 2 and 2 runs chance separates the lossy runs once in six times: no verdict. With 5 and 5 once in 252.
-static void runs_that_lost_a_quantile_are_slower_if_all_did(void)
+TL_TEST("runs with a lost quantile are slower only if all runs of the side lost it")
 {
 	struct tl_latency *runs[10];
 
@@ -382,7 +382,7 @@ static void runs_that_lost_a_quantile_are_slower_if_all_did(void)
 		}
 }
 
-static void sides_have_one_run_each_or_several(void)
+TL_TEST("each side has one run, or each has at least two")
 {
 	struct tl_latency *runs[] = {tl_latency_create(), tl_latency_create(), tl_latency_create()};
 	const struct tl_latency_side one = {runs, 1}, two = {runs + 1, 2};
@@ -394,7 +394,7 @@ static void sides_have_one_run_each_or_several(void)
 		tl_latency_destroy(runs[i]);
 }
 
-static void a_saved_report_compares_like_the_measured_one(void)
+TL_TEST("a saved report compares identically to the measured one")
 {
 	struct tl_latency *a = draw(echo_like, 1, SAMPLES, 1, 0), *b = draw(heavy_tail, 2, SAMPLES, 1, 0), *read[2];
 	struct tl_err err;
@@ -413,7 +413,7 @@ static void a_saved_report_compares_like_the_measured_one(void)
 	CU_ASSERT_EQUAL(measured.mean.diff.high_ns, saved.mean.diff.high_ns);
 }
 
-static void thresholds_have_units(void)
+TL_TEST("a threshold is in ns, us, ms or percent")
 {
 	static const struct {
 		const char *text;
@@ -433,7 +433,7 @@ static void thresholds_have_units(void)
 		CU_ASSERT_EQUAL(tl_latency_parse_threshold(bad[i], &out), -22);
 }
 
-static void quantiles_of_students_t(void)
+TL_TEST("quantiles of Student's t agree with published tables")
 {
 	static const double known[][3] = {{0.05, 1, 12.706}, {0.05, 2, 4.303}, {0.05, 5, 2.571}, {0.05, 24, 2.064},
 		{0.05, 1e6, 1.960}, {0.01, 1, 63.657}, {0.01, 4, 4.604}, {0.01, 60, 2.660}, {0.01, 1e6, 2.576}};
@@ -467,7 +467,7 @@ static void expect_refused(struct tl_latency *b, const char *word, const char *o
 	tl_latency_destroy(b);
 }
 
-static void what_was_measured_otherwise_is_refused(void)
+TL_TEST("invalid results and results of other parameters are refused")
 {
 	struct tl_latency *a = like_a(), *b = like_a();
 	struct tl_err err;
@@ -513,34 +513,5 @@ static void what_was_measured_otherwise_is_refused(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"equal distributions of any shape are reported as different in about 5 % of pairs",
-			equal_distributions_seldom_differ},
-		{"a shift of 5 ns in 1 us is detected in 20,000 samples, in both directions", a_shift_is_found},
-		{"a longer tail is detected at p99, but not at p50 and p90", a_longer_tail_is_found_where_it_is},
-		{"a difference below the threshold is not reported", a_difference_below_the_threshold_is_none},
-		{"a quantile with fewer than 10 samples above it gets no verdict", too_few_samples_are_said},
-		{"the same reports give the same intervals", the_same_call_gives_the_same_answer},
-		{"a run with drift gets no verdict", a_run_that_drifts_is_not_judged},
-		{"a difference below the resolution of the stamps is not reported",
-			what_stamps_do_not_resolve_is_no_difference},
-		{"a side that lost its slowest replies is not called faster", who_lost_the_tail_is_not_faster},
-		{"simultaneous losses count as one event, and losses of unknown time get no verdict",
-			losses_of_one_time_are_one_event},
-		{"without a count of lost triggers no side is called faster", what_is_not_counted_is_not_called_faster},
-		{"a single run without sample order gets no verdict, several runs do",
-			without_the_order_of_samples_one_run_is_not_judged},
-		{"several runs are compared by their variance", runs_are_compared_by_how_they_differ},
-		{"the interval between runs follows Welch's t-test", the_interval_of_runs_is_that_of_welch},
-		{"runs with a lost quantile are slower only if all runs of the side lost it",
-			runs_that_lost_a_quantile_are_slower_if_all_did},
-		{"each side has one run, or each has at least two", sides_have_one_run_each_or_several},
-		{"a saved report compares identically to the measured one",
-			a_saved_report_compares_like_the_measured_one},
-		{"equal pairs count half, lost ones as the largest", pairs_are_counted},
-		{"quantiles of Student's t agree with published tables", quantiles_of_students_t},
-		{"a threshold is in ns, us, ms or percent", thresholds_have_units},
-		{"invalid results and results of other parameters are refused", what_was_measured_otherwise_is_refused},
-	};
-	return tl_test_main("latency_compare", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("latency_compare");
 }

@@ -178,7 +178,7 @@ static void expect_share(const struct series *kind, const struct tally *tally, s
 	CU_ASSERT(share >= least - noise && share <= most + noise);
 }
 
-static void intervals_cover(void)
+TL_TEST("95 % intervals cover 93 to 97 % of equal pairs: independent, autocorrelated, bursty, several runs")
 {
 	for (size_t i = 0; i < TL_ARRAY_LEN(kinds); i++) {
 		const struct series *kind = &kinds[i];
@@ -197,7 +197,7 @@ static void intervals_cover(void)
 }
 
 // Each state lasts a sixth of the run. That is invisible in the tail, but not in the median.
-static void short_runs_are_refused(void)
+TL_TEST("runs too short for their correlation time get no verdict")
 {
 	for (size_t i = 0; i < TL_ARRAY_LEN(kinds); i++) {
 		if (kinds[i].expected != TOO_SHORT)
@@ -210,15 +210,9 @@ static void short_runs_are_refused(void)
 
 int main(int argc, char **argv)
 {
-	static const struct tl_test tests[] = {
-		{"95 % intervals cover 93 to 97 % of equal pairs: independent, autocorrelated, bursty, several runs",
-			intervals_cover},
-		{"runs too short for their correlation time get no verdict", short_runs_are_refused},
-	};
-
 	if (argc == 2) {
 		print_table((unsigned)strtoul(argv[1], NULL, 10));
 		return 0;
 	}
-	return tl_test_main("latency_coverage", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("latency_coverage");
 }

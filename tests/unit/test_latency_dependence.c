@@ -53,7 +53,7 @@ static struct tl_latency *dependent(uint64_t seed, uint64_t n, double a)
 
 // ---- autocorrelation
 
-static void independent_samples_have_no_autocorrelation(void)
+TL_TEST("independent samples have no autocorrelation")
 {
 	struct tl_latency *report = independent(1, 20000);
 	struct tl_latency_dependence out;
@@ -68,7 +68,7 @@ static void independent_samples_have_no_autocorrelation(void)
 }
 
 // The signs of two normal values with correlation a have the correlation 2 / pi * asin(a).
-static void dependent_samples_have_theirs(void)
+TL_TEST("dependent samples have the autocorrelation of their model")
 {
 	struct tl_latency *report = dependent(2, 50000, 0.9);
 	struct tl_latency_dependence out;
@@ -80,7 +80,7 @@ static void dependent_samples_have_theirs(void)
 	tl_latency_destroy(report);
 }
 
-static void every_second_sample_shows(void)
+TL_TEST("alternating samples have autocorrelations of -1 and 1")
 {
 	struct tl_latency *report = tl_latency_create();
 	struct tl_latency_dependence out;
@@ -93,7 +93,7 @@ static void every_second_sample_shows(void)
 	tl_latency_destroy(report);
 }
 
-static void lags_count_all_samples(void)
+TL_TEST("lags count all samples, including those not kept")
 {
 	struct tl_latency *report = independent(3, 1000);
 	struct tl_latency_dependence out;
@@ -105,7 +105,7 @@ static void lags_count_all_samples(void)
 	tl_latency_destroy(report);
 }
 
-static void too_few_or_equal_samples_say_nothing(void)
+TL_TEST("too few samples, or equal ones, give no interval")
 {
 	struct tl_latency *few = independent(4, 3), *equal = tl_latency_create();
 	struct tl_latency_dependence out;
@@ -136,7 +136,7 @@ static struct tl_latency *drifting(uint64_t seed, uint64_t n, double each_ns, do
 	return report;
 }
 
-static void a_drift_shows_in_the_stretches(void)
+TL_TEST("a drift is detected by the medians of segments, and the run is marked as unsettled")
 {
 	struct tl_latency *report = drifting(5, 1600, 1, 400);
 	struct tl_latency_dependence out;
@@ -159,7 +159,7 @@ static void a_drift_shows_in_the_stretches(void)
 
 // ---- intervals
 
-static void intervals_hold_the_quantile(void)
+TL_TEST("intervals cover the quantile in 95 % of runs")
 {
 	static const uint64_t truth_ns[] = {1500, 1900};
 	unsigned held[2] = {0};
@@ -177,7 +177,7 @@ static void intervals_hold_the_quantile(void)
 		CU_ASSERT(held[i] >= 360 && held[i] <= 395);
 }
 
-static void dependent_samples_are_worth_less(void)
+TL_TEST("dependent samples reduce the effective sample size")
 {
 	struct tl_latency *report = dependent(6, 20000, 0.95);
 	struct tl_latency_level levels[TL_LATENCY_LEVELS];
@@ -195,7 +195,7 @@ static void no_interval(const struct tl_latency_level *level)
 	CU_ASSERT_EQUAL(level->high_ns, TL_LATENCY_UNBOUNDED);
 }
 
-static void what_cannot_be_bounded_has_no_interval(void)
+TL_TEST("an unbounded quantile has no interval")
 {
 	struct tl_latency *report = independent(7, 1000), *drifts = drifting(7, 2000, 0.2, 1000);
 	struct tl_latency_level levels[TL_LATENCY_LEVELS];
@@ -220,7 +220,7 @@ static json_int_t at(const json_t *row, size_t i)
 }
 
 // Make blocks of 100 samples: 99 around the median, and one far below or above in some.
-static void residuals_keep_extremes(void)
+TL_TEST("residuals keep every extreme in a bounded number of points")
 {
 	struct tl_latency *report = tl_latency_create();
 	size_t i, least = 0, most = 0;
@@ -245,7 +245,7 @@ static void residuals_keep_extremes(void)
 
 // ---- output
 
-static void text_and_json_show_them(void)
+TL_TEST("text and JSON show intervals, autocorrelation and drift")
 {
 	static const char *const parts[] = {"with 95 % confidence from", "effective samples",
 		"autocorrelation: ", " samples; by chance within 0.044", "drift: p50 of 16 stretches from "};
@@ -270,20 +270,5 @@ static void text_and_json_show_them(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"independent samples have no autocorrelation", independent_samples_have_no_autocorrelation},
-		{"dependent samples have the autocorrelation of their model", dependent_samples_have_theirs},
-		{"alternating samples have autocorrelations of -1 and 1", every_second_sample_shows},
-		{"lags count all samples, including those not kept", lags_count_all_samples},
-		{"too few samples, or equal ones, give no interval", too_few_or_equal_samples_say_nothing},
-		{"a drift is detected by the medians of segments, and the run is marked as unsettled",
-			a_drift_shows_in_the_stretches},
-		{"intervals cover the quantile in 95 % of runs", intervals_hold_the_quantile},
-		{"dependent samples reduce the effective sample size", dependent_samples_are_worth_less},
-		{"an unbounded quantile has no interval", what_cannot_be_bounded_has_no_interval},
-		{"residuals keep every extreme in a bounded number of points", residuals_keep_extremes},
-		{"text and JSON show intervals, autocorrelation and drift", text_and_json_show_them},
-	};
-
-	return tl_test_main("latency_dependence", tests, sizeof(tests) / sizeof(tests[0]));
+	return tl_test_run("latency_dependence");
 }

@@ -44,7 +44,7 @@ static void check_text(const struct tl_latency *report, const char *has)
 // ---- triggers without a reply
 
 // 990 samples and 10 losses: rank 990 of 1000 is the last sample, rank 999 has none.
-static void unanswered_triggers_rank_behind_every_sample(void)
+TL_TEST("triggers without a reply rank above every sample")
 {
 	struct tl_latency *report = report_of(990, 10);
 	struct tl_latency_level levels[TL_LATENCY_LEVELS];
@@ -64,7 +64,7 @@ static void unanswered_triggers_rank_behind_every_sample(void)
 	tl_latency_destroy(report);
 }
 
-static void quantile_among_the_unanswered_is_null_and_above_the_window(void)
+TL_TEST("a quantile among lost triggers is null and reported as above the window")
 {
 	struct tl_latency *report = report_of(990, 10), *again = NULL;
 	struct tl_err err = {0};
@@ -92,7 +92,7 @@ static void quantile_among_the_unanswered_is_null_and_above_the_window(void)
 	tl_latency_destroy(report);
 }
 
-static void nothing_answered_has_no_quantile(void)
+TL_TEST("without replies there are no quantiles")
 {
 	struct tl_latency *report = report_of(0, 3);
 	json_t *json = tl_latency_json(report);
@@ -105,7 +105,7 @@ static void nothing_answered_has_no_quantile(void)
 	tl_latency_destroy(report);
 }
 
-static void more_loss_than_the_limit_makes_a_result_invalid(void)
+TL_TEST("a loss above the limit invalidates a result and is stated")
 {
 	static const struct {
 		uint64_t answered, unanswered;
@@ -128,7 +128,7 @@ static void more_loss_than_the_limit_makes_a_result_invalid(void)
 	tl_latency_destroy(report);
 }
 
-static void share_is_a_fraction_or_percent(void)
+TL_TEST("a share is a fraction or percent, from 0 to 1")
 {
 	static const char *const bad[] = {"", "x", "-0.1", "1.1", "101%", "5 %", "0.1%%", "nan", "inf", "0x1p-3z"};
 	double share = -1;
@@ -144,7 +144,7 @@ static void share_is_a_fraction_or_percent(void)
 
 // ---- few samples, and discarded ones
 
-static void quantile_with_fewer_than_10_samples_beyond_it_is_few(void)
+TL_TEST("a quantile with fewer than 10 samples above it is marked")
 {
 	static const struct {
 		uint64_t samples;
@@ -175,7 +175,7 @@ static void quantile_with_fewer_than_10_samples_beyond_it_is_few(void)
 	tl_latency_destroy(report);
 }
 
-static void late_quantiles_are_marked_and_come_back(void)
+TL_TEST("a quantile possibly caused by the client is marked")
 {
 	struct tl_latency *report = report_of(20000, 0), *again = NULL;
 	struct tl_err err = {0};
@@ -202,7 +202,7 @@ static const char *kept_in_json(const struct tl_latency *report)
 	return kept;
 }
 
-static void samples_that_were_kept_are_named(void)
+TL_TEST("a report with some samples dropped states which were kept")
 {
 	struct tl_latency *report = report_of(100, 0);
 
@@ -255,7 +255,7 @@ static struct tl_latency_drift see(const struct clocks *clocks, size_t n, uint64
 	return drift;
 }
 
-static void one_clock_is_seen_as_one(void)
+TL_TEST("a common clock is detected for any latency noise")
 {
 	unsigned flat = 0;
 
@@ -267,7 +267,7 @@ static void one_clock_is_seen_as_one(void)
 	CU_ASSERT_EQUAL(see(&(struct clocks){0}, PAIRS, 2, 1).verdict, TL_LATENCY_DRIFT_FLAT);
 }
 
-static void drift_of_two_clocks_is_seen(void)
+TL_TEST("a drift of 0.1 ppm between two clocks is detected in 10 s")
 {
 	static const double ppms[] = {-50, -1, -0.4, 0.1, 1, 20, 300};
 
@@ -280,7 +280,7 @@ static void drift_of_two_clocks_is_seen(void)
 }
 
 // Steps between the halves of a window are detected, too, but none within the first or last 16th of the run.
-static void step_of_a_clock_is_seen(void)
+TL_TEST("a clock step is detected except in the first and last sixteenth")
 {
 	for (int64_t step_ns = -4000; step_ns <= 4000; step_ns += 8000)
 		for (double at = 1.0 / 16; at <= 15.0 / 16; at += 1.0 / 64)
@@ -290,7 +290,7 @@ static void step_of_a_clock_is_seen(void)
 				TL_LATENCY_DRIFT_MOVES);
 }
 
-static void constant_difference_looks_like_latency(void)
+TL_TEST("a constant offset between clocks counts as latency")
 {
 	const struct clocks ahead = {.off_ns = 700000, .noise_ns = 3000};
 
@@ -298,7 +298,7 @@ static void constant_difference_looks_like_latency(void)
 }
 
 // 600 pairs are 0.6 s; the minimum of each window is then accurate to about 100 ns.
-static void too_little_shows_no_clock(void)
+TL_TEST("too few pairs or too short a run give no clock verdict")
 {
 	CU_ASSERT_EQUAL(see(&(struct clocks){.noise_ns = 3000}, 511, 2, 1).verdict, TL_LATENCY_DRIFT_UNKNOWN);
 	CU_ASSERT_EQUAL(see(&(struct clocks){.noise_ns = 30000}, 600, 2, 1).verdict, TL_LATENCY_DRIFT_UNKNOWN);
@@ -312,23 +312,5 @@ static void too_little_shows_no_clock(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"triggers without a reply rank above every sample", unanswered_triggers_rank_behind_every_sample},
-		{"a quantile among lost triggers is null and reported as above the window",
-			quantile_among_the_unanswered_is_null_and_above_the_window},
-		{"without replies there are no quantiles", nothing_answered_has_no_quantile},
-		{"a loss above the limit invalidates a result and is stated",
-			more_loss_than_the_limit_makes_a_result_invalid},
-		{"a share is a fraction or percent, from 0 to 1", share_is_a_fraction_or_percent},
-		{"a quantile with fewer than 10 samples above it is marked",
-			quantile_with_fewer_than_10_samples_beyond_it_is_few},
-		{"a quantile possibly caused by the client is marked", late_quantiles_are_marked_and_come_back},
-		{"a report with some samples dropped states which were kept", samples_that_were_kept_are_named},
-		{"a common clock is detected for any latency noise", one_clock_is_seen_as_one},
-		{"a drift of 0.1 ppm between two clocks is detected in 10 s", drift_of_two_clocks_is_seen},
-		{"a clock step is detected except in the first and last sixteenth", step_of_a_clock_is_seen},
-		{"a constant offset between clocks counts as latency", constant_difference_looks_like_latency},
-		{"too few pairs or too short a run give no clock verdict", too_little_shows_no_clock},
-	};
-	return tl_test_main("latency_loss", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("latency_loss");
 }

@@ -99,7 +99,7 @@ static void fill(struct tl_port *port, unsigned n)
 	tl_txq_flush(tl_port_txq(port, 0));
 }
 
-static void a_drain_receives_all_that_is_queued(void)
+TL_TEST("a drain receives all queued frames")
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_l1", 1, test_clock);
 	struct count c = {0};
@@ -125,7 +125,7 @@ static uint16_t poll_count(void *ctx, uint64_t mono_ns)
 	return c->sent < 5 ? (uint16_t)(c->sent++ % 2) : 0; // 0, 1, 0, 1, 0 ... frames
 }
 
-static void a_drain_continues_while_a_service_receives_frames_by_polling(void)
+TL_TEST("a drain continues while a service receives frames by polling")
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_l6", 1, test_clock);
 	struct count c = {0};
@@ -141,7 +141,7 @@ static void a_drain_continues_while_a_service_receives_frames_by_polling(void)
 }
 
 // A null device has a frame at every poll: a drain until it is empty would never end.
-static void a_stop_ends_though_frames_never_do(void)
+TL_TEST("a stop ends under continuous traffic")
 {
 	struct tl_port *port = tl_test_port("vdev:net_null_l2", 1, test_clock);
 	struct count c = {0};
@@ -161,7 +161,7 @@ static void a_stop_ends_though_frames_never_do(void)
 }
 
 // The reply is sent before the second service gets the burst, and sent frames are recorded last.
-static void services_run_in_order_and_each_one_sends_before_the_next(void)
+TL_TEST("services run in order, and each sends before the next")
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_l3", 1, test_clock);
 	struct count c = {0};
@@ -204,7 +204,7 @@ static uint16_t scripted_burst(struct tl_rxq *q, struct tl_burst *b)
 	return b->n;
 }
 
-static void an_adaptive_lcore_sleeps_at_once_where_frames_gather(void)
+TL_TEST("an adaptive lcore sleeps immediately on a port that gathers frames")
 {
 	struct scripted s = {.port = tl_test_port("vdev:net_ring_l5", 1, test_clock)};
 	struct tl_rxq queue = {.burst = scripted_burst, .backend = &s, .gathers = true, .wait_fd = -1};
@@ -221,7 +221,7 @@ static void an_adaptive_lcore_sleeps_at_once_where_frames_gather(void)
 }
 
 // Frames may be handed over by the lcore of the queue that received them.
-static void a_frame_of_any_queue_of_the_port_ends_the_wait_where_it_is_asked_for(void)
+TL_TEST("a frame on any queue of the port ends the wait if configured")
 {
 	struct tl_port *port = tl_test_port_queues("vdev:net_null_wait", 2, 0, test_clock);
 	int ends[2][2];
@@ -278,7 +278,7 @@ static void see_gap(void *ctx, struct tl_burst *b)
 	t->gap_seen_tsc = b->tsc - b->last_tsc;
 }
 
-static void a_long_time_between_two_polls_is_recorded_and_seen_by_the_burst_after_it(void)
+TL_TEST("a poll gap is recorded and passed to the next burst")
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_l7", 1, test_clock);
 	struct timed t = {.pool = tl_port_pool(port)};
@@ -321,7 +321,7 @@ static uint16_t sized_burst(struct tl_rxq *q, struct tl_burst *b)
 	return b->n;
 }
 
-static void the_time_of_an_lcore_counts_by_the_frames_of_its_turns(void)
+TL_TEST("the time of an lcore is counted by burst size")
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_l9", 1, test_clock);
 	struct sized s = {.pool = tl_port_pool(port)};
@@ -356,7 +356,7 @@ static uint16_t woken_burst(struct tl_rxq *q, struct tl_burst *b)
 	return b->n;
 }
 
-static void the_time_of_a_sleep_is_idle(void)
+TL_TEST("sleep counts as idle time")
 {
 	struct scripted s = {.port = tl_test_port("vdev:net_ring_l10", 1, test_clock)};
 	struct tl_rxq queue = {.burst = woken_burst, .backend = &s, .gathers = true, .wait_fd = -1};
@@ -393,7 +393,7 @@ static bool sleeps(struct tl_lcore *lcore, uint64_t after_ns)
 	return lcore->slept;
 }
 
-static void an_lcore_does_not_sleep_beyond_the_next_work_of_a_service(void)
+TL_TEST("an lcore does not sleep beyond the next work of a service")
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_l11", 1, test_clock);
 	struct count c = {0};
@@ -446,7 +446,7 @@ static bool has_closed(void *ctx)
 	return ++((struct closing *)ctx)->asked >= 3;
 }
 
-static void an_lcore_is_closed_when_the_last_service_is(void)
+TL_TEST("an lcore closes after its last service, and its beat counter advances with each tick")
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_l8", 1, test_clock);
 	struct closing c = {0};
@@ -464,7 +464,7 @@ static void an_lcore_is_closed_when_the_last_service_is(void)
 	tl_port_close(port);
 }
 
-static void too_many_services_are_refused(void)
+TL_TEST("too many services are refused")
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_l4", 1, test_clock);
 	static const struct tl_service services[TL_LCORE_SERVICES_MAX + 1];
@@ -480,30 +480,7 @@ static void too_many_services_are_refused(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"an adaptive lcore sleeps immediately on a port that gathers frames",
-			an_adaptive_lcore_sleeps_at_once_where_frames_gather},
-		{"a frame on any queue of the port ends the wait if configured",
-			a_frame_of_any_queue_of_the_port_ends_the_wait_where_it_is_asked_for},
-		{"a drain receives all queued frames", a_drain_receives_all_that_is_queued},
-		{"a drain continues while a service receives frames by polling",
-			a_drain_continues_while_a_service_receives_frames_by_polling},
-		{"a stop ends under continuous traffic", a_stop_ends_though_frames_never_do},
-		{"services run in order, and each sends before the next",
-			services_run_in_order_and_each_one_sends_before_the_next},
-		{"a poll gap is recorded and passed to the next burst",
-			a_long_time_between_two_polls_is_recorded_and_seen_by_the_burst_after_it},
-		{"the time of an lcore is counted by burst size",
-			the_time_of_an_lcore_counts_by_the_frames_of_its_turns},
-		{"sleep counts as idle time", the_time_of_a_sleep_is_idle},
-		{"an lcore does not sleep beyond the next work of a service",
-			an_lcore_does_not_sleep_beyond_the_next_work_of_a_service},
-		{"an lcore closes after its last service, and its beat counter advances with each tick",
-			an_lcore_is_closed_when_the_last_service_is},
-		{"too many services are refused", too_many_services_are_refused},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
-	return tl_test_main("lcore", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("lcore");
 }

@@ -84,7 +84,7 @@ static uint8_t *make_frame(const struct header *header, uint32_t *out_len)
 	return exact;
 }
 
-static void every_link_header_leads_to_the_same_packet(void)
+TL_TEST("every link header leads to the same packet")
 {
 	for (size_t i = 0; i < TL_ARRAY_LEN(headers); i++) {
 		const struct header *header = &headers[i];
@@ -128,7 +128,7 @@ static void parse_cut(const struct header *header, const uint8_t *frame, uint32_
 	free(exact);
 }
 
-static void a_frame_cut_anywhere_is_not_read_past_its_end(void)
+TL_TEST("a frame truncated anywhere is not read past its end")
 {
 	for (size_t i = 0; i < TL_ARRAY_LEN(headers); i++) {
 		uint32_t len;
@@ -139,7 +139,7 @@ static void a_frame_cut_anywhere_is_not_read_past_its_end(void)
 	}
 }
 
-static void raw_ip_is_what_its_version_says(void)
+TL_TEST("raw IP has the version of its first byte")
 {
 	static const struct {
 		uint8_t byte;
@@ -153,7 +153,7 @@ static void raw_ip_is_what_its_version_says(void)
 	}
 }
 
-static void a_link_type_is_known_by_its_number(void)
+TL_TEST("a link type is identified by its number")
 {
 	static const uint32_t numbers[TL_LINKS] = {1, 0, 108, 101, 228, 229, 113, 276};
 
@@ -168,12 +168,5 @@ static void a_link_type_is_known_by_its_number(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"every link header leads to the same packet", every_link_header_leads_to_the_same_packet},
-		{"a frame truncated anywhere is not read past its end", a_frame_cut_anywhere_is_not_read_past_its_end},
-		{"raw IP has the version of its first byte", raw_ip_is_what_its_version_says},
-		{"a link type is identified by its number", a_link_type_is_known_by_its_number},
-	};
-
-	return tl_test_main("link", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("link");
 }

@@ -101,7 +101,7 @@ static uint64_t sum_of(const char *const *names)
 	return sum;
 }
 
-static void each_drivers_frames_losses_and_errors_are_the_sums_that_its_source_calls_for(void)
+TL_TEST("frames, losses and errors of each driver are the documented sums")
 {
 	static const struct {
 		bool verified, queue_drops, adds;
@@ -148,7 +148,7 @@ static void each_drivers_frames_losses_and_errors_are_the_sums_that_its_source_c
 }
 
 // A virtual function of mlx5 lacks the counters of the physical port; older firmware lacks those of priorities.
-static void counters_that_a_device_lacks_are_left_out(void)
+TL_TEST("counters that a device lacks are left out")
 {
 	struct tl_port_mac_counts counts;
 	static struct tl_port port;
@@ -164,7 +164,7 @@ static void counters_that_a_device_lacks_are_left_out(void)
 	CU_ASSERT_EQUAL(counts.seen + counts.lost + counts.errors, 0);
 }
 
-static void a_driver_that_nobody_has_read_has_no_counters(void)
+TL_TEST("drivers without MAC counters, and unverified ones, have none")
 {
 	static const char *const drivers[] = {"net_unread", "net_virtio", "net_vmxnet3", "net_ena", "net_gve",
 		"net_iavf", "net_ixgbe_vf", "net_e1000_igb_vf", "net_bnxt"};
@@ -182,13 +182,5 @@ static void a_driver_that_nobody_has_read_has_no_counters(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"frames, losses and errors of each driver are the documented sums",
-			each_drivers_frames_losses_and_errors_are_the_sums_that_its_source_calls_for},
-		{"counters that a device lacks are left out", counters_that_a_device_lacks_are_left_out},
-		{"drivers without MAC counters, and unverified ones, have none",
-			a_driver_that_nobody_has_read_has_no_counters},
-	};
-
-	return tl_test_main("mac_counts", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("mac_counts");
 }

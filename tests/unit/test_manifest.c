@@ -58,7 +58,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text != NULL ? text : "(null)";
 }
 
-static void names_call_and_host(void)
+TL_TEST("a manifest names version, call and host")
 {
 	make_host();
 	json_t *manifest = tl_manifest_create(in_dir("host"));
@@ -81,7 +81,7 @@ static void names_call_and_host(void)
 	json_decref(manifest);
 }
 
-static void unknown_facts_are_null(void)
+TL_TEST("facts that cannot be read are null")
 {
 	put("bare/empty", "");
 	json_t *manifest = tl_manifest_create(in_dir("bare"));
@@ -95,7 +95,7 @@ static void unknown_facts_are_null(void)
 	json_decref(manifest);
 }
 
-static void inputs_have_their_digest(void)
+TL_TEST("inputs have their SHA-256, null without a regular file")
 {
 	json_t *manifest = tl_manifest_create("");
 	const json_t *inputs = json_object_get(manifest, "inputs");
@@ -115,7 +115,7 @@ static void inputs_have_their_digest(void)
 }
 
 // Longer than the read buffer.
-static void long_files_are_read_whole(void)
+TL_TEST("the digest of a long file covers all of it")
 {
 	json_t *manifest = tl_manifest_create("");
 	char *many = malloc(3000000);
@@ -129,7 +129,7 @@ static void long_files_are_read_whole(void)
 	json_decref(manifest);
 }
 
-static void files_have_a_manifest_beside(void)
+TL_TEST("regular CSV and percentile files have a manifest beside them")
 {
 	json_t *manifest = tl_manifest_create("");
 	char csv[256], fifo[256], beside[512];
@@ -158,7 +158,7 @@ static void files_have_a_manifest_beside(void)
 	json_decref(manifest);
 }
 
-static void text_is_a_call_for_a_shell(void)
+TL_TEST("the text quotes the call for a shell")
 {
 	static const char *const parts[] = {"tapline latency '' 'two words' 'it'\\''s'\n",
 		"isolated 2-3, tickless none", "Some CPU @ 3.00GHz (virtual)", "0x00000000deadbeef of client", "input ",
@@ -180,7 +180,7 @@ static void text_is_a_call_for_a_shell(void)
 	json_decref(manifest);
 }
 
-static void clocks_are_those_of_the_report(void)
+TL_TEST("clocks are taken from the report")
 {
 	json_t *manifest = tl_manifest_create("");
 	struct tl_latency *report = tl_latency_create();
@@ -202,20 +202,11 @@ static void clocks_are_those_of_the_report(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a manifest names version, call and host", names_call_and_host},
-		{"facts that cannot be read are null", unknown_facts_are_null},
-		{"inputs have their SHA-256, null without a regular file", inputs_have_their_digest},
-		{"the digest of a long file covers all of it", long_files_are_read_whole},
-		{"regular CSV and percentile files have a manifest beside them", files_have_a_manifest_beside},
-		{"the text quotes the call for a shell", text_is_a_call_for_a_shell},
-		{"clocks are taken from the report", clocks_are_those_of_the_report},
-	};
 	char remove[sizeof(dir) + 16];
 
 	if (mkdtemp(dir) == NULL)
 		return 1;
-	int status = tl_test_main("manifest", tests, sizeof(tests) / sizeof(tests[0]));
+	int status = tl_test_run("manifest");
 	snprintf(remove, sizeof(remove), "rm -rf %s", dir);
 	return system(remove) == 0 ? status : 1;
 }

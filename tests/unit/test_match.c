@@ -207,7 +207,7 @@ static const struct tl_match_cfg by_number = {
 
 // ---- by payload
 
-static void links_to_the_nanosecond(void)
+TL_TEST("a reply is matched to its trigger with exact times")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -224,7 +224,7 @@ static void links_to_the_nanosecond(void)
 	end(scene);
 }
 
-static void finds_payloads_in_merged_and_split_segments(void)
+TL_TEST("several payloads in one segment and one payload over several segments are found")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -242,7 +242,7 @@ static void finds_payloads_in_merged_and_split_segments(void)
 	end(scene);
 }
 
-static void finds_payloads_between_other_bytes(void)
+TL_TEST("payloads are found between unmatched bytes, which are counted")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -259,7 +259,7 @@ static void finds_payloads_between_other_bytes(void)
 	end(scene);
 }
 
-static void bytes_of_no_trigger_are_a_reply_per_segment(void)
+TL_TEST("unmatched bytes count as one reply per segment")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -274,7 +274,7 @@ static void bytes_of_no_trigger_are_a_reply_per_segment(void)
 	end(scene);
 }
 
-static void counts_bytes_the_first_time_they_are_seen(void)
+TL_TEST("retransmitted and overlapping bytes count once, at first arrival")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -294,7 +294,7 @@ static void counts_bytes_the_first_time_they_are_seen(void)
 	end(scene);
 }
 
-static void puts_reordered_segments_in_order(void)
+TL_TEST("segments out of order are reordered")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -316,7 +316,7 @@ static void puts_reordered_segments_in_order(void)
 }
 
 // Without a captured SYN the first segment need not be the first in sequence.
-static void begins_inside_a_connection(void)
+TL_TEST("a capture may start within a connection, out of order")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -340,7 +340,7 @@ static void begins_inside_a_connection(void)
 	end(scene);
 }
 
-static void follows_the_sequence_number_round(void)
+TL_TEST("a wrapping sequence number is followed")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -359,7 +359,7 @@ static void follows_the_sequence_number_round(void)
 	end(scene);
 }
 
-static void a_split_reply_is_complete_when_its_last_segment_has_arrived(void)
+TL_TEST("a split reply is complete when its last segment has arrived")
 {
 	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
 
@@ -383,7 +383,7 @@ static void a_split_reply_is_complete_when_its_last_segment_has_arrived(void)
 	}
 }
 
-static void tells_of_how_many_segments_a_reply_is(void)
+TL_TEST("each reply has the number of its segments")
 {
 	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
 
@@ -408,7 +408,7 @@ static void tells_of_how_many_segments_a_reply_is(void)
 }
 
 // The second segment of each case fills the gaps on both sides of the first.
-static void a_segment_counts_once_for_each_reply_that_it_brings_bytes_of(void)
+TL_TEST("a segment counts once for each reply that it carries bytes of")
 {
 	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
 	static const struct {
@@ -434,7 +434,7 @@ static void a_segment_counts_once_for_each_reply_that_it_brings_bytes_of(void)
 }
 
 // Microsecond stamps are often equal.
-static void of_equal_stamps_the_later_segment_completed_a_reply(void)
+TL_TEST("among equal stamps the later segment completes a reply")
 {
 	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
 
@@ -457,7 +457,7 @@ static void of_equal_stamps_the_later_segment_completed_a_reply(void)
 }
 
 // Replies by arrival: partly retransmitted, in a hole, behind a hole, whole, behind a whole retransmission.
-static void tells_what_was_sent_again(void)
+TL_TEST("retransmissions are reported")
 {
 	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
 	static const bool again[] = {true, true, false, false, true, true};
@@ -490,7 +490,7 @@ static void tells_what_was_sent_again(void)
 	}
 }
 
-static void reads_frames_of_other_link_types(void)
+TL_TEST("frames of other link types than Ethernet are read")
 {
 	static const enum tl_link of[] = {TL_LINK_RAW, TL_LINK_SLL2, TL_LINK_ETHERNET};
 	struct scene *scene = begin(&by_payload);
@@ -509,7 +509,7 @@ static void reads_frames_of_other_link_types(void)
 	end(scene);
 }
 
-static void goes_on_behind_a_loss(void)
+TL_TEST("replies after a loss are found")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -526,7 +526,7 @@ static void goes_on_behind_a_loss(void)
 	end(scene);
 }
 
-static void links_identical_payloads_in_order(void)
+TL_TEST("identical payloads are matched in order, and an extra reply is a duplicate")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -548,7 +548,7 @@ static void links_identical_payloads_in_order(void)
 
 // Each copy of a reply arrives after the next trigger and is paired with it: all pairs are wrong, and no trigger waits
 // twice.
-static void a_late_copy_of_a_reply_makes_a_pair_ambiguous(void)
+TL_TEST("a late copy of a reply that could belong to another trigger is ambiguous")
 {
 	for (unsigned different = 0; different < 2; different++) {
 		struct scene *scene = begin(&by_payload);
@@ -569,7 +569,7 @@ static void a_late_copy_of_a_reply_makes_a_pair_ambiguous(void)
 	}
 }
 
-static void linking_resynchronises_after_a_lost_reply(void)
+TL_TEST("matching resynchronizes after a lost reply")
 {
 	struct scene *scene = begin(&by_payload);
 	uint64_t slow = 0;
@@ -590,7 +590,7 @@ static void linking_resynchronises_after_a_lost_reply(void)
 }
 
 // As many triggers are pending at a time as were lost. They are read ahead of the replies.
-static void linking_resynchronises_after_an_outage(void)
+TL_TEST("matching resynchronizes after an outage for any number of waiting triggers")
 {
 	enum { READ_AHEAD = 70 };
 	static const unsigned lost[] = {10, 62, 63, 64, 65, 500};
@@ -617,7 +617,7 @@ static void linking_resynchronises_after_an_outage(void)
 }
 
 // The second loss is the oldest trigger, which a reply out of order made visible again.
-static void what_was_given_up_stays_so(void)
+TL_TEST("a trigger that was given up is not matched again")
 {
 	struct scene *scene = begin(&by_payload);
 	uint64_t window_ns = TL_NS_PER_MS, later_ns = window_ns + 100000;
@@ -640,7 +640,7 @@ static void what_was_given_up_stays_so(void)
 }
 
 // The file has an old trigger after a younger one.
-static void second_replies_are_ambiguous_within_the_window_only(void)
+TL_TEST("a second reply is ambiguous only through triggers within the window")
 {
 	struct scene *scene = begin(&by_payload);
 	uint64_t young_ns = 2 * TL_NS_PER_MS;
@@ -657,7 +657,7 @@ static void second_replies_are_ambiguous_within_the_window_only(void)
 	end(scene);
 }
 
-static void a_burst_after_a_stall_keeps_its_latencies(void)
+TL_TEST("the latencies of a burst after a stall are preserved")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -676,7 +676,7 @@ static void a_burst_after_a_stall_keeps_its_latencies(void)
 }
 
 // A pipeline: the latency exceeds the time between triggers in all samples.
-static void a_steady_backlog_is_not_taken_for_a_loss(void)
+TL_TEST("a steady backlog is not treated as a loss")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -692,7 +692,7 @@ static void a_steady_backlog_is_not_taken_for_a_loss(void)
 	end(scene);
 }
 
-static void takes_the_longest_payload(void)
+TL_TEST("the longer of two payloads at one position is matched")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -707,7 +707,7 @@ static void takes_the_longest_payload(void)
 	end(scene);
 }
 
-static void keeps_connections_apart(void)
+TL_TEST("connections are separate, including those on the same ports")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -733,7 +733,7 @@ static void keeps_connections_apart(void)
 
 // ---- time
 
-static void keeps_to_the_window(void)
+TL_TEST("a reply is matched within the window only")
 {
 	struct scene *scene = begin(&by_payload);
 	uint64_t window_ns = TL_NS_PER_MS;
@@ -750,7 +750,7 @@ static void keeps_to_the_window(void)
 	end(scene);
 }
 
-static void forgets_what_is_some_windows_old(void)
+TL_TEST("triggers expire after several windows")
 {
 	struct scene *scene = begin(&by_payload);
 	const struct tl_match_stats *stats = tl_match_get_stats(scene->match);
@@ -764,7 +764,7 @@ static void forgets_what_is_some_windows_old(void)
 	end(scene);
 }
 
-static void tells_when_triggers_were_that_have_no_reply(void)
+TL_TEST("triggers without a reply are reported with their times")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -780,7 +780,7 @@ static void tells_when_triggers_were_that_have_no_reply(void)
 	end(scene);
 }
 
-static void links_behind_a_loss_before_the_end(void)
+TL_TEST("a hole is given up after a window")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -796,7 +796,7 @@ static void links_behind_a_loss_before_the_end(void)
 }
 
 // Both halves are older than a window when the hole in front of them expires.
-static void links_what_is_split_behind_a_loss(void)
+TL_TEST("a reply split by a hole is matched when the hole is given up")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -811,7 +811,7 @@ static void links_what_is_split_behind_a_loss(void)
 	end(scene);
 }
 
-static void shows_replies_before_their_triggers(void)
+TL_TEST("a reply stamped before its trigger is reported unless it could belong to another")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -830,7 +830,7 @@ static void shows_replies_before_their_triggers(void)
 
 // ---- by number and by position
 
-static void links_by_number(void)
+TL_TEST("a sequence number in both messages matches them")
 {
 	struct scene *scene = begin(&by_number);
 
@@ -851,7 +851,7 @@ static void links_by_number(void)
 	end(scene);
 }
 
-static void cuts_replies_of_a_given_length(void)
+TL_TEST("replies of a fixed length are extracted from the stream")
 {
 	struct tl_match_cfg cfg = by_number;
 
@@ -871,7 +871,7 @@ static void cuts_replies_of_a_given_length(void)
 	end(scene);
 }
 
-static void finds_replies_of_a_given_length_behind_a_loss(void)
+TL_TEST("replies of a fixed length are realigned after a hole")
 {
 	struct tl_match_cfg cfg = by_number;
 
@@ -898,7 +898,7 @@ static const struct tl_match_cfg by_number_of_4_bytes = {
 	.method = TL_MATCH_SEQUENCE, .trigger_offset = 1, .number_bytes = 2, .reply_bytes = 4};
 
 // The rest of a reply that is truncated by more than a window does not begin another reply.
-static void keeps_the_place_of_replies_of_a_given_length_behind_a_stall(void)
+TL_TEST("replies of a fixed length stay aligned after a stall")
 {
 	struct scene *scene = begin(&by_number_of_4_bytes);
 	uint64_t later_ns = 3 * TL_NS_PER_MS;
@@ -915,7 +915,7 @@ static void keeps_the_place_of_replies_of_a_given_length_behind_a_stall(void)
 }
 
 // A probe repeats the last byte sent, whatever was lost before it.
-static void takes_a_byte_in_front_of_a_loss_for_one_sent_again(void)
+TL_TEST("a single byte before a loss is not a keepalive probe")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -931,7 +931,7 @@ static void takes_a_byte_in_front_of_a_loss_for_one_sent_again(void)
 }
 
 // The first captured segment of a connection may be an ACK, followed by a keepalive probe with a byte before it.
-static void takes_a_probe_of_keepalive_for_no_bytes(void)
+TL_TEST("a keepalive probe before any data contributes no bytes")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -950,7 +950,7 @@ static void takes_a_probe_of_keepalive_for_no_bytes(void)
 }
 
 // Bytes before the capture's first segment have no position, as positions count from it.
-static void counts_positions_from_where_the_capture_begins(void)
+TL_TEST("stream positions count from the start of the capture")
 {
 	struct scene *scene = begin(&by_position);
 
@@ -965,7 +965,7 @@ static void counts_positions_from_where_the_capture_begins(void)
 	end(scene);
 }
 
-static void links_by_position(void)
+TL_TEST("the position in the stream matches messages")
 {
 	struct scene *scene = begin(&by_position);
 
@@ -993,7 +993,7 @@ static void links_by_position(void)
 
 // A trigger and a later reply are missing, so lengths agree. The reply to "b" is split, and its first byte arrives
 // last.
-static void compares_bytes_by_position(void)
+TL_TEST("with matching by position replies with wrong bytes are counted")
 {
 	for (unsigned missing = 0; missing < 2; missing++) {
 		struct scene *scene = begin(&by_position);
@@ -1015,7 +1015,7 @@ static void compares_bytes_by_position(void)
 
 // Truncated: the trigger of the first pair, a buffered segment of the second, the only segment of the third. The fourth
 // pair is complete, the fifth out of the window. All differ.
-static void compares_pairs_of_which_no_frame_is_cut(void)
+TL_TEST("with matching by position truncated or unmatched frames are not compared")
 {
 	struct scene *scene = begin(&by_position);
 
@@ -1045,7 +1045,7 @@ static void compares_pairs_of_which_no_frame_is_cut(void)
 
 // ---- frames
 
-static void reads_all_kinds_of_frames(void)
+TL_TEST("IPv4, IPv6, VLAN tags and checksums left to the NIC are accepted")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -1066,7 +1066,7 @@ static void reads_all_kinds_of_frames(void)
 	end(scene);
 }
 
-static void counts_what_it_cannot_use(void)
+TL_TEST("unusable frames are counted")
 {
 	static const uint8_t arp[TL_ETHER_MIN_FRAME] = {[12] = 8, 6};
 	struct scene *scene = begin(&by_payload);
@@ -1092,7 +1092,7 @@ static void counts_what_it_cannot_use(void)
 	end(scene);
 }
 
-static void needs_no_payload_for_the_position(void)
+TL_TEST("truncated frames can be matched by position")
 {
 	struct scene *scene = begin(&by_position);
 
@@ -1105,7 +1105,7 @@ static void needs_no_payload_for_the_position(void)
 	end(scene);
 }
 
-static void leaves_out_copies_of_triggers(void)
+TL_TEST("with unique payloads copies of triggers are excluded")
 {
 	struct tl_match_cfg cfg = by_payload;
 
@@ -1121,7 +1121,7 @@ static void leaves_out_copies_of_triggers(void)
 	end(scene);
 }
 
-static void takes_segments_for_triggers(void)
+TL_TEST("segments can be triggers")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -1139,7 +1139,7 @@ static void takes_segments_for_triggers(void)
 }
 
 // Segment 5 to 8 is lost for good.
-static void takes_triggers_behind_a_loss_at_once(void)
+TL_TEST("trigger segments after a lost one are used immediately")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -1163,7 +1163,7 @@ static void takes_triggers_behind_a_loss_at_once(void)
 // ---- more than one of each, and one step beyond a limit
 
 // A stream that appears late in a capture: the reply arrives when its trigger is almost three windows old.
-static void finds_the_trigger_of_a_reply_out_of_order(void)
+TL_TEST("a reply out of order matches a trigger almost three windows old")
 {
 	struct scene *scene = begin(&by_payload);
 	uint64_t window_ns = TL_NS_PER_MS;
@@ -1177,7 +1177,7 @@ static void finds_the_trigger_of_a_reply_out_of_order(void)
 	end(scene);
 }
 
-static void needs_all_of_a_payload(void)
+TL_TEST("a payload without its last byte counts as truncated")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -1191,7 +1191,7 @@ static void needs_all_of_a_payload(void)
 	end(scene);
 }
 
-static void needs_all_of_a_number_and_no_more(void)
+TL_TEST("a partly captured sequence number counts as truncated, a complete one suffices")
 {
 	struct scene *scene = begin(&by_number);
 
@@ -1207,7 +1207,7 @@ static void needs_all_of_a_number_and_no_more(void)
 	end(scene);
 }
 
-static void counts_data_of_a_syn_from_behind_it(void)
+TL_TEST("data in a SYN segment starts after the SYN")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -1221,7 +1221,7 @@ static void counts_data_of_a_syn_from_behind_it(void)
 	end(scene);
 }
 
-static void goes_on_behind_a_syn_sent_again(void)
+TL_TEST("a retransmitted SYN does not restart a connection")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -1238,7 +1238,7 @@ static void goes_on_behind_a_syn_sent_again(void)
 }
 
 // The first of three expires while the second waits.
-static void forgets_the_first_of_the_same_bytes_alone(void)
+TL_TEST("of identical triggers only the oldest expires")
 {
 	struct scene *scene = begin(&by_payload);
 	uint64_t tenth_ns = TL_NS_PER_MS / 10;
@@ -1255,7 +1255,7 @@ static void forgets_the_first_of_the_same_bytes_alone(void)
 	end(scene);
 }
 
-static void finds_each_of_thousands_of_triggers(void)
+TL_TEST("each of thousands of triggers is found")
 {
 	struct scene *scene = begin(&by_payload);
 	char text[16];
@@ -1275,7 +1275,7 @@ static void finds_each_of_thousands_of_triggers(void)
 }
 
 // The second half of each reply arrives with the next segment.
-static void tells_the_segment_of_each_last_byte_of_a_long_stream(void)
+TL_TEST("each last byte in a long stream has the time of its segment")
 {
 	struct scene *scene = begin(&by_payload);
 	uint32_t seq = 1;
@@ -1301,7 +1301,7 @@ static void tells_the_segment_of_each_last_byte_of_a_long_stream(void)
 	end(scene);
 }
 
-static void keeps_hundreds_of_connections_apart(void)
+TL_TEST("hundreds of connections are separate")
 {
 	struct scene *scene = begin(&by_payload);
 	char text[16];
@@ -1322,7 +1322,7 @@ static void keeps_hundreds_of_connections_apart(void)
 }
 
 // More bytes in total than may be held at a time.
-static void waits_for_a_hole_however_much_was_out_of_order_before(void)
+TL_TEST("a hole is awaited regardless of earlier reordering")
 {
 	static uint8_t bytes[60000];
 	struct scene *scene = begin(&by_position);
@@ -1341,7 +1341,7 @@ static void waits_for_a_hole_however_much_was_out_of_order_before(void)
 }
 
 // All of "..9." is lost except its end, which arrives byte by byte after the hole has expired.
-static void passes_the_end_of_a_lost_reply_in_pieces(void)
+TL_TEST("the rest of a lost reply is skipped across segments")
 {
 	struct scene *scene = begin(&by_number_of_4_bytes);
 	uint64_t later_ns = 3 * TL_NS_PER_MS;
@@ -1362,7 +1362,7 @@ static void passes_the_end_of_a_lost_reply_in_pieces(void)
 }
 
 // The second connection begins where the first ended, at an offset that is not a multiple of the reply size.
-static void finds_replies_behind_a_loss_in_a_later_connection(void)
+TL_TEST("replies are found after a loss in a later connection on the same ports")
 {
 	struct scene *scene = begin(&by_number_of_4_bytes);
 
@@ -1381,7 +1381,7 @@ static void finds_replies_behind_a_loss_in_a_later_connection(void)
 }
 
 // The first connection ends two bytes before the end of its reply.
-static void begins_a_later_connection_with_a_reply(void)
+TL_TEST("a later connection on the same ports starts at a reply boundary")
 {
 	struct scene *scene = begin(&by_number_of_4_bytes);
 
@@ -1396,7 +1396,7 @@ static void begins_a_later_connection_with_a_reply(void)
 	end(scene);
 }
 
-static void shows_one_byte_beyond_the_last_trigger(void)
+TL_TEST("one byte beyond the last trigger is reported")
 {
 	struct scene *scene = begin(&by_position);
 
@@ -1409,7 +1409,7 @@ static void shows_one_byte_beyond_the_last_trigger(void)
 	end(scene);
 }
 
-static void keeps_its_place_in_a_stream_that_was_idle(void)
+TL_TEST("the stream used for matching by position never expires")
 {
 	struct scene *scene = begin(&by_position);
 	uint64_t later_ns = 61 * TL_NS_PER_S;
@@ -1425,7 +1425,7 @@ static void keeps_its_place_in_a_stream_that_was_idle(void)
 }
 
 // Its sequence numbers may then belong to another connection.
-static void forgets_a_connection_that_is_idle(void)
+TL_TEST("a connection expires after an idle minute")
 {
 	struct scene *scene = begin(&by_payload);
 	uint64_t later_ns = 61 * TL_NS_PER_S;
@@ -1440,7 +1440,7 @@ static void forgets_a_connection_that_is_idle(void)
 	end(scene);
 }
 
-static void leaves_out_copies_up_to_the_edge_of_the_window(void)
+TL_TEST("a copy counts as one up to the end of the window")
 {
 	struct tl_match_cfg cfg = by_payload;
 
@@ -1456,7 +1456,7 @@ static void leaves_out_copies_up_to_the_edge_of_the_window(void)
 }
 
 // Five equal messages, of which the two oldest expired.
-static void keeps_triggers_when_it_makes_room(void)
+TL_TEST("identical triggers are kept when their number grows")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -1477,7 +1477,7 @@ static void keeps_triggers_when_it_makes_room(void)
 }
 
 // The file has the second trigger two windows early.
-static void finds_a_trigger_among_those_out_of_order(void)
+TL_TEST("a trigger is found among identical ones with unordered timestamps")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -1493,7 +1493,7 @@ static void finds_a_trigger_among_those_out_of_order(void)
 }
 
 // Both replies leave one hole at once, the second after the first.
-static void takes_no_time_from_the_reply_behind(void)
+TL_TEST("a reply does not use the time of the next one")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -1511,7 +1511,7 @@ static void takes_no_time_from_the_reply_behind(void)
 }
 
 // Each could begin the long one until a window has passed.
-static void decides_in_all_connections(void)
+TL_TEST("undecided bytes of all connections are settled after a window")
 {
 	struct scene *scene = begin(&by_payload);
 
@@ -1699,7 +1699,7 @@ static uint64_t steps_of(traffic *next, uint64_t n)
 	return 1000 * steps / n;
 }
 
-static void a_message_costs_the_same_however_many_there_are(void)
+TL_TEST("the cost of a message does not depend on the number of messages or payload lengths")
 {
 	static traffic *const all[] = {identical, identical_seen_twice, identical_replies_seen_twice,
 		identical_with_losses, identical_twice_after_an_outage, identical_unanswered, an_old_one_unanswered,
@@ -1716,93 +1716,7 @@ static void a_message_costs_the_same_however_many_there_are(void)
 	}
 }
 
-static const struct tl_test tests[] = {
-	{"a reply is matched to its trigger with exact times", links_to_the_nanosecond},
-	{"several payloads in one segment and one payload over several segments are found",
-		finds_payloads_in_merged_and_split_segments},
-	{"payloads are found between unmatched bytes, which are counted", finds_payloads_between_other_bytes},
-	{"unmatched bytes count as one reply per segment", bytes_of_no_trigger_are_a_reply_per_segment},
-	{"retransmitted and overlapping bytes count once, at first arrival", counts_bytes_the_first_time_they_are_seen},
-	{"segments out of order are reordered", puts_reordered_segments_in_order},
-	{"a capture may start within a connection, out of order", begins_inside_a_connection},
-	{"a wrapping sequence number is followed", follows_the_sequence_number_round},
-	{"a late copy of a reply that could belong to another trigger is ambiguous",
-		a_late_copy_of_a_reply_makes_a_pair_ambiguous},
-	{"matching resynchronizes after a lost reply", linking_resynchronises_after_a_lost_reply},
-	{"matching resynchronizes after an outage for any number of waiting triggers",
-		linking_resynchronises_after_an_outage},
-	{"a trigger that was given up is not matched again", what_was_given_up_stays_so},
-	{"a second reply is ambiguous only through triggers within the window",
-		second_replies_are_ambiguous_within_the_window_only},
-	{"the latencies of a burst after a stall are preserved", a_burst_after_a_stall_keeps_its_latencies},
-	{"a steady backlog is not treated as a loss", a_steady_backlog_is_not_taken_for_a_loss},
-	{"each reply has the number of its segments", tells_of_how_many_segments_a_reply_is},
-	{"retransmissions are reported", tells_what_was_sent_again},
-	{"a segment counts once for each reply that it carries bytes of",
-		a_segment_counts_once_for_each_reply_that_it_brings_bytes_of},
-	{"among equal stamps the later segment completes a reply", of_equal_stamps_the_later_segment_completed_a_reply},
-	{"replies of a fixed length stay aligned after a stall",
-		keeps_the_place_of_replies_of_a_given_length_behind_a_stall},
-	{"a single byte before a loss is not a keepalive probe", takes_a_byte_in_front_of_a_loss_for_one_sent_again},
-	{"frames of other link types than Ethernet are read", reads_frames_of_other_link_types},
-	{"a split reply is complete when its last segment has arrived",
-		a_split_reply_is_complete_when_its_last_segment_has_arrived},
-	{"replies after a loss are found", goes_on_behind_a_loss},
-	{"identical payloads are matched in order, and an extra reply is a duplicate",
-		links_identical_payloads_in_order},
-	{"the longer of two payloads at one position is matched", takes_the_longest_payload},
-	{"connections are separate, including those on the same ports", keeps_connections_apart},
-	{"a reply is matched within the window only", keeps_to_the_window},
-	{"triggers expire after several windows", forgets_what_is_some_windows_old},
-	{"triggers without a reply are reported with their times", tells_when_triggers_were_that_have_no_reply},
-	{"a hole is given up after a window", links_behind_a_loss_before_the_end},
-	{"a reply split by a hole is matched when the hole is given up", links_what_is_split_behind_a_loss},
-	{"a reply stamped before its trigger is reported unless it could belong to another",
-		shows_replies_before_their_triggers},
-	{"a sequence number in both messages matches them", links_by_number},
-	{"replies of a fixed length are extracted from the stream", cuts_replies_of_a_given_length},
-	{"replies of a fixed length are realigned after a hole", finds_replies_of_a_given_length_behind_a_loss},
-	{"a keepalive probe before any data contributes no bytes", takes_a_probe_of_keepalive_for_no_bytes},
-	{"the position in the stream matches messages", links_by_position},
-	{"stream positions count from the start of the capture", counts_positions_from_where_the_capture_begins},
-	{"with matching by position replies with wrong bytes are counted", compares_bytes_by_position},
-	{"with matching by position truncated or unmatched frames are not compared",
-		compares_pairs_of_which_no_frame_is_cut},
-	{"IPv4, IPv6, VLAN tags and checksums left to the NIC are accepted", reads_all_kinds_of_frames},
-	{"unusable frames are counted", counts_what_it_cannot_use},
-	{"truncated frames can be matched by position", needs_no_payload_for_the_position},
-	{"with unique payloads copies of triggers are excluded", leaves_out_copies_of_triggers},
-	{"segments can be triggers", takes_segments_for_triggers},
-	{"trigger segments after a lost one are used immediately", takes_triggers_behind_a_loss_at_once},
-	{"a reply out of order matches a trigger almost three windows old", finds_the_trigger_of_a_reply_out_of_order},
-	{"a payload without its last byte counts as truncated", needs_all_of_a_payload},
-	{"a partly captured sequence number counts as truncated, a complete one suffices",
-		needs_all_of_a_number_and_no_more},
-	{"data in a SYN segment starts after the SYN", counts_data_of_a_syn_from_behind_it},
-	{"a retransmitted SYN does not restart a connection", goes_on_behind_a_syn_sent_again},
-	{"of identical triggers only the oldest expires", forgets_the_first_of_the_same_bytes_alone},
-	{"each of thousands of triggers is found", finds_each_of_thousands_of_triggers},
-	{"each last byte in a long stream has the time of its segment",
-		tells_the_segment_of_each_last_byte_of_a_long_stream},
-	{"hundreds of connections are separate", keeps_hundreds_of_connections_apart},
-	{"a hole is awaited regardless of earlier reordering", waits_for_a_hole_however_much_was_out_of_order_before},
-	{"the rest of a lost reply is skipped across segments", passes_the_end_of_a_lost_reply_in_pieces},
-	{"replies are found after a loss in a later connection on the same ports",
-		finds_replies_behind_a_loss_in_a_later_connection},
-	{"a later connection on the same ports starts at a reply boundary", begins_a_later_connection_with_a_reply},
-	{"one byte beyond the last trigger is reported", shows_one_byte_beyond_the_last_trigger},
-	{"the stream used for matching by position never expires", keeps_its_place_in_a_stream_that_was_idle},
-	{"a connection expires after an idle minute", forgets_a_connection_that_is_idle},
-	{"a copy counts as one up to the end of the window", leaves_out_copies_up_to_the_edge_of_the_window},
-	{"identical triggers are kept when their number grows", keeps_triggers_when_it_makes_room},
-	{"a trigger is found among identical ones with unordered timestamps", finds_a_trigger_among_those_out_of_order},
-	{"a reply does not use the time of the next one", takes_no_time_from_the_reply_behind},
-	{"undecided bytes of all connections are settled after a window", decides_in_all_connections},
-	{"the cost of a message does not depend on the number of messages or payload lengths",
-		a_message_costs_the_same_however_many_there_are},
-};
-
 int main(void)
 {
-	return tl_test_main("match", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("match");
 }

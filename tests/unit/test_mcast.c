@@ -250,7 +250,7 @@ static uint64_t counter(const struct rig *rig, const char *name)
 	return UINT64_MAX;
 }
 
-static void join_is_told_twice(void)
+TL_TEST("a join is reported at the next tick and again within a second")
 {
 	struct rig *rig = new_rig(1);
 
@@ -270,7 +270,7 @@ static void join_is_told_twice(void)
 	free_rig(rig);
 }
 
-static void robustness_is_configurable(void)
+TL_TEST("robustness is the number of reports per change")
 {
 	struct rig *rig = calloc(1, sizeof(*rig));
 	struct tl_mcast_cfg cfg = {.send = on_send, .send_ctx = rig, .robustness = 5};
@@ -282,7 +282,7 @@ static void robustness_is_configurable(void)
 	free_rig(rig);
 }
 
-static void joins_share_a_report(void)
+TL_TEST("joins made together share one report")
 {
 	struct rig *rig = new_rig(1);
 
@@ -296,7 +296,7 @@ static void joins_share_a_report(void)
 	free_rig(rig);
 }
 
-static void joins_are_counted(void)
+TL_TEST("a group is left after its last join was undone")
 {
 	struct rig *rig = new_rig(1);
 
@@ -317,7 +317,7 @@ static void joins_are_counted(void)
 	free_rig(rig);
 }
 
-static void sources_add_up(void)
+TL_TEST("sources of a group accumulate, and are allowed and blocked individually")
 {
 	struct rig *rig = new_rig(1);
 
@@ -342,7 +342,7 @@ static void sources_add_up(void)
 	free_rig(rig);
 }
 
-static void one_report_allows_and_blocks(void)
+TL_TEST("one report allows new sources and blocks old ones")
 {
 	struct rig *rig = new_rig(1);
 
@@ -357,7 +357,7 @@ static void one_report_allows_and_blocks(void)
 	free_rig(rig);
 }
 
-static void any_outweighs_sources(void)
+TL_TEST("an any-source join overrides source joins while it exists")
 {
 	struct rig *rig = new_rig(1);
 
@@ -378,7 +378,7 @@ static void any_outweighs_sources(void)
 }
 
 // The querier lowers the robustness between the two changes: the first must not be repeated longer than the second.
-static void mode_change_ends_source_changes(void)
+TL_TEST("a mode change cancels pending source changes")
 {
 	struct rig *rig = new_rig(1);
 	uint8_t query[12];
@@ -399,7 +399,7 @@ static void mode_change_ends_source_changes(void)
 	free_rig(rig);
 }
 
-static void accepts_follows_state(void)
+TL_TEST("a datagram is accepted only from a joined source, at once")
 {
 	struct rig *rig = new_rig(1);
 
@@ -415,7 +415,7 @@ static void accepts_follows_state(void)
 	free_rig(rig);
 }
 
-static void filter_lists_groups(void)
+TL_TEST("the NIC filter holds 224.0.0.1 and every joined group once")
 {
 	struct rig *rig = new_rig(1);
 	uint32_t groups[4] = {0};
@@ -437,7 +437,7 @@ static void filter_lists_groups(void)
 	free_rig(rig);
 }
 
-static void all_hosts_is_never_reported(void)
+TL_TEST("224.0.0.1 is never reported")
 {
 	struct rig *rig = new_rig(1);
 
@@ -455,7 +455,7 @@ static void all_hosts_is_never_reported(void)
 	free_rig(rig);
 }
 
-static void wrong_calls_are_refused(void)
+TL_TEST("invalid joins and leaves are refused")
 {
 	struct rig *rig = new_rig(1);
 	struct tl_mcast *m = NULL;
@@ -475,7 +475,7 @@ static void wrong_calls_are_refused(void)
 	free_rig(rig);
 }
 
-static void limits_are_kept(void)
+TL_TEST("the limits are 64 groups and 16 sources")
 {
 	struct rig *rig = new_rig(1);
 
@@ -495,7 +495,7 @@ static void limits_are_kept(void)
 	free_rig(rig);
 }
 
-static void told_sources_make_room(void)
+TL_TEST("a source slot is free after its leave was reported")
 {
 	struct rig *rig = new_rig(1);
 
@@ -511,7 +511,7 @@ static void told_sources_make_room(void)
 	free_rig(rig);
 }
 
-static void large_states_are_split(void)
+TL_TEST("a report too large for one message is split")
 {
 	struct rig *rig = new_rig(1);
 	bool seen[TL_MCAST_GROUPS] = {0};
@@ -539,7 +539,7 @@ static void large_states_are_split(void)
 	free_rig(rig);
 }
 
-static void general_query_is_answered(void)
+TL_TEST("a general query is answered for all groups within its time")
 {
 	struct rig *rig = new_rig(1);
 
@@ -563,7 +563,7 @@ static void general_query_is_answered(void)
 	free_rig(rig);
 }
 
-static void queries_share_an_answer(void)
+TL_TEST("closely spaced queries share an answer")
 {
 	struct rig *rig = new_rig(1);
 
@@ -583,7 +583,7 @@ static void queries_share_an_answer(void)
 }
 
 // RFC 3376, section 5.2, rule 5.
-static void later_query_does_not_put_off_an_answer(void)
+TL_TEST("a later query does not postpone the answer for a group")
 {
 	struct rig *rig = new_rig(1);
 
@@ -596,7 +596,7 @@ static void later_query_does_not_put_off_an_answer(void)
 	free_rig(rig);
 }
 
-static void group_query_is_answered(void)
+TL_TEST("a group query is answered for that group alone")
 {
 	struct rig *rig = new_rig(1);
 
@@ -616,7 +616,7 @@ static void group_query_is_answered(void)
 	free_rig(rig);
 }
 
-static void source_query_is_answered(void)
+TL_TEST("a source query is answered only with included sources")
 {
 	struct rig *rig = new_rig(1);
 
@@ -638,7 +638,7 @@ static void source_query_is_answered(void)
 	free_rig(rig);
 }
 
-static void source_queries_merge(void)
+TL_TEST("source queries accumulate, and a group query covers them")
 {
 	struct rig *rig = new_rig(1);
 
@@ -666,7 +666,7 @@ static void source_queries_merge(void)
 	free_rig(rig);
 }
 
-static void left_groups_are_no_answer(void)
+TL_TEST("a group that was left is absent from answers")
 {
 	struct rig *rig = new_rig(1);
 
@@ -691,7 +691,7 @@ static void left_groups_are_no_answer(void)
 	free_rig(rig);
 }
 
-static void response_codes_are_floats(void)
+TL_TEST("response codes are decoded as linear and floating-point values")
 {
 	static const struct {
 		uint8_t code;
@@ -716,7 +716,7 @@ static void response_codes_are_floats(void)
 	free_rig(rig);
 }
 
-static void querier_sets_robustness(void)
+TL_TEST("the querier sets the robustness")
 {
 	static const struct {
 		uint8_t qrv;
@@ -736,7 +736,7 @@ static void querier_sets_robustness(void)
 	}
 }
 
-static void delays_follow_the_seed(void)
+TL_TEST("equal seeds give equal delays")
 {
 	uint64_t at_ns[3];
 
@@ -751,7 +751,7 @@ static void delays_follow_the_seed(void)
 	CU_ASSERT_NOT_EQUAL(at_ns[0], at_ns[2]);
 }
 
-static void v2_querier_hears_v2(void)
+TL_TEST("a v2 querier is answered in v2, with a random delay per group")
 {
 	struct rig *rig = new_rig(1);
 
@@ -775,7 +775,7 @@ static void v2_querier_hears_v2(void)
 	free_rig(rig);
 }
 
-static void v2_answers_are_spread(void)
+TL_TEST("with v2 the answers for many groups are spread over the response time")
 {
 	const unsigned groups = 60;
 	struct rig *rig = new_rig(1);
@@ -795,7 +795,7 @@ static void v2_answers_are_spread(void)
 	free_rig(rig);
 }
 
-static void v2_join_and_leave(void)
+TL_TEST("with v2 a join is reported and a leave is sent to all routers")
 {
 	struct rig *rig = new_rig(1);
 
@@ -819,7 +819,7 @@ static void v2_join_and_leave(void)
 	free_rig(rig);
 }
 
-static void v2_reports_are_suppressed(void)
+TL_TEST("with v2 another member's report suppresses ours")
 {
 	struct rig *rig = new_rig(1);
 
@@ -850,7 +850,7 @@ static void v2_reports_are_suppressed(void)
 	free_rig(rig);
 }
 
-static void v1_querier_hears_v1(void)
+TL_TEST("a v1 querier is answered in v1 and receives no leave")
 {
 	struct rig *rig = new_rig(1);
 
@@ -870,7 +870,7 @@ static void v1_querier_hears_v1(void)
 	free_rig(rig);
 }
 
-static void older_querier_times_out(void)
+TL_TEST("v3 is used again 260 s after the last query of an older querier")
 {
 	struct rig *rig = new_rig(1);
 	uint64_t heard_ns = rig->now_ns;
@@ -889,7 +889,7 @@ static void older_querier_times_out(void)
 	free_rig(rig);
 }
 
-static void querier_sets_the_timeout(void)
+TL_TEST("a v3 querier sets the timeout of an older one")
 {
 	struct rig *rig = new_rig(1);
 	uint8_t query[12];
@@ -911,7 +911,7 @@ static void querier_sets_the_timeout(void)
 	free_rig(rig);
 }
 
-static void version_change_keeps_news(void)
+TL_TEST("unsent state changes survive a change of version")
 {
 	struct rig *rig = new_rig(1);
 
@@ -934,7 +934,7 @@ static void version_change_keeps_news(void)
 	free_rig(rig);
 }
 
-static void return_to_v3_keeps_news(void)
+TL_TEST("after a return to v3 unsent changes are reported as the complete state")
 {
 	struct rig *rig = new_rig(1);
 	uint64_t end_of_v2_ns = rig->now_ns + 260 * S;
@@ -957,7 +957,7 @@ static void return_to_v3_keeps_news(void)
 	free_rig(rig);
 }
 
-static void v3_to_v2_cancels_repetitions(void)
+TL_TEST("repetitions end with a change of version")
 {
 	struct rig *rig = new_rig(1);
 
@@ -974,7 +974,7 @@ static void v3_to_v2_cancels_repetitions(void)
 	free_rig(rig);
 }
 
-static void malformed_is_counted(void)
+TL_TEST("a truncated or inconsistent query is counted and ignored")
 {
 	struct rig *rig = new_rig(1);
 	uint8_t query[12 + 4 * 64];
@@ -1002,7 +1002,7 @@ static void malformed_is_counted(void)
 	free_rig(rig);
 }
 
-static void strangers_are_ignored(void)
+TL_TEST("unknown types and our own messages are ignored")
 {
 	static const uint8_t types[] = {0x00, 0x13, 0x14, 0x17, 0x1e, 0x22, 0x30, 0xff};
 	struct rig *rig = new_rig(1);
@@ -1019,7 +1019,7 @@ static void strangers_are_ignored(void)
 }
 
 // A snooping switch without an address queries from 0.0.0.0; a host without an address accepts that, too.
-static void queries_without_address(void)
+TL_TEST("a query from 0.0.0.0 is accepted")
 {
 	uint8_t query[12];
 
@@ -1035,7 +1035,7 @@ static void queries_without_address(void)
 	}
 }
 
-static void trailing_data_is_ignored(void)
+TL_TEST("data after a query is ignored")
 {
 	struct rig *rig = new_rig(1);
 	uint8_t query[64] = {0};
@@ -1049,7 +1049,7 @@ static void trailing_data_is_ignored(void)
 	free_rig(rig);
 }
 
-static void counters_fit_the_room(void)
+TL_TEST("counters are not written past the buffer")
 {
 	struct rig *rig = new_rig(1);
 	struct tl_counter one[2] = {0};
@@ -1142,7 +1142,7 @@ static void check_against(const struct rig *rig, refs_table refs, const struct r
 	}
 }
 
-static void router_knows_what_is_wanted(void)
+TL_TEST("a router that receives every report knows the exact state")
 {
 	struct rig *rig = new_rig(5);
 	struct router router = {0};
@@ -1161,7 +1161,7 @@ static void router_knows_what_is_wanted(void)
 
 // ---- messages that no querier on the link sends
 
-static void foreign_queries_are_not_followed(void)
+TL_TEST("a query not valid from an on-link router is counted and ignored")
 {
 	const struct {
 		unsigned version;
@@ -1204,7 +1204,7 @@ static void foreign_queries_are_not_followed(void)
 	}
 }
 
-static void reports_from_afar_suppress_nothing(void)
+TL_TEST("a report from outside the link suppresses nothing")
 {
 	struct rig *rig = new_rig(1);
 	uint8_t report[8] = {0x16};
@@ -1244,7 +1244,7 @@ static uint64_t v2_seconds(uint8_t qrv, uint8_t qqic)
 	return seconds;
 }
 
-static void the_queriers_word_is_bounded(void)
+TL_TEST("robustness and interval of a querier are bounded")
 {
 	CU_ASSERT_EQUAL(v2_seconds(2, 125), 251); // RFC 3376, section 8.12, with a response interval of 1 s
 	CU_ASSERT_EQUAL(v2_seconds(1, 125), 251);
@@ -1345,7 +1345,7 @@ static bool crowd_told(const struct crowd *crowd, uint32_t first, uint8_t times)
 	return true;
 }
 
-static void a_general_query_is_answered_in_steps(void)
+TL_TEST("a general query for 16 000 groups is answered a few per tick")
 {
 	struct crowd *crowd = new_crowd();
 	uint64_t asked_ns = crowd->now_ns;
@@ -1361,7 +1361,7 @@ static void a_general_query_is_answered_in_steps(void)
 	free_crowd(crowd);
 }
 
-static void queries_during_an_answer_begin_it_once_more(void)
+TL_TEST("queries during an answer restart it once")
 {
 	struct crowd *crowd = new_crowd();
 
@@ -1375,7 +1375,7 @@ static void queries_during_an_answer_begin_it_once_more(void)
 	free_crowd(crowd);
 }
 
-static void groups_left_during_an_answer_hide_no_other(void)
+TL_TEST("groups left during an answer do not hide others")
 {
 	struct crowd *crowd = new_crowd();
 
@@ -1396,54 +1396,5 @@ static void groups_left_during_an_answer_hide_no_other(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a join is reported at the next tick and again within a second", join_is_told_twice},
-		{"robustness is the number of reports per change", robustness_is_configurable},
-		{"joins made together share one report", joins_share_a_report},
-		{"a group is left after its last join was undone", joins_are_counted},
-		{"sources of a group accumulate, and are allowed and blocked individually", sources_add_up},
-		{"one report allows new sources and blocks old ones", one_report_allows_and_blocks},
-		{"an any-source join overrides source joins while it exists", any_outweighs_sources},
-		{"a mode change cancels pending source changes", mode_change_ends_source_changes},
-		{"a datagram is accepted only from a joined source, at once", accepts_follows_state},
-		{"the NIC filter holds 224.0.0.1 and every joined group once", filter_lists_groups},
-		{"224.0.0.1 is never reported", all_hosts_is_never_reported},
-		{"invalid joins and leaves are refused", wrong_calls_are_refused},
-		{"the limits are 64 groups and 16 sources", limits_are_kept},
-		{"a source slot is free after its leave was reported", told_sources_make_room},
-		{"a report too large for one message is split", large_states_are_split},
-		{"a general query is answered for all groups within its time", general_query_is_answered},
-		{"closely spaced queries share an answer", queries_share_an_answer},
-		{"a group query is answered for that group alone", group_query_is_answered},
-		{"a later query does not postpone the answer for a group", later_query_does_not_put_off_an_answer},
-		{"a source query is answered only with included sources", source_query_is_answered},
-		{"source queries accumulate, and a group query covers them", source_queries_merge},
-		{"a group that was left is absent from answers", left_groups_are_no_answer},
-		{"response codes are decoded as linear and floating-point values", response_codes_are_floats},
-		{"the querier sets the robustness", querier_sets_robustness},
-		{"equal seeds give equal delays", delays_follow_the_seed},
-		{"a v2 querier is answered in v2, with a random delay per group", v2_querier_hears_v2},
-		{"with v2 the answers for many groups are spread over the response time", v2_answers_are_spread},
-		{"with v2 a join is reported and a leave is sent to all routers", v2_join_and_leave},
-		{"with v2 another member's report suppresses ours", v2_reports_are_suppressed},
-		{"a v1 querier is answered in v1 and receives no leave", v1_querier_hears_v1},
-		{"v3 is used again 260 s after the last query of an older querier", older_querier_times_out},
-		{"a v3 querier sets the timeout of an older one", querier_sets_the_timeout},
-		{"unsent state changes survive a change of version", version_change_keeps_news},
-		{"after a return to v3 unsent changes are reported as the complete state", return_to_v3_keeps_news},
-		{"repetitions end with a change of version", v3_to_v2_cancels_repetitions},
-		{"a truncated or inconsistent query is counted and ignored", malformed_is_counted},
-		{"unknown types and our own messages are ignored", strangers_are_ignored},
-		{"a query from 0.0.0.0 is accepted", queries_without_address},
-		{"data after a query is ignored", trailing_data_is_ignored},
-		{"a query not valid from an on-link router is counted and ignored", foreign_queries_are_not_followed},
-		{"a report from outside the link suppresses nothing", reports_from_afar_suppress_nothing},
-		{"robustness and interval of a querier are bounded", the_queriers_word_is_bounded},
-		{"a general query for 16 000 groups is answered a few per tick", a_general_query_is_answered_in_steps},
-		{"queries during an answer restart it once", queries_during_an_answer_begin_it_once_more},
-		{"groups left during an answer do not hide others", groups_left_during_an_answer_hide_no_other},
-		{"counters are not written past the buffer", counters_fit_the_room},
-		{"a router that receives every report knows the exact state", router_knows_what_is_wanted},
-	};
-	return tl_test_main("mcast", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("mcast");
 }

@@ -60,7 +60,7 @@ static void follow(struct tl_meter_cfg cfg, const struct step *steps, size_t n)
 
 static const struct tl_meter_cfg single = {.cir = 8000, .cbs = 1000, .ebs = 500}; // 1 byte per ms
 
-static void single_rate_blind(void)
+TL_TEST("srTCM, colour-blind: green takes from Tc, yellow from Te, which gets the overflow of Tc")
 {
 	static const struct step steps[] = {{0, 1000, G, G},				  // Tc full
 		{0, 1, G, Y}, {0, 499, G, Y}, {0, 1, G, R},				  // then Te
@@ -73,7 +73,7 @@ static void single_rate_blind(void)
 	follow(single, steps, TL_ARRAY_LEN(steps));
 }
 
-static void single_rate_aware(void)
+TL_TEST("srTCM, colour-aware: yellow takes nothing from Tc, red nothing at all")
 {
 	static const struct step steps[] = {{0, 100, R, R}, {0, 100, Y, Y}, {0, 401, Y, R}, {0, 400, Y, Y},
 		{0, 1, Y, R}, {0, 1000, G, G}, {0, 1, G, R}, {0, 0, G, G}, {0, 0, Y, Y}, {0, 0, R, R}};
@@ -81,7 +81,7 @@ static void single_rate_aware(void)
 	follow(single, steps, TL_ARRAY_LEN(steps));
 }
 
-static void single_rate_without_excess(void)
+TL_TEST("without an excess burst no frame is yellow")
 {
 	static const struct step steps[] = {
 		{0, 1000, G, G}, {0, 1, G, R}, {UINT64_C(5000000000), 1001, G, R}, {UINT64_C(5000000000), 1000, G, G}};
@@ -94,7 +94,7 @@ static void single_rate_without_excess(void)
 static const struct tl_meter_cfg two = {
 	.kind = TL_METER_TRTCM, .cir = 8000, .cbs = 1000, .pir = 16000, .pbs = 1500}; // 1 and 2 bytes per ms
 
-static void two_rates_blind(void)
+TL_TEST("trTCM, colour-blind: red exceeds the peak, green takes from both buckets, yellow from the peak only")
 {
 	static const struct step steps[] = {{0, 1501, G, R}, {0, 1000, G, G}, // green takes from both
 		{0, 501, G, R}, {0, 500, G, Y}, {0, 1, G, R}, {500000, 1, G, Y}, {1000000, 1, G, G}, {1000000, 1, G, R},
@@ -104,7 +104,7 @@ static void two_rates_blind(void)
 	follow(two, steps, TL_ARRAY_LEN(steps));
 }
 
-static void two_rates_aware(void)
+TL_TEST("trTCM, colour-aware: a frame's colour never improves")
 {
 	static const struct step steps[] = {{0, 100, R, R}, {0, 1000, Y, Y}, {0, 501, Y, R}, {0, 501, G, R},
 		{0, 500, G, G}, {0, 1, G, R}, {1000000000, 501, G, G}, {1000000000, 999, Y, Y}, {1000000000, 1, G, R}};
@@ -114,7 +114,7 @@ static void two_rates_aware(void)
 
 // ---- time
 
-static void time_goes_backward(void)
+TL_TEST("decreasing times fill no bucket twice")
 {
 	static const struct step steps[] = {{5000000, 1000, G, G}, {0, 1, G, R}, {5000000, 1, G, R}, {6000000, 1, G, G},
 		{3000000, 1, G, R}, {6000000, 1, G, R}, {7000000, 1, G, G}};
@@ -122,7 +122,7 @@ static void time_goes_backward(void)
 	follow((struct tl_meter_cfg){.cir = 8000, .cbs = 1000}, steps, TL_ARRAY_LEN(steps));
 }
 
-static void time_jumps_to_its_end(void)
+TL_TEST("a gap of 584 years and the largest rates fill a bucket, and no more")
 {
 	static const struct step steps[] = {{0, 1000, G, G}, {UINT64_MAX, 1001, G, R}, {UINT64_MAX, 1000, G, G}};
 	static const struct tl_meter_cfg fastest = {.kind = TL_METER_TRTCM,
@@ -145,7 +145,7 @@ static void time_jumps_to_its_end(void)
 }
 
 // A bucket keeps fractions of bytes: at 3 bit/s steps of 1 ns add 3 tokens each.
-static void fractions_are_kept(void)
+TL_TEST("a fraction of a byte is not lost between frames")
 {
 	struct tl_meter meter = meter_of((struct tl_meter_cfg){.cir = 3, .cbs = 1});
 
@@ -154,7 +154,7 @@ static void fractions_are_kept(void)
 	CU_ASSERT_EQUAL(tl_meter_colour(&meter, 2666666667, 1, G), G);
 }
 
-static void packets_count_one(void)
+TL_TEST("in packet mode a frame of any length takes one token")
 {
 	struct tl_meter meter = meter_of(
 		(struct tl_meter_cfg){.unit = TL_METER_PKTS, .cir = 1000, .cbs = 2, .ebs = 1, .overhead_bytes = 24});
@@ -167,7 +167,7 @@ static void packets_count_one(void)
 	CU_ASSERT_EQUAL(tl_meter_colour(&meter, 1000000, 60, G), G);
 }
 
-static void overhead_counts(void)
+TL_TEST("overhead is added to each frame")
 {
 	struct tl_meter meter = meter_of((struct tl_meter_cfg){.cir = 8, .cbs = 100, .overhead_bytes = 24});
 
@@ -184,7 +184,7 @@ static void refused(struct tl_meter_cfg cfg, const char *message)
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, message));
 }
 
-static void bad_settings(void)
+TL_TEST("rates and bursts that pass no frame are refused by name")
 {
 	const uint64_t rate = TL_METER_RATE_MAX, burst = TL_METER_BURST_MAX;
 
@@ -225,7 +225,7 @@ static void steady(struct tl_meter_cfg cfg, uint64_t green, uint64_t yellow)
 	CU_ASSERT_EQUAL(pkts[G] + pkts[Y] + pkts[R], OFFERED);
 }
 
-static void steady_two_rates(void)
+TL_TEST("trTCM of 14.88 Mpps: 1 green, 0.5 yellow, 13.38 red")
 {
 	steady((struct tl_meter_cfg){.kind = TL_METER_TRTCM,
 		       .cir = MPPS * 46ull * 8,
@@ -237,7 +237,7 @@ static void steady_two_rates(void)
 
 // The guide states 1 Mpps of yellow. That requires a Te that fills at CIR beside Tc: RFC 2697, and rte_meter, fill it
 // with the overflow of Tc.
-static void steady_single_rate(void)
+TL_TEST("srTCM of 14.88 Mpps: 1 green, 13.88 red, yellow only the first burst; rte_meter agrees")
 {
 	struct rte_meter_srtcm_profile profile = {
 		.cbs = 2048, .ebs = 2048, .cir_period = 1000, .cir_bytes_per_period = 46}; // of 1 GHz: exact
@@ -315,7 +315,7 @@ static bool is_bounded(const struct frame *frames, size_t n, enum tl_meter_colou
 	return true;
 }
 
-static void windows_are_bounded(void)
+TL_TEST("in any window green, and green plus yellow, are at most burst + rate x time")
 {
 	struct frame frames[FRAMES];
 
@@ -347,7 +347,7 @@ static size_t count_green(struct tl_meter_cfg cfg, const struct frame *frames)
 	return green;
 }
 
-static void envelope_is_the_smallest_burst(void)
+TL_TEST("the envelope is the smallest burst with which every frame is green")
 {
 	struct frame frames[FRAMES];
 
@@ -403,14 +403,14 @@ static void equals_rte_meter(uint64_t seed)
 	}
 }
 
-static void agrees_with_rte_meter(void)
+TL_TEST("colours equal those of rte_meter where its periods are exact")
 {
 	for (uint64_t seed = 1; seed <= 50; seed++)
 		equals_rte_meter(seed);
 }
 
 // 7,000,001 bytes/s are 142.857 ns per byte; rte_meter uses 142.
-static void is_exact_where_rte_meter_rounds(void)
+TL_TEST("the rate is exact where rte_meter passes 0.6 % too much")
 {
 	struct rte_meter_srtcm_profile profile = {1500, 0, 142, 1};
 	struct rte_meter_srtcm theirs = {.tc = 1500};
@@ -439,7 +439,7 @@ static bool left_as_soon_as_possible(struct tl_shaper before, const struct frame
 	return tl_shaper_depart(&before, departure_ns - 1, f->bytes) == departure_ns;
 }
 
-static void shaped_frames_are_bounded(void)
+TL_TEST("a shaper sends in order, within burst and rate, as early as possible")
 {
 	struct frame frames[FRAMES];
 
@@ -466,7 +466,7 @@ static void shaped_frames_are_bounded(void)
 	}
 }
 
-static void shaped_rate_is_exact(void)
+TL_TEST("over 10 s the shaped rate is exact from 64 kbit/s to 10 Gbit/s")
 {
 	static const uint64_t rates[] = {64000, 999999, 7000001, 50000000, 1000000007, 10000000000};
 
@@ -481,7 +481,7 @@ static void shaped_rate_is_exact(void)
 	}
 }
 
-static void shaper_waits(void)
+TL_TEST("a shaper waits for tokens to the nanosecond, and drops frames longer than its burst")
 {
 	struct tl_shaper shaper = shaper_of((struct tl_meter_cfg){.cir = 8000, .cbs = 1000}); // 1 byte per ms
 
@@ -497,30 +497,5 @@ static void shaper_waits(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"srTCM, colour-blind: green takes from Tc, yellow from Te, which gets the overflow of Tc",
-			single_rate_blind},
-		{"srTCM, colour-aware: yellow takes nothing from Tc, red nothing at all", single_rate_aware},
-		{"without an excess burst no frame is yellow", single_rate_without_excess},
-		{"trTCM, colour-blind: red exceeds the peak, green takes from both buckets, yellow from the peak only",
-			two_rates_blind},
-		{"trTCM, colour-aware: a frame's colour never improves", two_rates_aware},
-		{"decreasing times fill no bucket twice", time_goes_backward},
-		{"a gap of 584 years and the largest rates fill a bucket, and no more", time_jumps_to_its_end},
-		{"a fraction of a byte is not lost between frames", fractions_are_kept},
-		{"in packet mode a frame of any length takes one token", packets_count_one},
-		{"overhead is added to each frame", overhead_counts},
-		{"rates and bursts that pass no frame are refused by name", bad_settings},
-		{"trTCM of 14.88 Mpps: 1 green, 0.5 yellow, 13.38 red", steady_two_rates},
-		{"srTCM of 14.88 Mpps: 1 green, 13.88 red, yellow only the first burst; rte_meter agrees",
-			steady_single_rate},
-		{"in any window green, and green plus yellow, are at most burst + rate x time", windows_are_bounded},
-		{"the envelope is the smallest burst with which every frame is green", envelope_is_the_smallest_burst},
-		{"colours equal those of rte_meter where its periods are exact", agrees_with_rte_meter},
-		{"the rate is exact where rte_meter passes 0.6 % too much", is_exact_where_rte_meter_rounds},
-		{"a shaper sends in order, within burst and rate, as early as possible", shaped_frames_are_bounded},
-		{"over 10 s the shaped rate is exact from 64 kbit/s to 10 Gbit/s", shaped_rate_is_exact},
-		{"a shaper waits for tokens to the nanosecond, and drops frames longer than its burst", shaper_waits},
-	};
-	return tl_test_main("meter", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("meter");
 }

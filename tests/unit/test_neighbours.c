@@ -67,7 +67,7 @@ static void send_at_once(struct host *h, struct app *app)
 	tl_net_sent(h->net);
 }
 
-static void a_flood_takes_no_neighbour_of_a_connection(void)
+TL_TEST("a flood of spoofed hosts evicts no neighbour of a live connection")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -87,7 +87,7 @@ static void a_flood_takes_no_neighbour_of_a_connection(void)
 	app_free(&app);
 }
 
-static void a_connection_of_ours_keeps_its_neighbour_too(void)
+TL_TEST("a flood of spoofed hosts evicts no neighbour of an active open")
 {
 	struct app app = {0};
 	struct host *h = start_with(8, 65536, 1500, false);
@@ -101,7 +101,7 @@ static void a_connection_of_ours_keeps_its_neighbour_too(void)
 	app_free(&app);
 }
 
-static void those_that_answered_outlast_a_flood(void)
+TL_TEST("a flood of spoofed hosts evicts no resolved and recently used neighbour")
 {
 	struct host *h = start();
 
@@ -110,7 +110,7 @@ static void those_that_answered_outlast_a_flood(void)
 	stop(h);
 }
 
-static void a_newcomer_is_heard_during_a_flood(void)
+TL_TEST("a host that requests our MAC during a flood is stored")
 {
 	struct app app = {0};
 	struct host *h = start_with(8, 65536, 1500, false);
@@ -122,7 +122,7 @@ static void a_newcomer_is_heard_during_a_flood(void)
 	app_free(&app);
 }
 
-static void an_ended_connection_keeps_nothing(void)
+TL_TEST("an ended connection releases its neighbour")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -138,7 +138,7 @@ static void an_ended_connection_keeps_nothing(void)
 	app_free(&app);
 }
 
-static void a_half_open_connection_keeps_nothing(void)
+TL_TEST("a half-open connection holds no neighbour")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -152,7 +152,7 @@ static void a_half_open_connection_keeps_nothing(void)
 	app_free(&app);
 }
 
-static void a_silent_neighbour_is_asked_for_again(void)
+TL_TEST("an unreachable neighbour of a connection is requested again with the next segment")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -174,7 +174,7 @@ static void a_silent_neighbour_is_asked_for_again(void)
 	app_free(&app);
 }
 
-static void connections_to_the_silent_end_and_leave_no_entry(void)
+TL_TEST("a handshake with an unresponsive host ends, and leaves no entry")
 {
 	struct app app = {0};
 	struct host *h = start_with(8, 65536, 1500, false);
@@ -190,22 +190,6 @@ static void connections_to_the_silent_end_and_leave_no_entry(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a flood of spoofed hosts evicts no neighbour of a live connection",
-			a_flood_takes_no_neighbour_of_a_connection},
-		{"a flood of spoofed hosts evicts no neighbour of an active open",
-			a_connection_of_ours_keeps_its_neighbour_too},
-		{"a flood of spoofed hosts evicts no resolved and recently used neighbour",
-			those_that_answered_outlast_a_flood},
-		{"a host that requests our MAC during a flood is stored", a_newcomer_is_heard_during_a_flood},
-		{"an ended connection releases its neighbour", an_ended_connection_keeps_nothing},
-		{"a half-open connection holds no neighbour", a_half_open_connection_keeps_nothing},
-		{"an unreachable neighbour of a connection is requested again with the next segment",
-			a_silent_neighbour_is_asked_for_again},
-		{"a handshake with an unresponsive host ends, and leaves no entry",
-			connections_to_the_silent_end_and_leave_no_entry},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("neighbours", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("neighbours");
 }

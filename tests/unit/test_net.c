@@ -24,7 +24,7 @@ static bool is_echo_of(const struct frame *reply, const struct frame *request)
 	return reply->len == want.len && 14 + total <= want.len && memcmp(reply->bytes, want.bytes, want.len) == 0;
 }
 
-static void answers_ping(void)
+TL_TEST("an echo request of any size is answered with identical bytes")
 {
 	static const uint16_t sizes[] = {0, 1, 2, 17, 18, 19, 56, 57, 1471, 1472};
 	struct host *h = start();
@@ -41,7 +41,7 @@ static void answers_ping(void)
 	stop(h);
 }
 
-static void answers_no_ping_to_many(void)
+TL_TEST("an echo request to a broadcast or multicast address is not answered")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -64,7 +64,7 @@ static void answers_no_ping_to_many(void)
 	stop(h);
 }
 
-static void answers_no_ping_over_mtu(void)
+TL_TEST("an echo request larger than the MTU is not answered")
 {
 	struct host *h = start_with(576, 0);
 	struct frame fits = ping(US, 548);
@@ -78,7 +78,7 @@ static void answers_no_ping_over_mtu(void)
 	stop(h);
 }
 
-static void answers_nobody_unreachable(void)
+TL_TEST("an echo request from an invalid source is not answered")
 {
 	struct host *h = start();
 	struct frame request = ping(US, 8);
@@ -91,7 +91,7 @@ static void answers_nobody_unreachable(void)
 	stop(h);
 }
 
-static void ignores_other_icmp(void)
+TL_TEST("echo replies and source quench are ignored")
 {
 	struct host *h = start();
 	struct frame reply = ping(US, 8);
@@ -117,7 +117,7 @@ static struct frame icmp_unreachable(uint8_t code, const struct frame *f, uint16
 	return ip_frame(1, PEER, US, l4, 8 + len);
 }
 
-static void unreachable_ends_handshake(void)
+TL_TEST("an unreachable with an intact quote ends a handshake, a damaged quote is ignored")
 {
 	struct host *h = start();
 	struct tl_tcp *c = NULL;
@@ -158,7 +158,7 @@ static void unreachable_ends_handshake(void)
 
 // ---- UDP
 
-static void delivers_unicast(void)
+TL_TEST("a unicast datagram is delivered to its port")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -175,7 +175,7 @@ static void delivers_unicast(void)
 	stop(h);
 }
 
-static void delivers_group_from_its_source(void)
+TL_TEST("a multicast datagram is delivered only from its configured source")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -198,7 +198,7 @@ static void delivers_group_from_its_source(void)
 	stop(h);
 }
 
-static void only_hosts_send_to_a_group(void)
+TL_TEST("only unicast sources may send to a group, regardless of earlier senders")
 {
 	static const uint32_t others[] = {0, US, IP(127, 0, 0, 1), GROUP, IP(192, 0, 2, 255), UINT32_MAX};
 	struct host *h = start();
@@ -217,7 +217,7 @@ static void only_hosts_send_to_a_group(void)
 	stop(h);
 }
 
-static void every_port_keeps_its_own_source(void)
+TL_TEST("ports on one group keep their own sources")
 {
 	struct host *h = start();
 	struct heard one = {0}, any = {0};
@@ -241,7 +241,7 @@ static void hear_group(void *ctx, const struct tl_udp_datagram *datagram)
 	++*(unsigned *)ctx;
 }
 
-static void ranges_share_their_groups(void)
+TL_TEST("ports share the groups in which their ranges overlap")
 {
 	struct host *h = start();
 	unsigned wide = 0, narrow = 0;
@@ -273,7 +273,7 @@ static void ranges_share_their_groups(void)
 	stop(h);
 }
 
-static void closing_ends_delivery(void)
+TL_TEST("a port may be closed from its own callback")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -290,7 +290,7 @@ static void closing_ends_delivery(void)
 	stop(h);
 }
 
-static void sends_exact_bytes(void)
+TL_TEST("a sent datagram has the expected bytes")
 {
 	static const uint8_t want[] = {0x02, 0, 0, 0, 0, 2, 0x02, 0, 0, 0, 0, 1, 0x08, 0x00, // Ethernet
 		0x45, 0, 0, 31, 0, 0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2,     // IPv4
@@ -311,7 +311,7 @@ static void sends_exact_bytes(void)
 	stop(h);
 }
 
-static void sends_with_the_ports_ttl_and_dscp(void)
+TL_TEST("datagrams and segments have the TTL and DSCP of the port")
 {
 	struct host *h = calloc(1, sizeof(*h));
 	struct tl_net_cfg cfg = usual_cfg(h);
@@ -341,7 +341,7 @@ static void sends_with_the_ports_ttl_and_dscp(void)
 
 // The ID of an unfragmented packet is unused (RFC 6864, section 4.1); a counter or a random sequence would leak
 // information.
-static void ip_id_tells_nothing(void)
+TL_TEST("the IP ID is constant")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -363,7 +363,7 @@ static void ip_id_tells_nothing(void)
 	stop(h);
 }
 
-static void checksum_zero_is_sent_as_ones(void)
+TL_TEST("a computed UDP checksum of 0 is sent as all ones")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -381,7 +381,7 @@ static void checksum_zero_is_sent_as_ones(void)
 	stop(h);
 }
 
-static void sends_to_group(void)
+TL_TEST("a datagram to a group has the group's MAC and TTL 1")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -395,7 +395,7 @@ static void sends_to_group(void)
 	stop(h);
 }
 
-static void refuses_to_send(void)
+TL_TEST("send refuses a datagram that is too long, unreachable or without an mbuf")
 {
 	static const uint32_t nobody[] = {FAR_AWAY, US, 0, UINT32_MAX, IP(192, 0, 2, 255)};
 	static const uint8_t payload[2000];
@@ -424,7 +424,7 @@ static void refuses_to_send(void)
 	stop(h);
 }
 
-static void refuses_to_open(void)
+TL_TEST("open refuses ports that are invalid, in use or too many")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -444,7 +444,7 @@ static void refuses_to_open(void)
 
 // ---- IGMP
 
-static void join_is_reported(void)
+TL_TEST("a join is reported with Router Alert, TTL 1, to 224.0.0.22")
 {
 	static const uint8_t all_v3_routers[] = {0x01, 0x00, 0x5e, 0x00, 0x00, 0x16};
 	struct host *h = start();
@@ -473,7 +473,7 @@ static void join_is_reported(void)
 	stop(h);
 }
 
-static void queries_are_answered(void)
+TL_TEST("queries are answered from any source, including those other than the group's")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -497,7 +497,7 @@ static void queries_are_answered(void)
 	stop(h);
 }
 
-static void groups_are_reported_again_when_the_link_is_back(void)
+TL_TEST("after link up groups are reported again")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -513,7 +513,7 @@ static void groups_are_reported_again_when_the_link_is_back(void)
 	stop(h);
 }
 
-static void queries_from_afar_are_not_followed(void)
+TL_TEST("a query without TTL 1 and Router Alert is counted and ignored")
 {
 	struct host *h = start();
 	struct frame good = igmp_query(PEER, IP(224, 0, 0, 1), 0), far = good, quiet = good, odd = good;
@@ -538,7 +538,7 @@ static void queries_from_afar_are_not_followed(void)
 	stop(h);
 }
 
-static void reports_of_others_are_not_ours(void)
+TL_TEST("IGMP to all routers is not processed")
 {
 	struct host *h = start();
 	struct frame report = igmp_query(PEER, IP(224, 0, 0, 22), GROUP);
@@ -564,7 +564,7 @@ static struct frame from(struct frame f, uint32_t src)
 	return f;
 }
 
-static void every_drop_has_its_counter(void)
+TL_TEST("every reason to drop has its counter")
 {
 	struct frame good = udp_frame(PEER, US, 5000, "x");
 	struct frame fragment = good;
@@ -634,7 +634,7 @@ static void every_drop_has_its_counter(void)
 	stop(h);
 }
 
-static void chains_are_refused(void)
+TL_TEST("a chain of mbufs is refused")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -650,7 +650,7 @@ static void chains_are_refused(void)
 	stop(h);
 }
 
-static void nic_word_on_checksums(void)
+TL_TEST("the NIC's checksum flag is used for UDP and TCP only")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -685,7 +685,7 @@ static void mutate(struct frame *f, uint64_t *rng)
 		fix_cksums(f);
 }
 
-static void partition_holds_over_noise(void)
+TL_TEST("each of 100 000 mutated frames ends in exactly one counter")
 {
 	struct host *h = start_with(MTU, GATEWAY);
 	struct heard heard = {0};
@@ -733,7 +733,7 @@ static void partition_holds_over_noise(void)
 
 // ---- the instance
 
-static void create_says_what_is_wrong(void)
+TL_TEST("create names the invalid value")
 {
 	static struct host nobody;
 	struct tl_net_cfg good = usual_cfg(&nobody);
@@ -765,7 +765,7 @@ static void create_says_what_is_wrong(void)
 	tl_net_destroy(NULL);
 }
 
-static void counters_stop_at_max(void)
+TL_TEST("counters are written up to max")
 {
 	struct host *h = start();
 	struct tl_counter some[3] = {{0}};
@@ -777,7 +777,7 @@ static void counters_stop_at_max(void)
 	stop(h);
 }
 
-static void a_burst_is_handled_whole(void)
+TL_TEST("a burst of 64 is processed completely")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -801,40 +801,5 @@ static void a_burst_is_handled_whole(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"an echo request of any size is answered with identical bytes", answers_ping},
-		{"an echo request to a broadcast or multicast address is not answered", answers_no_ping_to_many},
-		{"an echo request larger than the MTU is not answered", answers_no_ping_over_mtu},
-		{"an echo request from an invalid source is not answered", answers_nobody_unreachable},
-		{"echo replies and source quench are ignored", ignores_other_icmp},
-		{"an unreachable with an intact quote ends a handshake, a damaged quote is ignored",
-			unreachable_ends_handshake},
-		{"a unicast datagram is delivered to its port", delivers_unicast},
-		{"a multicast datagram is delivered only from its configured source", delivers_group_from_its_source},
-		{"only unicast sources may send to a group, regardless of earlier senders", only_hosts_send_to_a_group},
-		{"ports on one group keep their own sources", every_port_keeps_its_own_source},
-		{"ports share the groups in which their ranges overlap", ranges_share_their_groups},
-		{"a port may be closed from its own callback", closing_ends_delivery},
-		{"a sent datagram has the expected bytes", sends_exact_bytes},
-		{"datagrams and segments have the TTL and DSCP of the port", sends_with_the_ports_ttl_and_dscp},
-		{"the IP ID is constant", ip_id_tells_nothing},
-		{"a computed UDP checksum of 0 is sent as all ones", checksum_zero_is_sent_as_ones},
-		{"a datagram to a group has the group's MAC and TTL 1", sends_to_group},
-		{"send refuses a datagram that is too long, unreachable or without an mbuf", refuses_to_send},
-		{"open refuses ports that are invalid, in use or too many", refuses_to_open},
-		{"a join is reported with Router Alert, TTL 1, to 224.0.0.22", join_is_reported},
-		{"queries are answered from any source, including those other than the group's", queries_are_answered},
-		{"after link up groups are reported again", groups_are_reported_again_when_the_link_is_back},
-		{"a query without TTL 1 and Router Alert is counted and ignored", queries_from_afar_are_not_followed},
-		{"IGMP to all routers is not processed", reports_of_others_are_not_ours},
-		{"every reason to drop has its counter", every_drop_has_its_counter},
-		{"a chain of mbufs is refused", chains_are_refused},
-		{"the NIC's checksum flag is used for UDP and TCP only", nic_word_on_checksums},
-		{"each of 100 000 mutated frames ends in exactly one counter", partition_holds_over_noise},
-		{"create names the invalid value", create_says_what_is_wrong},
-		{"counters are written up to max", counters_stop_at_max},
-		{"a burst of 64 is processed completely", a_burst_is_handled_whole},
-	};
-
-	return test_host_main("net", tests, TL_ARRAY_LEN(tests));
+	return test_host_run("net");
 }

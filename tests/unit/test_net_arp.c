@@ -4,7 +4,7 @@
 #include "net_priv.h"
 #include "tl_test_host.h"
 
-static void answers_arp(void)
+TL_TEST("an ARP request for our address is answered")
 {
 	struct host *h = start();
 	struct frame request = arp_frame(BROADCAST, 1, PEER_MAC, PEER, NO_MAC, US);
@@ -17,7 +17,7 @@ static void answers_arp(void)
 	stop(h);
 }
 
-static void answers_probe_without_learning(void)
+TL_TEST("an ARP probe is answered without storing its sender")
 {
 	struct host *h = start();
 	struct frame probe = arp_frame(BROADCAST, 1, PEER_MAC, 0, NO_MAC, US);
@@ -29,7 +29,7 @@ static void answers_probe_without_learning(void)
 	stop(h);
 }
 
-static void ignores_foreign_arp(void)
+TL_TEST("ARP for other hosts, unsolicited replies and other hardware types are not learned")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -56,7 +56,7 @@ static void ignores_foreign_arp(void)
 	stop(h);
 }
 
-static void holds_until_reply(void)
+TL_TEST("a frame to an unknown neighbour is queued until the ARP reply")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -78,7 +78,7 @@ static void holds_until_reply(void)
 	stop(h);
 }
 
-static void holds_only_latest(void)
+TL_TEST("only the latest frame is queued")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -95,7 +95,7 @@ static void holds_only_latest(void)
 	stop(h);
 }
 
-static void gives_up_after_three(void)
+TL_TEST("an unanswered address is requested three times at intervals of 1 s, then fails")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -120,7 +120,7 @@ static void gives_up_after_three(void)
 	stop(h);
 }
 
-static void failed_arp_ends_handshake(void)
+TL_TEST("an unanswered ARP ends a TCP handshake as unreachable")
 {
 	struct host *h = start();
 	struct tl_tcp *c = NULL;
@@ -135,7 +135,7 @@ static void failed_arp_ends_handshake(void)
 	stop(h);
 }
 
-static void remembers_who_asked(void)
+TL_TEST("a host that requested our MAC is not requested")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -149,7 +149,7 @@ static void remembers_who_asked(void)
 	stop(h);
 }
 
-static void refreshes_by_unicast(void)
+TL_TEST("a neighbour in use is polled by unicast before it expires")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -177,7 +177,7 @@ static void refreshes_by_unicast(void)
 	stop(h);
 }
 
-static void silent_neighbour_expires(void)
+TL_TEST("an unresponsive neighbour expires after 60 s and changes the generation")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -205,7 +205,7 @@ static void silent_neighbour_expires(void)
 	stop(h);
 }
 
-static void unused_neighbour_expires_quietly(void)
+TL_TEST("an unused neighbour expires without a request")
 {
 	struct host *h = start();
 
@@ -216,7 +216,7 @@ static void unused_neighbour_expires_quietly(void)
 	stop(h);
 }
 
-static void follows_new_mac(void)
+TL_TEST("a neighbour's new MAC address is used at once and changes the generation")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -236,7 +236,7 @@ static void follows_new_mac(void)
 	stop(h);
 }
 
-static void announces_twice(void)
+TL_TEST("the address is announced twice at an interval of 2 s")
 {
 	struct host *h = start();
 
@@ -255,7 +255,7 @@ static void announces_twice(void)
 	stop(h);
 }
 
-static void defends_address(void)
+TL_TEST("an address conflict is answered once in 10 s")
 {
 	struct host *h = start();
 	struct frame rival = arp_frame(BROADCAST, 1, OTHER_MAC, US, NO_MAC, US);
@@ -277,7 +277,7 @@ static void defends_address(void)
 }
 
 // If several stacks share an address, the first one replies.
-static void a_follower_learns_and_keeps_silent(void)
+TL_TEST("a follower learns and sends nothing")
 {
 	struct host *h = start();
 	struct frame request = arp_frame(BROADCAST, 1, PEER_MAC, PEER, NO_MAC, US),
@@ -314,7 +314,7 @@ static void fill_table(struct host *h)
 	}
 }
 
-static void strangers_push_nobody_out(void)
+TL_TEST("an unsolicited host evicts no entry of a full table")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -330,7 +330,7 @@ static void strangers_push_nobody_out(void)
 	stop(h);
 }
 
-static void least_used_makes_room(void)
+TL_TEST("a full table evicts the least used neighbour")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -362,7 +362,7 @@ static void least_used_makes_room(void)
 	stop(h);
 }
 
-static void hosts_off_link_take_no_room(void)
+TL_TEST("hosts outside the prefix take no entry")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -376,7 +376,7 @@ static void hosts_off_link_take_no_room(void)
 	stop(h);
 }
 
-static void a_burst_tells_the_time(void)
+TL_TEST("timeouts are measured from the time of the burst")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -393,7 +393,7 @@ static void a_burst_tells_the_time(void)
 	stop(h);
 }
 
-static void announces_despite_other_timers(void)
+TL_TEST("an announcement is sent on time despite other timers")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -411,7 +411,7 @@ static void announces_despite_other_timers(void)
 	stop(h);
 }
 
-static void many_wait_at_once(void)
+TL_TEST("frames queued for more neighbours than the table holds are counted and freed")
 {
 	struct host *h = start();
 	struct heard heard = {0};
@@ -427,7 +427,7 @@ static void many_wait_at_once(void)
 	stop(h); // frees held frames
 }
 
-static void far_hosts_go_through_gateway(void)
+TL_TEST("hosts outside the prefix are reached through the gateway")
 {
 	struct host *h = start_with(MTU, GATEWAY);
 	struct heard heard = {0};
@@ -444,7 +444,7 @@ static void far_hosts_go_through_gateway(void)
 	stop(h);
 }
 
-static void resolves_without_a_frame_that_waits(void)
+TL_TEST("a neighbour can be requested before any frame is sent to it")
 {
 	struct host *h = start();
 	struct frame reply = arp_reply(PEER_MAC, PEER);
@@ -461,7 +461,7 @@ static void resolves_without_a_frame_that_waits(void)
 	stop(h);
 }
 
-static void a_configured_neighbour_is_never_asked_for(void)
+TL_TEST("a configured neighbour is never requested or changed")
 {
 	struct host *h = calloc(1, sizeof(*h));
 	const struct tl_net_neighbour neighbour = {.ip_be = PEER, .mac = {2, 0, 0, 0, 0x77, 1}};
@@ -485,7 +485,7 @@ static void a_configured_neighbour_is_never_asked_for(void)
 	stop(h);
 }
 
-static void a_table_of_kept_neighbours_takes_no_other(void)
+TL_TEST("with all entries in use by connections, frames for other hosts are counted and freed")
 {
 	struct host *h = calloc(1, sizeof(*h));
 	struct tl_net_cfg cfg = usual_cfg(h);
@@ -512,7 +512,7 @@ static void a_table_of_kept_neighbours_takes_no_other(void)
 	stop(h);
 }
 
-static void frames_that_wait_are_a_part_of_the_pool(void)
+TL_TEST("frames queued for neighbours take at most a quarter of the pool across all stacks")
 {
 	struct host *h = calloc(1, sizeof(*h));
 	struct tl_net_cfg cfg = usual_cfg(h);
@@ -533,7 +533,7 @@ static void frames_that_wait_are_a_part_of_the_pool(void)
 	stop(h);
 }
 
-static void announces_again_when_the_link_is_back(void)
+TL_TEST("after link up the address is announced again, twice")
 {
 	struct host *h = start();
 
@@ -552,39 +552,5 @@ static void announces_again_when_the_link_is_back(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"an ARP request for our address is answered", answers_arp},
-		{"an ARP probe is answered without storing its sender", answers_probe_without_learning},
-		{"ARP for other hosts, unsolicited replies and other hardware types are not learned",
-			ignores_foreign_arp},
-		{"a frame to an unknown neighbour is queued until the ARP reply", holds_until_reply},
-		{"only the latest frame is queued", holds_only_latest},
-		{"an unanswered address is requested three times at intervals of 1 s, then fails",
-			gives_up_after_three},
-		{"an unanswered ARP ends a TCP handshake as unreachable", failed_arp_ends_handshake},
-		{"a host that requested our MAC is not requested", remembers_who_asked},
-		{"a neighbour in use is polled by unicast before it expires", refreshes_by_unicast},
-		{"an unresponsive neighbour expires after 60 s and changes the generation", silent_neighbour_expires},
-		{"an unused neighbour expires without a request", unused_neighbour_expires_quietly},
-		{"a neighbour's new MAC address is used at once and changes the generation", follows_new_mac},
-		{"the address is announced twice at an interval of 2 s", announces_twice},
-		{"an address conflict is answered once in 10 s", defends_address},
-		{"a follower learns and sends nothing", a_follower_learns_and_keeps_silent},
-		{"after link up the address is announced again, twice", announces_again_when_the_link_is_back},
-		{"a configured neighbour is never requested or changed", a_configured_neighbour_is_never_asked_for},
-		{"with all entries in use by connections, frames for other hosts are counted and freed",
-			a_table_of_kept_neighbours_takes_no_other},
-		{"frames queued for neighbours take at most a quarter of the pool across all stacks",
-			frames_that_wait_are_a_part_of_the_pool},
-		{"an announcement is sent on time despite other timers", announces_despite_other_timers},
-		{"an unsolicited host evicts no entry of a full table", strangers_push_nobody_out},
-		{"a full table evicts the least used neighbour", least_used_makes_room},
-		{"hosts outside the prefix take no entry", hosts_off_link_take_no_room},
-		{"timeouts are measured from the time of the burst", a_burst_tells_the_time},
-		{"frames queued for more neighbours than the table holds are counted and freed", many_wait_at_once},
-		{"hosts outside the prefix are reached through the gateway", far_hosts_go_through_gateway},
-		{"a neighbour can be requested before any frame is sent to it", resolves_without_a_frame_that_waits},
-	};
-
-	return test_host_main("net_arp", tests, TL_ARRAY_LEN(tests));
+	return test_host_run("net_arp");
 }

@@ -100,7 +100,7 @@ static bool give_piece(struct host *h, uint32_t from, uint32_t to, bool more, co
 	return counts_as(h, name, &f);
 }
 
-static void in_order(void)
+TL_TEST("fragments in order are reassembled")
 {
 	struct host *h = begin();
 
@@ -118,7 +118,7 @@ static void in_order(void)
 	end(h, 0);
 }
 
-static void in_every_order(void)
+TL_TEST("fragments in any order are reassembled")
 {
 	static const uint8_t orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
 	static const uint32_t cuts[4] = {0, 8, 1000, 1203};
@@ -137,7 +137,7 @@ static void in_every_order(void)
 	end(h, 0);
 }
 
-static void the_longest(void)
+TL_TEST("the longest valid datagram is reassembled, a longer one is refused")
 {
 	struct host *h = begin();
 
@@ -152,7 +152,7 @@ static void the_longest(void)
 	end(h, 0);
 }
 
-static void to_a_group(void)
+TL_TEST("a fragmented multicast datagram is reassembled")
 {
 	struct host *h = begin();
 
@@ -166,7 +166,7 @@ static void to_a_group(void)
 }
 
 // A different source, destination or identification makes a different datagram.
-static void others_do_not_mix(void)
+TL_TEST("fragments of different datagrams are not mixed")
 {
 	struct host *h = begin();
 
@@ -186,7 +186,7 @@ static void others_do_not_mix(void)
 	end(h, 2);
 }
 
-static void a_double_is_dropped(void)
+TL_TEST("an identical duplicate is accepted")
 {
 	struct host *h = begin();
 
@@ -224,7 +224,7 @@ static void refuses(uint32_t from, uint32_t to, bool more, struct frame bad)
 	end(h, 0);
 }
 
-static void overlaps_are_refused(void)
+TL_TEST("overlapping fragments discard their datagram")
 {
 	compose(US, UDP_PORT, 1400, 7);
 	struct frame other = piece(0, 800, true);
@@ -236,7 +236,7 @@ static void overlaps_are_refused(void)
 	refuses(0, 800, true, other);		       // same range, different bytes
 }
 
-static void two_ends_are_refused(void)
+TL_TEST("fragments with different ends are refused")
 {
 	compose(US, UDP_PORT, 1400, 8);
 	refuses(1200, 1408, false, piece(800, 1200, false));  // an earlier end
@@ -246,7 +246,7 @@ static void two_ends_are_refused(void)
 	refuses(1200, 1400, true, piece(1200, 1400, false));  // received already, but not as the end
 }
 
-static void what_is_no_fragment(void)
+TL_TEST("a fragment with an invalid length or offset is malformed")
 {
 	struct host *h = begin();
 
@@ -258,7 +258,7 @@ static void what_is_no_fragment(void)
 	end(h, 0);
 }
 
-static void time_runs_out(void)
+TL_TEST("an incomplete datagram expires 15 s after its first fragment")
 {
 	struct host *h = begin();
 
@@ -276,7 +276,7 @@ static void time_runs_out(void)
 	end(h, 0);
 }
 
-static void the_oldest_gives_way(void)
+TL_TEST("16 incomplete datagrams are kept, and the oldest is evicted")
 {
 	struct host *h = begin();
 
@@ -295,7 +295,7 @@ static void the_oldest_gives_way(void)
 	end(h, 0);
 }
 
-static void other_protocols_are_dropped(void)
+TL_TEST("fragments of other protocols are dropped")
 {
 	struct host *h = begin();
 
@@ -312,7 +312,7 @@ static void other_protocols_are_dropped(void)
 	end(h, 0);
 }
 
-static void only_counted(void)
+TL_TEST("without reassembly fragments are only counted")
 {
 	struct host *h = start();
 
@@ -330,7 +330,7 @@ static void give_two_pieces(struct host *h)
 	CU_ASSERT(give_piece(h, 1480, whole.len, false, "rx_frag_pkts"));
 }
 
-static void the_whole_is_checked(void)
+TL_TEST("checksum, length and port are checked after reassembly")
 {
 	struct host *h = begin();
 
@@ -355,7 +355,7 @@ static void the_whole_is_checked(void)
 	end(h, 0);
 }
 
-static void from_nobody(void)
+TL_TEST("fragments from invalid sources or for other hosts are dropped")
 {
 	struct host *h = begin();
 
@@ -372,23 +372,5 @@ static void from_nobody(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"fragments in order are reassembled", in_order},
-		{"fragments in any order are reassembled", in_every_order},
-		{"the longest valid datagram is reassembled, a longer one is refused", the_longest},
-		{"a fragmented multicast datagram is reassembled", to_a_group},
-		{"fragments of different datagrams are not mixed", others_do_not_mix},
-		{"an identical duplicate is accepted", a_double_is_dropped},
-		{"overlapping fragments discard their datagram", overlaps_are_refused},
-		{"fragments with different ends are refused", two_ends_are_refused},
-		{"a fragment with an invalid length or offset is malformed", what_is_no_fragment},
-		{"an incomplete datagram expires 15 s after its first fragment", time_runs_out},
-		{"16 incomplete datagrams are kept, and the oldest is evicted", the_oldest_gives_way},
-		{"fragments of other protocols are dropped", other_protocols_are_dropped},
-		{"without reassembly fragments are only counted", only_counted},
-		{"checksum, length and port are checked after reassembly", the_whole_is_checked},
-		{"fragments from invalid sources or for other hosts are dropped", from_nobody},
-	};
-
-	return test_host_main("net_frag", tests, TL_ARRAY_LEN(tests));
+	return test_host_run("net_frag");
 }

@@ -199,12 +199,12 @@ static void check_outcomes(uint16_t vlan)
 	stop(slow);
 }
 
-static void outcomes_are_the_same(void)
+TL_TEST("the fast path processes a multicast datagram like the slow path")
 {
 	check_outcomes(0);
 }
 
-static void outcomes_are_the_same_in_a_vlan(void)
+TL_TEST("the fast path processes a multicast datagram in a VLAN like the slow path")
 {
 	check_outcomes(VID);
 }
@@ -223,7 +223,7 @@ static bool is_fast(struct host *h, const struct frame *f)
 	return give_some(h, f, 1, false);
 }
 
-static void no_checksum_is_no_right_one(void)
+TL_TEST("a UDP datagram over IPv6 without a checksum is dropped even if its sum is correct")
 {
 	struct host *h = start6(0);
 	struct heard heard = {0};
@@ -257,7 +257,7 @@ static bool is_from(const struct host *h, const struct heard *heard, const struc
 }
 
 // Others take all free numbers meanwhile. The number of the first sender belongs to the second port, too.
-static void a_sender_keeps_its_number(void)
+TL_TEST("the cached sender of a group keeps its entry")
 {
 	struct host *h = start6(0);
 	struct heard heard = {0};
@@ -274,7 +274,7 @@ static void a_sender_keeps_its_number(void)
 	stop(h);
 }
 
-static void the_latest_sender_is_known(void)
+TL_TEST("the latest sender of a group is cached")
 {
 	struct host *h = start6(0);
 	struct heard heard = {0};
@@ -289,7 +289,7 @@ static void the_latest_sender_is_known(void)
 	stop(h);
 }
 
-static void a_closed_port_knows_nobody(void)
+TL_TEST("a closed port releases its sender entry and receives no datagram")
 {
 	struct host *h = start6(0);
 	struct heard heard = {0};
@@ -310,7 +310,7 @@ static void a_closed_port_knows_nobody(void)
 }
 
 // Each of two ports gets each datagram.
-static void two_ports_of_a_group_know_nobody(void)
+TL_TEST("two ports on one group both receive each datagram")
 {
 	struct host *h = start6(0);
 	struct heard one = {0}, two = {0};
@@ -327,17 +327,5 @@ static void two_ports_of_a_group_know_nobody(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"the fast path processes a multicast datagram like the slow path", outcomes_are_the_same},
-		{"the fast path processes a multicast datagram in a VLAN like the slow path",
-			outcomes_are_the_same_in_a_vlan},
-		{"a UDP datagram over IPv6 without a checksum is dropped even if its sum is correct",
-			no_checksum_is_no_right_one},
-		{"the cached sender of a group keeps its entry", a_sender_keeps_its_number},
-		{"the latest sender of a group is cached", the_latest_sender_is_known},
-		{"a closed port releases its sender entry and receives no datagram", a_closed_port_knows_nobody},
-		{"two ports on one group both receive each datagram", two_ports_of_a_group_know_nobody},
-	};
-
-	return test_host_main("net_group", tests, TL_ARRAY_LEN(tests));
+	return test_host_run("net_group");
 }

@@ -49,7 +49,7 @@ static void meet(struct host *h)
 	clear(h);
 }
 
-static void arp_is_tagged(void)
+TL_TEST("ARP is tagged in both directions")
 {
 	struct host *h = begin();
 	struct frame request = in_vlan(arp_frame(BROADCAST, 1, PEER_MAC, PEER, NO_MAC, US)), f;
@@ -68,7 +68,7 @@ static void arp_is_tagged(void)
 	stop(h);
 }
 
-static void udp_and_ping_are_tagged(void)
+TL_TEST("datagrams and echo replies are tagged at unchanged length")
 {
 	struct host *h = begin();
 	struct heard heard = {0};
@@ -89,7 +89,7 @@ static void udp_and_ping_are_tagged(void)
 }
 
 // A frame held for ARP is tagged once, when it is sent.
-static void what_waited_is_tagged_once(void)
+TL_TEST("a frame queued for ARP is tagged once")
 {
 	struct host *h = begin();
 	struct heard heard = {0};
@@ -104,7 +104,7 @@ static void what_waited_is_tagged_once(void)
 	stop(h);
 }
 
-static void igmp_is_tagged(void)
+TL_TEST("membership reports are tagged")
 {
 	static const uint8_t all_v3_routers[] = {0x01, 0x00, 0x5e, 0x00, 0x00, 0x16};
 	struct host *h = begin();
@@ -123,7 +123,7 @@ static void igmp_is_tagged(void)
 #define LONG_TEXT "the sum of a payload of more than sixty-four bytes is noted by the fast paths, and by nothing else"
 
 // A datagram to a group with the port's tag takes the fast path, at any priority; with any other tag it does not.
-static void datagrams_take_the_fast_path(void)
+TL_TEST("a datagram with the port's tag, and no other, takes the fast path")
 {
 	struct host *h = begin();
 	struct heard heard = {0};
@@ -165,7 +165,7 @@ static struct frame next_text(struct frame ack, unsigned vid)
 }
 
 // The handshake with and without the ready header, with the MSS of the untagged MTU.
-static void tcp_is_tagged(void)
+TL_TEST("TCP is tagged, its MSS follows the MTU, and data takes the fast path")
 {
 	struct host *h = begin();
 	struct tl_tcp_listener *listener;
@@ -202,7 +202,7 @@ static void tcp_is_tagged(void)
 	stop(h);
 }
 
-static void fragments_too(void)
+TL_TEST("tagged fragments are reassembled")
 {
 	struct host *h = begin();
 	struct frame whole = udp_frame(PEER, US, 9, "one two three");
@@ -225,7 +225,7 @@ static void fragments_too(void)
 	stop(h);
 }
 
-static void only_its_own_vlan(void)
+TL_TEST("untagged frames, other VLANs and second tags are not answered")
 {
 	const struct frame good = ping(US, 8);
 	const struct {
@@ -277,7 +277,7 @@ static const char *counter_of_stripped(struct host *h, struct frame f, uint16_t 
 }
 
 // A device may strip the tag and store it in the mbuf.
-static void tags_taken_off(void)
+TL_TEST("a stripped tag is treated like one in the frame")
 {
 	struct host *h = begin(), *untagged = start();
 	struct frame f;
@@ -301,7 +301,7 @@ static void collect_from_nic(struct tl_txq *q)
 	collect(q);
 }
 
-static void a_device_makes_checksums(void)
+TL_TEST("checksum offload includes the tag, for either family")
 {
 	static const uint16_t lens[] = {200, 201, 1400, 120};
 	const struct tl_ip6 group = {{0xff, 5, [15] = 9}};
@@ -339,18 +339,5 @@ static void a_device_makes_checksums(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"ARP is tagged in both directions", arp_is_tagged},
-		{"datagrams and echo replies are tagged at unchanged length", udp_and_ping_are_tagged},
-		{"a frame queued for ARP is tagged once", what_waited_is_tagged_once},
-		{"membership reports are tagged", igmp_is_tagged},
-		{"a datagram with the port's tag, and no other, takes the fast path", datagrams_take_the_fast_path},
-		{"TCP is tagged, its MSS follows the MTU, and data takes the fast path", tcp_is_tagged},
-		{"tagged fragments are reassembled", fragments_too},
-		{"untagged frames, other VLANs and second tags are not answered", only_its_own_vlan},
-		{"checksum offload includes the tag, for either family", a_device_makes_checksums},
-		{"a stripped tag is treated like one in the frame", tags_taken_off},
-	};
-
-	return test_host_main("net_vlan", tests, TL_ARRAY_LEN(tests));
+	return test_host_run("net_vlan");
 }

@@ -56,7 +56,7 @@ static int read_words(bool quiet, bool until_word, char *words, char *seen, stru
 	return argc - optind;
 }
 
-static void options_and_values_are_read_in_order(void)
+TL_TEST("options and values are read in order")
 {
 	struct tl_options_reader reader;
 	char words[] = "-w a thing --quiet --count=3 -nb", seen[64];
@@ -66,7 +66,7 @@ static void options_and_values_are_read_in_order(void)
 	CU_ASSERT_EQUAL(reader.status, -1);
 }
 
-static void the_first_word_ends_the_options_of_such_commands(void)
+TL_TEST("the first operand ends the options of commands with that property")
 {
 	struct tl_options_reader reader;
 	char words[] = "-w a thing --quiet", seen[64];
@@ -75,7 +75,7 @@ static void the_first_word_ends_the_options_of_such_commands(void)
 	CU_ASSERT_STRING_EQUAL(seen, "wa ");
 }
 
-static void wrong_use_ends_with_status_2(void)
+TL_TEST("invalid use has exit status 2")
 {
 	struct tl_options_reader reader;
 	char unknown[] = "--loud", valueless[] = "--count", value[] = "--quiet=x", seen[64];
@@ -90,7 +90,7 @@ static void wrong_use_ends_with_status_2(void)
 	CU_ASSERT_EQUAL(reader.status, 2);
 }
 
-static void help_is_an_option_like_any_other(void)
+TL_TEST("--help is parsed like any other option")
 {
 	struct tl_options_reader reader;
 	char words[] = "--help", seen[64];
@@ -106,7 +106,7 @@ static const char *store(struct tl_option_field into, const char *value, void *f
 	return tl_options_store(&into, value, field);
 }
 
-static void a_value_is_stored_in_the_field_of_its_row(void)
+TL_TEST("a value is stored in the field of its table row")
 {
 	struct {
 		uint64_t before;
@@ -125,7 +125,7 @@ static void a_value_is_stored_in_the_field_of_its_row(void)
 	CU_ASSERT_EQUAL(o.before, 7);
 }
 
-static void a_value_out_of_its_range_is_refused_and_not_stored(void)
+TL_TEST("a value out of range is refused and not stored")
 {
 	const struct tl_option_field number = {TL_OPTION_NUMBER, 0, "number", 2, 5};
 	const struct tl_option_field seconds = {TL_OPTION_SECONDS, 0, "seconds", 100000000, 3000000000};
@@ -146,7 +146,7 @@ static void a_value_out_of_its_range_is_refused_and_not_stored(void)
 	CU_ASSERT_EQUAL(n, 100000000);
 }
 
-static void help_has_all_of_the_table(void)
+TL_TEST("help lists the entire table")
 {
 	char *text = NULL;
 	size_t size;
@@ -175,16 +175,5 @@ static void help_has_all_of_the_table(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"options and values are read in order", options_and_values_are_read_in_order},
-		{"the first operand ends the options of commands with that property",
-			the_first_word_ends_the_options_of_such_commands},
-		{"invalid use has exit status 2", wrong_use_ends_with_status_2},
-		{"--help is parsed like any other option", help_is_an_option_like_any_other},
-		{"a value is stored in the field of its table row", a_value_is_stored_in_the_field_of_its_row},
-		{"a value out of range is refused and not stored", a_value_out_of_its_range_is_refused_and_not_stored},
-		{"help lists the entire table", help_has_all_of_the_table},
-	};
-
-	return tl_test_main("options", tests, sizeof(tests) / sizeof(tests[0]));
+	return tl_test_run("options");
 }

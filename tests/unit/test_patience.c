@@ -73,7 +73,7 @@ static uint64_t patience_ns(struct world *w)
 	return w->now_ns - w->frame_ns;
 }
 
-static void gap_seen_once_is_polled_through(void)
+TL_TEST("an observed gap between frames is polled through")
 {
 	struct world w;
 
@@ -82,7 +82,7 @@ static void gap_seen_once_is_polled_through(void)
 	CU_ASSERT_EQUAL(w.sleeps, 1);
 }
 
-static void sleep_begins_after_twice_the_longest_gap(void)
+TL_TEST("a sleep begins after twice the longest gap, and not before 50 us")
 {
 	struct world w;
 
@@ -98,7 +98,7 @@ static void sleep_begins_after_twice_the_longest_gap(void)
 	CU_ASSERT_EQUAL(patience_ns(&w), TL_PATIENCE_MIN_NS);
 }
 
-static void pause_of_the_traffic_is_no_gap(void)
+TL_TEST("a gap of more than 50 ms counts as a pause: the lcore sleeps, and the gap is not learned")
 {
 	struct world w;
 
@@ -112,7 +112,7 @@ static void pause_of_the_traffic_is_no_gap(void)
 	CU_ASSERT_EQUAL(w.sleeps, 1);
 }
 
-static void gap_between_bursts_is_polled_through(void)
+TL_TEST("a gap between bursts of any size is polled through")
 {
 	struct world w;
 
@@ -124,7 +124,7 @@ static void gap_between_bursts_is_polled_through(void)
 	CU_ASSERT_EQUAL(w.sleeps, 1);
 }
 
-static void gap_is_forgotten_after_two_windows(void)
+TL_TEST("a gap expires after two windows")
 {
 	struct world w;
 
@@ -143,7 +143,7 @@ static void gap_is_forgotten_after_two_windows(void)
 	CU_ASSERT_EQUAL(patience_ns(&w), TL_PATIENCE_MIN_NS);
 }
 
-static void thread_that_wants_the_cpu_loses_little_and_takes_little(void)
+TL_TEST("on a shared CPU empty polls take at most a sixteenth of the time")
 {
 	struct world w;
 
@@ -162,7 +162,7 @@ static void thread_that_wants_the_cpu_loses_little_and_takes_little(void)
 	CU_ASSERT_EQUAL(w.sleeps, 0);
 }
 
-static void rare_stall_costs_no_patience(void)
+TL_TEST("occasional stalls of 3 ms do not end the polling")
 {
 	struct world w;
 
@@ -174,7 +174,7 @@ static void rare_stall_costs_no_patience(void)
 	CU_ASSERT_EQUAL(w.sleeps, 1);
 }
 
-static void long_stop_is_forgiven_after_a_second(void)
+TL_TEST("polling resumes within about a second after a long preemption")
 {
 	struct world w;
 
@@ -191,7 +191,7 @@ static void long_stop_is_forgiven_after_a_second(void)
 	CU_ASSERT_EQUAL(patience_ns(&w), 2 * TL_NS_PER_MS);
 }
 
-static void sleep_is_not_taken_by_another(void)
+TL_TEST("sleep is not charged as time of another thread")
 {
 	struct world w;
 
@@ -202,7 +202,7 @@ static void sleep_is_not_taken_by_another(void)
 	CU_ASSERT_EQUAL(patience_ns(&w), 2 * TL_NS_PER_MS);
 }
 
-static void frame_of_another_queue_keeps_it_awake_for_a_moment(void)
+TL_TEST("a frame of another queue keeps the lcore awake for 50 us")
 {
 	struct world w;
 
@@ -219,21 +219,5 @@ static void frame_of_another_queue_keeps_it_awake_for_a_moment(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"an observed gap between frames is polled through", gap_seen_once_is_polled_through},
-		{"a sleep begins after twice the longest gap, and not before 50 us",
-			sleep_begins_after_twice_the_longest_gap},
-		{"a gap of more than 50 ms counts as a pause: the lcore sleeps, and the gap is not learned",
-			pause_of_the_traffic_is_no_gap},
-		{"a gap between bursts of any size is polled through", gap_between_bursts_is_polled_through},
-		{"a gap expires after two windows", gap_is_forgotten_after_two_windows},
-		{"on a shared CPU empty polls take at most a sixteenth of the time",
-			thread_that_wants_the_cpu_loses_little_and_takes_little},
-		{"occasional stalls of 3 ms do not end the polling", rare_stall_costs_no_patience},
-		{"polling resumes within about a second after a long preemption", long_stop_is_forgiven_after_a_second},
-		{"a frame of another queue keeps the lcore awake for 50 us",
-			frame_of_another_queue_keeps_it_awake_for_a_moment},
-		{"sleep is not charged as time of another thread", sleep_is_not_taken_by_another},
-	};
-	return tl_test_main("patience", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("patience");
 }

@@ -259,7 +259,7 @@ static void expect_hex(const void *got, uint32_t got_len, const char *hex)
 	CU_ASSERT_EQUAL(got_len, len);
 }
 
-static void a_section_header_as_the_draft_has_it(void)
+TL_TEST("a section header is encoded as in the draft")
 {
 	static const char expected[] = "0a0d0d0a 3c000000"	     // type, length
 				       "4d3c2b1a 0100 0000"	     // byte order, version 1.0
@@ -275,7 +275,7 @@ static void a_section_header_as_the_draft_has_it(void)
 	CU_ASSERT_EQUAL(tl_pcapng_put_shb(buf, sizeof(buf), &(struct tl_pcapng_shb){.os = NULL}), 32);
 }
 
-static void an_interface_description_as_the_draft_has_it(void)
+TL_TEST("an interface description is encoded as in the draft")
 {
 	static const char expected[] = "01000000 48000000"	     // type, length
 				       "0100 0000 60000000"	     // Ethernet, snaplen
@@ -298,7 +298,7 @@ static void an_interface_description_as_the_draft_has_it(void)
 	CU_ASSERT_EQUAL(tl_pcapng_put_idb(buf, sizeof(buf), &(struct tl_pcapng_idb){.snaplen = 0}), 32);
 }
 
-static void statistics_as_the_draft_has_them(void)
+TL_TEST("interface statistics are encoded as in the draft")
 {
 	static const char expected[] = "05000000 64000000"	     // type, length
 				       "07000000 04030201 08070605"  // interface, time: high word first
@@ -325,7 +325,7 @@ static void statistics_as_the_draft_has_them(void)
 	expect_hex(buf, tl_pcapng_put_isb(buf, sizeof(buf), &isb), expected);
 }
 
-static void a_packet_as_the_draft_has_it(void)
+TL_TEST("a packet is encoded as in the draft")
 {
 	static const char expected[] = "06000000 40000000"	    // type, length
 				       "02000000 04030201 08070605" // interface, time: high word first
@@ -350,7 +350,7 @@ static void a_packet_as_the_draft_has_it(void)
 	CU_ASSERT_EQUAL(buf[16], 0xeeeeeeee);
 }
 
-static void a_packet_that_needs_no_option_has_none(void)
+TL_TEST("a packet that needs no option has none")
 {
 	static const char tail[] = "20000000";
 	uint32_t buf[32];
@@ -364,7 +364,7 @@ static void a_packet_that_needs_no_option_has_none(void)
 	CU_ASSERT_EQUAL(buf[8], 0xeeeeeeee);
 }
 
-static void a_packet_may_have_only_its_direction(void)
+TL_TEST("a packet may have the direction as its only option")
 {
 	static const char tail[] = "0200 0400 01000000" // epb_flags: inbound
 				   "0000 0000 2c000000";
@@ -378,7 +378,7 @@ static void a_packet_may_have_only_its_direction(void)
 	CU_ASSERT_EQUAL(buf[11], 0xeeeeeeee);
 }
 
-static void an_encoder_stays_within_the_size_it_was_given(void)
+TL_TEST("an encoder does not exceed the size of its buffer")
 {
 	static const struct tl_pcapng_shb shb = {.hardware = "hw", .os = "Debi", .application = "tapline"};
 	static const struct tl_pcapng_idb idb = {.name = "a", .description = "b", .filter = "c", .speed_bps = 1};
@@ -397,7 +397,7 @@ static void an_encoder_stays_within_the_size_it_was_given(void)
 	}
 }
 
-static void a_text_too_long_for_an_option_is_cut(void)
+TL_TEST("a text too long for an option is truncated")
 {
 	size_t len = 70000;
 	char *text = calloc(1, len + 1);
@@ -414,7 +414,7 @@ static void a_text_too_long_for_an_option_is_cut(void)
 	free(text);
 }
 
-static void padding_is_never_shorter_than_a_block(void)
+TL_TEST("padding is never 4 or 8 bytes long and ends on the boundary")
 {
 	for (uint32_t align = 16; align <= 8192; align *= 2) {
 		for (uint64_t used = 0; used <= 2 * align; used += 4) {
@@ -427,7 +427,7 @@ static void padding_is_never_shorter_than_a_block(void)
 	CU_ASSERT_EQUAL(tl_pcapng_pad_bytes((UINT64_C(1) << 40) - 16, 4096), 16);
 }
 
-static void a_pad_is_one_block_of_zeros(void)
+TL_TEST("a PAD is one block of zeros")
 {
 	uint8_t buf[24];
 
@@ -438,7 +438,7 @@ static void a_pad_is_one_block_of_zeros(void)
 	expect_hex(buf, 12, "01000080 0c000000 0c000000");
 }
 
-static void a_head_is_read_back(void)
+TL_TEST("a HEAD is read back")
 {
 	static const struct tl_pcapng_head head = {
 		.run_id = 0x1112131415161718,
@@ -467,7 +467,7 @@ static void a_head_is_read_back(void)
 	CU_ASSERT_EQUAL(back.records, head.records);
 }
 
-static void what_is_no_head_is_not_read_as_one(void)
+TL_TEST("foreign blocks are not read as HEADs")
 {
 	static const uint8_t checked[] = {0, 3, 4, 7, 8, 15, 60, 63};
 	uint8_t good[TL_PCAPNG_HEAD_BYTES];
@@ -505,7 +505,7 @@ static const struct tl_pcapng_clock_record clock_records[] = {
 static const struct tl_pcapng_clock clock_block = {
 	.start_ns = 0x2827262524232221, .bound_max_ns = {3000000, UINT64_MAX}, .steps = 1, .records = 2};
 
-static void a_clock_block_reads_back_as_it_was_written(void)
+TL_TEST("a clock block is read back as written")
 {
 	static const char begins[] = "04000080 b4000000" // type, length
 				     "544150434c4f4b31"	 // TAPCLOK1
@@ -531,7 +531,7 @@ static void a_clock_block_reads_back_as_it_was_written(void)
 	}
 }
 
-static void other_blocks_are_not_read_as_clock_blocks(void)
+TL_TEST("other blocks are not read as clock blocks")
 {
 	static const uint8_t checked[] = {0, 3, 4, 5, 7, 8, 15, 44, 47};
 	uint8_t good[TL_PCAPNG_CLOCK_BYTES + 2 * TL_PCAPNG_CLOCK_RECORD_BYTES], buf[sizeof(good)];
@@ -604,7 +604,7 @@ static void count_block(void *ctx, const uint8_t *block, uint32_t bytes)
 	*seen += clock.records;
 }
 
-static void blocks_that_are_watched_for_are_shown_and_others_see_nothing_of_them(void)
+TL_TEST("observed block types are reported to the observer only")
 {
 	struct file file = {.size = 0};
 	struct tl_pcap_reader *reader;
@@ -624,7 +624,7 @@ static void blocks_that_are_watched_for_are_shown_and_others_see_nothing_of_them
 	tl_pcap_close(reader);
 }
 
-static void the_application_is_read_back(void)
+TL_TEST("the application of a section header is read back")
 {
 	static const struct tl_pcapng_shb table[] = {
 		{.application = "tapline 1"},
@@ -646,7 +646,7 @@ static void the_application_is_read_back(void)
 }
 
 // In malloc'd pieces of exact size, so that a sanitizer detects a read beyond them.
-static void a_broken_section_header_is_not_read_beyond(void)
+TL_TEST("a section header truncated or damaged anywhere is not read past its end")
 {
 	uint8_t whole[256];
 	const char *text;
@@ -669,7 +669,7 @@ static void a_broken_section_header_is_not_read_beyond(void)
 	}
 }
 
-static void a_recording_of_ours_is_read_back(void)
+TL_TEST("a recording of ours is read back")
 {
 	struct file file = {.size = 0};
 
@@ -678,7 +678,7 @@ static void a_recording_of_ours_is_read_back(void)
 	expect_recording(&walk);
 }
 
-static void a_file_is_mapped_and_read(void)
+TL_TEST("a file is mapped and read")
 {
 	char path[] = "/tmp/tl-pcapfile-XXXXXX";
 	struct file file = {.size = 0};
@@ -712,7 +712,7 @@ static unsigned long mapped_bytes(void)
 	return pages * (unsigned long)sysconf(_SC_PAGESIZE);
 }
 
-static void frames_that_were_forgotten_take_no_memory_and_stay_readable(void)
+TL_TEST("released frames take no memory and stay readable")
 {
 	static uint8_t zeros[1 << 16];
 	static const uint8_t head[16] = {[9] = 0, [10] = 1, [14] = 1}; // 65536 bytes
@@ -756,7 +756,7 @@ static void expect_no_open(const char *path, int rc, const char *reason)
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, reason));
 }
 
-static void what_is_no_regular_file_is_refused(void)
+TL_TEST("a file that is not a regular capture file is refused with its name")
 {
 	char dir[] = "/tmp/tl-pcapfile-XXXXXX";
 	char path[64];
@@ -789,7 +789,7 @@ static void write_pcap(struct file *file, bool swap, bool nanoseconds)
 	add_pcap_frame(file, 0, 1, 'c', 0, 0);
 }
 
-static void pcap_of_either_order_and_resolution_is_read(void)
+TL_TEST("pcap of either byte order, in us or ns, is read")
 {
 	for (int kind = 0; kind < 4; kind++) {
 		struct file file = {.size = 0};
@@ -808,7 +808,7 @@ static void pcap_of_either_order_and_resolution_is_read(void)
 	}
 }
 
-static void time_is_exact_to_the_resolution_of_the_interface(void)
+TL_TEST("times follow the resolution and offset of the interface exactly")
 {
 	static const struct {
 		int tsresol;
@@ -849,7 +849,7 @@ static void time_is_exact_to_the_resolution_of_the_interface(void)
 	}
 }
 
-static void a_time_that_does_not_fit_is_refused(void)
+TL_TEST("a time outside 1970 to 2554 is refused")
 {
 	static const int64_t offsets[] = {-1700000001, INT64_MAX, INT64_MIN};
 
@@ -890,7 +890,7 @@ static void write_sections(struct file *file)
 	add_unknown_block(file);
 }
 
-static void sections_and_packet_blocks_of_every_kind_are_read(void)
+TL_TEST("sections of both byte orders and packet blocks of every kind are read")
 {
 	static const struct tl_pcap_frame expected[] = {
 		{.cap_bytes = 61, .wire_bytes = 61, .ts_ns = TL_NS_PER_S + 1000},
@@ -934,7 +934,7 @@ static void expect_cuts_to_be_seen(const struct file *file)
 	}
 }
 
-static void a_file_truncated_at_any_offset_ends_with_an_error(void)
+TL_TEST("a file truncated at any offset ends with an error")
 {
 	struct file pcapng = {.size = 0};
 
@@ -949,7 +949,7 @@ static void a_file_truncated_at_any_offset_ends_with_an_error(void)
 }
 
 // Preallocated space, and bytes that a disk has lost, read back as zeros.
-static void zeros_after_the_last_frame_are_no_frames(void)
+TL_TEST("zeros after the last frame are no frames")
 {
 	struct file pcap = {.size = 0};
 
@@ -962,7 +962,7 @@ static void zeros_after_the_last_frame_are_no_frames(void)
 }
 
 // No content of a file makes the reader leave it: the guard page or a sanitizer would end the run.
-static void a_file_with_any_byte_wrong_stays_within_its_bounds(void)
+TL_TEST("a file with any damaged byte is not read past its end")
 {
 	static const uint8_t values[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
 	struct file files[2] = {{.size = 0}, {.size = 0}};
@@ -993,7 +993,7 @@ static void a_file_with_any_byte_wrong_stays_within_its_bounds(void)
 	}
 }
 
-static void a_frame_needs_its_interface_in_its_own_section(void)
+TL_TEST("a frame requires an interface described in the same section")
 {
 	struct file file = {.size = 0};
 	struct file simple = {.size = 0};
@@ -1008,7 +1008,7 @@ static void a_frame_needs_its_interface_in_its_own_section(void)
 	expect_refusal(&simple, "a frame of an interface not described before it: 0");
 }
 
-static void a_simple_packet_longer_than_its_block_is_refused(void)
+TL_TEST("a simple packet longer than its block is refused")
 {
 	struct file file = {.size = 0};
 
@@ -1031,7 +1031,7 @@ static void expect_patch_refused(size_t at, uint32_t value, const char *reason)
 	expect_refusal(&file, reason);
 }
 
-static void every_broken_field_is_named(void)
+TL_TEST("every damaged field is named")
 {
 	expect_patch_refused(0, 0x0d0a0a0d, "neither pcap nor pcapng");
 	expect_patch_refused(4, 24, "no block has this length: 24");
@@ -1049,7 +1049,7 @@ static void every_broken_field_is_named(void)
 	expect_patch_refused(92, 0xffffffff, "a frame longer than its block or 262144 bytes: 4294967295");
 }
 
-static void blocks_too_short_for_their_fields_are_refused(void)
+TL_TEST("blocks shorter than their fields are refused")
 {
 	static const struct {
 		uint32_t type;
@@ -1072,7 +1072,7 @@ static void blocks_too_short_for_their_fields_are_refused(void)
 	}
 }
 
-static void a_pcap_header_we_cannot_read_is_named(void)
+TL_TEST("an unsupported pcap header is reported")
 {
 	struct file version = {.size = 0};
 	struct file linktype = {.size = 0};
@@ -1091,7 +1091,7 @@ static void a_pcap_header_we_cannot_read_is_named(void)
 	expect_refusal(&frame, "a frame longer than 262144 bytes: 262145");
 }
 
-static void a_wire_length_below_the_captured_one_is_raised_to_it(void)
+TL_TEST("an original length below the captured length is raised to it")
 {
 	struct file file = {.size = 0};
 	struct file pcap = {.size = 0};
@@ -1109,7 +1109,7 @@ static void a_wire_length_below_the_captured_one_is_raised_to_it(void)
 	CU_ASSERT_EQUAL(walk.frame[0].wire_bytes, 60);
 }
 
-static void more_interfaces_than_we_hold_are_refused(void)
+TL_TEST("more interfaces than the reader's limit are refused")
 {
 	static const uint8_t idb[20] = {1, 0, 0, 0, 20, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0};
 	struct file file = {.size = 0};
@@ -1128,7 +1128,7 @@ static void more_interfaces_than_we_hold_are_refused(void)
 	free(bytes);
 }
 
-static void what_else_a_file_says_of_a_frame_is_told(void)
+TL_TEST("options of frames and texts of interfaces are returned")
 {
 	struct tl_pcapng_idb idb = {.name = "eth7", .description = "queue 0, timestamps: nic-rx"};
 	struct tl_pcapng_epb epb = {
@@ -1169,7 +1169,7 @@ static void what_else_a_file_says_of_a_frame_is_told(void)
 	tl_pcap_close(reader);
 }
 
-static void only_a_pcap_header_with_our_mark_is_ours(void)
+TL_TEST("only a pcap header with our mark counts as ours")
 {
 	uint8_t header[TL_PCAP_HEADER_BYTES];
 
@@ -1184,7 +1184,7 @@ static void only_a_pcap_header_with_our_mark_is_ours(void)
 	}
 }
 
-static void an_option_ends_within_its_block(void)
+TL_TEST("an option may not exceed its block")
 {
 	static const uint8_t options[] = {2, 0, 5, 0, 'a', 'b', 'c', 'd', 'e', 0, 0, 0, 2, 0, 4, 0, 'e', 'n', 'd', '.'};
 	struct tl_pcap_option option;
@@ -1199,7 +1199,7 @@ static void an_option_ends_within_its_block(void)
 	}
 }
 
-static void the_check_of_a_slab_depends_on_each_byte_and_its_position(void)
+TL_TEST("the checksum of a slab depends on each byte and its position")
 {
 	uint8_t slab[TL_PCAPNG_HEAD_BYTES + 3 * 64 + 12], lane[64];
 
@@ -1222,58 +1222,5 @@ static void the_check_of_a_slab_depends_on_each_byte_and_its_position(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"only a pcap header with our mark counts as ours", only_a_pcap_header_with_our_mark_is_ours},
-		{"a clock block is read back as written", a_clock_block_reads_back_as_it_was_written},
-		{"other blocks are not read as clock blocks", other_blocks_are_not_read_as_clock_blocks},
-		{"observed block types are reported to the observer only",
-			blocks_that_are_watched_for_are_shown_and_others_see_nothing_of_them},
-		{"an option may not exceed its block", an_option_ends_within_its_block},
-		{"the checksum of a slab depends on each byte and its position",
-			the_check_of_a_slab_depends_on_each_byte_and_its_position},
-		{"a section header is encoded as in the draft", a_section_header_as_the_draft_has_it},
-		{"an interface description is encoded as in the draft", an_interface_description_as_the_draft_has_it},
-		{"interface statistics are encoded as in the draft", statistics_as_the_draft_has_them},
-		{"a packet is encoded as in the draft", a_packet_as_the_draft_has_it},
-		{"a packet that needs no option has none", a_packet_that_needs_no_option_has_none},
-		{"a packet may have the direction as its only option", a_packet_may_have_only_its_direction},
-		{"an encoder does not exceed the size of its buffer", an_encoder_stays_within_the_size_it_was_given},
-		{"a text too long for an option is truncated", a_text_too_long_for_an_option_is_cut},
-		{"padding is never 4 or 8 bytes long and ends on the boundary", padding_is_never_shorter_than_a_block},
-		{"a PAD is one block of zeros", a_pad_is_one_block_of_zeros},
-		{"a HEAD is read back", a_head_is_read_back},
-		{"foreign blocks are not read as HEADs", what_is_no_head_is_not_read_as_one},
-		{"the application of a section header is read back", the_application_is_read_back},
-		{"a section header truncated or damaged anywhere is not read past its end",
-			a_broken_section_header_is_not_read_beyond},
-		{"a recording of ours is read back", a_recording_of_ours_is_read_back},
-		{"a file is mapped and read", a_file_is_mapped_and_read},
-		{"released frames take no memory and stay readable",
-			frames_that_were_forgotten_take_no_memory_and_stay_readable},
-		{"a file that is not a regular capture file is refused with its name",
-			what_is_no_regular_file_is_refused},
-		{"pcap of either byte order, in us or ns, is read", pcap_of_either_order_and_resolution_is_read},
-		{"times follow the resolution and offset of the interface exactly",
-			time_is_exact_to_the_resolution_of_the_interface},
-		{"a time outside 1970 to 2554 is refused", a_time_that_does_not_fit_is_refused},
-		{"sections of both byte orders and packet blocks of every kind are read",
-			sections_and_packet_blocks_of_every_kind_are_read},
-		{"zeros after the last frame are no frames", zeros_after_the_last_frame_are_no_frames},
-		{"a file truncated at any offset ends with an error",
-			a_file_truncated_at_any_offset_ends_with_an_error},
-		{"a file with any damaged byte is not read past its end",
-			a_file_with_any_byte_wrong_stays_within_its_bounds},
-		{"a frame requires an interface described in the same section",
-			a_frame_needs_its_interface_in_its_own_section},
-		{"a simple packet longer than its block is refused", a_simple_packet_longer_than_its_block_is_refused},
-		{"every damaged field is named", every_broken_field_is_named},
-		{"blocks shorter than their fields are refused", blocks_too_short_for_their_fields_are_refused},
-		{"an unsupported pcap header is reported", a_pcap_header_we_cannot_read_is_named},
-		{"an original length below the captured length is raised to it",
-			a_wire_length_below_the_captured_one_is_raised_to_it},
-		{"more interfaces than the reader's limit are refused", more_interfaces_than_we_hold_are_refused},
-		{"options of frames and texts of interfaces are returned", what_else_a_file_says_of_a_frame_is_told},
-	};
-
-	return tl_test_main("pcapfile", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("pcapfile");
 }

@@ -42,7 +42,7 @@ static const char *choose(const struct tl_facts *facts, uint32_t queues, struct 
 	return text;
 }
 
-static void auto_takes_isolated_cpus_of_the_nics_node_first(void)
+TL_TEST("\"auto\" prefers isolated CPUs of the NIC's node")
 {
 	struct tl_facts facts = host();
 	struct tl_place place;
@@ -54,7 +54,7 @@ static void auto_takes_isolated_cpus_of_the_nics_node_first(void)
 	CU_ASSERT_EQUAL(place.shared[0], 0);
 }
 
-static void a_nic_without_a_node_gets_the_lowest_isolated_cpus_and_memory_beside_them(void)
+TL_TEST("a NIC without a node gets the lowest isolated CPUs and memory of their node")
 {
 	struct tl_facts facts = host();
 	struct tl_place place;
@@ -67,7 +67,7 @@ static void a_nic_without_a_node_gets_the_lowest_isolated_cpus_and_memory_beside
 	CU_ASSERT_EQUAL(place.nodes[0], 0);
 }
 
-static void a_replay_takes_its_cpu_before_the_port_that_only_sends_it(void)
+TL_TEST("a replay is placed before the port that only sends it")
 {
 	struct tl_facts facts = host();
 	struct tl_config config;
@@ -93,7 +93,7 @@ static void a_replay_takes_its_cpu_before_the_port_that_only_sends_it(void)
 	CU_ASSERT_EQUAL(place.cpus[2], 2);
 }
 
-static void a_cpu_that_takes_the_nics_interrupts_comes_after_all_others(void)
+TL_TEST("a CPU with the NIC's interrupts is chosen last")
 {
 	struct tl_facts facts = host();
 	struct tl_place place;
@@ -106,7 +106,7 @@ static void a_cpu_that_takes_the_nics_interrupts_comes_after_all_others(void)
 	CU_ASSERT_EQUAL(place.disturbed[0], 2);
 }
 
-static void a_mask_that_somebody_has_narrowed_is_kept_to(void)
+TL_TEST("a restricted affinity mask is respected")
 {
 	struct tl_facts facts = host();
 	struct tl_place place;
@@ -117,7 +117,7 @@ static void a_mask_that_somebody_has_narrowed_is_kept_to(void)
 	CU_ASSERT_STRING_EQUAL(choose(&facts, 2, &place), "2 6");
 }
 
-static void queues_for_which_no_cpu_is_left_share_the_main_lcores(void)
+TL_TEST("queues without a free CPU share that of the main lcore")
 {
 	struct tl_facts facts = host();
 	struct tl_place place;
@@ -128,7 +128,7 @@ static void queues_for_which_no_cpu_is_left_share_the_main_lcores(void)
 	CU_ASSERT_EQUAL(place.disturbed[0], 0);
 }
 
-static void cpus_that_are_named_stay_and_no_other_queue_gets_them(void)
+TL_TEST("configured CPUs are kept and not assigned to other queues")
 {
 	struct tl_facts facts = host();
 	struct tl_config config;
@@ -153,7 +153,7 @@ static void cpus_that_are_named_stay_and_no_other_queue_gets_them(void)
 	CU_ASSERT_EQUAL(place.nodes[1], 1); // the NIC's node, independent of its lcores
 }
 
-static void a_host_without_facts_is_placed_nevertheless(void)
+TL_TEST("placement works without facts about the host")
 {
 	struct tl_facts facts = {.cpu.online = tl_cpus_parse_list("0-1")};
 	struct tl_place place;
@@ -163,7 +163,7 @@ static void a_host_without_facts_is_placed_nevertheless(void)
 	CU_ASSERT_EQUAL(place.cpu_nodes[0], TL_PLACE_NO_NODE);
 }
 
-static void idle_is_adaptive_where_others_may_want_the_cpu_or_need_it(void)
+TL_TEST("an lcore polls on an isolated CPU or a device without wake-up, otherwise it is adaptive")
 {
 	struct tl_facts facts = host();
 	struct tl_config config;
@@ -196,7 +196,7 @@ static void expect_why(const struct tl_config *config, const struct tl_facts *fa
 }
 
 // Seven queues take all CPUs but the main lcore's, the best first; an eighth is left without.
-static void each_cpu_has_a_reason(void)
+TL_TEST("each CPU has a reason")
 {
 	struct tl_facts facts = host();
 	struct tl_config config;
@@ -243,7 +243,7 @@ static struct tl_facts host_with_cores(void)
 	return facts;
 }
 
-static void what_the_cpu_of_a_queue_shares_is_listed(void)
+TL_TEST("what the CPU of a queue shares is listed")
 {
 	struct tl_facts facts = host_with_cores();
 	struct tl_place_shares shares;
@@ -263,7 +263,7 @@ static void what_the_cpu_of_a_queue_shares_is_listed(void)
 	CU_ASSERT_EQUAL(shares.nic_node, 1);
 }
 
-static void a_core_shared_with_a_queue_a_replay_or_the_control_thread_is_no_open_one(void)
+TL_TEST("a core shared with a queue, a replay or the control thread is not open to other tasks")
 {
 	struct tl_facts facts = host_with_cores();
 	struct tl_place_shares shares;
@@ -291,27 +291,5 @@ static void a_core_shared_with_a_queue_a_replay_or_the_control_thread_is_no_open
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a replay is placed before the port that only sends it",
-			a_replay_takes_its_cpu_before_the_port_that_only_sends_it},
-		{"\"auto\" prefers isolated CPUs of the NIC's node", auto_takes_isolated_cpus_of_the_nics_node_first},
-		{"a NIC without a node gets the lowest isolated CPUs and memory of their node",
-			a_nic_without_a_node_gets_the_lowest_isolated_cpus_and_memory_beside_them},
-		{"a CPU with the NIC's interrupts is chosen last",
-			a_cpu_that_takes_the_nics_interrupts_comes_after_all_others},
-		{"a restricted affinity mask is respected", a_mask_that_somebody_has_narrowed_is_kept_to},
-		{"queues without a free CPU share that of the main lcore",
-			queues_for_which_no_cpu_is_left_share_the_main_lcores},
-		{"configured CPUs are kept and not assigned to other queues",
-			cpus_that_are_named_stay_and_no_other_queue_gets_them},
-		{"placement works without facts about the host", a_host_without_facts_is_placed_nevertheless},
-		{"an lcore polls on an isolated CPU or a device without wake-up, otherwise it is adaptive",
-			idle_is_adaptive_where_others_may_want_the_cpu_or_need_it},
-		{"each CPU has a reason", each_cpu_has_a_reason},
-		{"what the CPU of a queue shares is listed", what_the_cpu_of_a_queue_shares_is_listed},
-		{"a core shared with a queue, a replay or the control thread is not open to other tasks",
-			a_core_shared_with_a_queue_a_replay_or_the_control_thread_is_no_open_one},
-	};
-
-	return tl_test_main("place", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("place");
 }

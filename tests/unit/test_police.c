@@ -118,7 +118,7 @@ static struct tl_police_stats stats_of(const struct tl_police *p, uint32_t cls)
 
 // ---- tests
 
-static void the_first_class_that_a_frame_matches_decides(void)
+TL_TEST("the first matching class applies")
 {
 	const struct tl_police_class classes[] = {class_of("src host 10.0.0.1", 100), class_of("udp", 1000)};
 	struct tl_police *p = make_police(classes, 2);
@@ -131,7 +131,7 @@ static void the_first_class_that_a_frame_matches_decides(void)
 	tl_police_destroy(p);
 }
 
-static void frames_of_no_class_are_kept_whole(void)
+TL_TEST("frames without a class are kept whole")
 {
 	struct tl_police *p = make_one(class_of("tcp", 100));
 
@@ -145,7 +145,7 @@ static void frames_of_no_class_are_kept_whole(void)
 	tl_police_destroy(p);
 }
 
-static void a_default_class_meters_all_other_frames(void)
+TL_TEST("a default class meters all other frames")
 {
 	const struct tl_police_class classes[] = {class_of("tcp", 100), class_of(NULL, 100)};
 	struct tl_police *p = make_police(classes, 2);
@@ -157,7 +157,7 @@ static void a_default_class_meters_all_other_frames(void)
 	tl_police_destroy(p);
 }
 
-static void a_yellow_frame_has_the_snaplen_of_its_class_and_a_green_one_none(void)
+TL_TEST("a yellow frame is cut to the snaplen of its class, a green one is not")
 {
 	struct tl_police_class cls = class_of("udp", 100);
 
@@ -175,7 +175,7 @@ static void a_yellow_frame_has_the_snaplen_of_its_class_and_a_green_one_none(voi
 	tl_police_destroy(p);
 }
 
-static void a_frame_that_is_not_wanted_takes_no_tokens(void)
+TL_TEST("a filtered frame takes no tokens")
 {
 	struct tl_police *p = make_one(class_of("udp", 100));
 
@@ -188,7 +188,7 @@ static void a_frame_that_is_not_wanted_takes_no_tokens(void)
 	tl_police_destroy(p);
 }
 
-static void packets_are_counted_where_the_unit_is_packets(void)
+TL_TEST("with packets as the unit each frame takes one token")
 {
 	struct tl_police_class cls = class_of("udp", 2);
 
@@ -202,7 +202,7 @@ static void packets_are_counted_where_the_unit_is_packets(void)
 	tl_police_destroy(p);
 }
 
-static void each_flow_has_a_meter_and_each_source(void)
+TL_TEST("each flow, or each source, has a meter")
 {
 	struct tl_police_class flow = class_of("udp", 100), source = class_of("udp", 100);
 
@@ -230,7 +230,7 @@ static struct rte_mbuf *make_fragment(uint8_t host)
 	return m;
 }
 
-static void frames_without_a_flow_share_the_meter_of_the_class(void)
+TL_TEST("frames without a flow share the meter of the class")
 {
 	struct tl_police_class flow = class_of(NULL, 200), source = class_of(NULL, 200);
 
@@ -257,7 +257,7 @@ static void frames_without_a_flow_share_the_meter_of_the_class(void)
 }
 
 // Four meters are one group. A bucket of 1000 bytes is full again after 1 s.
-static void flows_without_a_place_share_a_meter_and_are_counted(void)
+TL_TEST("flows beyond the table share a meter, and are counted")
 {
 	struct tl_police_class cls = class_of("udp", 1000);
 
@@ -275,7 +275,7 @@ static void flows_without_a_place_share_a_meter_and_are_counted(void)
 	tl_police_destroy(p);
 }
 
-static void a_place_is_taken_from_a_flow_only_when_its_buckets_are_full(void)
+TL_TEST("the meter of a flow is reassigned only when its buckets are full")
 {
 	struct tl_police_class cls = class_of("udp", 1000);
 
@@ -291,7 +291,7 @@ static void a_place_is_taken_from_a_flow_only_when_its_buckets_are_full(void)
 	tl_police_destroy(p);
 }
 
-static void both_buckets_of_a_flow_have_to_be_full(void)
+TL_TEST("reassignment requires both buckets to be full")
 {
 	struct tl_police_class cls = class_of("udp", 1000);
 
@@ -309,7 +309,7 @@ static void both_buckets_of_a_flow_have_to_be_full(void)
 	tl_police_destroy(p);
 }
 
-static void stamps_out_of_order_add_no_tokens(void)
+TL_TEST("stamps out of order add no tokens")
 {
 	struct tl_police *p = make_one(class_of("udp", 1000));
 
@@ -320,7 +320,7 @@ static void stamps_out_of_order_add_no_tokens(void)
 	tl_police_destroy(p);
 }
 
-static void after_a_step_back_of_the_clock_tokens_are_added_again(void)
+TL_TEST("after a backward clock step tokens are added again")
 {
 	struct tl_police_class cls = class_of("udp", 1000);
 
@@ -392,7 +392,7 @@ static bool is_within(
 	return true;
 }
 
-static void green_bytes_of_any_window_are_at_most_cbs_and_cir_times_its_length(void)
+TL_TEST("green bytes of any window are at most cbs + cir x its length")
 {
 	static struct seen seen[FRAMES];
 
@@ -420,7 +420,7 @@ static void green_bytes_of_any_window_are_at_most_cbs_and_cir_times_its_length(v
 	}
 }
 
-static void every_frame_has_one_class_and_one_colour(void)
+TL_TEST("every frame has one class and one colour")
 {
 	static struct seen seen[FRAMES];
 
@@ -449,7 +449,7 @@ static void every_frame_has_one_class_and_one_colour(void)
 	}
 }
 
-static void a_class_that_cannot_be_is_refused_by_name(void)
+TL_TEST("an impossible class is refused by name")
 {
 	struct tl_police_class bad[] = {class_of("no such", 100), class_of("udp", 100), class_of("udp", 0)};
 	struct tl_police *p;
@@ -469,36 +469,11 @@ static void a_class_that_cannot_be_is_refused_by_name(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"the first matching class applies", the_first_class_that_a_frame_matches_decides},
-		{"frames without a class are kept whole", frames_of_no_class_are_kept_whole},
-		{"a default class meters all other frames", a_default_class_meters_all_other_frames},
-		{"a yellow frame is cut to the snaplen of its class, a green one is not",
-			a_yellow_frame_has_the_snaplen_of_its_class_and_a_green_one_none},
-		{"a filtered frame takes no tokens", a_frame_that_is_not_wanted_takes_no_tokens},
-		{"with packets as the unit each frame takes one token", packets_are_counted_where_the_unit_is_packets},
-		{"each flow, or each source, has a meter", each_flow_has_a_meter_and_each_source},
-		{"frames without a flow share the meter of the class",
-			frames_without_a_flow_share_the_meter_of_the_class},
-		{"flows beyond the table share a meter, and are counted",
-			flows_without_a_place_share_a_meter_and_are_counted},
-		{"the meter of a flow is reassigned only when its buckets are full",
-			a_place_is_taken_from_a_flow_only_when_its_buckets_are_full},
-		{"reassignment requires both buckets to be full", both_buckets_of_a_flow_have_to_be_full},
-		{"stamps out of order add no tokens", stamps_out_of_order_add_no_tokens},
-		{"after a backward clock step tokens are added again",
-			after_a_step_back_of_the_clock_tokens_are_added_again},
-		{"green bytes of any window are at most cbs + cir x its length",
-			green_bytes_of_any_window_are_at_most_cbs_and_cir_times_its_length},
-		{"every frame has one class and one colour", every_frame_has_one_class_and_one_colour},
-		{"an impossible class is refused by name", a_class_that_cannot_be_is_refused_by_name},
-	};
-
 	tl_test_eal_start();
 	pool = rte_pktmbuf_pool_create("police", 511, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
 	if (pool == NULL)
 		return 1;
-	int status = tl_test_main("police", tests, TL_ARRAY_LEN(tests));
+	int status = tl_test_run("police");
 	rte_mempool_free(pool);
 	return status;
 }

@@ -165,7 +165,7 @@ static void forget(struct tl_port *port)
 	memset(&driver, 0, sizeof(driver));
 }
 
-static void planned_rules_are_installed_and_removed(void)
+TL_TEST("planned rules are installed and removed")
 {
 	const struct tl_config_rule rules[] = {to_host(1, TL_CONFIG_PROTO_UDP, 5001),
 		{.version = 6, .dst.bits = 128, .proto = TL_CONFIG_PROTO_TCP}, to_host(2, TL_CONFIG_PROTO_ANY, 0),
@@ -192,7 +192,7 @@ static void planned_rules_are_installed_and_removed(void)
 	forget(port);
 }
 
-static void the_protocol_is_where_the_driver_looks_for_it(void)
+TL_TEST("the protocol is set where the driver expects it")
 {
 	const struct tl_config_rule rules[] = {to_host(1, TL_CONFIG_PROTO_TCP, 0)};
 	struct tl_port *port = install("net_ixgbe", 0x10fb, rules, 1);
@@ -208,7 +208,7 @@ static void the_protocol_is_where_the_driver_looks_for_it(void)
 	forget(port);
 }
 
-static void a_prefix_becomes_a_mask(void)
+TL_TEST("a prefix is translated to a mask")
 {
 	struct tl_config_rule rule = to_host(0, TL_CONFIG_PROTO_ANY, 0);
 
@@ -218,7 +218,7 @@ static void a_prefix_becomes_a_mask(void)
 	forget(port);
 }
 
-static void one_refused_rule_leaves_none(void)
+TL_TEST("if one rule is refused, none stays installed")
 {
 	const struct tl_config_rule rules[] = {to_host(1, TL_CONFIG_PROTO_TCP, 0), to_host(2, TL_CONFIG_PROTO_TCP, 0),
 		to_host(3, TL_CONFIG_PROTO_TCP, 0)};
@@ -243,7 +243,7 @@ static void one_refused_rule_leaves_none(void)
 	forget(port);
 }
 
-static void hits_are_counted_where_the_nic_can(void)
+TL_TEST("hits are counted if the NIC supports it")
 {
 	const struct tl_config_rule rules[] = {to_host(1, TL_CONFIG_PROTO_TCP, 0), drop_host(2, TL_CONFIG_PROTO_UDP),
 		drop_host(3, TL_CONFIG_PROTO_UDP)};
@@ -262,7 +262,7 @@ static void hits_are_counted_where_the_nic_can(void)
 	forget(port);
 }
 
-static void uncounted_drops_are_unknown(void)
+TL_TEST("drops are unknown if the NIC does not count them")
 {
 	const struct tl_config_rule rules[] = {to_host(1, TL_CONFIG_PROTO_TCP, 0), drop_host(2, TL_CONFIG_PROTO_UDP)};
 	struct tl_port_stats stats = {0};
@@ -280,7 +280,7 @@ static void uncounted_drops_are_unknown(void)
 	forget(port);
 }
 
-static void one_counter_of_all_drops_is_a_rules_only_if_it_is_alone(void)
+TL_TEST("a shared drop counter is attributed to a rule only if it is the sole one")
 {
 	const struct tl_config_rule rules[] = {drop_host(1, TL_CONFIG_PROTO_ANY), drop_host(2, TL_CONFIG_PROTO_ANY)};
 	struct tl_port_stats stats = {0};
@@ -303,7 +303,7 @@ static void one_counter_of_all_drops_is_a_rules_only_if_it_is_alone(void)
 }
 
 // The counter of an X550 also has what is brought to queues.
-static void a_counter_of_other_rules_too_does_not_count_drops(void)
+TL_TEST("a counter that also has other rules' frames does not count drops")
 {
 	struct tl_config_rule rules[] = {drop_host(1, TL_CONFIG_PROTO_UDP), drop_host(2, TL_CONFIG_PROTO_UDP),
 		to_host(3, TL_CONFIG_PROTO_UDP, 9)};
@@ -325,7 +325,7 @@ static void a_counter_of_other_rules_too_does_not_count_drops(void)
 }
 
 // Otherwise the driver gives the same index to all of an ixgbe's flow director, which tells them apart by it.
-static void each_filter_of_a_flow_director_has_an_index(void)
+TL_TEST("each filter of a flow director has an index of its own")
 {
 	const struct tl_config_rule rules[] = {drop_host(1, TL_CONFIG_PROTO_ANY), to_host(2, TL_CONFIG_PROTO_ANY, 0),
 		drop_host(3, TL_CONFIG_PROTO_ANY)};
@@ -341,7 +341,7 @@ static void each_filter_of_a_flow_director_has_an_index(void)
 }
 
 // A NIC's priority 0 precedes 1 (rte_flow.rst).
-static void derived_rules_yield_to_those_of_the_configuration(void)
+TL_TEST("derived rules have lower priority than configured ones")
 {
 	struct tl_config_rule rules[] = {to_host(1, TL_CONFIG_PROTO_TCP, 7), to_host(1, TL_CONFIG_PROTO_ANY, 0)};
 
@@ -352,7 +352,7 @@ static void derived_rules_yield_to_those_of_the_configuration(void)
 	forget(port);
 }
 
-static void a_mark_follows_the_queue_and_its_frames_are_counted(void)
+TL_TEST("a mark follows the queue, and its frames are counted")
 {
 	struct tl_config_rule rules[] = {to_host(1, TL_CONFIG_PROTO_TCP, 7), to_host(2, TL_CONFIG_PROTO_TCP, 7),
 		to_host(3, TL_CONFIG_PROTO_TCP, 7)};
@@ -381,7 +381,7 @@ static void a_mark_follows_the_queue_and_its_frames_are_counted(void)
 	free(b);
 }
 
-static void ports_without_marks_poll_as_before(void)
+TL_TEST("ports without marks poll as before")
 {
 	struct tl_config_rule rule = to_host(1, TL_CONFIG_PROTO_TCP, 0);
 
@@ -397,24 +397,5 @@ static void ports_without_marks_poll_as_before(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"planned rules are installed and removed", planned_rules_are_installed_and_removed},
-		{"the protocol is set where the driver expects it", the_protocol_is_where_the_driver_looks_for_it},
-		{"a prefix is translated to a mask", a_prefix_becomes_a_mask},
-		{"if one rule is refused, none stays installed", one_refused_rule_leaves_none},
-		{"hits are counted if the NIC supports it", hits_are_counted_where_the_nic_can},
-		{"drops are unknown if the NIC does not count them", uncounted_drops_are_unknown},
-		{"a shared drop counter is attributed to a rule only if it is the sole one",
-			one_counter_of_all_drops_is_a_rules_only_if_it_is_alone},
-		{"each filter of a flow director has an index of its own", each_filter_of_a_flow_director_has_an_index},
-		{"a counter that also has other rules' frames does not count drops",
-			a_counter_of_other_rules_too_does_not_count_drops},
-		{"derived rules have lower priority than configured ones",
-			derived_rules_yield_to_those_of_the_configuration},
-		{"a mark follows the queue, and its frames are counted",
-			a_mark_follows_the_queue_and_its_frames_are_counted},
-		{"ports without marks poll as before", ports_without_marks_poll_as_before},
-	};
-
-	return tl_test_main("port_rules", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("port_rules");
 }

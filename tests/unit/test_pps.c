@@ -62,7 +62,7 @@ static void make_dump(void)
 	put_link("eth2", 4, IFF_UP, 5, 64 * sizeof(uint64_t)); // from a kernel with more counters
 }
 
-static void interfaces_that_are_up_are_taken(void)
+TL_TEST("by default all interfaces that are up except loopback are selected")
 {
 	struct pps_sample sample = {0};
 
@@ -86,7 +86,7 @@ static void interfaces_that_are_up_are_taken(void)
 	pps_sample_free(&sample);
 }
 
-static void interfaces_that_are_named_are_taken(void)
+TL_TEST("named interfaces are selected, up or down")
 {
 	const char *names[] = {"eth1", "lo"};
 	struct pps_want want = {.n = 2, .names = names};
@@ -100,7 +100,7 @@ static void interfaces_that_are_named_are_taken(void)
 	pps_sample_free(&sample);
 }
 
-static void the_end_of_a_dump_and_its_error_are_seen(void)
+TL_TEST("the end of a dump and its error are detected")
 {
 	struct pps_sample sample = {0};
 	struct nlmsghdr *message = (void *)dump;
@@ -135,7 +135,7 @@ static void take_text(struct pps_iface *iface, const char *text)
 	}
 }
 
-static void queues_have_the_names_of_their_drivers(void)
+TL_TEST("queues are identified by driver-specific counter names")
 {
 	static const char *const texts[] = {
 		// ixgbe
@@ -183,7 +183,7 @@ static void queues_have_the_names_of_their_drivers(void)
 	}
 }
 
-static void drops_of_queues_are_taken(void)
+TL_TEST("drops of queues are summed")
 {
 	struct pps_iface iface;
 
@@ -197,7 +197,7 @@ static void drops_of_queues_are_taken(void)
 	CU_ASSERT_EQUAL(iface.queues[4].value[PPS_RX_DROPPED], 7);
 }
 
-static void names_that_look_like_a_queue_are_left(void)
+TL_TEST("names that only resemble a queue's are ignored")
 {
 	struct pps_iface iface;
 
@@ -211,7 +211,7 @@ static void names_that_look_like_a_queue_are_left(void)
 
 // ---- /proc
 
-static void softirqs_have_their_cpus(void)
+TL_TEST("softirqs are assigned to CPUs, on old kernels by line order")
 {
 	static struct pps_sample sample;
 
@@ -266,7 +266,7 @@ static const char interrupts[] =
 	" 61:          0          2  PCI-MSIX-0000:00:03.0   2-edge      virtio2-output.1\n"
 	"NMI:          0          0   Non-maskable interrupts\n";
 
-static void interrupts_have_their_cpus_and_queues(void)
+TL_TEST("interrupts are read with CPU, count and queue")
 {
 	static struct pps_iface eth0 = {.name = "eth0"}, eth1 = {.name = "eth1"}, none = {.name = "eth9"};
 
@@ -311,7 +311,7 @@ static void interrupts_have_their_cpus_and_queues(void)
 	CU_ASSERT_EQUAL(eth0.n_irqs, 3);
 }
 
-static void a_virtio_nic_has_the_interrupts_of_its_parent(void)
+TL_TEST("a virtio NIC uses the interrupts of its parent device")
 {
 	static struct pps_iface eth2 = {.name = "eth2"};
 	char link[sizeof(dir) + 64];
@@ -339,7 +339,7 @@ static struct pps_row row_of(uint64_t pkts, uint64_t bytes)
 	return row;
 }
 
-static void counters_that_wrap_are_mended(void)
+TL_TEST("a wrap of a 32-bit counter is continued")
 {
 	struct pps_row before = row_of(100, UINT32_MAX - 9), now = row_of(105, 20), out;
 
@@ -351,7 +351,7 @@ static void counters_that_wrap_are_mended(void)
 	CU_ASSERT_FALSE(pps_row_since(&before, &now, &out)); // none, with 32-bit counters
 }
 
-static void counters_that_were_reset_have_no_difference(void)
+TL_TEST("reset counters have no difference")
 {
 	struct pps_row before = row_of(4000000000, 4200000000), now = row_of(5, 300), out;
 
@@ -375,7 +375,7 @@ static struct pps_iface *add(struct pps_sample *sample, const char *name, uint32
 	return iface;
 }
 
-static void interfaces_come_and_go(void)
+TL_TEST("added, removed and re-created interfaces have no rates")
 {
 	static struct pps_sample before, now, diff;
 
@@ -408,7 +408,7 @@ static void interfaces_come_and_go(void)
 	pps_sample_free(&diff);
 }
 
-static void queues_come_and_go(void)
+TL_TEST("new and reset queues have no rates")
 {
 	static struct pps_sample before, now, diff;
 
@@ -426,7 +426,7 @@ static void queues_come_and_go(void)
 	pps_sample_free(&diff);
 }
 
-static void imbalance_is_the_busiest_over_the_mean(void)
+TL_TEST("imbalance is the ratio of the busiest queue to the mean")
 {
 	static struct pps_iface iface;
 
@@ -448,7 +448,7 @@ static void imbalance_is_the_busiest_over_the_mean(void)
 
 // ---- an appliance
 
-static void ports_of_an_appliance_are_found_by_name_or_device(void)
+TL_TEST("ports of an appliance are found by name or device")
 {
 	json_t *status = json_loads(
 		"{\"ports\": [{\"name\": \"a\", \"device\": \"0000:3b:00.0\", \"rx_pkts\": 10, \"rx_bytes\": 600, \"tx_pkts\": 3,"
@@ -484,7 +484,7 @@ static void ports_of_an_appliance_are_found_by_name_or_device(void)
 
 // ---- output
 
-static void a_page_and_an_object_have_the_rates(void)
+TL_TEST("text and JSON contain the rates")
 {
 	static struct pps_sample before, now, diff;
 	char *page = NULL;
@@ -523,32 +523,11 @@ static void a_page_and_an_object_have_the_rates(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"by default all interfaces that are up except loopback are selected",
-			interfaces_that_are_up_are_taken},
-		{"named interfaces are selected, up or down", interfaces_that_are_named_are_taken},
-		{"the end of a dump and its error are detected", the_end_of_a_dump_and_its_error_are_seen},
-		{"queues are identified by driver-specific counter names", queues_have_the_names_of_their_drivers},
-		{"drops of queues are summed", drops_of_queues_are_taken},
-		{"names that only resemble a queue's are ignored", names_that_look_like_a_queue_are_left},
-		{"softirqs are assigned to CPUs, on old kernels by line order", softirqs_have_their_cpus},
-		{"interrupts are read with CPU, count and queue", interrupts_have_their_cpus_and_queues},
-		{"a virtio NIC uses the interrupts of its parent device",
-			a_virtio_nic_has_the_interrupts_of_its_parent},
-		{"a wrap of a 32-bit counter is continued", counters_that_wrap_are_mended},
-		{"reset counters have no difference", counters_that_were_reset_have_no_difference},
-		{"added, removed and re-created interfaces have no rates", interfaces_come_and_go},
-		{"new and reset queues have no rates", queues_come_and_go},
-		{"imbalance is the ratio of the busiest queue to the mean", imbalance_is_the_busiest_over_the_mean},
-		{"ports of an appliance are found by name or device",
-			ports_of_an_appliance_are_found_by_name_or_device},
-		{"text and JSON contain the rates", a_page_and_an_object_have_the_rates},
-	};
 	char remove[sizeof(dir) + 16];
 
 	if (mkdtemp(dir) == NULL || tl_tree_open(dir, &tree) != 0)
 		return 1;
-	int status = tl_test_main("pps", tests, sizeof(tests) / sizeof(tests[0]));
+	int status = tl_test_run("pps");
 	tl_tree_close(&tree);
 	snprintf(remove, sizeof(remove), "rm -rf %s", dir);
 	return system(remove) == 0 ? status : 1;

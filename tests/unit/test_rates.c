@@ -27,7 +27,7 @@ static void expect(const struct pair *pairs, size_t n, int (*parse)(const char *
 	}
 }
 
-static void rates(void)
+TL_TEST("rates are bits per second, in bit or bytes (bps), powers of 1000 or (kibit) of 1024")
 {
 	static const struct pair pairs[] = {{"64000", 64000}, {"50Mbit", 50000000}, {"50mbit", 50000000},
 		{"50MBIT", 50000000}, {"8bit", 8}, {"1.5kbps", 12000}, {"2bps", 16}, {"1kibit", 1024}, {"1kibps", 8192},
@@ -39,7 +39,7 @@ static void rates(void)
 	expect(pairs, TL_ARRAY_LEN(pairs), tl_parse_rate);
 }
 
-static void sizes(void)
+TL_TEST("sizes are bytes, in powers of 1024, or bits")
 {
 	static const struct pair pairs[] = {{"1600", 1600}, {"1600b", 1600}, {"5Mbit", 655360}, {"1kbit", 128},
 		{"1gbit", 134217728}, {"100k", 102400}, {"100K", 102400}, {"100kb", 102400}, {"100KiB", 102400},
@@ -50,7 +50,7 @@ static void sizes(void)
 	expect(pairs, TL_ARRAY_LEN(pairs), tl_parse_size);
 }
 
-static void spans(void)
+TL_TEST("times are ns, in ns, us, ms or s")
 {
 	static const struct pair pairs[] = {
 		{"17ns", 17}, {"5us", 5000}, {"2.5ms", 2500000}, {"1S", 1000000000}, {"0s", 0}, {"0.0000000015s", 1}};
@@ -69,7 +69,7 @@ static void refuse(
 	CU_ASSERT_EQUAL(value, 7);
 }
 
-static void errors_have_a_place(void)
+TL_TEST("an unknown unit, a missing number and an excessive value are errors with a position")
 {
 	refuse("50Mbti", tl_parse_rate, -EINVAL, "\"50Mbti\": character 3: unknown unit \"Mbti\"; use bit, kbit");
 	refuse("1.5.2k", tl_parse_rate, -EINVAL, "character 4: unknown unit \".2k\"");
@@ -90,12 +90,5 @@ static void errors_have_a_place(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"rates are bits per second, in bit or bytes (bps), powers of 1000 or (kibit) of 1024", rates},
-		{"sizes are bytes, in powers of 1024, or bits", sizes},
-		{"times are ns, in ns, us, ms or s", spans},
-		{"an unknown unit, a missing number and an excessive value are errors with a position",
-			errors_have_a_place},
-	};
-	return tl_test_main("rates", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("rates");
 }

@@ -355,7 +355,7 @@ static void put_at_random(struct stage *s, uint32_t n, uint64_t seed)
 	end(s);
 }
 
-static void records_of_all_rings_come_out_once_in_the_order_of_time(void)
+TL_TEST("records of all rings are written once, in time order")
 {
 	for (uint64_t seed = 1; seed <= 12; seed++) {
 		struct stage *s = set_up(1 + seed % RINGS_MAX, 128, WINDOW_NS, TL_RECODE_PCAPNG, 1);
@@ -368,7 +368,7 @@ static void records_of_all_rings_come_out_once_in_the_order_of_time(void)
 	}
 }
 
-static void an_idle_ring_holds_up_the_others_for_the_window_and_no_longer(void)
+TL_TEST("an idle ring delays the others by at most the window")
 {
 	struct stage *s = set_up(2, 8, WINDOW_NS, TL_RECODE_PCAPNG, 1);
 
@@ -391,7 +391,7 @@ static void an_idle_ring_holds_up_the_others_for_the_window_and_no_longer(void)
 	tear_down(s);
 }
 
-static void a_ring_whose_slabs_run_short_waits_for_no_other(void)
+TL_TEST("a ring with few free slabs does not wait for others")
 {
 	struct stage *s = set_up(2, 8, WINDOW_NS, TL_RECODE_PCAPNG, 1);
 
@@ -411,7 +411,7 @@ static void a_ring_whose_slabs_run_short_waits_for_no_other(void)
 	tear_down(s);
 }
 
-static void what_comes_too_late_is_written_and_counted(void)
+TL_TEST("late records are written and counted")
 {
 	struct stage *s = set_up(2, 8, WINDOW_NS, TL_RECODE_PCAPNG, 1);
 
@@ -430,7 +430,7 @@ static void what_comes_too_late_is_written_and_counted(void)
 	tear_down(s);
 }
 
-static void a_slab_that_comes_round_again_has_its_own_origins(void)
+TL_TEST("a reused slab has its own origins")
 {
 	struct stage *s = set_up(2, 8, WINDOW_NS, TL_RECODE_PCAPNG, 1);
 
@@ -469,7 +469,7 @@ static void while_there_is_no_room_all_waits_and_goes_on_then(
 	tear_down(s);
 }
 
-static void what_has_no_room_waits_and_goes_on_when_there_is_some(void)
+TL_TEST("records without space wait and continue later")
 {
 	while_there_is_no_room_all_waits_and_goes_on_then(TL_RECODE_PCAPNG, 1, WINDOW_NS);
 	while_there_is_no_room_all_waits_and_goes_on_then(TL_RECODE_ZSTD, 4, 0);
@@ -499,7 +499,7 @@ static void check_pcap(struct stage *s, uint32_t n)
 	tl_pcap_close(reader);
 }
 
-static void pcap_has_every_frame_byte_for_byte_in_order(void)
+TL_TEST("pcap output has identical frames in order")
 {
 	static const uint32_t threads[] = {1, 4};
 
@@ -533,7 +533,7 @@ static const uint8_t *sealed_before(const struct tl_slab_ring *ring, uint64_t se
 	return NULL;
 }
 
-static void compressed_slabs_unpack_to_the_same_bytes_in_order(void)
+TL_TEST("compressed slabs unpack to the same bytes, in order")
 {
 	static const uint32_t threads[] = {1, 4};
 
@@ -558,7 +558,7 @@ static void compressed_slabs_unpack_to_the_same_bytes_in_order(void)
 	}
 }
 
-static void what_cannot_be_compressed_is_handed_over_empty_with_its_counts(void)
+TL_TEST("a slab that cannot be compressed is passed on empty with its counts")
 {
 	struct stage *s = set_up(1, 64, 0, TL_RECODE_ZSTD, 1);
 
@@ -574,7 +574,7 @@ static void what_cannot_be_compressed_is_handed_over_empty_with_its_counts(void)
 	tear_down(s);
 }
 
-static void rings_that_are_not_merged_keep_their_own_order(void)
+TL_TEST("without merging each ring keeps its order")
 {
 	struct stage *s = set_up(3, 128, 0, TL_RECODE_ZSTD, 4);
 
@@ -584,7 +584,7 @@ static void rings_that_are_not_merged_keep_their_own_order(void)
 	tear_down(s);
 }
 
-static void both_stages_sort_and_compress(void)
+TL_TEST("both stages together sort and compress")
 {
 	for (uint64_t seed = 20; seed < 24; seed++) {
 		struct stage *s = set_up(1 + seed % RINGS_MAX, 128, WINDOW_NS, TL_RECODE_ZSTD, 1 + seed % 3);
@@ -596,7 +596,7 @@ static void both_stages_sort_and_compress(void)
 	}
 }
 
-static void one_that_was_never_started_or_has_nothing_to_do_ends(void)
+TL_TEST("a recoder that was not started or has no work ends")
 {
 	struct stage *s = set_up(2, 8, WINDOW_NS, TL_RECODE_ZSTD, 2);
 
@@ -608,7 +608,7 @@ static void one_that_was_never_started_or_has_nothing_to_do_ends(void)
 	tear_down(s);
 }
 
-static void one_that_cannot_be_created_leaves_nothing(void)
+TL_TEST("a failed creation leaves no resources")
 {
 	struct stage *s = set_up(1, 8, 0, TL_RECODE_ZSTD, 1);
 	struct tl_recode_cfg cfg = cfg_of(s, WINDOW_NS, 1); // the first ring succeeds, the second exists already
@@ -630,29 +630,6 @@ static void one_that_cannot_be_created_leaves_nothing(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"records of all rings are written once, in time order",
-			records_of_all_rings_come_out_once_in_the_order_of_time},
-		{"an idle ring delays the others by at most the window",
-			an_idle_ring_holds_up_the_others_for_the_window_and_no_longer},
-		{"a ring with few free slabs does not wait for others",
-			a_ring_whose_slabs_run_short_waits_for_no_other},
-		{"late records are written and counted", what_comes_too_late_is_written_and_counted},
-		{"a reused slab has its own origins", a_slab_that_comes_round_again_has_its_own_origins},
-		{"records without space wait and continue later",
-			what_has_no_room_waits_and_goes_on_when_there_is_some},
-		{"pcap output has identical frames in order", pcap_has_every_frame_byte_for_byte_in_order},
-		{"compressed slabs unpack to the same bytes, in order",
-			compressed_slabs_unpack_to_the_same_bytes_in_order},
-		{"a slab that cannot be compressed is passed on empty with its counts",
-			what_cannot_be_compressed_is_handed_over_empty_with_its_counts},
-		{"without merging each ring keeps its order", rings_that_are_not_merged_keep_their_own_order},
-		{"both stages together sort and compress", both_stages_sort_and_compress},
-		{"a recoder that was not started or has no work ends",
-			one_that_was_never_started_or_has_nothing_to_do_ends},
-		{"a failed creation leaves no resources", one_that_cannot_be_created_leaves_nothing},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("recode", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("recode");
 }

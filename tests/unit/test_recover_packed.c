@@ -186,7 +186,7 @@ static void expect_without(const struct file *file, uint32_t size, uint32_t lost
 
 // ---- compressed
 
-static void leaves_a_healthy_file_alone(void)
+TL_TEST("leaves a healthy compressed file alone")
 {
 	struct file *file = make();
 	struct tl_recover_report report;
@@ -198,7 +198,7 @@ static void leaves_a_healthy_file_alone(void)
 	free(file);
 }
 
-static void appends_missing_statistics(void)
+TL_TEST("appends compressed statistics where they are missing")
 {
 	struct file *file = make();
 	struct tl_recover_report report;
@@ -210,7 +210,7 @@ static void appends_missing_statistics(void)
 	free(file);
 }
 
-static void covers_a_hole_and_names_what_is_missing(void)
+TL_TEST("covers a hole in a compressed file, and lists the missing slabs")
 {
 	struct file *file = make();
 	struct tl_recover_report report;
@@ -224,7 +224,7 @@ static void covers_a_hole_and_names_what_is_missing(void)
 	free(file);
 }
 
-static void loses_only_the_slab_that_lost_a_page(void)
+TL_TEST("loses only the compressed slab that lost a page")
 {
 	struct file *file = make();
 
@@ -244,7 +244,7 @@ static void loses_only_the_slab_that_lost_a_page(void)
 
 // The disk stored slabs in flight after one that failed; the writer writes it again at the failed slab's offset, and is
 // killed.
-static void keeps_a_slab_once_that_was_written_twice(void)
+TL_TEST("keeps one copy of a compressed slab that was written twice")
 {
 	uint32_t tried = 0;
 
@@ -263,7 +263,7 @@ static void keeps_a_slab_once_that_was_written_twice(void)
 	CU_ASSERT(tried >= 3);
 }
 
-static void recovers_a_file_cut_at_any_sector(void)
+TL_TEST("recovers a compressed file cut at any sector")
 {
 	struct file *file = make();
 
@@ -279,7 +279,7 @@ static void recovers_a_file_cut_at_any_sector(void)
 	free(file);
 }
 
-static void makes_up_a_lost_header(void)
+TL_TEST("rebuilds the lost header of a compressed file")
 {
 	struct file *file = make();
 	struct tl_recover_report report;
@@ -292,7 +292,7 @@ static void makes_up_a_lost_header(void)
 	free(file);
 }
 
-static void gives_the_same_file_when_it_was_killed_after_any_step(void)
+TL_TEST("yields the same compressed file after being killed at any step")
 {
 	struct file *file = make();
 
@@ -303,7 +303,7 @@ static void gives_the_same_file_when_it_was_killed_after_any_step(void)
 	free(file);
 }
 
-static void refuses_what_another_program_compressed(void)
+TL_TEST("refuses files compressed by another program")
 {
 	struct file *file = make_by("Dumpcap");
 	uint8_t text[1000] = "hello, world", packed[2 * PAGE];
@@ -353,7 +353,7 @@ static void expect_records(const uint8_t *bytes, uint32_t size, uint32_t records
 	free(image.bytes);
 }
 
-static void cuts_pcap_behind_the_last_whole_record(void)
+TL_TEST("cuts pcap after the last whole record")
 {
 	uint32_t ends[FRAMES];
 	uint8_t *bytes = calloc(1, FILE_BYTES_MAX);
@@ -391,7 +391,7 @@ static void expect_kept(const uint8_t *bytes, uint32_t size, uint32_t records, u
 	free(image.bytes);
 }
 
-static void keeps_no_pcap_record_that_continues_in_lost_bytes(void)
+TL_TEST("keeps no pcap record that extends into lost bytes")
 {
 	uint32_t ends[FRAMES];
 	uint8_t *bytes = calloc(1, FILE_BYTES_MAX), *torn = calloc(1, FILE_BYTES_MAX);
@@ -427,7 +427,7 @@ static uint32_t put_zeros(uint8_t *bytes, uint32_t size, uint32_t len)
 	return size + TL_PCAP_RECORD_BYTES + len;
 }
 
-static void keeps_pcap_records_of_zeros_that_were_written(void)
+TL_TEST("keeps pcap records of zeros that were written")
 {
 	uint8_t *bytes = calloc(1, FILE_BYTES_MAX);
 
@@ -446,7 +446,7 @@ static void keeps_pcap_records_of_zeros_that_were_written(void)
 	free(bytes);
 }
 
-static void refuses_the_pcap_of_another_program(void)
+TL_TEST("refuses a pcap file of another program")
 {
 	uint32_t ends[FRAMES], zero = 0;
 	uint8_t *bytes = calloc(1, FILE_BYTES_MAX);
@@ -460,25 +460,5 @@ static void refuses_the_pcap_of_another_program(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"leaves a healthy compressed file alone", leaves_a_healthy_file_alone},
-		{"appends compressed statistics where they are missing", appends_missing_statistics},
-		{"covers a hole in a compressed file, and lists the missing slabs",
-			covers_a_hole_and_names_what_is_missing},
-		{"loses only the compressed slab that lost a page", loses_only_the_slab_that_lost_a_page},
-		{"keeps one copy of a compressed slab that was written twice",
-			keeps_a_slab_once_that_was_written_twice},
-		{"recovers a compressed file cut at any sector", recovers_a_file_cut_at_any_sector},
-		{"rebuilds the lost header of a compressed file", makes_up_a_lost_header},
-		{"yields the same compressed file after being killed at any step",
-			gives_the_same_file_when_it_was_killed_after_any_step},
-		{"refuses files compressed by another program", refuses_what_another_program_compressed},
-		{"cuts pcap after the last whole record", cuts_pcap_behind_the_last_whole_record},
-		{"keeps no pcap record that extends into lost bytes",
-			keeps_no_pcap_record_that_continues_in_lost_bytes},
-		{"keeps pcap records of zeros that were written", keeps_pcap_records_of_zeros_that_were_written},
-		{"refuses a pcap file of another program", refuses_the_pcap_of_another_program},
-	};
-
-	return tl_test_main("recover_packed", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("recover_packed");
 }

@@ -210,7 +210,7 @@ static uint32_t written_to(const struct life *life, uint32_t slabs)
 
 // ---- tests
 
-static void cuts_the_earlier_life_off(void)
+TL_TEST("cuts off data of the previous file")
 {
 	static const uint32_t *const shapes[] = {even, other};
 
@@ -244,7 +244,7 @@ static void expect_end(const struct life *earlier, uint32_t end, const struct li
 }
 
 // Put blocks outside slabs: statistics, with or without a HEAD, or a record.
-static void takes_no_earlier_end_for_its_own(void)
+TL_TEST("does not mistake the previous file's end for its own")
 {
 	struct life *life = make(2, even);
 
@@ -256,7 +256,7 @@ static void takes_no_earlier_end_for_its_own(void)
 	free(life);
 }
 
-static void takes_no_earlier_record_for_its_own(void)
+TL_TEST("does not mistake the previous file's records for its own")
 {
 	struct life *earlier = make(1, (uint32_t[]){2000, 0});
 	uint32_t record = tl_pcapng_epb_bytes(FRAME_BYTES, 0, 0), at = earlier->at[0] + TL_PCAPNG_HEAD_BYTES;
@@ -271,7 +271,7 @@ static void takes_no_earlier_record_for_its_own(void)
 }
 
 // After a slab that was not written.
-static void takes_no_earlier_statistics_out_of_a_hole(void)
+TL_TEST("takes no statistics of the previous file from a hole")
 {
 	struct life *earlier = make_life(1, (uint32_t[]){200, 200, 200, 0}, true), *life = make(2, even);
 	bool whole[SLABS_MAX] = {true, true, false, false, true};
@@ -286,7 +286,7 @@ static void takes_no_earlier_statistics_out_of_a_hole(void)
 	free(earlier);
 }
 
-static void names_what_is_missing_where_the_earlier_life_shows(void)
+TL_TEST("reports slabs as missing where data of the previous file remains")
 {
 	struct life *earlier = make(1, even), *life = make(2, even);
 	bool whole[SLABS_MAX] = {true, true, false, true, false, true, true, true};
@@ -320,7 +320,7 @@ static bool is_written(const struct life *life, const struct image *image, uint3
 }
 
 // Records of both generations have the same offsets: only the checksum distinguishes them.
-static void keeps_no_slab_that_ends_in_the_earlier_life(void)
+TL_TEST("keeps no slab that ends in data of the previous file")
 {
 	struct life *earlier = make(1, even), *life = make(2, even);
 
@@ -353,7 +353,7 @@ static uint32_t some_records(uint32_t *records, uint32_t n, bool same)
 }
 
 // Any set of pages on the disk, for generations of any shape.
-static void takes_nothing_else_whatever_pages_were_written(void)
+TL_TEST("keeps only its own data, for any set of written pages")
 {
 	srand(20260501);
 	for (uint32_t round = 0; round < 400; round++) {
@@ -378,7 +378,7 @@ static void takes_nothing_else_whatever_pages_were_written(void)
 
 // Recover, then reuse in a ring: the padding of that recovery ends where a slab of this generation ends, and covers
 // some of its slabs.
-static void takes_no_earlier_recovery_for_its_own(void)
+TL_TEST("does not mistake a recovery of the previous file for its own")
 {
 	struct life *first = make(1, even), *second = make(2, even), *third = make(3, (uint32_t[]){200, 5, 5, 5, 0});
 	bool whole[SLABS_MAX] = {true, false, true, true};
@@ -403,7 +403,7 @@ static void takes_no_earlier_recovery_for_its_own(void)
 	free(first);
 }
 
-static void gives_the_same_file_when_it_was_killed_after_any_step(void)
+TL_TEST("yields the same file after being killed at any step")
 {
 	struct life *earlier = make(1, even), *life = make(2, other);
 	struct image damaged;
@@ -429,7 +429,7 @@ static bool is_blank(const struct image *image, bool *opened)
 	return blank;
 }
 
-static void a_file_that_was_not_begun_again_is_blank(void)
+TL_TEST("a reused file without new data is empty")
 {
 	struct life *earlier = make(1, even), *life = make(2, even);
 	struct image image;
@@ -454,21 +454,5 @@ static void a_file_that_was_not_begun_again_is_blank(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"cuts off data of the previous file", cuts_the_earlier_life_off},
-		{"does not mistake the previous file's end for its own", takes_no_earlier_end_for_its_own},
-		{"does not mistake the previous file's records for its own", takes_no_earlier_record_for_its_own},
-		{"takes no statistics of the previous file from a hole", takes_no_earlier_statistics_out_of_a_hole},
-		{"reports slabs as missing where data of the previous file remains",
-			names_what_is_missing_where_the_earlier_life_shows},
-		{"keeps no slab that ends in data of the previous file", keeps_no_slab_that_ends_in_the_earlier_life},
-		{"keeps only its own data, for any set of written pages",
-			takes_nothing_else_whatever_pages_were_written},
-		{"does not mistake a recovery of the previous file for its own", takes_no_earlier_recovery_for_its_own},
-		{"yields the same file after being killed at any step",
-			gives_the_same_file_when_it_was_killed_after_any_step},
-		{"a reused file without new data is empty", a_file_that_was_not_begun_again_is_blank},
-	};
-
-	return tl_test_main("recover, of a file written again", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("recover, of a file written again");
 }

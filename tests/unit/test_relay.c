@@ -105,7 +105,7 @@ static void run(const struct tl_relay *relay, bool one_socket)
 	}
 }
 
-static void each_relay_returns_a_stream_through_a_full_socket(void)
+TL_TEST("each relay returns a stream through a full socket")
 {
 	unsigned n;
 	const struct tl_relay *relays = tl_relays(&n);
@@ -114,7 +114,7 @@ static void each_relay_returns_a_stream_through_a_full_socket(void)
 		run(&relays[i], true);
 }
 
-static void each_relay_forwards_from_one_socket_to_another(void)
+TL_TEST("each relay forwards from one socket to another")
 {
 	unsigned n;
 	const struct tl_relay *relays = tl_relays(&n);
@@ -123,7 +123,7 @@ static void each_relay_forwards_from_one_socket_to_another(void)
 		run(&relays[i], false);
 }
 
-static void each_relay_is_compared_with_an_earlier_one(void)
+TL_TEST("each relay is compared with an earlier one")
 {
 	unsigned n;
 	const struct tl_relay *relays = tl_relays(&n);
@@ -140,12 +140,5 @@ static void each_relay_is_compared_with_an_earlier_one(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"each relay returns a stream through a full socket",
-			each_relay_returns_a_stream_through_a_full_socket},
-		{"each relay forwards from one socket to another", each_relay_forwards_from_one_socket_to_another},
-		{"each relay is compared with an earlier one", each_relay_is_compared_with_an_earlier_one},
-	};
-
-	return tl_test_main("relay", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("relay");
 }

@@ -110,7 +110,7 @@ static void expect_line(const struct tl_snapshot *snap, const char *line)
 	free(text);
 }
 
-static void a_ledger_that_adds_up_is_ok(void)
+TL_TEST("a consistent ledger is ok")
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -121,7 +121,7 @@ static void a_ledger_that_adds_up_is_ok(void)
 }
 
 // A change of any counter of an identity by one must break it.
-static void each_counter_of_an_identity_can_break_it(void)
+TL_TEST("each counter of an identity can violate it")
 {
 	struct tl_snapshot *snap = snapshot();
 	struct tl_report_port *port = &snap->ports[0];
@@ -147,7 +147,7 @@ static void each_counter_of_an_identity_can_break_it(void)
 	free(snap);
 }
 
-static void a_gain_in_one_direction_does_not_hide_a_loss_in_the_other(void)
+TL_TEST("an excess in one direction does not offset a deficit in the other")
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -159,7 +159,7 @@ static void a_gain_in_one_direction_does_not_hide_a_loss_in_the_other(void)
 	free(snap);
 }
 
-static void while_running_a_row_may_be_short_but_never_ahead(void)
+TL_TEST("during a run a row may be behind but not ahead")
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -176,7 +176,7 @@ static void while_running_a_row_may_be_short_but_never_ahead(void)
 	free(snap);
 }
 
-static void while_running_only_frames_in_flight_may_be_missing_from_a_recording(void)
+TL_TEST("during a run only frames in flight may be missing from a recording")
 {
 	struct tl_snapshot *snap = snapshot();
 	struct tl_report_capture *capture = &snap->captures[0];
@@ -194,7 +194,7 @@ static void while_running_only_frames_in_flight_may_be_missing_from_a_recording(
 	free(snap);
 }
 
-static void nothing_may_be_in_flight_at_the_end(void)
+TL_TEST("nothing may be in flight at the end")
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -230,7 +230,7 @@ static struct tl_snapshot *queues_snapshot(void)
 	return snap;
 }
 
-static void each_counter_of_a_queue_can_break_the_identity(void)
+TL_TEST("each counter of a queue can violate the identity")
 {
 	struct tl_snapshot *snap = queues_snapshot();
 	struct tl_report_capture *capture = &snap->captures[0];
@@ -255,7 +255,7 @@ static void each_counter_of_a_queue_can_break_the_identity(void)
 	free(snap);
 }
 
-static void queues_are_printed_where_there_are_several(void)
+TL_TEST("queues are printed if there are several")
 {
 	struct tl_snapshot *snap = queues_snapshot();
 
@@ -315,7 +315,7 @@ static struct tl_snapshot *classes_snapshot(void)
 	return snap;
 }
 
-static void the_classes_of_a_recording_account_for_its_frames(void)
+TL_TEST("the classes of a recording account for its frames")
 {
 	struct tl_snapshot *snap = classes_snapshot();
 	struct tl_report_capture *capture = &snap->captures[0];
@@ -351,7 +351,7 @@ static void the_classes_of_a_recording_account_for_its_frames(void)
 	free(snap);
 }
 
-static void classes_may_lack_frames_of_a_running_recording_and_never_have_more(void)
+TL_TEST("classes may lag behind a running recording but not exceed it")
 {
 	struct tl_snapshot *snap = classes_snapshot();
 	struct tl_report_capture *capture = &snap->captures[0];
@@ -368,7 +368,7 @@ static void classes_may_lack_frames_of_a_running_recording_and_never_have_more(v
 	free(snap);
 }
 
-static void every_drop_of_a_port_or_a_recording_is_a_loss(void)
+TL_TEST("every drop of a port or a recording counts as a loss")
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 	struct tl_report_port *port = &snap->ports[0];
@@ -388,7 +388,7 @@ static void every_drop_of_a_port_or_a_recording_is_a_loss(void)
 	free(snap);
 }
 
-static void frames_dropped_by_a_rule_are_no_loss(void)
+TL_TEST("frames dropped by a rule do not count as a loss")
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 	struct tl_report_port *port = &snap->ports[0];
@@ -422,7 +422,7 @@ static void frames_dropped_by_a_rule_are_no_loss(void)
 	free(snap);
 }
 
-static void a_flow_rule_is_printed_with_its_outcome(void)
+TL_TEST("a flow rule is printed with its outcome")
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 	const struct tl_report_rule rules[] = {{.matches = "dst 10.0.0.1",
@@ -475,7 +475,7 @@ static void a_flow_rule_is_printed_with_its_outcome(void)
 	free(snap);
 }
 
-static void without_a_count_of_drops_losslessness_is_unknown(void)
+TL_TEST("without drop counters losslessness is unknown")
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 	static const struct {
@@ -503,7 +503,7 @@ static void without_a_count_of_drops_losslessness_is_unknown(void)
 	free(snap);
 }
 
-static void the_ledger_groups_and_aligns_its_numbers(void)
+TL_TEST("the ledger groups and aligns its numbers")
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -523,7 +523,7 @@ static void the_ledger_groups_and_aligns_its_numbers(void)
 	free(snap);
 }
 
-static void the_ledger_describes_losses_in_words(void)
+TL_TEST("the ledger describes losses in words")
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -537,7 +537,7 @@ static void the_ledger_describes_losses_in_words(void)
 	free(snap);
 }
 
-static void a_share_of_none_or_almost_none_is_printed(void)
+TL_TEST("shares of zero and near zero are printed")
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 
@@ -549,7 +549,7 @@ static void a_share_of_none_or_almost_none_is_printed(void)
 	free(snap);
 }
 
-static void a_broken_port_is_printed_with_the_larger_side(void)
+TL_TEST("a violated port identity is printed with the larger side")
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -561,7 +561,7 @@ static void a_broken_port_is_printed_with_the_larger_side(void)
 	free(snap);
 }
 
-static void hand_offs_are_printed_if_there_were_any(void)
+TL_TEST("hand-offs are printed if any occurred")
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 	char *text = text_of(tl_report_ledger_text, snap);
@@ -583,7 +583,7 @@ static void hand_offs_are_printed_if_there_were_any(void)
 	free(snap);
 }
 
-static void stamps_of_ptp_frames_are_reported_with_their_source(void)
+TL_TEST("stamps of PTP frames are reported with their source")
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 	struct tl_report_ptp *ptp = &snap->ports[0].ptp;
@@ -628,7 +628,7 @@ static void stamps_of_ptp_frames_are_reported_with_their_source(void)
 	free(snap);
 }
 
-static void an_unverified_port_is_not_called_ok(void)
+TL_TEST("an unverified port is not called ok")
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 
@@ -642,7 +642,7 @@ static void an_unverified_port_is_not_called_ok(void)
 	free(snap);
 }
 
-static void an_empty_snapshot_prints_no_rows(void)
+TL_TEST("an empty snapshot prints no rows")
 {
 	struct tl_snapshot *snap = calloc(1, sizeof(*snap));
 	char *ledger = text_of(tl_report_ledger_text, snap), *echo = text_of(tl_report_echo_text, snap);
@@ -654,7 +654,7 @@ static void an_empty_snapshot_prints_no_rows(void)
 	free(snap);
 }
 
-static void the_echo_table_shows_both_stages(void)
+TL_TEST("the echo table has both stages")
 {
 	struct tl_snapshot *snap = snapshot();
 	char *text = text_of(tl_report_echo_text, snap);
@@ -684,7 +684,7 @@ static json_int_t integer_at(const json_t *object, const char *key)
 	return json_integer_value(value);
 }
 
-static void the_json_has_a_row_for_each_queue(void)
+TL_TEST("the JSON has a row for each queue")
 {
 	struct tl_snapshot *snap = queues_snapshot();
 	json_t *json = tl_report_json(snap);
@@ -717,7 +717,7 @@ static const char *string_at(const json_t *object, const char *key)
 	return value == NULL ? "" : value;
 }
 
-static void the_json_of_a_port_has_every_counter(void)
+TL_TEST("the JSON of a port has every counter")
 {
 	struct tl_snapshot *snap = snapshot();
 	json_t *json = tl_report_json(snap);
@@ -742,7 +742,7 @@ static void the_json_of_a_port_has_every_counter(void)
 	free(snap);
 }
 
-static void a_ports_timestamps_have_their_source_and_their_bound(void)
+TL_TEST("a port's timestamps have their source and their bound")
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -791,7 +791,7 @@ static void a_ports_timestamps_have_their_source_and_their_bound(void)
 	free(snap);
 }
 
-static void a_recording_has_its_largest_bound_and_every_step(void)
+TL_TEST("a recording reports its largest bound and every clock step")
 {
 	struct tl_snapshot *snap = snapshot();
 	struct tl_report_capture *capture = &snap->captures[0];
@@ -823,7 +823,7 @@ static void a_recording_has_its_largest_bound_and_every_step(void)
 	free(snap);
 }
 
-static void a_ports_link_is_up_down_or_not_known(void)
+TL_TEST("a port's link is up, down or unknown")
 {
 	struct tl_snapshot *snap = snapshot();
 	json_t *json = tl_report_json(snap);
@@ -848,7 +848,7 @@ static void a_ports_link_is_up_down_or_not_known(void)
 	free(snap);
 }
 
-static void the_json_of_a_recording_has_totals_and_directions(void)
+TL_TEST("the JSON of a recording has totals and directions")
 {
 	struct tl_snapshot *snap = snapshot();
 	json_t *json = tl_report_json(snap);
@@ -880,7 +880,7 @@ static void the_json_of_a_recording_has_totals_and_directions(void)
 	free(snap);
 }
 
-static void classes_are_printed_and_in_the_json(void)
+TL_TEST("classes are printed, and in the JSON")
 {
 	struct tl_snapshot *snap = classes_snapshot();
 	json_t *json = tl_report_json(snap);
@@ -910,7 +910,7 @@ static void classes_are_printed_and_in_the_json(void)
 	free(snap);
 }
 
-static void the_json_of_an_echo_has_its_latencies_with_their_source(void)
+TL_TEST("the JSON of an echo has its latencies with their source")
 {
 	static const char *const keys[] = {"min", "p50", "p90", "p99", "p999", "max", "mean"};
 	struct tl_snapshot *snap = snapshot();
@@ -937,7 +937,7 @@ static void the_json_of_an_echo_has_its_latencies_with_their_source(void)
 	free(snap);
 }
 
-static void a_single_entry_also_appears_by_itself_two_do_not(void)
+TL_TEST("a single entry is also listed by itself, two are not")
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -956,7 +956,7 @@ static void a_single_entry_also_appears_by_itself_two_do_not(void)
 	free(snap);
 }
 
-static void the_json_carries_the_counters_of_a_stack_under_its_port(void)
+TL_TEST("the JSON carries the counters of a stack under its port")
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -973,7 +973,7 @@ static void the_json_carries_the_counters_of_a_stack_under_its_port(void)
 	free(snap);
 }
 
-static void a_broken_ledger_has_its_difference_in_the_json(void)
+TL_TEST("the JSON of a violated ledger states the difference")
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -990,7 +990,7 @@ static void a_broken_ledger_has_its_difference_in_the_json(void)
 	free(snap);
 }
 
-static void a_path_that_is_not_utf8_still_has_a_name_in_the_json(void)
+TL_TEST("a path that is not valid UTF-8 has a name in the JSON")
 {
 	static const char *const odd[] = {"caf\xe9.pcapng"};
 	struct tl_snapshot *snap = snapshot();
@@ -1030,7 +1030,7 @@ static const struct tl_report_stages stages = {.has = {false, true, true, true, 
 	.list = &late,
 	.n_list = 1};
 
-static void a_late_message_is_a_row_with_dashes_for_unknown_values(void)
+TL_TEST("an outlier is printed as a row with dashes for unknown values")
 {
 	struct tl_snapshot *snap = snapshot();
 
@@ -1049,7 +1049,7 @@ static void a_late_message_is_a_row_with_dashes_for_unknown_values(void)
 	free(snap);
 }
 
-static void the_json_of_a_late_message_has_all_that_is_known_of_it(void)
+TL_TEST("the JSON of an outlier has all known values")
 {
 	struct tl_snapshot *snap = snapshot();
 	json_t *expected =
@@ -1125,7 +1125,7 @@ static struct tl_snapshot *shaped_snapshot(void)
 	return snap;
 }
 
-static void a_shape_may_be_ahead_of_its_port_and_never_behind(void)
+TL_TEST("a shape may be ahead of its port but not behind")
 {
 	struct tl_snapshot *snap = shaped_snapshot();
 	struct tl_report_shape *shape = &snap->shapes[0];
@@ -1146,7 +1146,7 @@ static void a_shape_may_be_ahead_of_its_port_and_never_behind(void)
 	free(snap);
 }
 
-static void at_the_end_nothing_waits_in_a_shape(void)
+TL_TEST("at the end a shape has no queued frames")
 {
 	struct tl_snapshot *snap = shaped_snapshot();
 	struct tl_report_shape *shape = &snap->shapes[0];
@@ -1168,7 +1168,7 @@ static void at_the_end_nothing_waits_in_a_shape(void)
 	free(snap);
 }
 
-static void a_shape_shows_its_classes_and_where_frames_were_lost(void)
+TL_TEST("a shape reports its classes and where frames were lost")
 {
 	struct tl_snapshot *snap = shaped_snapshot();
 
@@ -1205,7 +1205,7 @@ static void a_shape_shows_its_classes_and_where_frames_were_lost(void)
 	free(snap);
 }
 
-static void a_policer_has_coloured_each_frame_of_its_class(void)
+TL_TEST("a policer has coloured each frame of its class")
 {
 	struct tl_snapshot *snap = shaped_snapshot();
 
@@ -1245,7 +1245,7 @@ static void a_policer_has_coloured_each_frame_of_its_class(void)
 	free(snap);
 }
 
-static void a_policer_has_coloured_each_message_of_its_echo(void)
+TL_TEST("a policer has coloured each message of its echo")
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 	struct tl_report_echo *echo = &snap->echoes[0];
@@ -1267,65 +1267,5 @@ static void a_policer_has_coloured_each_message_of_its_echo(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a policer has coloured each frame of its class", a_policer_has_coloured_each_frame_of_its_class},
-		{"a policer has coloured each message of its echo", a_policer_has_coloured_each_message_of_its_echo},
-		{"a shape may be ahead of its port but not behind", a_shape_may_be_ahead_of_its_port_and_never_behind},
-		{"at the end a shape has no queued frames", at_the_end_nothing_waits_in_a_shape},
-		{"a shape reports its classes and where frames were lost",
-			a_shape_shows_its_classes_and_where_frames_were_lost},
-		{"a consistent ledger is ok", a_ledger_that_adds_up_is_ok},
-		{"stamps of PTP frames are reported with their source",
-			stamps_of_ptp_frames_are_reported_with_their_source},
-		{"each counter of an identity can violate it", each_counter_of_an_identity_can_break_it},
-		{"an excess in one direction does not offset a deficit in the other",
-			a_gain_in_one_direction_does_not_hide_a_loss_in_the_other},
-		{"during a run a row may be behind but not ahead", while_running_a_row_may_be_short_but_never_ahead},
-		{"during a run only frames in flight may be missing from a recording",
-			while_running_only_frames_in_flight_may_be_missing_from_a_recording},
-		{"nothing may be in flight at the end", nothing_may_be_in_flight_at_the_end},
-		{"each counter of a queue can violate the identity", each_counter_of_a_queue_can_break_the_identity},
-		{"queues are printed if there are several", queues_are_printed_where_there_are_several},
-		{"the JSON has a row for each queue", the_json_has_a_row_for_each_queue},
-		{"the classes of a recording account for its frames",
-			the_classes_of_a_recording_account_for_its_frames},
-		{"classes may lag behind a running recording but not exceed it",
-			classes_may_lack_frames_of_a_running_recording_and_never_have_more},
-		{"classes are printed, and in the JSON", classes_are_printed_and_in_the_json},
-		{"every drop of a port or a recording counts as a loss", every_drop_of_a_port_or_a_recording_is_a_loss},
-		{"frames dropped by a rule do not count as a loss", frames_dropped_by_a_rule_are_no_loss},
-		{"a flow rule is printed with its outcome", a_flow_rule_is_printed_with_its_outcome},
-		{"without drop counters losslessness is unknown", without_a_count_of_drops_losslessness_is_unknown},
-		{"the ledger groups and aligns its numbers", the_ledger_groups_and_aligns_its_numbers},
-		{"the ledger describes losses in words", the_ledger_describes_losses_in_words},
-		{"shares of zero and near zero are printed", a_share_of_none_or_almost_none_is_printed},
-		{"a violated port identity is printed with the larger side",
-			a_broken_port_is_printed_with_the_larger_side},
-		{"hand-offs are printed if any occurred", hand_offs_are_printed_if_there_were_any},
-		{"an unverified port is not called ok", an_unverified_port_is_not_called_ok},
-		{"an empty snapshot prints no rows", an_empty_snapshot_prints_no_rows},
-		{"the echo table has both stages", the_echo_table_shows_both_stages},
-		{"the JSON of a port has every counter", the_json_of_a_port_has_every_counter},
-		{"a port's timestamps have their source and their bound",
-			a_ports_timestamps_have_their_source_and_their_bound},
-		{"a recording reports its largest bound and every clock step",
-			a_recording_has_its_largest_bound_and_every_step},
-		{"a port's link is up, down or unknown", a_ports_link_is_up_down_or_not_known},
-		{"the JSON of a recording has totals and directions",
-			the_json_of_a_recording_has_totals_and_directions},
-		{"the JSON of an echo has its latencies with their source",
-			the_json_of_an_echo_has_its_latencies_with_their_source},
-		{"a single entry is also listed by itself, two are not",
-			a_single_entry_also_appears_by_itself_two_do_not},
-		{"the JSON carries the counters of a stack under its port",
-			the_json_carries_the_counters_of_a_stack_under_its_port},
-		{"the JSON of a violated ledger states the difference", a_broken_ledger_has_its_difference_in_the_json},
-		{"a path that is not valid UTF-8 has a name in the JSON",
-			a_path_that_is_not_utf8_still_has_a_name_in_the_json},
-		{"an outlier is printed as a row with dashes for unknown values",
-			a_late_message_is_a_row_with_dashes_for_unknown_values},
-		{"the JSON of an outlier has all known values", the_json_of_a_late_message_has_all_that_is_known_of_it},
-	};
-
-	return tl_test_main("report", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("report");
 }

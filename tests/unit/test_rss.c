@@ -169,7 +169,7 @@ static uint64_t count_torn(const uint8_t *key, size_t ip_len, bool ports, uint64
 
 // ---- tests
 
-static void the_oracle_agrees_with_the_published_hashes(void)
+TL_TEST("the Toeplitz hash agrees with published vectors")
 {
 	static const struct {
 		const char *src, *dst;
@@ -200,7 +200,7 @@ static void the_oracle_agrees_with_the_published_hashes(void)
 }
 
 // The stack chooses its local ports by this function.
-static void the_queue_of_a_segment_is_the_oracles(void)
+TL_TEST("the queue of a segment is predicted correctly")
 {
 	struct tl_port_rss rss = {.reta_size = TL_PORT_RETA_MAX};
 	uint64_t seed = 7, wrong = 0;
@@ -222,7 +222,7 @@ static void the_queue_of_a_segment_is_the_oracles(void)
 	CU_ASSERT_EQUAL(wrong, 0);
 }
 
-static void both_directions_of_a_flow_come_to_one_queue(void)
+TL_TEST("both directions of a flow map to one queue")
 {
 	static const struct {
 		uint8_t key_bytes;
@@ -239,7 +239,7 @@ static void both_directions_of_a_flow_come_to_one_queue(void)
 	}
 }
 
-static void the_oracle_sees_a_key_that_is_not_symmetric(void)
+TL_TEST("an asymmetric key is detected")
 {
 	uint64_t per_queue[8] = {0};
 	uint8_t key[TL_PORT_RSS_KEY_MAX];
@@ -249,7 +249,7 @@ static void the_oracle_sees_a_key_that_is_not_symmetric(void)
 	CU_ASSERT(count_torn(microsofts_key, 16, true, 1000, per_queue) > 500);
 }
 
-static void queues_of_a_table_that_the_nic_lacks_are_refused(void)
+TL_TEST("queues of a table that the NIC lacks are refused")
 {
 	static const uint16_t sizes[] = {0, TL_PORT_RETA_MAX + RTE_ETH_RETA_GROUP_SIZE};
 
@@ -269,7 +269,7 @@ static void queues_of_a_table_that_the_nic_lacks_are_refused(void)
 }
 
 // Eight queues, or the three of "rss_queues": each gets its share of n flows, within 6 standard deviations.
-static void flows_are_spread_evenly_over_the_queues_of_the_table(void)
+TL_TEST("flows are spread evenly over the redirection table")
 {
 	static const uint32_t sets[] = {0xff, 1u << 1 | 1u << 4 | 1u << 7};
 
@@ -322,7 +322,7 @@ static bool has(const char *text, const char *part)
 	return text != NULL && strstr(text, part) != NULL;
 }
 
-static void a_nic_with_levels_hashes_inner_headers(void)
+TL_TEST("a NIC with RSS levels hashes inner headers, if asked")
 {
 	const char *why = "";
 
@@ -334,7 +334,7 @@ static void a_nic_with_levels_hashes_inner_headers(void)
 	CU_ASSERT_EQUAL(nic.rss_hf & RTE_ETH_RSS_LEVEL_MASK, 0);
 }
 
-static void a_driver_without_levels_is_not_asked(void)
+TL_TEST("a driver without RSS levels is not asked")
 {
 	const char *why;
 
@@ -345,7 +345,7 @@ static void a_driver_without_levels_is_not_asked(void)
 	CU_ASSERT(has(why, "offers no RSS level"));
 }
 
-static void a_driver_that_refuses_the_level_is_configured_without(void)
+TL_TEST("a driver that refuses the level is configured without it")
 {
 	const char *why;
 
@@ -359,7 +359,7 @@ static void a_driver_that_refuses_the_level_is_configured_without(void)
 	nic.fails = 0;
 }
 
-static void what_the_driver_did_not_keep_is_not_believed(void)
+TL_TEST("a level or key that the driver did not keep is not believed")
 {
 	const char *why;
 
@@ -375,21 +375,5 @@ static void what_the_driver_did_not_keep_is_not_believed(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"the Toeplitz hash agrees with published vectors", the_oracle_agrees_with_the_published_hashes},
-		{"the queue of a segment is predicted correctly", the_queue_of_a_segment_is_the_oracles},
-		{"both directions of a flow map to one queue", both_directions_of_a_flow_come_to_one_queue},
-		{"an asymmetric key is detected", the_oracle_sees_a_key_that_is_not_symmetric},
-		{"queues of a table that the NIC lacks are refused", queues_of_a_table_that_the_nic_lacks_are_refused},
-		{"flows are spread evenly over the redirection table",
-			flows_are_spread_evenly_over_the_queues_of_the_table},
-		{"a NIC with RSS levels hashes inner headers, if asked", a_nic_with_levels_hashes_inner_headers},
-		{"a driver without RSS levels is not asked", a_driver_without_levels_is_not_asked},
-		{"a driver that refuses the level is configured without it",
-			a_driver_that_refuses_the_level_is_configured_without},
-		{"a level or key that the driver did not keep is not believed",
-			what_the_driver_did_not_keep_is_not_believed},
-	};
-
-	return tl_test_main("rss", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("rss");
 }

@@ -64,7 +64,7 @@ static void expect_plan(const char *driver, uint16_t device, const char *rules, 
 
 // ---- keys
 
-static void the_items_of_a_rule_are_read(void)
+TL_TEST("the items of a rule are parsed")
 {
 	struct tl_config *config = load_rules("{'dst_ip': '239.1.1.1', 'proto': 'udp', 'dst_port': 5001, 'queue': 3},\n"
 					      "{'src_ip': '2001:db8::/32', 'drop': true}");
@@ -88,7 +88,7 @@ static void the_items_of_a_rule_are_read(void)
 	tl_config_free(config);
 }
 
-static void the_longest_rule_has_a_text(void)
+TL_TEST("the longest rule is formatted")
 {
 	struct tl_config *config =
 		load_rules("{'src_ip': '2001:db8:1111:2222:3333:4444:5555:6666', 'dst_ip': "
@@ -102,7 +102,7 @@ static void the_longest_rule_has_a_text(void)
 	tl_config_free(config);
 }
 
-static void queues_for_all_other_frames_are_read(void)
+TL_TEST("the queues for all other frames are parsed")
 {
 	struct tl_config *config = NULL;
 
@@ -111,7 +111,7 @@ static void queues_for_all_other_frames_are_read(void)
 	tl_config_free(config);
 }
 
-static void a_wrong_rule_is_refused_with_path_and_line(void)
+TL_TEST("an invalid rule is refused with path and line")
 {
 	static const struct {
 		const char *keys, *sentence;
@@ -159,7 +159,7 @@ static void a_wrong_rule_is_refused_with_path_and_line(void)
 	}
 }
 
-static void a_kernel_interface_has_no_rules(void)
+TL_TEST("a kernel interface has no rules")
 {
 	static const char *const texts[] = {("{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"flow_rules\": "
 					     "[{\"proto\": \"tcp\", \"drop\": true}]}]}"),
@@ -174,7 +174,7 @@ static void a_kernel_interface_has_no_rules(void)
 	}
 }
 
-static void inner_flows_are_those_of_several_queues(void)
+TL_TEST("\"inner\" needs several queues, and works on a kernel interface")
 {
 	static const char one[] = "{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"rss\": \"inner\"}]}",
 			  two[] = "{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"rx_queues\": 2, \"rss\": "
@@ -189,7 +189,7 @@ static void inner_flows_are_those_of_several_queues(void)
 	tl_config_free(config);
 }
 
-static void rules_that_exclude_each_other_are_accepted(void)
+TL_TEST("disjoint rules are accepted")
 {
 	tl_config_free(load_rules("{'dst_ip': '10.0.0.0/9', 'queue': 0}, {'dst_ip': '10.128.0.0/9', 'queue': 1},"
 				  "{'dst_ip': '11.0.0.1', 'proto': 'tcp', 'queue': 0},"
@@ -215,7 +215,7 @@ static int load_recording(const char *keys, struct tl_config **out, struct tl_er
 	return tl_config_load_text(text, strlen(text), "t.json", out, err);
 }
 
-static void marks_select_the_received_frames_of_a_recording(void)
+TL_TEST("marks select the received frames of a recording")
 {
 	struct tl_config *config = NULL;
 
@@ -234,7 +234,7 @@ static void marks_select_the_received_frames_of_a_recording(void)
 	tl_config_free(config);
 }
 
-static void wrong_marks_of_a_recording_are_refused_with_path_and_line(void)
+TL_TEST("invalid marks of a recording are refused with path and line")
 {
 	static const char *const wrong[][2] = {
 		{"'marks': []", "t.json:2: $.capture[0].marks: [] is not an array of marks"},
@@ -267,7 +267,7 @@ static void wrong_marks_of_a_recording_are_refused_with_path_and_line(void)
 #define DROP_UDP "{'dst_ip': '192.0.2.7', 'proto': 'udp', 'drop': true}"
 #define ALL GROUP "," ITS_TCP "," NETWORK "," SIX "," BARE ","
 
-static void each_family_has_its_own_plan(void)
+TL_TEST("each family has its own plan")
 {
 	expect_plan("net_ixgbe", IXGBE_82599, ALL DROP_HOST,
 		"5-tuple filter, 5-tuple filter, dst_ip, IPv6, 5-tuple filter, flow director");
@@ -284,20 +284,20 @@ static void each_family_has_its_own_plan(void)
 	expect_plan(NULL, 0, GROUP, "driver");
 }
 
-static void a_protocol_alone_is_no_rule_of_ice(void)
+TL_TEST("a protocol alone is no rule of ice")
 {
 	expect_plan("net_ice", 0x1592, "{'proto': 'tcp', 'queue': 1}, {'proto': 'udp', 'dst_port': 9, 'queue': 1}",
 		"proto, flow director");
 	expect_plan("net_mlx5", 0x1017, "{'proto': 'tcp', 'queue': 1}", "steering table");
 }
 
-static void the_82598_and_the_82575_have_no_filters(void)
+TL_TEST("the 82598 and the 82575 support no filters")
 {
 	expect_plan("net_ixgbe", 0x10c6, GROUP "," DROP_HOST, "queue, drop");
 	expect_plan("net_e1000", 0x10a7, GROUP, "driver");
 }
 
-static void the_82599_drops_by_addresses_and_its_successors_by_ports_too(void)
+TL_TEST("the 82599 drops by addresses, its successors also by ports")
 {
 	expect_plan("net_ixgbe", IXGBE_82599, DROP_PORT, "proto");
 	expect_plan("net_ixgbe", X540T, DROP_PORT, "flow director");
@@ -306,7 +306,7 @@ static void the_82599_drops_by_addresses_and_its_successors_by_ports_too(void)
 }
 
 // In one mask with the dropping ones, and the protocol only with ports.
-static void the_x550_brings_frames_to_queues_by_its_flow_director(void)
+TL_TEST("the X550 steers frames to queues by its flow director")
 {
 	static const uint16_t devices[] = {X550T, 0x15ab, 0x15c8, 0x15d1, 0x15e5};
 
@@ -316,7 +316,7 @@ static void the_x550_brings_frames_to_queues_by_its_flow_director(void)
 	expect_plan("net_ixgbe", X550T, "{'dst_ip': '10.1.0.0/16', 'queue': 1}," DROP_HOST, "flow director, mask");
 }
 
-static void a_virtual_function_of_an_ixgbe_has_no_filters(void)
+TL_TEST("a virtual function of an ixgbe supports no filters")
 {
 	static const uint16_t devices[] = {
 		0x10ed, 0x152e, 0x1515, 0x1530, 0x1564, 0x1565, 0x15a8, 0x15a9, 0x15b4, 0x15c5};
@@ -328,7 +328,7 @@ static void a_virtual_function_of_an_ixgbe_has_no_filters(void)
 #define PORT_ALONE "{'proto': 'udp', 'dst_port': 5001, 'queue': 0}"
 
 // The four kinds of MAC of igb, by e1000_set_mac_type().
-static void each_card_of_igb_has_the_filters_of_its_mac(void)
+TL_TEST("each card of igb has the filters of its MAC")
 {
 	static const struct {
 		uint16_t device;
@@ -348,7 +348,7 @@ static void each_card_of_igb_has_the_filters_of_its_mac(void)
 			cards[i].plan);
 }
 
-static void one_mask_serves_all_dropping_rules_of_an_ixgbe(void)
+TL_TEST("all drop rules of an ixgbe share one mask")
 {
 	expect_plan("net_ixgbe", IXGBE_82599,
 		"{'src_ip': '192.0.2.7', 'drop': true}, {'src_ip': '192.0.2.8', 'drop': true},"
@@ -361,7 +361,7 @@ static void one_mask_serves_all_dropping_rules_of_an_ixgbe(void)
 		"flow director, flow director, mask");
 }
 
-static void a_protocol_has_one_mask_on_i40e(void)
+TL_TEST("all rules of a protocol share one mask on i40e")
 {
 	expect_plan("net_i40e", 0x1572,
 		"{'dst_ip': '10.0.0.1', 'proto': 'udp', 'queue': 0}, {'dst_ip': '10.0.0.2', 'proto': 'udp', 'queue': 0},"
@@ -386,7 +386,7 @@ static int plan_hosts(const char *driver, uint16_t device, uint32_t n, uint32_t 
 	return rc;
 }
 
-static void one_rule_more_than_the_nic_holds_is_refused(void)
+TL_TEST("a rule beyond the NIC's capacity is refused")
 {
 	struct tl_err err = {""};
 	uint32_t at = 0;
@@ -403,7 +403,7 @@ static void one_rule_more_than_the_nic_holds_is_refused(void)
 
 #define MARKED "{'dst_ip': '10.0.0.1', 'proto': 'tcp', 'queue': 0, 'mark': 7}"
 
-static void frames_bear_marks_on_i40e_ice_and_mlx5(void)
+TL_TEST("marks are supported on i40e, ice and mlx5")
 {
 	expect_plan("net_i40e", 0x1572, MARKED, "flow director");
 	expect_plan("net_ice", 0x1592, MARKED, "flow director");
@@ -431,7 +431,7 @@ static void expect_unmarked(const char *driver, uint16_t device, const char *rul
 }
 
 // Without its rule in the NIC a recording of a mark would be empty.
-static void a_mark_that_no_frame_would_bear_is_an_error(void)
+TL_TEST("a mark without a rule is an error")
 {
 	static const char no_marks[] = "refused for \"mark\": with its driver no received frame bears one";
 
@@ -487,7 +487,7 @@ static void expect_isolated(const char *keys, const char *echoes, const char *wa
 #define TO_TCP "'send': {'tcp_connect': '10.0.0.2:5002'}"
 #define FEED(group) "{'port': 'a', 'receive': {'group': '" group "', 'udp_port': 5001}, " TO_TCP "}"
 
-static void an_isolated_port_has_rules_for_its_addresses_and_groups(void)
+TL_TEST("an isolated port has rules for its addresses and groups")
 {
 	expect_isolated("'ip': '10.0.0.1/24', 'ip_fragments': 'count'", FEED("239.1.1.1") "," FEED("239.1.1.2"),
 		"dst 10.0.0.1 to 2, dst 239.1.1.1 udp dst port 5001 to 2, dst 239.1.1.2 udp dst port 5001 to 3");
@@ -499,14 +499,14 @@ static void an_isolated_port_has_rules_for_its_addresses_and_groups(void)
 }
 
 // Later fragments have no ports.
-static void datagrams_that_are_reassembled_match_without_their_port(void)
+TL_TEST("rules for fragmented datagrams omit the port")
 {
 	expect_isolated("'ip': '10.0.0.1/24'",
 		FEED("239.1.1.1") ", {'port': 'a', 'receive': {'group': '239.1.1.1', 'udp_port': 5002}, " TO_TCP "}",
 		"dst 10.0.0.1 to 2, dst 239.1.1.1 udp to 2");
 }
 
-static void a_range_of_groups_is_a_list_of_networks(void)
+TL_TEST("a range of groups is split into networks")
 {
 	expect_isolated("'ip': '10.0.0.1/24', 'ip_fragments': 'count'",
 		"{'port': 'a', 'receive': {'group': '239.1.1.3', 'groups': 7, 'udp_port': 5001}, " TO_TCP "}",
@@ -518,7 +518,7 @@ static void a_range_of_groups_is_a_list_of_networks(void)
 		"dst 10.0.0.1 to 2, dst 2001:db8::1 to 2, dst ff15::1 udp to 2");
 }
 
-static void an_isolated_port_has_a_limited_number_of_rules(void)
+TL_TEST("an isolated port has a limited number of rules")
 {
 	static const uint16_t queues[TL_CONFIG_ECHOES_MAX] = {0};
 	struct tl_config *config = calloc(1, sizeof(*config));
@@ -537,7 +537,7 @@ static void an_isolated_port_has_a_limited_number_of_rules(void)
 	free(config);
 }
 
-static void a_contradiction_to_isolation_is_refused_with_path_and_line(void)
+TL_TEST("a contradiction to isolation is refused with path and line")
 {
 	static const struct {
 		const char *keys, *echoes, *sentence;
@@ -563,7 +563,7 @@ static void a_contradiction_to_isolation_is_refused_with_path_and_line(void)
 	}
 }
 
-static void mlx5_and_net_tap_alone_can_be_isolated(void)
+TL_TEST("only mlx5 and net_tap can be isolated")
 {
 	static const struct {
 		const char *driver;
@@ -578,42 +578,5 @@ static void mlx5_and_net_tap_alone_can_be_isolated(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"marks select the received frames of a recording", marks_select_the_received_frames_of_a_recording},
-		{"invalid marks of a recording are refused with path and line",
-			wrong_marks_of_a_recording_are_refused_with_path_and_line},
-		{"marks are supported on i40e, ice and mlx5", frames_bear_marks_on_i40e_ice_and_mlx5},
-		{"a mark without a rule is an error", a_mark_that_no_frame_would_bear_is_an_error},
-		{"the items of a rule are parsed", the_items_of_a_rule_are_read},
-		{"the longest rule is formatted", the_longest_rule_has_a_text},
-		{"the queues for all other frames are parsed", queues_for_all_other_frames_are_read},
-		{"an invalid rule is refused with path and line", a_wrong_rule_is_refused_with_path_and_line},
-		{"\"inner\" needs several queues, and works on a kernel interface",
-			inner_flows_are_those_of_several_queues},
-		{"a kernel interface has no rules", a_kernel_interface_has_no_rules},
-		{"disjoint rules are accepted", rules_that_exclude_each_other_are_accepted},
-		{"each family has its own plan", each_family_has_its_own_plan},
-		{"a protocol alone is no rule of ice", a_protocol_alone_is_no_rule_of_ice},
-		{"the 82598 and the 82575 support no filters", the_82598_and_the_82575_have_no_filters},
-		{"the 82599 drops by addresses, its successors also by ports",
-			the_82599_drops_by_addresses_and_its_successors_by_ports_too},
-		{"the X550 steers frames to queues by its flow director",
-			the_x550_brings_frames_to_queues_by_its_flow_director},
-		{"a virtual function of an ixgbe supports no filters", a_virtual_function_of_an_ixgbe_has_no_filters},
-		{"each card of igb has the filters of its MAC", each_card_of_igb_has_the_filters_of_its_mac},
-		{"all drop rules of an ixgbe share one mask", one_mask_serves_all_dropping_rules_of_an_ixgbe},
-		{"all rules of a protocol share one mask on i40e", a_protocol_has_one_mask_on_i40e},
-		{"a rule beyond the NIC's capacity is refused", one_rule_more_than_the_nic_holds_is_refused},
-		{"an isolated port has rules for its addresses and groups",
-			an_isolated_port_has_rules_for_its_addresses_and_groups},
-		{"rules for fragmented datagrams omit the port",
-			datagrams_that_are_reassembled_match_without_their_port},
-		{"a range of groups is split into networks", a_range_of_groups_is_a_list_of_networks},
-		{"an isolated port has a limited number of rules", an_isolated_port_has_a_limited_number_of_rules},
-		{"a contradiction to isolation is refused with path and line",
-			a_contradiction_to_isolation_is_refused_with_path_and_line},
-		{"only mlx5 and net_tap can be isolated", mlx5_and_net_tap_alone_can_be_isolated},
-	};
-
-	return tl_test_main("rules", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("rules");
 }

@@ -77,7 +77,7 @@ static uint32_t longest_chain(const struct tl_tcp_table *table)
 	return longest;
 }
 
-static void a_million(void)
+TL_TEST("a million open connections each echo a byte and close, in bounded memory")
 {
 	static const struct tl_tcp_opts opts = {.window_follows_room = true};
 	struct crowd crowd;
@@ -119,7 +119,7 @@ static void a_million(void)
 }
 
 // With these secrets all keys share a chain: the worst case.
-static void chains_are_bounded(void)
+TL_TEST("a chain of the table holds at most 16 connections")
 {
 	struct crowd crowd;
 
@@ -146,7 +146,7 @@ static unsigned lent(const struct tl_tcp_pool *pool)
 	return 4096 - idle;
 }
 
-static void buffers_are_lent(void)
+TL_TEST("a send buffer is held while data is unacknowledged, and data received without a free one is dropped")
 {
 	static const struct tl_tcp_opts opts = {.window_follows_room = true};
 	struct crowd crowd;
@@ -181,7 +181,7 @@ static void buffers_are_lent(void)
 	crowd_stop(&crowd);
 }
 
-static void one_may_keep_its_own(void)
+TL_TEST("a connection with its own send buffer does not open without one")
 {
 	static const struct tl_tcp_opts opts = {.own_buffer = true};
 	struct crowd crowd;
@@ -208,7 +208,7 @@ static void one_may_keep_its_own(void)
 
 // ---- the wheel
 
-static void idle_costs_nothing(void)
+TL_TEST("connections without a deadline have no timer cost")
 {
 	struct crowd crowd;
 
@@ -224,7 +224,7 @@ static void idle_costs_nothing(void)
 }
 
 // Opened one per tick, each with a deadline: one is examined per tick, when it is due, and once before.
-static void work_is_even(void)
+TL_TEST("the work per wheel tick is bounded: due connections and those of the next round")
 {
 	static const struct tl_tcp_opts opts = {.keepalive_idle_ns = 30 * SECOND};
 	struct crowd crowd;
@@ -246,7 +246,7 @@ static void work_is_even(void)
 }
 
 // A deadline at any distance is met within two ticks, and never early.
-static void deadlines_are_met(void)
+TL_TEST("a deadline fires on time in any slot of the wheel")
 {
 	static const uint64_t idle_ms[] = {
 		1, 500, 1073, 1074, 2146, 2147, 2148, 3000, 59000, 1097000, 1100000, 4000000};
@@ -277,7 +277,7 @@ static uint64_t count_due(const struct crowd *crowd, uint64_t first_ns, uint64_t
 
 // After a gap between ticks all due timers fire; others fire at their time, in the current turn of the wheel, the next
 // or a later one.
-static void late_ticks_lose_nothing(void)
+TL_TEST("missed ticks lose no deadline")
 {
 	static const unsigned away_ms[] = {
 		1000, 2000, 2200, 5000, 27500, 28000, 28500, 29000, 29500, 30200, 31000, 500000, 5000000};
@@ -318,7 +318,7 @@ static void hear(void *ctx, const struct tl_udp_datagram *datagram)
 	heard->last_be = datagram->dst_ip_be;
 }
 
-static void many_groups(void)
+TL_TEST("ten thousand groups of one port are received, and no others")
 {
 	struct tl_udp *first = NULL, *rest = NULL, *more = NULL;
 	struct heard one = {0}, others = {0};
@@ -353,21 +353,8 @@ static void many_groups(void)
 	crowd_stop(&crowd);
 }
 
-static const struct tl_test tests[] = {
-	{"ten thousand groups of one port are received, and no others", many_groups},
-	{"a million open connections each echo a byte and close, in bounded memory", a_million},
-	{"a chain of the table holds at most 16 connections", chains_are_bounded},
-	{"a send buffer is held while data is unacknowledged, and data received without a free one is dropped",
-		buffers_are_lent},
-	{"a connection with its own send buffer does not open without one", one_may_keep_its_own},
-	{"connections without a deadline have no timer cost", idle_costs_nothing},
-	{"the work per wheel tick is bounded: due connections and those of the next round", work_is_even},
-	{"a deadline fires on time in any slot of the wheel", deadlines_are_met},
-	{"missed ticks lose no deadline", late_ticks_lose_nothing},
-};
-
 int main(void)
 {
 	tl_test_eal_start();
-	return tl_test_main("scale", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("scale");
 }

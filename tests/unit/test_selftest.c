@@ -141,7 +141,7 @@ static void expect(const char *id, enum tl_selftest_verdict verdict)
 		printf("# %s: %s: %s\n", id, tl_selftest_verdict_name(check->verdict), check->text);
 }
 
-static void a_good_loop_passes_all_available_checks(void)
+TL_TEST("a good loop passes all available checks")
 {
 	CU_ASSERT_EQUAL(run(NONE, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig.result.counts[TL_SELFTEST_FAIL], 0);
@@ -167,7 +167,7 @@ static void counters_fail_with(enum flaw flaw, const char *name)
 	end();
 }
 
-static void a_frame_that_is_lost_fails_the_counters(void)
+TL_TEST("a lost frame fails the counter check")
 {
 	CU_ASSERT_EQUAL(run(LOSE, NULL, NULL), 0);
 	expect("counters", TL_SELFTEST_FAIL);
@@ -177,17 +177,17 @@ static void a_frame_that_is_lost_fails_the_counters(void)
 	end();
 }
 
-static void a_frame_that_comes_twice_fails_the_counters(void)
+TL_TEST("a duplicate frame fails the counter check")
 {
 	counters_fail_with(TWICE, "duplicated");
 }
 
-static void a_byte_that_changes_fails_the_counters(void)
+TL_TEST("a changed byte fails the counter check")
 {
 	counters_fail_with(DAMAGE, "damaged");
 }
 
-static void frames_of_another_run_are_foreign_and_no_fault(void)
+TL_TEST("frames of another run count as foreign and are not a fault")
 {
 	CU_ASSERT_EQUAL(run(STRANGE, NULL, NULL), 0);
 	expect("counters", TL_SELFTEST_PASS);
@@ -196,7 +196,7 @@ static void frames_of_another_run_are_foreign_and_no_fault(void)
 	end();
 }
 
-static void without_a_link_nothing_else_is_tried(void)
+TL_TEST("without a link no other check runs")
 {
 	CU_ASSERT_EQUAL(run(NONE, NULL, "link"), 0);
 	expect("link", TL_SELFTEST_FAIL);
@@ -206,7 +206,7 @@ static void without_a_link_nothing_else_is_tried(void)
 	end();
 }
 
-static void a_link_down_during_the_test_is_reported(void)
+TL_TEST("a link down during the test is reported")
 {
 	CU_ASSERT_EQUAL(run(NONE, NULL, "link_stays"), 0);
 	expect("link", TL_SELFTEST_PASS);
@@ -215,7 +215,7 @@ static void a_link_down_during_the_test_is_reported(void)
 	end();
 }
 
-static void a_run_that_is_stopped_ends_at_once(void)
+TL_TEST("a cancelled run ends at once")
 {
 	CU_ASSERT_EQUAL(run(NONE, "counters", NULL), -EINTR);
 	CU_ASSERT_EQUAL(rig.result.n, 3); // link, cable and the stopped one
@@ -223,7 +223,7 @@ static void a_run_that_is_stopped_ends_at_once(void)
 	end();
 }
 
-static void the_report_has_every_check_and_no_address(void)
+TL_TEST("the report lists every check and contains no address")
 {
 	char mac[TL_ETHER_TEXT];
 
@@ -244,22 +244,9 @@ static void the_report_has_every_check_and_no_address(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a good loop passes all available checks", a_good_loop_passes_all_available_checks},
-		{"a lost frame fails the counter check", a_frame_that_is_lost_fails_the_counters},
-		{"a duplicate frame fails the counter check", a_frame_that_comes_twice_fails_the_counters},
-		{"a changed byte fails the counter check", a_byte_that_changes_fails_the_counters},
-		{"frames of another run count as foreign and are not a fault",
-			frames_of_another_run_are_foreign_and_no_fault},
-		{"without a link no other check runs", without_a_link_nothing_else_is_tried},
-		{"a link down during the test is reported", a_link_down_during_the_test_is_reported},
-		{"a cancelled run ends at once", a_run_that_is_stopped_ends_at_once},
-		{"the report lists every check and contains no address", the_report_has_every_check_and_no_address},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
-	int status = tl_test_main("selftest", tests, TL_ARRAY_LEN(tests));
+	int status = tl_test_run("selftest");
 	tl_clock_destroy(test_clock);
 	return status;
 }

@@ -239,7 +239,7 @@ static const struct tl_shape_class two[] = {
 		 .limit_pkts = 40}},
 };
 
-static void a_class_gets_its_rate_and_borrows_what_others_leave(void)
+TL_TEST("a class gets its rate, and borrows what others leave")
 {
 	static const uint16_t both[] = {22, 80}, rest[] = {80};
 
@@ -258,7 +258,7 @@ static void a_class_gets_its_rate_and_borrows_what_others_leave(void)
 	end();
 }
 
-static void the_first_expression_that_matches_takes_a_frame(void)
+TL_TEST("the first expression that matches takes a frame")
 {
 	static const struct tl_shape_class classes[] = {
 		{.tree = {.name = "wan", .rate = 1000 * MBIT}},
@@ -288,7 +288,7 @@ static const struct tl_shape_class slow[] = {
 	{.tree = {.name = "rest", .rate = 8 * KBIT, .burst = MTU, .cburst = MTU, .limit_pkts = 10}},
 };
 
-static void arp_groups_and_neighbours_do_not_wait(void)
+TL_TEST("ARP, group membership and neighbour discovery do not wait, ICMP does")
 {
 	static const uint8_t control[] = {130, 131, 132, 133, 135, 136, 143};
 
@@ -318,7 +318,7 @@ static void arp_groups_and_neighbours_do_not_wait(void)
 	end();
 }
 
-static void a_full_ring_keeps_frames_in_the_tree_and_in_order(void)
+TL_TEST("a full ring keeps frames in the tree and in order")
 {
 	static const struct tl_shape_class fast[] = {
 		{.tree = {.name = "wan", .rate = 10000 * MBIT, .burst = 1000000}},
@@ -354,7 +354,7 @@ static void a_full_ring_keeps_frames_in_the_tree_and_in_order(void)
 	end();
 }
 
-static void the_time_of_a_full_ring_is_counted(void)
+TL_TEST("the time of a full TX ring is counted")
 {
 	static const struct tl_shape_class fast[] = {
 		{.tree = {.name = "wan", .rate = 10000 * MBIT, .burst = 1000000}},
@@ -382,7 +382,7 @@ static void the_time_of_a_full_ring_is_counted(void)
 }
 
 // All frames that a stack pushes between two flushes fit, however many are queued.
-static void a_push_beyond_a_burst_flushes_into_the_tree(void)
+TL_TEST("a push beyond a burst flushes into the tree")
 {
 	begin(slow, 2, 1, 11);
 	rig.room = 0;
@@ -398,7 +398,7 @@ static void a_push_beyond_a_burst_flushes_into_the_tree(void)
 	end();
 }
 
-static void what_a_class_cannot_hold_is_dropped_and_counted(void)
+TL_TEST("what a class cannot hold is dropped and counted")
 {
 	struct tl_service service;
 
@@ -419,7 +419,7 @@ static void what_a_class_cannot_hold_is_dropped_and_counted(void)
 	end();
 }
 
-static void a_frame_leaves_at_its_time_and_the_lcore_knows_it(void)
+TL_TEST("a frame leaves at its time, and the lcore knows it")
 {
 	struct tl_service service;
 
@@ -441,7 +441,7 @@ static void a_frame_leaves_at_its_time_and_the_lcore_knows_it(void)
 	end();
 }
 
-static void the_time_of_a_send_call_is_unknown_while_frames_wait(void)
+TL_TEST("the time of a send call is unknown while frames wait")
 {
 	begin(slow, 2, 1, 11);
 	push_udp(1, 80, 100);
@@ -453,7 +453,7 @@ static void the_time_of_a_send_call_is_unknown_while_frames_wait(void)
 	end();
 }
 
-static void destinations_share_a_fair_class(void)
+TL_TEST("destinations share a fair class")
 {
 	static const struct tl_shape_class fair[] = {
 		{.tree = {.name = "wan", .rate = 8 * MBIT, .burst = 5000}},
@@ -516,7 +516,7 @@ static void send_weighted(const uint8_t *hosts, bool ip6)
 	}
 }
 
-static void hosts_share_by_their_weights(void)
+TL_TEST("hosts share a fair class by their weights, and the longest prefix applies")
 {
 	send_weighted((const uint8_t[]){1, 2, 3}, false); // weights 2, 2 and 6
 	CU_ASSERT(is_near(rig.bytes[81], 200000, 4000));
@@ -579,7 +579,7 @@ static void push_from(bool other, uint16_t port)
 }
 
 // Two sources send to a destination whose prefix has another weight.
-static void the_address_of_a_weight_is_that_of_the_queue(void)
+TL_TEST("the address of a weight is that of the queue")
 {
 	static const struct tl_shape_weight by_source[] = {
 		{.version = 4, .bits = 32, .ip = {10, 0, 0, 0x54}, .weight = 3},
@@ -596,7 +596,7 @@ static void the_address_of_a_weight_is_that_of_the_queue(void)
 	end();
 }
 
-static void the_hash_has_the_fields_of_its_kind(void)
+TL_TEST("the hash has the fields of its kind")
 {
 	static const struct {
 		enum tl_fair fair;
@@ -610,7 +610,7 @@ static void the_hash_has_the_fields_of_its_kind(void)
 				CU_ASSERT_EQUAL(overtakes(kinds[i].fair, field, ip6 != 0), kinds[i].has[field]);
 }
 
-static void other_rates_lose_no_frame(void)
+TL_TEST("other rates lose no frame")
 {
 	struct tl_tree_class classes[] = {slow[0].tree, slow[1].tree};
 	struct tl_err err = {""};
@@ -650,7 +650,7 @@ static void *replace(void *to)
 	return (void *)(intptr_t)tl_shape_set_classes(rig.shape, &cfg, to, &err);
 }
 
-static void other_classes_lose_no_frame(void)
+TL_TEST("other classes lose no frame, and stay away if the lcore does not take them")
 {
 	static const uint32_t to[] = {0, TL_TREE_REMOVED, 2};
 	pthread_t main_thread;
@@ -681,7 +681,7 @@ static void other_classes_lose_no_frame(void)
 	end();
 }
 
-static void the_end_drops_what_waits_and_later_frames_leave(void)
+TL_TEST("the end drops what waits, and later frames leave")
 {
 	struct tl_service service;
 
@@ -702,7 +702,7 @@ static void the_end_drops_what_waits_and_later_frames_leave(void)
 	end();
 }
 
-static void what_is_wrong_is_refused_and_the_queue_stays_as_it_is(void)
+TL_TEST("what is wrong is refused, and the queue stays as it is")
 {
 	static const struct {
 		const char *match;
@@ -732,34 +732,6 @@ static void what_is_wrong_is_refused_and_the_queue_stays_as_it_is(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a class gets its rate, and borrows what others leave",
-			a_class_gets_its_rate_and_borrows_what_others_leave},
-		{"the first expression that matches takes a frame", the_first_expression_that_matches_takes_a_frame},
-		{"ARP, group membership and neighbour discovery do not wait, ICMP does",
-			arp_groups_and_neighbours_do_not_wait},
-		{"a full ring keeps frames in the tree and in order",
-			a_full_ring_keeps_frames_in_the_tree_and_in_order},
-		{"the time of a full TX ring is counted", the_time_of_a_full_ring_is_counted},
-		{"a push beyond a burst flushes into the tree", a_push_beyond_a_burst_flushes_into_the_tree},
-		{"what a class cannot hold is dropped and counted", what_a_class_cannot_hold_is_dropped_and_counted},
-		{"a frame leaves at its time, and the lcore knows it",
-			a_frame_leaves_at_its_time_and_the_lcore_knows_it},
-		{"the time of a send call is unknown while frames wait",
-			the_time_of_a_send_call_is_unknown_while_frames_wait},
-		{"destinations share a fair class", destinations_share_a_fair_class},
-		{"hosts share a fair class by their weights, and the longest prefix applies",
-			hosts_share_by_their_weights},
-		{"the address of a weight is that of the queue", the_address_of_a_weight_is_that_of_the_queue},
-		{"the hash has the fields of its kind", the_hash_has_the_fields_of_its_kind},
-		{"other rates lose no frame", other_rates_lose_no_frame},
-		{"other classes lose no frame, and stay away if the lcore does not take them",
-			other_classes_lose_no_frame},
-		{"the end drops what waits, and later frames leave", the_end_drops_what_waits_and_later_frames_leave},
-		{"what is wrong is refused, and the queue stays as it is",
-			what_is_wrong_is_refused_and_the_queue_stays_as_it_is},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
 	pool = rte_pktmbuf_pool_create("test_shape", MBUFS, 0, 0, 256, SOCKET_ID_ANY);
@@ -767,5 +739,5 @@ int main(void)
 		printf("not ok - set-up: no clock or no memory\n");
 		return 1;
 	}
-	return tl_test_main("shape", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("shape");
 }

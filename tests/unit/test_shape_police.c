@@ -175,7 +175,7 @@ static void send6(void)
 
 // ---- tests
 
-static void each_colour_has_its_action_before_the_queue(void)
+TL_TEST("each colour has its action before the queue")
 {
 	static const struct tl_policer_cfg cfg = {
 		.meter = {.cir = 8, .cbs = 200, .ebs = 300, .overhead_bytes = OVERHEAD},
@@ -212,7 +212,7 @@ static void each_colour_has_its_action_before_the_queue(void)
 	end();
 }
 
-static void priority_is_set_in_tags_and_dscp_in_ip6(void)
+TL_TEST("the priority is set in VLAN tags, and the DSCP in IPv6")
 {
 	static const struct tl_policer_cfg cfg = {.meter = {.unit = TL_METER_PKTS, .cir = 1, .cbs = 2, .ebs = 1},
 		.actions = {{.dscp = 46, .pcp = 5}, {.dscp = KEEP, .pcp = 2}, PASS}};
@@ -233,7 +233,7 @@ static void priority_is_set_in_tags_and_dscp_in_ip6(void)
 	end();
 }
 
-static void a_dropped_frame_is_no_demand_and_no_backlog(void)
+TL_TEST("a dropped frame is no demand and no backlog")
 {
 	static const struct tl_policer_cfg cfg = {
 		.meter = {.unit = TL_METER_PKTS, .cir = 1, .cbs = 2}, .actions = {PASS, PASS, DROP}};
@@ -257,7 +257,7 @@ static void a_dropped_frame_is_no_demand_and_no_backlog(void)
 	end();
 }
 
-static void a_limit_drops_frames_that_the_policer_passed(void)
+TL_TEST("a limit drops frames that the policer passed")
 {
 	static const struct tl_policer_cfg cfg = {
 		.meter = {.unit = TL_METER_PKTS, .cir = 1, .cbs = 5}, .actions = {PASS, PASS, DROP}};
@@ -328,7 +328,7 @@ static enum tl_meter_colour oracle_colour(struct oracle *o, uint64_t now_ns, uin
 }
 
 // Each class sends about twice its rate, with pauses that fill the buckets.
-static void colours_are_those_of_the_rfcs(void)
+TL_TEST("colours are those of the RFCs, frame by frame")
 {
 	static const struct tl_policer_cfg cfgs[] = {
 		{.meter = {.cir = 80000003, .cbs = 9001, .ebs = 7000, .overhead_bytes = OVERHEAD},
@@ -369,7 +369,7 @@ static void colours_are_those_of_the_rfcs(void)
 	end();
 }
 
-static void rates_that_are_wrong_are_refused(void)
+TL_TEST("rates that are wrong are refused")
 {
 	static const struct tl_policer_cfg cfg = {
 		.meter = {.cir = 3, .cbs = TL_METER_BURST_MAX}, .actions = {PASS, PASS, DROP}};
@@ -383,15 +383,6 @@ static void rates_that_are_wrong_are_refused(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"each colour has its action before the queue", each_colour_has_its_action_before_the_queue},
-		{"the priority is set in VLAN tags, and the DSCP in IPv6", priority_is_set_in_tags_and_dscp_in_ip6},
-		{"a dropped frame is no demand and no backlog", a_dropped_frame_is_no_demand_and_no_backlog},
-		{"a limit drops frames that the policer passed", a_limit_drops_frames_that_the_policer_passed},
-		{"colours are those of the RFCs, frame by frame", colours_are_those_of_the_rfcs},
-		{"rates that are wrong are refused", rates_that_are_wrong_are_refused},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
 	pool = rte_pktmbuf_pool_create("test_shape_police", 1023, 0, 0, 256, SOCKET_ID_ANY);
@@ -399,5 +390,5 @@ int main(void)
 		printf("not ok - set-up: no clock or no memory\n");
 		return 1;
 	}
-	return tl_test_main("shape_police", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("shape_police");
 }

@@ -12,7 +12,7 @@
 // ---- known trees
 
 // Bertsekas and Gallager: the smallest demand is satisfied, the others share what it leaves.
-static void small_demands_are_satisfied_first(void)
+TL_TEST("small demands are satisfied, the others share what these leave")
 {
 	struct test t;
 
@@ -30,7 +30,7 @@ static void small_demands_are_satisfied_first(void)
 	CU_ASSERT(share(&t, a) == 0 && share(&t, d) == 0);
 }
 
-static void weights_divide_what_is_scarce(void)
+TL_TEST("a scarce capacity is divided by weights, without idle nodes")
 {
 	struct test t;
 
@@ -45,7 +45,7 @@ static void weights_divide_what_is_scarce(void)
 	CU_ASSERT(share(&t, a) == 100 && share(&t, b) == 300 && share(&t, idle) == 400);
 }
 
-static void prod_comes_before_nonprod_except_for_its_floor(void)
+TL_TEST("prod gets all it demands before nonprod gets more than its floor")
 {
 	struct test t;
 
@@ -63,7 +63,7 @@ static void prod_comes_before_nonprod_except_for_its_floor(void)
 	CU_ASSERT(share(&t, prod) == 300 && share(&t, batch) == 60 && share(&t, rest) == 440);
 }
 
-static void floors_count_towards_the_share(void)
+TL_TEST("a floor is a part of the share; too small a capacity is divided by the floors, those of prod first")
 {
 	struct test t;
 
@@ -80,7 +80,7 @@ static void floors_count_towards_the_share(void)
 	CU_ASSERT(share(&t, a) == 200 && share(&t, b) == 100 && share(&t, c) == 0);
 }
 
-static void inner_nodes_divide_their_shares(void)
+TL_TEST("a node with children gets their floors and demands up to its ceil, and divides its share")
 {
 	struct test t;
 
@@ -100,7 +100,7 @@ static void inner_nodes_divide_their_shares(void)
 	CU_ASSERT(share(&t, x1) == 350 && share(&t, x2) == 150);
 }
 
-static void limits_lend_what_is_left(void)
+TL_TEST("limits are shares, and what these leave, by weight")
 {
 	struct test t;
 
@@ -119,7 +119,7 @@ static void limits_lend_what_is_left(void)
 	CU_ASSERT(share(&t, a) == 1000 && share(&t, idle) == 1000);
 }
 
-static void largest_amounts_do_not_overflow(void)
+TL_TEST("the largest amounts and weights do not overflow")
 {
 	struct test t;
 	uint64_t sum = 0;
@@ -170,7 +170,7 @@ static void make_random(struct test *t, uint64_t *state)
 	}
 }
 
-static void random_trees_are_as_the_oracle_says(void)
+TL_TEST("the shares of 10,000 random trees are max-min fair, and those of an oracle in exact fractions")
 {
 	uint64_t state = 20;
 	uint32_t wrong = 0;
@@ -188,19 +188,5 @@ static void random_trees_are_as_the_oracle_says(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"small demands are satisfied, the others share what these leave", small_demands_are_satisfied_first},
-		{"a scarce capacity is divided by weights, without idle nodes", weights_divide_what_is_scarce},
-		{"prod gets all it demands before nonprod gets more than its floor",
-			prod_comes_before_nonprod_except_for_its_floor},
-		{"a floor is a part of the share; too small a capacity is divided by the floors, those of prod first",
-			floors_count_towards_the_share},
-		{"a node with children gets their floors and demands up to its ceil, and divides its share",
-			inner_nodes_divide_their_shares},
-		{"limits are shares, and what these leave, by weight", limits_lend_what_is_left},
-		{"the largest amounts and weights do not overflow", largest_amounts_do_not_overflow},
-		{"the shares of 10,000 random trees are max-min fair, and those of an oracle in exact fractions",
-			random_trees_are_as_the_oracle_says},
-	};
-	return tl_test_main("share", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("share");
 }

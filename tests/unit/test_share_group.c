@@ -129,7 +129,7 @@ static bool is_about(uint32_t percent, uint32_t wanted)
 
 // ---- a given capacity
 
-static void weights_divide_the_disk(void)
+TL_TEST("writers with a backlog have parts of the disk by weight")
 {
 	struct disk d;
 
@@ -143,7 +143,7 @@ static void weights_divide_the_disk(void)
 	CU_ASSERT(is_about(run_part(&d, 10, light), 25));
 }
 
-static void prod_precedes_nonprod_beyond_its_floor(void)
+TL_TEST("prod precedes nonprod, but for its floor")
 {
 	struct disk d;
 
@@ -157,7 +157,7 @@ static void prod_precedes_nonprod_beyond_its_floor(void)
 	CU_ASSERT_EQUAL(run_part(&d, 10, rest), 0);
 }
 
-static void an_idle_share_is_lent_and_taken_back_within_an_interval(void)
+TL_TEST("an idle share is lent, and taken back within an interval")
 {
 	struct disk d;
 
@@ -179,7 +179,7 @@ static void an_idle_share_is_lent_and_taken_back_within_an_interval(void)
 
 // ---- a measured capacity
 
-static void nobody_is_limited_before_the_disk_is_busy(void)
+TL_TEST("nobody is limited before the disk is busy")
 {
 	struct disk d;
 
@@ -192,7 +192,7 @@ static void nobody_is_limited_before_the_disk_is_busy(void)
 }
 
 // The queue of the disk is full for a few ms of each interval.
-static void a_burst_is_no_measurement(void)
+TL_TEST("a burst that keeps the disk busy for less than an interval is no measurement")
 {
 	struct disk d;
 
@@ -207,7 +207,7 @@ static void a_burst_is_no_measurement(void)
 	CU_ASSERT(u->busy_ns != 0);
 }
 
-static void a_busy_disk_is_measured_and_divided(void)
+TL_TEST("a busy disk is measured, and divided by weight")
 {
 	struct disk d;
 
@@ -224,7 +224,7 @@ static void a_busy_disk_is_measured_and_divided(void)
 	CU_ASSERT(part + other >= 96);
 }
 
-static void the_estimate_follows_a_slower_and_a_faster_disk(void)
+TL_TEST("the measured capacity follows a disk that becomes slower, and faster")
 {
 	struct disk d;
 
@@ -242,7 +242,7 @@ static void the_estimate_follows_a_slower_and_a_faster_disk(void)
 	CU_ASSERT(run_part(&d, 50, heavy) >= 69);
 }
 
-static void a_stall_costs_a_quarter_of_the_estimate(void)
+TL_TEST("a stall costs a quarter of the measured capacity, for a second")
 {
 	struct disk d;
 
@@ -262,7 +262,7 @@ static void a_stall_costs_a_quarter_of_the_estimate(void)
 }
 
 // A slab takes longer than an interval.
-static void a_very_slow_disk_is_measured_over_several_intervals(void)
+TL_TEST("a disk that writes less than a slab per interval is measured")
 {
 	struct disk d;
 
@@ -302,7 +302,7 @@ static bool is_right(const struct disk *d, const struct tl_share_member *members
 	return ok && sum == capacity;
 }
 
-static void random_traces_are_divided_as_the_oracle_says(void)
+TL_TEST("the limits of 1,000 random traces of demand are the shares of the oracle, and what these leave")
 {
 	uint64_t state = 8;
 	uint32_t wrong = 0;
@@ -333,7 +333,7 @@ static void random_traces_are_divided_as_the_oracle_says(void)
 	CU_ASSERT_EQUAL(wrong, 0);
 }
 
-static void totals_that_seem_to_shrink_count_as_unchanged(void)
+TL_TEST("totals that seem to shrink count as unchanged")
 {
 	struct tl_share_group g;
 
@@ -349,24 +349,5 @@ static void totals_that_seem_to_shrink_count_as_unchanged(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"writers with a backlog have parts of the disk by weight", weights_divide_the_disk},
-		{"prod precedes nonprod, but for its floor", prod_precedes_nonprod_beyond_its_floor},
-		{"an idle share is lent, and taken back within an interval",
-			an_idle_share_is_lent_and_taken_back_within_an_interval},
-		{"nobody is limited before the disk is busy", nobody_is_limited_before_the_disk_is_busy},
-		{"a burst that keeps the disk busy for less than an interval is no measurement",
-			a_burst_is_no_measurement},
-		{"a busy disk is measured, and divided by weight", a_busy_disk_is_measured_and_divided},
-		{"the measured capacity follows a disk that becomes slower, and faster",
-			the_estimate_follows_a_slower_and_a_faster_disk},
-		{"a stall costs a quarter of the measured capacity, for a second",
-			a_stall_costs_a_quarter_of_the_estimate},
-		{"a disk that writes less than a slab per interval is measured",
-			a_very_slow_disk_is_measured_over_several_intervals},
-		{"the limits of 1,000 random traces of demand are the shares of the oracle, and what these leave",
-			random_traces_are_divided_as_the_oracle_says},
-		{"totals that seem to shrink count as unchanged", totals_that_seem_to_shrink_count_as_unchanged},
-	};
-	return tl_test_main("share_group", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("share_group");
 }

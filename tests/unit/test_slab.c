@@ -88,7 +88,7 @@ static uint32_t walk(const struct tl_slab *slab)
 	return epbs;
 }
 
-static void a_sealed_slab_is_whole_blocks(void)
+TL_TEST("a sealed slab consists of a HEAD, complete records and a PAD")
 {
 	struct tl_slab_ring *ring = create_ring(2);
 
@@ -111,7 +111,7 @@ static void a_sealed_slab_is_whole_blocks(void)
 
 // The length of the record determines the rest of the slab: every multiple of 4 occurs, including those without room
 // for a PAD.
-static void a_slab_ends_on_a_boundary_whatever_its_records_leave(void)
+TL_TEST("a slab ends on a 4 KiB boundary for any record lengths")
 {
 	struct tl_slab_ring *ring = create_ring(2);
 
@@ -129,7 +129,7 @@ static void a_slab_ends_on_a_boundary_whatever_its_records_leave(void)
 	tl_slab_destroy(ring);
 }
 
-static void the_longest_record_fits_a_slab(void)
+TL_TEST("the longest permitted record fits a slab, a longer one is refused")
 {
 	struct tl_slab_ring *ring = create_ring(2);
 
@@ -139,7 +139,7 @@ static void the_longest_record_fits_a_slab(void)
 	tl_slab_destroy(ring);
 }
 
-static void an_empty_slab_is_not_sealed(void)
+TL_TEST("an empty slab is not sealed")
 {
 	struct tl_slab_ring *ring = create_ring(2);
 
@@ -152,7 +152,7 @@ static void an_empty_slab_is_not_sealed(void)
 	tl_slab_destroy(ring);
 }
 
-static void only_a_slab_older_than_asked_is_sealed(void)
+TL_TEST("only a slab whose first record exceeds the requested age is sealed")
 {
 	struct tl_slab_ring *ring = create_ring(2);
 
@@ -168,7 +168,7 @@ static void only_a_slab_older_than_asked_is_sealed(void)
 	tl_slab_destroy(ring);
 }
 
-static void a_slow_writer_costs_records_not_slabs(void)
+TL_TEST("a slow writer causes record drops until it returns a slab")
 {
 	struct tl_slab_ring *ring = create_ring(3);
 	struct tl_slab *taken[3];
@@ -198,7 +198,7 @@ static void a_slow_writer_costs_records_not_slabs(void)
 	tl_slab_destroy(ring);
 }
 
-static void used_slabs_are_those_with_the_writer(void)
+TL_TEST("the number of used slabs is that held by the writer")
 {
 	struct tl_slab_ring *ring = create_ring(4);
 
@@ -217,7 +217,7 @@ static void used_slabs_are_those_with_the_writer(void)
 	tl_slab_destroy(ring);
 }
 
-static void a_wrong_configuration_is_refused(void)
+TL_TEST("an invalid configuration is refused with an error")
 {
 	const struct tl_slab_cfg good = {.name = "cfg", .slab_bytes = SLAB_BYTES, .slabs = 2, .socket_id = -1};
 	struct tl_slab_ring *ring = NULL;
@@ -243,7 +243,7 @@ static void a_wrong_configuration_is_refused(void)
 	CU_ASSERT_PTR_NULL(ring);
 }
 
-static void a_name_is_used_once_at_a_time(void)
+TL_TEST("a name is used by one ring at a time")
 {
 	const struct tl_slab_cfg cfg = {.name = "twice", .slab_bytes = SLAB_BYTES, .slabs = 2, .socket_id = -1};
 	struct tl_slab_ring *first = NULL;
@@ -321,7 +321,7 @@ static void record_number(struct tl_slab_ring *ring, uint32_t number, uint32_t c
 	tl_slab_commit(ring, len, TL_DIR_RX);
 }
 
-static void two_threads_lose_and_tear_nothing(void)
+TL_TEST("two threads at full speed neither lose nor corrupt records")
 {
 	struct race race = {.ring = create_ring(5)};
 	unsigned seed = 1;
@@ -343,21 +343,6 @@ static void two_threads_lose_and_tear_nothing(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a sealed slab consists of a HEAD, complete records and a PAD", a_sealed_slab_is_whole_blocks},
-		{"a slab ends on a 4 KiB boundary for any record lengths",
-			a_slab_ends_on_a_boundary_whatever_its_records_leave},
-		{"the longest permitted record fits a slab, a longer one is refused", the_longest_record_fits_a_slab},
-		{"an empty slab is not sealed", an_empty_slab_is_not_sealed},
-		{"only a slab whose first record exceeds the requested age is sealed",
-			only_a_slab_older_than_asked_is_sealed},
-		{"a slow writer causes record drops until it returns a slab", a_slow_writer_costs_records_not_slabs},
-		{"the number of used slabs is that held by the writer", used_slabs_are_those_with_the_writer},
-		{"an invalid configuration is refused with an error", a_wrong_configuration_is_refused},
-		{"a name is used by one ring at a time", a_name_is_used_once_at_a_time},
-		{"two threads at full speed neither lose nor corrupt records", two_threads_lose_and_tear_nothing},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("slab", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("slab");
 }

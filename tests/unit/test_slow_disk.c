@@ -179,7 +179,7 @@ static struct contents read_file(const char *path)
 	return found;
 }
 
-static void a_large_buffer_outlasts_the_stall(void)
+TL_TEST("a buffer of 768 MiB covers a disk stall of 5 million frames")
 {
 	static struct recording r;
 
@@ -197,7 +197,7 @@ static void a_large_buffer_outlasts_the_stall(void)
 	end_recording(&r);
 }
 
-static void the_loss_of_a_small_buffer_is_exact(void)
+TL_TEST("frames beyond 64 MiB during a stall are counted exactly, in the ledger and in the file")
 {
 	// A slab holds records except for its HEAD and the smallest PAD.
 	const uint64_t record_bytes = tl_pcapng_epb_bytes(FRAME_BYTES, 0, 0);
@@ -228,16 +228,10 @@ static void the_loss_of_a_small_buffer_is_exact(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a buffer of 768 MiB covers a disk stall of 5 million frames", a_large_buffer_outlasts_the_stall},
-		{"frames beyond 64 MiB during a stall are counted exactly, in the ledger and in the file",
-			the_loss_of_a_small_buffer_is_exact},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
 	port = tl_test_port("vdev:net_ring_s", 1, test_clock);
 	if (port == NULL)
 		return 1;
-	return tl_test_main("slow_disk", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("slow_disk");
 }

@@ -120,7 +120,7 @@ static uint16_t receive(struct tl_port *port, struct tl_burst *b)
 
 // ---- tests
 
-static void every_source_has_its_name(void)
+TL_TEST("every timestamp source has a name")
 {
 	static const char *const names[] = {[TL_TS_AUTO] = "auto",
 		[TL_TS_TSC] = "tsc",
@@ -134,7 +134,7 @@ static void every_source_has_its_name(void)
 		CU_ASSERT_STRING_EQUAL(tl_ts_source_name((enum tl_ts_source)i), names[i]);
 }
 
-static void a_source_that_a_port_cannot_have_is_refused_with_those_it_has(void)
+TL_TEST("an unsupported source is refused with the supported ones")
 {
 	static const struct {
 		const char *port;
@@ -171,7 +171,7 @@ static void a_source_that_a_port_cannot_have_is_refused_with_those_it_has(void)
 	}
 }
 
-static void a_device_that_does_not_stamp_has_the_polls_time_or_is_refused(void)
+TL_TEST("a device without timestamps uses poll time or is refused")
 {
 	struct tl_port *port = start_port(TL_TS_AUTO, NULL);
 	static struct tl_burst burst;
@@ -192,7 +192,7 @@ static void a_device_that_does_not_stamp_has_the_polls_time_or_is_refused(void)
 		strstr(err.text, "has no timestamps \"nic-rx\": give one of those that it has, \"tsc\","));
 }
 
-static void a_nics_ticks_become_the_time_at_which_they_were_taken(void)
+TL_TEST("NIC ticks are converted to the time at which they were taken")
 {
 	struct tl_port *port = start_port(TL_TS_AUTO, &test_nic);
 	static struct tl_burst burst;
@@ -220,7 +220,7 @@ static void a_nics_ticks_become_the_time_at_which_they_were_taken(void)
 	tl_port_close(port);
 }
 
-static void a_frame_without_a_stamp_is_marked_and_counted_and_has_the_polls_time(void)
+TL_TEST("a frame without a stamp is marked, counted and given poll time")
 {
 	struct tl_port *port = start_port(TL_TS_NIC_RX, &test_nic);
 	static struct tl_burst burst;
@@ -243,7 +243,7 @@ static void a_frame_without_a_stamp_is_marked_and_counted_and_has_the_polls_time
 	tl_port_close(port);
 }
 
-static void a_nic_whose_clock_cannot_be_read_is_not_used_or_an_error(void)
+TL_TEST("a NIC with an unreadable clock falls back to poll time or is an error")
 {
 	struct tl_err err = {{0}};
 	struct tl_port *port;
@@ -263,7 +263,7 @@ static void a_nic_whose_clock_cannot_be_read_is_not_used_or_an_error(void)
 	tl_port_close(port);
 }
 
-static void a_nic_with_a_clock_reset_at_the_start_has_correct_stamps_from_the_first_frame_on(void)
+TL_TEST("a NIC with a clock reset at the start has correct stamps from the first frame on")
 {
 	static struct tl_burst burst;
 	struct tl_port_stamps stamps;
@@ -286,7 +286,7 @@ static void a_nic_with_a_clock_reset_at_the_start_has_correct_stamps_from_the_fi
 	reset_ticks = 0;
 }
 
-static void a_nic_that_shows_tai_is_recognised_and_stamped_in_utc(void)
+TL_TEST("a NIC clock in TAI is recognised and converted to UTC")
 {
 	static const struct tl_port_nic nic = {.stamps = true, .read_clock = read_tai};
 	struct tl_port *port = start_port(TL_TS_NIC_RX, &nic);
@@ -342,7 +342,7 @@ static enum tl_gate_state gate_of(struct tl_port *port, uint64_t closures, uint6
 // Clocks of stamps that differ from the clock that the driver reads: UTC (mlx5 with REAL_TIME_CLOCK_ENABLE=1), a PHC
 // (ice from DPDK 25.07 on reads CLOCK_MONOTONIC_RAW), a counter that begins at 0 or does not run (ice up to 24.07
 // before timesync_enable).
-static void stamps_of_another_clock_than_the_one_that_is_read_are_refused_from_the_first_on(void)
+TL_TEST("stamps of a clock other than the one read are refused from the first frame on")
 {
 	const uint64_t stamps[] = {kernel_ns(CLOCK_REALTIME), kernel_ns(CLOCK_REALTIME) + 37 * TL_NS_PER_S,
 		kernel_ns(CLOCK_MONOTONIC_RAW) / TICK_NS + 12345, 1000000, 0, UINT64_MAX};
@@ -356,7 +356,7 @@ static void stamps_of_another_clock_than_the_one_that_is_read_are_refused_from_t
 	}
 }
 
-static void stamps_that_jump_shut_an_open_gate_and_many_right_ones_open_it_again(void)
+TL_TEST("jumping stamps shut an open gate, and a series of valid ones reopens it")
 {
 	for (int ahead = 0; ahead < 2; ahead++) {
 		struct tl_port *port = start_port(TL_TS_AUTO, &test_nic);
@@ -375,7 +375,7 @@ static void stamps_that_jump_shut_an_open_gate_and_many_right_ones_open_it_again
 	}
 }
 
-static void of_an_open_gates_burst_the_frames_from_the_first_wrong_one_on_are_refused(void)
+TL_TEST("with an open gate frames from the first invalid stamp of a burst on are refused")
 {
 	static struct tl_burst burst;
 
@@ -393,7 +393,7 @@ static void of_an_open_gates_burst_the_frames_from_the_first_wrong_one_on_are_re
 	}
 }
 
-static void frames_that_waited_long_in_a_queue_that_was_never_empty_keep_their_stamps(void)
+TL_TEST("frames of a long backlog keep their stamps")
 {
 	struct tl_port *port = start_port(TL_TS_AUTO, &test_nic);
 	struct tl_port_gate *gate = &tl_port_rxq(port, 0)->gate;
@@ -414,7 +414,7 @@ static void frames_that_waited_long_in_a_queue_that_was_never_empty_keep_their_s
 	tl_port_close(port);
 }
 
-static void stamps_older_than_the_poll_that_emptied_the_queue_are_refused(void)
+TL_TEST("stamps older than the last poll that emptied the queue are refused")
 {
 	struct tl_port *port = start_port(TL_TS_AUTO, &test_nic);
 	static struct tl_burst burst;
@@ -427,7 +427,7 @@ static void stamps_older_than_the_poll_that_emptied_the_queue_are_refused(void)
 	tl_port_close(port);
 }
 
-static void a_step_of_the_wall_clock_shuts_no_gate(void)
+TL_TEST("a step of the wall clock does not shut the gate")
 {
 	struct tl_port *port = start_port(TL_TS_AUTO, &test_nic);
 
@@ -464,7 +464,7 @@ static struct tl_port *start_sender(const struct tl_port_nic *nic, enum tl_ts_so
 	return port;
 }
 
-static void a_frame_can_leave_at_a_time_of_the_nics_clock(void)
+TL_TEST("a frame can have a launch time of the NIC's clock")
 {
 	static const struct tl_port_nic nic = {.stamps = true, .sends_at = true, .read_clock = read_ticks};
 	struct tl_port *port = start_sender(&nic, TL_TS_NIC_RX, true);
@@ -495,7 +495,7 @@ static void a_frame_can_leave_at_a_time_of_the_nics_clock(void)
 	tl_port_close(port);
 }
 
-static void a_port_sends_at_a_time_where_that_is_asked_for_and_its_clock_is_that_of_stamps(void)
+TL_TEST("launch times are used if requested and if the clock is that of the stamps")
 {
 	static const struct tl_port_nic nic = {.stamps = true, .sends_at = true, .read_clock = read_ticks};
 	const struct {
@@ -518,7 +518,7 @@ static void a_port_sends_at_a_time_where_that_is_asked_for_and_its_clock_is_that
 
 // The clock being read has to be that of the stamps; mlx5's may differ with REAL_TIME_CLOCK_ENABLE=1
 // (drivers/net/mlx5/mlx5_txpp.c:998, DPDK v22.11.11).
-static void frames_get_times_only_once_a_stamp_was_right_and_while_no_gate_is_shut(void)
+TL_TEST("frames get launch times only after a valid stamp and while no gate is shut")
 {
 	static const struct tl_port_nic nic = {.stamps = true, .sends_at = true, .read_clock = read_ticks};
 	struct tl_port *port = start_sender(&nic, TL_TS_NIC_RX, true);
@@ -663,18 +663,18 @@ static void a_file_says_of_each_record_which_source_its_time_has(const struct tl
 	tl_port_close(port);
 }
 
-static void each_record_names_its_source(void)
+TL_TEST("each record names its source")
 {
 	a_file_says_of_each_record_which_source_its_time_has(&(struct tl_capture_cfg){.dir = {[TL_DIR_RX] = true}});
 }
 
-static void each_record_names_its_source_with_a_cutoff(void)
+TL_TEST("each record names its source with a cut-off")
 {
 	a_file_says_of_each_record_which_source_its_time_has(
 		&(struct tl_capture_cfg){.dir = {[TL_DIR_RX] = true}, .cutoff_bytes = 1 << 20, .cutoff_flows = 1024});
 }
 
-static void sent_frames_have_our_own_time(void)
+TL_TEST("sent frames have software time")
 {
 	a_file_says_of_each_record_which_source_its_time_has(
 		&(struct tl_capture_cfg){.dir = {[TL_DIR_RX] = true, [TL_DIR_TX] = true}});
@@ -682,44 +682,7 @@ static void sent_frames_have_our_own_time(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"every timestamp source has a name", every_source_has_its_name},
-		{"an unsupported source is refused with the supported ones",
-			a_source_that_a_port_cannot_have_is_refused_with_those_it_has},
-		{"a device without timestamps uses poll time or is refused",
-			a_device_that_does_not_stamp_has_the_polls_time_or_is_refused},
-		{"NIC ticks are converted to the time at which they were taken",
-			a_nics_ticks_become_the_time_at_which_they_were_taken},
-		{"a frame without a stamp is marked, counted and given poll time",
-			a_frame_without_a_stamp_is_marked_and_counted_and_has_the_polls_time},
-		{"a NIC with an unreadable clock falls back to poll time or is an error",
-			a_nic_whose_clock_cannot_be_read_is_not_used_or_an_error},
-		{"a NIC with a clock reset at the start has correct stamps from the first frame on",
-			a_nic_with_a_clock_reset_at_the_start_has_correct_stamps_from_the_first_frame_on},
-		{"a NIC clock in TAI is recognised and converted to UTC",
-			a_nic_that_shows_tai_is_recognised_and_stamped_in_utc},
-		{"stamps of a clock other than the one read are refused from the first frame on",
-			stamps_of_another_clock_than_the_one_that_is_read_are_refused_from_the_first_on},
-		{"jumping stamps shut an open gate, and a series of valid ones reopens it",
-			stamps_that_jump_shut_an_open_gate_and_many_right_ones_open_it_again},
-		{"with an open gate frames from the first invalid stamp of a burst on are refused",
-			of_an_open_gates_burst_the_frames_from_the_first_wrong_one_on_are_refused},
-		{"frames of a long backlog keep their stamps",
-			frames_that_waited_long_in_a_queue_that_was_never_empty_keep_their_stamps},
-		{"stamps older than the last poll that emptied the queue are refused",
-			stamps_older_than_the_poll_that_emptied_the_queue_are_refused},
-		{"a step of the wall clock does not shut the gate", a_step_of_the_wall_clock_shuts_no_gate},
-		{"a frame can have a launch time of the NIC's clock", a_frame_can_leave_at_a_time_of_the_nics_clock},
-		{"launch times are used if requested and if the clock is that of the stamps",
-			a_port_sends_at_a_time_where_that_is_asked_for_and_its_clock_is_that_of_stamps},
-		{"frames get launch times only after a valid stamp and while no gate is shut",
-			frames_get_times_only_once_a_stamp_was_right_and_while_no_gate_is_shut},
-		{"each record names its source", each_record_names_its_source},
-		{"each record names its source with a cut-off", each_record_names_its_source_with_a_cutoff},
-		{"sent frames have software time", sent_frames_have_our_own_time},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
-	return test_clock == NULL ? 1 : tl_test_main("stamps", tests, TL_ARRAY_LEN(tests));
+	return test_clock == NULL ? 1 : tl_test_run("stamps");
 }

@@ -70,7 +70,7 @@ static int has_it(struct tl_steer *steer, uint16_t queue, const struct frame *f)
 	return who;
 }
 
-static void a_port_or_group_has_one_owner_regardless_of_the_receiving_queue(void)
+TL_TEST("a port or group has one owner lcore, regardless of the receiving queue")
 {
 	struct bed bed = start_steer();
 	struct frame tcp = tcp_frame(7, 0x02, ""), udp = udp_frame(PEER, US, 7, "u"),
@@ -84,7 +84,7 @@ static void a_port_or_group_has_one_owner_regardless_of_the_receiving_queue(void
 	stop_steer(&bed);
 }
 
-static void what_is_nobodys_stays_where_it_arrived(void)
+TL_TEST("frames without an owner stay on the receiving lcore")
 {
 	struct bed bed = start_steer();
 	struct frame foreign = tcp_frame(7, 0x02, "");
@@ -102,7 +102,7 @@ static void what_is_nobodys_stays_where_it_arrived(void)
 	stop_steer(&bed);
 }
 
-static void arp_and_igmp_go_to_everybody(void)
+TL_TEST("ARP and IGMP are handed to every lcore")
 {
 	struct bed bed = start_steer();
 	struct frame arp = arp_reply(PEER_MAC, PEER), igmp = igmp_query(PEER, IP(224, 0, 0, 1), 0);
@@ -112,7 +112,7 @@ static void arp_and_igmp_go_to_everybody(void)
 	stop_steer(&bed);
 }
 
-static void fragments_go_to_the_groups_owner_or_to_everybody(void)
+TL_TEST("fragments are handed to the group's owner or to every lcore")
 {
 	struct bed bed = start_steer();
 	struct frame to_us = udp_frame(PEER, US, 7, "u"), to_group = udp_frame(PEER, GROUP, 7, "m"),
@@ -140,7 +140,7 @@ static struct frame icmp_error(uint8_t type, uint16_t port, uint16_t quoted)
 	return ip_frame(1, PEER, US, l4, 8 + quoted);
 }
 
-static void an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes(void)
+TL_TEST("an ICMP error is handed to the owner of the quoted packet")
 {
 	struct bed bed = start_steer();
 	struct frame error = icmp_error(3, 7, 28), expired = icmp_error(11, 7, 28), cut = icmp_error(3, 7, 21),
@@ -190,7 +190,7 @@ static struct frame icmp6_frame(uint8_t type, uint16_t quoted_port)
 	return ip6_frame(OUR_MAC, &HOST6, 58, l4, sizeof(l4));
 }
 
-static void ipv6_is_steered_as_ipv4_is(void)
+TL_TEST("IPv6 is steered like IPv4")
 {
 	static const uint8_t group_mac[] = {0x33, 0x33, 0, 0, 0x12, 0x34};
 	const uint8_t tcp[20] = {0x13, 0x88, 0, 7, [12] = 0x50, [13] = 2}, udp[8] = {0x13, 0x88, 0, 7, 0, 8};
@@ -218,7 +218,7 @@ static void ipv6_is_steered_as_ipv4_is(void)
 	stop_steer(&bed);
 }
 
-static void the_rest_of_a_burst_stays_in_order(void)
+TL_TEST("the remaining frames of a burst stay in order")
 {
 	struct bed bed = start_steer();
 	struct tl_burst burst = {.n = 9, .queue = 0, .tsc = 77, .mono_ns = 78};
@@ -249,7 +249,7 @@ static void the_rest_of_a_burst_stays_in_order(void)
 }
 
 // The frames are zeroed in the ring: a second parse would fail.
-static void a_frame_that_is_handed_over_is_not_parsed_again(void)
+TL_TEST("a handed-over frame is not parsed again")
 {
 	struct bed bed = start_steer();
 	struct tl_burst burst = {.n = 3, .queue = 0};
@@ -286,7 +286,7 @@ static void give_tcp(struct tl_steer *steer, uint16_t from, unsigned times)
 }
 
 // A burst is assembled from several rings: its age is that of its oldest frame, from whichever ring.
-static void a_burst_is_as_old_as_its_oldest_frame(void)
+TL_TEST("the age of a burst from several lcores is that of its oldest frame")
 {
 	static const uint64_t tsc[][2] = {{70, 50}, {50, 70}};
 	struct frame f = tcp_frame(7, 0x10, "x");
@@ -309,7 +309,7 @@ static void a_burst_is_as_old_as_its_oldest_frame(void)
 	}
 }
 
-static void a_full_ring_drops_and_counts_and_hinders_no_other(void)
+TL_TEST("a full ring drops and counts frames without blocking other rings")
 {
 	struct bed bed = start_steer();
 	struct tl_steer_stats from, to;
@@ -331,7 +331,7 @@ static void a_full_ring_drops_and_counts_and_hinders_no_other(void)
 }
 
 // More frames than fit one round have arrived from both others.
-static void each_lcores_frames_have_their_turn(void)
+TL_TEST("hand-off rings of all lcores are served in turn")
 {
 	struct bed bed = start_steer();
 	struct tl_steer_side *side = tl_steer_side(bed.steer, 1);
@@ -348,7 +348,7 @@ static void each_lcores_frames_have_their_turn(void)
 	stop_steer(&bed);
 }
 
-static void a_group_stays_with_its_first_owner(void)
+TL_TEST("a group stays with its first owner")
 {
 	struct bed bed = start_steer();
 	struct frame mcast = udp_frame(PEER, GROUP, 5001, "m");
@@ -359,7 +359,7 @@ static void a_group_stays_with_its_first_owner(void)
 	stop_steer(&bed);
 }
 
-static void what_lies_in_a_ring_at_the_end_is_freed(void)
+TL_TEST("frames left in a ring are freed")
 {
 	struct bed bed = start_steer();
 
@@ -367,7 +367,7 @@ static void what_lies_in_a_ring_at_the_end_is_freed(void)
 	stop_steer(&bed);
 }
 
-static void the_ports_of_active_opens_are_shared_out(void)
+TL_TEST("the ports of active opens are divided among the lcores")
 {
 	struct bed bed = start_steer();
 	unsigned owners, shares[QUEUES] = {0};
@@ -388,7 +388,7 @@ static void the_ports_of_active_opens_are_shared_out(void)
 }
 
 // Queue 2 is not in the table: hashed frames never arrive there, so it chooses local ports among those it owns.
-static void with_rss_known_the_answers_arrive_where_they_belong(void)
+TL_TEST("with known RSS the replies arrive on the owner's queue")
 {
 	struct bed bed = start_steer();
 	struct tl_port_rss rss = {.reta_size = 128};
@@ -432,7 +432,7 @@ static int others_have_it(struct tl_steer *steer, const struct frame *f)
 	return first * 10 + take_all(steer, 2);
 }
 
-static void an_lcore_without_a_stack_hands_over_all_that_is_for_us(void)
+TL_TEST("an lcore without a stack hands over all frames to the port's address")
 {
 	static const struct tl_ip6 all_nodes = {{0xff, 0x02, [15] = 1}};
 	static const uint8_t all_nodes_mac[] = {0x33, 0x33, 0, 0, 0, 1}, ask[8] = {128};
@@ -467,7 +467,7 @@ static void an_lcore_without_a_stack_hands_over_all_that_is_for_us(void)
 	stop_steer(&bed);
 }
 
-static void an_lcore_without_a_stack_gets_nothing(void)
+TL_TEST("an lcore without a stack is handed no frame, owns no port, and announces its end")
 {
 	struct bed bed = start_steer_without(1u << 0);
 	struct frame arp = arp_reply(PEER_MAC, PEER), tcp = tcp_frame(7, 0x02, "");
@@ -490,7 +490,7 @@ static void an_lcore_without_a_stack_gets_nothing(void)
 	stop_steer(&bed);
 }
 
-static void one_lcore_has_a_stack(void)
+TL_TEST("a port on which no lcore has a stack is refused")
 {
 	struct tl_steer_cfg cfg = {.ip_be = US, .queues = QUEUES, .without_stack = 7, .socket_id = SOCKET_ID_ANY};
 	struct tl_steer *steer;
@@ -499,7 +499,7 @@ static void one_lcore_has_a_stack(void)
 	CU_ASSERT_EQUAL(tl_steer_create(&cfg, &steer, &err), -EINVAL);
 }
 
-static void groups_fill_the_table_and_no_more(void)
+TL_TEST("the group table has a limit")
 {
 	struct bed bed = start_steer();
 	struct tl_steer_side *side = tl_steer_side(bed.steer, 2);
@@ -561,7 +561,7 @@ static void *run_race(void *arg)
 	return NULL;
 }
 
-static void three_lcores_hand_over_at_full_speed_and_lose_nothing_uncounted(void)
+TL_TEST("three lcores at full speed lose no frame uncounted")
 {
 	struct bed bed = start_steer();
 	struct racer racers[QUEUES] = {{0}};
@@ -602,37 +602,5 @@ static void three_lcores_hand_over_at_full_speed_and_lose_nothing_uncounted(void
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a port or group has one owner lcore, regardless of the receiving queue",
-			a_port_or_group_has_one_owner_regardless_of_the_receiving_queue},
-		{"frames without an owner stay on the receiving lcore", what_is_nobodys_stays_where_it_arrived},
-		{"ARP and IGMP are handed to every lcore", arp_and_igmp_go_to_everybody},
-		{"fragments are handed to the group's owner or to every lcore",
-			fragments_go_to_the_groups_owner_or_to_everybody},
-		{"an ICMP error is handed to the owner of the quoted packet",
-			an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes},
-		{"IPv6 is steered like IPv4", ipv6_is_steered_as_ipv4_is},
-		{"the remaining frames of a burst stay in order", the_rest_of_a_burst_stays_in_order},
-		{"a handed-over frame is not parsed again", a_frame_that_is_handed_over_is_not_parsed_again},
-		{"the age of a burst from several lcores is that of its oldest frame",
-			a_burst_is_as_old_as_its_oldest_frame},
-		{"a full ring drops and counts frames without blocking other rings",
-			a_full_ring_drops_and_counts_and_hinders_no_other},
-		{"hand-off rings of all lcores are served in turn", each_lcores_frames_have_their_turn},
-		{"a group stays with its first owner", a_group_stays_with_its_first_owner},
-		{"frames left in a ring are freed", what_lies_in_a_ring_at_the_end_is_freed},
-		{"the ports of active opens are divided among the lcores", the_ports_of_active_opens_are_shared_out},
-		{"with known RSS the replies arrive on the owner's queue",
-			with_rss_known_the_answers_arrive_where_they_belong},
-		{"an lcore without a stack hands over all frames to the port's address",
-			an_lcore_without_a_stack_hands_over_all_that_is_for_us},
-		{"an lcore without a stack is handed no frame, owns no port, and announces its end",
-			an_lcore_without_a_stack_gets_nothing},
-		{"a port on which no lcore has a stack is refused", one_lcore_has_a_stack},
-		{"the group table has a limit", groups_fill_the_table_and_no_more},
-		{"three lcores at full speed lose no frame uncounted",
-			three_lcores_hand_over_at_full_speed_and_lose_nothing_uncounted},
-	};
-
-	return test_host_main("steer", tests, TL_ARRAY_LEN(tests));
+	return test_host_run("steer");
 }

@@ -20,7 +20,7 @@ static struct tl_tail_outlier outlier_of(uint64_t residence_ns)
 	return (struct tl_tail_outlier){.msgs = 1, .residence_ns = residence_ns};
 }
 
-static void the_oldest_outliers_are_overwritten_and_counted(void)
+TL_TEST("the oldest outliers are overwritten, and counted")
 {
 	struct tl_tail *tail = tl_tail_create(4);
 	struct tl_tail_outlier out;
@@ -44,7 +44,7 @@ static void the_oldest_outliers_are_overwritten_and_counted(void)
 	tl_tail_destroy(tail);
 }
 
-static void the_burst_after_joins_the_last_outlier(void)
+TL_TEST("the next burst is recorded with the last outlier")
 {
 	struct tl_tail *tail = tl_tail_create(2);
 	struct tl_tail_burst after = {.frames = 3, .bytes = 180};
@@ -91,7 +91,7 @@ static void write_one(struct tl_tail *tail, uint64_t number)
 	tl_tail_set_after(tail, &(struct tl_tail_burst){.time_ns = number, .bytes = (uint32_t)number});
 }
 
-static void what_is_read_while_it_is_written_is_never_torn(void)
+TL_TEST("a concurrent read returns no partly written entry")
 {
 	const struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
 	struct sigaction act = {.sa_handler = read_amid}, before;
@@ -117,7 +117,7 @@ static void *write_on(void *tail)
 	return NULL;
 }
 
-static void another_thread_may_read_at_any_time(void)
+TL_TEST("entries may be read from another thread at any time")
 {
 	struct tl_tail *tail = tl_tail_create(64);
 	struct tl_tail_outlier o;
@@ -138,7 +138,7 @@ static void another_thread_may_read_at_any_time(void)
 	tl_tail_destroy(tail);
 }
 
-static void the_last_samples_are_kept_the_oldest_first(void)
+TL_TEST("the last samples are kept, the oldest first")
 {
 	struct tl_tail_samples *samples = tl_tail_samples_create(3);
 
@@ -195,7 +195,7 @@ static void remove_proc(void)
 }
 
 // CPU 1 is offline, so CPU 2 has the second column.
-static void noise_is_of_one_cpu_and_one_thread(void)
+TL_TEST("noise counters cover one CPU and one thread")
 {
 	struct tl_noise before, after;
 
@@ -223,7 +223,7 @@ static void noise_is_of_one_cpu_and_one_thread(void)
 	remove_proc();
 }
 
-static void what_the_kernel_does_not_tell_is_unknown(void)
+TL_TEST("counters missing in the kernel are unknown")
 {
 	struct tl_noise noise, later;
 
@@ -242,15 +242,5 @@ static void what_the_kernel_does_not_tell_is_unknown(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"the oldest outliers are overwritten, and counted", the_oldest_outliers_are_overwritten_and_counted},
-		{"the next burst is recorded with the last outlier", the_burst_after_joins_the_last_outlier},
-		{"a concurrent read returns no partly written entry", what_is_read_while_it_is_written_is_never_torn},
-		{"entries may be read from another thread at any time", another_thread_may_read_at_any_time},
-		{"the last samples are kept, the oldest first", the_last_samples_are_kept_the_oldest_first},
-		{"noise counters cover one CPU and one thread", noise_is_of_one_cpu_and_one_thread},
-		{"counters missing in the kernel are unknown", what_the_kernel_does_not_tell_is_unknown},
-	};
-
-	return tl_test_main("tail", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tail");
 }

@@ -10,7 +10,7 @@
 #include "tcp_ooo.h"
 #include "tcp_secret.h"
 
-static void passive_open(void)
+TL_TEST("a passive open answers SYN with SYN-ACK and opens on the ACK")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -37,7 +37,7 @@ static void passive_open(void)
 	CU_ASSERT_EQUAL(app.reason, TL_TCP_ABORTED);
 }
 
-static void syn_again_is_answered_again(void)
+TL_TEST("a repeated SYN is answered again, until the handshake times out")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -63,7 +63,7 @@ static bool only_a_round_port(void *ctx, uint32_t peer_be, uint16_t peer_port_be
 	return tl_be16(port_be) % 100 == 0;
 }
 
-static void connects_from_an_allowed_port(void)
+TL_TEST("a connection is made only from a port that is allowed")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -78,7 +78,7 @@ static void connects_from_an_allowed_port(void)
 	stop(h);
 }
 
-static void active_open(void)
+TL_TEST("an active open sends SYN and opens on SYN-ACK")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -107,7 +107,7 @@ static void send_hello(struct app *app, struct tl_tcp *c)
 	CU_ASSERT_EQUAL(tl_tcp_send(c, "hello", 5), 0);
 }
 
-static void first_data_carries_the_ack(void)
+TL_TEST("data sent from within opened() carries the handshake's ACK")
 {
 	struct host *h = start();
 	struct app app = {.on_opened = send_hello};
@@ -120,7 +120,7 @@ static void first_data_carries_the_ack(void)
 	stop(h);
 }
 
-static void both_call_at_once(void)
+TL_TEST("a simultaneous open makes one connection")
 {
 	static const uint8_t scale_7[] = {1, 3, 3, 7};
 	struct host *h = start();
@@ -156,7 +156,7 @@ static uint16_t mss_after(const uint8_t *options, uint8_t len, uint16_t mtu)
 	return mss;
 }
 
-static void mss_is_the_smaller(void)
+TL_TEST("the MSS is the smaller of the peer's and the link's, 536 without the option")
 {
 	static const uint8_t mss_1460[] = {2, 4, 1460 >> 8, 1460 & 0xff};
 	static const uint8_t mss_700[] = {1, 1, 2, 4, 700 >> 8, 700 & 0xff, 0, 9};
@@ -177,7 +177,7 @@ static void mss_is_the_smaller(void)
 	CU_ASSERT_EQUAL(mss_after(too_long, 4, 1500), TEST_DEFAULT_MSS);
 }
 
-static void window_scale_needs_both(void)
+TL_TEST("windows are scaled only if both sides offer it")
 {
 	static const uint8_t scale_7[] = {1, 3, 3, 7};
 	const struct tl_tcp_opts opts = {.recv_window_bytes = 1 << 20};
@@ -200,7 +200,7 @@ static void window_scale_needs_both(void)
 	}
 }
 
-static void handshake_patience(void)
+TL_TEST("SYN is retransmitted after 1, 2 and 4 s, and connect fails after 10 s")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -220,7 +220,7 @@ static void handshake_patience(void)
 	CU_ASSERT_EQUAL(app.closed, 1);
 }
 
-static void refused(void)
+TL_TEST("connect is refused only by an RST that acknowledges its SYN")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -240,7 +240,7 @@ static void refused(void)
 	stop(h);
 }
 
-static void only_the_answer_opens(void)
+TL_TEST("SYN-SENT accepts only replies to its SYN")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -258,7 +258,7 @@ static void only_the_answer_opens(void)
 	stop(h);
 }
 
-static void abort_sends_rst(void)
+TL_TEST("an abort sends RST")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -274,7 +274,7 @@ static void abort_sends_rst(void)
 	stop(h);
 }
 
-static void connect_says_no(void)
+TL_TEST("connect refuses invalid arguments")
 {
 	struct host *h = start_with(2, 4096, 1500, true);
 	struct app app = {0};
@@ -296,7 +296,7 @@ static void connect_says_no(void)
 	CU_ASSERT_EQUAL(app.closed, 3);
 }
 
-static void no_port_left(void)
+TL_TEST("connect fails without a free local port")
 {
 	struct host *h = start_with(20000, 4096, 1500, true);
 	struct app app = {0};
@@ -311,7 +311,7 @@ static void no_port_left(void)
 	stop(h);
 }
 
-static void no_connection_no_word_but_rst(void)
+TL_TEST("a segment for no connection is answered with RST")
 {
 	struct host *h = start();
 
@@ -327,7 +327,7 @@ static void no_connection_no_word_but_rst(void)
 	stop(h);
 }
 
-static void listen_is_picky(void)
+TL_TEST("a listener accepts SYN only, and unlisten ends its handshakes")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -357,7 +357,7 @@ static void listen_is_picky(void)
 	stop(h);
 }
 
-static void backlog(void)
+TL_TEST("a listener accepts no more connections than its backlog")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -382,7 +382,7 @@ static void backlog(void)
 
 // ---- data
 
-static void sends_at_once(void)
+TL_TEST("data is sent at once in segments of at most the MSS")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -406,7 +406,7 @@ static void sends_at_once(void)
 	stop(h);
 }
 
-static void acks_ride_on_answers(void)
+TL_TEST("an ACK is piggybacked on a reply or sent at the end of the burst")
 {
 	struct host *h = start();
 	struct app app = {.on_data = app_echo};
@@ -424,7 +424,7 @@ static void acks_ride_on_answers(void)
 	stop(h);
 }
 
-static void one_ack_for_a_burst(void)
+TL_TEST("one ACK answers a burst of small segments")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -446,7 +446,7 @@ static void one_ack_for_a_burst(void)
 	stop(h);
 }
 
-static void every_second_full_segment_is_acked(void)
+TL_TEST("every second full segment is acknowledged")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -470,7 +470,7 @@ static void every_second_full_segment_is_acked(void)
 	stop(h);
 }
 
-static void urgent_data_comes_in_line(void)
+TL_TEST("urgent data is delivered inline")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -484,7 +484,7 @@ static void urgent_data_comes_in_line(void)
 
 // ---- loss
 
-static void backoff_doubles(void)
+TL_TEST("the RTO doubles with each retransmission until the user timeout")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -513,7 +513,7 @@ static void backoff_doubles(void)
 }
 
 // RFC 5482, section 3.1: min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT)).
-static void user_timeout_option(void)
+TL_TEST("the user timeout option is sent if configured, and the longer of both timeouts applies")
 {
 	static const struct {
 		uint16_t said; // advertised by the peer; 0: none
@@ -555,7 +555,7 @@ static void user_timeout_option(void)
 }
 
 // Karn: the ACK of a retransmission gives no RTT sample, so the backoff stays until new data is acknowledged.
-static void backoff_ends_with_a_sample(void)
+TL_TEST("the backoff ends with an RTT sample of new data")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -573,7 +573,7 @@ static void backoff_ends_with_a_sample(void)
 	stop(h);
 }
 
-static void rto_follows_the_round_trip(void)
+TL_TEST("the RTO follows the RTT")
 {
 	const struct tl_tcp_opts opts = {.rto_min_us = 1000};
 	struct host *h = start();
@@ -591,7 +591,7 @@ static void rto_follows_the_round_trip(void)
 	stop(h);
 }
 
-static void lost_syn_makes_careful(void)
+TL_TEST("after a lost SYN the initial window is one segment and the RTO 3 s")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -606,7 +606,7 @@ static void lost_syn_makes_careful(void)
 	stop(h);
 }
 
-static void fast_retransmit(void)
+TL_TEST("three duplicate ACKs trigger a fast retransmission, and each partial ACK the next one")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -635,7 +635,7 @@ static void fast_retransmit(void)
 }
 
 // RFC 6582, section 3.2: only the first partial ACK restarts the timer.
-static void many_losses_end_in_a_timeout(void)
+TL_TEST("only the first partial ACK restarts the timer")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -656,7 +656,7 @@ static void many_losses_end_in_a_timeout(void)
 	stop(h);
 }
 
-static void fast_retransmit_of_small_segments(void)
+TL_TEST("a fast retransmission does not exceed the data sent")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -676,7 +676,7 @@ static void fast_retransmit_of_small_segments(void)
 	stop(h);
 }
 
-static void fast_retransmit_of_fin(void)
+TL_TEST("a fast retransmission carries the FIN")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -693,7 +693,7 @@ static void fast_retransmit_of_fin(void)
 }
 
 // RFC 3042: each of the first two duplicates releases a new segment, regardless of cwnd.
-static void limited_transmit(void)
+TL_TEST("the first two duplicate ACKs each release a new segment")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -714,7 +714,7 @@ static void limited_transmit(void)
 	stop(h);
 }
 
-static void slow_start_after_timeout(void)
+TL_TEST("after a timeout all data is retransmitted in slow start")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -747,7 +747,7 @@ static void slow_start_after_timeout(void)
 	stop(h);
 }
 
-static void idle_means_slow_start(void)
+TL_TEST("after an idle period cwnd is the initial window")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -765,7 +765,7 @@ static void idle_means_slow_start(void)
 	stop(h);
 }
 
-static void early_segments_wait(void)
+TL_TEST("segments out of order are buffered, including overlaps")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -793,7 +793,7 @@ static void early_segments_wait(void)
 	stop(h);
 }
 
-static void waiting_room_is_shared(void)
+TL_TEST("buffered segments of all connections are limited to a share of the mbufs")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -826,7 +826,7 @@ static void come_too_early(struct host *h, struct app *app)
 	CU_ASSERT_EQUAL(app->opened, 16);
 }
 
-static void stacks_share_the_waiting_room_of_their_pool(void)
+TL_TEST("all stacks on one pool buffer at most a quarter of it for segments out of order")
 {
 	struct host *h[4];
 	struct app app[4] = {{0}};
@@ -842,7 +842,7 @@ static void stacks_share_the_waiting_room_of_their_pool(void)
 		stop(h[i - 1]);
 }
 
-static void waiting_room_is_bounded(void)
+TL_TEST("at most the 64 nearest segments out of order are buffered")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -864,7 +864,7 @@ static void waiting_room_is_bounded(void)
 
 // Messages of 1 to 300 bytes wrap the ring many times, and are acknowledged up to any byte: a message counts as
 // delivered when its last byte is acknowledged.
-static void counts_what_is_not_acknowledged(void)
+TL_TEST("partly acknowledged messages are counted at any offset of the ring")
 {
 	struct host *h = start_with(4, 4096, 1500, true);
 	struct app app = {0};
@@ -892,7 +892,7 @@ static void counts_what_is_not_acknowledged(void)
 }
 
 // A port that rejects frames for a while: a burst of segments waits in its queue and the rest in the send buffer.
-static void full_queue_is_no_loss(void)
+TL_TEST("a full TX ring delays segments without a loss")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -927,7 +927,7 @@ static void full_queue_is_no_loss(void)
 
 // ---- windows
 
-static void zero_window_is_probed(void)
+TL_TEST("a zero window is probed until it opens")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -956,7 +956,7 @@ static void zero_window_is_probed(void)
 	stop(h);
 }
 
-static void peer_that_never_reads(void)
+TL_TEST("a peer that never reads is kept as long as it answers probes")
 {
 	struct host *h = start_with(4, 4096, 1500, true);
 	struct app app = {0};
@@ -1007,7 +1007,7 @@ static unsigned answer_probes(struct host *h, uint64_t ns, bool all)
 	return probes;
 }
 
-static void shut_window_outlasts_the_user_timeout(void)
+TL_TEST("an answered window probe keeps the connection beyond the user timeout")
 {
 	struct app app = {0};
 	struct host *h = start_with_shut_window(&app);
@@ -1020,7 +1020,7 @@ static void shut_window_outlasts_the_user_timeout(void)
 	stop(h);
 }
 
-static void lost_probe_ends_nothing(void)
+TL_TEST("a lost window probe does not end the connection")
 {
 	struct app app = {0};
 	struct host *h = start_with_shut_window(&app);
@@ -1030,7 +1030,7 @@ static void lost_probe_ends_nothing(void)
 	stop(h);
 }
 
-static void unanswered_probes_end_it(void)
+TL_TEST("the user timeout of a zero window counts from the first unanswered probe")
 {
 	struct app app = {0};
 	struct host *h = start_with_shut_window(&app);
@@ -1046,7 +1046,7 @@ static void unanswered_probes_end_it(void)
 	stop(h);
 }
 
-static void fin_goes_through_a_shut_window(void)
+TL_TEST("our FIN is sent as a probe of a zero window")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1062,7 +1062,7 @@ static void fin_goes_through_a_shut_window(void)
 	stop(h);
 }
 
-static void no_silly_segments(void)
+TL_TEST("small segments are avoided (silly window syndrome)")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1081,7 +1081,7 @@ static void no_silly_segments(void)
 	stop(h);
 }
 
-static void window_follows_room(void)
+TL_TEST("the window follows the free buffer space, and its edge never moves left")
 {
 	const struct tl_tcp_opts opts = {.window_follows_room = true, .send_buffer_bytes = 4000};
 	struct host *h = start();
@@ -1125,7 +1125,7 @@ static void window_follows_room(void)
 }
 
 // RFC 9293, section 3.10.7.4: valid ACKs, URGs and RSTs count when the window is zero.
-static void rst_and_urg_count_while_our_window_is_shut(void)
+TL_TEST("RST, with or without data, and URG are accepted while our window is zero")
 {
 	const struct tl_tcp_opts opts = {.window_follows_room = true, .send_buffer_bytes = 1000};
 	struct host *h = start();
@@ -1148,7 +1148,7 @@ static void rst_and_urg_count_while_our_window_is_shut(void)
 	stop(h);
 }
 
-static void fin_needs_no_window(void)
+TL_TEST("a FIN is accepted while our window is zero")
 {
 	const struct tl_tcp_opts opts = {.window_follows_room = true, .send_buffer_bytes = 1000};
 	struct host *h = start();
@@ -1170,7 +1170,7 @@ static void fin_needs_no_window(void)
 
 // RFC 7323, section 2.4: with a scale the edge as read by the peer may retreat by less than a unit, but data sent up to
 // the old edge is accepted.
-static void scaled_edge_stays(void)
+TL_TEST("with a scaled window no advertised byte is refused")
 {
 	static const uint8_t scale_7[] = {1, 3, 3, 7};
 	const struct tl_tcp_opts opts = {.window_follows_room = true, .recv_window_bytes = 1 << 20};
@@ -1195,7 +1195,7 @@ static void scaled_edge_stays(void)
 	stop(h);
 }
 
-static void probe_takes_the_last_byte(void)
+TL_TEST("a window probe with the last byte leaves no unsent data")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1218,7 +1218,7 @@ static void probe_takes_the_last_byte(void)
 	stop(h);
 }
 
-static void window_update_lets_out(void)
+TL_TEST("a pure window update releases data")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1238,7 +1238,7 @@ static void window_update_lets_out(void)
 }
 
 // A retransmission has an old sequence number (SND.WL1), and an ACK that may be the latest.
-static void old_windows_are_ignored(void)
+TL_TEST("an old segment does not restore an old window")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1275,7 +1275,7 @@ static bool has_options(const struct sent *s, const uint8_t *bytes, uint8_t len)
 	return s->options_len == len && memcmp(s->option_bytes, bytes, len) == 0;
 }
 
-static void sack_needs_both(void)
+TL_TEST("SACK is offered in a SYN and used only if the peer offers it")
 {
 	static const uint8_t with[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
 
@@ -1298,7 +1298,7 @@ static void sack_needs_both(void)
 	}
 }
 
-static void sack_blocks_come_by_recency(void)
+TL_TEST("SACK blocks report buffered segments, latest first, at most four")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1335,7 +1335,7 @@ static void sack_blocks_come_by_recency(void)
 }
 
 // With data to send, the blocks are options of its segments if they fit; otherwise an ACK without data follows.
-static void sack_rides_where_it_fits(void)
+TL_TEST("SACK blocks are sent on data if they fit, otherwise in an ACK")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1367,7 +1367,7 @@ static void sack_rides_where_it_fits(void)
 }
 
 // Segments 0, 2 and 4 are lost. The cwnd of 5 limits data in the network: neither arrived nor lost data counts.
-static void sack_shows_the_holes(void)
+TL_TEST("each hole reported by SACK is retransmitted once within cwnd")
 {
 	struct app app = {0};
 	struct host *h = start_sacked(&app, 10);
@@ -1405,7 +1405,7 @@ static void sack_shows_the_holes(void)
 }
 
 // A single ACK may be sufficient evidence, without a third.
-static void one_sack_may_do(void)
+TL_TEST("a single SACK can reveal a loss, and a partial ACK the next one")
 {
 	struct app app = {0};
 	struct host *h = start_sacked(&app, 9);
@@ -1424,7 +1424,7 @@ static void one_sack_may_do(void)
 	stop(h);
 }
 
-static void wrong_blocks_mean_nothing(void)
+TL_TEST("SACK blocks that are invalid or not negotiated are ignored")
 {
 	for (int permitted = 0; permitted < 2; permitted++) {
 		struct host *h = start();
@@ -1457,7 +1457,7 @@ static void sacked_is(const struct app *app, const uint32_t (*ranges)[2], unsign
 
 #define SACKED(app, ...) sacked_is(app, (const uint32_t[][2]){__VA_ARGS__}, sizeof((uint32_t[][2]){__VA_ARGS__}) / 8)
 
-static void sacked_ranges_are_few(void)
+TL_TEST("the 32 nearest SACKed ranges are stored")
 {
 	struct app app = {0};
 	struct host *h = start_with(8, 131072, 1500, true);
@@ -1490,7 +1490,7 @@ static void sacked_ranges_are_few(void)
 
 // RFC 2018, section 8: a timeout discards the blocks, because the peer may have discarded the data. Data that it
 // reports again is not retransmitted.
-static void timeout_forgets_sacks(void)
+TL_TEST("a timeout discards SACKed ranges; ranges reported again are not retransmitted")
 {
 	struct app app = {0};
 	struct host *h = start_sacked(&app, 9);
@@ -1514,7 +1514,7 @@ static void timeout_forgets_sacks(void)
 
 // ---- closing
 
-static void we_close_first(void)
+TL_TEST("active close")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1544,7 +1544,7 @@ static void we_close_first(void)
 	CU_ASSERT_EQUAL(app.closed, 1);
 }
 
-static void peer_closes_first(void)
+TL_TEST("passive close")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1574,7 +1574,7 @@ static void peer_closes_first(void)
 	stop(h);
 }
 
-static void both_close_at_once(void)
+TL_TEST("simultaneous close")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1595,7 +1595,7 @@ static void both_close_at_once(void)
 	stop(h);
 }
 
-static void fin_and_its_ack_in_one(void)
+TL_TEST("FIN and the ACK of our FIN may share a segment")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1609,7 +1609,7 @@ static void fin_and_its_ack_in_one(void)
 	stop(h);
 }
 
-static void fin_waits_for_the_gap(void)
+TL_TEST("a FIN waits until the gap before it is filled")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1629,7 +1629,7 @@ static void fin_waits_for_the_gap(void)
 	stop(h);
 }
 
-static void lost_fin_goes_again(void)
+TL_TEST("a lost FIN is retransmitted, with and without data")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1654,7 +1654,7 @@ static void lost_fin_goes_again(void)
 	stop(h);
 }
 
-static void fin_takes_a_place_in_the_window(void)
+TL_TEST("a FIN occupies one byte of the peer's window")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1673,7 +1673,7 @@ static void fin_takes_a_place_in_the_window(void)
 	stop(h);
 }
 
-static void keepalive(void)
+TL_TEST("an idle peer is sent five keepalive probes")
 {
 	const struct tl_tcp_opts opts = {.keepalive_idle_ns = 10 * SECOND};
 	struct host *h = start();
@@ -1703,7 +1703,7 @@ static void keepalive(void)
 	stop(h);
 }
 
-static void no_keepalive_while_data_is_out(void)
+TL_TEST("no keepalive probe is sent while data is in flight")
 {
 	const struct tl_tcp_opts opts = {.keepalive_idle_ns = SECOND};
 	struct host *h = start();
@@ -1719,7 +1719,7 @@ static void no_keepalive_while_data_is_out(void)
 	stop(h);
 }
 
-static void fin_wait_2_is_watched(void)
+TL_TEST("a peer that fails before its FIN is detected")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1752,7 +1752,7 @@ static void into_time_wait(struct host *h, struct app *app)
 	forget(h);
 }
 
-static void time_wait_lasts(void)
+TL_TEST("TIME-WAIT lasts 60 s after the last FIN, regardless of RST")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1777,7 +1777,7 @@ static void time_wait_lasts(void)
 	CU_ASSERT_EQUAL(app.closed, 1);
 }
 
-static void time_wait_is_reopened(void)
+TL_TEST("a new SYN beyond the old sequence numbers reopens TIME-WAIT")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1794,7 +1794,7 @@ static void time_wait_is_reopened(void)
 	stop(h);
 }
 
-static void time_wait_gives_way(void)
+TL_TEST("the oldest TIME-WAIT is evicted when all slots are taken")
 {
 	struct host *h = start_with(2, 4096, 1500, true);
 	struct app app[4] = {0};
@@ -1825,7 +1825,7 @@ static void time_wait_gives_way(void)
 
 // ---- attacks and errors (RFC 5961)
 
-static void only_the_exact_rst_ends_it(void)
+TL_TEST("only an RST with the exact sequence number ends a connection")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1851,7 +1851,7 @@ static void only_the_exact_rst_ends_it(void)
 	stop(h);
 }
 
-static void blind_syn_is_challenged(void)
+TL_TEST("a SYN on a connection triggers a challenge ACK")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1870,7 +1870,7 @@ static void blind_syn_is_challenged(void)
 	stop(h);
 }
 
-static void blind_data_is_refused(void)
+TL_TEST("data with an invalid ACK or outside the window is refused")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1894,7 +1894,7 @@ static void blind_data_is_refused(void)
 }
 
 // Its data is not buffered, and its ACK is ignored.
-static void segment_past_the_edge_is_refused(void)
+TL_TEST("a segment past the window's edge is refused")
 {
 	static const uint32_t past[] = {1, 2, 1000, 1u << 20};
 
@@ -1914,7 +1914,7 @@ static void segment_past_the_edge_is_refused(void)
 }
 
 // Other connections hold all mbufs available for this: this one holds none, and no array for them.
-static void refused_early_segment_borrows_nothing(void)
+TL_TEST("a refused segment out of order holds no buffers")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1930,7 +1930,7 @@ static void refused_early_segment_borrows_nothing(void)
 	stop(h);
 }
 
-static void wrong_ack_in_the_handshake(void)
+TL_TEST("a wrong ACK in the handshake is answered with RST")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1948,7 +1948,7 @@ static void wrong_ack_in_the_handshake(void)
 	stop(h);
 }
 
-static void keepalives_are_answered(void)
+TL_TEST("keepalive probes are answered")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -1962,7 +1962,7 @@ static void keepalives_are_answered(void)
 	stop(h);
 }
 
-static void isn_cannot_be_guessed(void)
+TL_TEST("ISNs combine a keyed hash and the 4 us clock")
 {
 	struct host *h = start();
 	uint32_t isn[3];
@@ -1980,7 +1980,7 @@ static void isn_cannot_be_guessed(void)
 }
 
 // Two hosts with distinct secrets: no word is equal.
-static void secrets_are_drawn_one_by_one(void)
+TL_TEST("each secret is drawn separately from the kernel's random source")
 {
 	enum { WORDS = sizeof(struct tl_tcp_secrets) / sizeof(uint64_t) };
 	uint64_t word[2 * WORDS];
@@ -1999,7 +1999,7 @@ static void secrets_are_drawn_one_by_one(void)
 }
 
 // An ISN, a timestamp, a cookie and a port: each changes with its own secret only.
-static void secrets_have_one_use_each(void)
+TL_TEST("each secret has one use")
 {
 	struct host *h = start();
 	struct tl_tcp_secrets *secrets = &h->net->tcp->secrets;
@@ -2020,7 +2020,7 @@ static void secrets_have_one_use_each(void)
 
 // ---- ICMP, ARP
 
-static void hard_error_ends_the_handshake(void)
+TL_TEST("a hard ICMP error ends a handshake, a soft one sets its error")
 {
 	struct host *h = start();
 	struct app app[2] = {0};
@@ -2041,7 +2041,7 @@ static void hard_error_ends_the_handshake(void)
 	stop(h);
 }
 
-static void no_icmp_ends_what_is_open(void)
+TL_TEST("ICMP errors do not end established connections")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -2061,7 +2061,7 @@ static void call_again(struct app *app, struct tl_tcp *c)
 	CU_ASSERT_EQUAL(tl_tcp_connect(h->net, PEER, PEER_PORT, &APP_OPS, app, NULL, &app->c), 0);
 }
 
-static void unanswered_arp_ends_the_handshake(void)
+TL_TEST("unanswered ARP ends the handshake, once")
 {
 	struct host *h = start_with(1, 4096, 1500, false);
 	struct app app = {.on_closed = call_again, .user = h};
@@ -2078,7 +2078,7 @@ static void unanswered_arp_ends_the_handshake(void)
 	stop(h);
 }
 
-static void new_mac_is_used(void)
+TL_TEST("headers are rebuilt when a MAC address may have changed")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -2117,7 +2117,7 @@ static void close_on_data(struct app *app, struct tl_tcp *c, const uint8_t *data
 	tl_tcp_close(c);
 }
 
-static void abort_within_callbacks(void)
+TL_TEST("abort is safe from within every callback")
 {
 	struct host *h = start();
 	struct app opened = {.on_opened = abort_it}, data = {.on_data = abort_on_data}, room = {.on_room = abort_it},
@@ -2145,7 +2145,7 @@ static void abort_within_callbacks(void)
 	stop(h);
 }
 
-static void close_within_data(void)
+TL_TEST("close is safe from within the data() callback")
 {
 	struct host *h = start();
 	struct app app = {.on_data = close_on_data};
@@ -2160,7 +2160,7 @@ static void close_within_data(void)
 	stop(h);
 }
 
-static void close_without_the_callback(void)
+TL_TEST("without peer_closed() a connection closes itself")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -2181,7 +2181,7 @@ static void close_without_the_callback(void)
 }
 
 // After a pause the wheel makes one turn.
-static void long_pause(void)
+TL_TEST("ten years without a tick are processed at once")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -2197,7 +2197,7 @@ static void long_pause(void)
 	stop(h);
 }
 
-static void send_within_room(void)
+TL_TEST("data sent from within room() and peer_closed() carries the ACK")
 {
 	struct host *h = start();
 	struct app app = {.on_room = send_hello, .on_peer_closed = send_hello};
@@ -2215,7 +2215,7 @@ static void send_within_room(void)
 	stop(h);
 }
 
-static void a_slot_for_the_next(void)
+TL_TEST("closed() may open the next connection even when all slots are taken")
 {
 	struct host *h = start_with(1, 4096, 1500, true);
 	struct app app = {.on_closed = call_again, .user = h};
@@ -2230,7 +2230,7 @@ static void a_slot_for_the_next(void)
 	stop(h);
 }
 
-static void slots_are_used_again(void)
+TL_TEST("slots are reused repeatedly")
 {
 	struct host *h = start_with(2, 4096, 1500, true);
 	struct app app = {0};
@@ -2251,7 +2251,7 @@ static void call_in_vain(struct app *app, struct tl_tcp *c)
 	CU_ASSERT_EQUAL(tl_tcp_connect(h->net, PEER, PEER_PORT, &APP_OPS, app, NULL, &c), -ENOSPC);
 }
 
-static void destroy_ends_it(void)
+TL_TEST("destroy ends connections and opens none")
 {
 	struct host *h = start();
 	struct app app = {.on_closed = call_in_vain, .user = h};
@@ -2262,7 +2262,7 @@ static void destroy_ends_it(void)
 	CU_ASSERT_EQUAL(app.reason, TL_TCP_ABORTED);
 }
 
-static void close_all(void)
+TL_TEST("close_all closes open connections and aborts opening ones")
 {
 	struct host *h = start();
 	struct app open = {0}, opening = {0};
@@ -2299,7 +2299,7 @@ static unsigned take_all(struct rte_mbuf **taken)
 	return n;
 }
 
-static void waits_for_mbufs(void)
+TL_TEST("without mbufs data and ACKs wait for the next tick")
 {
 	static struct rte_mbuf *taken[POOL_MBUFS];
 	struct host *h = start();
@@ -2327,113 +2327,8 @@ static void waits_for_mbufs(void)
 	stop(h);
 }
 
-static const struct tl_test tests[] = {
-	{"a passive open answers SYN with SYN-ACK and opens on the ACK", passive_open},
-	{"a repeated SYN is answered again, until the handshake times out", syn_again_is_answered_again},
-	{"an active open sends SYN and opens on SYN-ACK", active_open},
-	{"a connection is made only from a port that is allowed", connects_from_an_allowed_port},
-	{"data sent from within opened() carries the handshake's ACK", first_data_carries_the_ack},
-	{"a simultaneous open makes one connection", both_call_at_once},
-	{"the MSS is the smaller of the peer's and the link's, 536 without the option", mss_is_the_smaller},
-	{"windows are scaled only if both sides offer it", window_scale_needs_both},
-	{"SYN is retransmitted after 1, 2 and 4 s, and connect fails after 10 s", handshake_patience},
-	{"connect is refused only by an RST that acknowledges its SYN", refused},
-	{"SYN-SENT accepts only replies to its SYN", only_the_answer_opens},
-	{"connect refuses invalid arguments", connect_says_no},
-	{"connect fails without a free local port", no_port_left},
-	{"a segment for no connection is answered with RST", no_connection_no_word_but_rst},
-	{"a listener accepts SYN only, and unlisten ends its handshakes", listen_is_picky},
-	{"a listener accepts no more connections than its backlog", backlog},
-	{"data is sent at once in segments of at most the MSS", sends_at_once},
-	{"an ACK is piggybacked on a reply or sent at the end of the burst", acks_ride_on_answers},
-	{"one ACK answers a burst of small segments", one_ack_for_a_burst},
-	{"every second full segment is acknowledged", every_second_full_segment_is_acked},
-	{"urgent data is delivered inline", urgent_data_comes_in_line},
-	{"the RTO doubles with each retransmission until the user timeout", backoff_doubles},
-	{"the user timeout option is sent if configured, and the longer of both timeouts applies", user_timeout_option},
-	{"the backoff ends with an RTT sample of new data", backoff_ends_with_a_sample},
-	{"the RTO follows the RTT", rto_follows_the_round_trip},
-	{"after a lost SYN the initial window is one segment and the RTO 3 s", lost_syn_makes_careful},
-	{"three duplicate ACKs trigger a fast retransmission, and each partial ACK the next one", fast_retransmit},
-	{"the first two duplicate ACKs each release a new segment", limited_transmit},
-	{"after a timeout all data is retransmitted in slow start", slow_start_after_timeout},
-	{"after an idle period cwnd is the initial window", idle_means_slow_start},
-	{"segments out of order are buffered, including overlaps", early_segments_wait},
-	{"at most the 64 nearest segments out of order are buffered", waiting_room_is_bounded},
-	{"SACK is offered in a SYN and used only if the peer offers it", sack_needs_both},
-	{"SACK blocks report buffered segments, latest first, at most four", sack_blocks_come_by_recency},
-	{"SACK blocks are sent on data if they fit, otherwise in an ACK", sack_rides_where_it_fits},
-	{"each hole reported by SACK is retransmitted once within cwnd", sack_shows_the_holes},
-	{"a single SACK can reveal a loss, and a partial ACK the next one", one_sack_may_do},
-	{"SACK blocks that are invalid or not negotiated are ignored", wrong_blocks_mean_nothing},
-	{"the 32 nearest SACKed ranges are stored", sacked_ranges_are_few},
-	{"a timeout discards SACKed ranges; ranges reported again are not retransmitted", timeout_forgets_sacks},
-	{"partly acknowledged messages are counted at any offset of the ring", counts_what_is_not_acknowledged},
-	{"a full TX ring delays segments without a loss", full_queue_is_no_loss},
-	{"a zero window is probed until it opens", zero_window_is_probed},
-	{"a peer that never reads is kept as long as it answers probes", peer_that_never_reads},
-	{"an answered window probe keeps the connection beyond the user timeout",
-		shut_window_outlasts_the_user_timeout},
-	{"a lost window probe does not end the connection", lost_probe_ends_nothing},
-	{"the user timeout of a zero window counts from the first unanswered probe", unanswered_probes_end_it},
-	{"RST, with or without data, and URG are accepted while our window is zero",
-		rst_and_urg_count_while_our_window_is_shut},
-	{"our FIN is sent as a probe of a zero window", fin_goes_through_a_shut_window},
-	{"small segments are avoided (silly window syndrome)", no_silly_segments},
-	{"the window follows the free buffer space, and its edge never moves left", window_follows_room},
-	{"a pure window update releases data", window_update_lets_out},
-	{"an old segment does not restore an old window", old_windows_are_ignored},
-	{"active close", we_close_first},
-	{"passive close", peer_closes_first},
-	{"simultaneous close", both_close_at_once},
-	{"FIN and the ACK of our FIN may share a segment", fin_and_its_ack_in_one},
-	{"a FIN waits until the gap before it is filled", fin_waits_for_the_gap},
-	{"a lost FIN is retransmitted, with and without data", lost_fin_goes_again},
-	{"a peer that fails before its FIN is detected", fin_wait_2_is_watched},
-	{"TIME-WAIT lasts 60 s after the last FIN, regardless of RST", time_wait_lasts},
-	{"a new SYN beyond the old sequence numbers reopens TIME-WAIT", time_wait_is_reopened},
-	{"the oldest TIME-WAIT is evicted when all slots are taken", time_wait_gives_way},
-	{"only an RST with the exact sequence number ends a connection", only_the_exact_rst_ends_it},
-	{"a SYN on a connection triggers a challenge ACK", blind_syn_is_challenged},
-	{"data with an invalid ACK or outside the window is refused", blind_data_is_refused},
-	{"a segment past the window's edge is refused", segment_past_the_edge_is_refused},
-	{"a refused segment out of order holds no buffers", refused_early_segment_borrows_nothing},
-	{"a wrong ACK in the handshake is answered with RST", wrong_ack_in_the_handshake},
-	{"keepalive probes are answered", keepalives_are_answered},
-	{"ISNs combine a keyed hash and the 4 us clock", isn_cannot_be_guessed},
-	{"each secret is drawn separately from the kernel's random source", secrets_are_drawn_one_by_one},
-	{"each secret has one use", secrets_have_one_use_each},
-	{"a hard ICMP error ends a handshake, a soft one sets its error", hard_error_ends_the_handshake},
-	{"ICMP errors do not end established connections", no_icmp_ends_what_is_open},
-	{"unanswered ARP ends the handshake, once", unanswered_arp_ends_the_handshake},
-	{"headers are rebuilt when a MAC address may have changed", new_mac_is_used},
-	{"an abort sends RST", abort_sends_rst},
-	{"abort is safe from within every callback", abort_within_callbacks},
-	{"close is safe from within the data() callback", close_within_data},
-	{"without peer_closed() a connection closes itself", close_without_the_callback},
-	{"data sent from within room() and peer_closed() carries the ACK", send_within_room},
-	{"closed() may open the next connection even when all slots are taken", a_slot_for_the_next},
-	{"slots are reused repeatedly", slots_are_used_again},
-	{"destroy ends connections and opens none", destroy_ends_it},
-	{"no keepalive probe is sent while data is in flight", no_keepalive_while_data_is_out},
-	{"close_all closes open connections and aborts opening ones", close_all},
-	{"without mbufs data and ACKs wait for the next tick", waits_for_mbufs},
-	{"a FIN is accepted while our window is zero", fin_needs_no_window},
-	{"with a scaled window no advertised byte is refused", scaled_edge_stays},
-	{"a window probe with the last byte leaves no unsent data", probe_takes_the_last_byte},
-	{"only the first partial ACK restarts the timer", many_losses_end_in_a_timeout},
-	{"a fast retransmission does not exceed the data sent", fast_retransmit_of_small_segments},
-	{"a fast retransmission carries the FIN", fast_retransmit_of_fin},
-	{"a FIN occupies one byte of the peer's window", fin_takes_a_place_in_the_window},
-	{"an idle peer is sent five keepalive probes", keepalive},
-	{"buffered segments of all connections are limited to a share of the mbufs", waiting_room_is_shared},
-	{"all stacks on one pool buffer at most a quarter of it for segments out of order",
-		stacks_share_the_waiting_room_of_their_pool},
-	{"ten years without a tick are processed at once", long_pause},
-};
-
 int main(void)
 {
 	tl_test_eal_start();
-	return tl_test_main("tcp", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tcp");
 }

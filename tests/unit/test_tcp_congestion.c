@@ -36,7 +36,7 @@ static struct host *start_sacked_without(struct app *app, uint32_t segments)
 	return h;
 }
 
-static void only_the_window_bounds(void)
+TL_TEST("a full window is sent at once without cwnd, and ten segments with cwnd")
 {
 	for (int without = 0; without < 2; without++) {
 		struct host *h = start();
@@ -48,7 +48,7 @@ static void only_the_window_bounds(void)
 	}
 }
 
-static void the_window_does_bound(void)
+TL_TEST("without cwnd the peer's window limits the flight")
 {
 	struct app app = {0};
 	struct host *h = start_without(&app);
@@ -63,7 +63,7 @@ static void the_window_does_bound(void)
 	stop(h);
 }
 
-static void neither_grows_nor_shrinks(void)
+TL_TEST("without cwnd neither ACKs nor idle periods change the flight limit")
 {
 	struct app app = {0};
 	struct host *h = start_without(&app);
@@ -82,7 +82,7 @@ static void neither_grows_nor_shrinks(void)
 	stop(h);
 }
 
-static void lost_syn_does_not_matter(void)
+TL_TEST("without cwnd a lost SYN does not reduce the first flight")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -97,7 +97,7 @@ static void lost_syn_does_not_matter(void)
 }
 
 // The first half of a flight is lost.
-static void each_ack_lets_two_go_again(void)
+TL_TEST("without cwnd each ACK retransmits two lost segments without delaying new data")
 {
 	struct app app = {0};
 	struct host *h = start_sacked_without(&app, 40);
@@ -128,7 +128,7 @@ static void each_ack_lets_two_go_again(void)
 }
 
 // More retransmission times than the record has room for.
-static void many_repairs_leave_what_is_lost_lost(void)
+TL_TEST("a recovery of more segments than transmit records is complete")
 {
 	struct app app = {0};
 	struct host *h = start_sacked_without(&app, 80);
@@ -147,7 +147,7 @@ static void many_repairs_leave_what_is_lost_lost(void)
 	stop(h);
 }
 
-static void a_probe_that_repairs_changes_nothing(void)
+TL_TEST("without cwnd a probe that repaired a loss has no effect on the limit")
 {
 	struct app app = {0};
 	struct host *h = start_sacked_without(&app, 40);
@@ -164,7 +164,7 @@ static void a_probe_that_repairs_changes_nothing(void)
 	stop(h);
 }
 
-static void newreno_fills_one_hole_at_a_time(void)
+TL_TEST("without cwnd and SACK one hole is filled at a time")
 {
 	struct app app = {0};
 	struct host *h = start_without(&app);
@@ -186,7 +186,7 @@ static void newreno_fills_one_hole_at_a_time(void)
 	stop(h);
 }
 
-static void a_timeout_is_repaired_by_slow_start(void)
+TL_TEST("without cwnd a timeout is repaired by slow start, then only the window limits the flight")
 {
 	struct app app = {0};
 	struct host *h = start_without(&app);
@@ -213,21 +213,6 @@ static void a_timeout_is_repaired_by_slow_start(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a full window is sent at once without cwnd, and ten segments with cwnd", only_the_window_bounds},
-		{"without cwnd the peer's window limits the flight", the_window_does_bound},
-		{"without cwnd neither ACKs nor idle periods change the flight limit", neither_grows_nor_shrinks},
-		{"without cwnd a lost SYN does not reduce the first flight", lost_syn_does_not_matter},
-		{"without cwnd each ACK retransmits two lost segments without delaying new data",
-			each_ack_lets_two_go_again},
-		{"a recovery of more segments than transmit records is complete", many_repairs_leave_what_is_lost_lost},
-		{"without cwnd a probe that repaired a loss has no effect on the limit",
-			a_probe_that_repairs_changes_nothing},
-		{"without cwnd and SACK one hole is filled at a time", newreno_fills_one_hole_at_a_time},
-		{"without cwnd a timeout is repaired by slow start, then only the window limits the flight",
-			a_timeout_is_repaired_by_slow_start},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("tcp_congestion", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tcp_congestion");
 }

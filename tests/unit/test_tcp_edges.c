@@ -5,7 +5,7 @@
 #include "tcp_loss.h"
 
 // SND.WL1 identifies the later of two segments (RFC 9293, section 3.10.7.4).
-static void an_older_segments_window_is_not_taken(void)
+TL_TEST("the window of an older segment is ignored")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -23,7 +23,7 @@ static void an_older_segments_window_is_not_taken(void)
 	app_free(&app);
 }
 
-static void a_peer_that_acknowledges_keeps_the_connection_alive(void)
+TL_TEST("a peer that acknowledges keeps the connection alive")
 {
 	const struct tl_tcp_opts opts = {.user_timeout_ms = 1000};
 	struct app app = {0};
@@ -45,7 +45,7 @@ static void a_peer_that_acknowledges_keeps_the_connection_alive(void)
 }
 
 // The deadline is in the first slot of the wheel when the clock jumps over all of them.
-static void a_deadline_in_the_first_slot_is_met_after_a_stall(void)
+TL_TEST("a deadline in the first wheel slot fires after a stall")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -65,7 +65,7 @@ static void a_deadline_in_the_first_slot_is_met_after_a_stall(void)
 	stop(h);
 }
 
-static void slow_start_grows_by_a_segment_with_each_ack(void)
+TL_TEST("slow start grows by one segment per ACK")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -81,7 +81,7 @@ static void slow_start_grows_by_a_segment_with_each_ack(void)
 	stop(h);
 }
 
-static void congestion_avoidance_grows_by_a_segment_with_each_window(void)
+TL_TEST("congestion avoidance grows by one segment per window")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -99,7 +99,7 @@ static void congestion_avoidance_grows_by_a_segment_with_each_window(void)
 }
 
 // RFC 8985, section 6.2, step 4.
-static void the_reordering_window_is_small_again_after_sixteen_recoveries(void)
+TL_TEST("the reordering window is reset after sixteen recoveries")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -128,7 +128,7 @@ static uint32_t call_by_cookie(struct host *h, uint16_t other_port)
 }
 
 // A period has 68.7 s, and the host begins in the 15th.
-static void a_cookie_is_good_for_two_periods_at_most(void)
+TL_TEST("a cookie is valid for at most two periods")
 {
 	for (int late = 0; late < 2; late++) {
 		struct app app = {0};
@@ -160,7 +160,7 @@ static struct tl_tcp_options parsed(const uint8_t *options, uint8_t header_bytes
 	return out;
 }
 
-static void an_option_that_ends_behind_the_header_is_ignored(void)
+TL_TEST("an option beyond the header is ignored")
 {
 	static const uint8_t options[] = {1, 2, 4, 1000 >> 8, 1000 & 0xff, 1, 1, 1};
 
@@ -169,7 +169,7 @@ static void an_option_that_ends_behind_the_header_is_ignored(void)
 }
 
 // RFC 7323, section 2.3.
-static void a_window_scale_beyond_14_is_14(void)
+TL_TEST("a window scale above 14 is capped to 14")
 {
 	for (uint8_t scale = 13; scale <= 16; scale++) {
 		const uint8_t options[] = {3, 3, scale, 1};
@@ -179,22 +179,6 @@ static void a_window_scale_beyond_14_is_14(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"the window of an older segment is ignored", an_older_segments_window_is_not_taken},
-		{"a peer that acknowledges keeps the connection alive",
-			a_peer_that_acknowledges_keeps_the_connection_alive},
-		{"a deadline in the first wheel slot fires after a stall",
-			a_deadline_in_the_first_slot_is_met_after_a_stall},
-		{"slow start grows by one segment per ACK", slow_start_grows_by_a_segment_with_each_ack},
-		{"congestion avoidance grows by one segment per window",
-			congestion_avoidance_grows_by_a_segment_with_each_window},
-		{"the reordering window is reset after sixteen recoveries",
-			the_reordering_window_is_small_again_after_sixteen_recoveries},
-		{"a cookie is valid for at most two periods", a_cookie_is_good_for_two_periods_at_most},
-		{"an option beyond the header is ignored", an_option_that_ends_behind_the_header_is_ignored},
-		{"a window scale above 14 is capped to 14", a_window_scale_beyond_14_is_14},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("tcp_edges", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tcp_edges");
 }

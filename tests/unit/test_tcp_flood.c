@@ -33,7 +33,7 @@ static void answer(struct host *h, const struct sent *syn_ack)
 	give(h, A, PEERS + 1, syn_ack->seq + 1, 0);
 }
 
-static void flood_takes_no_memory(void)
+TL_TEST("a SYN flood occupies a bounded number of slots, and is still answered")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -54,7 +54,7 @@ static void flood_takes_no_memory(void)
 	stop(h);
 }
 
-static void cookie_opens(void)
+TL_TEST("the ACK of a SYN cookie opens a connection with scale, SACK and timestamps")
 {
 	const struct tl_tcp_opts opts = {.recv_window_bytes = 1 << 20};
 	struct app app = {.on_data = app_echo};
@@ -88,7 +88,7 @@ static void cookie_opens(void)
 }
 
 // The low bits carry the options at any clock value.
-static void cookie_stamp_is_not_ahead_of_the_clock(void)
+TL_TEST("the timestamp of a SYN cookie is not ahead of the connection's clock")
 {
 	const struct tl_tcp_opts opts = {.recv_window_bytes = 1 << 20};
 
@@ -107,7 +107,7 @@ static void cookie_stamp_is_not_ahead_of_the_clock(void)
 	}
 }
 
-static void cookie_without_stamps(void)
+TL_TEST("without timestamps a SYN cookie preserves the MSS only")
 {
 	struct app app = {0};
 	struct host *h = start_flooded(&app, NULL);
@@ -126,7 +126,7 @@ static void cookie_without_stamps(void)
 	stop(h);
 }
 
-static void forged_cookies_are_refused(void)
+TL_TEST("an ACK with a forged SYN cookie is refused")
 {
 	struct app app = {0};
 	struct host *h = start_flooded(&app, NULL);
@@ -151,7 +151,7 @@ static void forged_cookies_are_refused(void)
 	stop(h);
 }
 
-static void old_cookies_are_refused(void)
+TL_TEST("a SYN cookie is valid after one minute, not after 2.5")
 {
 	for (unsigned late = 0; late < 2; late++) {
 		struct app app = {0};
@@ -166,7 +166,7 @@ static void old_cookies_are_refused(void)
 }
 
 // A cookie from another host with the same secrets: its hash is valid.
-static void no_cookie_no_entry(void)
+TL_TEST("without a recent SYN cookie none is accepted")
 {
 	struct app app = {0}, other = {0};
 	struct host *flooded = start_flooded(&other, NULL);
@@ -189,7 +189,7 @@ static void no_cookie_no_entry(void)
 }
 
 // No half-open connection is left.
-static void flood_after_a_connection(void)
+TL_TEST("a SYN flood after an ordinary connection is answered")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -203,7 +203,7 @@ static void flood_after_a_connection(void)
 	stop(h);
 }
 
-static void full_is_full(void)
+TL_TEST("half-open connections are evicted by opening ones, up to the limit")
 {
 	struct app app = {0};
 	struct host *h = start_flooded(&app, NULL);
@@ -224,19 +224,6 @@ static void full_is_full(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a SYN flood occupies a bounded number of slots, and is still answered", flood_takes_no_memory},
-		{"the ACK of a SYN cookie opens a connection with scale, SACK and timestamps", cookie_opens},
-		{"the timestamp of a SYN cookie is not ahead of the connection's clock",
-			cookie_stamp_is_not_ahead_of_the_clock},
-		{"without timestamps a SYN cookie preserves the MSS only", cookie_without_stamps},
-		{"an ACK with a forged SYN cookie is refused", forged_cookies_are_refused},
-		{"a SYN cookie is valid after one minute, not after 2.5", old_cookies_are_refused},
-		{"without a recent SYN cookie none is accepted", no_cookie_no_entry},
-		{"a SYN flood after an ordinary connection is answered", flood_after_a_connection},
-		{"half-open connections are evicted by opening ones, up to the limit", full_is_full},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("tcp_flood", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tcp_flood");
 }

@@ -38,7 +38,7 @@ static void too_big(struct host *h, uint16_t mtu, uint32_t seq, uint16_t len)
 	give_icmp(h, 3, 4, mtu, seq, len);
 }
 
-static void first_word_is_believed(void)
+TL_TEST("the first smaller MTU is accepted, and segments that did not fit are retransmitted")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -65,7 +65,7 @@ static void first_word_is_believed(void)
 	stop(h);
 }
 
-static void old_routers_mean_the_next_plateau(void)
+TL_TEST("a report without an MTU selects the next lower plateau")
 {
 	static const uint16_t was[] = {MSS, 1452, 900, 400}, becomes[] = {1492 - 40, 1006 - 40, 508 - 40, 296 - 40};
 
@@ -81,7 +81,7 @@ static void old_routers_mean_the_next_plateau(void)
 	}
 }
 
-static void nonsense_is_ignored(void)
+TL_TEST("a report about data not in flight, or that would have fit, is ignored")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -104,7 +104,7 @@ static void nonsense_is_ignored(void)
 }
 
 // RFC 5927, section 7.2: after full segments were acknowledged, one must be lost before the message is accepted.
-static void proof_stands_against_words(void)
+TL_TEST("after full segments were acknowledged a smaller MTU is accepted only after a loss")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -128,7 +128,7 @@ static void proof_stands_against_words(void)
 	stop(h);
 }
 
-static void stamps_count(void)
+TL_TEST("timestamps are included when segments are sized for the path")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -142,7 +142,7 @@ static void stamps_count(void)
 	stop(h);
 }
 
-static void no_error_ends_what_stands(void)
+TL_TEST("ICMP errors do not end an established connection")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -163,7 +163,7 @@ static void no_error_ends_what_stands(void)
 }
 
 // RFC 6633.
-static void source_quench_is_ignored(void)
+TL_TEST("source quench is ignored")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -179,7 +179,7 @@ static void source_quench_is_ignored(void)
 	stop(h);
 }
 
-static void soft_errors_are_told_in_the_end(void)
+TL_TEST("a soft error in the handshake is reported at its timeout")
 {
 	static const uint8_t soft[][2] = {{3, 0}, {3, 1}, {3, 5}, {11, 0}, {12, 0}, {3, 4}};
 
@@ -197,19 +197,6 @@ static void soft_errors_are_told_in_the_end(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"the first smaller MTU is accepted, and segments that did not fit are retransmitted",
-			first_word_is_believed},
-		{"a report without an MTU selects the next lower plateau", old_routers_mean_the_next_plateau},
-		{"a report about data not in flight, or that would have fit, is ignored", nonsense_is_ignored},
-		{"after full segments were acknowledged a smaller MTU is accepted only after a loss",
-			proof_stands_against_words},
-		{"timestamps are included when segments are sized for the path", stamps_count},
-		{"ICMP errors do not end an established connection", no_error_ends_what_stands},
-		{"source quench is ignored", source_quench_is_ignored},
-		{"a soft error in the handshake is reported at its timeout", soft_errors_are_told_in_the_end},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("tcp_icmp", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tcp_icmp");
 }

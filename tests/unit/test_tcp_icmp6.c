@@ -43,7 +43,7 @@ static struct host *start_talking(struct app *app)
 	return h;
 }
 
-static void smaller_mtu_is_believed(void)
+TL_TEST("a smaller MTU is accepted, and segments that did not fit are retransmitted")
 {
 	struct app app = {0};
 	struct host *h = start_talking(&app);
@@ -56,7 +56,7 @@ static void smaller_mtu_is_believed(void)
 	stop(h);
 }
 
-static void no_path_is_below_1280(void)
+TL_TEST("a path MTU below 1280 is not accepted")
 {
 	static const uint32_t mtus[] = {68, 576, 1279, 1280};
 
@@ -69,7 +69,7 @@ static void no_path_is_below_1280(void)
 	}
 }
 
-static void nonsense_is_ignored(void)
+TL_TEST("a report about data not in flight, or that would have fit, is ignored")
 {
 	struct app app = {0};
 	struct host *h = start_talking(&app);
@@ -87,7 +87,7 @@ static void nonsense_is_ignored(void)
 }
 
 // An IPv4 packet that quotes the internal number of an IPv6 peer as its destination does not affect that peer.
-static void no_number_is_an_address(void)
+TL_TEST("the index of an IPv6 address is not valid as an IPv4 address")
 {
 	struct app app = {0};
 	struct host *h = start_talking(&app);
@@ -122,7 +122,7 @@ static void no_number_is_an_address(void)
 	stop(h);
 }
 
-static void errors_are_hard_in_the_handshake_only(void)
+TL_TEST("unreachable is a hard error only in the handshake and for some codes")
 {
 	static const struct {
 		uint8_t type, code;
@@ -147,7 +147,7 @@ static void errors_are_hard_in_the_handshake_only(void)
 	}
 }
 
-static void progress_proves_the_neighbour(void)
+TL_TEST("acknowledged data confirms the neighbour (RFC 4861, section 7.3.1)")
 {
 	for (unsigned talks = 0; talks < 2; talks++) {
 		struct app app = {0};
@@ -168,16 +168,6 @@ static void progress_proves_the_neighbour(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a smaller MTU is accepted, and segments that did not fit are retransmitted", smaller_mtu_is_believed},
-		{"a path MTU below 1280 is not accepted", no_path_is_below_1280},
-		{"a report about data not in flight, or that would have fit, is ignored", nonsense_is_ignored},
-		{"the index of an IPv6 address is not valid as an IPv4 address", no_number_is_an_address},
-		{"unreachable is a hard error only in the handshake and for some codes",
-			errors_are_hard_in_the_handshake_only},
-		{"acknowledged data confirms the neighbour (RFC 4861, section 7.3.1)", progress_proves_the_neighbour},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("tcp_icmp6", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tcp_icmp6");
 }

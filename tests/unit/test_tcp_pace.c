@@ -182,7 +182,7 @@ static uint64_t frame_ns(const struct host *h, uint64_t bps, uint32_t len)
 
 // ---- departure times
 
-static void rate_is_reached_evenly(void)
+TL_TEST("segments are evenly spaced, and the rate is met within 0.1 %")
 {
 	static const struct {
 		uint64_t bps, for_ns;
@@ -203,7 +203,7 @@ static void rate_is_reached_evenly(void)
 	}
 }
 
-static void no_fraction_is_lost(void)
+TL_TEST("no fraction of a nanosecond is lost or gained over 10 s")
 {
 	static const uint64_t rates[] = {8 * KBIT, 64 * KBIT, 3 * MBIT, GBIT, 7 * GBIT, 10 * GBIT, 400 * GBIT};
 
@@ -224,7 +224,7 @@ static void no_fraction_is_lost(void)
 	}
 }
 
-static void late_departures_are_made_up(void)
+TL_TEST("slightly late departures are compensated")
 {
 	static const uint64_t turns_ns[] = {777, 20 * US, 130 * US};
 
@@ -238,7 +238,7 @@ static void late_departures_are_made_up(void)
 	}
 }
 
-static void a_stall_is_not_made_up(void)
+TL_TEST("a long stall is compensated by a bounded burst only")
 {
 	struct app app = {0};
 	struct host *h = start_paced(&app, 500 * MBIT, 262144);
@@ -253,7 +253,7 @@ static void a_stall_is_not_made_up(void)
 	stop(h);
 }
 
-static void idle_earns_nothing(void)
+TL_TEST("an idle connection sends one segment at once and the next when due")
 {
 	struct app app = {0};
 	struct host *h = start_paced(&app, MBIT, 65536);
@@ -275,7 +275,7 @@ static void idle_earns_nothing(void)
 	stop(h);
 }
 
-static void tags_count(void)
+TL_TEST("VLAN tag bytes are charged")
 {
 	struct app app = {0};
 
@@ -289,7 +289,7 @@ static void tags_count(void)
 	test_vlan = 0;
 }
 
-static void waits_are_reported(void)
+TL_TEST("each wait is reported once")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -310,7 +310,7 @@ static void waits_are_reported(void)
 
 // ---- TCP while a segment waits
 
-static void acks_do_not_wait(void)
+TL_TEST("a pure ACK is not paced")
 {
 	struct app app = {0};
 	struct host *h = start_paced(&app, 64 * KBIT, 65536);
@@ -326,7 +326,7 @@ static void acks_do_not_wait(void)
 	app_free(&app);
 }
 
-static void data_comes_in_order_then_fin(void)
+TL_TEST("deferred data is sent in order, with FIN on the last segment")
 {
 	struct app app = {0};
 	struct host *h = start_paced(&app, MBIT, 65536);
@@ -350,7 +350,7 @@ static void data_comes_in_order_then_fin(void)
 	stop(h);
 }
 
-static void a_fin_alone_waits(void)
+TL_TEST("a FIN without data is paced")
 {
 	struct app app = {0};
 	struct host *h = start_paced(&app, 64 * KBIT, 65536);
@@ -378,7 +378,7 @@ static struct host *start_with_loss(struct app *app, uint64_t bps, bool sack)
 	return h;
 }
 
-static void a_retransmission_waits_and_goes_first(void)
+TL_TEST("a retransmission is paced and sent before new data")
 {
 	for (int sack = 0; sack < 2; sack++) {
 		struct app app = {0};
@@ -402,7 +402,7 @@ static void a_retransmission_waits_and_goes_first(void)
 	}
 }
 
-static void an_ack_withdraws_a_held_retransmission(void)
+TL_TEST("a deferred retransmission is cancelled by its ACK")
 {
 	for (int sack = 0; sack < 2; sack++) {
 		struct app app = {0};
@@ -421,7 +421,7 @@ static void an_ack_withdraws_a_held_retransmission(void)
 }
 
 // The record of transmission times is shorter than the flight. Segment 60 is lost, and more is sent all the time.
-static void a_loss_in_a_long_flight_is_found(void)
+TL_TEST("a loss in a long flight is detected during transmission")
 {
 	struct app app = {0};
 	struct host *h = start_paced(&app, 100 * MBIT, 1 << 20);
@@ -444,7 +444,7 @@ static void a_loss_in_a_long_flight_is_found(void)
 }
 
 // Nothing is acknowledged: timeouts, tail probes and their data keep to the rate.
-static void timeouts_keep_to_the_rate(void)
+TL_TEST("timeouts and probes keep to the rate and detect a dead peer")
 {
 	static const uint64_t rates[] = {64 * KBIT, MBIT, 100 * MBIT};
 
@@ -471,7 +471,7 @@ static void timeouts_keep_to_the_rate(void)
 }
 
 // A frame takes 1.5 s, the user timeout is shorter, and the peer answers at once.
-static void waiting_ends_no_connection(void)
+TL_TEST("data deferred beyond the user timeout does not end the connection")
 {
 	struct app app = {0};
 	struct host *h = start_with(8, 65536, 1500, true);
@@ -494,7 +494,7 @@ static void waiting_ends_no_connection(void)
 }
 
 // The same; each segment is lost once, and its retransmission waits longer than the user timeout.
-static void a_waiting_retransmission_ends_no_connection(void)
+TL_TEST("a retransmission deferred beyond the user timeout does not end the connection")
 {
 	for (int sack = 0; sack < 2; sack++) {
 		struct app app = {0};
@@ -518,7 +518,7 @@ static void a_waiting_retransmission_ends_no_connection(void)
 	}
 }
 
-static void a_zero_window_is_probed_at_the_rate(void)
+TL_TEST("probes of a zero window keep to the rate")
 {
 	struct app app = {0};
 	struct host *h = start_paced(&app, 8 * KBIT, 65536);
@@ -543,7 +543,7 @@ static void a_zero_window_is_probed_at_the_rate(void)
 	stop(h);
 }
 
-static void a_closed_connection_leaves_the_wheel(void)
+TL_TEST("an ended connection is removed from the wheel")
 {
 	for (int how = 0; how < 3; how++) {
 		struct app app = {0};
@@ -568,7 +568,7 @@ static void a_closed_connection_leaves_the_wheel(void)
 	}
 }
 
-static void a_full_ring_delays(void)
+TL_TEST("a full TX ring delays paced segments")
 {
 	struct app app = {0};
 	struct host *h = start_paced(&app, 100 * MBIT, 131072);
@@ -587,7 +587,7 @@ static void a_full_ring_delays(void)
 	stop(h);
 }
 
-static void others_are_untouched(void)
+TL_TEST("other connections of the stack send at once, by the fast path")
 {
 	struct app paced = {0}, free = {0};
 	struct host *h = start_paced(&paced, 64 * KBIT, 65536);
@@ -608,30 +608,6 @@ static void others_are_untouched(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"segments are evenly spaced, and the rate is met within 0.1 %", rate_is_reached_evenly},
-		{"no fraction of a nanosecond is lost or gained over 10 s", no_fraction_is_lost},
-		{"slightly late departures are compensated", late_departures_are_made_up},
-		{"a long stall is compensated by a bounded burst only", a_stall_is_not_made_up},
-		{"an idle connection sends one segment at once and the next when due", idle_earns_nothing},
-		{"VLAN tag bytes are charged", tags_count},
-		{"each wait is reported once", waits_are_reported},
-		{"a pure ACK is not paced", acks_do_not_wait},
-		{"deferred data is sent in order, with FIN on the last segment", data_comes_in_order_then_fin},
-		{"a FIN without data is paced", a_fin_alone_waits},
-		{"a retransmission is paced and sent before new data", a_retransmission_waits_and_goes_first},
-		{"a deferred retransmission is cancelled by its ACK", an_ack_withdraws_a_held_retransmission},
-		{"a loss in a long flight is detected during transmission", a_loss_in_a_long_flight_is_found},
-		{"timeouts and probes keep to the rate and detect a dead peer", timeouts_keep_to_the_rate},
-		{"data deferred beyond the user timeout does not end the connection", waiting_ends_no_connection},
-		{"a retransmission deferred beyond the user timeout does not end the connection",
-			a_waiting_retransmission_ends_no_connection},
-		{"probes of a zero window keep to the rate", a_zero_window_is_probed_at_the_rate},
-		{"an ended connection is removed from the wheel", a_closed_connection_leaves_the_wheel},
-		{"a full TX ring delays paced segments", a_full_ring_delays},
-		{"other connections of the stack send at once, by the fast path", others_are_untouched},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("tcp_pace", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tcp_pace");
 }

@@ -237,7 +237,7 @@ static bool transfer(struct sim *sim, uint64_t seed, size_t up, size_t down, con
 
 // ---- tests
 
-static void survives_a_bad_wire(void)
+TL_TEST("200 KB in both directions arrive intact over a lossy wire, for 50 seeds")
 {
 	uint64_t timeouts = 0;
 
@@ -254,7 +254,7 @@ static void survives_a_bad_wire(void)
 	CU_ASSERT(timeouts <= 50); // one per 400 KB: other losses are found by RACK, or by a probe
 }
 
-static void survives_the_wrap(void)
+TL_TEST("200 KB in both directions arrive intact when sequence numbers wrap")
 {
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		struct sim *sim = sim_start(seed, 4, SEND_BUFFER);
@@ -266,7 +266,7 @@ static void survives_the_wrap(void)
 	}
 }
 
-static void survives_silence(void)
+TL_TEST("data arrives even if every third frame is lost")
 {
 	const struct tl_tcp_opts opts = {.rto_min_us = 5000, .user_timeout_ms = 300000};
 
@@ -304,7 +304,7 @@ static struct cost cost_of_loss(bool with_sack)
 	return cost;
 }
 
-static void sack_saves(void)
+TL_TEST("with SACK little more than the loss is retransmitted, without a timeout")
 {
 	struct cost with = cost_of_loss(true), without = cost_of_loss(false);
 
@@ -316,7 +316,7 @@ static void sack_saves(void)
 }
 
 // No loss: no retransmission, and the duration is that of slow start and the windows.
-static void clean_wire_wastes_nothing(void)
+TL_TEST("on a lossless wire nothing is retransmitted")
 {
 	struct sim *sim = sim_start(3, 4, SEND_BUFFER);
 
@@ -330,7 +330,7 @@ static void clean_wire_wastes_nothing(void)
 	sim_stop(sim);
 }
 
-static void scaled_windows_fill_a_long_pipe(void)
+TL_TEST("scaled windows fill a long pipe")
 {
 	const struct tl_tcp_opts opts = {.recv_window_bytes = 1 << 20};
 	struct sim *sim = sim_start(4, 2, 1 << 20);
@@ -373,7 +373,7 @@ static void watch_pace(struct wire *wire, const struct wire_segment *segment)
 	sim->watched += sim->paced_level > 8 * 1600 * bit + sim->pace_bps;
 }
 
-static void paced_survive_a_bad_wire(void)
+TL_TEST("paced transfers arrive intact over a lossy wire and never exceed their rate")
 {
 	static const uint64_t rates[] = {500000, 3000000, 40000000};
 
@@ -395,7 +395,7 @@ static void paced_survive_a_bad_wire(void)
 }
 
 // The echo's invariant: the data let in by the window fits the send buffer, for any behaviour of the wire.
-static void echo_never_runs_out_of_room(void)
+TL_TEST("an echo whose window follows its free space always has space and never shrinks the window")
 {
 	const struct tl_tcp_opts echo_opts = {.window_follows_room = true, .send_buffer_bytes = 5000};
 
@@ -425,7 +425,7 @@ static void echo_never_runs_out_of_room(void)
 	}
 }
 
-static void echo_with_a_scaled_window(void)
+TL_TEST("an echo with a scaled window always has space and never shrinks the window")
 {
 	const struct tl_tcp_opts echo_opts = {.window_follows_room = true, .recv_window_bytes = 1 << 20};
 	const struct tl_tcp_opts opts = {.recv_window_bytes = 1 << 20};
@@ -458,7 +458,7 @@ static void close_both(struct app *app, struct tl_tcp *c)
 	tl_tcp_close(c);
 }
 
-static void thousand_come_and_go(void)
+TL_TEST("1000 connections opened and closed leave no resources")
 {
 	struct sim *sim = sim_start(5, CONNS, 4096);
 	struct app server = {.on_peer_closed = close_both};
@@ -501,7 +501,7 @@ static void thousand_come_and_go(void)
 }
 
 // With each seed over a bad wire connections end in order, whichever side closes first.
-static void every_order_of_closing(void)
+TL_TEST("every closing sequence completes over a lossy wire")
 {
 	for (uint64_t seed = 100; seed < 124; seed++) {
 		struct sim *sim = sim_start(seed, 4, 4096);
@@ -535,37 +535,18 @@ static void dead_peer(uint64_t keepalive_ns, bool with_data, uint64_t within_ns)
 	sim_stop(sim);
 }
 
-static void keepalive_finds_a_dead_peer(void)
+TL_TEST("keepalive detects a dead peer and keeps an idle one")
 {
 	dead_peer(10 * SECOND, false, 75 * SECOND);
 }
 
-static void user_timeout_finds_a_dead_peer(void)
+TL_TEST("the user timeout detects a dead peer while data is unacknowledged")
 {
 	dead_peer(0, true, 21 * SECOND);
 }
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"200 KB in both directions arrive intact over a lossy wire, for 50 seeds", survives_a_bad_wire},
-		{"200 KB in both directions arrive intact when sequence numbers wrap", survives_the_wrap},
-		{"data arrives even if every third frame is lost", survives_silence},
-		{"with SACK little more than the loss is retransmitted, without a timeout", sack_saves},
-		{"on a lossless wire nothing is retransmitted", clean_wire_wastes_nothing},
-		{"paced transfers arrive intact over a lossy wire and never exceed their rate",
-			paced_survive_a_bad_wire},
-		{"scaled windows fill a long pipe", scaled_windows_fill_a_long_pipe},
-		{"an echo whose window follows its free space always has space and never shrinks the window",
-			echo_never_runs_out_of_room},
-		{"an echo with a scaled window always has space and never shrinks the window",
-			echo_with_a_scaled_window},
-		{"1000 connections opened and closed leave no resources", thousand_come_and_go},
-		{"every closing sequence completes over a lossy wire", every_order_of_closing},
-		{"keepalive detects a dead peer and keeps an idle one", keepalive_finds_a_dead_peer},
-		{"the user timeout detects a dead peer while data is unacknowledged", user_timeout_finds_a_dead_peer},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("tcp_pair", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tcp_pair");
 }

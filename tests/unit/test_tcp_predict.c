@@ -271,7 +271,7 @@ static void compare(struct plan plan, struct look *fast, struct look *slow)
 	}
 }
 
-static void outcomes_are_the_same(void)
+TL_TEST("the fast path processes an expected segment like the state machine")
 {
 	struct look *fast = calloc(STEPS, sizeof(*fast)), *slow = calloc(STEPS, sizeof(*slow));
 
@@ -331,7 +331,7 @@ static bool is_taken(struct host *h, uint8_t flags, uint32_t seq, uint32_t ack, 
 	return taken;
 }
 
-static void only_the_next_is_expected(void)
+TL_TEST("only the next data and the next ACK take the fast path")
 {
 	const struct tl_tcp_opts opts = {.recv_window_bytes = 1000};
 	struct app app = {0};
@@ -384,7 +384,7 @@ static void reply_held(struct app *app, struct tl_tcp *c, const uint8_t *data, u
 	CU_ASSERT_EQUAL(tl_tcp_send_held(c, data, len), TL_TCP_SENT);
 }
 
-static void what_came_with_a_tag_is_not_expected(void)
+TL_TEST("a segment with a stripped tag does not take the fast path")
 {
 	const uint64_t stripped = RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
 	const struct tl_tcp_opts opts = {.window_follows_room = true, .without_cwnd = true};
@@ -403,7 +403,7 @@ static void what_came_with_a_tag_is_not_expected(void)
 	app_free(&app);
 }
 
-static void data_without_a_buffer_for_its_echo_is_not_expected(void)
+TL_TEST("data does not take the fast path without a free buffer for its echo")
 {
 	const struct tl_tcp_opts opts = {.window_follows_room = true};
 	struct app app = {0};
@@ -425,7 +425,7 @@ static void relay(struct app *app, struct tl_tcp *c, const uint8_t *data, uint32
 	CU_ASSERT_EQUAL(tl_tcp_send_held(app->user, data, len), TL_TCP_SENT);
 }
 
-static void relayed_data_is_acknowledged(void)
+TL_TEST("data forwarded on another connection is acknowledged")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -465,7 +465,7 @@ static bool is_taken_at(struct host *h, struct app *app, uint8_t dst)
 	return taken;
 }
 
-static void only_our_address_in_use_is_expected(void)
+TL_TEST("only a segment to our address, while that is in use, takes the fast path")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -482,7 +482,7 @@ static void only_our_address_in_use_is_expected(void)
 }
 
 // The reachability of the neighbour ends 30 s after the last ACK, within the time that tl_tcp_confirm_hop() saves.
-static void a_predicted_ack_confirms_the_neighbour(void)
+TL_TEST("an ACK on the fast path confirms the neighbour")
 {
 	const struct tl_tcp_opts opts = {.window_follows_room = true, .without_cwnd = true};
 	struct app app = {.on_data = reply_held};
@@ -505,7 +505,7 @@ static void a_predicted_ack_confirms_the_neighbour(void)
 }
 
 // Internal numbers of IPv6 addresses are not IPv4 sources; a forged segment reaches no connection.
-static void a_number_is_no_source(void)
+TL_TEST("an IPv4 segment whose source equals the index of an IPv6 peer is refused")
 {
 	struct app app = {0};
 	struct host *h = start();
@@ -540,21 +540,6 @@ static void a_number_is_no_source(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"the fast path processes an expected segment like the state machine", outcomes_are_the_same},
-		{"only the next data and the next ACK take the fast path", only_the_next_is_expected},
-		{"a segment with a stripped tag does not take the fast path", what_came_with_a_tag_is_not_expected},
-		{"data does not take the fast path without a free buffer for its echo",
-			data_without_a_buffer_for_its_echo_is_not_expected},
-		{"data forwarded on another connection is acknowledged", relayed_data_is_acknowledged},
-#ifdef TEST_IP6
-		{"only a segment to our address, while that is in use, takes the fast path",
-			only_our_address_in_use_is_expected},
-		{"an ACK on the fast path confirms the neighbour", a_predicted_ack_confirms_the_neighbour},
-		{"an IPv4 segment whose source equals the index of an IPv6 peer is refused", a_number_is_no_source},
-#endif
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("tcp_predict", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tcp_predict");
 }

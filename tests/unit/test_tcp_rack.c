@@ -4,7 +4,7 @@
 #include "tl_test_tcp_host.h"
 #include "tcp_lend.h"
 
-static void late_is_lost_after_a_while(void)
+TL_TEST("data sent a quarter of the RTT before delivered data counts as lost")
 {
 	struct app app = {0};
 	struct host *h = start_sacked(&app, 9);
@@ -21,7 +21,7 @@ static void late_is_lost_after_a_while(void)
 	stop(h);
 }
 
-static void reordering_makes_patient(void)
+TL_TEST("after reordering no count of later segments marks one as lost")
 {
 	struct app app = {0};
 	struct host *h = start_sacked(&app, 9);
@@ -39,7 +39,7 @@ static void reordering_makes_patient(void)
 	stop(h);
 }
 
-static void order_of_one_ack_is_no_reordering(void)
+TL_TEST("an ACK that reports a hole does not indicate reordering")
 {
 	struct app app = {0};
 	struct host *h = start_sacked(&app, 9);
@@ -51,7 +51,7 @@ static void order_of_one_ack_is_no_reordering(void)
 }
 
 // No later segment has arrived yet for a comparison, and sequence numbers wrap.
-static void first_sack_is_no_reordering(void)
+TL_TEST("the first SACK of a connection does not indicate reordering, for any ISN")
 {
 	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
 
@@ -77,7 +77,7 @@ static void first_sack_is_no_reordering(void)
 	}
 }
 
-static void lost_again_goes_again(void)
+TL_TEST("data lost twice is sent a third time, without a timeout")
 {
 	struct app app = {0};
 	struct host *h = start_sacked(&app, 13);
@@ -99,7 +99,7 @@ static void lost_again_goes_again(void)
 }
 
 // The recorded time of a retransmission is some ns ahead of the clock, and the minimum round trip is that of the wire.
-static void shortest_round_trip_counts(void)
+TL_TEST("a retransmission delivered within the minimum RTT reveals further losses")
 {
 	struct app app = {0};
 	struct host *h = start_sacked(&app, 9);
@@ -115,7 +115,7 @@ static void shortest_round_trip_counts(void)
 	stop(h);
 }
 
-static void echo_tells_the_first_transmission(void)
+TL_TEST("the echoed timestamp identifies the original transmission")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -134,7 +134,7 @@ static void echo_tells_the_first_transmission(void)
 	stop(h);
 }
 
-static void tail_is_probed(void)
+TL_TEST("a tail loss probe is sent after two RTTs")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -160,7 +160,7 @@ static void tail_is_probed(void)
 	stop(h);
 }
 
-static void probe_is_new_if_it_can_be(void)
+TL_TEST("a probe sends new data if available, once per flight")
 {
 	struct app app = {0};
 	struct host *h = start_sacked(&app, 12);
@@ -176,7 +176,7 @@ static void probe_is_new_if_it_can_be(void)
 	stop(h);
 }
 
-static void repair_by_probe_halves_cwnd(void)
+TL_TEST("a loss repaired by the probe halves cwnd unless both copies arrived")
 {
 	for (int twice = 0; twice < 2; twice++) {
 		struct app app = {0};
@@ -200,7 +200,7 @@ static void repair_by_probe_halves_cwnd(void)
 	}
 }
 
-static void lone_segment_is_probed_late(void)
+TL_TEST("a single segment is probed after the maximum delay of its ACK")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -220,7 +220,7 @@ static void lone_segment_is_probed_late(void)
 }
 
 // Messages of few bytes, sent at once or one after another: RFC 8985, section 7.2 counts segments.
-static void small_segments_are_probed_early(void)
+TL_TEST("two small segments in flight are probed after two RTTs")
 {
 	for (unsigned apart_ms = 0; apart_ms <= 1; apart_ms++) {
 		struct host *h = start();
@@ -241,7 +241,7 @@ static void small_segments_are_probed_early(void)
 }
 
 // The first of two segments has arrived: the ACK of the other may be delayed.
-static void last_of_a_flight_is_probed_late(void)
+TL_TEST("a single segment left in flight by an ACK is probed after the maximum ACK delay")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -260,7 +260,7 @@ static void last_of_a_flight_is_probed_late(void)
 	stop(h);
 }
 
-static void no_probe_without_sack(void)
+TL_TEST("without SACK no probe is sent")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -277,7 +277,7 @@ static void no_probe_without_sack(void)
 	stop(h);
 }
 
-static void fin_is_probed(void)
+TL_TEST("a FIN at the tail is probed with the data before it")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -292,7 +292,7 @@ static void fin_is_probed(void)
 }
 
 // RFC 8985, section 6.2, step 4, for any number of D-SACKs.
-static void patience_ends_after_a_round_trip(void)
+TL_TEST("the reordering window is at most one RTT")
 {
 	struct app app = {0};
 	struct host *h = start_sacked(&app, 9);
@@ -309,7 +309,7 @@ static void patience_ends_after_a_round_trip(void)
 }
 
 // A duplicate during the handshake is not reported in the SYN-ACK: options are still being negotiated.
-static void syn_ack_keeps_its_options(void)
+TL_TEST("a pending D-SACK does not displace options of a SYN-ACK")
 {
 	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
 	struct host *h = start();
@@ -331,7 +331,7 @@ static void syn_ack_keeps_its_options(void)
 	stop(h);
 }
 
-static void twice_is_told(void)
+TL_TEST("a duplicate is reported by D-SACK, once")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -356,7 +356,7 @@ static void twice_is_told(void)
 }
 
 // RFC 2883, section 4.2: of several duplicate parts the first contiguous one is reported.
-static void twice_in_part_is_told(void)
+TL_TEST("for a partly duplicate segment D-SACK reports the first such part")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -388,7 +388,7 @@ static void twice_in_part_is_told(void)
 	stop(h);
 }
 
-static void twice_makes_patient(void)
+TL_TEST("a D-SACK widens the reordering window once per RTT")
 {
 	struct app app = {0};
 	struct host *h = start_sacked(&app, 9);
@@ -408,7 +408,7 @@ static void twice_makes_patient(void)
 }
 
 // More transmission times than the record holds: the latest are merged, with the time of the last one.
-static void many_small_segments(void)
+TL_TEST("transmit times beyond the record capacity are merged")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -428,7 +428,7 @@ static void many_small_segments(void)
 	stop(h);
 }
 
-static void every_ack_is_a_sample(void)
+TL_TEST("every ACK gives an RTT sample, with less weight if there are many")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -446,34 +446,6 @@ static void every_ack_is_a_sample(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"data sent a quarter of the RTT before delivered data counts as lost", late_is_lost_after_a_while},
-		{"after reordering no count of later segments marks one as lost", reordering_makes_patient},
-		{"an ACK that reports a hole does not indicate reordering", order_of_one_ack_is_no_reordering},
-		{"the first SACK of a connection does not indicate reordering, for any ISN",
-			first_sack_is_no_reordering},
-		{"data lost twice is sent a third time, without a timeout", lost_again_goes_again},
-		{"a retransmission delivered within the minimum RTT reveals further losses",
-			shortest_round_trip_counts},
-		{"the echoed timestamp identifies the original transmission", echo_tells_the_first_transmission},
-		{"a tail loss probe is sent after two RTTs", tail_is_probed},
-		{"a probe sends new data if available, once per flight", probe_is_new_if_it_can_be},
-		{"a loss repaired by the probe halves cwnd unless both copies arrived", repair_by_probe_halves_cwnd},
-		{"a single segment is probed after the maximum delay of its ACK", lone_segment_is_probed_late},
-		{"two small segments in flight are probed after two RTTs", small_segments_are_probed_early},
-		{"a single segment left in flight by an ACK is probed after the maximum ACK delay",
-			last_of_a_flight_is_probed_late},
-		{"without SACK no probe is sent", no_probe_without_sack},
-		{"a FIN at the tail is probed with the data before it", fin_is_probed},
-		{"a duplicate is reported by D-SACK, once", twice_is_told},
-		{"for a partly duplicate segment D-SACK reports the first such part", twice_in_part_is_told},
-		{"the reordering window is at most one RTT", patience_ends_after_a_round_trip},
-		{"a pending D-SACK does not displace options of a SYN-ACK", syn_ack_keeps_its_options},
-		{"a D-SACK widens the reordering window once per RTT", twice_makes_patient},
-		{"transmit times beyond the record capacity are merged", many_small_segments},
-		{"every ACK gives an RTT sample, with less weight if there are many", every_ack_is_a_sample},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("tcp_rack", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tcp_rack");
 }

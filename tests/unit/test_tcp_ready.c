@@ -153,22 +153,22 @@ static void check_same(bool stamped, bool follows_room)
 	CU_ASSERT_EQUAL(fast.rto_ns, slow.rto_ns);
 }
 
-static void frames_are_the_same(void)
+TL_TEST("a ready header yields the same frames as the full path")
 {
 	check_same(false, false);
 }
 
-static void frames_are_the_same_with_stamps(void)
+TL_TEST("a ready header has timestamps, too")
 {
 	check_same(true, false);
 }
 
-static void frames_are_the_same_where_the_window_follows(void)
+TL_TEST("a ready header works with a window that follows the free space")
 {
 	check_same(true, true);
 }
 
-static void frames_are_the_same_with_a_nics_checksums(void)
+TL_TEST("with checksum offload the same frames are sent")
 {
 	fast_frames.n = slow_frames.n = nic_sums = 0;
 	send_much(keep_fast_by_nic, true, true, false);
@@ -183,7 +183,7 @@ static void frames_are_the_same_with_a_nics_checksums(void)
 	CU_ASSERT(same_frames());
 }
 
-static void frames_are_the_same_in_a_vlan(void)
+TL_TEST("a ready header has the tag of the port")
 {
 	test_vlan = 7;
 	for (unsigned i = 0; i < 4; i++)
@@ -221,7 +221,7 @@ static uint32_t send_a_burst(void (*flush)(struct tl_txq *q), bool allowed, bool
 	return rcv_adv;
 }
 
-static void a_burst_is_the_same(void)
+TL_TEST("several frames without settling in between are the same")
 {
 	static const struct {
 		bool follows_room;
@@ -237,7 +237,7 @@ static void a_burst_is_the_same(void)
 	}
 }
 
-static void a_lost_one_goes_again(void)
+TL_TEST("a lost segment sent by a ready header is retransmitted from the stored copy")
 {
 	struct app app = {0};
 	struct host *h = open_host(&app, collect, true, false);
@@ -256,7 +256,7 @@ static void a_lost_one_goes_again(void)
 	app_free(&app);
 }
 
-static void what_is_in_the_way_is_seen(void)
+TL_TEST("each obstacle disables the ready header")
 {
 	struct app app = {0};
 	struct host *h = open_host(&app, collect, false, false);
@@ -285,7 +285,7 @@ static void what_is_in_the_way_is_seen(void)
 	app_free(&app);
 }
 
-static void so_is_what_is_in_the_way_of_a_follower(void)
+TL_TEST("each obstacle disables the ready header with a window that follows the free space")
 {
 	static const struct tl_tcp_opts opts = {.window_follows_room = true, .send_buffer_bytes = 100};
 	struct app app = {0};
@@ -303,7 +303,7 @@ static void so_is_what_is_in_the_way_of_a_follower(void)
 	app_free(&app);
 }
 
-static void notes_are_settled_before_an_ack(void)
+TL_TEST("pending transmissions are settled before an ACK is processed")
 {
 	struct app app = {0};
 	struct host *h = open_host(&app, collect, false, false);
@@ -325,7 +325,7 @@ static bool same_state(const struct tl_tcp *a, const struct tl_tcp *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-static void practice_changes_nothing(void)
+TL_TEST("a cache warm-up changes no state")
 {
 	struct app app = {0};
 	struct host *h = open_host(&app, collect, true, false);
@@ -404,7 +404,7 @@ static void forward(void *ctx, const struct tl_udp_datagram *d)
 		CU_ASSERT_EQUAL(tl_tcp_send_held(app->c, d->payload, d->len - 2), TL_TCP_SENT);
 }
 
-static void forwarded_datagrams_have_their_checksum(void)
+TL_TEST("a forwarded payload has a correct checksum, with or without one in the datagram")
 {
 	static const uint16_t lens[] = {16, 63, 64, 65, 100, 333, 1000};
 	struct app app = {0};
@@ -424,7 +424,7 @@ static void forwarded_datagrams_have_their_checksum(void)
 	app_free(&app);
 }
 
-static void damaged_datagrams_are_not_forwarded(void)
+TL_TEST("a datagram with a wrong checksum is not forwarded")
 {
 	static const uint16_t lens[] = {1, 16, 63, 64, 65, 333};
 	struct app app = {0};
@@ -473,7 +473,7 @@ static struct host *open_echo(struct app *app)
 	return h;
 }
 
-static void an_echo_stays_within_its_limits(void)
+TL_TEST("an echo respects window, cwnd and MSS")
 {
 	struct app app = {0};
 	struct host *h = open_echo(&app);
@@ -501,7 +501,7 @@ static void an_echo_stays_within_its_limits(void)
 
 // RFC 5681, section 4.1. The keepalive timer is the next on the wheel, so that the retransmission timer does not change
 // it.
-static void a_pause_ends_the_growth_of_cwnd(void)
+TL_TEST("an echo after an idle period restarts cwnd")
 {
 	struct app app = {0};
 	struct host *h = open_echo(&app);
@@ -522,7 +522,7 @@ static void a_pause_ends_the_growth_of_cwnd(void)
 }
 
 // Only the message around the end of the ring is sent again.
-static void a_message_around_the_end_of_the_ring_goes_again(void)
+TL_TEST("an echo that wraps in the send ring is retransmitted")
 {
 	struct app app = {0};
 	struct host *h = open_echo(&app);
@@ -572,7 +572,7 @@ static void repeat_after(uint32_t rto_us, uint64_t pause_ns)
 	app_free(&app);
 }
 
-static void a_seldom_message_is_repeated_in_time(void)
+TL_TEST("a message of a rarely used connection is retransmitted on time")
 {
 	static const uint32_t rto_us[] = {1000, 10000, 200000};
 	static const uint64_t pause_ns[] = {2 * MS, 50 * MS, 500 * MS};
@@ -583,7 +583,7 @@ static void a_seldom_message_is_repeated_in_time(void)
 }
 
 // The template has the length of the last.
-static void a_message_of_another_length_has_its_own_header(void)
+TL_TEST("a message of another length than the last has its own header")
 {
 	static const uint16_t lens[] = {16, 16, 24, 24, 8, 16, 1, 32, 31, 16, 64, 64, 16};
 	struct app app = {0};
@@ -611,7 +611,7 @@ static void forget_room(struct app *app)
 }
 
 // RFC 9293, section 3.8.6.2.2. The buffer is so small that half the window opens with one message.
-static void a_window_that_an_ack_reopens_is_announced(void)
+TL_TEST("a window reopened by an ACK is advertised")
 {
 	const struct tl_tcp_opts opts = {.window_follows_room = true, .without_cwnd = true, .send_buffer_bytes = 2048};
 	struct app app = {.on_data = echo};
@@ -645,7 +645,7 @@ static void send_few(struct host *h, struct app *app)
 }
 
 // RFC 8985, section 6.2: of the delivered segments the one sent last counts.
-static void an_ack_of_two_messages_has_the_time_of_the_later(void)
+TL_TEST("an ACK of two messages has the transmission time of the later")
 {
 	struct app app = {0};
 	struct host *h = open_host(&app, collect, false, false);
@@ -666,7 +666,7 @@ static void an_ack_of_two_messages_has_the_time_of_the_later(void)
 	app_free(&app);
 }
 
-static void a_second_message_finds_less_window(void)
+TL_TEST("a message after another has less window")
 {
 	const uint8_t data[24] = {0};
 	struct app app = {0};
@@ -688,7 +688,7 @@ static void a_second_message_finds_less_window(void)
 }
 
 // The mbuf of a segment equals one from the pool before and after use.
-static void the_next_mbuf_is_empty(void)
+TL_TEST("the mbuf provided for the next segment is reset")
 {
 	struct app app = {0};
 	struct host *h = open_host(&app, collect, false, false);
@@ -721,38 +721,6 @@ static void the_next_mbuf_is_empty(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a ready header yields the same frames as the full path", frames_are_the_same},
-		{"a ready header has the tag of the port", frames_are_the_same_in_a_vlan},
-		{"a ready header has timestamps, too", frames_are_the_same_with_stamps},
-		{"a ready header works with a window that follows the free space",
-			frames_are_the_same_where_the_window_follows},
-		{"with checksum offload the same frames are sent", frames_are_the_same_with_a_nics_checksums},
-		{"several frames without settling in between are the same", a_burst_is_the_same},
-		{"a lost segment sent by a ready header is retransmitted from the stored copy", a_lost_one_goes_again},
-		{"each obstacle disables the ready header", what_is_in_the_way_is_seen},
-		{"each obstacle disables the ready header with a window that follows the free space",
-			so_is_what_is_in_the_way_of_a_follower},
-		{"a cache warm-up changes no state", practice_changes_nothing},
-		{"a datagram with a wrong checksum is not forwarded", damaged_datagrams_are_not_forwarded},
-		{"a forwarded payload has a correct checksum, with or without one in the datagram",
-			forwarded_datagrams_have_their_checksum},
-		{"pending transmissions are settled before an ACK is processed", notes_are_settled_before_an_ack},
-		{"an echo respects window, cwnd and MSS", an_echo_stays_within_its_limits},
-		{"an echo after an idle period restarts cwnd", a_pause_ends_the_growth_of_cwnd},
-		{"an echo that wraps in the send ring is retransmitted",
-			a_message_around_the_end_of_the_ring_goes_again},
-		{"a window reopened by an ACK is advertised", a_window_that_an_ack_reopens_is_announced},
-		{"an ACK of two messages has the transmission time of the later",
-			an_ack_of_two_messages_has_the_time_of_the_later},
-		{"a message of a rarely used connection is retransmitted on time",
-			a_seldom_message_is_repeated_in_time},
-		{"a message of another length than the last has its own header",
-			a_message_of_another_length_has_its_own_header},
-		{"a message after another has less window", a_second_message_finds_less_window},
-		{"the mbuf provided for the next segment is reset", the_next_mbuf_is_empty},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("tcp_ready", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tcp_ready");
 }

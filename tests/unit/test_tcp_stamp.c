@@ -21,7 +21,7 @@ static struct host *start_stamped(struct app *app, const struct tl_tcp_opts *opt
 	return h;
 }
 
-static void syn_ack_has_stamps(void)
+TL_TEST("a SYN with timestamps is answered with timestamps, and the MSS is not reduced")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -41,7 +41,7 @@ static void syn_ack_has_stamps(void)
 	stop(h);
 }
 
-static void syn_has_stamps(void)
+TL_TEST("our SYN offers timestamps, and the peer's answer decides")
 {
 	for (int offered = 0; offered < 2; offered++) {
 		struct host *h = start();
@@ -64,7 +64,7 @@ static void syn_has_stamps(void)
 	}
 }
 
-static void both_call_with_stamps(void)
+TL_TEST("a simultaneous open agrees on timestamps")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -79,7 +79,7 @@ static void both_call_with_stamps(void)
 	stop(h);
 }
 
-static void silent_peers_get_none(void)
+TL_TEST("a peer that did not offer timestamps receives none")
 {
 	struct host *h = start();
 	struct app app = {0};
@@ -98,7 +98,7 @@ static void silent_peers_get_none(void)
 }
 
 // Data, ACK, keepalive, FIN, RST: twelve bytes each, subtracted from the data.
-static void every_segment_has_stamps(void)
+TL_TEST("every segment has timestamps within the same maximum size")
 {
 	const struct tl_tcp_opts opts = {.keepalive_idle_ns = SECOND};
 	struct app app = {0};
@@ -129,7 +129,7 @@ static void every_segment_has_stamps(void)
 	stop(h);
 }
 
-static void clock_runs(void)
+TL_TEST("the timestamp clock ticks every 1.05 ms")
 {
 	struct app app = {0};
 	struct host *h = start_stamped(&app, NULL);
@@ -142,7 +142,7 @@ static void clock_runs(void)
 	stop(h);
 }
 
-static void offset_is_secret(void)
+TL_TEST("the timestamp clock starts at an unpredictable value per connection")
 {
 	struct host *h = start();
 	uint32_t one = tl_tcp_stamp_offset(h->net, tl_tcp_key(PEER, PEER_PORT, OUR_PORT));
@@ -155,7 +155,7 @@ static void offset_is_secret(void)
 }
 
 // RFC 7323, section 4.3: the segment that fills the hole is echoed, not an early one; old segments are not.
-static void early_stamps_are_not_echoed(void)
+TL_TEST("the timestamp of the segment that fills a hole is echoed, not that of a later one")
 {
 	struct app app = {0};
 	struct host *h = start_stamped(&app, NULL);
@@ -177,7 +177,7 @@ static void early_stamps_are_not_echoed(void)
 	stop(h);
 }
 
-static void delayed_acks_echo_the_first(void)
+TL_TEST("an ACK for several segments echoes the first")
 {
 	struct app app = {0};
 	struct host *h = start_stamped(&app, NULL);
@@ -199,7 +199,7 @@ static void delayed_acks_echo_the_first(void)
 	stop(h);
 }
 
-static void old_segments_are_refused(void)
+TL_TEST("a segment with an old timestamp is refused and answered (PAWS)")
 {
 	struct app app = {0};
 	struct host *h = start_stamped(&app, NULL);
@@ -228,7 +228,7 @@ static void old_segments_are_refused(void)
 
 // RFC 5961, section 5.2: a segment dropped for its ACK must not update the state: a forged timestamp would block the
 // peer.
-static void refused_acks_leave_no_stamp(void)
+TL_TEST("the timestamp of a segment dropped for its ACK is not stored")
 {
 	struct app app = {0};
 	struct host *h = start_stamped(&app, NULL);
@@ -247,7 +247,7 @@ static void refused_acks_leave_no_stamp(void)
 	stop(h);
 }
 
-static void old_rst_counts(void)
+TL_TEST("an RST needs no valid timestamp")
 {
 	struct app app = {0};
 	struct host *h = start_stamped(&app, NULL);
@@ -265,7 +265,7 @@ static void old_rst_counts(void)
 	stop(h);
 }
 
-static void idle_for_24_days(void)
+TL_TEST("after 24 idle days every timestamp is accepted")
 {
 	struct app app = {0};
 	struct host *h = start_stamped(&app, NULL);
@@ -282,7 +282,7 @@ static void idle_for_24_days(void)
 	stop(h);
 }
 
-static void missing_stamps_are_refused(void)
+TL_TEST("a segment without the negotiated timestamps is dropped silently")
 {
 	struct app app = {0};
 	struct host *h = start_stamped(&app, NULL);
@@ -296,7 +296,7 @@ static void missing_stamps_are_refused(void)
 	stop(h);
 }
 
-static void stamps_may_stand_anywhere(void)
+TL_TEST("timestamps are accepted at any position among the options")
 {
 	struct app app = {0};
 	struct host *h = start_stamped(&app, NULL);
@@ -309,7 +309,7 @@ static void stamps_may_stand_anywhere(void)
 	stop(h);
 }
 
-static void three_sack_blocks_fit(void)
+TL_TEST("three SACK blocks fit beside timestamps")
 {
 	struct app app = {0};
 	struct host *h = start_stamped(&app, NULL);
@@ -327,7 +327,7 @@ static void three_sack_blocks_fit(void)
 
 // Without timestamps the ACK of a retransmission gives no sample (Karn): the backoff stays. With them the echo gives
 // one.
-static void backoff_ends_with_an_echo(void)
+TL_TEST("the echoed timestamp gives an RTT sample of a retransmission, and ends the backoff")
 {
 	struct app app = {0};
 	struct host *h = start_stamped(&app, NULL);
@@ -351,7 +351,7 @@ static void backoff_ends_with_an_echo(void)
 	stop(h);
 }
 
-static void strange_echoes_mean_nothing(void)
+TL_TEST("an implausible echo gives no RTT sample")
 {
 	struct app app = {0};
 	struct host *h = start_stamped(&app, NULL);
@@ -366,7 +366,7 @@ static void strange_echoes_mean_nothing(void)
 	stop(h);
 }
 
-static void time_wait_is_reopened_by_stamp(void)
+TL_TEST("a later timestamp reopens TIME-WAIT for any sequence number")
 {
 	for (int later = 0; later < 2; later++) {
 		struct app app = {0};
@@ -384,30 +384,6 @@ static void time_wait_is_reopened_by_stamp(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a SYN with timestamps is answered with timestamps, and the MSS is not reduced", syn_ack_has_stamps},
-		{"our SYN offers timestamps, and the peer's answer decides", syn_has_stamps},
-		{"a simultaneous open agrees on timestamps", both_call_with_stamps},
-		{"a peer that did not offer timestamps receives none", silent_peers_get_none},
-		{"every segment has timestamps within the same maximum size", every_segment_has_stamps},
-		{"the timestamp clock ticks every 1.05 ms", clock_runs},
-		{"the timestamp clock starts at an unpredictable value per connection", offset_is_secret},
-		{"the timestamp of the segment that fills a hole is echoed, not that of a later one",
-			early_stamps_are_not_echoed},
-		{"an ACK for several segments echoes the first", delayed_acks_echo_the_first},
-		{"a segment with an old timestamp is refused and answered (PAWS)", old_segments_are_refused},
-		{"the timestamp of a segment dropped for its ACK is not stored", refused_acks_leave_no_stamp},
-		{"an RST needs no valid timestamp", old_rst_counts},
-		{"after 24 idle days every timestamp is accepted", idle_for_24_days},
-		{"a segment without the negotiated timestamps is dropped silently", missing_stamps_are_refused},
-		{"timestamps are accepted at any position among the options", stamps_may_stand_anywhere},
-		{"three SACK blocks fit beside timestamps", three_sack_blocks_fit},
-		{"the echoed timestamp gives an RTT sample of a retransmission, and ends the backoff",
-			backoff_ends_with_an_echo},
-		{"an implausible echo gives no RTT sample", strange_echoes_mean_nothing},
-		{"a later timestamp reopens TIME-WAIT for any sequence number", time_wait_is_reopened_by_stamp},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("tcp_stamp", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tcp_stamp");
 }

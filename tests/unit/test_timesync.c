@@ -191,7 +191,7 @@ static void check_delays(const struct tl_timesync *sync, const struct tl_hist *h
 	CU_ASSERT(is_about(hist->max_ns, bound_ns));
 }
 
-static void a_probe_is_a_ptp_frame_and_its_stamp_gives_the_time_to_the_wire(void)
+TL_TEST("a probe is a PTP frame whose stamp gives the time to the wire")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start(40, &service);
@@ -213,7 +213,7 @@ static void a_probe_is_a_ptp_frame_and_its_stamp_gives_the_time_to_the_wire(void
 	tl_timesync_destroy(sync);
 }
 
-static void one_probe_is_in_flight_at_a_time(void)
+TL_TEST("one probe is in flight at a time")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start(40, &service);
@@ -228,7 +228,7 @@ static void one_probe_is_in_flight_at_a_time(void)
 	tl_timesync_destroy(sync);
 }
 
-static void a_late_stamp_is_not_taken_for_that_of_the_next_probe(void)
+TL_TEST("a late stamp is not attributed to the next probe")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start(40, &service);
@@ -256,7 +256,7 @@ static void a_late_stamp_is_not_taken_for_that_of_the_next_probe(void)
 	tl_timesync_destroy(sync);
 }
 
-static void a_register_that_gives_the_same_stamp_again_has_no_new_one(void)
+TL_TEST("a repeated stamp in the register is not used")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start(40, &service);
@@ -269,7 +269,7 @@ static void a_register_that_gives_the_same_stamp_again_has_no_new_one(void)
 	tl_timesync_destroy(sync);
 }
 
-static void a_probe_that_the_nic_refuses_is_counted_and_not_waited_for(void)
+TL_TEST("a probe refused by the NIC is counted and not awaited")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start(40, &service);
@@ -281,7 +281,7 @@ static void a_probe_that_the_nic_refuses_is_counted_and_not_waited_for(void)
 	tl_timesync_destroy(sync);
 }
 
-static void twenty_probes_without_a_stamp_mean_that_dpdk_asks_for_none(void)
+TL_TEST("after twenty probes without a stamp TX stamping counts as unsupported")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start(40, &service);
@@ -295,7 +295,7 @@ static void twenty_probes_without_a_stamp_mean_that_dpdk_asks_for_none(void)
 	tl_timesync_destroy(sync);
 }
 
-static void a_stamp_after_the_counter_has_wrapped_is_right(void)
+TL_TEST("a stamp after a wrap of the counter is correct")
 {
 	uint64_t wrap_ns = UINT64_C(1) << 32;
 	struct tl_service service;
@@ -327,7 +327,7 @@ static void receive(const struct tl_service *service, uint64_t flags, uint64_t t
 	free(b);
 }
 
-static void a_received_ptp_frame_gives_the_time_from_the_wire(void)
+TL_TEST("a received PTP frame gives the time from the wire")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start(0, &service);
@@ -345,7 +345,7 @@ static void a_received_ptp_frame_gives_the_time_from_the_wire(void)
 	tl_timesync_destroy(sync);
 }
 
-static void received_frames_without_a_stamp_of_their_own_are_counted(void)
+TL_TEST("received frames without a stamp of their own are counted")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start(0, &service);
@@ -370,7 +370,7 @@ static void received_frames_without_a_stamp_of_their_own_are_counted(void)
 	tl_timesync_destroy(sync);
 }
 
-static void a_register_without_its_frame_is_emptied(void)
+TL_TEST("a register without its frame is emptied")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start(0, &service);
@@ -392,7 +392,7 @@ static unsigned four_latches(void *ctx)
 	return 4;
 }
 
-static void of_several_registers_all_are_emptied(void)
+TL_TEST("of several registers all are emptied")
 {
 	struct tl_service service;
 
@@ -406,7 +406,7 @@ static void of_several_registers_all_are_emptied(void)
 	tl_timesync_destroy(sync);
 }
 
-static void a_frame_that_was_just_taken_keeps_its_stamp(void)
+TL_TEST("a frame just received keeps its stamp")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start(0, &service);
@@ -520,7 +520,7 @@ static struct tl_timesync_replies replies_of(const struct tl_timesync *sync)
 	return replies;
 }
 
-static void a_stamped_reply_gives_the_time_from_the_poll_to_the_wire(void)
+TL_TEST("a stamped reply gives the time from the poll to the wire")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start_replies(NULL, 0, &service);
@@ -537,7 +537,7 @@ static void a_stamped_reply_gives_the_time_from_the_poll_to_the_wire(void)
 	end_replies(sync);
 }
 
-static void stamps_of_two_clocks_are_compared_within_their_bounds(void)
+TL_TEST("stamps of two clocks are compared within their bounds")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start_replies(&ticking, 0, &service);
@@ -556,7 +556,7 @@ static void stamps_of_two_clocks_are_compared_within_their_bounds(void)
 	end_replies(sync);
 }
 
-static void of_stamps_of_one_clock_the_difference_is_exact(void)
+TL_TEST("the difference between stamps of one clock is exact")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start_replies(&by_phc, 0, &service);
@@ -580,7 +580,7 @@ static void of_stamps_of_one_clock_the_difference_is_exact(void)
 }
 
 // A burst of frames handed over by another lcore has the poll time of the oldest.
-static void a_trigger_may_have_come_after_the_oldest_poll_of_its_burst(void)
+TL_TEST("a trigger may arrive after the oldest poll of its burst")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start_replies(&by_phc, 0, &service);
@@ -600,7 +600,7 @@ static void a_trigger_may_have_come_after_the_oldest_poll_of_its_burst(void)
 	end_replies(sync);
 }
 
-static void stamps_of_different_clocks_as_by_the_driver_give_no_latency(void)
+TL_TEST("stamps of different clocks give no latency")
 {
 	static const struct tl_port_nic wrong = {.stamps = true, .by_phc = true, .read_clock = read_rx_ticks};
 	struct tl_service service;
@@ -616,7 +616,7 @@ static void stamps_of_different_clocks_as_by_the_driver_give_no_latency(void)
 	end_replies(sync);
 }
 
-static void a_reply_without_both_stamps_has_no_latency_and_is_counted(void)
+TL_TEST("a reply without both stamps has no latency, and is counted")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start_replies(&ticking, 0, &service);
@@ -637,7 +637,7 @@ static void a_reply_without_both_stamps_has_no_latency_and_is_counted(void)
 	end_replies(sync);
 }
 
-static void a_reply_that_is_never_sent_does_not_delay_the_probes(void)
+TL_TEST("an unsent reply does not delay the probes")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start_replies(NULL, 20, &service);
@@ -680,7 +680,7 @@ static void *send_all_the_time(void *arg)
 	return NULL;
 }
 
-static void each_offer_is_taken_by_one_of_two_lcores(void)
+TL_TEST("each offer is taken by one of two lcores")
 {
 	struct tl_service service;
 	struct tl_timesync *sync = start_replies(NULL, 0, &service);
@@ -700,7 +700,7 @@ static void each_offer_is_taken_by_one_of_two_lcores(void)
 	end_replies(sync);
 }
 
-static void a_port_with_a_driver_without_stamps_is_refused(void)
+TL_TEST("a port with a driver without stamps is refused")
 {
 	struct tl_timesync_cfg cfg = {.name = "lan", .port = port, .clock = test_clock};
 	struct tl_timesync *sync = NULL;
@@ -713,49 +713,13 @@ static void a_port_with_a_driver_without_stamps_is_refused(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a probe is a PTP frame whose stamp gives the time to the wire",
-			a_probe_is_a_ptp_frame_and_its_stamp_gives_the_time_to_the_wire},
-		{"one probe is in flight at a time", one_probe_is_in_flight_at_a_time},
-		{"a late stamp is not attributed to the next probe",
-			a_late_stamp_is_not_taken_for_that_of_the_next_probe},
-		{"a repeated stamp in the register is not used",
-			a_register_that_gives_the_same_stamp_again_has_no_new_one},
-		{"a probe refused by the NIC is counted and not awaited",
-			a_probe_that_the_nic_refuses_is_counted_and_not_waited_for},
-		{"after twenty probes without a stamp TX stamping counts as unsupported",
-			twenty_probes_without_a_stamp_mean_that_dpdk_asks_for_none},
-		{"a stamp after a wrap of the counter is correct", a_stamp_after_the_counter_has_wrapped_is_right},
-		{"a received PTP frame gives the time from the wire",
-			a_received_ptp_frame_gives_the_time_from_the_wire},
-		{"received frames without a stamp of their own are counted",
-			received_frames_without_a_stamp_of_their_own_are_counted},
-		{"a register without its frame is emptied", a_register_without_its_frame_is_emptied},
-		{"of several registers all are emptied", of_several_registers_all_are_emptied},
-		{"a frame just received keeps its stamp", a_frame_that_was_just_taken_keeps_its_stamp},
-		{"a stamped reply gives the time from the poll to the wire",
-			a_stamped_reply_gives_the_time_from_the_poll_to_the_wire},
-		{"stamps of two clocks are compared within their bounds",
-			stamps_of_two_clocks_are_compared_within_their_bounds},
-		{"the difference between stamps of one clock is exact", of_stamps_of_one_clock_the_difference_is_exact},
-		{"a trigger may arrive after the oldest poll of its burst",
-			a_trigger_may_have_come_after_the_oldest_poll_of_its_burst},
-		{"stamps of different clocks give no latency",
-			stamps_of_different_clocks_as_by_the_driver_give_no_latency},
-		{"a reply without both stamps has no latency, and is counted",
-			a_reply_without_both_stamps_has_no_latency_and_is_counted},
-		{"an unsent reply does not delay the probes", a_reply_that_is_never_sent_does_not_delay_the_probes},
-		{"each offer is taken by one of two lcores", each_offer_is_taken_by_one_of_two_lcores},
-		{"a port with a driver without stamps is refused", a_port_with_a_driver_without_stamps_is_refused},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
 	port = tl_test_port("vdev:net_ring_sync", 1, test_clock);
 	if (test_clock == NULL || port == NULL)
 		return 1;
 	tl_port_txq(port, 0)->flush_fn = send;
-	int rc = tl_test_main("timesync", tests, sizeof(tests) / sizeof(tests[0]));
+	int rc = tl_test_run("timesync");
 	tl_port_close(port);
 	tl_clock_destroy(test_clock);
 	return rc;

@@ -66,7 +66,7 @@ static void expect(const char *before, const char *now, const char *words)
 	", 'rx_bytes': " bytes ", 'tx_pkts': 7, 'tx_bytes': 420, 'drop_nic_pkts': " drops                              \
 	", 'drop_nombuf_pkts': 0, 'drop_error_pkts': 0, 'handoff_pkts': " rx ", 'drop_handoff_pkts': 0}]}"
 
-static void rates_are_per_second_of_the_appliance(void)
+TL_TEST("rates are per second of the appliance's clock")
 {
 	const char *before = PORT("1000000000", "1000", "60000", "5"),
 		   *now = PORT("3000000000", "31000", "1860000", "9");
@@ -75,7 +75,7 @@ static void rates_are_per_second_of_the_appliance(void)
 	expect(before, now, "lan 15.0k 7.20M 0 0 15.0k 2 9");
 }
 
-static void another_run_of_the_appliance_has_no_rates_yet(void)
+TL_TEST("a restarted appliance has no rates yet")
 {
 	const char *old = PORT("9000000000", "9000000", "1", "5");
 
@@ -91,7 +91,7 @@ static void another_run_of_the_appliance_has_no_rates_yet(void)
 #define QUEUES(uptime, first, second)                                                                                  \
 	"{'uptime_ns': " uptime ", 'ports': [{'name': 'lan', 'queues': [" first ", " second "]}]}"
 
-static void a_queue_that_falls_behind_is_seen(void)
+TL_TEST("a queue that falls behind is marked")
 {
 	const char *before = QUEUES("1000000000", QUEUE("1000", "0", "0"), QUEUE("1000", "0", "0"));
 
@@ -109,7 +109,7 @@ static void a_queue_that_falls_behind_is_seen(void)
 	", 'slabs': 64, 'queues': [{'slabs_used': 1}, {'slabs_used': " used "}], 'files': ['a', 'b'], "                \
 	"'disk_free_bytes': " space "}]}"
 
-static void a_recording_shows_its_fullest_queue_and_its_disk(void)
+TL_TEST("a recording shows its fullest queue and its disk space")
 {
 	const char *before = CAPTURE("1000000000", "0", "0", "0", "0", "0", "null");
 
@@ -130,7 +130,7 @@ static void a_recording_shows_its_fullest_queue_and_its_disk(void)
 	", 'drop_no_conn_msgs': 1, 'drop_full_msgs': 0, 'drop_tx_msgs': 0, 'drop_police_msgs': 0, 'drop_delay_msgs': 0, 'lost_unacked_msgs': 0, 'connections': 1, " \
 	"'residence_ns': {'p50': " p50 ", 'p99': 2000000}}]}"
 
-static void an_echo_shows_its_residence(void)
+TL_TEST("an echo shows its residence time")
 {
 	expect(ECHO("0", "0", "0", "null"), ECHO("500000000", "100", "99", "1234"),
 		"e 200 198 0 1 1.234 us 2.000 ms connected");
@@ -146,7 +146,7 @@ static void an_echo_shows_its_residence(void)
 	", 'drop_late_pkts': " lost                                                                                    \
 	", 'drop_codel_pkts': 0, 'drop_memory_pkts': 0, 'drop_end_pkts': 0, 'delay_mean_ns': 1500, 'delay_p99_ns': 90000, 'delay_max_ns': 2000000}]}]}"
 
-static void a_shape_shows_each_class(void)
+TL_TEST("a shape shows each class")
 {
 	const char *before = SHAPE("0", "0", "0", "0"), *now = SHAPE("500000000", "62500", "6250", "2");
 
@@ -158,7 +158,7 @@ static void a_shape_shows_each_class(void)
 	"{'uptime_ns': " uptime ", 'captures': [{'port': 'lan', 'classes': [{'name': 'storm', 'green_pkts': " red      \
 	", 'yellow_pkts': 5, 'red_pkts': " red ", 'red_bytes': " red ", 'overflow_pkts': 0}]}]}"
 
-static void a_class_of_a_recording_shows_its_colours(void)
+TL_TEST("a class of a recording shows its counts by colour")
 {
 	char *page = page_of(NULL, "{'captures': [{'port': 'lan', 'classes': []}]}");
 
@@ -176,7 +176,7 @@ static void a_class_of_a_recording_shows_its_colours(void)
 	", 'shapes': [{'name': 'wan', 'policed': true, 'classes': [{'name': 'wan', 'policed': false}, "                \
 	"{'name': 'ssh', " COLOURS("pkts", n, red) "}]}], 'echoes': [{'name': 'u', " COLOURS("msgs", n, red) "}]}"
 
-static void a_policer_shows_its_colours(void)
+TL_TEST("a policer of a class or of an echo shows its colours")
 {
 	const char *before = POLICERS("0", "0", "0"), *now = POLICERS("500000000", "100", "7");
 	char *page = page_of(NULL, "{'shapes': [{'name': 'wan', 'policed': false}], 'echoes': [{'name': 'u'}]}");
@@ -196,13 +196,13 @@ static void a_policer_shows_its_colours(void)
 	"'sent_pkts': " pkts ", 'sent_bytes': " bytes ", 'late_pkts': 3, 'reader_late_pkts': 2, 'lateness_ns': "       \
 	"{'p50': 700, 'p99': null}}]}"
 
-static void a_replay_shows_its_position_and_lateness(void)
+TL_TEST("a replay shows its position and lateness")
 {
 	expect(REPLAY("0", "0", "0"), REPLAY("500000000", "100", "6000"),
 		"morning 200 96.0k 3 2 700 ns - 1.500 s paused");
 }
 
-static void an_answer_that_lacks_things_shows_dashes(void)
+TL_TEST("missing values are shown as dashes")
 {
 	expect("{}", "{'uptime_ns': 1000000000, 'ports': [{}, 3, null]}", "- - - - - - - -");
 	expect("[]", "{'uptime_ns': 'x', 'captures': [{'slabs': -1, 'queues': 'no', 'files': {}}]}",
@@ -211,7 +211,7 @@ static void an_answer_that_lacks_things_shows_dashes(void)
 	expect(NULL, "{'uptime_ns': 1, 'ports': {}, 'echoes': 'a'}", "tapline up 0 s ledger BROKEN FRAMES WERE LOST");
 }
 
-static void a_name_cannot_command_the_terminal(void)
+TL_TEST("control characters of a name are escaped")
 {
 	char *page = page_of(NULL, "{'ports': [{'name': '\\u001b[2Jx\\u009b'}]}");
 
@@ -232,7 +232,7 @@ static void expect_shown(const char *text, unsigned columns, unsigned rows, cons
 	free(buffer);
 }
 
-static void a_page_is_cut_to_the_terminal(void)
+TL_TEST("a page is clipped to the terminal")
 {
 	expect_shown("abc\ndefgh\n", 80, 24, "\033[Habc\033[K\r\ndefgh\033[K\033[J");
 	expect_shown("abc\ndefgh\n", 4, 24, "\033[Habc\033[K\r\ndefg\033[K\033[J");
@@ -242,21 +242,5 @@ static void a_page_is_cut_to_the_terminal(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"rates are per second of the appliance's clock", rates_are_per_second_of_the_appliance},
-		{"a restarted appliance has no rates yet", another_run_of_the_appliance_has_no_rates_yet},
-		{"a queue that falls behind is marked", a_queue_that_falls_behind_is_seen},
-		{"a recording shows its fullest queue and its disk space",
-			a_recording_shows_its_fullest_queue_and_its_disk},
-		{"a shape shows each class", a_shape_shows_each_class},
-		{"a class of a recording shows its counts by colour", a_class_of_a_recording_shows_its_colours},
-		{"a policer of a class or of an echo shows its colours", a_policer_shows_its_colours},
-		{"a replay shows its position and lateness", a_replay_shows_its_position_and_lateness},
-		{"an echo shows its residence time", an_echo_shows_its_residence},
-		{"missing values are shown as dashes", an_answer_that_lacks_things_shows_dashes},
-		{"control characters of a name are escaped", a_name_cannot_command_the_terminal},
-		{"a page is clipped to the terminal", a_page_is_cut_to_the_terminal},
-	};
-
-	return tl_test_main("top", tests, sizeof(tests) / sizeof(tests[0]));
+	return tl_test_run("top");
 }

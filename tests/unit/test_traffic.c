@@ -20,7 +20,7 @@ static struct tl_traffic *create(void)
 	return traffic;
 }
 
-static void a_seed_makes_the_same_traffic_each_time(void)
+TL_TEST("equal seeds generate equal traffic")
 {
 	struct tl_traffic *one = create(), *other = create();
 
@@ -35,7 +35,7 @@ static void a_seed_makes_the_same_traffic_each_time(void)
 	tl_traffic_destroy(other);
 }
 
-static void every_trick_is_played(void)
+TL_TEST("every kind of disturbance occurs")
 {
 	static const enum tl_traffic_trick never[][2] = {{TL_TRAFFIC_IDENTICAL, TL_TRAFFIC_SHORT},
 		{TL_TRAFFIC_POSITION, TL_TRAFFIC_SEQUENCE}, {TL_TRAFFIC_LINK, TL_TRAFFIC_VLAN}};
@@ -81,7 +81,7 @@ static void check_pairs(const struct tl_traffic *traffic)
 	CU_ASSERT_EQUAL(traffic->reply_first, reply_first);
 }
 
-static void the_counts_are_those_of_the_pairs(void)
+TL_TEST("the counts agree with the pairs")
 {
 	struct tl_traffic *traffic = create();
 	uint64_t pairs = 0, ambiguous = 0, reply_first = 0, split = 0, again = 0;
@@ -105,7 +105,7 @@ static void the_counts_are_those_of_the_pairs(void)
 	tl_traffic_destroy(traffic);
 }
 
-static void a_failed_write_is_reported(void)
+TL_TEST("a failed write is reported")
 {
 	const char *const paths[TL_TRAFFIC_FILES] = {"/dev/full", "/dev/full"};
 	const char *const nowhere[TL_TRAFFIC_FILES] = {"/proc/none/a", "/proc/none/b"};
@@ -122,12 +122,5 @@ static void a_failed_write_is_reported(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"equal seeds generate equal traffic", a_seed_makes_the_same_traffic_each_time},
-		{"every kind of disturbance occurs", every_trick_is_played},
-		{"the counts agree with the pairs", the_counts_are_those_of_the_pairs},
-		{"a failed write is reported", a_failed_write_is_reported},
-	};
-
-	return tl_test_main("traffic", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("traffic");
 }

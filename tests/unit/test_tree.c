@@ -10,7 +10,7 @@
 
 // ---- one class
 
-static void rate_is_exact(void)
+TL_TEST("over 10 s a nested rate is exact from 64 kbit/s to 10 Gbit/s")
 {
 	static const uint64_t rates[] = {64000, 999999, 7000001, 50000000, 1000000007, 10000000000};
 
@@ -39,7 +39,7 @@ static void open_fifo(struct test_tree *t, struct tl_tree_class cls)
 	test_open(t);
 }
 
-static void next_time_is_exact(void)
+TL_TEST("the next time is that of the frame, to the ns, and no frame leaves before it")
 {
 	struct test_tree t;
 
@@ -60,7 +60,7 @@ static void next_time_is_exact(void)
 	test_close(&t);
 }
 
-static void waits_of_inner_classes_are_exact(void)
+TL_TEST("so it is where a class above the leaf waits")
 {
 	struct test_tree t = {.n = 0};
 
@@ -83,7 +83,7 @@ static void waits_of_inner_classes_are_exact(void)
 	test_close(&t);
 }
 
-static void clock_goes_backward_and_jumps(void)
+TL_TEST("decreasing time gives no tokens, a jump gives a burst")
 {
 	struct test_tree t;
 
@@ -103,7 +103,7 @@ static void clock_goes_backward_and_jumps(void)
 	test_close(&t);
 }
 
-static void full_ring_is_a_smaller_burst(void)
+TL_TEST("a full TX ring loses nothing and keeps the order")
 {
 	struct test_tree t;
 	uint32_t sent = 0;
@@ -123,7 +123,7 @@ static void full_ring_is_a_smaller_burst(void)
 	test_close(&t);
 }
 
-static void overhead_counts(void)
+TL_TEST("overhead counts with each frame")
 {
 	struct test_tree t = {.n = 0};
 	struct tl_tree_cfg cfg = {.classes = t.classes,
@@ -154,7 +154,7 @@ static struct tl_tree_stats sample(const struct test_tree *t, uint32_t cls)
 	return s;
 }
 
-static void limits_drop_by_reason(void)
+TL_TEST("each limit drops, and counts by reason")
 {
 	struct test_tree t = {.n = 0};
 
@@ -191,7 +191,7 @@ static void limits_drop_by_reason(void)
 	test_close(&t);
 }
 
-static void late_frames_are_dropped_before_the_next(void)
+TL_TEST("late frames are dropped where the next one leaves")
 {
 	struct test_tree t;
 
@@ -227,7 +227,7 @@ static bool is_p99(uint64_t found_ns, uint64_t *delays, size_t n)
 }
 
 // Have one frame wait at a time, a few of them for long; the second leaf waits for 10 times as long.
-static void delay_p99_is_that_of_sent_frames(void)
+TL_TEST("the p99 of the delays of sent frames is at most an eighth too high, for inner classes too")
 {
 	static uint64_t delays[3][DELAYS];
 	struct test_tree t = {.n = 0};
@@ -257,7 +257,7 @@ static void delay_p99_is_that_of_sent_frames(void)
 	test_close(&t);
 }
 
-static void delays_are_counted_up_to_the_longest(void)
+TL_TEST("a delay of 146 years is counted")
 {
 	struct test_tree t;
 
@@ -285,7 +285,7 @@ static void count_flow(struct test_tree *t, uint32_t cls, uint32_t bytes)
 	((uint64_t *)t->ctx)[flow_of(bytes)] += bytes;
 }
 
-static void flows_share_by_bytes(void)
+TL_TEST("flows of a leaf share by bytes")
 {
 	uint64_t of[10] = {0};
 	struct test_tree t;
@@ -305,7 +305,7 @@ static void flows_share_by_bytes(void)
 	test_close(&t);
 }
 
-static void longest_flow_loses(void)
+TL_TEST("a full leaf drops from its longest queue")
 {
 	struct test_tree t = {.n = 0};
 	uint64_t of[10] = {0};
@@ -336,7 +336,7 @@ static void longest_flow_loses(void)
 
 // ---- borrowing
 
-static void prio_borrows_first_and_rates_hold(void)
+TL_TEST("the lowest prio borrows first, and every class keeps its rate")
 {
 	struct test_tree t = {.n = 0};
 
@@ -383,7 +383,7 @@ static uint64_t bytes_of_the_last_percent(uint64_t ceil, bool nested)
 	return t.sent_bytes[leaf];
 }
 
-static void rates_hold_where_siblings_take_the_rest(void)
+TL_TEST("a class keeps its rate beside one of a lower prio that is guaranteed nearly all the rest")
 {
 	uint64_t least = 500000 - (120000 + 6 * TEST_MTU); // its rate for 40 s, less the bursts
 
@@ -410,7 +410,7 @@ static uint64_t bytes_of_a_tenth(uint64_t ceil, uint64_t cburst, uint32_t bytes)
 	return t.sent_bytes[leaf];
 }
 
-static void a_low_ceil_keeps_the_rate(void)
+TL_TEST("a class keeps its rate with a ceil hardly above it, and a cburst of two frames")
 {
 	uint64_t least = 5000000 - (30000 + 6 * TEST_MTU); // its rate for 40 s, less the bursts
 
@@ -421,7 +421,7 @@ static void a_low_ceil_keeps_the_rate(void)
 	}
 }
 
-static void idle_classes_keep_their_burst_only(void)
+TL_TEST("a class that was idle has a burst, and no more")
 {
 	struct test_tree t = {.n = 0};
 
@@ -443,7 +443,7 @@ static void idle_classes_keep_their_burst_only(void)
 }
 
 // While the port takes nothing all classes wait: none keeps more than what the bursts of the others delay it by.
-static void a_port_that_stood_still_starves_no_class(void)
+TL_TEST("after a port stood still every class has its rate at once")
 {
 	struct test_tree t = {.n = 0};
 
@@ -460,7 +460,7 @@ static void a_port_that_stood_still_starves_no_class(void)
 	test_close(&t);
 }
 
-static void quantum_divides_the_rest(void)
+TL_TEST("equal prios borrow in proportion to quantum")
 {
 	struct test_tree t = {.n = 0};
 
@@ -477,7 +477,7 @@ static void quantum_divides_the_rest(void)
 	test_close(&t);
 }
 
-static void rounds_go_on_after_a_wait(void)
+TL_TEST("a class that waited for its ceil continues its round")
 {
 	struct test_tree t = {.n = 0};
 
@@ -495,7 +495,7 @@ static void rounds_go_on_after_a_wait(void)
 }
 
 // Rates are weights by default.
-static void slow_port_shares_by_rates(void)
+TL_TEST("on a port slower than the root classes share in proportion to their rates")
 {
 	struct test_tree t = {.n = 0};
 
@@ -517,7 +517,7 @@ static void slow_port_shares_by_rates(void)
 
 // ---- changes of rates
 
-static void rates_change_without_loss(void)
+TL_TEST("other rates hold at once for classes that wait, and lose no frame")
 {
 	struct test_tree t = {.n = 0};
 	struct tl_tree_rates *rates;
@@ -556,7 +556,7 @@ static struct tl_tree_rates *change_rates(struct test_tree *t)
 }
 
 // A class with its parent's ceil has no bucket of its own; a lower ceil adds one that holds a frame.
-static void ceil_comes_and_goes(void)
+TL_TEST("a lower ceil begins without a burst, and a higher one holds at once")
 {
 	struct test_tree t = {.n = 0};
 	struct tl_tree_rates *low, *high;
@@ -584,7 +584,7 @@ static void ceil_comes_and_goes(void)
 }
 
 // Rates, guarantees and prios change under load; the counters stay right and no bucket runs below 0.
-static void rates_change_at_random(void)
+TL_TEST("rates, guarantees and prios that change at random leave all counts right")
 {
 	for (uint64_t seed = 1; seed <= 50; seed++) {
 		struct test_tree t = {.n = 0};
@@ -640,7 +640,7 @@ static void refused_child(struct tl_tree_class child, const char *message)
 	refused(classes, 3, message);
 }
 
-static void bad_descriptions(void)
+TL_TEST("descriptions that cannot hold are refused by class and value")
 {
 	struct tl_tree_class deep[TL_TREE_DEPTH_MAX + 1];
 
@@ -674,7 +674,7 @@ static void bad_descriptions(void)
 	refused(deep, 0, "classes 0: out of range");
 }
 
-static void largest_settings_work(void)
+TL_TEST("the largest and the smallest settings are exact")
 {
 	struct test_tree t;
 
@@ -698,36 +698,5 @@ static void largest_settings_work(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"over 10 s a nested rate is exact from 64 kbit/s to 10 Gbit/s", rate_is_exact},
-		{"the next time is that of the frame, to the ns, and no frame leaves before it", next_time_is_exact},
-		{"so it is where a class above the leaf waits", waits_of_inner_classes_are_exact},
-		{"decreasing time gives no tokens, a jump gives a burst", clock_goes_backward_and_jumps},
-		{"a full TX ring loses nothing and keeps the order", full_ring_is_a_smaller_burst},
-		{"overhead counts with each frame", overhead_counts},
-		{"each limit drops, and counts by reason", limits_drop_by_reason},
-		{"late frames are dropped where the next one leaves", late_frames_are_dropped_before_the_next},
-		{"the p99 of the delays of sent frames is at most an eighth too high, for inner classes too",
-			delay_p99_is_that_of_sent_frames},
-		{"a delay of 146 years is counted", delays_are_counted_up_to_the_longest},
-		{"flows of a leaf share by bytes", flows_share_by_bytes},
-		{"a full leaf drops from its longest queue", longest_flow_loses},
-		{"the lowest prio borrows first, and every class keeps its rate", prio_borrows_first_and_rates_hold},
-		{"a class keeps its rate beside one of a lower prio that is guaranteed nearly all the rest",
-			rates_hold_where_siblings_take_the_rest},
-		{"a class keeps its rate with a ceil hardly above it, and a cburst of two frames",
-			a_low_ceil_keeps_the_rate},
-		{"a class that was idle has a burst, and no more", idle_classes_keep_their_burst_only},
-		{"after a port stood still every class has its rate at once", a_port_that_stood_still_starves_no_class},
-		{"equal prios borrow in proportion to quantum", quantum_divides_the_rest},
-		{"a class that waited for its ceil continues its round", rounds_go_on_after_a_wait},
-		{"on a port slower than the root classes share in proportion to their rates",
-			slow_port_shares_by_rates},
-		{"other rates hold at once for classes that wait, and lose no frame", rates_change_without_loss},
-		{"a lower ceil begins without a burst, and a higher one holds at once", ceil_comes_and_goes},
-		{"rates, guarantees and prios that change at random leave all counts right", rates_change_at_random},
-		{"descriptions that cannot hold are refused by class and value", bad_descriptions},
-		{"the largest and the smallest settings are exact", largest_settings_work},
-	};
-	return tl_test_main("tree", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tree");
 }

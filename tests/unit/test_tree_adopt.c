@@ -53,7 +53,7 @@ static void put_all(struct test_tree *t, uint32_t n)
 	}
 }
 
-static void removed_classes_leave_their_frames_to_the_fallback(void)
+TL_TEST("frames of removed classes go to the fallback, and those of others stay")
 {
 	struct test_tree t, next = {.n = 0};
 
@@ -82,7 +82,7 @@ static void removed_classes_leave_their_frames_to_the_fallback(void)
 }
 
 // The sums of the classes above keep the counts of a removed class, also when those are removed later.
-static void counts_of_removed_classes_stay_in_the_sums(void)
+TL_TEST("counts of removed classes stay in the sums")
 {
 	struct test_tree t, next;
 
@@ -104,7 +104,7 @@ static void counts_of_removed_classes_stay_in_the_sums(void)
 	test_close(&t);
 }
 
-static void a_fallback_beyond_its_limits_drops_no_frame(void)
+TL_TEST("a fallback beyond its limits drops no frame but new ones")
 {
 	struct test_tree t, next;
 
@@ -127,7 +127,7 @@ static void a_fallback_beyond_its_limits_drops_no_frame(void)
 }
 
 // A backlogged class with less than its parent's ceil, and changes every ms.
-static void no_change_fills_a_bucket(void)
+TL_TEST("no change fills a bucket")
 {
 	struct test_tree t, next;
 
@@ -148,13 +148,5 @@ static void no_change_fills_a_bucket(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"frames of removed classes go to the fallback, and those of others stay",
-			removed_classes_leave_their_frames_to_the_fallback},
-		{"counts of removed classes stay in the sums", counts_of_removed_classes_stay_in_the_sums},
-		{"a fallback beyond its limits drops no frame but new ones",
-			a_fallback_beyond_its_limits_drops_no_frame},
-		{"no change fills a bucket", no_change_fills_a_bucket},
-	};
-	return tl_test_main("tree_adopt", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tree_adopt");
 }

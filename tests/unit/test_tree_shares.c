@@ -173,7 +173,7 @@ static void check_windows(const struct test_tree *t, const struct windows *w, ui
 	}
 }
 
-static void windows_are_bounded(void)
+TL_TEST("in any window a class sends at most its burst and ceil x time, and a leaf with frames no less than its rate")
 {
 	struct test_tree t;
 	struct windows w;
@@ -284,7 +284,7 @@ static uint64_t count_wrong(const struct test_tree *t, const uint64_t *before, u
 	return wrong;
 }
 
-static void shares_are_max_min(void)
+TL_TEST("shares of random trees are the guarantees, and weighted max-min of the rest by prio")
 {
 	struct test_tree t;
 	uint64_t before[TEST_CLASSES], wrong = 0, trees = seeds(1000);
@@ -320,7 +320,7 @@ static uint64_t count_below_guarantee(const struct test_tree *t, const uint64_t 
 	return below;
 }
 
-static void guarantees_hold_with_uneven_bursts(void)
+TL_TEST("classes of random trees get their guarantees with large bursts of rates and small ones of ceils")
 {
 	struct test_tree t;
 	uint64_t before[TEST_CLASSES], below = 0, trees = seeds(1000) / 20;
@@ -340,13 +340,5 @@ static void guarantees_hold_with_uneven_bursts(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"in any window a class sends at most its burst and ceil x time, and a leaf with frames no less than its rate",
-			windows_are_bounded},
-		{"shares of random trees are the guarantees, and weighted max-min of the rest by prio",
-			shares_are_max_min},
-		{"classes of random trees get their guarantees with large bursts of rates and small ones of ceils",
-			guarantees_hold_with_uneven_bursts},
-	};
-	return tl_test_main("tree_shares", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("tree_shares");
 }

@@ -134,7 +134,7 @@ static struct tl_verify_report verify(const uint8_t *bytes, uint64_t size)
 
 // ---- tests
 
-static void whole_recording_is_good(void)
+TL_TEST("an intact recording verifies as good")
 {
 	for (enum tl_digest_kind kind = TL_DIGEST_CRC32C; kind < TL_DIGEST_KINDS; kind++) {
 		struct file file = make(kind);
@@ -155,7 +155,7 @@ static bool names(const struct tl_verify_report *report, uint64_t from, uint64_t
 }
 
 // Change bytes all over the file, PAD and HEAD included, in two ways.
-static void any_changed_byte_is_named_to_its_slab(void)
+TL_TEST("any changed byte is attributed to its slab")
 {
 	static const uint8_t flips[] = {1, 0xff};
 
@@ -180,7 +180,7 @@ static void any_changed_byte_is_named_to_its_slab(void)
 }
 
 // Flip each bit of each HEAD, including those that make it one of another kind, length or file.
-static void any_change_of_a_head_is_named(void)
+TL_TEST("any change of a HEAD is attributed to its slab")
 {
 	static const uint8_t flips[] = {1, 2, 4, 8, 16, 32, 64, 128, 'C' ^ '1', 'C' ^ 'S', 0xff};
 	struct file file = make(TL_DIGEST_CRC32C);
@@ -204,7 +204,7 @@ static void any_change_of_a_head_is_named(void)
 	free(file.bytes);
 }
 
-static void each_of_several_ranges_is_named(void)
+TL_TEST("each of several damaged ranges is reported")
 {
 	struct file file = make(TL_DIGEST_CRC32C);
 
@@ -220,7 +220,7 @@ static void each_of_several_ranges_is_named(void)
 	free(file.bytes);
 }
 
-static void slab_that_was_moved_removed_or_replaced_is_known(void)
+TL_TEST("a removed or replaced slab is detected")
 {
 	struct file file = make(TL_DIGEST_SHA256), other = make(TL_DIGEST_SHA256);
 	uint32_t from = file.unit_at[2], to = file.unit_at[3], size = file.size - (to - from);
@@ -244,7 +244,7 @@ static void slab_that_was_moved_removed_or_replaced_is_known(void)
 	free(file.bytes);
 }
 
-static void file_that_was_not_closed_is_incomplete(void)
+TL_TEST("a file without an epilogue is reported as incomplete")
 {
 	struct file file = make(TL_DIGEST_CRC32C);
 
@@ -264,7 +264,7 @@ static void file_that_was_not_closed_is_incomplete(void)
 	free(file.bytes);
 }
 
-static void recovered_file_says_where_its_chain_ends(void)
+TL_TEST("a recovered file is reported with the end of its chain")
 {
 	struct file file = make(TL_DIGEST_SHA256);
 	struct tl_recover_report recovered;
@@ -285,7 +285,7 @@ static void recovered_file_says_where_its_chain_ends(void)
 }
 
 // Detectable by the digest only: all blocks of the slab are complete.
-static void recovery_keeps_no_slab_with_a_wrong_digest(void)
+TL_TEST("recovery keeps no slab with a wrong digest")
 {
 	for (enum tl_digest_kind kind = TL_DIGEST_CRC32C; kind < TL_DIGEST_KINDS; kind++) {
 		struct file file = make(kind);
@@ -305,7 +305,7 @@ static void recovery_keeps_no_slab_with_a_wrong_digest(void)
 	}
 }
 
-static void file_without_digests_is_said_to_have_none(void)
+TL_TEST("a file without digests and a foreign file are reported as such")
 {
 	struct file file = make(TL_DIGEST_NONE);
 	uint8_t foreign[8192] = "neither pcap nor pcapng";
@@ -330,7 +330,7 @@ static uint32_t crc32c(const uint8_t *bytes, size_t n)
 }
 
 // The CRC covers the offset and all bytes but the 8 of the check; the SHA-256 is that of 64 zeros.
-static void digests_are_those_of_the_standards(void)
+TL_TEST("digests agree with published test vectors")
 {
 	struct tl_digest_chain sha = {.kind = TL_DIGEST_SHA256};
 	static const struct tl_digest zero;
@@ -353,20 +353,6 @@ static void digests_are_those_of_the_standards(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"digests agree with published test vectors", digests_are_those_of_the_standards},
-		{"an intact recording verifies as good", whole_recording_is_good},
-		{"any changed byte is attributed to its slab", any_changed_byte_is_named_to_its_slab},
-		{"any change of a HEAD is attributed to its slab", any_change_of_a_head_is_named},
-		{"each of several damaged ranges is reported", each_of_several_ranges_is_named},
-		{"a removed or replaced slab is detected", slab_that_was_moved_removed_or_replaced_is_known},
-		{"a file without an epilogue is reported as incomplete", file_that_was_not_closed_is_incomplete},
-		{"a recovered file is reported with the end of its chain", recovered_file_says_where_its_chain_ends},
-		{"recovery keeps no slab with a wrong digest", recovery_keeps_no_slab_with_a_wrong_digest},
-		{"a file without digests and a foreign file are reported as such",
-			file_without_digests_is_said_to_have_none},
-	};
-
 	tl_digest_prepare();
-	return tl_test_main("verify", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("verify");
 }

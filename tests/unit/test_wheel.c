@@ -34,7 +34,7 @@ static uint32_t pop_all(uint64_t since_ns, uint64_t now_ns)
 	return popped;
 }
 
-static void nodes_leave_at_their_times(void)
+TL_TEST("each node leaves at the first call after its time, and in the order of times")
 {
 	uint64_t random = 1, now_ns = START;
 	uint32_t in = 0, out = 0;
@@ -53,7 +53,7 @@ static void nodes_leave_at_their_times(void)
 	CU_ASSERT_EQUAL(wheel.next_ns, TL_WHEEL_NEVER);
 }
 
-static void next_time_leads_to_each_node(void)
+TL_TEST("calls at the next time find each node to the ns")
 {
 	uint64_t random = 2;
 	uint32_t calls = 0;
@@ -70,7 +70,7 @@ static void next_time_leads_to_each_node(void)
 	CU_ASSERT(calls <= NODES * TL_WHEEL_LEVELS);
 }
 
-static void equal_times_keep_their_order(void)
+TL_TEST("nodes of one time leave in the order of their insertion")
 {
 	uint64_t now_ns = START, when_ns = START + (UINT64_C(1) << 33);
 	uint32_t in = 0;
@@ -85,7 +85,7 @@ static void equal_times_keep_their_order(void)
 	CU_ASSERT_EQUAL(pop_all(when_ns - 1, when_ns), in);
 }
 
-static void burst_of_equal_times_leaves_whole(void)
+TL_TEST("a burst of one time leaves whole and in order")
 {
 	begin(START);
 	for (uint32_t i = 0; i < NODES; i++)
@@ -95,7 +95,7 @@ static void burst_of_equal_times_leaves_whole(void)
 }
 
 // Each digit of the time overflows into the next.
-static void no_node_is_lost_where_digits_wrap(void)
+TL_TEST("no node is lost where a digit of the time wraps")
 {
 	for (uint32_t digit = 1; digit < TL_WHEEL_LEVELS; digit++) {
 		uint64_t edge_ns = UINT64_C(1) << (6 * digit);
@@ -107,7 +107,7 @@ static void no_node_is_lost_where_digits_wrap(void)
 	}
 }
 
-static void clock_steps(void)
+TL_TEST("a clock that goes back returns none, one that jumps returns all that are due")
 {
 	begin(START);
 	for (uint32_t i = 0; i < 100; i++)
@@ -121,7 +121,7 @@ static void clock_steps(void)
 	CU_ASSERT_EQUAL(pop_all(START + 50000, START + 3600 * TL_NS_PER_S), 50);
 }
 
-static void latest_time_is_no_overflow(void)
+TL_TEST("the latest time is a time like others")
 {
 	begin(0);
 	tl_wheel_insert(&wheel, &nodes[0], UINT64_MAX - 1);
@@ -130,7 +130,7 @@ static void latest_time_is_no_overflow(void)
 	CU_ASSERT_EQUAL(pop_all(UINT64_MAX - 2, UINT64_MAX - 1), 1);
 }
 
-static void removed_node_leaves_the_others(void)
+TL_TEST("a node that is removed leaves the others in their order")
 {
 	for (uint32_t gone = 0; gone < 3; gone++) {
 		begin(START);
@@ -150,16 +150,5 @@ static void removed_node_leaves_the_others(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"each node leaves at the first call after its time, and in the order of times",
-			nodes_leave_at_their_times},
-		{"calls at the next time find each node to the ns", next_time_leads_to_each_node},
-		{"nodes of one time leave in the order of their insertion", equal_times_keep_their_order},
-		{"a burst of one time leaves whole and in order", burst_of_equal_times_leaves_whole},
-		{"no node is lost where a digit of the time wraps", no_node_is_lost_where_digits_wrap},
-		{"a clock that goes back returns none, one that jumps returns all that are due", clock_steps},
-		{"the latest time is a time like others", latest_time_is_no_overflow},
-		{"a node that is removed leaves the others in their order", removed_node_leaves_the_others},
-	};
-	return tl_test_main("wheel", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("wheel");
 }

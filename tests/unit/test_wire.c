@@ -226,7 +226,7 @@ static void check_fields(unsigned vlans, unsigned option_words, size_t p)
 	CU_ASSERT(cksum_ok(&f));
 }
 
-static void all_kinds_all_layouts(void)
+TL_TEST("every protocol is parsed behind 0 to 2 VLAN tags and any IP options")
 {
 	for (unsigned vlans = 0; vlans <= 2; vlans++) {
 		for (unsigned words = 0; words <= 10; words++) {
@@ -236,7 +236,7 @@ static void all_kinds_all_layouts(void)
 	}
 }
 
-static void arp_has_two_addresses(void)
+TL_TEST("an ARP frame gives sender and target")
 {
 	for (unsigned vlans = 0; vlans <= 2; vlans++) {
 		struct frame f = arp_frame(vlans);
@@ -249,7 +249,7 @@ static void arp_has_two_addresses(void)
 	}
 }
 
-static void odd_arp_is_malformed(void)
+TL_TEST("ARP for anything but IPv4 over Ethernet is malformed")
 {
 	for (uint32_t i = 0; i < 6; i++) {
 		struct frame f = arp_frame(0);
@@ -268,7 +268,7 @@ static void check_every_cut(const struct frame *f)
 	}
 }
 
-static void cut_frames_are_malformed(void)
+TL_TEST("a frame truncated anywhere is malformed and not read past its end")
 {
 	for (unsigned vlans = 0; vlans <= 2; vlans++) {
 		for (size_t p = 0; p < TL_ARRAY_LEN(protocols); p++) {
@@ -283,7 +283,7 @@ static void cut_frames_are_malformed(void)
 }
 
 // The IP length ends within the L4 header, with and without further bytes in the frame.
-static void short_l4_is_malformed(void)
+TL_TEST("an IP length that ends inside the L4 header is malformed")
 {
 	for (size_t p = 0; p < TL_ARRAY_LEN(protocols); p++) {
 		for (uint16_t l4_len = 0; l4_len < protocols[p].hdr_len; l4_len++) {
@@ -297,7 +297,7 @@ static void short_l4_is_malformed(void)
 	}
 }
 
-static void padding_is_no_payload(void)
+TL_TEST("Ethernet padding is not payload")
 {
 	for (size_t p = 0; p < TL_ARRAY_LEN(protocols); p++) {
 		struct frame f = ipv4_frame((struct shape){0, 0, protocols[p].proto, 0, 1});
@@ -309,7 +309,7 @@ static void padding_is_no_payload(void)
 	}
 }
 
-static void fragments_have_no_ports(void)
+TL_TEST("a fragment is classified as such and has no ports")
 {
 	static const uint16_t frags[] = {0x2000, 0x2001, 0x0001, 0x1000, 0x1fff};
 
@@ -325,7 +325,7 @@ static void fragments_have_no_ports(void)
 	CU_ASSERT_EQUAL(kind_of(&whole), TL_PKT_UDP);
 }
 
-static void every_header_bit_is_checked(void)
+TL_TEST("any flipped bit of the IP header is detected")
 {
 	for (uint32_t bit = 0; bit < 24 * 8; bit++) {
 		struct frame f = ipv4_frame((struct shape){0, 1, TL_IPPROTO_UDP, 0, 30});
@@ -355,7 +355,7 @@ static void check_behind_tags(const struct frame *f, uint16_t tci)
 	}
 }
 
-static void a_tag_changes_places_alone(void)
+TL_TEST("a tagged frame is parsed like an untagged one, valid or not")
 {
 	for (unsigned i = 0; i < 20000; i++) {
 		struct frame f = ipv4_frame((struct shape){0, i / 2 % 8 == 0, protocols[i % 2].proto, 0, i % 50});
@@ -370,7 +370,7 @@ static void a_tag_changes_places_alone(void)
 	}
 }
 
-static void wrong_version_or_length(void)
+TL_TEST("a wrong version, header length or total length is malformed")
 {
 	static const uint8_t version_ihl[] = {0x44, 0x40, 0x65, 0x05, 0x4f};
 
@@ -387,7 +387,7 @@ static void wrong_version_or_length(void)
 	}
 }
 
-static void udp_length_rules(void)
+TL_TEST("a UDP length must cover its header and fit the packet")
 {
 	for (uint16_t udp_len = 0; udp_len < 60; udp_len++) {
 		struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_UDP, 0, 32});
@@ -399,7 +399,7 @@ static void udp_length_rules(void)
 	}
 }
 
-static void tcp_offset_rules(void)
+TL_TEST("a TCP header length must cover its header and fit the packet")
 {
 	for (uint8_t words = 0; words < 16; words++) {
 		struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_TCP, 0, 8}); // 32 bytes after the IP header
@@ -411,7 +411,7 @@ static void tcp_offset_rules(void)
 	}
 }
 
-static void foreign_protocols_are_other(void)
+TL_TEST("an unsupported protocol is classified as other, not malformed")
 {
 	static const uint16_t types[] = {0x88cc, 0x0026, 0x8847};
 	struct frame f;
@@ -434,7 +434,7 @@ static void foreign_protocols_are_other(void)
 	CU_ASSERT_EQUAL(pkt.l2_len, 22);
 }
 
-static void payload_bits_are_checked(void)
+TL_TEST("any flipped bit of the payload breaks the L4 checksum")
 {
 	for (size_t p = 0; p < TL_ARRAY_LEN(protocols); p++) {
 		struct frame f = ipv4_frame((struct shape){0, 0, protocols[p].proto, 0, 31});
@@ -447,7 +447,7 @@ static void payload_bits_are_checked(void)
 	}
 }
 
-static void addresses_are_summed(void)
+TL_TEST("a UDP datagram delivered to the wrong address fails its checksum")
 {
 	struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_UDP, 0, 31});
 
@@ -457,7 +457,7 @@ static void addresses_are_summed(void)
 	CU_ASSERT(!cksum_ok(&f));
 }
 
-static void udp_without_checksum(void)
+TL_TEST("a UDP checksum of 0 means none, a TCP one does not")
 {
 	struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_UDP, 0, 31});
 
@@ -470,7 +470,7 @@ static void udp_without_checksum(void)
 	CU_ASSERT(!cksum_ok(&f));
 }
 
-static void cksum_matches_definition(void)
+TL_TEST("the checksum is that of RFC 1071 at any length and alignment")
 {
 	for (size_t len = 0; len < 1600; len += len < 200 ? 1 : 37) {
 		for (size_t shift = 0; shift < 8; shift++) {
@@ -484,7 +484,7 @@ static void cksum_matches_definition(void)
 	}
 }
 
-static void cksum_carries(void)
+TL_TEST("the checksum carries correctly when all bits are set")
 {
 	static uint8_t ones[65535];
 
@@ -499,7 +499,7 @@ static void cksum_carries(void)
 	CU_ASSERT_EQUAL(tl_cksum_finish(tl_cksum_add(UINT32_MAX, ones, 2)), 0);
 }
 
-static void cksum_in_pieces(void)
+TL_TEST("a checksum may be summed in pieces of even length")
 {
 	uint8_t bytes[301];
 
@@ -512,7 +512,7 @@ static void cksum_in_pieces(void)
 	}
 }
 
-static void right_sums_fold_to_ones(void)
+TL_TEST("a sum is correct if it folds to all ones")
 {
 	for (unsigned i = 0; i < 100000; i++) {
 		uint64_t sum = (uint64_t)rand() << 33 ^ (uint64_t)rand() << 10 ^ (uint64_t)rand();
@@ -527,7 +527,7 @@ static void right_sums_fold_to_ones(void)
 	CU_ASSERT(!tl_cksum_is_right(1) && !tl_cksum_is_right(UINT64_MAX - 1));
 }
 
-static void tail_is_summed(void)
+TL_TEST("the last bytes of a longer sum are summed at any length")
 {
 	uint8_t bytes[8 + 80];
 
@@ -537,7 +537,7 @@ static void tail_is_summed(void)
 		CU_ASSERT_EQUAL(tl_cksum_fold(tl_cksum_add_tail(0, bytes + 8, len)), naive_cksum_be(bytes + 8, len, 0));
 }
 
-static void pseudo_matches_definition(void)
+TL_TEST("the pseudo-header sum is that of RFC 9293")
 {
 	for (unsigned i = 0; i < 1000; i++) {
 		uint32_t src_be = (uint32_t)rand() * 3u, dst_be = i == 0 ? UINT32_MAX : (uint32_t)rand() * 5u;
@@ -547,7 +547,7 @@ static void pseudo_matches_definition(void)
 	}
 }
 
-static void finished_header_parses(void)
+TL_TEST("a generated IPv4 header is accepted by the parser")
 {
 	struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_UDP, 0, 30});
 	struct tl_ipv4_hdr *ip = (void *)(f.bytes + f.ip_off);
@@ -558,7 +558,7 @@ static void finished_header_parses(void)
 	CU_ASSERT_EQUAL(kind_of(&f), TL_PKT_UDP);
 }
 
-static void group_macs(void)
+TL_TEST("a multicast MAC address holds the low 23 bits of the group")
 {
 	uint8_t mac[6];
 
@@ -594,7 +594,7 @@ static void put_udp(struct frame *f, uint16_t payload)
 }
 
 // The payload makes the sum valid without a checksum (RFC 8200, section 8.1).
-static void udp_over_ipv6_needs_a_checksum(void)
+TL_TEST("UDP over IPv6 needs a checksum")
 {
 	struct frame f;
 	struct tl_pkt pkt;
@@ -614,7 +614,7 @@ static void udp_over_ipv6_needs_a_checksum(void)
 }
 
 // RFC 8200, section 4.1.
-static void hop_by_hop_options_come_first_or_are_not_taken(void)
+TL_TEST("hop-by-hop options are accepted only as the first header")
 {
 	static const uint8_t headers[][2] = {
 		{TL_IP6_HOP_BY_HOP, TL_IP6_DEST_OPTIONS}, {TL_IP6_DEST_OPTIONS, TL_IP6_HOP_BY_HOP}};
@@ -647,7 +647,7 @@ static void put_l4(struct frame *f, uint8_t next, uint16_t payload_len, uint8_t 
 	put_random(f, payload_len);
 }
 
-static void a_tag_before_ipv6_changes_places_alone(void)
+TL_TEST("a tagged IPv6 frame is parsed like an untagged one, valid or not")
 {
 	static const uint8_t next[] = {TL_IPPROTO_UDP, TL_IPPROTO_TCP, TL_IPPROTO_UDP, TL_IPPROTO_ICMP6};
 	unsigned udp = 0, tcp = 0;
@@ -671,36 +671,5 @@ static void a_tag_before_ipv6_changes_places_alone(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"UDP over IPv6 needs a checksum", udp_over_ipv6_needs_a_checksum},
-		{"hop-by-hop options are accepted only as the first header",
-			hop_by_hop_options_come_first_or_are_not_taken},
-		{"every protocol is parsed behind 0 to 2 VLAN tags and any IP options", all_kinds_all_layouts},
-		{"an ARP frame gives sender and target", arp_has_two_addresses},
-		{"ARP for anything but IPv4 over Ethernet is malformed", odd_arp_is_malformed},
-		{"a frame truncated anywhere is malformed and not read past its end", cut_frames_are_malformed},
-		{"an IP length that ends inside the L4 header is malformed", short_l4_is_malformed},
-		{"Ethernet padding is not payload", padding_is_no_payload},
-		{"a fragment is classified as such and has no ports", fragments_have_no_ports},
-		{"any flipped bit of the IP header is detected", every_header_bit_is_checked},
-		{"a tagged frame is parsed like an untagged one, valid or not", a_tag_changes_places_alone},
-		{"a tagged IPv6 frame is parsed like an untagged one, valid or not",
-			a_tag_before_ipv6_changes_places_alone},
-		{"a wrong version, header length or total length is malformed", wrong_version_or_length},
-		{"a UDP length must cover its header and fit the packet", udp_length_rules},
-		{"a TCP header length must cover its header and fit the packet", tcp_offset_rules},
-		{"an unsupported protocol is classified as other, not malformed", foreign_protocols_are_other},
-		{"any flipped bit of the payload breaks the L4 checksum", payload_bits_are_checked},
-		{"a UDP datagram delivered to the wrong address fails its checksum", addresses_are_summed},
-		{"a UDP checksum of 0 means none, a TCP one does not", udp_without_checksum},
-		{"the checksum is that of RFC 1071 at any length and alignment", cksum_matches_definition},
-		{"the checksum carries correctly when all bits are set", cksum_carries},
-		{"a checksum may be summed in pieces of even length", cksum_in_pieces},
-		{"a sum is correct if it folds to all ones", right_sums_fold_to_ones},
-		{"the last bytes of a longer sum are summed at any length", tail_is_summed},
-		{"the pseudo-header sum is that of RFC 9293", pseudo_matches_definition},
-		{"a generated IPv4 header is accepted by the parser", finished_header_parses},
-		{"a multicast MAC address holds the low 23 bits of the group", group_macs},
-	};
-	return tl_test_main("wire", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("wire");
 }

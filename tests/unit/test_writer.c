@@ -40,24 +40,24 @@ static uint64_t record_everything(enum io io, uint64_t rotate_bytes)
 }
 
 // No write may use a buffer that the kernel has registered under another number, either.
-static void uring_writes_all(void)
+TL_TEST("with io_uring every record is written once, in ring order")
 {
 	CU_ASSERT_EQUAL(record_everything(URING, 0), 0);
 }
 
-static void pwrite_writes_all(void)
+TL_TEST("with pwrite every record is written once, in ring order")
 {
 	CU_ASSERT_EQUAL(record_everything(PWRITE, 0), 0);
 }
 
-static void failed_write_is_repeated(void)
+TL_TEST("a failed write among others in flight is repeated without leaving a hole")
 {
 	CU_ASSERT(record_everything(FAULTY, 0) > 10);
 	CU_ASSERT(tl_test_faulty.failed > 10);
 	record_everything(FAULTY, 1 << 20);
 }
 
-static void empty_recording_is_a_file(void)
+TL_TEST("a recording without packets has prologue, epilogue and mode 0640")
 {
 	struct rig rig;
 	struct stat status;
@@ -71,7 +71,7 @@ static void empty_recording_is_a_file(void)
 	rig_close(&rig);
 }
 
-static void bad_paths_are_refused(void)
+TL_TEST("an unusable path is refused by name")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -103,7 +103,7 @@ static void bad_paths_are_refused(void)
 	rig_close(&rig);
 }
 
-static void old_file_is_replaced(void)
+TL_TEST("an existing file is replaced")
 {
 	struct rig rig;
 	static const char old[3 * SLAB_BYTES] = {1};
@@ -119,7 +119,7 @@ static void old_file_is_replaced(void)
 	rig_close(&rig);
 }
 
-static void unusable_direct_io_is_given_up(void)
+TL_TEST("O_DIRECT is disabled after a write with EINVAL")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -142,7 +142,7 @@ static void unusable_direct_io_is_given_up(void)
 }
 
 // One descriptor is left for the file, and none for io_uring.
-static void pwrite_stands_in_for_io_uring(void)
+TL_TEST("without io_uring pwrite is used")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -178,7 +178,7 @@ static int result_of_entry(struct io_uring *uring)
 }
 
 // seccomp does not see what io_uring does.
-static void io_uring_of_a_recording_only_writes(void)
+TL_TEST("io_uring of a recording writes, and opens neither files nor sockets")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -217,12 +217,12 @@ static void record_buffered(const char *dir, bool refuses)
 	rig_close(&rig);
 }
 
-static void tmpfs_is_served(void)
+TL_TEST("a recording on tmpfs is complete")
 {
 	record_buffered("/dev/shm", false); // tmpfs rejects O_DIRECT before Linux 6.6
 }
 
-static void no_direct_io_is_served(void)
+TL_TEST("without O_DIRECT support the page cache is used")
 {
 	char dir[] = "/var/tmp/tl-ramfs-XXXXXX";
 
@@ -237,7 +237,7 @@ static void no_direct_io_is_served(void)
 	rmdir(dir);
 }
 
-static void unstarted_writer_can_be_destroyed(void)
+TL_TEST("a writer that was never started can be destroyed")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -247,7 +247,7 @@ static void unstarted_writer_can_be_destroyed(void)
 	rig_close(&rig);
 }
 
-static void the_writer_sleeps_longer_until_each_sleep_gathers_a_slab(void)
+TL_TEST("the sleep of the writer grows until each gathers one slab")
 {
 	static const struct {
 		uint32_t found;
@@ -264,7 +264,7 @@ static void the_writer_sleeps_longer_until_each_sleep_gathers_a_slab(void)
 	}
 }
 
-static void the_longest_sleep_does_not_fill_the_buffer(void)
+TL_TEST("the longest sleep does not fill the buffer")
 {
 	static const struct {
 		uint64_t buffer_bytes, longest_us;
@@ -279,28 +279,10 @@ static void the_longest_sleep_does_not_fill_the_buffer(void)
 	}
 }
 
-static const struct tl_test tests[] = {
-	{"with io_uring every record is written once, in ring order", uring_writes_all},
-	{"with pwrite every record is written once, in ring order", pwrite_writes_all},
-	{"a failed write among others in flight is repeated without leaving a hole", failed_write_is_repeated},
-	{"a recording without packets has prologue, epilogue and mode 0640", empty_recording_is_a_file},
-	{"an unusable path is refused by name", bad_paths_are_refused},
-	{"an existing file is replaced", old_file_is_replaced},
-	{"a recording on tmpfs is complete", tmpfs_is_served},
-	{"without O_DIRECT support the page cache is used", no_direct_io_is_served},
-	{"O_DIRECT is disabled after a write with EINVAL", unusable_direct_io_is_given_up},
-	{"without io_uring pwrite is used", pwrite_stands_in_for_io_uring},
-	{"io_uring of a recording writes, and opens neither files nor sockets", io_uring_of_a_recording_only_writes},
-	{"a writer that was never started can be destroyed", unstarted_writer_can_be_destroyed},
-	{"the sleep of the writer grows until each gathers one slab",
-		the_writer_sleeps_longer_until_each_sleep_gathers_a_slab},
-	{"the longest sleep does not fill the buffer", the_longest_sleep_does_not_fill_the_buffer},
-};
-
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	tl_test_eal_start();
-	return tl_test_main("writer", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("writer");
 }

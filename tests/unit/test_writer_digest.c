@@ -101,7 +101,7 @@ static void rig_close(struct rig *rig)
 	tl_test_remove_dir(rig->dir);
 }
 
-static void what_is_written_is_verified(void)
+TL_TEST("a file written with digests verifies as good")
 {
 	for (enum tl_digest_kind kind = TL_DIGEST_CRC32C; kind < TL_DIGEST_KINDS; kind++)
 		for (enum tl_writer_io io = TL_WRITER_IO_URING; io <= TL_WRITER_IO_PWRITE; io++) {
@@ -114,7 +114,7 @@ static void what_is_written_is_verified(void)
 }
 
 // Slabs after a failed one are written again, some of them at other offsets.
-static void slabs_that_were_written_twice_are_verified(void)
+TL_TEST("slabs written twice are verified")
 {
 	struct rig rig;
 
@@ -127,7 +127,7 @@ static void slabs_that_were_written_twice_are_verified(void)
 }
 
 // A file at its size limit passes slabs in flight to the next file.
-static void slabs_that_moved_to_the_next_file_are_verified(void)
+TL_TEST("slabs moved to the next file are verified")
 {
 	struct tl_writer_cfg cfg = {.digest = TL_DIGEST_CRC32C, .policy = {.rotate_seconds = 31536000}};
 	struct rlimit old, limit;
@@ -147,7 +147,7 @@ static void slabs_that_moved_to_the_next_file_are_verified(void)
 	rig_close(&rig);
 }
 
-static void statistics_between_slabs_are_verified(void)
+TL_TEST("statistics between slabs are verified")
 {
 	struct rig rig;
 
@@ -158,7 +158,7 @@ static void statistics_between_slabs_are_verified(void)
 }
 
 // The oldest files of a ring are reused, in this run and the next.
-static void files_that_are_written_again_are_verified(void)
+TL_TEST("reused files are verified")
 {
 	struct tl_writer_cfg cfg = {.digest = TL_DIGEST_CRC32C,
 		.policy = {.rotate_bytes = 1 << 20, .keep_files = 3, .sync = TL_WRITER_SYNC_CLOSE}};
@@ -174,7 +174,7 @@ static void files_that_are_written_again_are_verified(void)
 }
 
 // A slab incomplete on disk when its digest was computed would go undetected: change one byte after the computation.
-static void byte_that_the_disk_changed_is_found(void)
+TL_TEST("a byte changed on the disk is detected")
 {
 	struct tl_verify_report report;
 	struct rig rig;
@@ -199,16 +199,7 @@ static void byte_that_the_disk_changed_is_found(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a file written with digests verifies as good", what_is_written_is_verified},
-		{"slabs written twice are verified", slabs_that_were_written_twice_are_verified},
-		{"slabs moved to the next file are verified", slabs_that_moved_to_the_next_file_are_verified},
-		{"statistics between slabs are verified", statistics_between_slabs_are_verified},
-		{"reused files are verified", files_that_are_written_again_are_verified},
-		{"a byte changed on the disk is detected", byte_that_the_disk_changed_is_found},
-	};
-
 	signal(SIGXFSZ, SIG_IGN);
 	tl_test_eal_start();
-	return tl_test_main("writer with digests", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("writer with digests");
 }

@@ -346,7 +346,7 @@ static void check_ledger(const struct rig *rig)
 
 // ---- through the page cache
 
-static void packets_in_the_page_cache_are_not_written(void)
+TL_TEST("packets in the page cache count as written after the sync")
 {
 	for (int pwrite = 0; pwrite < 2; pwrite++) {
 		struct rig rig;
@@ -386,21 +386,21 @@ static void lose_one(struct how how, unsigned failing)
 	rig_close(&rig);
 }
 
-static void lost_page_cache_is_dropped_and_cut_off(void)
+TL_TEST("page cache data lost by the disk is counted as dropped and truncated")
 {
 	lose_one((struct how){.cached = true}, 2);
 	lose_one((struct how){.cached = true, .pwrite = true}, 2);
 	lose_one((struct how){.cached = true, .policy.rotate_bytes = 16 << 20}, 2);
 }
 
-static void lost_prologue_is_written_again(void)
+TL_TEST("the prologue is rewritten if the disk lost it")
 {
 	lose_one((struct how){.cached = true}, 1);
 	lose_one((struct how){.cached = true, .pwrite = true, .policy.rotate_bytes = 16 << 20}, 1);
 }
 
 // The writer is busy when the error occurs.
-static void error_during_writes_costs_no_more_than_the_page_cache(void)
+TL_TEST("a disk error during writes drops the data in the page cache")
 {
 	for (int round = 0; round < 5; round++) {
 		struct rig rig;
@@ -422,7 +422,7 @@ static void error_during_writes_costs_no_more_than_the_page_cache(void)
 }
 
 // The disk stores no more data of the first file, which the writer has left already.
-static void error_after_rotation_costs_the_file_that_was_left(void)
+TL_TEST("a disk error after a rotation affects the previous file")
 {
 	struct rig rig;
 
@@ -442,7 +442,7 @@ static void error_after_rotation_costs_the_file_that_was_left(void)
 	rig_close(&rig);
 }
 
-static void file_that_was_cut_has_no_index(void)
+TL_TEST("a file with lost slabs has no sidecar")
 {
 	struct rig rig;
 	char sidecar[128];
@@ -461,7 +461,7 @@ static void file_that_was_cut_has_no_index(void)
 	rig_close(&rig);
 }
 
-static void disk_that_keeps_nothing_does_not_hold_stop(void)
+TL_TEST("a disk that loses all data does not block stop")
 {
 	struct rig rig;
 
@@ -504,7 +504,7 @@ static void no_fini(struct tl_writer *writer)
 {
 }
 
-static void statistics_wait_for_a_place_among_the_writes(void)
+TL_TEST("statistics wait for a free write slot")
 {
 	static const struct tl_writer_backend late = {
 		.depth = TL_WRITER_DEPTH, .start = note_start, .reap = finish_youngest_late, .fini = no_fini};
@@ -522,7 +522,7 @@ static void statistics_wait_for_a_place_among_the_writes(void)
 }
 
 // Small slabs fill the first file to its maximum size; a large one goes to the next file and counts there.
-static void packets_that_move_to_the_next_file_count_there(void)
+TL_TEST("packets moved to the next file are counted there")
 {
 	const struct tl_writer_policy policy = {.rotate_packets = 250};
 	struct rlimit before, limit;
@@ -552,7 +552,7 @@ static void packets_that_move_to_the_next_file_count_there(void)
 
 // ---- data that never reached a disk
 
-static void slab_that_could_not_be_converted_is_dropped(void)
+TL_TEST("a slab that could not be converted is dropped and counted")
 {
 	struct rig rig;
 
@@ -597,14 +597,14 @@ static void complete_three(struct how how, enum call call, unsigned failing, boo
 	rig_close(&rig);
 }
 
-static void failed_fsync_leaves_a_part_that_counts_for_nothing(void)
+TL_TEST("a file with a failed fsync stays .part, and its packets count as dropped")
 {
 	for (unsigned failing = 1; failing <= 3; failing++)
 		complete_three((struct how){.policy = closing}, FILE_SYNC, failing, false);
 }
 
 // Its last fsync confirms its closing blocks.
-static void failed_fsync_after_the_page_cache_leaves_a_part_with_its_packets(void)
+TL_TEST("a page cache file with a failed last fsync stays .part with its packets")
 {
 	const struct tl_writer_policy policy = {.rotate_packets = 10 * A_SLAB};
 
@@ -612,13 +612,13 @@ static void failed_fsync_after_the_page_cache_leaves_a_part_with_its_packets(voi
 		complete_three((struct how){.cached = true, .policy = policy}, FILE_SYNC, failing, true);
 }
 
-static void failed_directory_fsync_leaves_a_part_that_counts_for_nothing(void)
+TL_TEST("a file with a failed directory fsync stays .part, and its packets count as dropped")
 {
 	for (unsigned failing = 1; failing <= 3; failing++)
 		complete_three((struct how){.policy = closing}, DIRECTORY_SYNC, failing, false);
 }
 
-static void single_file_that_fsync_refuses_counts_for_nothing(void)
+TL_TEST("packets of a single file with a failed fsync count as dropped")
 {
 	for (int call = FILE_SYNC; call <= DIRECTORY_SYNC; call++) {
 		struct rig rig;
@@ -633,7 +633,7 @@ static void single_file_that_fsync_refuses_counts_for_nothing(void)
 }
 
 // Its tail is zeros: readers stop there.
-static void file_that_cannot_be_cut_stays_a_part(void)
+TL_TEST("a file that cannot be truncated stays .part")
 {
 	struct rig rig;
 
@@ -649,7 +649,7 @@ static void file_that_cannot_be_cut_stays_a_part(void)
 	rig_close(&rig);
 }
 
-static void epilogue_that_cannot_be_written_leaves_a_part(void)
+TL_TEST("a file without its epilogue stays .part")
 {
 	struct rig rig;
 	struct rlimit before, limit;
@@ -681,7 +681,7 @@ static bool is_there(const struct rig *rig, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-static void name_without_memory_takes_no_number_of_a_file_that_is_gone(void)
+TL_TEST("a rename that fails for lack of memory does not reuse the number of a removed file")
 {
 	struct rig rig;
 
@@ -706,7 +706,7 @@ static void name_without_memory_takes_no_number_of_a_file_that_is_gone(void)
 
 static const struct tl_writer_policy reusing = {.rotate_bytes = 1 << 20, .keep_files = 3};
 
-static void reused_file_that_cannot_be_cut_shows_no_old_packets(void)
+TL_TEST("a reused file that cannot be truncated shows no old packets")
 {
 	struct rig rig;
 	struct tl_recover_report report;
@@ -736,7 +736,7 @@ static void reused_file_that_cannot_be_cut_shows_no_old_packets(void)
 	rig_close(&rig);
 }
 
-static void ring_that_writes_its_files_again_syncs_them_unless_told(void)
+TL_TEST("a ring that reuses files syncs them by default")
 {
 	static const struct {
 		struct tl_writer_policy policy;
@@ -761,40 +761,10 @@ static void ring_that_writes_its_files_again_syncs_them_unless_told(void)
 	}
 }
 
-static const struct tl_test tests[] = {
-	{"packets in the page cache count as written after the sync", packets_in_the_page_cache_are_not_written},
-	{"page cache data lost by the disk is counted as dropped and truncated",
-		lost_page_cache_is_dropped_and_cut_off},
-	{"the prologue is rewritten if the disk lost it", lost_prologue_is_written_again},
-	{"a disk error during writes drops the data in the page cache",
-		error_during_writes_costs_no_more_than_the_page_cache},
-	{"a disk error after a rotation affects the previous file", error_after_rotation_costs_the_file_that_was_left},
-	{"a file with lost slabs has no sidecar", file_that_was_cut_has_no_index},
-	{"a disk that loses all data does not block stop", disk_that_keeps_nothing_does_not_hold_stop},
-	{"statistics wait for a free write slot", statistics_wait_for_a_place_among_the_writes},
-	{"packets moved to the next file are counted there", packets_that_move_to_the_next_file_count_there},
-	{"a slab that could not be converted is dropped and counted", slab_that_could_not_be_converted_is_dropped},
-	{"a file with a failed fsync stays .part, and its packets count as dropped",
-		failed_fsync_leaves_a_part_that_counts_for_nothing},
-	{"a page cache file with a failed last fsync stays .part with its packets",
-		failed_fsync_after_the_page_cache_leaves_a_part_with_its_packets},
-	{"a file with a failed directory fsync stays .part, and its packets count as dropped",
-		failed_directory_fsync_leaves_a_part_that_counts_for_nothing},
-	{"packets of a single file with a failed fsync count as dropped",
-		single_file_that_fsync_refuses_counts_for_nothing},
-	{"a file that cannot be truncated stays .part", file_that_cannot_be_cut_stays_a_part},
-	{"a file without its epilogue stays .part", epilogue_that_cannot_be_written_leaves_a_part},
-	{"a reused file that cannot be truncated shows no old packets",
-		reused_file_that_cannot_be_cut_shows_no_old_packets},
-	{"a rename that fails for lack of memory does not reuse the number of a removed file",
-		name_without_memory_takes_no_number_of_a_file_that_is_gone},
-	{"a ring that reuses files syncs them by default", ring_that_writes_its_files_again_syncs_them_unless_told},
-};
-
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	tl_test_eal_start();
-	return tl_test_main("writer_faults", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("writer_faults");
 }

@@ -110,7 +110,7 @@ static void recycle_in(const char *dir)
 	}
 }
 
-static void full_disk_recycles(void)
+TL_TEST("on a full disk the oldest file is removed and no packet is lost")
 {
 	on_small_disk(recycle_in);
 }
@@ -157,7 +157,7 @@ static void recycle_late_in(const char *dir)
 	}
 }
 
-static void late_completion_costs_no_frame(void)
+TL_TEST("on a full disk space is found although files are completed late")
 {
 	on_small_disk(recycle_late_in);
 }
@@ -197,7 +197,7 @@ static void recycle_overdue_in(const char *dir)
 	CU_ASSERT_EQUAL(stop_recycled(&rig), 1);
 }
 
-static void overdue_file_gives_way_to_the_next(void)
+TL_TEST("on a full disk a file above its size is closed for the next")
 {
 	on_small_disk(recycle_overdue_in);
 }
@@ -228,7 +228,7 @@ static void pause_in(const char *dir)
 	rig_close(&rig);
 }
 
-static void full_disk_pauses(void)
+TL_TEST("on a full disk the recording pauses until space is available")
 {
 	on_small_disk(pause_in);
 }
@@ -263,7 +263,7 @@ static void stop_above_limit_in(const char *dir)
 	rig_close(&rig);
 }
 
-static void limit_of_free_space_holds(void)
+TL_TEST("without a removable file writing stops above the reserved free space")
 {
 	on_small_disk(stop_above_limit_in);
 }
@@ -290,7 +290,7 @@ static void refuse_after_a_mebibyte(enum io io)
 	rig_close(&rig);
 }
 
-static void refused_packets_are_counted(void)
+TL_TEST("data refused by the disk is counted exactly and absent from the file")
 {
 	refuse_after_a_mebibyte(URING);
 	refuse_after_a_mebibyte(PWRITE);
@@ -320,14 +320,14 @@ static void resume_with(enum io io)
 	rig_close(&rig);
 }
 
-static void writing_goes_on(void)
+TL_TEST("writing continues when the disk accepts data again")
 {
 	resume_with(URING);
 	resume_with(PWRITE);
 }
 
 // Even the prologue is rejected.
-static void full_disk_holds_back_the_prologue(void)
+TL_TEST("no slab is written before the prologue")
 {
 	struct rig rig;
 	struct found found = {.gaps = true};
@@ -349,7 +349,7 @@ static void full_disk_holds_back_the_prologue(void)
 	rig_close(&rig);
 }
 
-static void failed_epilogue_leaves_no_trace(void)
+TL_TEST("an epilogue that cannot be written is removed")
 {
 	struct rig rig;
 	struct stat status;
@@ -415,7 +415,7 @@ static void fail_and_heal(int code)
 	rig_close(&rig);
 }
 
-static void failing_disk_is_counted(void)
+TL_TEST("data refused by a disk error or a quota is counted and absent from the file")
 {
 	static const int codes[] = {EIO, EDQUOT, EROFS, ESTALE};
 
@@ -424,7 +424,7 @@ static void failing_disk_is_counted(void)
 }
 
 // Until the end, so that neither the last file nor the epilogue can be written.
-static void failing_disk_does_not_hold_stop(void)
+TL_TEST("a permanently failing disk does not block stop")
 {
 	static const int codes[] = {EIO, EDQUOT};
 
@@ -448,24 +448,10 @@ static void failing_disk_does_not_hold_stop(void)
 	}
 }
 
-static const struct tl_test tests[] = {
-	{"on a full disk the oldest file is removed and no packet is lost", full_disk_recycles},
-	{"on a full disk space is found although files are completed late", late_completion_costs_no_frame},
-	{"on a full disk a file above its size is closed for the next", overdue_file_gives_way_to_the_next},
-	{"on a full disk the recording pauses until space is available", full_disk_pauses},
-	{"without a removable file writing stops above the reserved free space", limit_of_free_space_holds},
-	{"data refused by the disk is counted exactly and absent from the file", refused_packets_are_counted},
-	{"writing continues when the disk accepts data again", writing_goes_on},
-	{"no slab is written before the prologue", full_disk_holds_back_the_prologue},
-	{"an epilogue that cannot be written is removed", failed_epilogue_leaves_no_trace},
-	{"data refused by a disk error or a quota is counted and absent from the file", failing_disk_is_counted},
-	{"a permanently failing disk does not block stop", failing_disk_does_not_hold_stop},
-};
-
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	tl_test_eal_start();
-	return tl_test_main("writer_full", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("writer_full");
 }

@@ -289,7 +289,7 @@ static bool wait_for_files(const struct rig *rig, uint32_t complete)
 
 // ---- the tests
 
-static void nothing_is_written_without_a_trigger(void)
+TL_TEST("without a trigger nothing is written and no file remains")
 {
 	struct rig rig;
 
@@ -301,7 +301,7 @@ static void nothing_is_written_without_a_trigger(void)
 	rig_close(&rig);
 }
 
-static void the_window_has_its_seconds(void)
+TL_TEST("the pre-trigger window has the configured duration")
 {
 	struct rig rig;
 
@@ -318,7 +318,7 @@ static void the_window_has_its_seconds(void)
 }
 
 // A busy writer notices the trigger late: the window is that of the trigger nevertheless.
-static void a_trigger_counts_from_its_own_time(void)
+TL_TEST("a trigger reported late counts from its own time")
 {
 	struct rig rig;
 
@@ -333,7 +333,7 @@ static void a_trigger_counts_from_its_own_time(void)
 	rig_close(&rig);
 }
 
-static void the_window_has_its_bytes(void)
+TL_TEST("the window does not exceed its configured bytes over all rings")
 {
 	const uint64_t slab_bytes = TL_PCAPNG_HEAD_BYTES + tl_pcapng_epb_bytes(FRAME_BYTES, 0, 0);
 	struct rig rig;
@@ -351,7 +351,7 @@ static void the_window_has_its_bytes(void)
 	rig_close(&rig);
 }
 
-static void the_lcore_always_finds_a_slab(void)
+TL_TEST("the window always leaves free slabs to the lcore")
 {
 	struct rig rig;
 
@@ -364,7 +364,7 @@ static void the_lcore_always_finds_a_slab(void)
 	rig_close(&rig);
 }
 
-static void what_follows_is_saved_until_it_is_over(void)
+TL_TEST("data is saved until the post-trigger time has passed")
 {
 	struct rig rig;
 
@@ -380,7 +380,7 @@ static void what_follows_is_saved_until_it_is_over(void)
 }
 
 // The age of a slab is that of its first record.
-static void a_slab_that_is_sealed_late_still_belongs_to_it(void)
+TL_TEST("a slab sealed late belongs to the episode in which it was opened")
 {
 	struct rig rig;
 
@@ -397,7 +397,7 @@ static void a_slab_that_is_sealed_late_still_belongs_to_it(void)
 	rig_close(&rig);
 }
 
-static void a_trigger_during_an_episode_makes_it_longer(void)
+TL_TEST("a trigger during an episode extends it")
 {
 	struct rig rig;
 
@@ -415,7 +415,7 @@ static void a_trigger_during_an_episode_makes_it_longer(void)
 	rig_close(&rig);
 }
 
-static void a_trigger_after_it_begins_the_next_file(void)
+TL_TEST("a trigger after an episode begins the next file")
 {
 	struct rig rig;
 	struct tl_writer_stats stats;
@@ -439,7 +439,7 @@ static void a_trigger_after_it_begins_the_next_file(void)
 }
 
 // The windows overlap, the files do not: a record is in one of them.
-static void no_record_is_saved_twice(void)
+TL_TEST("no record is saved twice in overlapping windows")
 {
 	struct rig rig;
 
@@ -456,7 +456,7 @@ static void no_record_is_saved_twice(void)
 	rig_close(&rig);
 }
 
-static void the_end_completes_an_episode(void)
+TL_TEST("the end completes an episode with the slabs sealed last")
 {
 	struct rig rig;
 
@@ -477,7 +477,7 @@ static void wait_for_next_file(struct rig *rig)
 	CU_ASSERT_FATAL(tl_test_until(tl_test_has_next(rig->writer)));
 }
 
-static void a_long_episode_goes_on_in_further_files(void)
+TL_TEST("an episode longer than the rotation period continues in further files")
 {
 	struct tl_err err = {{0}};
 	struct rig rig;
@@ -497,7 +497,7 @@ static void a_long_episode_goes_on_in_further_files(void)
 }
 
 // Without a limit on files, a new episode is added to the existing ones.
-static void a_rotation_between_episodes_does_nothing(void)
+TL_TEST("a rotation between episodes has no effect")
 {
 	struct rig rig;
 
@@ -524,7 +524,7 @@ static void limit_file_size(rlim_t bytes)
 	setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-static void what_the_disk_refuses_is_counted(void)
+TL_TEST("data of an episode refused by the disk is counted as dropped")
 {
 	struct rig rig;
 
@@ -539,7 +539,7 @@ static void what_the_disk_refuses_is_counted(void)
 	rig_close(&rig);
 }
 
-static void an_episode_too_large_for_a_file_continues_in_the_next(void)
+TL_TEST("an episode larger than the rotation size continues in the next file")
 {
 	struct rig rig;
 
@@ -557,7 +557,7 @@ static void an_episode_too_large_for_a_file_continues_in_the_next(void)
 }
 
 // The directory is removed: the first file is open already, the second cannot be created.
-static void an_episode_without_a_file_is_dropped(void)
+TL_TEST("an episode without a file is dropped, and the lcore always has free slabs")
 {
 	struct tl_writer_stats stats;
 	struct rig rig;
@@ -619,7 +619,7 @@ static void rotate(struct rig *rig)
 static const struct tl_writer_policy ring_of_three = {.rotate_packets = 100, .keep_files = 3};
 
 // Including the current one: those of 1006, 1007 and 1008.
-static void data_removed_by_the_ring_has_expired(void)
+TL_TEST("data removed by the ring counts as expired")
 {
 	struct rig rig;
 
@@ -644,7 +644,7 @@ static void put_sidecar(const struct rig *rig, const char *recording)
 	CU_ASSERT_EQUAL_FATAL(tl_index_rows_write(&(struct tl_index_rows){0}, path, 0, 0), 0);
 }
 
-static void a_trigger_saves_files_from_the_ring(void)
+TL_TEST("a trigger exempts the files of its time from removal")
 {
 	struct rig rig;
 
@@ -686,7 +686,7 @@ static uint32_t put_gated_epilogue(void *ctx, void *buf, uint32_t size)
 }
 
 // When the helper reaches the file, it has the window of the last trigger, no longer the file's.
-static void a_file_of_an_episodes_last_moment_is_saved_however_late_it_is_completed(void)
+TL_TEST("the file with the end of an episode is saved even if completed late")
 {
 	struct tl_err err = {{0}};
 	struct rig rig;
@@ -711,7 +711,7 @@ static void a_file_of_an_episodes_last_moment_is_saved_however_late_it_is_comple
 	rig_close(&rig);
 }
 
-static void a_file_of_an_earlier_run_is_not_saved(void)
+TL_TEST("a file of an earlier run is not saved")
 {
 	const struct tl_writer_hold_cfg hold = {.pre_ns = 2000 * S};
 	const struct tl_writer_policy policy = {.keep_files = 10, .rotate_packets = 100};
@@ -732,7 +732,7 @@ static void a_file_of_an_earlier_run_is_not_saved(void)
 	rig_close(&rig);
 }
 
-static void a_saved_name_that_is_taken_is_passed_over(void)
+TL_TEST("an existing saved name is skipped")
 {
 	struct rig rig;
 	char path[128];
@@ -778,7 +778,7 @@ static void save_refused(struct rig *rig)
 	CU_ASSERT(tl_test_exists(rig->dir, "x.pcapng"));
 }
 
-static void a_save_that_fails_is_tried_again(void)
+TL_TEST("a failed save is retried")
 {
 	struct rig rig;
 
@@ -792,7 +792,7 @@ static void a_save_that_fails_is_tried_again(void)
 	rig_close(&rig);
 }
 
-static void a_save_that_fails_to_the_end_is_an_error(void)
+TL_TEST("a save that still fails at the end is an error")
 {
 	struct rig rig;
 
@@ -807,7 +807,7 @@ static void a_save_that_fails_to_the_end_is_an_error(void)
 	rig_close(&rig);
 }
 
-static void a_pipe_is_refused(void)
+TL_TEST("a pipe is refused")
 {
 	struct tl_slab_ring *rings[RINGS];
 	struct tl_writer *writer;
@@ -829,7 +829,7 @@ static void a_pipe_is_refused(void)
 		tl_slab_destroy(rings[i]);
 }
 
-static void a_writer_that_never_started_leaves_nothing(void)
+TL_TEST("a writer that was not started leaves no file")
 {
 	struct rig rig;
 
@@ -842,40 +842,7 @@ static void a_writer_that_never_started_leaves_nothing(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"without a trigger nothing is written and no file remains", nothing_is_written_without_a_trigger},
-		{"the pre-trigger window has the configured duration", the_window_has_its_seconds},
-		{"a trigger reported late counts from its own time", a_trigger_counts_from_its_own_time},
-		{"the window does not exceed its configured bytes over all rings", the_window_has_its_bytes},
-		{"the window always leaves free slabs to the lcore", the_lcore_always_finds_a_slab},
-		{"data is saved until the post-trigger time has passed", what_follows_is_saved_until_it_is_over},
-		{"a slab sealed late belongs to the episode in which it was opened",
-			a_slab_that_is_sealed_late_still_belongs_to_it},
-		{"a trigger during an episode extends it", a_trigger_during_an_episode_makes_it_longer},
-		{"a trigger after an episode begins the next file", a_trigger_after_it_begins_the_next_file},
-		{"no record is saved twice in overlapping windows", no_record_is_saved_twice},
-		{"the end completes an episode with the slabs sealed last", the_end_completes_an_episode},
-		{"an episode longer than the rotation period continues in further files",
-			a_long_episode_goes_on_in_further_files},
-		{"a rotation between episodes has no effect", a_rotation_between_episodes_does_nothing},
-		{"data of an episode refused by the disk is counted as dropped", what_the_disk_refuses_is_counted},
-		{"an episode larger than the rotation size continues in the next file",
-			an_episode_too_large_for_a_file_continues_in_the_next},
-		{"an episode without a file is dropped, and the lcore always has free slabs",
-			an_episode_without_a_file_is_dropped},
-		{"data removed by the ring counts as expired", data_removed_by_the_ring_has_expired},
-		{"a trigger exempts the files of its time from removal", a_trigger_saves_files_from_the_ring},
-		{"the file with the end of an episode is saved even if completed late",
-			a_file_of_an_episodes_last_moment_is_saved_however_late_it_is_completed},
-		{"a file of an earlier run is not saved", a_file_of_an_earlier_run_is_not_saved},
-		{"an existing saved name is skipped", a_saved_name_that_is_taken_is_passed_over},
-		{"a failed save is retried", a_save_that_fails_is_tried_again},
-		{"a save that still fails at the end is an error", a_save_that_fails_to_the_end_is_an_error},
-		{"a pipe is refused", a_pipe_is_refused},
-		{"a writer that was not started leaves no file", a_writer_that_never_started_leaves_nothing},
-	};
-
 	signal(SIGXFSZ, SIG_IGN);
 	tl_test_eal_start();
-	return tl_test_main("writer_hold", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("writer_hold");
 }

@@ -20,7 +20,7 @@
 
 #include "writer_priv.h"
 
-static void ring_keeps_files(void)
+TL_TEST("a ring keeps the configured number of files")
 {
 	struct rig rig;
 	struct tl_writer_stats stats;
@@ -39,7 +39,7 @@ static void ring_keeps_files(void)
 	rig_close(&rig);
 }
 
-static void ring_keeps_bytes(void)
+TL_TEST("a ring keeps the configured number of bytes")
 {
 	const uint64_t limit = 4 << 20, file = 1 << 20;
 	struct rig rig;
@@ -91,7 +91,7 @@ static int remove_at(const char *path)
 	return rc;
 }
 
-static void removed_file_is_whole_for_who_has_it(void)
+TL_TEST("a removed file stays intact for open descriptors and other links")
 {
 	static const char path[] = "/var/tmp/tl-writer-remove", second[] = "/var/tmp/tl-writer-remove-2";
 
@@ -128,7 +128,7 @@ static void end_run(struct rig *rig)
 		tl_slab_destroy(rig->rings[i]);
 }
 
-static void ring_knows_its_files_again(void)
+TL_TEST("a ring recognizes its files after a restart")
 {
 	const struct tl_writer_policy policy = {.rotate_bytes = 1 << 20, .keep_files = 5};
 	struct rig first, second;
@@ -155,7 +155,7 @@ static void ring_knows_its_files_again(void)
 }
 
 // Files with names like those of the ring that do not belong to it.
-static void ring_drops_nothing_but_its_own(void)
+TL_TEST("a ring removes only its own files")
 {
 	static const char *const names[] = {"x.pcapng", "x_00001.pcapng", "x_00002.pcapng", "x_00003.pcapng",
 		"x_00004.pcapng.part", "x_5.pcapng", "x_00006.pcap"};
@@ -193,7 +193,7 @@ static void ring_drops_nothing_but_its_own(void)
 }
 
 // A file of the ring that was replaced during the run.
-static void replaced_file_stays(void)
+TL_TEST("a replaced file of the ring is kept")
 {
 	struct rig rig;
 	char path[192];
@@ -214,7 +214,7 @@ static void replaced_file_stays(void)
 	rig_close(&rig);
 }
 
-static void two_recordings_need_two_files(void)
+TL_TEST("two recordings do not write to one file")
 {
 	struct rig rig;
 	struct tl_writer *other;
@@ -231,7 +231,7 @@ static void two_recordings_need_two_files(void)
 }
 
 // A remnant of a killed run with the name of the next file: removed if blank, kept if it has records.
-static void leftover_is_kept_if_it_holds_records(void)
+TL_TEST("files left by a killed run are kept if they have records")
 {
 	struct rig first, rig;
 	char left[192];
@@ -259,7 +259,7 @@ static void leftover_is_kept_if_it_holds_records(void)
 }
 
 // A file of a killed run: truncated within a slab, followed by preallocated blocks.
-static void next_run_recovers_the_last(void)
+TL_TEST("the next run recovers the file of a killed run")
 {
 	struct rig first, rig;
 	struct found found = {.gaps = true};
@@ -294,7 +294,7 @@ static void next_run_recovers_the_last(void)
 }
 
 // A killed run left opening blocks over an earlier file that has the name of the next file.
-static void leftover_without_records_leaves_no_trace(void)
+TL_TEST("files without a prologue left by a killed run are removed")
 {
 	struct rig first, rig;
 	char left[192];
@@ -352,7 +352,7 @@ static void reuse_with(enum io io, enum tl_writer_sync sync)
 	rig_close(&rig);
 }
 
-static void full_ring_writes_its_oldest_file_again(void)
+TL_TEST("a full ring reuses its oldest file")
 {
 	reuse_with(URING, TL_WRITER_SYNC_NEVER);
 	reuse_with(URING, TL_WRITER_SYNC_CLOSE);
@@ -388,7 +388,7 @@ static void leave_it(const char *oldest)
 {
 }
 
-static void next_run_writes_the_files_of_the_last_again(void)
+TL_TEST("the next run reuses the files of the last")
 {
 	struct rig first, rig;
 
@@ -450,7 +450,7 @@ static bool is_kept(int fd)
 	return same;
 }
 
-static void file_that_somebody_has_is_not_written_again(void)
+TL_TEST("a file opened by another process is not reused")
 {
 	struct rig first, rig;
 
@@ -464,7 +464,7 @@ static void file_that_somebody_has_is_not_written_again(void)
 	rig_close(&rig);
 }
 
-static void file_that_is_not_like_a_new_one_is_not_written_again(void)
+TL_TEST("a file with other attributes than a new one is not reused")
 {
 	void (*const between[])(const char *) = {publish_it, shrink_it, give_it_away};
 	struct rig first, rig;
@@ -476,28 +476,10 @@ static void file_that_is_not_like_a_new_one_is_not_written_again(void)
 	}
 }
 
-static const struct tl_test tests[] = {
-	{"a ring keeps the configured number of files", ring_keeps_files},
-	{"a ring keeps the configured number of bytes", ring_keeps_bytes},
-	{"a removed file stays intact for open descriptors and other links", removed_file_is_whole_for_who_has_it},
-	{"a ring recognizes its files after a restart", ring_knows_its_files_again},
-	{"a ring removes only its own files", ring_drops_nothing_but_its_own},
-	{"a replaced file of the ring is kept", replaced_file_stays},
-	{"two recordings do not write to one file", two_recordings_need_two_files},
-	{"files left by a killed run are kept if they have records", leftover_is_kept_if_it_holds_records},
-	{"files without a prologue left by a killed run are removed", leftover_without_records_leaves_no_trace},
-	{"a full ring reuses its oldest file", full_ring_writes_its_oldest_file_again},
-	{"the next run reuses the files of the last", next_run_writes_the_files_of_the_last_again},
-	{"a file opened by another process is not reused", file_that_somebody_has_is_not_written_again},
-	{"a file with other attributes than a new one is not reused",
-		file_that_is_not_like_a_new_one_is_not_written_again},
-	{"the next run recovers the file of a killed run", next_run_recovers_the_last},
-};
-
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	tl_test_eal_start();
-	return tl_test_main("writer_kept", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("writer_kept");
 }

@@ -32,7 +32,7 @@ static void wait_long(struct tl_writer *writer)
 	writer->share.earned_ns = tl_mono_ns() - LONG_NS;
 }
 
-static void credit_is_a_slab_and_a_part_of_a_second(void)
+TL_TEST("the credit of a limited writer is a slab and a 32nd part of a second")
 {
 	struct rig rig;
 
@@ -52,7 +52,7 @@ static void credit_is_a_slab_and_a_part_of_a_second(void)
 	rig_close(&rig);
 }
 
-static void new_limit_applies_at_once(void)
+TL_TEST("a new limit applies at once, to a writer that waits, too")
 {
 	struct rig rig;
 
@@ -84,7 +84,7 @@ static uint32_t fill(struct rig *rig, uint32_t most)
 	return most;
 }
 
-static void slabs_above_the_limit_wait_in_the_ring(void)
+TL_TEST("slabs above the limit wait in the ring, and are the backlog")
 {
 	struct rig rig;
 	struct tl_writer_load load;
@@ -106,7 +106,7 @@ static void slabs_above_the_limit_wait_in_the_ring(void)
 	rig_close(&rig);
 }
 
-static void end_lifts_the_limit(void)
+TL_TEST("the end of the recording lifts the limit")
 {
 	struct rig rig;
 
@@ -143,7 +143,7 @@ static void fini_nothing(struct tl_writer *writer)
 static const struct tl_writer_backend gated = {
 	.depth = 1, .start = start_behind_gate, .reap = reap_nothing, .fini = fini_nothing};
 
-static void waiting_for_the_disk_is_busy_time(void)
+TL_TEST("time spent waiting for the disk is busy time")
 {
 	struct rig rig;
 	struct tl_writer_load load;
@@ -165,16 +165,7 @@ static void waiting_for_the_disk_is_busy_time(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"the credit of a limited writer is a slab and a 32nd part of a second",
-			credit_is_a_slab_and_a_part_of_a_second},
-		{"a new limit applies at once, to a writer that waits, too", new_limit_applies_at_once},
-		{"slabs above the limit wait in the ring, and are the backlog", slabs_above_the_limit_wait_in_the_ring},
-		{"the end of the recording lifts the limit", end_lifts_the_limit},
-		{"time spent waiting for the disk is busy time", waiting_for_the_disk_is_busy_time},
-	};
-
 	signal(SIGXFSZ, SIG_IGN);
 	tl_test_eal_start();
-	return tl_test_main("writer with a limit", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("writer with a limit");
 }

@@ -64,7 +64,7 @@ static void lose_directory(enum io io, struct tl_writer_policy policy)
 }
 
 // Remove the directory between creation of the next file and completion of its prologue.
-static void next_file_removed_while_it_is_opened(void)
+TL_TEST("a next file removed while it is opened receives no packets")
 {
 	struct rig rig;
 	struct tl_writer_stats stats;
@@ -91,7 +91,7 @@ static void next_file_removed_while_it_is_opened(void)
 	rig_close(&rig);
 }
 
-static void removed_directory_is_waited_for(void)
+TL_TEST("without its directory a recording counts losses and continues when it is restored")
 {
 	lose_directory(URING, (struct tl_writer_policy){0});
 	lose_directory(PWRITE, (struct tl_writer_policy){0});
@@ -114,7 +114,7 @@ static void stop_without_directory(uint64_t rotate_bytes)
 	rig_close(&rig);
 }
 
-static void removed_directory_does_not_hold_stop(void)
+TL_TEST("a removed directory does not block stop")
 {
 	stop_without_directory(0);
 	stop_without_directory(64 << 20);
@@ -145,14 +145,14 @@ static void remove_file(uint64_t rotate_bytes)
 	rig_close(&rig);
 }
 
-static void removed_file_is_left(void)
+TL_TEST("a removed file is replaced by a new one without losses")
 {
 	remove_file(0);
 	remove_file(64 << 20);
 }
 
 // Through /proc, as a caller that passes a descriptor.
-static void nameless_file_is_no_removed_file(void)
+TL_TEST("an unnamed file is recorded to")
 {
 	struct rig rig;
 	struct found found = {0};
@@ -174,19 +174,10 @@ static void nameless_file_is_no_removed_file(void)
 	rig_close(&rig);
 }
 
-static const struct tl_test tests[] = {
-	{"without its directory a recording counts losses and continues when it is restored",
-		removed_directory_is_waited_for},
-	{"a next file removed while it is opened receives no packets", next_file_removed_while_it_is_opened},
-	{"a removed directory does not block stop", removed_directory_does_not_hold_stop},
-	{"a removed file is replaced by a new one without losses", removed_file_is_left},
-	{"an unnamed file is recorded to", nameless_file_is_no_removed_file},
-};
-
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	tl_test_eal_start();
-	return tl_test_main("writer_removed", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("writer_removed");
 }

@@ -298,7 +298,7 @@ static void allow_unlink(void)
 	atomic_store(&unlink_code, 0);
 }
 
-static void unwritable_directory_costs_no_entry(void)
+TL_TEST("a temporarily read-only directory does not drop files from the ring")
 {
 	struct rig rig;
 
@@ -307,7 +307,7 @@ static void unwritable_directory_costs_no_entry(void)
 	rig_close(&rig);
 }
 
-static void list_waits_for_no_file_system(void)
+TL_TEST("the list of files is not locked during file system calls")
 {
 	struct rig rig;
 
@@ -337,7 +337,7 @@ static void give_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &descriptors);
 }
 
-static void a_file_that_cannot_be_read_now_stops_the_start(void)
+TL_TEST("an unreadable file prevents the start of a ring")
 {
 	struct tl_err err = {{0}};
 	struct rig rig;
@@ -353,7 +353,7 @@ static void a_file_that_cannot_be_read_now_stops_the_start(void)
 }
 
 // With any amount of free space: others have taken it, or the file itself has.
-static void youngest_stays(void)
+TL_TEST("the newest file of a ring is kept if it is the last")
 {
 	const struct tl_writer_policy policy = {.rotate_bytes = 1 << 20, .min_free_bytes = UINT64_MAX / 2};
 	struct rig rig;
@@ -370,7 +370,7 @@ static void youngest_stays(void)
 }
 
 // The removals failed at different times, therefore they would be retried at different times.
-static void oldest_goes_first_when_files_can_go_again(void)
+TL_TEST("when removal works again the oldest file is removed first")
 {
 	struct tl_writer_ring *ring;
 	uint64_t bytes;
@@ -391,7 +391,7 @@ static void oldest_goes_first_when_files_can_go_again(void)
 	rig_close(&rig);
 }
 
-static void want_of_descriptors_costs_no_entry(void)
+TL_TEST("a lack of descriptors does not drop files from the ring")
 {
 	struct rig rig;
 
@@ -400,7 +400,7 @@ static void want_of_descriptors_costs_no_entry(void)
 	rig_close(&rig);
 }
 
-static void locked_file_goes_when_it_is_unlocked(void)
+TL_TEST("a locked file is kept and removed after it is unlocked")
 {
 	struct rig rig;
 	char path[192];
@@ -451,18 +451,18 @@ static void check_locked_left_file(bool released, const char *name)
 	rig_close(&rig);
 }
 
-static void left_file_that_is_locked_for_a_moment_is_recovered(void)
+TL_TEST("a file of an earlier run that is locked at the start is recovered later")
 {
 	check_locked_left_file(true, "x_00001.pcapng");
 }
 
-static void left_file_that_stays_locked_is_named_and_counts(void)
+TL_TEST("a file of an earlier run that stays locked is reported and counts towards the limits")
 {
 	check_locked_left_file(false, "x_00001.pcapng.part");
 }
 
 // Another program's file has replaced one of the ring's.
-static void replaced_file_leaves_the_list(void)
+TL_TEST("a file replaced by another program is dropped from the ring and kept")
 {
 	struct rig rig;
 	char path[192];
@@ -504,7 +504,7 @@ static bool wait_for_size(const struct rig *rig, const char *name, off_t bytes)
 }
 
 // The test requests room as the writer's thread would; no data is pending.
-static void next_file_gives_up_its_room(void)
+TL_TEST("on a full disk the preallocation of the next file is released")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -520,7 +520,7 @@ static void next_file_gives_up_its_room(void)
 }
 
 // Room that was made for another reason counts.
-static void room_that_was_made_meanwhile_counts(void)
+TL_TEST("space freed in the meantime is used")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -539,7 +539,7 @@ static void room_that_was_made_meanwhile_counts(void)
 }
 
 // If no file is complete, the one waiting for completion is completed and may then be removed.
-static void file_that_waits_for_its_completion_makes_room(void)
+TL_TEST("space is reported as freed after a waiting file was completed")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -571,7 +571,7 @@ static void file_that_waits_for_its_completion_makes_room(void)
 }
 
 // A file without room for its last blocks is removed as the oldest; the very last one stays.
-static void oldest_goes_that_cannot_be_completed(void)
+TL_TEST("on a full disk the oldest file is removed if it cannot be completed")
 {
 	struct rig rig;
 	struct tl_writer_file *younger;
@@ -638,7 +638,7 @@ static bool is_untouched(const struct rig *rig, const struct foreign *file)
 	return same;
 }
 
-static void foreign_files_stay(void)
+TL_TEST("a foreign file is reported and not changed")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -674,7 +674,7 @@ static bool is_ours(const struct rig *rig, const char *name)
 	return ours;
 }
 
-static void own_files_are_known_from_the_beginning(void)
+TL_TEST("our files are identifiable from their creation on")
 {
 	struct rig rig;
 
@@ -690,7 +690,7 @@ static void own_files_are_known_from_the_beginning(void)
 }
 
 // It is larger than the ring, and newer than all its files.
-static void foreign_file_costs_no_file_of_the_ring(void)
+TL_TEST("a file that proves to be foreign does not remove files of the ring")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -708,7 +708,7 @@ static void foreign_file_costs_no_file_of_the_ring(void)
 }
 
 // The current file and the next one will take a MiB each.
-static void space_that_files_will_take_counts_towards_the_limit(void)
+TL_TEST("space reserved for the current and next file counts towards the limit")
 {
 	struct rig rig;
 
@@ -721,7 +721,7 @@ static void space_that_files_will_take_counts_towards_the_limit(void)
 	rig_close(&rig);
 }
 
-static void trouble_is_logged_when_it_begins(void)
+TL_TEST("an error is logged when it begins and when it recurs")
 {
 	struct rig rig;
 
@@ -738,7 +738,7 @@ static void trouble_is_logged_when_it_begins(void)
 	rig_close(&rig);
 }
 
-static void recovered_file_counts_towards_the_limits(void)
+TL_TEST("a file of an earlier run counts towards the limits when it is recovered")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -754,7 +754,7 @@ static void recovered_file_counts_towards_the_limits(void)
 	rig_close(&rig);
 }
 
-static void only_marked_file_is_removed(void)
+TL_TEST("a file of an earlier run without a prologue is removed")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -771,7 +771,7 @@ static void only_marked_file_is_removed(void)
 
 // ---- NFS
 
-static void nfs_knows_files_as_ours(void)
+TL_TEST("on NFS a ring recognizes and removes its files")
 {
 	struct rig rig;
 
@@ -784,7 +784,7 @@ static void nfs_knows_files_as_ours(void)
 	rig_close(&rig);
 }
 
-static void nfs_can_be_looked_at(void)
+TL_TEST("on NFS a recording can be checked without changing it")
 {
 	struct rig rig;
 	struct tl_err err = {{0}};
@@ -803,39 +803,8 @@ static void nfs_can_be_looked_at(void)
 	tl_test_remove_dir(rig.dir);
 }
 
-static const struct tl_test tests[] = {
-	{"a temporarily read-only directory does not drop files from the ring", unwritable_directory_costs_no_entry},
-	{"the list of files is not locked during file system calls", list_waits_for_no_file_system},
-	{"when removal works again the oldest file is removed first", oldest_goes_first_when_files_can_go_again},
-	{"the newest file of a ring is kept if it is the last", youngest_stays},
-	{"an unreadable file prevents the start of a ring", a_file_that_cannot_be_read_now_stops_the_start},
-	{"a lack of descriptors does not drop files from the ring", want_of_descriptors_costs_no_entry},
-	{"a locked file is kept and removed after it is unlocked", locked_file_goes_when_it_is_unlocked},
-	{"a file of an earlier run that is locked at the start is recovered later",
-		left_file_that_is_locked_for_a_moment_is_recovered},
-	{"a file of an earlier run that stays locked is reported and counts towards the limits",
-		left_file_that_stays_locked_is_named_and_counts},
-	{"a file replaced by another program is dropped from the ring and kept", replaced_file_leaves_the_list},
-	{"on a full disk the preallocation of the next file is released", next_file_gives_up_its_room},
-	{"space freed in the meantime is used", room_that_was_made_meanwhile_counts},
-	{"space is reported as freed after a waiting file was completed",
-		file_that_waits_for_its_completion_makes_room},
-	{"on a full disk the oldest file is removed if it cannot be completed", oldest_goes_that_cannot_be_completed},
-	{"a foreign file is reported and not changed", foreign_files_stay},
-	{"our files are identifiable from their creation on", own_files_are_known_from_the_beginning},
-	{"a file that proves to be foreign does not remove files of the ring", foreign_file_costs_no_file_of_the_ring},
-	{"space reserved for the current and next file counts towards the limit",
-		space_that_files_will_take_counts_towards_the_limit},
-	{"an error is logged when it begins and when it recurs", trouble_is_logged_when_it_begins},
-	{"a file of an earlier run counts towards the limits when it is recovered",
-		recovered_file_counts_towards_the_limits},
-	{"a file of an earlier run without a prologue is removed", only_marked_file_is_removed},
-	{"on NFS a ring recognizes and removes its files", nfs_knows_files_as_ours},
-	{"on NFS a recording can be checked without changing it", nfs_can_be_looked_at},
-};
-
 int main(void)
 {
 	tl_test_eal_start();
-	return tl_test_main("writer_ring", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("writer_ring");
 }

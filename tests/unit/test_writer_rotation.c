@@ -50,13 +50,13 @@ static void rotate_with(enum io io)
 	rig_close(&rig);
 }
 
-static void rotated_files_are_whole(void)
+TL_TEST("a rotated file is complete and within its size")
 {
 	rotate_with(URING);
 	rotate_with(PWRITE);
 }
 
-static void number_stands_before_the_suffix(void)
+TL_TEST("the number of a rotated file precedes its suffix")
 {
 	static const struct {
 		const char *path;
@@ -79,7 +79,7 @@ static void number_stands_before_the_suffix(void)
 }
 
 // 1234567890 is 2009-02-13 23:31:30 UTC, independent of the host's time zone.
-static void names_tell_the_time(void)
+TL_TEST("file names contain the time in UTC")
 {
 	static const struct {
 		const char *path;
@@ -109,7 +109,7 @@ static void names_tell_the_time(void)
 	tzset();
 }
 
-static void unknown_conversions_are_refused(void)
+TL_TEST("a path with unknown conversions is refused")
 {
 	static const char *const table[] = {"%q.pcapng", "x%", "%Y/x.pcapng", "dir/", "%c", "%-H.pcapng"};
 	struct tl_err err;
@@ -127,7 +127,7 @@ static void unknown_conversions_are_refused(void)
 	CU_ASSERT_EQUAL(tl_writer_check_path(longest, &err), 0);
 }
 
-static void only_names_that_it_could_give_match(void)
+TL_TEST("only names that fit the pattern count as files of the recording")
 {
 	static const struct {
 		const char *path, *name;
@@ -178,7 +178,7 @@ static void only_names_that_it_could_give_match(void)
 	}
 }
 
-static void rotation_that_fails_loses_nothing(void)
+TL_TEST("if the next file cannot be opened the recording continues in the current one")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -218,7 +218,7 @@ static bool all_but_one_are_complete(const struct rig *rig)
 	       tl_test_count_files(rig->dir, ".part") == 1;
 }
 
-static void file_is_part_until_complete(void)
+TL_TEST("a file of a ring is called .part until it is complete")
 {
 	struct rig rig;
 	struct tl_writer_stats stats;
@@ -244,7 +244,7 @@ static void file_is_part_until_complete(void)
 }
 
 // At full seconds, even without records.
-static void time_rotates_idle_recordings(void)
+TL_TEST("timed rotation occurs at full periods, even without packets")
 {
 	struct rig rig;
 	struct found found = {0};
@@ -268,7 +268,7 @@ static void time_rotates_idle_recordings(void)
 }
 
 // The clock was an hour fast when the time of the next rotation was set.
-static void clock_that_steps_back_does_not_put_off_the_rotation(void)
+TL_TEST("a backward clock step does not postpone the next rotation")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -285,7 +285,7 @@ static void clock_that_steps_back_does_not_put_off_the_rotation(void)
 	rig_close(&rig);
 }
 
-static void packets_rotate(void)
+TL_TEST("files rotate by packet count")
 {
 	struct rig rig;
 	uint32_t n;
@@ -310,7 +310,7 @@ static void packets_rotate(void)
 	rig_close(&rig);
 }
 
-static void asking_rotates_any_file(void)
+TL_TEST("a file is rotated on demand")
 {
 	struct rig rig;
 
@@ -329,7 +329,7 @@ static void asking_rotates_any_file(void)
 	rig_close(&rig);
 }
 
-static void file_is_allocated_whole_and_cut_at_its_end(void)
+TL_TEST("a file that rotates by size is preallocated and truncated at its end")
 {
 	const uint64_t limit = 8 << 20;
 	struct rig rig;
@@ -351,7 +351,7 @@ static void file_is_allocated_whole_and_cut_at_its_end(void)
 	rig_close(&rig);
 }
 
-static void taken_name_is_passed_over(void)
+TL_TEST("an existing name is skipped")
 {
 	struct rig rig;
 
@@ -376,7 +376,7 @@ static uint32_t put_gated_epilogue(void *ctx, void *buf, uint32_t size)
 
 // No file is completed before all slabs are taken, therefore no next file is opened; the writer continues in the
 // current one.
-static void slow_close_does_not_stall(void)
+TL_TEST("a slow close does not stall the writing")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -412,7 +412,7 @@ static void grow_beyond_the_limit(enum io io, struct tl_writer_policy policy)
 	rig_close(&rig);
 }
 
-static void largest_file_gives_way_to_the_next(void)
+TL_TEST("a file at its size limit is closed for the next without losses")
 {
 	grow_beyond_the_limit(URING, (struct tl_writer_policy){.rotate_bytes = 64 << 20});
 	grow_beyond_the_limit(PWRITE, (struct tl_writer_policy){.rotate_seconds = 3600});
@@ -461,12 +461,12 @@ static void wait_for_next_file(struct tl_slab_ring *const *origins, uint32_t sla
 	rig_close(&rig);
 }
 
-static void rotation_waits_while_the_rings_have_room(void)
+TL_TEST("a rotation waits for the next file while the buffer is half free")
 {
 	wait_for_next_file(NULL, 1);
 }
 
-static void rotation_waits_while_the_origins_have_room(void)
+TL_TEST("a rotation of converted slabs waits while the source rings have space")
 {
 	struct tl_slab_cfg cfg = {.name = "lcore", .slab_bytes = SLAB_BYTES, .slabs = SLABS, .socket_id = -1};
 	struct tl_slab_ring *origin;
@@ -477,34 +477,10 @@ static void rotation_waits_while_the_origins_have_room(void)
 	tl_slab_destroy(origin);
 }
 
-static const struct tl_test tests[] = {
-	{"a rotated file is complete and within its size", rotated_files_are_whole},
-	{"the number of a rotated file precedes its suffix", number_stands_before_the_suffix},
-	{"file names contain the time in UTC", names_tell_the_time},
-	{"a path with unknown conversions is refused", unknown_conversions_are_refused},
-	{"only names that fit the pattern count as files of the recording", only_names_that_it_could_give_match},
-	{"if the next file cannot be opened the recording continues in the current one",
-		rotation_that_fails_loses_nothing},
-	{"a file of a ring is called .part until it is complete", file_is_part_until_complete},
-	{"timed rotation occurs at full periods, even without packets", time_rotates_idle_recordings},
-	{"a backward clock step does not postpone the next rotation",
-		clock_that_steps_back_does_not_put_off_the_rotation},
-	{"files rotate by packet count", packets_rotate},
-	{"a file is rotated on demand", asking_rotates_any_file},
-	{"a file that rotates by size is preallocated and truncated at its end",
-		file_is_allocated_whole_and_cut_at_its_end},
-	{"an existing name is skipped", taken_name_is_passed_over},
-	{"a rotation waits for the next file while the buffer is half free", rotation_waits_while_the_rings_have_room},
-	{"a rotation of converted slabs waits while the source rings have space",
-		rotation_waits_while_the_origins_have_room},
-	{"a slow close does not stall the writing", slow_close_does_not_stall},
-	{"a file at its size limit is closed for the next without losses", largest_file_gives_way_to_the_next},
-};
-
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	tl_test_eal_start();
-	return tl_test_main("writer_rotation", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("writer_rotation");
 }

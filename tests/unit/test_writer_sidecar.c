@@ -82,7 +82,7 @@ static void record_indexed(enum io io, void (*prepare)(struct rig *), struct ind
 	rig_close(&rig);
 }
 
-static void sidecar_has_every_slab(void)
+TL_TEST("a sidecar has a row for each slab of its file")
 {
 	struct indexed sum = {0};
 
@@ -92,7 +92,7 @@ static void sidecar_has_every_slab(void)
 }
 
 // Submit slabs one by one, each after the previous one was returned: the index keeps up.
-static void every_row_is_filled_when_slabs_come_slowly(void)
+TL_TEST("every row is complete when slabs arrive slowly")
 {
 	struct indexed sum = {0};
 	struct rig rig;
@@ -112,7 +112,7 @@ static void every_row_is_filled_when_slabs_come_slowly(void)
 	rig_close(&rig);
 }
 
-static void sidecar_survives_failed_writes(void)
+TL_TEST("a sidecar is correct after failed writes")
 {
 	struct indexed sum = {0};
 
@@ -125,7 +125,7 @@ static void hold_nothing(struct rig *rig)
 	rig->writer->index.held_max = 0;
 }
 
-static void slow_index_leaves_blank_rows(void)
+TL_TEST("when the indexer is behind, rows hold only slab positions")
 {
 	struct indexed sum = {0};
 
@@ -134,7 +134,7 @@ static void slow_index_leaves_blank_rows(void)
 	CU_ASSERT_EQUAL(sum.blank, sum.rows);
 }
 
-static void ring_drops_sidecars(void)
+TL_TEST("a ring removes a sidecar with its file")
 {
 	struct rig rig;
 
@@ -152,7 +152,7 @@ static void ring_drops_sidecars(void)
 }
 
 // A large slab is rejected, and a small one after it is not: it takes the large one's offset.
-static void sidecar_knows_what_was_refused(void)
+TL_TEST("a sidecar has no rows for refused slabs")
 {
 	struct rig rig;
 	struct tl_err err;
@@ -180,19 +180,10 @@ static void sidecar_knows_what_was_refused(void)
 	rig_close(&rig);
 }
 
-static const struct tl_test tests[] = {
-	{"a sidecar has a row for each slab of its file", sidecar_has_every_slab},
-	{"every row is complete when slabs arrive slowly", every_row_is_filled_when_slabs_come_slowly},
-	{"a sidecar is correct after failed writes", sidecar_survives_failed_writes},
-	{"a sidecar has no rows for refused slabs", sidecar_knows_what_was_refused},
-	{"when the indexer is behind, rows hold only slab positions", slow_index_leaves_blank_rows},
-	{"a ring removes a sidecar with its file", ring_drops_sidecars},
-};
-
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	tl_test_eal_start();
-	return tl_test_main("writer_sidecar", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("writer_sidecar");
 }

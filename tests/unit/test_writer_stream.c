@@ -62,7 +62,7 @@ static void rig_open_stdout(struct rig *rig, int pipe_fds[2])
 	rig_open_stdout_for(rig, pipe_fds, false);
 }
 
-static void pipe_gets_plain_pcapng(void)
+TL_TEST("a pipe receives no blocks specific to files")
 {
 	struct rig rig;
 	struct reader reader = {0};
@@ -99,7 +99,7 @@ static bool wait_closed(const struct rig *rig)
 	return tl_test_until(tl_writer_pipe_closed(rig->writer));
 }
 
-static void reader_that_leaves_is_noticed(void)
+TL_TEST("an exited reader of a pipe is detected, and undelivered packets are counted")
 {
 	struct rig rig;
 	char buf[100000];
@@ -116,7 +116,7 @@ static void reader_that_leaves_is_noticed(void)
 	rig_close(&rig);
 }
 
-static void idle_pipe_notices_too(void)
+TL_TEST("an exited reader of a pipe is detected without a write")
 {
 	struct rig rig;
 	int fds[2];
@@ -130,7 +130,7 @@ static void idle_pipe_notices_too(void)
 	rig_close(&rig);
 }
 
-static void a_reader_that_may_leave_is_no_error(void)
+TL_TEST("an exited reader is not an error if permitted")
 {
 	struct rig rig;
 	int fds[2];
@@ -147,7 +147,7 @@ static void a_reader_that_may_leave_is_no_error(void)
 }
 
 // Only the last blocks meet the closed pipe, unless the writer polls earlier.
-static void nor_is_one_that_leaves_at_the_end(void)
+TL_TEST("a reader that exits at the end is not an error")
 {
 	for (int i = 0; i < 10; i++) {
 		struct rig rig;
@@ -160,7 +160,7 @@ static void nor_is_one_that_leaves_at_the_end(void)
 	}
 }
 
-static void stalled_pipe_does_not_hold_stop(void)
+TL_TEST("a pipe without a reader does not block stop forever")
 {
 	struct rig rig;
 	struct tl_writer_stats stats;
@@ -182,7 +182,7 @@ static void stalled_pipe_does_not_hold_stop(void)
 	rig_close(&rig);
 }
 
-static void pipe_gets_nothing_after_a_write_that_failed(void)
+TL_TEST("a pipe receives nothing after a failed write")
 {
 	uint8_t byte = 1;
 	atomic_bool stop = true; // otherwise it would wait for room indefinitely
@@ -201,7 +201,7 @@ static void pipe_gets_nothing_after_a_write_that_failed(void)
 	close(fds[1]);
 }
 
-static void devices_are_streams(void)
+TL_TEST("a device is written like a pipe")
 {
 	static const struct {
 		const char *path;
@@ -256,14 +256,14 @@ static void check_statistics(enum io io)
 	rig_close(&rig);
 }
 
-static void statistics_stand_between_slabs(void)
+TL_TEST("a growing file has statistics between its slabs")
 {
 	check_statistics(URING);
 	check_statistics(PWRITE);
 	check_statistics(FAULTY);
 }
 
-static void an_idle_file_gets_no_statistics(void)
+TL_TEST("a file that does not grow receives no further statistics")
 {
 	struct found found = {.statistics = true};
 	struct rig rig;
@@ -282,7 +282,7 @@ static void an_idle_file_gets_no_statistics(void)
 	rig_close(&rig);
 }
 
-static void null_discards_what_it_counts(void)
+TL_TEST("null: counts and discards")
 {
 	struct rig rig;
 	struct tl_writer_stats stats;
@@ -306,24 +306,10 @@ static void null_discards_what_it_counts(void)
 	rig_close(&rig);
 }
 
-static const struct tl_test tests[] = {
-	{"a pipe receives no blocks specific to files", pipe_gets_plain_pcapng},
-	{"an exited reader of a pipe is detected, and undelivered packets are counted", reader_that_leaves_is_noticed},
-	{"an exited reader of a pipe is detected without a write", idle_pipe_notices_too},
-	{"an exited reader is not an error if permitted", a_reader_that_may_leave_is_no_error},
-	{"a reader that exits at the end is not an error", nor_is_one_that_leaves_at_the_end},
-	{"a pipe without a reader does not block stop forever", stalled_pipe_does_not_hold_stop},
-	{"a pipe receives nothing after a failed write", pipe_gets_nothing_after_a_write_that_failed},
-	{"a device is written like a pipe", devices_are_streams},
-	{"a growing file has statistics between its slabs", statistics_stand_between_slabs},
-	{"a file that does not grow receives no further statistics", an_idle_file_gets_no_statistics},
-	{"null: counts and discards", null_discards_what_it_counts},
-};
-
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	tl_test_eal_start();
-	return tl_test_main("writer_stream", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("writer_stream");
 }

@@ -92,7 +92,7 @@ static void check_round_trip(struct bench *b, uint32_t used_bytes, uint64_t seed
 	CU_ASSERT_EQUAL(memcmp(b->back, b->slab, sealed), 0);
 }
 
-static void slabs_come_back_as_they_were(void)
+TL_TEST("slabs are restored unchanged")
 {
 	struct bench b = set_up();
 
@@ -102,7 +102,7 @@ static void slabs_come_back_as_they_were(void)
 	tear_down(&b);
 }
 
-static void what_cannot_be_compressed_fits(void)
+TL_TEST("incompressible content fits its unit")
 {
 	struct bench b = set_up();
 
@@ -113,7 +113,7 @@ static void what_cannot_be_compressed_fits(void)
 }
 
 // The gap after a frame takes every value: a gap too small for a frame of padding is extended by a page.
-static void every_unit_ends_on_a_boundary(void)
+TL_TEST("every unit ends on a boundary")
 {
 	struct bench b = set_up();
 	uint32_t longer = 0;
@@ -133,7 +133,7 @@ static void every_unit_ends_on_a_boundary(void)
 	tear_down(&b);
 }
 
-static void blocks_begin_with_the_magic_of_zstd(void)
+TL_TEST("blocks begin with the magic of zstd")
 {
 	struct bench b = set_up();
 	struct tl_zslab_unit unit;
@@ -153,7 +153,7 @@ static void blocks_begin_with_the_magic_of_zstd(void)
 	tear_down(&b);
 }
 
-static void too_little_room_is_refused(void)
+TL_TEST("too small a buffer is refused")
 {
 	struct bench b = set_up();
 	struct tl_zslab_unit unit;
@@ -168,7 +168,7 @@ static void too_little_room_is_refused(void)
 	tear_down(&b);
 }
 
-static void a_unit_that_is_cut_is_none(void)
+TL_TEST("a truncated unit is invalid")
 {
 	struct bench b = set_up();
 	struct tl_zslab_unit unit;
@@ -184,7 +184,7 @@ static void a_unit_that_is_cut_is_none(void)
 	tear_down(&b);
 }
 
-static void nothing_is_a_unit_too(void)
+TL_TEST("an empty unit is valid")
 {
 	struct bench b = set_up();
 	struct tl_zslab_unit unit;
@@ -200,7 +200,7 @@ static void nothing_is_a_unit_too(void)
 	tear_down(&b);
 }
 
-static void damage_is_seen(void)
+TL_TEST("damage is detected")
 {
 	struct bench b = set_up();
 	struct tl_zslab_unit unit;
@@ -235,7 +235,7 @@ static int64_t pack_with_long_padding(struct bench *b, struct tl_zslab_unit *out
 	return 0;
 }
 
-static void a_head_that_tells_other_lengths_is_none(void)
+TL_TEST("a header with inconsistent lengths is invalid")
 {
 	struct bench b = set_up();
 	struct tl_zslab_unit unit, head;
@@ -257,17 +257,5 @@ static void a_head_that_tells_other_lengths_is_none(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"slabs are restored unchanged", slabs_come_back_as_they_were},
-		{"incompressible content fits its unit", what_cannot_be_compressed_fits},
-		{"every unit ends on a boundary", every_unit_ends_on_a_boundary},
-		{"blocks begin with the magic of zstd", blocks_begin_with_the_magic_of_zstd},
-		{"too small a buffer is refused", too_little_room_is_refused},
-		{"a truncated unit is invalid", a_unit_that_is_cut_is_none},
-		{"an empty unit is valid", nothing_is_a_unit_too},
-		{"damage is detected", damage_is_seen},
-		{"a header with inconsistent lengths is invalid", a_head_that_tells_other_lengths_is_none},
-	};
-
-	return tl_test_main("zslab", tests, sizeof(tests) / sizeof(tests[0]));
+	return tl_test_run("zslab");
 }
