@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check the links between the tree's Markdown pages: each file exists, each anchor is a heading of its page."""
+"""Check the links between the tree's Markdown pages, each file exists and each anchor is a heading of its page, and the unit tests that
+docs/tcp.md names as "SUITE: SENTENCE; SENTENCE" in the last column of a table: each is a test of the suite."""
 
 import pathlib
 import re
@@ -50,9 +51,30 @@ def dead_links(page):
                 yield f'{page}:{number}: {target}: no such heading'
 
 
+def sentences(suite):
+    """Return the names of a suite's tests; none if there is no such suite."""
+    path = pathlib.Path(f'tests/unit/test_{suite}.c')
+    return re.findall(r'^TL_TEST\("(.*)"\)', path.read_text(), re.M) if path.exists() else []
+
+
+def missing_tests(page):
+    """Yield "PAGE:LINE: reason" per test named in a row of a table that its suite has not."""
+    for number, line in prose(page):
+        suite, names = '', []
+        for part in line.rstrip(' |').split('| ')[-1].split('; ') if line.startswith('|') else []:
+            if match := re.match(r'(\w+): ', part):
+                suite, names = match[1], sentences(match[1])
+            elif part.startswith(('func ', 'sim ')):
+                names = []
+            sentence = part.removeprefix(f'{suite}: ')
+            if names and sentence != 'all' and not any(sentence in name for name in names):
+                yield f'{page}:{number}: {suite}: no such test: {sentence}'
+
+
 pages = subprocess.run(['git', 'ls-files', '*.md'], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
 dead = [line for page in pages for line in dead_links(pathlib.Path(page))]
-print(f'{"not ok" if dead else "ok"} - links: {len(pages)} pages, {len(dead)} links that lead nowhere')
+dead += missing_tests(pathlib.Path('docs/tcp.md'))
+print(f'{"not ok" if dead else "ok"} - links: {len(pages)} pages, {len(dead)} links or tests that do not exist')
 for line in dead:
     print(f'#   {line}')
 sys.exit(bool(dead))

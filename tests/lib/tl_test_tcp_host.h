@@ -360,6 +360,11 @@ static inline void say(struct app *app, uint32_t len)
 	tl_txq_flush(app->c->net->cfg.tx);
 }
 
+static inline void send_hello(struct app *app, struct tl_tcp *c)
+{
+	CU_ASSERT_EQUAL(tl_tcp_send(c, "hello", 5), 0);
+}
+
 static inline void hang_up(struct host *h, struct app *app)
 {
 	tl_tcp_close(app->c);
