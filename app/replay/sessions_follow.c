@@ -107,12 +107,15 @@ static int open_next(struct tl_sessions_run *run, struct tl_err *err)
 
 // ---- frames and sessions
 
-static void pass_ended(struct tl_sessions_run *run)
+static void pass_sessions(struct tl_sessions_run *run)
 {
 	const struct tl_session *session;
 
 	while ((session = tl_session_take(run->set, (uint32_t)run->args->sessions.scale)) != NULL)
-		tl_player_add(run->player, session);
+		if (session->is_again)
+			tl_player_update(run->player, session);
+		else
+			tl_player_add(run->player, session);
 }
 
 static int read_some(struct tl_sessions_run *run, struct tl_err *err)
@@ -131,8 +134,8 @@ static int read_some(struct tl_sessions_run *run, struct tl_err *err)
 		f->is_open = found == 1 || (found < 0 && tl_extract_source_skip(&f->source));
 		if (!f->is_open)
 			tl_extract_source_close(&f->source);
-		pass_ended(run);
 	}
+	pass_sessions(run);
 	return rc;
 }
 
@@ -154,7 +157,7 @@ void tl_sessions_follow_end(struct tl_sessions_run *run)
 	const char *name;
 
 	tl_session_end(run->set);
-	pass_ended(run);
+	pass_sessions(run);
 	run->follow.unread_files += run->follow.is_open;
 	while (next_name(run, &name, &ignored) == 1)
 		run->follow.unread_files++;

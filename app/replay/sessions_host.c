@@ -27,6 +27,7 @@
 #define NET_MB 2	 // of the memory of a further address
 #define TICK_NS (100 * TL_NS_PER_US)
 #define BACKLOG_BYTES (UINT64_C(256) << 20)
+#define HELD_BYTES (256u << 10) // a receive window
 
 int tl_sessions_plan(struct tl_sessions_run *run, struct tl_err *err)
 {
@@ -162,6 +163,7 @@ static int make_player(struct tl_sessions_run *run, struct tl_err *err)
 		.sessions = s->follow ? NULL : run->set,
 		.backlog = (uint32_t)s->backlog,
 		.backlog_bytes = BACKLOG_BYTES,
+		.held_bytes = HELD_BYTES,
 		.played = s->follow ? release : NULL,
 		.ctx = run,
 		.first6 = s->ip6,

@@ -77,7 +77,8 @@ int tl_sessions_read(struct tl_sessions_run *run, struct tl_err *err)
 		.any_vlan = args->sessions.any_vlan,
 		.udp = args->sessions.udp,
 		.pause_ns = args->sessions.waits_for == TL_PLAYER_TIME ? PAUSE_NS : UINT64_MAX,
-		.idle_ns = args->sessions.follow ? IDLE_NS : 0};
+		.idle_ns = args->sessions.follow ? IDLE_NS : 0,
+		.offer = args->sessions.opaque ? TL_SESSION_AT_SYN : TL_SESSION_AT_DATA};
 	int rc = args->sessions.follow ? tl_sessions_follow_open(run, err) : 0;
 
 	for (size_t i = 0; i < args->n_words && rc == 0 && !args->sessions.follow; i++)

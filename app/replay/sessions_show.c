@@ -179,6 +179,7 @@ json_t *tl_sessions_json(const struct tl_sessions_run *run)
 	json_object_set_new(json, "waited_sessions", number(stats->waited_sessions));
 	json_object_set_new(json, "sent_bytes", number(stats->sent_bytes));
 	json_object_set_new(json, "received_bytes", number(stats->received_bytes));
+	json_object_set_new(json, "uncompared_bytes", number(stats->uncompared_bytes));
 	json_object_set_new(json, "elapsed_ns", number(run->elapsed_ns));
 	json_object_set_new(json, "target_response_ns", times_json(tl_player_target_times(run->player)));
 	json_object_set_new(json, "recorded_response_ns", times_json(tl_player_recorded_times(run->player)));
@@ -246,6 +247,9 @@ void tl_sessions_print(const struct tl_sessions_run *run, FILE *out)
 			run->follow.files, run->follow.unread_files);
 	fprintf(out, "%" PRIu64 " bytes sent, %" PRIu64 " received in %s\n", stats->sent_bytes, stats->received_bytes,
 		tl_format_ns(run->elapsed_ns, time, sizeof(time)));
+	if (stats->uncompared_bytes != 0)
+		fprintf(out, "%" PRIu64 " bytes were received long before they were recorded, and not compared\n",
+			stats->uncompared_bytes);
 	print_times(out, "response time of the target", tl_player_target_times(run->player));
 	print_times(out, "of the recorded server", tl_player_recorded_times(run->player));
 	print_failures(run->player, out);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # `tapline replay --sessions --follow`: sessions with a server are recorded on one interface, and played meanwhile against a second
-# server on another. Both servers log what they were asked. A feed that is too slow drops sessions, and the capture loses nothing.
+# server on another, before they end. Both servers log what they were asked. A feed that is too slow drops sessions, and the capture loses nothing.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -90,6 +90,33 @@ sessions_are_played_while_they_are_recorded() {
 	cp feed.json whole.json # for its schema
 }
 
+# asks_twice: send a request, print "answered", and send the second one with the first line of the pipe "again".
+asks_twice() {
+	mkfifo again
+	ip netns exec "$APP_NS" bash -c "exec 9<>/dev/tcp/$PEER_IP/$PORT; printf 'GET /0/7 HTTP/1.1\r\n\r\n' >&9; head -c 20 <&9 >first.txt
+		echo answered; read -r <again; printf 'GET /0/7 HTTP/1.1\r\nConnection: close\r\n\r\n' >&9; cat <&9 >second.txt" >asked.log &
+	asked_pid=$!
+	wait_for 30 grep -qs answered asked.log || func_die "the server has not answered"
+}
+
+# has_got_a_request: check whether the second server has an open connection with data.
+has_got_a_request() {
+	in_peer ss -tinH "src $TEST_IP:$PORT" | grep -q bytes_received
+}
+
+sessions_are_played_before_they_end() {
+	local asked_pid
+	feed_start --sessions "$TEST_IP"
+	asks_twice
+	check "the first request of an open session is played" wait_for 60 rotated has_got_a_request
+	echo >again
+	wait "$asked_pid" || func_die "the second request failed"
+	check "the session is played to its end" wait_for 60 rotated both_were_asked_the_same
+	feed_stop
+	check_json "and has completed, each answer as recorded" feed.json "$LEDGER and .completed_sessions == 1 and
+		.found_sessions == 1 and .uncompared_bytes == 0 and .received_bytes > 0"
+}
+
 log_has() {
 	[[ $(wc -l <"$1") -eq $2 ]]
 }
@@ -120,7 +147,7 @@ removed_files_are_counted() {
 	local before
 	feed_start --sessions "$TEST_IP"
 	in_app "$SERVER" ask "$PEER_IP" "$PORT" $FEW || func_die "the sessions failed"
-	wait_for 60 log_has real.txt $((SESSIONS + 2 * FEW)) || func_die "the server has not seen all sessions"
+	wait_for 60 log_has real.txt $((SESSIONS + 1 + 2 * FEW)) || func_die "the server has not seen all sessions"
 	kill -s STOP "$feed_pid"
 	before=$(files)
 	rotate
@@ -155,6 +182,7 @@ serve "$PEER_IP" real
 serve "$TEST_IP" test
 capture_start
 sessions_are_played_while_they_are_recorded
+sessions_are_played_before_they_end
 a_slow_feed_drops_sessions
 removed_files_are_counted
 stop_process "$capture_pid" TERM 60 || func_die "the capture lost frames"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Feed TCP segments and other frames to the sessions of a recording. Input: two limits of memory, then operations: a
 // segment of one of two connections, with a sequence number near one of two starts and flags; or a raw frame. The
-// payload is a function of side, start and position: a complete session has these bytes, without a hole. The same once
-// more with sessions taken one by one.
+// payload is a function of side, start and position: a complete session has these bytes, without a hole. The same again
+// with sessions taken one by one, at their ends, with their first bytes, and at their SYNs.
 
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +137,7 @@ static void check_session(const struct tl_session *s, int raw)
 	}
 	for (unsigned side = 0; side < 2; side++)
 		require(sum[side] == s->bytes[side]);
-	require((s->class == TL_SESSION_COMPLETE) == (resets == 1 || ends[0] + ends[1] == 2));
+	require((s->class == TL_SESSION_COMPLETE && !s->is_open) == (resets == 1 || ends[0] + ends[1] == 2));
 	for (unsigned side = 0; side < 2 && !raw; side++)
 		require(is_stream(s, side, 0) || is_stream(s, side, 1));
 }
@@ -167,9 +167,12 @@ static void take_all(struct tl_session_set *set, struct live *live)
 	const struct tl_session *s;
 
 	while ((s = tl_session_take(set, 2)) != NULL) {
-		const struct tl_session **held = &live->held[live->n++ % 2];
-		tl_session_release(set, s, 1);
+		const struct tl_session **held = &live->held[live->n % 2];
 		check_session(s, live->raw);
+		if (s->is_again)
+			continue;
+		live->n++;
+		tl_session_release(set, s, 1);
 		release(set, held);
 		*held = s;
 	}
@@ -223,6 +226,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	run_whole(&cfg, data + 2, size - 2, raw);
 	cfg.idle_ns = IDLE_NS;
-	run_live(&cfg, data + 2, size - 2, raw);
+	for (cfg.offer = TL_SESSION_AT_END; cfg.offer <= TL_SESSION_AT_SYN; cfg.offer++)
+		run_live(&cfg, data + 2, size - 2, raw);
 	return 0;
 }

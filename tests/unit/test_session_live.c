@@ -12,6 +12,12 @@ static struct recording begin_live(uint64_t memory_bytes)
 		.memory_bytes = memory_bytes, .pause_ns = UINT64_MAX, .idle_ns = IDLE_NS, .udp = true});
 }
 
+static struct recording begin_open(enum tl_session_offer offer)
+{
+	return begin_with(&(struct tl_session_cfg){
+		.memory_bytes = MEMORY_BYTES, .pause_ns = UINT64_MAX, .idle_ns = IDLE_NS, .udp = true, .offer = offer});
+}
+
 // Record a session of two bytes and three.
 static void record_session(struct recording *r)
 {
@@ -203,6 +209,104 @@ static void test_memory_comes_back(void)
 	end_live(&r, found + 1);
 }
 
+static void test_open_session_grows(void)
+{
+	struct recording r = begin_open(TL_SESSION_AT_DATA);
+
+	record_handshake(&r);
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1));
+	record(&r, CLIENT, ACK, 1, 1, "ab");
+	const struct tl_session *s = tl_session_take(r.set, 1);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+	CU_ASSERT(s->is_open && !s->is_again && s->class == TL_SESSION_COMPLETE && s->n_steps == 1);
+	record(&r, SERVER, ACK, 1, 3, ""); // nothing new
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1));
+	record(&r, CLIENT, ACK, 3, 1, "fg");
+	record(&r, CLIENT, ACK, 5, 1, "h");
+	record(&r, SERVER, ACK, 1, 6, "cde");
+	CU_ASSERT_PTR_EQUAL(tl_session_take(r.set, 1), s);
+	CU_ASSERT(s->is_open && s->is_again && s->taken_bytes == 2 && s->n_steps == 3);
+	CU_ASSERT(s->steps[0].bytes == 2 && s->steps[1].bytes == 3 && s->steps[2].bytes == 3);
+	CU_ASSERT_EQUAL(memcmp(s->data[CLIENT], "abfgh", 5), 0);
+	record_close(&r, 5, 3);
+	CU_ASSERT_PTR_EQUAL(tl_session_take(r.set, 1), s);
+	CU_ASSERT(!s->is_open && s->is_again && s->class == TL_SESSION_COMPLETE && s->n_steps == 5);
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1));
+	tl_session_release(r.set, s, 1);
+	end_live(&r, 1);
+}
+
+static void test_open_session_at_its_syn(void)
+{
+	struct recording r = begin_open(TL_SESSION_AT_SYN);
+
+	record(&r, CLIENT, SYN, 0, 0, "");
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1)); // the server may refuse
+	record(&r, SERVER, SYN | ACK, 0, 1, "");
+	const struct tl_session *s = tl_session_take(r.set, 1);
+	CU_ASSERT(s != NULL && s->is_open && s->n_steps == 0);
+	end_live(&r, 1);
+}
+
+static void test_open_session_of_tls(void)
+{
+	struct recording r = begin_open(TL_SESSION_AT_DATA);
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "\x16\x03\x01");
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1));
+	record(&r, CLIENT, ACK, 4, 1, "??\x01");
+	const struct tl_session *s = tl_session_take(r.set, 1);
+	CU_ASSERT(s != NULL && s->is_open && s->is_tls);
+	end_live(&r, 1);
+}
+
+static void test_open_session_becomes_incomplete(void)
+{
+	for (int idle = 0; idle < 2; idle++) {
+		struct recording r = begin_open(TL_SESSION_AT_DATA);
+		record_handshake(&r);
+		record(&r, CLIENT, ACK, 1, 1, "ab");
+		const struct tl_session *s = tl_session_take(r.set, 1);
+		r.cut_bytes = 1;
+		if (!idle)
+			record(&r, SERVER, ACK, 1, 3, "cde");
+		r.cut_bytes = 0;
+		if (idle)
+			pass(&r, IDLE_NS + 2 * TL_NS_PER_S);
+		CU_ASSERT_PTR_EQUAL(tl_session_take(r.set, 1), s);
+		CU_ASSERT(s->is_again && !s->is_open && s->taken_bytes == 2 && s->bytes[CLIENT] == 0);
+		CU_ASSERT_EQUAL(s->class, idle ? TL_SESSION_NO_END : TL_SESSION_CUT);
+		tl_session_release(r.set, s, 1);
+		end_live(&r, 1);
+	}
+}
+
+static void test_open_session_is_given_up(void)
+{
+	struct recording r = begin_open(TL_SESSION_AT_DATA);
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "ab");
+	const struct tl_session *s = tl_session_take(r.set, 2);
+	record(&r, SERVER, ACK, 1, 3, "cde"); // it waits when it is released
+	uint64_t before = memory(&r);
+	tl_session_release(r.set, s, 2);
+	CU_ASSERT(memory(&r) < before);
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 2));
+	before = memory(&r);
+	record(&r, CLIENT, ACK, 3, 4, "fgh");
+	record_close(&r, 5, 3);
+	CU_ASSERT_EQUAL(memory(&r), before);
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 2));
+	r.isn[CLIENT] += 100000;
+	r.isn[SERVER] += 100000;
+	record_session(&r); // of the same ports
+	s = tl_session_take(r.set, 2);
+	CU_ASSERT(s != NULL && s->number == 2);
+	end_live(&r, 2);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -214,6 +318,14 @@ int main(void)
 		{"steps of the clock end no session", test_clock_steps_end_nothing},
 		{"memory does not grow with the number of sessions", test_memory_is_used_again},
 		{"after a lack of memory sessions are found again", test_memory_comes_back},
+		{"an open session is taken with its first bytes, when it has grown, and at its end",
+			test_open_session_grows},
+		{"an open session can be taken when both sides have opened", test_open_session_at_its_syn},
+		{"an open session is taken when it is known to be one of TLS", test_open_session_of_tls},
+		{"an open session that becomes incomplete is taken again without content",
+			test_open_session_becomes_incomplete},
+		{"an open session that is released is neither collected nor taken again",
+			test_open_session_is_given_up},
 	};
 
 	return tl_test_main("session_live", tests, TL_ARRAY_LEN(tests));

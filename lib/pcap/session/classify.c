@@ -43,18 +43,31 @@ static bool is_tls(const struct tl_session *s)
 	       data[1] == TLS_MAJOR && data[TLS_HELLO_AT] == TLS_CLIENT_HELLO;
 }
 
+bool session_is_tls_known(const struct session *s)
+{
+	const struct session_stream *client = &s->stream[TL_SESSION_CLIENT], *server = &s->stream[TL_SESSION_SERVER];
+
+	return server->expected != 0 || client->expected > TLS_HELLO_AT ||
+	       (client->expected != 0 && client->data[0] != TLS_HANDSHAKE);
+}
+
+void session_publish(struct session *s)
+{
+	for (int side = 0; side < 2; side++) {
+		s->pub.data[side] = s->stream[side].data;
+		s->pub.bytes[side] = s->stream[side].data != NULL ? s->stream[side].expected : 0;
+	}
+	s->pub.steps = s->steps;
+	s->pub.is_tls = is_tls(&s->pub);
+}
+
 void session_classify(struct tl_session_set *set, struct session *s)
 {
 	enum tl_session_class class = s->empty ? s->pub.class : class_of(s);
 
 	if (class != TL_SESSION_COMPLETE)
 		session_empty(set, s, class);
-	for (int side = 0; side < 2; side++) {
-		s->pub.data[side] = s->stream[side].data;
-		s->pub.bytes[side] = s->stream[side].data != NULL ? s->stream[side].expected : 0;
-	}
 	s->pub.class = class;
-	s->pub.steps = s->steps;
-	s->pub.is_tls = is_tls(&s->pub);
+	session_publish(s);
 	set->stats.classes[class]++;
 }

@@ -8,19 +8,32 @@
 
 #define STEP_NS (10 * TL_NS_PER_S) // longer ones, forward or backward, are no passage of time
 
+static bool is_given_up(const struct session *s)
+{
+	return s->taken && s->uses == 0;
+}
+
 // ---- end of a session
+
+static void queue(struct tl_session_set *set, struct session *s)
+{
+	if (s->queued)
+		return;
+	s->queued = true;
+	STAILQ_INSERT_TAIL(&set->waiting, s, waiting);
+}
 
 static void end(struct tl_session_set *set, struct session *s)
 {
 	s->ended = true;
 	session_classify(set, s);
-	STAILQ_INSERT_TAIL(&set->waiting, s, waiting);
+	queue(set, s);
 }
 
 // Free a session that is neither found nor in use.
 static void try_free(struct tl_session_set *set, struct session *s)
 {
-	if (!s->retired || !s->taken || s->uses != 0)
+	if (!s->retired || !is_given_up(s) || s->queued)
 		return;
 	struct session *last = set->list[--set->n];
 	set->list[s->place] = last;
@@ -38,6 +51,17 @@ void session_retire(struct tl_session_set *set, struct session *s)
 	try_free(set, s);
 }
 
+// True if a session that has not ended can be taken, and has steps that were not.
+static bool is_offered(const struct tl_session_set *set, const struct session *s)
+{
+	if (set->cfg.offer == TL_SESSION_AT_END || s->pub.is_udp || !s->stream[TL_SESSION_CLIENT].known ||
+		!s->stream[TL_SESSION_SERVER].known)
+		return false;
+	if (s->taken)
+		return s->pub.n_steps > s->taken_steps;
+	return set->cfg.offer == TL_SESSION_AT_SYN || session_is_tls_known(s);
+}
+
 // ---- time
 
 void session_note(struct tl_session_set *set, struct session *s)
@@ -47,8 +71,12 @@ void session_note(struct tl_session_set *set, struct session *s)
 	s->last_ns = set->clock_ns;
 	TAILQ_REMOVE(&set->recent, s, recent);
 	TAILQ_INSERT_TAIL(&set->recent, s, recent);
-	if (!s->ended && session_is_over(s))
+	if (s->ended)
+		return;
+	if (session_is_over(s))
 		end(set, s);
+	else if (is_offered(set, s))
+		queue(set, s);
 }
 
 void session_tick(struct tl_session_set *set, uint64_t ts_ns)
@@ -67,15 +95,35 @@ void session_tick(struct tl_session_set *set, uint64_t ts_ns)
 
 // ---- the caller
 
+// Remove the first waiting session that was not given up; NULL: none.
+static struct session *next_waiting(struct tl_session_set *set)
+{
+	struct session *s;
+
+	while ((s = STAILQ_FIRST(&set->waiting)) != NULL) {
+		STAILQ_REMOVE_HEAD(&set->waiting, waiting);
+		s->queued = false;
+		if (!is_given_up(s))
+			return s;
+		try_free(set, s);
+	}
+	return NULL;
+}
+
 const struct tl_session *tl_session_take(struct tl_session_set *set, uint32_t uses)
 {
-	struct session *s = STAILQ_FIRST(&set->waiting);
+	struct session *s = next_waiting(set);
 
 	if (s == NULL)
 		return NULL;
-	STAILQ_REMOVE_HEAD(&set->waiting, waiting);
+	session_publish(s);
+	s->pub.is_open = !s->ended;
+	s->pub.is_again = s->taken;
+	s->pub.taken_bytes = s->taken_bytes;
+	s->taken_bytes = s->pub.bytes[TL_SESSION_CLIENT] + s->pub.bytes[TL_SESSION_SERVER];
+	s->taken_steps = s->pub.n_steps;
+	s->uses = s->taken ? s->uses : uses;
 	s->taken = true;
-	s->uses = uses;
 	return &s->pub;
 }
 
@@ -87,6 +135,9 @@ void tl_session_release(struct tl_session_set *set, const struct tl_session *ses
 	if (s->uses != 0)
 		return;
 	session_empty(set, s, s->pub.class);
+	if (!s->ended) // nobody is interested in the rest
+		session_classify(set, s);
+	s->ended = true;
 	try_free(set, s);
 	set->full = false;
 }

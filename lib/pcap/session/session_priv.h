@@ -76,8 +76,10 @@ struct session {
 	uint64_t last_ns;	       // of its last frame, by the set's clock
 	uint64_t place;		       // in the list
 	uint32_t uses;		       // of its content, by the caller
-	bool ended, taken;
-	bool retired; // not found any more
+	uint32_t taken_steps;	       // these are final
+	uint64_t taken_bytes;
+	bool ended, taken, queued; // queued: among those waiting
+	bool retired;		   // not found any more
 };
 
 struct tl_session_set {
@@ -147,3 +149,9 @@ void session_free_held(struct tl_session_set *set, struct session_stream *stream
 bool session_is_over(const struct session *s);
 
 void session_classify(struct tl_session_set *set, struct session *s);
+
+// True if the bytes so far tell whether the session is one of TLS.
+bool session_is_tls_known(const struct session *s);
+
+// Show the content so far to the caller.
+void session_publish(struct session *s);

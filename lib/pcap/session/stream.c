@@ -43,11 +43,11 @@ static int add_step(struct tl_session_set *set, struct session *s, const struct 
 	return 0;
 }
 
-// Extend the last step, or begin another.
+// Extend the last step, unless it was taken, or begin another.
 static int add_data(
 	struct tl_session_set *set, struct session *s, enum tl_session_side side, uint64_t len, uint64_t ts_ns)
 {
-	struct tl_session_step *last = s->pub.n_steps != 0 ? &s->steps[s->pub.n_steps - 1] : NULL;
+	struct tl_session_step *last = s->pub.n_steps > s->taken_steps ? &s->steps[s->pub.n_steps - 1] : NULL;
 
 	if (last == NULL || last->side != side || last->event != TL_SESSION_DATA ||
 		(ts_ns > last->last_ns && ts_ns - last->last_ns > set->cfg.pause_ns))

@@ -44,6 +44,13 @@ enum tl_session_class {
 	TL_SESSION_CLASSES,
 };
 
+// When a TCP session can be taken, with cfg.idle_ns. UDP flows always at their end.
+enum tl_session_offer {
+	TL_SESSION_AT_END,
+	TL_SESSION_AT_DATA, // when is_tls is known
+	TL_SESSION_AT_SYN,  // when both SYNs were seen
+};
+
 enum tl_session_side { TL_SESSION_CLIENT, TL_SESSION_SERVER };
 enum tl_session_event { TL_SESSION_DATA, TL_SESSION_FIN, TL_SESSION_RST };
 
@@ -68,6 +75,9 @@ struct tl_session {
 	uint16_t vlan[2]; // VLAN IDs, the outermost first; 0: none, or a priority tag
 	bool is_tls;	  // COMPLETE, and the client's first bytes are a TLS record with a ClientHello (RFC 8446,
 			  // section 5.1)
+	bool is_open;	  // taken before its end, COMPLETE so far: it is taken again when it has grown or ended
+	bool is_again;	  // taken before, with taken_bytes
+	uint64_t taken_bytes;
 	struct tl_session_end end[2]; // by side
 	uint64_t first_ns;	      // of its first frame
 	uint64_t bytes[2];	      // length of the streams, by side
@@ -84,6 +94,7 @@ struct tl_session_cfg {
 	uint64_t pause_ns;	// a side that continues later than this after its last segment begins a new step
 	uint64_t idle_ns;	// 0: sessions are kept until destroy. Otherwise they are taken one by one: see
 				// tl_session_take()
+	enum tl_session_offer offer;
 };
 
 // At the end: frames = used + ignored + truncated + stray + beyond (all of them "_pkts").
@@ -124,6 +135,10 @@ void tl_session_finish(struct tl_session_set *set);
 
 // Take the next session that has ended, or had no frame for idle_ns of the recording's time; NULL: none. Its content is
 // valid until release() was called for as many uses.
+//
+// With cfg.offer also take sessions that are still open, and take them again after add(): with more bytes and steps
+// behind those of before, which do not change, or with the class of their end. The content of an open session can be
+// used from the NULL of this function until the next add(). A session released before its end is not taken again.
 const struct tl_session *tl_session_take(struct tl_session_set *set, uint32_t uses);
 void tl_session_release(struct tl_session_set *set, const struct tl_session *session, uint32_t uses);
 

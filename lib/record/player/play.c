@@ -34,6 +34,7 @@ void play_release(struct play *play)
 
 	play_set_due(play, TL_HEAP_NEVER);
 	play_queue(play, false);
+	play_unlink(play);
 	player->stats.active--;
 	player->free_slots[player->n_free++] = play->slot;
 	player_played(player, play->session, 1);
@@ -73,6 +74,7 @@ bool play_begin(struct tl_player *player, const struct tl_session *session, uint
 	player->turn++;
 	player->stats.active++;
 	if (rc == 0) {
+		play_link(play);
 		play_touch(play);
 	} else {
 		player_count(player, TL_PLAYER_UNREACHABLE, play, strerrordesc_np(-rc));
@@ -88,16 +90,23 @@ void play_abort(struct play *play, enum tl_player_row row)
 		return;
 	}
 	play->verdict = row;
-	tl_tcp_abort(play->c); // ends in on_closed()
+	if (play->closed)
+		play_conclude(play, TL_TCP_ABORTED);
+	else
+		tl_tcp_abort(play->c); // ends in on_closed()
 }
 
-// True if only the recorded server's RST is left of the script.
+// True if only answers that have come and the recorded server's RST are left of the script.
 static bool awaits_reset(const struct play *play)
 {
 	const struct tl_session *s = play->session;
+	uint32_t step = play->step;
 
-	return play->step + 1 == s->n_steps && s->steps[play->step].side == TL_SESSION_SERVER &&
-	       s->steps[play->step].event == TL_SESSION_RST;
+	while (step + 1 < s->n_steps && s->steps[step].side == TL_SESSION_SERVER &&
+		s->steps[step].event == TL_SESSION_DATA)
+		step++;
+	return step + 1 == s->n_steps && s->steps[step].side == TL_SESSION_SERVER &&
+	       s->steps[step].event == TL_SESSION_RST && play->received == s->bytes[TL_SESSION_SERVER];
 }
 
 static enum tl_player_row row_of(const struct play *play, enum tl_tcp_reason reason)
@@ -133,28 +142,6 @@ static void on_opened(void *ctx, struct tl_tcp *c)
 	play_touch(play);
 }
 
-uint64_t play_compare(const struct play *play, const uint8_t *data, uint32_t len)
-{
-	uint64_t recorded = play->session->bytes[TL_SESSION_SERVER], at = play->received;
-	uint64_t same = at < recorded ? tl_min_u64(len, recorded - at) : 0;
-
-	for (uint64_t i = 0; i < same && !play->player->cfg.lengths_only; i++)
-		if (data[i] != play->session->data[TL_SESSION_SERVER][at + i])
-			return at + i;
-	return same < len ? recorded : UINT64_MAX;
-}
-
-void play_answered(struct play *play)
-{
-	struct tl_player *player = play->player;
-
-	if (play->asked_ns == 0)
-		return;
-	tl_hist_record(player->target, player->now_ns - play->asked_ns);
-	tl_hist_record(player->recorded, play->recorded_ns);
-	play->asked_ns = 0;
-}
-
 static void on_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 	struct play *play = ctx;
@@ -163,6 +150,7 @@ static void on_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t l
 	play_answered(play);
 	if (play->differs_at == UINT64_MAX)
 		play->differs_at = play_compare(play, data, len);
+	play_hold(play, data, len);
 	play->received += len;
 	player->stats.received_bytes += len;
 	play_touch(play);
@@ -173,47 +161,42 @@ static void on_room(void *ctx, struct tl_tcp *c)
 	play_touch(ctx);
 }
 
-// The target has sent its FIN: recorded answers that have not come are missing.
-static void take_end(struct play *play)
-{
-	play->peer_closed = true;
-	if (play->differs_at == UINT64_MAX && play->received < play->session->bytes[TL_SESSION_SERVER])
-		play->differs_at = play->received;
-}
-
 static void on_peer_closed(void *ctx, struct tl_tcp *c)
 {
-	take_end(ctx);
+	play_take_end(ctx);
 	play_touch(ctx);
+}
+
+void play_conclude(struct play *play, enum tl_tcp_reason reason)
+{
+	bool ours = reason == TL_TCP_DONE || reason == TL_TCP_ABORTED;
+
+	player_count(play->player, row_of(play, reason), play, ours ? "" : tl_tcp_reason_text(reason));
+	play_release(play);
 }
 
 static void on_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
 {
 	struct play *play = ctx;
-	bool ours = reason == TL_TCP_DONE || reason == TL_TCP_ABORTED;
+	bool is_end = reason == TL_TCP_DONE || reason == TL_TCP_RESET;
 
 	if (reason == TL_TCP_DONE)
-		take_end(play); // after our FIN it is not reported otherwise
-	player_count(play->player, row_of(play, reason), play, ours ? "" : tl_tcp_reason_text(reason));
-	play_release(play);
+		play_take_end(play); // after our FIN it is not reported otherwise
+	if (!play->session->is_open || !is_end || play->differs_at != UINT64_MAX) {
+		play_conclude(play, reason);
+		return;
+	}
+	play_queue(play, false);
+	play->closed = true; // the recorded session may end so, too
+	play->reason = reason;
+	play->c = NULL;
+	play_set_due(play, TL_HEAP_NEVER);
 }
 
 static const struct tl_tcp_ops play_ops = {
 	.opened = on_opened, .data = on_data, .room = on_room, .peer_closed = on_peer_closed, .closed = on_closed};
 
 // ---- steps
-
-void play_ask(struct play *play, const struct tl_session_step *step)
-{
-	const struct tl_session *s = play->session;
-	const struct tl_session_step *answer = step + 1;
-
-	if (play->step + 1 == s->n_steps || answer->side != TL_SESSION_SERVER || answer->event != TL_SESSION_DATA ||
-		play->received > play->needed)
-		return;
-	play->asked_ns = play->player->now_ns;
-	play->recorded_ns = answer->at_ns > step->last_ns ? answer->at_ns - step->last_ns : 0;
-}
 
 // Nothing could be sent. With bytes of its own in flight on_room() follows; otherwise all send buffers are lent.
 static enum progress await_room(const struct play *play)
@@ -239,7 +222,7 @@ static enum progress send_bytes(struct play *play, const struct tl_session_step 
 		play->player->stats.sent_bytes += len;
 	}
 	play->step_sent = 0;
-	play_ask(play, step);
+	play_ask(play, step, play->player->now_ns);
 	return NEXT;
 }
 
@@ -326,6 +309,12 @@ static void advance(struct play *play)
 			play->step++;
 			play->moved_ns = player->now_ns;
 		}
+	}
+	if (progress == NEXT && s->is_open && !is_cut_short(play)) {
+		play->starved = true;
+		play_queue(play, false);
+		play_set_due(play, TL_HEAP_NEVER);
+		return;
 	}
 	if (progress == NEXT)
 		progress = finish(play);

@@ -22,15 +22,11 @@ static int by_time(const void *a_session, const void *b_session)
 	return a->number < b->number ? -1 : 1;
 }
 
-static uint64_t content_bytes(const struct tl_session *s)
-{
-	return s->bytes[TL_SESSION_CLIENT] + s->bytes[TL_SESSION_SERVER];
-}
-
 static bool has_room_for(const struct tl_player *player, const struct tl_session *s)
 {
 	return player->n_order - player->next < player->room &&
-	       (player->cfg.sessions != NULL || player->waiting_bytes + content_bytes(s) <= player->cfg.backlog_bytes);
+	       (player->cfg.sessions != NULL ||
+		       player->waiting_bytes + player_content_bytes(s) <= player->cfg.backlog_bytes);
 }
 
 static void count_unplayed(struct tl_player *player, const struct tl_session *s, enum tl_player_row row)
@@ -52,7 +48,7 @@ void tl_player_add(struct tl_player *player, const struct tl_session *s)
 		count_unplayed(player, s, TL_PLAYER_DROPPED);
 	} else {
 		player->order[player->n_order++ % player->room] = s;
-		player->waiting_bytes += content_bytes(s);
+		player->waiting_bytes += player_content_bytes(s);
 		ledger->copied_sessions += player->cfg.plays - 1;
 	}
 }
@@ -145,40 +141,49 @@ void player_count(struct tl_player *player, enum tl_player_row row, const struct
 
 // ---- the run
 
-static bool is_any_left(const struct tl_player *player)
-{
-	return player->next < player->n_order;
-}
-
-static const struct tl_session *next_session(const struct tl_player *player)
-{
-	return player->order[player->next % player->room];
-}
-
 static uint64_t next_due_ns(const struct tl_player *player)
 {
 	if (player->cfg.at_once)
 		return player->origin_ns;
-	return player->origin_ns + player_scaled(player, next_session(player)->first_ns - player->order[0]->first_ns);
+	return player->origin_ns +
+	       player_scaled(player, player_next_session(player)->first_ns - player->order[0]->first_ns);
+}
+
+static void leave_next(struct tl_player *player, uint64_t bytes)
+{
+	player->next_copy = 0;
+	player->next++;
+	player->waiting_bytes -= bytes;
+}
+
+// Count the plays of an open session that became incomplete before they began.
+static void leave_incomplete(struct tl_player *player, const struct tl_session *session)
+{
+	uint32_t left = player->cfg.plays - player->next_copy;
+
+	player->stats.ledger.rows[TL_PLAYER_INCOMPLETE + session->class - 1] += left;
+	leave_next(player, player_content_bytes(session));
+	player_played(player, session, left);
 }
 
 // Begin the sessions that are due, and their copies.
 static void begin_due(struct tl_player *player)
 {
-	while (is_any_left(player) && player->now_ns >= next_due_ns(player)) {
-		const struct tl_session *session = next_session(player);
-		uint64_t bytes = content_bytes(session);
+	while (player_is_any_left(player) && player->now_ns >= next_due_ns(player)) {
+		const struct tl_session *session = player_next_session(player);
+		uint64_t bytes = player_content_bytes(session);
+		if (session->class != TL_SESSION_COMPLETE) {
+			leave_incomplete(player, session);
+			continue;
+		}
 		if (player->n_free == 0 || !play_begin(player, session, player->next_copy)) {
 			player->stats.waited_sessions += !player->has_waited && !player->cfg.at_once;
 			player->has_waited = true;
 			return;
 		}
 		player->has_waited = false;
-		if (++player->next_copy == player->cfg.plays) {
-			player->next_copy = 0;
-			player->next++;
-			player->waiting_bytes -= bytes;
-		}
+		if (++player->next_copy == player->cfg.plays)
+			leave_next(player, bytes);
 	}
 }
 
@@ -238,7 +243,7 @@ void tl_player_stop(struct tl_player *player)
 
 bool tl_player_is_done(const struct tl_player *player)
 {
-	return !is_any_left(player) && player->stats.active == 0;
+	return !player_is_any_left(player) && player->stats.active == 0;
 }
 
 const struct tl_player_stats *tl_player_get_stats(const struct tl_player *player)

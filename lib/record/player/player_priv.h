@@ -6,6 +6,8 @@
 //   player.c  which session begins when
 //   play.c    one session: its steps, the stack's callbacks, its row
 //   queue.c   plays that wait for a send buffer
+//   answers.c answers beside the recorded ones
+//   live.c    sessions that are still open in the recording
 //   udp.c     one UDP flow
 //   nets.c    the stacks, one per address
 //   ledger.c  the ledger's names and identity
@@ -37,9 +39,21 @@ struct play {
 	bool is_queued; // for a send buffer
 	TAILQ_ENTRY(play) link;
 	enum tl_player_row verdict; // row in case of tl_tcp_abort()
+	// Of a session that was open when the play began:
+	LIST_ENTRY(play) growing; // of the same bucket
+	bool is_linked;
+	bool starved;		   // no step is left, and the session is open
+	bool closed;		   // for this reason; the row depends on the rest of the recording
+	enum tl_tcp_reason reason; // then
+	uint64_t asked_early_ns;   // asked_ns of a request whose recorded answer is not known yet; 0: none
+	uint8_t *held;		   // answers beyond the recording, from held_at on
+	uint64_t held_at;
+	uint32_t held_bytes, held_room;
 };
 
 TAILQ_HEAD(play_queue, play);
+LIST_HEAD(play_list, play);
+#define PLAYER_BUCKETS 1024u // a power of two
 
 struct tl_player {
 	struct tl_player_cfg cfg;
@@ -57,8 +71,10 @@ struct tl_player {
 	struct play *plays;		  // cfg.at_a_time
 	uint32_t *free_slots;
 	uint32_t n_free;
-	struct tl_heap due;  // of plays, by slot
-	struct tl_burst one; // a frame of a burst, for its stack
+	struct tl_heap due;			  // of plays, by slot
+	struct tl_burst one;			  // a frame of a burst, for its stack
+	struct play_list growing[PLAYER_BUCKETS]; // of open sessions, by session number
+	uint64_t held_bytes;			  // memory of all plays for answers beyond the recording
 	struct tl_hist *target, *recorded;
 	struct tl_player_stats stats;
 	struct tl_player_failure *failures;
@@ -101,11 +117,17 @@ void play_touch(struct play *play);
 // Free the slot of a play that has its row.
 void play_release(struct play *play);
 
-// Start to measure the answer to a request that has been sent; record it when it begins.
-void play_ask(struct play *play, const struct tl_session_step *step);
+// Start to measure the answer to a request that has been sent at this time; record it when it begins.
+void play_ask(struct play *play, const struct tl_session_step *step, uint64_t ns);
 void play_answered(struct play *play);
 
-// Offset of the first byte that differs from the recorded answers, at play->received; UINT64_MAX: none.
+// Note what is missing after the target's FIN.
+void play_take_end(struct play *play);
+
+// Count the play in its row: its connection is closed.
+void play_conclude(struct play *play, enum tl_tcp_reason reason);
+
+// Offset of the first byte that differs from the recorded answers, at play->received; UINT64_MAX: none so far.
 uint64_t play_compare(const struct play *play, const uint8_t *data, uint32_t len);
 
 // Due time of a step with TL_PLAYER_TIME.
@@ -118,6 +140,17 @@ void play_queue(struct play *play, bool waits);
 
 // Let those that wait longest continue while their stack has send buffers.
 void player_run_queues(struct tl_player *player);
+
+// ---- live.c
+
+// Find the play when its session grows.
+void play_link(struct play *play);
+
+// Forget it, and free what it holds.
+void play_unlink(struct play *play);
+
+// Hold answers beyond the recording, at play->received, to be compared later.
+void play_hold(struct play *play, const uint8_t *data, uint64_t len);
 
 // ---- udp.c
 
@@ -132,6 +165,21 @@ void play_udp_end(struct play *play, enum tl_player_row row, const char *reason)
 void play_abort(struct play *play, enum tl_player_row row);
 
 // ---- player.c
+
+static inline uint64_t player_content_bytes(const struct tl_session *s)
+{
+	return s->bytes[TL_SESSION_CLIENT] + s->bytes[TL_SESSION_SERVER];
+}
+
+static inline bool player_is_any_left(const struct tl_player *player)
+{
+	return player->next < player->n_order;
+}
+
+static inline const struct tl_session *player_next_session(const struct tl_player *player)
+{
+	return player->order[player->next % player->room];
+}
 
 // Report that plays of a session have ended, or will not begin.
 static inline void player_played(const struct tl_player *player, const struct tl_session *session, uint32_t plays)

@@ -13,6 +13,11 @@
 // delivered by it; in the recording, between the segments with these bytes. It is recorded for both where the script
 // has an answer after a request, and nothing of the answer came earlier.
 //
+// A session that is still open in the recording is played as far as it is known. Its connection can end earlier; then
+// its row, and its slot, wait for the rest of the recording. An open session that becomes incomplete is reset, and ends
+// in the row of its class. Answers that come before they are recorded are held, up to a limit, and
+// compared later.
+//
 // Threads: the one that owns the stacks. Memory: create/destroy; sessions and stacks are borrowed until destroy. Time:
 // the caller passes monotonic ns.
 
@@ -57,7 +62,8 @@ struct tl_player_cfg {
 	uint64_t timeout_ns; // for a play without progress: a step, or a byte sent, acknowledged or received
 	// Without sessions:
 	uint32_t backlog;	// sessions that may wait for a connection, from 1
-	uint64_t backlog_bytes; // of their contents
+	uint64_t backlog_bytes; // of their contents, as new sessions come
+	uint32_t held_bytes;	// of the answers to a play, received before they were recorded; in all 64 MiB
 	// Called when as many plays of a session have ended, or will not begin: with cfg.plays in all. May be NULL.
 	void (*played)(void *ctx, const struct tl_session *session, uint32_t plays);
 	void *ctx;
@@ -76,7 +82,8 @@ enum tl_player_row {
 	TL_PLAYER_UNSENT,	   // not begun before that
 	TL_PLAYER_DROPPED,	   // not begun: the backlog was full
 	TL_PLAYER_TLS,		   // not played: see cfg.opaque
-	TL_PLAYER_INCOMPLETE,	   // not played: the first of TL_SESSION_CLASSES - 1 rows, from TL_SESSION_NO_SYN on
+	TL_PLAYER_INCOMPLETE,	   // not played, or not to an end: the first of TL_SESSION_CLASSES - 1 rows, from
+				   // TL_SESSION_NO_SYN on
 	TL_PLAYER_ROWS = TL_PLAYER_INCOMPLETE + TL_SESSION_CLASSES - 1,
 };
 
@@ -109,6 +116,7 @@ struct tl_player_stats {
 	uint64_t active;	  // plays in progress
 	uint64_t waited_sessions; // begun late: cfg.at_a_time were in progress, or no port was free
 	uint64_t sent_bytes, received_bytes;
+	uint64_t uncompared_bytes; // received before they were recorded, and neither held nor compared
 };
 
 // Create a player; nothing is sent. Return 0, or -errno with a message.
@@ -118,6 +126,9 @@ void tl_player_destroy(struct tl_player *player);
 // Play a session as soon as a connection is free, or count it. It stays valid until cfg.played() was called for all its
 // plays. With cfg.at_once and without cfg.sessions.
 void tl_player_add(struct tl_player *player, const struct tl_session *session);
+
+// Continue with a session that was open when it was added, and has grown or ended: tl_session_take() returned it again.
+void tl_player_update(struct tl_player *player, const struct tl_session *session);
 
 // Start with the first session, once the next hop of the target is resolved, or 5 s later.
 void tl_player_begin(struct tl_player *player, uint64_t mono_ns);

@@ -91,7 +91,7 @@ static enum progress send_datagram(struct play *play, const struct tl_session_st
 	}
 	play->sent += step->bytes;
 	play->player->stats.sent_bytes += step->bytes;
-	play_ask(play, step);
+	play_ask(play, step, play->player->now_ns);
 	return NEXT;
 }
 
