@@ -112,6 +112,7 @@ static void plan_replay(struct tl_replay_session *s)
 	s->cfg = (struct tl_replay_cfg){.name = s->name,
 		.paths = (const char *const *)s->files.paths,
 		.n_paths = s->files.n,
+		.bytes = s->files.packed == 0 ? s->files.bytes : 0,
 		.first_ns = args->merge ? s->files.first_ns : NULL,
 		.loops = args->loops,
 		.pacing = args->pacing,

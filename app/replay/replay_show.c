@@ -17,17 +17,30 @@ static uint64_t late_over_ns(const struct tl_replay_results *r)
 	return r->args->max_late_ns != UINT64_MAX ? r->args->max_late_ns : TL_REPLAY_LATE_NS;
 }
 
+// Print the time left, as far as it is known.
+static const char *left_text(const struct tl_replay_stats *stats, char *text, size_t size)
+{
+	char time[32];
+
+	text[0] = '\0';
+	if (stats->left_ns != UINT64_MAX)
+		snprintf(text, size, ", %s%s left", stats->left_exact ? "" : "about ",
+			tl_format_ns(stats->left_ns, time, sizeof(time)));
+	return text;
+}
+
 void tl_replay_show_progress(const struct tl_replay_stats *stats, uint64_t pkts)
 {
-	char text[32];
+	char text[32], left[64];
 
-	tl_info("replay: %ssent %" PRIu64 " of %" PRIu64 " frames read (%" PRIu64 " pps), %s into the run; %" PRIu64
+	tl_info("replay: %ssent %" PRIu64 " of %" PRIu64 " frames read (%" PRIu64 " pps), %s into the run%s; %" PRIu64
 		" late, %" PRIu64 " read after they were due",
 		stats->state == TL_REPLAY_PLAYING  ? ""
 		: stats->state == TL_REPLAY_PAUSED ? "paused: "
 						   : "seeks: ",
 		stats->ledger.sent_pkts, stats->ledger.read_pkts, pkts,
-		tl_format_ns(stats->elapsed_ns, text, sizeof(text)), stats->late_pkts, stats->reader_late_pkts);
+		tl_format_ns(stats->elapsed_ns, text, sizeof(text)), left_text(stats, left, sizeof(left)),
+		stats->late_pkts, stats->reader_late_pkts);
 }
 
 // ---- JSON
@@ -218,6 +231,8 @@ json_t *tl_replay_status_json(const struct tl_replay_results *results)
 
 	json_object_set_new(row, "state", json_string(states[s->state]));
 	json_object_set_new(row, "position_ns", number(s->position_ns));
+	json_object_set_new(row, "left_ns", s->left_ns != UINT64_MAX ? number(s->left_ns) : json_null());
+	json_object_set_new(row, "left_exact", json_boolean(s->left_exact));
 	json_object_set_new(
 		row, "speed", recorded ? json_real((double)s->speed / (double)TL_REPLAY_MILLION) : json_null());
 	json_object_set_new(row, "paused_ns", number(s->paused_ns));

@@ -72,6 +72,7 @@ a_pause_holds_the_frames() {
 	wait_for 60 status_is '.state == "paused" and .position_ns == 300000000' || func_die "the seek does not end"
 	check "and back" control seek -50ms
 	wait_for 60 status_is '.state == "paused" and .position_ns == 250000000' || func_die "the seek does not end"
+	check "the time left is that of the frames behind, at the speed" wait_for 60 status_is '.left_exact and (.left_ns / 1e6 | floor) == 14900'
 	check_equal "no frame was sent meanwhile" "$(status_of .sent_pkts)" "$before"
 	check "speed is accepted" control speed 100
 	check "status prints a table" "$TAPLINE" status --socket control.sock

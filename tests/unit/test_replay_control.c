@@ -227,6 +227,59 @@ static void nothing_is_sent_in_a_pause(void)
 	CU_ASSERT_TRUE(stats.paused_ns >= 20 * TL_NS_PER_MS);
 }
 
+// Create a paused run of 30 frames that are all read, or 3000 of which few are, for these loops.
+static void begin_for_left(const char *const *path, uint64_t bytes, uint64_t loops, enum tl_replay_pace pace)
+{
+	create(path, 1, pace, NULL);
+	replay->cfg.bytes = bytes;
+	replay->cfg.loops = loops;
+	begin(true);
+	CU_ASSERT_TRUE(tl_test_until(tl_replay_is_ready(replay)));
+	tl_replay_sample(replay, &stats);
+}
+
+static void end_for_left(void)
+{
+	tl_replay_stop(replay);
+	end();
+}
+
+static void the_time_left_is_known_when_everything_is_read(void)
+{
+	const char *path = save("left", 0, 30, 0);
+
+	begin_for_left(&path, 0, 1, TL_REPLAY_RECORDED);
+	uint64_t lead_ns = stats.left_ns - 29 * TL_NS_PER_MS / 100; // the pause began before the anchor
+	CU_ASSERT_TRUE(stats.left_exact && lead_ns <= 2 * TL_NS_PER_MS);
+	CU_ASSERT_EQUAL(tl_replay_set_speed(replay, TL_REPLAY_MILLION, &err), 0);
+	tl_replay_sample(replay, &stats);
+	CU_ASSERT_EQUAL(stats.left_ns, 29 * TL_NS_PER_MS + 100 * lead_ns);
+	end_for_left();
+	path = save("loops", 0, 30, 0);
+	begin_for_left(&path, 0, 1000, TL_REPLAY_RECORDED); // the ring has two loops
+	CU_ASSERT_TRUE(stats.left_exact && stats.left_ns - 1000 * (29 * TL_NS_PER_MS / 100) <= 2 * TL_NS_PER_MS);
+	end_for_left();
+}
+
+static void the_time_left_is_estimated_by_the_bytes_read(void)
+{
+	const char *path = save("share", 0, 3000, 0);
+	uint64_t bytes = 24 + 3000 * (16 + FRAME_BYTES);
+
+	begin_for_left(&path, bytes, 2, TL_REPLAY_RECORDED); // after 100 frames, more or less
+	CU_ASSERT_TRUE(!stats.left_exact && stats.left_ns > 48 * TL_NS_PER_MS && stats.left_ns < 72 * TL_NS_PER_MS);
+	end_for_left();
+	begin_for_left(&path, 0, 2, TL_REPLAY_RECORDED);
+	CU_ASSERT_EQUAL(stats.left_ns, UINT64_MAX);
+	end_for_left();
+	begin_for_left(&path, bytes, 2, TL_REPLAY_LINE); // nothing was sent
+	CU_ASSERT_EQUAL(stats.left_ns, UINT64_MAX);
+	replay->sender.last_ns = TL_NS_PER_S;
+	tl_replay_sample(replay, &stats);
+	CU_ASSERT_TRUE(!stats.left_exact && stats.left_ns > 40 * TL_NS_PER_S && stats.left_ns < 99 * TL_NS_PER_S);
+	end_for_left();
+}
+
 static void the_speed_changes_while_frames_are_sent(void)
 {
 	const char *path = save("speed", 0, 2, 1); // the last is due after 10 s
@@ -552,6 +605,9 @@ int main(void)
 		{"a position has a time of the clock", a_position_has_a_time_of_the_clock},
 		{"nothing is sent in a pause, whose time is counted", nothing_is_sent_in_a_pause},
 		{"the speed changes while frames are sent", the_speed_changes_while_frames_are_sent},
+		{"the time left is known once everything, or a loop, has been read",
+			the_time_left_is_known_when_everything_is_read},
+		{"before, the time left is estimated by the bytes read", the_time_left_is_estimated_by_the_bytes_read},
 		{"a seek forward passes frames, and counts them", a_seek_forward_passes_frames},
 		{"a seek backward sends frames again, also during a seek", a_seek_backward_sends_frames_again},
 		{"a seek finds a file, unless files are merged", a_seek_finds_a_file},

@@ -68,6 +68,11 @@ bool tl_extract_feed_is_end(const struct tl_extract_feed *feed, uint64_t offset)
 	return extract_input_is_end(&feed->input, offset);
 }
 
+uint64_t tl_extract_feed_bytes(const struct tl_extract_feed *feed)
+{
+	return feed->input.packed == NULL ? feed->input.file_bytes : 0;
+}
+
 void tl_extract_feed_close(struct tl_extract_feed *feed)
 {
 	if (feed == NULL)

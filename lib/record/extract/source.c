@@ -108,6 +108,16 @@ bool tl_extract_source_skip(struct tl_extract_source *source)
 	return tl_pcap_skip(source->reader);
 }
 
+uint64_t tl_extract_source_bytes(const struct tl_extract_source *source)
+{
+	return tl_extract_feed_bytes(source->feed);
+}
+
+uint64_t tl_extract_source_offset(const struct tl_extract_source *source)
+{
+	return tl_pcap_offset(source->reader);
+}
+
 void tl_extract_source_close(struct tl_extract_source *source)
 {
 	tl_pcap_close(source->reader);

@@ -30,4 +30,7 @@ int tl_extract_feed_get(struct tl_extract_feed *feed, uint64_t offset, size_t le
 // damaged compressed data.
 bool tl_extract_feed_is_end(const struct tl_extract_feed *feed, uint64_t offset);
 
+// Return the length of the content; 0: unknown, of a compressed recording.
+uint64_t tl_extract_feed_bytes(const struct tl_extract_feed *feed);
+
 void tl_extract_feed_close(struct tl_extract_feed *feed);

@@ -39,4 +39,7 @@ int tl_extract_source_open(struct tl_extract_source *source, const char *path, s
 int tl_extract_source_next(struct tl_extract_source *source, struct tl_pcap_frame *out, struct tl_err *err);
 // Continue after an error with the next record, if the end of the bad one is known. False: it is not.
 bool tl_extract_source_skip(struct tl_extract_source *source);
+// Return the length of the file's content, 0: unknown; and the offset of the next record in it.
+uint64_t tl_extract_source_bytes(const struct tl_extract_source *source);
+uint64_t tl_extract_source_offset(const struct tl_extract_source *source);
 void tl_extract_source_close(struct tl_extract_source *source);

@@ -75,6 +75,7 @@ static int begin_pass(struct tl_replay *r, uint64_t seek_ns, uint64_t seek_file,
 	reader->schedule.shortened_gaps = before.shortened_gaps;
 	reader->seek_ns = seek_ns;
 	reader->seek_file = seek_file;
+	reader->read_bytes = reader->done_bytes = reader->last_due_ns = reader->loop_due_ns = 0;
 	reader->pass++;
 	r->seeks++;
 	atomic_store_explicit(&r->sender.pass, reader->pass, memory_order_release); // all frames before are in the ring

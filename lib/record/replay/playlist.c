@@ -25,7 +25,7 @@ void tl_replay_playlist_free(struct tl_replay_playlist *list)
 // ---- one file
 
 // Read the time of the first frame; a file without one, or damaged there, has 0. The run reports damage.
-static int read_first(const char *path, uint64_t *first_ns, struct tl_err *err)
+static int read_first(const char *path, uint64_t *first_ns, uint64_t *bytes, struct tl_err *err)
 {
 	struct tl_extract_source source;
 	struct tl_pcap_frame frame;
@@ -34,6 +34,7 @@ static int read_first(const char *path, uint64_t *first_ns, struct tl_err *err)
 	int rc = tl_extract_source_open(&source, path, err);
 	if (rc != 0)
 		return rc;
+	*bytes = tl_extract_source_bytes(&source);
 	*first_ns = tl_extract_source_next(&source, &frame, &ignored) == 1 ? frame.ts_ns : 0;
 	tl_extract_source_close(&source);
 	return 0;
@@ -57,9 +58,9 @@ static bool grow(struct tl_replay_playlist *list)
 
 static int add_file(struct tl_replay_playlist *list, const char *path, struct tl_err *err)
 {
-	uint64_t first_ns;
+	uint64_t first_ns, bytes;
 
-	int rc = read_first(path, &first_ns, err);
+	int rc = read_first(path, &first_ns, &bytes, err);
 	if (rc != 0)
 		return rc;
 	char *copy = list->n < list->capacity || grow(list) ? strdup(path) : NULL;
@@ -67,6 +68,8 @@ static int add_file(struct tl_replay_playlist *list, const char *path, struct tl
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	list->paths[list->n] = copy;
 	list->first_ns[list->n++] = first_ns;
+	list->bytes += bytes;
+	list->packed += bytes == 0;
 	return 0;
 }
 

@@ -101,6 +101,7 @@ static void queue(struct replay_reader *r, struct rte_mbuf *m, uint64_t ts_ns, u
 {
 	uint64_t due_ns = tl_replay_schedule_next(&r->schedule, ts_ns, bytes);
 
+	__atomic_store_n(&r->last_due_ns, due_ns, __ATOMIC_RELAXED);
 	if (TL_UNLIKELY(due_ns < r->seek_ns || r->file < r->seek_file)) {
 		rte_pktmbuf_free(m);
 		tl_count(&r->ledger.skipped_seek_pkts, 1);
@@ -202,10 +203,27 @@ void replay_note_damage(struct replay_reader *r, const char *path, uint64_t offs
 	replay_damages_add(&r->damages, path, r->loop, offset, err);
 }
 
+// Note the position in the files.
+static void note_bytes(struct replay_reader *r, uint64_t offset)
+{
+	__atomic_store_n(&r->read_bytes, r->done_bytes + offset, __ATOMIC_RELAXED);
+}
+
+static bool read_next(struct replay_reader *r, struct tl_extract_source *source, int *rc, struct tl_err *err)
+{
+	struct tl_pcap_frame frame;
+
+	if (replay_is_stopped(r) || (*rc = tl_extract_source_next(source, &frame, err)) != 1)
+		return false;
+	if (r->ledger.read_pkts % LOOK_EVERY == LOOK_EVERY - 1) // a full ring stops the reader after these
+		note_bytes(r, tl_extract_source_offset(source));
+	replay_take(r, &frame, source->reader);
+	return true;
+}
+
 static void read_file(struct replay_reader *r, const char *path)
 {
 	struct tl_extract_source source;
-	struct tl_pcap_frame frame;
 	struct tl_err err;
 	int rc = 0;
 
@@ -214,12 +232,14 @@ static void read_file(struct replay_reader *r, const char *path)
 		return;
 	}
 	do {
-		while (!replay_is_stopped(r) && (rc = tl_extract_source_next(&source, &frame, &err)) == 1)
-			replay_take(r, &frame, source.reader);
+		while (read_next(r, &source, &rc, &err))
+			continue;
 		if (replay_is_stopped(r) || rc == 0)
 			break;
 		replay_note_damage(r, path, source.wrong_at, &err);
 	} while (tl_extract_source_skip(&source));
+	r->done_bytes += tl_extract_source_bytes(&source);
+	note_bytes(r, 0);
 	tl_extract_source_close(&source);
 }
 
@@ -247,6 +267,8 @@ void *replay_reader_main(void *reader)
 		} else {
 			read_loop(r);
 		}
+		if (r->loop == 0)
+			__atomic_store_n(&r->loop_due_ns, r->last_due_ns, __ATOMIC_RELAXED);
 		tl_count(&r->loops_read, !replay_is_stopped(r));
 	}
 	put_batch(r);

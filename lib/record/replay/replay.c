@@ -372,6 +372,7 @@ void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *ou
 		.clock_steps = replay->cfg.clock->steps - replay->steps_before,
 		.by_nic = replay->by_nic};
 	replay_control_sample(replay, out);
+	replay_left_sample(replay, out);
 	sample_outs(replay, out);
 	sample_ledger(replay, &out->ledger);
 }

@@ -14,6 +14,7 @@
 //   pacing.c    speeds and rates as text
 //   ledger.c    the ledger's rows and identity
 //   tempo.c     the run's time: pauses, speeds, positions
+//   left.c      time left
 //   control.c   pause, speed and seek while the lcore sends
 //   nic.c       times of the NICs' clocks for the lcore
 //   send_dp.c   the lcore: frames from the ring to the port
@@ -115,6 +116,10 @@ struct replay_reader {
 	// Of this pass; set by main before the thread starts.
 	uint32_t pass;
 	uint64_t loop, file;	     // file: counts on over the loops
+	uint64_t read_bytes;	     // of the files, one after the other
+	uint64_t done_bytes;	     // of those read to their ends
+	uint64_t last_due_ns;	     // of the last frame
+	uint64_t loop_due_ns;	     // that of the first loop, once it is read; 0: none
 	uint64_t seek_ns, seek_file; // frames before are not sent
 	atomic_bool landed;	     // a frame was put into the ring
 	uint64_t landed_ns;	     // its due time
@@ -282,3 +287,8 @@ void replay_control_begin(struct tl_replay *r, uint64_t anchor_ns);
 
 // Fill state, speed, position and paused time.
 void replay_control_sample(const struct tl_replay *r, struct tl_replay_stats *out);
+
+// ---- left.c
+
+// Fill the time left.
+void replay_left_sample(const struct tl_replay *r, struct tl_replay_stats *out);

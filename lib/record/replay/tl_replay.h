@@ -72,6 +72,7 @@ struct tl_replay_cfg {
 	const char *name;	  // of ring and mbufs, unique in the process; borrowed for the call; NULL: "replay"
 	const char *const *paths; // n_paths files, played one after the other; borrowed until destroy
 	size_t n_paths;
+	uint64_t bytes; // of all files; 0: unknown. For an estimate of the time left
 	// Merge the frames of all files by time instead; first_ns has the time of each file's first frame, in ascending
 	// order. Borrowed until destroy; NULL: do not merge.
 	const uint64_t *first_ns;
@@ -165,6 +166,8 @@ struct tl_replay_stats {
 	bool paused;	      // after a seek, too
 	uint64_t speed;	      // of TL_REPLAY_RECORDED, in 10^-6
 	uint64_t position_ns; // in recorded time after the first frame; without TL_REPLAY_RECORDED in the run's time
+	uint64_t left_ns;     // until the last frame is due, at the current speed; UINT64_MAX: unknown
+	bool left_exact;      // everything, or a whole loop, has been read; false: by the bytes read
 	uint64_t paused_ns;   // time in pauses and seeks
 	uint64_t seeks;
 	int64_t drift_ns;	 // the run's time minus CLOCK_MONOTONIC, from the anchor on; valid after finish()

@@ -22,6 +22,8 @@ struct tl_replay_playlist {
 	char **paths;
 	uint64_t *first_ns; // of the first frame, since 1970; 0: none readable
 	size_t n, capacity;
+	uint64_t bytes; // contents of all files, compressed ones excluded
+	size_t packed;	// compressed files
 };
 
 // True if the word names an existing file, directory or match; @LIST always.
