@@ -60,7 +60,7 @@ build() {
 		"$here/install-deps.sh" bench || say "not everything is installed: some figures are missing"
 		export TL_BUILD=$root/build-bench
 		[[ -e $TL_BUILD/build.ninja ]] || meson setup "$TL_BUILD" "$root" >&2
-		ninja -C "$TL_BUILD" app/tapline tests/bench/bench_{record,echo_path,connections,digest,filter,primary,blast,steer,rules,tree} \
+		ninja -C "$TL_BUILD" app/tapline tests/bench/bench_{record,echo_path,connections,digest,filter,primary,blast,steer,rules,shape,tree} \
 			tests/bench/libbench_paced.so >&2
 	fi
 	TL_BUILD=$(realpath "$TL_BUILD")
@@ -158,6 +158,10 @@ run_record() {
 
 run_tree() {
 	start tree "$root/tests/bench/tree.sh"
+}
+
+run_shape() {
+	start shape "$root/tests/bench/shape.sh"
 }
 
 run_steer() {

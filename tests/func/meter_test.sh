@@ -172,6 +172,10 @@ if command -v valgrind >/dev/null; then
 	check_json "a frame costs less than double if each leaf repeatedly exceeds its rate" tree.json \
 		'[.scenarios[] | select(.name | test("^tree-rates-[0-9]+$")) | .instructions_per_pkt] | length == 2 and max < min * 2'
 	check_counts tree tree.json "$(dirname "$(dirname "$TAPLINE")")/tests/bench/bench_tree"
+	TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$func_root/tests/bench/shape.sh" >shape.json 2>shape.log || true
+	check_json "a frame is classified among 10,000 hosts for what it costs among 16" shape.json \
+		'[.scenarios[] | select(.name | startswith("hosts-")) | .instructions_per_pkt] | length == 2 and min > 50 and max < min * 1.05'
+	check_counts shape shape.json "$(dirname "$(dirname "$TAPLINE")")/tests/bench/bench_shape"
 else
 	skip "instructions per frame" "valgrind is not installed"
 fi

@@ -91,6 +91,8 @@ static int shape_make_set(struct shape_set *set, struct tl_shape *s, const struc
 	if (rc == 0)
 		rc = shape_add_rules(set, cfg, err);
 	if (rc == 0)
+		rc = shape_add_indexes(set, cfg, err);
+	if (rc == 0)
 		rc = shape_add_weights(set, cfg, err);
 	return rc == 0 ? shape_add_policers(set, cfg, err) : rc;
 }
@@ -98,8 +100,10 @@ static int shape_make_set(struct shape_set *set, struct tl_shape *s, const struc
 static void shape_free_set(struct shape_set *set)
 {
 	tl_tree_destroy(set->tree);
-	for (uint32_t i = 0; i < set->n_rules; i++)
+	for (uint32_t i = 0; i < set->n_rules; i++) {
 		tl_filter_destroy(set->rules[i].filter);
+		free(set->rules[i].index);
+	}
 	free(set->rules);
 	free(set->work);
 	free(set->policers);

@@ -12,13 +12,6 @@
 
 #define SHAPE_BURST (TL_BURST / 2) // limit of dequeued frames in the queue, which keeps room for pushes
 
-static inline uint64_t shape_fold(uint64_t a, uint64_t b)
-{
-	unsigned __int128 product = (unsigned __int128)a * b;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
 // Hash an address in two words.
 static inline uint64_t shape_hash_ip(const uint64_t *keys, const uint64_t ip[2])
 {
@@ -91,9 +84,18 @@ static uint32_t shape_queue(struct tl_shape *s, uint32_t leaf, const struct rte_
 
 static inline uint32_t shape_classify(const struct tl_shape *s, const struct rte_mbuf *m)
 {
-	for (uint32_t i = 0; i < s->set.n_rules; i++)
-		if (tl_filter_match(s->set.rules[i].filter, m, m->pkt_len))
-			return s->set.rules[i].leaf;
+	uint32_t next;
+
+	for (uint32_t i = 0; i < s->set.n_rules; i = next) {
+		const struct shape_rule *rule = &s->set.rules[i];
+		next = i + 1;
+		if (TL_UNLIKELY(rule->index != NULL)) {
+			next = i + rule->index->n;
+			rule = shape_index_find(&s->set, rule->index, m);
+		}
+		if (rule != NULL && tl_filter_match(rule->filter, m, m->pkt_len))
+			return rule->leaf;
+	}
 	return s->set.fallback;
 }
 

@@ -11,9 +11,33 @@
 
 #define SHAPE_KEYS 6
 
+// Field that an expression compares with one value: "dst host 192.0.2.1", "vlan 5".
+enum shape_field { SHAPE_NO_FIELD, SHAPE_SRC_HOST, SHAPE_DST_HOST, SHAPE_VLAN };
+
+struct shape_value {
+	uint64_t words[2]; // an address, in network byte order, of IPv4 in the first four bytes; or a VLAN ID
+	uint32_t version;  // of IP; 0: no address
+};
+
+#define SHAPE_FREE 0
+
+struct shape_slot {
+	struct shape_value value;
+	uint32_t rule; // 1 + index; SHAPE_FREE
+};
+
+// Hash table of successive rules that compare the same field with different values: at most one of them matches.
+struct shape_index {
+	enum shape_field field;
+	uint32_t n; // rules
+	uint32_t mask;
+	struct shape_slot slots[];
+};
+
 struct shape_rule {
 	struct tl_filter *filter;
 	uint32_t leaf;
+	struct shape_index *index; // of this rule and those that follow; NULL: the rule stands alone
 };
 
 // Work for a frame between its classification and its class: enum tl_fair, weights, and a policer.
@@ -69,6 +93,36 @@ struct tl_shape {
 	// Main's.
 	struct tl_tree_rates *rates, *old_rates; // offered last, and the previous ones; NULL: those of create
 };
+
+static inline uint64_t shape_fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+// Return the slot of a value, or the free one for it.
+static inline struct shape_slot *shape_index_slot(struct shape_index *index, const struct shape_value *value)
+{
+	uint64_t hash = shape_fold(
+		value->words[0] ^ UINT64_C(0x9e3779b97f4a7c15), value->words[1] ^ UINT64_C(0xd1b54a32d192ed03));
+	struct shape_slot *slot;
+
+	for (uint32_t at = (uint32_t)(hash >> 32);; at++) {
+		slot = &index->slots[at & index->mask];
+		if (slot->rule == SHAPE_FREE ||
+			(slot->value.words[0] == value->words[0] && slot->value.words[1] == value->words[1] &&
+				slot->value.version == value->version))
+			return slot;
+	}
+}
+
+// index.c: make tables of the rules. Return 0 or -ENOMEM with a message.
+int shape_add_indexes(struct shape_set *set, const struct tl_shape_cfg *cfg, struct tl_err *err);
+
+// index_dp.c: find the only rule of a table that a frame may match. NULL: none.
+const struct shape_rule *shape_index_find(
+	const struct shape_set *set, const struct shape_index *index, const struct rte_mbuf *m);
 
 // weights.c: set up the weights of the classes. Return 0 or -ENOMEM with a message.
 int shape_add_weights(struct shape_set *set, const struct tl_shape_cfg *cfg, struct tl_err *err);
