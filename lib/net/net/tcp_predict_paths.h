@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#pragma once
 
 // Paths of an expected segment, the same code for each family. Include once in the file of a family, behind its
 // take_any() and FAMILY: TL_TCP_IS_IP6, or 0 for IPv4. No function is inline: those of the common case then save no

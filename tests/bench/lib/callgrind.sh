@@ -2,7 +2,7 @@
 # Sourced. Measure instructions and nanoseconds of the scenarios of a program, which prints a line "NAME PKTS
 # NANOSECONDS [KEY=VALUE]..." for each and calls end_of_scenario() before and after: the cost is that of one function in between.
 
-source "$root/tools/lib/options.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../../tools/lib/options.sh"
 
 die() {
 	echo "$(basename "$0"): $*" >&2
