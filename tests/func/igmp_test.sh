@@ -30,8 +30,7 @@ joins=$(seen "$report3")
 in_peer "$PEER_PY" igmp_query "$PEER_IP" 3 >/dev/null
 check "a query is answered" wait_for 60 has_seen "$report3" $((joins + 1))
 check_equal "reports are sent to 224.0.0.22 with TTL 1, Router Alert and the group's MAC address" \
-	"$(seen "$report3 && ip.dst == 224.0.0.22 && ip.ttl == 1 && ip.opt.ra && eth.dst == 01:00:5e:00:00:16")" \
-	"$(seen "$report3")"
+	"$(seen "$report3 && !(ip.dst == 224.0.0.22 && ip.ttl == 1 && ip.opt.ra && eth.dst == 01:00:5e:00:00:16)")" 0
 in_peer "$PEER_PY" igmp_query "$PEER_IP" 2 >/dev/null
 check "an older querier is answered in IGMPv2" \
 	wait_for 60 has_seen "igmp.type == 0x16 && ip.dst == $group && ip.src == $APP_IP" 1

@@ -62,13 +62,13 @@ app_start config.json
 
 check "the appliance answers ping shortly after its start" wait_for 60 answers_ping6
 check "the address was probed before (RFC 4862)" \
-	has_seen "icmpv6.type == 135 && ipv6.src == :: && icmpv6.nd.ns.target_address == $APP_IP6" 1
+	wait_for 60 has_seen "icmpv6.type == 135 && ipv6.src == :: && icmpv6.nd.ns.target_address == $APP_IP6" 1
 check "the address was announced to all nodes" \
 	wait_for 60 has_seen "icmpv6.type == 136 && ipv6.dst == ff02::1 && icmpv6.nd.na.target_address == $APP_IP6" 1
 check_equal "the kernel has learned the MAC address of the interface" "$(neighbour "$APP_IP6" | awk '{print $3}')" "$mac"
 check "ping is answered in every size up to the MTU" pings_of_every_size "$APP_IP6"
 link_local=$(tshark -r wire.pcap -Y "icmpv6.type == 135 && ipv6.src == ::" -T fields -e icmpv6.nd.ns.target_address \
-	2>/dev/null | grep -m 1 '^fe80:')
+	2>/dev/null | grep '^fe80:' | sort -u)
 check "ping is answered at the link-local address" pings_of_every_size "$link_local%$PEER_IF"
 in_peer ip -6 neighbour flush dev "$PEER_IF"
 check "after the kernel's neighbour entry is flushed the appliance is resolved again" wait_for 60 answers_ping6
@@ -91,7 +91,7 @@ check "tapline client measures multicast to TCP" measures --group ff05::1235 --u
 report="icmpv6.type == 143 && ipv6.src == $link_local"
 check "the group is joined by MLDv2" wait_for 60 has_seen "$report && icmpv6.mldr.mar.multicast_address == $group" 1
 check_equal "reports are sent to ff02::16 with hop limit 1 and Router Alert" \
-	"$(seen "$report && ipv6.dst == ff02::16 && ipv6.hlim == 1 && ipv6.opt.router_alert == 0")" "$(seen "$report")"
+	"$(seen "$report && !(ipv6.dst == ff02::16 && ipv6.hlim == 1 && ipv6.opt.router_alert == 0)")" 0
 reports=$(seen "$report")
 in_peer "$PEER_PY" mld_query "$PEER_IF" 2 >/dev/null
 check "a query is answered" wait_for 60 has_seen "$report" $((reports + 1))
