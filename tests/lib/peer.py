@@ -18,8 +18,10 @@ import time
 SOL_PACKET, PACKET_VERSION, PACKET_TX_RING, PACKET_QDISC_BYPASS = 263, 10, 13, 20  # not in the socket module
 TPACKET_V2, TP_STATUS_SEND_REQUEST = 1, 1
 
+PATIENCE_S = 120  # for what must come: a busy host may take long between two steps of a test
 
-def connect(host, port, timeout=10):
+
+def connect(host, port, timeout=PATIENCE_S):
     return socket.create_connection((host, int(port)), timeout=timeout)
 
 
@@ -36,7 +38,7 @@ def echo_bytes(host, port, total):
     with connect(host, port) as s:
         s.setblocking(False)
         while received < total:
-            readable, writable, _ = select.select([s], [s] if sent < total else [], [], 20)
+            readable, writable, _ = select.select([s], [s] if sent < total else [], [], PATIENCE_S)
             if not readable and not writable:
                 break
             if writable:
@@ -52,7 +54,7 @@ def echo_bytes(host, port, total):
                     break
                 in_hash.update(data)
                 received += len(data)
-        s.settimeout(5)
+        s.settimeout(PATIENCE_S)
         at_end = received == total and s.recv(1) == b""
     return {"sent": sent, "received": received, "same": out_hash.digest() == in_hash.digest(), "fin": at_end}
 
@@ -105,7 +107,7 @@ def udp_sizes(host, port, *sizes):
     """Send one datagram of each size; the echo must have the same contents and size, and come from the same address."""
     wrong = []
     with socket.socket(family_of(host), socket.SOCK_DGRAM) as s:
-        s.settimeout(2)
+        s.settimeout(PATIENCE_S)
         for size in map(int, sizes):
             payload = os.urandom(size)
             s.sendto(payload, (host, int(port)))
@@ -144,10 +146,10 @@ def multicast_rounds(address, group, port, tcp_port, rounds, size):
     with socket.create_server((address, int(tcp_port))) as server, \
             socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(address))
-        server.settimeout(20)
+        server.settimeout(PATIENCE_S)
         conn, _ = server.accept()
         with conn:
-            conn.settimeout(20)
+            conn.settimeout(PATIENCE_S)
             for _ in range(int(rounds)):
                 sent = [os.urandom(size) for _ in range(8)]
                 for payload in sent:
@@ -215,10 +217,10 @@ def datagrams(host, port, *sizes):
 def read_all(address, port):
     """Accept one connection and read it to its end."""
     with socket.create_server((address, int(port)), family=family_of(address)) as server:
-        server.settimeout(20)
+        server.settimeout(PATIENCE_S)
         conn, _ = server.accept()
         with conn:
-            conn.settimeout(20)
+            conn.settimeout(PATIENCE_S)
             received = 0
             while data := conn.recv(65536):
                 received += len(data)
@@ -228,7 +230,7 @@ def read_all(address, port):
 def accept_many(address, port, count):
     """Accept connections one after the other, and close each at once."""
     with socket.create_server((address, int(port))) as server:
-        server.settimeout(60)
+        server.settimeout(PATIENCE_S)
         ports = []
         for _ in range(int(count)):
             conn, source = server.accept()
