@@ -17,7 +17,7 @@ client() {
 	local file=$1
 	shift
 	CLIENT_STATUS=0
-	in_peer timeout 60 "$TAPLINE" client --port "$PEER_IF" --ip "$PEER_IP/24" --seconds 0.2 --json "$@" \
+	in_peer timeout 60 "$TAPLINE" client --port "$PEER_IF" --ip "$PEER_IP/24" --seconds 0.2 --linger 20 --json "$@" \
 		>"$file" 2>>client.log || CLIENT_STATUS=$?
 }
 

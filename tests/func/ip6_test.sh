@@ -38,7 +38,7 @@ echo_of_nc() {
 
 # With every message echoed, and stamps of both directions.
 measures() {
-	in_peer timeout 60 "$TAPLINE" client --kernel --seconds 0.5 --json "$@" >measured.json || return
+	in_peer timeout 60 "$TAPLINE" client --kernel --seconds 0.5 --linger 20 --json "$@" >measured.json || return
 	jq -e '.stamps.paired > 0' measured.json
 }
 

@@ -250,7 +250,7 @@ own_echo() {
 	jq '.ports[0].timestamps = "tsc"' lan.json >config.json # kernel stamps have no bound
 	app_start config.json
 	in_peer timeout 60 "$TAPLINE" client --kernel --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" \
-		--rate 1000 --seconds 0.5 --payload 64 --connect-timeout 30 --json >client.json 2>client.log
+		--rate 1000 --seconds 0.5 --payload 64 --connect-timeout 30 --linger 20 --json >client.json 2>client.log
 	app_stop INT
 	for method in payload sequence:0:8 position; do
 		latency echo echo.pcapng --trigger 'udp dst port 5001' --reply 'tcp dst port 5002' --match "$method" --csv "$method.csv"

@@ -11,7 +11,7 @@ multicast() {
 # The client fails if a message is lost, corrupt or never arrives.
 client() {
 	in_peer timeout 60 "$TAPLINE" client --kernel --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" \
-		--rate 1000 --seconds 1 --payload 64 --connect-timeout 30 --json >client.json 2>client.log
+		--rate 1000 --seconds 1 --payload 64 --connect-timeout 30 --linger 20 --json >client.json 2>client.log
 }
 
 func_begin

@@ -7,7 +7,7 @@ source "$(dirname "$0")/../lib/func.sh"
 # feed: send 300 messages, multicast in, TCP out; fail if one is lost, corrupt, duplicated or out of order.
 feed() {
 	in_peer timeout 60 "$TAPLINE" client --kernel --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" \
-		--rate 300 --seconds 1 --payload 16 --connect-timeout 30 --json >client.json 2>client.log
+		--rate 300 --seconds 1 --payload 16 --connect-timeout 30 --linger 20 --json >client.json 2>client.log
 }
 
 is_stopped() { [[ $(sed -n 's/^State:\t//p' "/proc/$app_pid/status") == T* ]]; }

@@ -25,7 +25,7 @@ lcores_start() {
 # feed GROUP TCP_PORT: multicast in, TCP out. The client fails if a message is lost, corrupt, duplicated or out of order.
 feed() {
 	in_peer timeout 60 "$TAPLINE" client --kernel --group "$1" --udp-port 5001 --tcp-listen "$PEER_AT:$2" \
-		--rate 1000 --seconds 1 --payload 16 --connect-timeout 30 --json >client.json 2>client.log
+		--rate 1000 --seconds 1 --payload 16 --connect-timeout 30 --linger 20 --json >client.json 2>client.log
 }
 
 # echo_of PORT BYTES: check that a TCP echo returns this many bytes unchanged.
