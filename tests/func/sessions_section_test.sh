@@ -59,7 +59,7 @@ a_port_feeds_sessions_to_another() {
 	in_peer "$CLIENT" "$APP_IP" "$PORT" "$SESSIONS" &
 	client_pid=$!
 	until is_gone "$client_pid"; do
-		rotate
+		rotate || true # a busy appliance may not answer
 	done
 	wait "$client_pid" || func_die "the sessions failed"
 	check "each session is played against the second server while the recording runs" wait_for 60 rotated both_were_asked_the_same
