@@ -12,7 +12,7 @@ pings_of_every_size() {
 }
 
 announces() {
-	tcpdump -nr arp.pcap 2>/dev/null | grep -q "Request who-has $APP_IP .*tell $APP_IP,\|Announcement $APP_IP\|Reply $APP_IP"
+	grep -q "Request who-has $APP_IP .*tell $APP_IP,\|Announcement $APP_IP\|Reply $APP_IP" <(tcpdump -nr arp.pcap 2>/dev/null)
 }
 
 neighbour_mac() {

@@ -11,7 +11,7 @@ objects=("$TAPLINE".p/*.o "$(dirname "$TAPLINE")"/../lib/libtl_*.a.p/*.o)
 untracked() {
 	local object
 	for object in "${objects[@]}"; do
-		readelf -nW "$object" 2>/dev/null | grep -q 'IBT, SHSTK' || echo "$object"
+		grep -q 'IBT, SHSTK' <(readelf -nW "$object" 2>/dev/null) || echo "$object"
 	done
 }
 
@@ -19,7 +19,7 @@ untracked() {
 protected() {
 	local object
 	for object in "${objects[@]}"; do
-		[[ $object != *$1* ]] || ! readelf -sW "$object" | grep -q __stack_chk_fail || echo "$object"
+		[[ $object != *$1* ]] || ! grep -q __stack_chk_fail <(readelf -sW "$object") || echo "$object"
 	done
 }
 

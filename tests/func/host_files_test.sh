@@ -26,7 +26,7 @@ units() {
 		sed "s|@BINDIR@/tapline|/bin/true|; s|@LIBEXECDIR@/tapline/tapline-hugepages|/bin/true|; s|@DATADIR@|/usr/share|" \
 			"$config/systemd/$unit.in" >"$unit"
 		check_equal "systemd accepts $unit" "$(complaints "$unit")" ""
-		"$analyze" --help | grep -q -e --offline || continue
+		grep -q -e --offline <("$analyze" --help) || continue
 		tenths=$(exposure "$unit")
 		check "the exposure of $unit is at most 2.0 of 10" test "${tenths:-100}" -le 20
 	done

@@ -181,7 +181,7 @@ ports_interrupted() {
 # is_receiving RUNG: check whether its socket is on the interface.
 is_receiving() {
 	case $1 in
-	xdp-* | dpdk-af_xdp) ip -netns "$APP_NS" -details link show "$APP_IF" | grep -q xdp ;;
+	xdp-* | dpdk-af_xdp) grep -q xdp <(ip -netns "$APP_NS" -details link show "$APP_IF") ;;
 	*) (($(in_app cat /proc/net/packet | wc -l) > 2)) ;; # a heading, and the socket that holds promiscuous mode
 	esac
 }

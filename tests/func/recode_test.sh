@@ -81,8 +81,8 @@ each_is_pcap_ns() {
 	local file
 	for file in "$@"; do
 		[[ $(od -An -tx4 -N4 "$file" | tr -d ' ') == a1b23c4d ]] || return
-		tcpdump -nr "$file" 2>&1 >/dev/null | grep -q 'link-type EN10MB' || return
-		capinfos -t "$file" 2>/dev/null | grep -q 'nanosecond pcap' || return
+		grep -q 'link-type EN10MB' <(tcpdump -nr "$file" 2>&1 >/dev/null) || return
+		grep -q 'nanosecond pcap' <(capinfos -t "$file" 2>/dev/null) || return
 	done
 }
 
@@ -116,7 +116,7 @@ each_opens_and_closes_in_order() {
 	for file in "$@"; do
 		zstd -qt "$file" || return
 		zstd -dcq "$file" >one.pcapng
-		capinfos one.pcapng 2>&1 | grep -q 'Number of stat entries = 1' || return
+		grep -q 'Number of stat entries = 1' <(capinfos one.pcapng 2>&1) || return
 	done
 }
 

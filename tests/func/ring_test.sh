@@ -13,7 +13,7 @@ capture() {
 all_are_whole() {
 	local file
 	for file in "$@"; do
-		capinfos "$file" 2>&1 | grep -q 'Number of stat entries = 1' || return
+		grep -q 'Number of stat entries = 1' <(capinfos "$file" 2>&1) || return
 	done
 }
 

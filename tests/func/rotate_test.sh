@@ -9,7 +9,7 @@ limit=$((4 << 20))
 each_opens_and_closes_in_order() {
 	local file
 	for file in rotated*.pcapng; do
-		capinfos "$file" 2>&1 | grep -q 'Number of stat entries = 1' || return
+		grep -q 'Number of stat entries = 1' <(capinfos "$file" 2>&1) || return
 	done
 }
 

@@ -44,7 +44,7 @@ classes() {
 at_rest='.in_pkts == .sent_pkts + .queued_pkts + .drop_long_pkts + .drop_limit_pkts + .drop_late_pkts + .drop_codel_pkts + .drop_memory_pkts + .drop_end_pkts'
 
 has_neighbour() {
-	ip -netns "$PEER_NS" neigh show "$APP_IP" | grep -q lladdr
+	grep -q lladdr <(ip -netns "$PEER_NS" neigh show "$APP_IP")
 }
 
 func_begin

@@ -37,7 +37,7 @@ refuses_change() {
 }
 
 has_neighbour() {
-	ip -netns "$PEER_NS" neigh show "$APP_IP" | grep -q lladdr
+	grep -q lladdr <(ip -netns "$PEER_NS" neigh show "$APP_IP")
 }
 
 limits_follow_the_demands() {

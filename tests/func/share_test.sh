@@ -27,7 +27,7 @@ limits() {
 }
 
 has_neighbour() {
-	ip -netns "$PEER_NS" neigh show "$APP_IP" | grep -q lladdr
+	grep -q lladdr <(ip -netns "$PEER_NS" neigh show "$APP_IP")
 }
 
 func_begin

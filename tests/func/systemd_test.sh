@@ -28,7 +28,7 @@ judge_port() {
 }
 
 func_begin
-if nm -D "$TAPLINE" | grep -q '__[at]san_init'; then
+if grep -q '__[at]san_init' <(nm -D "$TAPLINE"); then
 	skip "the unit under systemd" "the program is built with a sanitizer"
 	exit
 fi
