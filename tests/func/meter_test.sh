@@ -86,7 +86,7 @@ meter -i pcap:a.pcap --count 100 "${CONTRACT[@]}"
 check_json "--count ends it, and the report names the port" meter.json '.pkts == 100 and .port == {device: "pcap:a.pcap", timestamps: "file", drop_pkts: 0}'
 meter -i vdev:net_null0 --count 1000 "${CONTRACT[@]}"
 check_equal "a virtual device is metered" "$STATUS $(jq -c '[.pkts, .bytes, .port.timestamps]' meter.json)" '0 [1000,64000,"tsc"]'
-meter -i vdev:net_null0 --duration 0.05 "${CONTRACT[@]}"
+meter -i vdev:net_null0 --duration 0.5 "${CONTRACT[@]}"
 check_equal "--duration ends it" "$STATUS $(jq '.pkts > 0 and .pkts == .green_pkts + .yellow_pkts + .red_pkts' meter.json)" "0 true"
 meter -i none7 "${CONTRACT[@]}"
 check_equal "an interface that does not exist is refused" "$STATUS $(grep -c 'no interface none7' meter.log)" "2 1"
