@@ -14,11 +14,11 @@ echo_of_socat() {
 
 echo_of_nc() {
 	head -c 100000 /dev/urandom >sent
-	in_peer timeout 20 nc -N "$APP_IP" 7 <sent >received && cmp sent received
+	in_peer timeout 60 nc -N "$APP_IP" 7 <sent >received && cmp sent received
 }
 
 small_echo_works() {
-	[[ $(echo hello | in_peer timeout 5 nc -N "$APP_IP" 7) == hello ]]
+	[[ $(echo hello | in_peer timeout 60 nc -N "$APP_IP" 7) == hello ]]
 }
 
 # SIGKILL during a transfer: the kernel closes the connection with unread data, by RST.
