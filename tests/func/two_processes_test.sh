@@ -54,8 +54,8 @@ done
 
 start one
 start two
-check "each of two appliances answers on its own socket" status_has one '.echoes | length == 1'
-check "and neither on the other's" status_has two '.echoes | length == 0'
+check "each of two appliances answers on its own socket" wait_for 60 status_has one '.echoes | length == 1'
+check "and neither on the other's" wait_for 60 status_has two '.echoes | length == 0'
 check "the echo of one answers beside the other" answered
 check "the other records the same frames" wait_for 60 status_has two ".captures[0].rx.offered_pkts >= $FLOWS"
 check_equal "a second one on the same socket is refused" \
@@ -67,7 +67,7 @@ start two
 check "and the other starts again beside it" answered
 stop one TERM
 check_equal "the one ends with status 0" "$APP_STATUS" 0
-check "and the other still runs" status_has two '.ledger_ok'
+check "and the other still runs" wait_for 60 status_has two ".ledger_ok and .captures[0].rx.offered_pkts >= $FLOWS"
 stop two TERM
 check_equal "until it ends, too" "$APP_STATUS" 0
 check_json "the ledger of the one holds" one.json '.ledger_ok and .lossless and .port.verified'
