@@ -20,7 +20,8 @@
 
 #include "tcp_table.h"
 
-#define CROWD_PORTS 60000 // peers per address
+#define CROWD_SERVICES 1001 // UDP ports, and TCP ports
+#define CROWD_PORTS 60000   // peers per address
 #define CROWD_FIRST_HOST 16
 #define CROWD_ISN 1000u
 #define CROWD_PAYLOAD_MAX 1460
@@ -276,6 +277,8 @@ static inline void crowd_start_family(
 		.send_buffers = 4096,
 		.own_buffers = opts != NULL && opts->own_buffer ? 4096 : 0,
 		.groups = 10001,
+		.udp_ports = CROWD_SERVICES,
+		.listeners = CROWD_SERVICES,
 		.socket_id = SOCKET_ID_ANY,
 		.seed = 11};
 

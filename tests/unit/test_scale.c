@@ -353,6 +353,76 @@ TL_TEST("ten thousand groups of one port are received, and no others")
 	crowd_stop(&crowd);
 }
 
+// ---- ports
+
+#define PORTS 1000
+
+static void give_datagram(struct crowd *crowd, uint32_t group)
+{
+	crowd_write_datagram(crowd, group);
+	tl_net_input(crowd->net, &crowd->burst);
+}
+
+// Scattered, so that some are in one bucket.
+static uint32_t scattered(uint32_t i)
+{
+	return i * i * 13;
+}
+
+TL_TEST("a thousand UDP ports each receive the datagrams of their group, whichever open and close")
+{
+	static struct heard heard[PORTS];
+	struct tl_udp *udp[PORTS], *second = NULL;
+	struct heard also = {0};
+	struct crowd crowd;
+
+	memset(heard, 0, sizeof(heard));
+	crowd_start(&crowd, 1, pool(), NULL);
+	for (uint32_t i = 0; i < PORTS; i++)
+		CU_ASSERT_EQUAL_FATAL(
+			tl_udp_open(crowd.net, CROWD_GROUP(scattered(i)), 0, tl_be16(30001), hear, &heard[i], &udp[i]),
+			0);
+	for (uint32_t i = 0; i < 2 * PORTS; i++) {
+		give_datagram(&crowd, scattered(i / 2));
+		CU_ASSERT_FATAL(heard[i / 2].n == 1 + i % 2 && heard[i / 2].last_be == CROWD_GROUP(scattered(i / 2)));
+	}
+	for (uint32_t i = 0; i < PORTS; i += 2)
+		tl_udp_close(udp[i]);
+	give_datagram(&crowd, scattered(1));
+	CU_ASSERT_EQUAL(tl_udp_open_groups(crowd.net, CROWD_GROUP(0), 14, 0, tl_be16(30001), hear, &also, &second), 0);
+	for (uint32_t i = 0; i < PORTS; i++) {
+		give_datagram(&crowd, scattered(i));
+		CU_ASSERT_FATAL(heard[i].n == (i % 2 == 0 ? 2 : i == 1 ? 4 : 3) && also.n == tl_min_u32(i + 1, 2));
+	}
+	tl_udp_close(second);
+	give_datagram(&crowd, scattered(0));
+	give_datagram(&crowd, scattered(1));
+	CU_ASSERT(also.n == 2 && heard[0].n == 2 && heard[1].n == 5);
+	CU_ASSERT_EQUAL(udp[1]->n_shared, 0);
+	crowd_stop(&crowd);
+}
+
+TL_TEST("a thousand TCP ports are listened to, and a closed one is not")
+{
+	static const struct tl_tcp_ops ops = {.closed = crowd_closed};
+	struct tl_tcp_listener *l[PORTS], *other;
+	struct crowd crowd;
+
+	crowd_start(&crowd, 1, pool(), NULL); // listens to port 7; some of the others are in one bucket
+	for (uint32_t i = 0; i < PORTS; i++)
+		CU_ASSERT_EQUAL_FATAL(
+			tl_tcp_listen(crowd.net, tl_be16((uint16_t)(1000 + 64 * i)), 1, &ops, &crowd, NULL, &l[i]), 0);
+	CU_ASSERT_EQUAL(tl_tcp_listen(crowd.net, tl_be16(999), 1, &ops, &crowd, NULL, &other), -ENOSPC);
+	for (uint32_t i = 0; i < PORTS; i += 2)
+		tl_tcp_unlisten(l[i]);
+	for (uint32_t i = 0; i < PORTS; i++)
+		CU_ASSERT_EQUAL_FATAL(tl_tcp_find_listener(crowd.net->tcp, tl_be16((uint16_t)(1000 + 64 * i))),
+			i % 2 == 0 ? NULL : l[i]);
+	crowd_open(&crowd, 0);
+	CU_ASSERT_EQUAL(crowd.opened, 1);
+	crowd_stop(&crowd);
+}
+
 int main(void)
 {
 	tl_test_eal_start();

@@ -331,7 +331,7 @@ TL_TEST("a listener accepts SYN only, and unlisten ends its handshakes")
 	SILENT(h);
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, NULL), 0);
 	CU_ASSERT_EQUAL(tl_tcp_listen(h->net, OUR_PORT, 1, &APP_OPS, &app, NULL, &other), -EADDRINUSE);
-	for (unsigned i = 1; i < TL_TCP_LISTENERS; i++)
+	for (unsigned i = 1; i < h->net->cfg.listeners; i++)
 		CU_ASSERT_EQUAL(tl_tcp_listen(h->net, PORT(80 + i), 1, &APP_OPS, &app, NULL, &other), 0);
 	CU_ASSERT_EQUAL(tl_tcp_listen(h->net, PORT(999), 1, &APP_OPS, &app, NULL, &other), -ENOSPC);
 	tl_tcp_unlisten(other);

@@ -9,7 +9,7 @@
 
 #include "net_priv.h"
 
-#define KEPT_MAX 1024 // numbers that are never released
+#define KEPT_MAX 4096 // numbers that are never released
 #define PASSING 256   // for packets in transit
 #define MLD_HEADERS (TL_IPV6_LEN + 8)
 
@@ -34,7 +34,7 @@ static struct tl_ip6_own own_address(const struct tl_ip6 *ip)
 static int init_book(struct tl_net *net, struct tl_ip6_host *ip6)
 {
 	uint64_t seed[2];
-	uint32_t n = net->cfg.max_conns + net->cfg.neighbour_entries + KEPT_MAX + TL_UDP_MAX + PASSING;
+	uint32_t n = net->cfg.max_conns + net->cfg.neighbour_entries + KEPT_MAX + net->cfg.udp_ports + PASSING;
 	void *memory = rte_malloc_socket("tl_ip6", tl_ip6_book_bytes(n), TL_CACHE_LINE, net->cfg.socket_id);
 
 	if (memory == NULL)
@@ -55,6 +55,7 @@ static int init_mld(struct tl_net *net, struct tl_ip6_host *ip6)
 		.send_ctx = net,
 		.book = &ip6->book,
 		.msg_max_bytes = net->cfg.mtu - MLD_HEADERS,
+		.groups = net->cfg.groups,
 	};
 	int rc = tl_net_secret(net, &cfg.seed, 1);
 

@@ -16,6 +16,8 @@
 #include "net_priv.h"
 
 #define TTL_DEFAULT 64 // RFC 1700
+#define PORTS_DEFAULT 16
+#define GROUPS_DEFAULT 64 // of mcast
 
 int tl_net_secret(struct tl_net *net, uint64_t *words, uint32_t n)
 {
@@ -92,6 +94,8 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 			"at most half of the neighbour entries can be configured"},
 		{cfg->max_conns >= 1 && cfg->max_conns <= TL_NET_CONNS_MAX, "max_conns must be 1 to 2097152"},
 		{cfg->groups <= TL_NET_GROUPS_MAX, "groups must be at most 16384"},
+		{cfg->udp_ports <= TL_NET_UDP_MAX, "udp_ports must be at most 4096"},
+		{cfg->listeners <= UINT16_MAX, "listeners must be at most 65535"},
 		{is_power_of_two(cfg->send_buffer_bytes) && cfg->send_buffer_bytes >= 4096 &&
 				cfg->send_buffer_bytes <= 16 << 20,
 			"the send buffer must be a power of two from 4 KiB to 16 MiB"},
@@ -122,6 +126,8 @@ static int init_parts(struct tl_net *net)
 	if (rc == 0)
 		rc = tl_mcast_create(&mcast, &net->mcast);
 	if (rc == 0)
+		rc = tl_udp_init(net);
+	if (rc == 0)
 		rc = tl_ip6_init(net);
 	if (rc == 0)
 		rc = tl_arp_add_static(net);
@@ -140,6 +146,12 @@ static struct tl_net_cfg with_defaults(const struct tl_net_cfg *cfg)
 		full.neighbour_entries = TL_NET_NEIGHBOURS;
 	if (cfg->pool_users == 0)
 		full.pool_users = 1;
+	if (cfg->udp_ports == 0)
+		full.udp_ports = PORTS_DEFAULT;
+	if (cfg->udp_binds == 0)
+		full.udp_binds = full.udp_ports + (cfg->groups != 0 ? cfg->groups : GROUPS_DEFAULT);
+	if (cfg->listeners == 0)
+		full.listeners = PORTS_DEFAULT;
 	return full;
 }
 
@@ -183,6 +195,7 @@ void tl_net_destroy(struct tl_net *net)
 	tl_frag_fini(net);
 	tl_arp_fini(net);
 	tl_ip6_fini(net);
+	tl_udp_fini(net);
 	rte_pktmbuf_free(net->spare);
 	rte_free(net);
 }

@@ -312,7 +312,37 @@ STEP bool is_mac_ours(const struct tl_net *net, const uint8_t *frame)
 	return head << 16 == net->mac_bits;
 }
 
-// Take a segment over IPv6 to our MAC address. The slow path takes all others.
+STEP bool is_group_frame6(const struct tl_net *net, const struct tl_burst *burst, uint32_t i, uint8_t tag_len)
+{
+	const struct tl_pkt *pkt = &burst->pkt[i];
+	const uint8_t *frame = rte_pktmbuf_mtod(burst->pkts[i], const uint8_t *);
+
+	return is_l2_ours(net, frame, pkt, TL_PKT_IP6, tag_len) && pkt->ip6_kind == TL_PKT_UDP &&
+	       burst->pkts[i]->nb_segs == 1 && is_group_mac6(frame);
+}
+
+STEP bool take_datagram6(struct tl_net *net, struct tl_burst *burst, uint32_t i, const struct tl_udp *udp)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(burst->pkts[i], const uint8_t *);
+
+	return take_datagram(net, burst, i, (const struct tl_udp_hdr *)(frame + burst->pkt[i].l4_off), udp,
+		udp->sender6.src_be, udp->group_be, udp->sender6.sum, true);
+}
+
+// Take a datagram to another group over IPv6 than the one before, or any frame by the slow path.
+static __attribute__((noinline)) void take_other_frame6(
+	struct tl_net *net, struct tl_burst *burst, uint32_t i, uint8_t tag_len)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(burst->pkts[i], const uint8_t *);
+	struct tl_udp *udp = NULL;
+
+	if (is_group_frame6(net, burst, i, tag_len))
+		udp = tl_udp_look_up6(net, (const void *)(frame + TL_ETHER_LEN + tag_len), &burst->pkt[i]);
+	if (udp == NULL || !take_datagram6(net, burst, i, udp))
+		take_slowly(net, burst, i);
+}
+
+// Take a segment over IPv6 to our MAC address, or a datagram to another group. The slow path takes all others.
 STEP void take_segment6(struct tl_net *net, struct tl_burst *burst, uint32_t i, uint8_t tag_len)
 {
 	struct rte_mbuf *m = burst->pkts[i];
@@ -323,7 +353,7 @@ STEP void take_segment6(struct tl_net *net, struct tl_burst *burst, uint32_t i, 
 		      m->nb_segs == 1 && is_mac_ours(net, frame)))
 		tl_tcp_take_expected6(net, m, frame, pkt);
 	else
-		tl_net_take_frame(net, m, frame, pkt);
+		take_other_frame6(net, burst, i, tag_len);
 }
 
 static __attribute__((noinline)) void take_segment6_untagged(struct tl_net *net, struct tl_burst *burst, uint32_t i)
@@ -336,18 +366,15 @@ static __attribute__((noinline)) void take_segment6_tagged(struct tl_net *net, s
 	take_segment6(net, burst, i, TL_VLAN_LEN);
 }
 
-// Take a datagram to a group over IPv6, from the sender of an earlier one; or any other frame.
+// Take a datagram to the group of the one before over IPv6, from the sender of an earlier one; or any other frame.
 STEP void take_group_datagram6(struct tl_net *net, struct tl_burst *burst, uint32_t i, uint8_t tag_len)
 {
-	const struct tl_pkt *pkt = &burst->pkt[i];
 	const uint8_t *frame = rte_pktmbuf_mtod(burst->pkts[i], const uint8_t *);
-	struct tl_udp *udp = NULL;
+	const struct tl_udp *udp = NULL;
 
-	if (TL_LIKELY(is_l2_ours(net, frame, pkt, TL_PKT_IP6, tag_len) && pkt->ip6_kind == TL_PKT_UDP &&
-		      burst->pkts[i]->nb_segs == 1 && is_group_mac6(frame)))
-		udp = tl_udp_find_unique6(net, (const void *)(frame + TL_ETHER_LEN + tag_len), pkt);
-	if (TL_UNLIKELY(udp == NULL || !take_datagram(net, burst, i, (const struct tl_udp_hdr *)(frame + pkt->l4_off),
-					       udp, udp->sender6.src_be, udp->group_be, udp->sender6.sum, true)))
+	if (TL_LIKELY(is_group_frame6(net, burst, i, tag_len)))
+		udp = tl_udp_same6(net, (const void *)(frame + TL_ETHER_LEN + tag_len), &burst->pkt[i]);
+	if (TL_UNLIKELY(udp == NULL || !take_datagram6(net, burst, i, udp)))
 		(tag_len == 0 ? take_segment6_untagged : take_segment6_tagged)(net, burst, i);
 }
 

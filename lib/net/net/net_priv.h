@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <rte_mbuf.h>
 
@@ -17,8 +18,6 @@ struct tl_mcast;
 struct tl_arp_table;
 struct tl_frag_table;
 struct tl_tcp_table;
-
-#define TL_UDP_MAX 16
 
 // Counters, one per line: the field of struct tl_net_stats and its public name. "rx_" and "drop_" lines partition
 // in_pkts.
@@ -117,11 +116,29 @@ struct tl_udp {
 	uint16_t port_be;     // 0: slot free
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram);
 	void *ctx;
-	struct tl_udp *next_unique;
+	uint32_t n_shared;	// groups that another port takes, too: none of the datagrams is taken by the fast path
+	struct tl_udp *next_v6; // of those with a group of IPv6, in their bucket
 	void (*held_fn)(void *ctx, uint16_t len, bool left); // tl_udp_watch_held(); or NULL
 	uint32_t n_held;				     // datagrams that wait for a next hop
 	uint64_t known_src_be;				     // latest accepted sender; UINT64_MAX: none
 	struct tl_udp_sender6 sender6;			     // the same for IPv6
+};
+
+// A group of a port, or a unicast port, among all of a net.
+struct tl_udp_bind {
+	uint32_t group_be; // 0: unicast
+	uint16_t port_be;  // 0: free
+	struct tl_udp *udp;
+	struct tl_udp_bind *next; // in its bucket, in the order of opening; or of the free ones
+};
+
+struct tl_udp_table {
+	struct tl_udp *slot; // n_slots
+	uint32_t n_slots;
+	struct tl_udp_bind *bind, *free;
+	struct tl_udp_bind **bucket; // by group and port
+	struct tl_udp **bucket6;     // by address of an IPv6 group, and port
+	unsigned shift;		     // of a hash of 64 bits to the index of a bucket
 };
 
 enum tl_ip6_state {
@@ -178,12 +195,11 @@ struct tl_net {
 	uint32_t n_notes;	// deferred TCP bookkeeping
 	struct rte_mbuf *spare; // allocated ahead for the first segment; NULL: none, as while there are notes
 	struct tl_net_summed summed;
-	uint32_t n_udp;			 // slots from here on are free
-	struct tl_udp *unique;		 // ports bound alone to their groups
-	struct tl_udp *unique6;		 // the same for groups of IPv6
+	struct tl_udp *latest;	// of the ports bound alone to their groups, the last that was looked up; or NULL
+	struct tl_udp *latest6; // the same for groups of IPv6
 	const tl_net_take_one *take_one; // by kind of frame, for a burst of one
 	bool tcp_pending;		 // connections are pending at the end of the burst
-	struct tl_udp udp[TL_UDP_MAX];
+	struct tl_udp_table udp;
 };
 
 // This stack's part of 1/share of the pool.
@@ -437,31 +453,55 @@ static inline void tl_udp_hand_over(const struct tl_udp *udp, const uint8_t *fra
 	udp->fn(udp->ctx, &datagram);
 }
 
-// HOT. Find the only port for a datagram to a group. NULL: none, or several.
-static inline struct tl_udp *tl_udp_find_unique(const struct tl_net *net, const struct tl_pkt *pkt)
+// HOT. Bucket of a group, or 0, and port; of an IPv6 group and port. What is in them is configured: the hash needs no
+// key.
+#define TL_UDP_HASH UINT64_C(0x9e3779b97f4a7c15)
+static inline struct tl_udp_bind **tl_udp_bucket(const struct tl_net *net, uint32_t group_be, uint16_t port_be)
 {
-	struct tl_udp *udp = net->unique;
-	uint32_t group = tl_be32(pkt->dst_be);
+	return &net->udp.bucket[((uint64_t)group_be << 16 | port_be) * TL_UDP_HASH >> net->udp.shift];
+}
+static inline struct tl_udp **tl_udp_bucket6(const struct tl_net *net, const struct tl_ip6 *group, uint32_t port_be)
+{
+	uint64_t word[2];
 
-	while (udp != NULL && (udp->port_be != pkt->dst_port_be || group - udp->first_group >= udp->n_groups))
-		udp = udp->next_unique;
+	memcpy(word, group, sizeof(word));
+	return &net->udp.bucket6[((word[0] ^ port_be) * TL_UDP_HASH + word[1]) * TL_UDP_HASH >> net->udp.shift];
+}
+
+// HOT. Find the only port for a datagram to a group. NULL: none, or several.
+struct tl_udp *tl_udp_look_up(struct tl_net *net, const struct tl_pkt *pkt);
+static inline struct tl_udp *tl_udp_find_unique(struct tl_net *net, const struct tl_pkt *pkt)
+{
+	struct tl_udp *udp = net->latest;
+
+	if (TL_UNLIKELY(udp == NULL || udp->port_be != pkt->dst_port_be ||
+			tl_be32(pkt->dst_be) - udp->first_group >= udp->n_groups))
+		return tl_udp_look_up(net, pkt);
 	return udp;
 }
 
 // HOT. Note the sender of an accepted datagram over IPv6, with the numbers of its addresses.
 void tl_udp_note_sender6(struct tl_net *net, const struct tl_ipv6_hdr *ip, const struct tl_pkt *pkt);
 
-// HOT. Find the only port for a datagram to an IPv6 group, if its sender is noted. NULL: it is not.
-static inline struct tl_udp *tl_udp_find_unique6(
+// HOT. Find the only port for a datagram to an IPv6 group, if its sender is noted. NULL: it is not. The second looks
+// only at the port found last.
+struct tl_udp *tl_udp_look_up6(struct tl_net *net, const struct tl_ipv6_hdr *ip, const struct tl_pkt *pkt);
+static inline bool tl_udp_is_noted(const struct tl_udp *udp, const struct tl_ipv6_hdr *ip, const struct tl_pkt *pkt)
+{
+	return udp->sender6.port_be == pkt->dst_port_be && tl_ip6_equal(&udp->sender6.src, &ip->src) &&
+	       tl_ip6_equal(&udp->sender6.dst, &ip->dst);
+}
+static inline struct tl_udp *tl_udp_same6(
 	const struct tl_net *net, const struct tl_ipv6_hdr *ip, const struct tl_pkt *pkt)
 {
-	struct tl_udp *udp = net->unique6;
+	struct tl_udp *udp = net->latest6;
 
-	while (udp != NULL && (udp->sender6.port_be != pkt->dst_port_be || !tl_ip6_equal(&udp->sender6.src, &ip->src) ||
-				      !tl_ip6_equal(&udp->sender6.dst, &ip->dst)))
-		udp = udp->next_unique;
-	return udp;
+	return udp != NULL && tl_udp_is_noted(udp, ip, pkt) ? udp : NULL;
 }
+
+// udp.c
+int tl_udp_init(struct tl_net *net);
+void tl_udp_fini(struct tl_net *net);
 
 // ---- tcp
 int tl_tcp_init(struct tl_net *net);

@@ -51,7 +51,7 @@ int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, cons
 		return -EINVAL;
 	if (tl_tcp_find_listener(net->tcp, port_be) != NULL)
 		return -EADDRINUSE;
-	for (unsigned i = 0; i < TL_TCP_LISTENERS; i++) {
+	for (uint32_t i = 0; i < net->cfg.listeners; i++) {
 		struct tl_tcp_listener *l = &net->tcp->listener[i];
 		if (l->port_be != 0)
 			continue;
@@ -62,7 +62,9 @@ int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, cons
 			.opts = opts != NULL ? *opts : DEFAULT_OPTS,
 			.max_conns = max_conns,
 			.port_be = port_be,
+			.next = *tl_tcp_listening(net->tcp, port_be),
 		};
+		*tl_tcp_listening(net->tcp, port_be) = l;
 		*out = l;
 		return 0;
 	}
@@ -73,11 +75,21 @@ int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, cons
 static void detach(struct tl_tcp *c)
 {
 	tl_tcp_opening_end(c);
+	c->listener->conns--;
 	c->listener = NULL;
 	if (c->state != TL_TCPS_SYN_RECEIVED)
 		return;
 	tl_tcp_send_rst(c);
 	tl_tcp_end(c, TL_TCP_ABORTED);
+}
+
+static void unlink_listener(struct tl_tcp_table *table, struct tl_tcp_listener *listener)
+{
+	struct tl_tcp_listener **link = tl_tcp_listening(table, listener->port_be);
+
+	while (*link != listener)
+		link = &(*link)->next;
+	*link = listener->next;
 }
 
 void tl_tcp_unlisten(struct tl_tcp_listener *listener)
@@ -87,10 +99,11 @@ void tl_tcp_unlisten(struct tl_tcp_listener *listener)
 
 	tl_tcp_settle(net);
 	tl_tcp_enter(table);
-	for (uint32_t i = 0; i < net->cfg.max_conns + TL_TCP_SPARE; i++) {
+	for (uint32_t i = 0; i < net->cfg.max_conns + TL_TCP_SPARE && listener->conns != 0; i++) {
 		if (table->conns[i].listener == listener)
 			detach(&table->conns[i]);
 	}
+	unlink_listener(table, listener);
 	listener->port_be = 0;
 	tl_tcp_leave(table);
 }

@@ -35,11 +35,11 @@ static void *zalloc(const struct tl_net *net, size_t bytes)
 	return rte_zmalloc_socket("tl_tcp", bytes, TL_CACHE_LINE, net->cfg.socket_id);
 }
 
-static uint32_t bucket_count(uint32_t conns)
+static uint32_t bucket_count(uint32_t entries)
 {
 	uint32_t n = 16;
 
-	while (n < 2 * conns)
+	while (n < 2 * entries)
 		n *= 2;
 	return n;
 }
@@ -47,6 +47,8 @@ static uint32_t bucket_count(uint32_t conns)
 static void free_table(struct tl_tcp_table *table)
 {
 	rte_free(table->bucket);
+	rte_free(table->listener);
+	rte_free(table->listening);
 	rte_free(table->conns);
 	tl_tcp_lend_fini(table);
 	rte_free(table->cookie_conn);
@@ -67,18 +69,21 @@ static void init_slots(struct tl_net *net, uint32_t slots)
 int tl_tcp_init(struct tl_net *net)
 {
 	uint32_t slots = net->cfg.max_conns + TL_TCP_SPARE;
-	uint32_t buckets = bucket_count(net->cfg.max_conns);
+	uint32_t buckets = bucket_count(net->cfg.max_conns), listening = bucket_count(net->cfg.listeners);
 	struct tl_tcp_table *table = zalloc(net, sizeof(*table));
 	if (table == NULL)
 		return -ENOMEM;
 
 	table->bucket = zalloc(net, buckets * sizeof(table->bucket[0]));
 	table->conns = zalloc(net, slots * sizeof(table->conns[0]));
+	table->listener = zalloc(net, net->cfg.listeners * sizeof(table->listener[0]));
+	table->listening = zalloc(net, listening * sizeof(struct tl_tcp_listener *));
+	table->listening_mask = listening - 1;
 	table->cookie_conn = zalloc(net, sizeof(*table->cookie_conn));
 	table->ooo_max = tl_net_pool_part(net, OOO_POOL_SHARE);
 	net->tcp = table;
-	if (table->bucket == NULL || table->conns == NULL || table->cookie_conn == NULL ||
-		tl_tcp_lend_init(net, slots) != 0) {
+	if (table->bucket == NULL || table->conns == NULL || table->cookie_conn == NULL || table->listener == NULL ||
+		table->listening == NULL || tl_tcp_lend_init(net, slots) != 0) {
 		free_table(table);
 		net->tcp = NULL;
 		return -ENOMEM;
@@ -143,11 +148,11 @@ static bool chain_is_full(const struct tl_tcp_table *table, struct tl_tcp_key ke
 
 struct tl_tcp_listener *tl_tcp_find_listener(struct tl_tcp_table *table, uint16_t port_be)
 {
-	for (unsigned i = 0; i < TL_TCP_LISTENERS; i++) {
-		if (table->listener[i].port_be == port_be && port_be != 0)
-			return &table->listener[i];
-	}
-	return NULL;
+	struct tl_tcp_listener *l = *tl_tcp_listening(table, port_be);
+
+	while (l != NULL && l->port_be != port_be)
+		l = l->next;
+	return l;
 }
 
 static bool may_connect(const struct tl_net *net, uint32_t peer_be, uint16_t peer_port_be, uint16_t port_be)

@@ -7,7 +7,6 @@
 
 #include "tcp_wheel.h"
 
-#define TL_TCP_LISTENERS 16
 #define TL_TCP_SPARE 4 // slots for connections opened from within the callback that ends another
 
 struct tl_tcp_listener {
@@ -15,9 +14,10 @@ struct tl_tcp_listener {
 	const struct tl_tcp_ops *ops;
 	void *ctx;
 	struct tl_tcp_opts opts;
-	uint32_t max_conns, conns; // conns: without those in TIME-WAIT
-	uint32_t half_open;	   // part of conns
-	uint16_t port_be;	   // 0: free slot
+	uint32_t max_conns, conns;    // conns: without those in TIME-WAIT
+	uint32_t half_open;	      // part of conns
+	uint16_t port_be;	      // 0: free slot
+	struct tl_tcp_listener *next; // in its bucket
 };
 
 TAILQ_HEAD(tl_tcp_queue, tl_tcp);
@@ -47,8 +47,10 @@ struct tl_tcp_table {
 	uint32_t depth; // nested calls into TCP; at 0 dead connections are reaped
 	struct tl_tcp_secrets secrets;
 	struct tl_tcp_queue pending;
-	uint32_t ooo_held, ooo_max; // mbufs held in all ooo queues
-	struct tl_tcp_listener listener[TL_TCP_LISTENERS];
+	uint32_t ooo_held, ooo_max;	    // mbufs held in all ooo queues
+	struct tl_tcp_listener *listener;   // net->cfg.listeners
+	struct tl_tcp_listener **listening; // buckets, by port
+	uint32_t listening_mask;
 	struct tl_tcp *conns;
 	struct tl_tcp_pool flights; // ring, sent and sacked of a connection
 	struct tl_tcp_pool owned;   // the same for connections with opts.own_buffer
@@ -132,6 +134,11 @@ void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason);
 // Call closed() and keep the address pair occupied for 2 MSL.
 void tl_tcp_enter_time_wait(struct tl_tcp *c);
 
+// Bucket of a listener, and the listener of a port; NULL: none.
+static inline struct tl_tcp_listener **tl_tcp_listening(const struct tl_tcp_table *table, uint16_t port_be)
+{
+	return &table->listening[tl_be16(port_be) & table->listening_mask];
+}
 struct tl_tcp_listener *tl_tcp_find_listener(struct tl_tcp_table *table, uint16_t port_be);
 
 // A free local port for the peer, network order; 0: none.

@@ -24,6 +24,7 @@ struct tl_net;
 
 #define TL_NET_GROUPS_MAX 16384
 #define TL_NET_CONNS_MAX (UINT32_C(1) << 21)
+#define TL_NET_UDP_MAX 4096
 
 #define TL_NET_NEIGHBOURS 1024
 #define TL_NET_NEIGHBOURS_MAX 65536
@@ -53,6 +54,9 @@ struct tl_net_cfg {
 	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..TL_NET_CONNS_MAX
 	uint32_t send_buffer_bytes; // send buffer per TCP connection, a power of two, 4 KiB..16 MiB
 	uint32_t groups;	    // IPv4 multicast groups joined at once, at most TL_NET_GROUPS_MAX; 0: 64
+	uint32_t udp_ports;	    // UDP ports open at once, at most TL_NET_UDP_MAX; 0: 16
+	uint32_t udp_binds;	    // the same, each by the number of its groups; 0: udp_ports + groups
+	uint32_t listeners;	    // TCP ports open at once, at most 65535; 0: 16
 	uint32_t send_buffers;	    // connections with unacknowledged data at once; 0: all
 	uint32_t own_buffers;	    // additional buffers for connections with tl_tcp_opts.own_buffer
 	uint32_t neighbour_entries; // size of the neighbour table, 16..TL_NET_NEIGHBOURS_MAX; 0: TL_NET_NEIGHBOURS
@@ -107,7 +111,7 @@ int tl_net_resolve(struct tl_net *net, uint32_t dst_ip_be);
 // exactly one counter named "rx_…" (handled) or "drop_…" (not); they sum up to in_pkts.
 unsigned tl_net_counters(const struct tl_net *net, struct tl_counter *out, unsigned max);
 
-// Return the number of an IPv6 address, host or group, valid for the life of net; 0: no IPv6, or too many (1024).
+// Return the number of an IPv6 address, host or group, valid for the life of net; 0: no IPv6, or too many (4096).
 uint32_t tl_net_ip6(struct tl_net *net, const struct tl_ip6 *ip);
 
 // HOT. Return the number of an IPv6 host for a call at once: received frames may reassign it. 0: no IPv6, or none free.
@@ -129,7 +133,8 @@ struct tl_udp_datagram {
 };
 
 // Bind. group_be 0: unicast to our address; else the group is joined (source_be 0: from any source). fn runs on the
-// lcore from within tl_net_input(). Returns 0, -EADDRINUSE, -ENOSPC (16 ports, cfg.groups), -EINVAL.
+// lcore from within tl_net_input(). Returns 0, -EADDRINUSE, -ENOSPC (cfg.udp_ports, cfg.udp_binds, cfg.groups),
+// -EINVAL.
 int tl_udp_open(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint16_t port_be,
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram), void *ctx, struct tl_udp **out);
 

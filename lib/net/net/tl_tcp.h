@@ -64,7 +64,7 @@ int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be,
 	void *ctx, const struct tl_tcp_opts *opts, struct tl_tcp **out);
 
 // Passive open on our address. max_conns bounds its connections (excess SYNs are dropped and counted). Returns 0,
-// -EADDRINUSE, -ENOSPC (16 listeners).
+// -EADDRINUSE, -ENOSPC (cfg.listeners).
 int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, const struct tl_tcp_ops *ops, void *ctx,
 	const struct tl_tcp_opts *opts, struct tl_tcp_listener **out);
 

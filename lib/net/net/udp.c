@@ -3,63 +3,159 @@
 
 #include <errno.h>
 
+#include <rte_malloc.h>
+
 #include <tl_mcast.h>
 
 #include "net_priv.h"
+
+static void *zalloc(const struct tl_net *net, size_t bytes)
+{
+	return rte_zmalloc_socket("tl_udp", bytes, TL_CACHE_LINE, net->cfg.socket_id);
+}
 
 static struct tl_mcast *mcast_of(const struct tl_net *net, uint32_t group_be)
 {
 	return tl_ip_is6(group_be) ? net->ip6->mld : net->mcast;
 }
 
+int tl_udp_init(struct tl_net *net)
+{
+	struct tl_udp_table *t = &net->udp;
+	uint32_t binds = net->cfg.udp_binds, buckets = 16;
+
+	for (t->shift = 60; buckets < 2 * binds; t->shift--)
+		buckets *= 2;
+	t->slot = zalloc(net, net->cfg.udp_ports * sizeof(*t->slot));
+	t->bind = zalloc(net, binds * sizeof(*t->bind));
+	t->bucket = zalloc(net, buckets * sizeof(struct tl_udp_bind *));
+	t->bucket6 = zalloc(net, buckets * sizeof(struct tl_udp *));
+	if (t->slot == NULL || t->bind == NULL || t->bucket == NULL || t->bucket6 == NULL)
+		return -ENOMEM;
+	t->n_slots = net->cfg.udp_ports;
+	for (uint32_t i = 0; i < binds; i++)
+		t->bind[i].next = i + 1 < binds ? &t->bind[i + 1] : NULL;
+	t->free = t->bind;
+	return 0;
+}
+
+void tl_udp_fini(struct tl_net *net)
+{
+	rte_free(net->udp.slot);
+	rte_free(net->udp.bind);
+	rte_free(net->udp.bucket);
+	rte_free(net->udp.bucket6);
+}
+
 static struct tl_udp *find_slot(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint16_t port_be)
 {
-	for (unsigned i = 0; i < TL_UDP_MAX; i++) {
-		struct tl_udp *udp = &net->udp[i];
+	for (uint32_t i = 0; i < net->udp.n_slots; i++) {
+		struct tl_udp *udp = &net->udp.slot[i];
 		if (udp->port_be == port_be && udp->group_be == group_be && udp->source_be == source_be)
 			return udp;
 	}
 	return NULL;
 }
 
-// True if both take datagrams to the same group and port.
-static bool overlap(const struct tl_udp *a, const struct tl_udp *b)
-{
-	uint32_t distance = tl_be32(b->group_be) - tl_be32(a->group_be);
-
-	return a->port_be == b->port_be && (distance < a->n_groups || -distance < b->n_groups);
-}
-
-static bool is_unique(const struct tl_net *net, const struct tl_udp *udp)
-{
-	for (unsigned i = 0; i < TL_UDP_MAX; i++) {
-		if (&net->udp[i] != udp && overlap(&net->udp[i], udp))
-			return false;
-	}
-	return udp->port_be != 0 && tl_ip_is_mcast(udp->group_be);
-}
-
-// A port was opened or closed.
-static void update_lookup(struct tl_net *net)
-{
-	net->n_udp = 0;
-	net->unique = NULL;
-	net->unique6 = NULL;
-	for (unsigned i = 0; i < TL_UDP_MAX; i++) {
-		struct tl_udp *udp = &net->udp[i];
-		if (is_unique(net, udp)) {
-			struct tl_udp **list = tl_ip_is6(udp->group_be) ? &net->unique6 : &net->unique;
-			udp->next_unique = *list;
-			*list = udp;
-		}
-		if (udp->port_be != 0)
-			net->n_udp = i + 1;
-	}
-}
-
 static uint32_t group_at(uint32_t first_be, uint32_t i)
 {
 	return tl_be32(tl_be32(first_be) + i);
+}
+
+// Count the binds of a group and port, and return the last other one than that of the port.
+static uint32_t sharers(const struct tl_net *net, const struct tl_udp *udp, uint32_t group_be, struct tl_udp **other)
+{
+	uint32_t n = 0;
+
+	for (struct tl_udp_bind *b = *tl_udp_bucket(net, group_be, udp->port_be); b != NULL; b = b->next) {
+		if (b->group_be != group_be || b->port_be != udp->port_be)
+			continue;
+		n++;
+		if (b->udp != udp)
+			*other = b->udp;
+	}
+	return n;
+}
+
+// Add a group of the port. A second port makes it a shared group of the first, too. False: no room.
+static bool add_bind(struct tl_net *net, struct tl_udp *udp, uint32_t group_be)
+{
+	struct tl_udp_bind *bind = net->udp.free, **link = tl_udp_bucket(net, group_be, udp->port_be);
+	struct tl_udp *other = NULL;
+	uint32_t others = sharers(net, udp, group_be, &other);
+
+	if (bind == NULL)
+		return false;
+	net->udp.free = bind->next;
+	while (*link != NULL)
+		link = &(*link)->next;
+	*bind = (struct tl_udp_bind){.group_be = group_be, .port_be = udp->port_be, .udp = udp};
+	*link = bind;
+	udp->n_shared += others != 0;
+	if (others == 1)
+		other->n_shared++;
+	return true;
+}
+
+static void remove_bind(struct tl_net *net, struct tl_udp *udp, uint32_t group_be)
+{
+	struct tl_udp_bind **link = tl_udp_bucket(net, group_be, udp->port_be);
+	struct tl_udp *other = NULL;
+
+	while ((*link)->udp != udp || (*link)->group_be != group_be)
+		link = &(*link)->next;
+	if (sharers(net, udp, group_be, &other) == 2)
+		other->n_shared--;
+	struct tl_udp_bind *bind = *link;
+	*link = bind->next;
+	*bind = (struct tl_udp_bind){.next = net->udp.free};
+	net->udp.free = bind;
+}
+
+static void remove_binds(struct tl_net *net, struct tl_udp *udp, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		remove_bind(net, udp, group_at(udp->group_be, i));
+}
+
+static int add_binds(struct tl_net *net, struct tl_udp *udp)
+{
+	for (uint32_t i = 0; i < udp->n_groups; i++) {
+		if (!add_bind(net, udp, group_at(udp->group_be, i))) {
+			remove_binds(net, udp, i);
+			return -ENOSPC;
+		}
+	}
+	return 0;
+}
+
+static struct tl_udp **bucket6_of(const struct tl_udp *udp)
+{
+	return tl_udp_bucket6(udp->net, tl_ip6_of(&udp->net->ip6->book, udp->group_be), udp->port_be);
+}
+
+static void link_v6(struct tl_udp *udp)
+{
+	struct tl_udp **bucket = bucket6_of(udp);
+
+	udp->next_v6 = *bucket;
+	*bucket = udp;
+}
+
+static void unlink_v6(struct tl_udp *udp)
+{
+	struct tl_udp **link = bucket6_of(udp);
+
+	while (*link != udp)
+		link = &(*link)->next_v6;
+	*link = udp->next_v6;
+}
+
+// A port was opened or closed: the one looked up last may be another's, too, or closed.
+static void forget_latest(struct tl_net *net)
+{
+	net->latest = NULL;
+	net->latest6 = NULL;
 }
 
 static void leave(struct tl_net *net, uint32_t first_be, uint32_t n, uint32_t source_be)
@@ -115,8 +211,17 @@ int tl_udp_open_groups(struct tl_net *net, uint32_t group_be, uint32_t n, uint32
 		.known_src_be = UINT64_MAX,
 		.sender6.port_be = UINT32_MAX,
 	};
+	rc = add_binds(net, udp);
+	if (rc != 0) {
+		*udp = (struct tl_udp){.port_be = 0};
+		if (group_be != 0)
+			leave(net, group_be, n, source_be);
+		return rc;
+	}
+	if (tl_ip_is6(group_be))
+		link_v6(udp);
+	forget_latest(net);
 	*out = udp;
-	update_lookup(net);
 	return 0;
 }
 
@@ -135,6 +240,9 @@ void tl_udp_close(struct tl_udp *udp)
 		leave(net, udp->group_be, udp->n_groups, udp->source_be);
 	if (udp->sender6.src_be != 0)
 		tl_ip6_unref(&net->ip6->book, udp->sender6.src_be);
+	remove_binds(net, udp, udp->n_groups);
+	if (tl_ip_is6(udp->group_be))
+		unlink_v6(udp);
 	*udp = (struct tl_udp){.port_be = 0};
-	update_lookup(net);
+	forget_latest(net);
 }

@@ -8,30 +8,62 @@
 
 #include "net_priv.h"
 
+static struct tl_udp_bind *find_bind(const struct tl_net *net, uint32_t group_be, uint16_t port_be)
+{
+	struct tl_udp_bind *bind = *tl_udp_bucket(net, group_be, port_be);
+
+	while (bind != NULL && (bind->group_be != group_be || bind->port_be != port_be))
+		bind = bind->next;
+	return bind;
+}
+
 bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	uint32_t group_be = tl_ip_is_mcast(pkt->dst_be) ? pkt->dst_be : 0;
 	bool known = false;
 
 	if (pkt->dst_port_be == 0)
-		return false; // port 0 marks a free slot
-	for (unsigned i = 0; i < net->n_udp; i++) {
-		if (!tl_udp_takes(&net->udp[i], group_be, pkt))
+		return false; // port 0 marks a free bind
+	for (struct tl_udp_bind *bind = *tl_udp_bucket(net, group_be, pkt->dst_port_be), *next; bind != NULL;
+		bind = next) {
+		next = bind->next; // the call may close the port
+		if (bind->group_be != group_be || !tl_udp_takes(bind->udp, group_be, pkt))
 			continue;
 		known = true;
-		tl_udp_hand_over(&net->udp[i], frame, pkt);
+		tl_udp_hand_over(bind->udp, frame, pkt);
 	}
 	return known;
+}
+
+struct tl_udp *tl_udp_look_up(struct tl_net *net, const struct tl_pkt *pkt)
+{
+	if (!tl_ipv4_is_mcast(pkt->dst_be))
+		return NULL;
+	struct tl_udp_bind *bind = find_bind(net, pkt->dst_be, pkt->dst_port_be);
+	if (bind == NULL || bind->udp->n_shared != 0)
+		return NULL;
+	net->latest = bind->udp;
+	return bind->udp;
+}
+
+struct tl_udp *tl_udp_look_up6(struct tl_net *net, const struct tl_ipv6_hdr *ip, const struct tl_pkt *pkt)
+{
+	struct tl_udp *udp = *tl_udp_bucket6(net, &ip->dst, pkt->dst_port_be);
+
+	while (udp != NULL && (udp->n_shared != 0 || !tl_udp_is_noted(udp, ip, pkt)))
+		udp = udp->next_v6;
+	if (udp != NULL)
+		net->latest6 = udp;
+	return udp;
 }
 
 void tl_udp_note_sender6(struct tl_net *net, const struct tl_ipv6_hdr *ip, const struct tl_pkt *pkt)
 {
 	struct tl_ip6_book *book = &net->ip6->book;
-	struct tl_udp *udp = net->unique6;
+	struct tl_udp_bind *bind = find_bind(net, pkt->dst_be, pkt->dst_port_be);
+	struct tl_udp *udp = bind != NULL && tl_ip_is_mcast(pkt->dst_be) ? bind->udp : NULL;
 
-	while (udp != NULL && !tl_udp_takes(udp, pkt->dst_be, pkt))
-		udp = udp->next_unique;
-	if (udp == NULL || pkt->src_be == 0)
+	if (udp == NULL || udp->n_shared != 0 || !tl_udp_takes(udp, pkt->dst_be, pkt) || pkt->src_be == 0)
 		return;
 	tl_ip6_ref(book, pkt->src_be);
 	if (udp->sender6.src_be != 0)
@@ -44,7 +76,7 @@ void tl_udp_note_sender6(struct tl_net *net, const struct tl_ipv6_hdr *ip, const
 }
 
 // Hold a datagram until its next hop is resolved. Fields of the mbuf that are otherwise set on receive identify it:
-// port holds the index in net->udp[], hash.usr the length of the datagram.
+// port holds the index of the slot, hash.usr the length of the datagram.
 static __attribute__((noinline)) int hold(struct tl_udp *udp, struct rte_mbuf *m, uint32_t dst_ip_be, uint16_t len)
 {
 	uint32_t hop_be = tl_ip_next_hop_be(udp->net, dst_ip_be);
@@ -54,7 +86,7 @@ static __attribute__((noinline)) int hold(struct tl_udp *udp, struct rte_mbuf *m
 		return -EHOSTUNREACH;
 	}
 	if (udp->held_fn != NULL) {
-		m->port = (uint16_t)(udp - udp->net->udp);
+		m->port = (uint16_t)(udp - udp->net->udp.slot);
 		m->hash.usr = len;
 		udp->n_held++;
 	}
@@ -64,7 +96,7 @@ static __attribute__((noinline)) int hold(struct tl_udp *udp, struct rte_mbuf *m
 
 void tl_udp_held_ends(struct tl_net *net, const struct rte_mbuf *m, bool left)
 {
-	struct tl_udp *udp = m->port < TL_UDP_MAX ? &net->udp[m->port] : NULL;
+	struct tl_udp *udp = m->port < net->udp.n_slots ? &net->udp.slot[m->port] : NULL;
 
 	if (udp == NULL || udp->n_held == 0) // no UDP datagram, or its port was closed
 		return;
