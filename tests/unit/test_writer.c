@@ -256,11 +256,26 @@ TL_TEST("the sleep of the writer grows until each gathers one slab")
 		{9, 200}, {1, 200}, {0, 400}};
 	struct tl_writer_pace pace;
 
-	tl_writer_pace_init(&pace, 4u << 20);
+	tl_writer_pace_init(&pace, 4, 4u << 20);
 	for (size_t i = 0; i < TL_ARRAY_LEN(steps); i++) {
 		pace.found = steps[i].found;
 		CU_ASSERT_EQUAL(tl_writer_pace_next(&pace), steps[i].us * TL_NS_PER_US);
 		CU_ASSERT_EQUAL(pace.found, 0);
+	}
+}
+
+TL_TEST("a sleep of the writer may gather a quarter of the slabs")
+{
+	static const struct {
+		uint32_t found;
+		uint64_t us;
+	} steps[] = {{0, 400}, {4, 400}, {0, 800}, {4, 800}, {5, 200}};
+	struct tl_writer_pace pace;
+
+	tl_writer_pace_init(&pace, 16, 16u << 20);
+	for (size_t i = 0; i < TL_ARRAY_LEN(steps); i++) {
+		pace.found = steps[i].found;
+		CU_ASSERT_EQUAL(tl_writer_pace_next(&pace), steps[i].us * TL_NS_PER_US);
 	}
 }
 
@@ -272,7 +287,7 @@ TL_TEST("the longest sleep does not fill the buffer")
 	struct tl_writer_pace pace;
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
-		tl_writer_pace_init(&pace, cases[i].buffer_bytes);
+		tl_writer_pace_init(&pace, 4, cases[i].buffer_bytes);
 		for (unsigned empty = 0; empty < 8; empty++)
 			(void)tl_writer_pace_next(&pace);
 		CU_ASSERT_EQUAL(tl_writer_pace_next(&pace), cases[i].longest_us * TL_NS_PER_US);

@@ -4,8 +4,9 @@
 // pace: how long the writer sleeps between two polls of the lcores' rings. An lcore never wakes it.
 //
 // A wake-up costs some 10 us of CPU time, as much as the encoding of a hundred frames. Longer after an empty poll,
-// unchanged while each sleep gathers one slab, shortest once it gathers more. The longest one depends on the buffer,
-// which must not fill up when traffic begins meanwhile, as fast as an lcore encodes: 4 bytes per ns.
+// unchanged while each sleep gathers up to a quarter of the slabs, shortest once it gathers more. The longest one
+// depends on the buffer, which must not fill up when traffic begins meanwhile, as fast as an lcore encodes: 4 bytes per
+// ns.
 //
 // Threads: the writer's.
 
@@ -22,21 +23,23 @@ struct tl_writer_pace {
 	uint64_t sleep_ns;   // the last one
 	uint64_t longest_ns; // TL_WRITER_PACE_SMALL_NS .. TL_WRITER_PACE_MAX_NS
 	uint32_t found;	     // slabs since then
+	uint32_t many;	     // a quarter of an lcore's
 };
 
-// buffer_bytes: slabs of an lcore.
-static inline void tl_writer_pace_init(struct tl_writer_pace *p, uint64_t buffer_bytes)
+// slabs: of an lcore, together buffer_bytes.
+static inline void tl_writer_pace_init(struct tl_writer_pace *p, uint32_t slabs, uint64_t buffer_bytes)
 {
 	uint64_t fill_ns = buffer_bytes / TL_WRITER_PACE_BYTES_PER_NS;
 
 	*p = (struct tl_writer_pace){.sleep_ns = TL_WRITER_PACE_MIN_NS,
+		.many = slabs / 4,
 		.longest_ns = tl_max_u64(tl_min_u64(fill_ns, TL_WRITER_PACE_MAX_NS), TL_WRITER_PACE_SMALL_NS)};
 }
 
 // Return the time to sleep, ns.
 static inline uint64_t tl_writer_pace_next(struct tl_writer_pace *p)
 {
-	if (p->found > 1)
+	if (p->found > p->many)
 		p->sleep_ns = TL_WRITER_PACE_MIN_NS;
 	else if (p->found == 0)
 		p->sleep_ns = tl_min_u64(p->sleep_ns * 2, p->longest_ns);

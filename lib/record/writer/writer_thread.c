@@ -398,7 +398,8 @@ void *tl_writer_main(void *arg)
 	uint8_t *slabs;
 
 	tl_guard_thread(TL_GUARD_FILES, "tl-writer");
-	tl_writer_pace_init(&writer->pace, tl_slab_memory(writer->cfg.rings[0], &slabs));
+	tl_writer_pace_init(
+		&writer->pace, tl_slab_count(writer->cfg.rings[0]), tl_slab_memory(writer->cfg.rings[0], &slabs));
 	tl_writer_set_rotation_time(writer, (uint64_t)time(NULL));
 	if (writer->file != NULL)
 		ready(writer);
