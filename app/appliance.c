@@ -451,6 +451,17 @@ static uint32_t make_recordings(const struct tl_appliance *a, uint32_t port, uin
 	return n;
 }
 
+// Return the smallest buffer of a port's recordings, bytes per queue; 0: it has none.
+static uint64_t smallest_buffer(const struct tl_config *config, uint32_t port)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < config->n_captures; i++)
+		if (config->captures[i].port == port && (bytes == 0 || config->captures[i].buffer_bytes < bytes))
+			bytes = config->captures[i].buffer_bytes;
+	return bytes;
+}
+
 // Create the roles of one RX queue in the order of their urgency: echo or sessions, what it sends, recordings, PTP.
 static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_err *err)
 {
@@ -480,6 +491,7 @@ static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, str
 		.clock = a->clock,
 		.services = services,
 		.n_services = n,
+		.buffer_bytes = smallest_buffer(a->config, port),
 		.adaptive = a->plan.idle[port].adaptive,
 		.reads_files = plays};
 	return tl_lcore_create(&cfg, &a->lcores[entry], err);

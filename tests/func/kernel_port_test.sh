@@ -230,6 +230,25 @@ under_traffic() {
 	check_equal "the account is exact under traffic, and the file contains all frames seen by the kernel" "$failed" 0
 }
 
+# sleeps_on N: tell whether the thread that receives sleeps on so many descriptors, in ppoll(). "running" has no arguments.
+sleeps_on() {
+	local task
+	for task in "/proc/$app_pid/task"/*; do
+		[[ $(<"$task/comm") != rte-worker* && $(<"$task/comm") != dpdk-w* ]] || [[ $(cut -d ' ' -f 3 "$task/syscall") == "0x$1" ]] || return 1
+	done
+}
+
+naps() {
+	record "$APP_IF"
+	check "without traffic the first frame wakes the thread that receives" wait_for 60 sleeps_on 1
+	peer_start "$PEER_PY" flood "$PEER_IF" 100000000 20000 >/dev/null
+	check "with traffic it sleeps without being woken by frames" wait_for 60 sleeps_on 0
+	stop_process "$peer_pid" || true
+	check "and is woken again when the traffic has ended" wait_for 60 sleeps_on 1
+	app_stop INT
+	check_json "nothing is lost meanwhile" run.json '.ledger_ok and .lossless'
+}
+
 # ---- loss of the interface
 
 down_and_up() {
@@ -302,6 +321,7 @@ one_direction
 promiscuous
 burst
 under_traffic
+naps
 down_and_up
 virtual_device
 no_ethernet

@@ -220,6 +220,34 @@ TL_TEST("an adaptive lcore sleeps immediately on a port that gathers frames")
 	tl_port_close(s.port);
 }
 
+static uint64_t sleep_beside_frames_ns(const char *device, uint64_t buffer_bytes)
+{
+	struct scripted s = {.port = tl_test_port(device, 1, test_clock)};
+	struct tl_rxq queue = {.burst = scripted_burst, .backend = &s, .gathers = true, .stats.rx_bytes = 60};
+	struct tl_lcore_cfg cfg = {.rxq = &queue, .clock = test_clock, .adaptive = true, .buffer_bytes = buffer_bytes};
+	struct tl_err err;
+	int ends[2];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(s.port);
+	CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+	CU_ASSERT_EQUAL(write(ends[1], "x", 1), 1);
+	queue.wait_fd = ends[0];
+	CU_ASSERT_EQUAL_FATAL(tl_lcore_create(&cfg, &s.lcore, &err), 0);
+	tl_lcore_loop(s.lcore);
+	CU_ASSERT_NOT_EQUAL(s.lcore->patience.woken_ns, 0); // by the descriptor: without a nap, or after the last
+	tl_lcore_destroy(s.lcore);
+	tl_port_close(s.port);
+	close(ends[0]);
+	close(ends[1]);
+	return s.asked_ns[2] - s.asked_ns[1];
+}
+
+static void frames_do_not_end_a_nap(void)
+{
+	CU_ASSERT(sleep_beside_frames_ns("vdev:net_ring_l12", 64 << 20) >= 4 * TL_NS_PER_MS * 99 / 100);
+	(void)sleep_beside_frames_ns("vdev:net_ring_l13", 0);
+}
+
 // Frames may be handed over by the lcore of the queue that received them.
 TL_TEST("a frame on any queue of the port ends the wait if configured")
 {

@@ -16,7 +16,7 @@
 #include <tl_guard.h>
 
 #define IDLE_SLEEP_US 1000
-#define IDLE_SLEEP_GATHERS_US 8000  // a batch of frames wakes the lcore
+#define IDLE_SLEEP_GATHERS_US 8000  // without traffic: a batch of frames wakes the lcore
 #define IDLE_SLEEP_POLLING_US 100   // for handed-over frames: not every device wakes its lcores
 #define WAKE_NS (60 * TL_NS_PER_US) // a sleep takes this much longer: the timer slack of the kernel is 50 us
 
@@ -50,6 +50,7 @@ int tl_lcore_create(const struct tl_lcore_cfg *cfg, struct tl_lcore **out, struc
 		cfg->txq->on_sent = handle_sent;
 		cfg->txq->on_sent_ctx = l;
 	}
+	tl_nap_init(&l->nap, cfg->buffer_bytes);
 	tl_hist_init(&l->gaps);
 	l->gap_tsc = (TL_LCORE_GAP_NS << 32) / tl_clock_span_ns(cfg->clock, UINT64_C(1) << 32);
 	*out = l;
@@ -140,7 +141,9 @@ static uint64_t longest_sleep_us(const struct tl_lcore *l)
 {
 	if (l->handover)
 		return IDLE_SLEEP_POLLING_US;
-	return l->cfg.rxq->gathers ? IDLE_SLEEP_GATHERS_US : IDLE_SLEEP_US;
+	if (!l->cfg.rxq->gathers)
+		return IDLE_SLEEP_US;
+	return l->nap.ns != 0 ? l->nap.ns / TL_NS_PER_US : IDLE_SLEEP_GATHERS_US;
 }
 
 // Return the time to sleep; 0: a service has work before the shortest sleep ends.
@@ -158,12 +161,14 @@ static uint32_t sleep_us(const struct tl_lcore *l)
 
 void tl_lcore_idle(struct tl_lcore *l)
 {
+	const struct tl_rxq *q = l->cfg.rxq;
+	bool naps = q->gathers && !l->handover && tl_nap_next(&l->nap, tl_count_read(&q->stats.rx_bytes)) != 0;
 	uint32_t us = sleep_us(l);
 
 	if (us == 0)
 		return;
 	l->slept = true;
-	bool woken = tl_rxq_wait(l->cfg.rxq, l->handover, us);
+	bool woken = tl_rxq_wait(naps ? NULL : q, l->handover, us);
 
 	tl_patience_note_sleep(&l->patience, woken, tl_clock_mono_ns(l->cfg.clock, rte_rdtsc()));
 }

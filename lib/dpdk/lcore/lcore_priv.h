@@ -6,6 +6,7 @@
 #include <tl_hist.h>
 #include <tl_lcore.h>
 
+#include "nap.h"
 #include "patience.h"
 
 struct tl_lcore {
@@ -15,6 +16,7 @@ struct tl_lcore {
 	bool handover; // a service takes frames from other lcores, at any moment
 	bool closing;  // services were requested to close
 	struct tl_patience patience;
+	struct tl_nap nap;
 	uint64_t next_tick_ns;
 	uint64_t beats; // ticks so far
 	bool slept;	// since the last tick
@@ -36,5 +38,5 @@ void tl_lcore_note_gap(struct tl_lcore *lcore, uint64_t tsc);
 // COLD. Sample the fill of the queue's ring.
 void tl_lcore_look_at_ring(struct tl_lcore *lcore);
 
-// COLD. Sleep until a frame arrives, at most for a millisecond.
+// COLD. Sleep until a frame arrives, or for some milliseconds on a port that gathers frames.
 void tl_lcore_idle(struct tl_lcore *lcore);

@@ -61,8 +61,9 @@ struct tl_lcore_cfg {
 	const struct tl_clock *clock;
 	const struct tl_service *services; // copied
 	uint32_t n_services;
-	bool adaptive;	  // sleep after a series of empty polls
-	bool reads_files; // a service opens files, which other lcores may not
+	uint64_t buffer_bytes; // smallest buffer of the recordings of its frames; 0: there are none
+	bool adaptive;	       // sleep after a series of empty polls
+	bool reads_files;      // a service opens files, which other lcores may not
 };
 
 int tl_lcore_create(const struct tl_lcore_cfg *cfg, struct tl_lcore **out, struct tl_err *err);

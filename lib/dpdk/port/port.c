@@ -128,10 +128,12 @@ struct tl_rxq *tl_port_copies(struct tl_port *port)
 bool tl_rxq_wait(const struct tl_rxq *q, bool any_queue, uint32_t timeout_us)
 {
 	struct timespec timeout = {.tv_sec = timeout_us / 1000000, .tv_nsec = (long)(timeout_us % 1000000) * 1000};
-	struct pollfd fds[TL_PORT_QUEUES_MAX] = {{.fd = q->wait_fd, .events = POLLIN}};
-	nfds_t n = 1;
+	struct pollfd fds[TL_PORT_QUEUES_MAX];
+	nfds_t n = 0;
 
-	for (uint16_t i = 0; any_queue && i < q->port->cfg.rx_queues; i++)
+	if (q != NULL)
+		fds[n++] = (struct pollfd){.fd = q->wait_fd, .events = POLLIN};
+	for (uint16_t i = 0; q != NULL && any_queue && i < q->port->cfg.rx_queues; i++)
 		if (i != q->queue_id)
 			fds[n++] = (struct pollfd){.fd = q->port->rxq[i].wait_fd, .events = POLLIN};
 	return ppoll(fds, n, &timeout, NULL) > 0; // negative descriptors are ignored

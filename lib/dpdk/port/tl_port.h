@@ -497,5 +497,6 @@ bool tl_port_family_facts(const struct tl_port *port, struct tl_family_facts *ou
 bool tl_rxq_ring_used(const struct tl_rxq *q, uint32_t *used);
 
 // COLD. Sleep until a frame may be present, or timeout_us passed. An lcore with idle "adaptive" calls it after empty
-// polls. any_queue: a frame of any queue of the port wakes it, as it may be handed over. Returns whether one did.
+// polls. any_queue: a frame of any queue of the port wakes it, as it may be handed over; q NULL: none does. Returns
+// whether one did.
 bool tl_rxq_wait(const struct tl_rxq *q, bool any_queue, uint32_t timeout_us);
