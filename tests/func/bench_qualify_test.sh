@@ -83,6 +83,20 @@ interrupted() {
 	check_equal "no file remains" "$(find tmp recordings -mindepth 1 | wc -l)" 0
 }
 
+# Interrupted in the second stage: stages and sizes remain, so that a late signal ends the run, too.
+interrupted_with_results() {
+	: >partly.log
+	"$TAPLINE" bench qualify -c plain.json --seconds 2 --sizes 60,512,1514 --json >partly.out 2>partly.log &
+	app_pid=$!
+	wait_for 60 grep -q '60 bytes, rings' partly.log || func_die "the second stage does not run: $(<partly.log)"
+	app_stop INT
+	check_equal "a run interrupted in a later stage ends with status 1" "$APP_STATUS" 1
+	check_json "its report has the stages that had ended, and no verdict about sizes that had not" partly.out \
+		'.interrupted and .rows[0].stage == "source" and .rows[0].pps > 0 and (.rows | length < 9) and all(.verdicts[]; .size_bytes != 1514)'
+	check_equal "no process of it remains" "$(pgrep -c -f "$DIR/tmp/" || true)" 0
+	check_equal "its recordings and files are removed" "$(find tmp recordings -mindepth 1 | wc -l)" 0
+}
+
 func_begin
 mkdir tmp
 export TMPDIR=$DIR/tmp
@@ -92,3 +106,4 @@ stages_without_keys_are_skipped
 says_what_limits
 one_and_two_queues
 interrupted
+interrupted_with_results

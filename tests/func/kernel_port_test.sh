@@ -249,6 +249,24 @@ naps() {
 	check_json "nothing is lost meanwhile" run.json '.ledger_ok and .lossless'
 }
 
+# look_until_received N: look how the thread that receives sleeps; tell whether N frames have been received.
+look_until_received() {
+	! sleeps_on 0 || napped=yes
+	status_is ".port.rx_pkts > $1"
+}
+
+# With two recordings, the one with the smaller buffer decides.
+does_not_nap() {
+	local napped=no
+	app_config two.json '"capture": [{"port": "lan", "path": "a.pcapng"}, {"port": "lan", "path": "b.pcapng", "buffer_bytes": "8M"}]'
+	app_start two.json
+	peer_start "$PEER_PY" flood "$PEER_IF" 100000000 20000 >/dev/null
+	wait_for 60 look_until_received 20000 || func_die "too little is received: $(<run.log)"
+	check_equal "for a small buffer frames wake the thread that receives" "$napped" no
+	stop_process "$peer_pid" || true
+	app_stop TERM
+}
+
 # ---- loss of the interface
 
 down_and_up() {
@@ -322,6 +340,7 @@ promiscuous
 burst
 under_traffic
 naps
+does_not_nap
 down_and_up
 virtual_device
 no_ethernet

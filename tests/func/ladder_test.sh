@@ -205,9 +205,24 @@ interrupted() {
 	check_equal "$1 leaves nothing behind" "$(left_behind)" "0 0 0"
 }
 
+# huge_state: print the reserved hugepages of each size, the mounts through which programs share them, and the files in these.
+huge_state() {
+	grep . /sys/kernel/mm/hugepages/*/nr*_hugepages || true
+	findmnt -rn -t hugetlbfs -o TARGET | while read -r mount; do find "$mount"; done
+}
+
+free_hugepages() {
+	cat /sys/kernel/mm/hugepages/*/free_hugepages 2>/dev/null | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# are_free PAGES: check that as many hugepages are free; other programs may return some of theirs later.
+are_free() {
+	(($(free_hugepages) >= $1))
+}
+
 private_interrupted() {
-	local namespace own
-	own=$(readlink /proc/self/ns/net)
+	local namespace own huge free
+	own=$(readlink /proc/self/ns/net) huge=$(huge_state) free=$(free_hugepages)
 	"$TAPLINE" bench rx --rungs tapline --seconds 3600 >private.txt 2>private.log &
 	app_pid=$!
 	wait_for 60 grep -qs tapline, private.log || func_die "the private ladder did not begin"
@@ -216,6 +231,12 @@ private_interrupted() {
 	app_stop INT
 	check_equal "an interrupted benchmark ends" "$APP_STATUS" 1
 	check_equal "no process keeps its namespace" "$(members "$namespace")" 0
+	check_equal "reserved hugepages, and files in them, are as before" "$(huge_state)" "$huge"
+	if ((free == 0)); then
+		skip "no hugepage is kept" "this host has no free ones"
+	else
+		check "no hugepage is kept" wait_for 60 are_free "$free"
+	fi
 	check_equal "no file remains" "$(find "$TMPDIR" -mindepth 1 | wc -l)" 0
 }
 
