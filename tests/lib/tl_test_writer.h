@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Helpers for tests of the writer: a directory and its files, the blocks around a recording, a failing backend, and a
-// wait for an idle writer.
+// Helpers for tests of the writer: a directory and its files, a failing backend, and a wait for an idle writer.
 
 #include <dirent.h>
 #include <errno.h>
@@ -77,20 +76,6 @@ static inline uint32_t tl_test_count_files(const char *dir, const char *end)
 	}
 	closedir(stream);
 	return n;
-}
-
-// ---- the blocks of a recording with one interface
-
-static inline uint32_t tl_test_put_prologue(void *ctx, void *buf, uint32_t size)
-{
-	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
-
-	return used + tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
-}
-
-static inline uint32_t tl_test_put_epilogue(void *ctx, void *buf, uint32_t size)
-{
-	return tl_pcapng_put_isb(buf, size, &(struct tl_pcapng_isb){.interface_id = 0});
 }
 
 // ---- a failing backend

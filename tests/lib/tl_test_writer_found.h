@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <tl_test_writer_rig.h>
+#include <tl_test_writer_records.h>
 
 // Contents found in the files.
 struct found {

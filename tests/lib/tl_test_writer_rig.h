@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// A writer with two rings filled by the test, in a private directory.
+// A writer in a private directory, and one or two rings of slabs that the test fills.
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <tl_err.h>
@@ -23,24 +18,30 @@
 #define SLAB_BYTES 65536
 #define SLABS 16
 
-enum io { URING, PWRITE, FAULTY };
-
-// Two rings filled by this thread, and a writer that empties them into a private directory.
 struct rig {
 	char dir[64];
 	char path[96];
+	uint32_t n_rings, slabs; // of the rings that are created next
 	struct tl_slab_ring *rings[RINGS];
+	struct tl_writer *writer;
+	uint32_t frames; // committed by put_frame()
+	// Numbered records, see tl_test_writer_records.h:
 	uint32_t committed[RINGS];
 	uint64_t committed_dir[TL_DIRS];
 	uint64_t committed_flow[RINGS][TL_DIRS];
 	uint64_t statistics_ns;
-	uint32_t epilogues; // requests for statistics blocks, counted by the writer's threads
+	bool reader_may_leave;
+	bool index;
+	// The writer's threads:
+	uint32_t epilogues; // requests for statistics blocks
 	bool gated;	    // the helper's prologues wait for the gate
 	uint32_t prologues; // prologues that have reached the gate
 	pthread_mutex_t gate;
-	bool reader_may_leave;
-	struct tl_writer *writer;
-	bool index;
+	// A recording that is held. Its time advances only when the test moves it, so that the window is exact.
+	_Atomic(uint64_t) now_ns;
+	_Atomic(uint64_t) trigger_ns;
+	_Atomic(uint64_t) late_ns; // time of the writer's next poll, at which it notices the current trigger
+	atomic_uint looks;	   // polls of the writer
 };
 
 static inline uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
@@ -53,7 +54,7 @@ static inline uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
 		pthread_mutex_unlock(&rig->gate);
 	}
 	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
-	for (int i = 0; i < RINGS; i++)
+	for (uint32_t i = 0; i < rig->n_rings; i++)
 		used += tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
 	return used;
 }
@@ -64,22 +65,36 @@ static inline uint32_t put_epilogue(void *ctx, void *buf, uint32_t size)
 	uint32_t used = 0;
 
 	__atomic_fetch_add(&rig->epilogues, 1, __ATOMIC_RELAXED);
-	for (uint32_t i = 0; i < RINGS; i++)
+	for (uint32_t i = 0; i < rig->n_rings; i++)
 		used += tl_pcapng_put_isb(
 			(uint8_t *)buf + used, size - used, &(struct tl_pcapng_isb){.interface_id = i});
 	return used;
+}
+
+// Initialize a rig without a directory.
+static inline void rig_init(struct rig *rig)
+{
+	memset(rig, 0, sizeof(*rig));
+	rig->n_rings = RINGS;
+	rig->slabs = SLABS;
+}
+
+static inline void rig_dir(struct rig *rig)
+{
+	rig_init(rig);
+	tl_test_make_dir(rig->dir, rig->path);
 }
 
 static inline void rig_rings(struct rig *rig)
 {
 	struct tl_err err;
 
-	for (uint32_t i = 0; i < RINGS; i++) {
-		char name[16];
+	for (uint32_t i = 0; i < rig->n_rings; i++) {
+		char name[24];
 		snprintf(name, sizeof(name), "writer%u", i);
 		struct tl_slab_cfg cfg = {.name = name,
 			.slab_bytes = SLAB_BYTES,
-			.slabs = SLABS,
+			.slabs = rig->slabs,
 			.socket_id = -1,
 			.run_id = 7,
 			.ring_index = i};
@@ -87,107 +102,40 @@ static inline void rig_rings(struct rig *rig)
 	}
 }
 
-static inline void rig_dir(struct rig *rig)
+// Create the writer of the rings. cfg is without path, rings and their blocks.
+static inline int rig_writer(struct rig *rig, struct tl_writer_cfg cfg, struct tl_err *err)
 {
-	memset(rig, 0, sizeof(*rig));
-	tl_test_make_dir(rig->dir, rig->path);
-}
-
-static inline int rig_create_ring(struct rig *rig, enum io io, struct tl_writer_policy policy, struct tl_err *err)
-{
-	struct tl_writer_cfg cfg = {
-		.path = rig->path,
-		.io = io == URING ? TL_WRITER_IO_URING : TL_WRITER_IO_PWRITE,
-		.policy = policy,
-		.rings = rig->rings,
-		.n_rings = RINGS,
-		.index = rig->index,
-		.prologue = put_prologue,
-		.epilogue = put_epilogue,
-		.ctx = rig,
-		.statistics_ns = rig->statistics_ns,
-		.reader_may_leave = rig->reader_may_leave,
-	};
-
-	rig_rings(rig);
+	cfg.path = rig->path;
+	cfg.rings = rig->rings;
+	cfg.n_rings = rig->n_rings;
+	cfg.prologue = put_prologue;
+	cfg.epilogue = put_epilogue;
+	cfg.ctx = rig;
 	int rc = tl_writer_create(&cfg, &rig->writer, err);
 	if (rc == 0)
 		tl_test_wait_for_files(rig->writer);
-	if (rc == 0 && io == FAULTY) {
-		memset(&tl_test_faulty, 0, sizeof(tl_test_faulty));
-		rig->writer->backend = &tl_test_faulty_backend;
-	}
 	return rc;
 }
 
-static inline int rig_create(struct rig *rig, enum io io, uint64_t rotate_bytes, struct tl_err *err)
+// Create rings and writer.
+static inline void rig_make(struct rig *rig, struct tl_writer_cfg cfg)
 {
-	return rig_create_ring(rig, io, (struct tl_writer_policy){.rotate_bytes = rotate_bytes}, err);
+	struct tl_err err = {{0}};
+
+	rig_rings(rig);
+	CU_ASSERT_EQUAL_FATAL(rig_writer(rig, cfg, &err), 0);
 }
 
-static inline void rig_start_ring(struct rig *rig, enum io io, struct tl_writer_policy policy)
+static inline void rig_run(struct rig *rig)
 {
-	struct tl_err err;
+	struct tl_err err = {{0}};
 
-	CU_ASSERT_EQUAL_FATAL(rig_create_ring(rig, io, policy, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
-}
-
-static inline void rig_start(struct rig *rig, enum io io, uint64_t rotate_bytes)
-{
-	rig_start_ring(rig, io, (struct tl_writer_policy){.rotate_bytes = rotate_bytes});
-}
-
-static inline void rig_open(struct rig *rig, enum io io, uint64_t rotate_bytes)
-{
-	rig_dir(rig);
-	rig_start(rig, io, rotate_bytes);
-}
-
-static inline void rig_close(struct rig *rig)
-{
-	tl_writer_destroy(rig->writer);
-	for (uint32_t i = 0; i < RINGS; i++)
-		tl_slab_destroy(rig->rings[i]);
-	tl_test_remove_dir(rig->dir);
-}
-
-static inline uint32_t frame_bytes(uint32_t number)
-{
-	return 60 + number * 37 % 1400;
-}
-
-// Commit one record: its ring and number, then its number's low byte.
-static inline void commit_one(struct rig *rig, uint32_t ring)
-{
-	uint32_t number = rig->committed[ring]++;
-	enum tl_dir dir = number % 3 == 0 ? TL_DIR_TX : TL_DIR_RX;
-	struct tl_pcapng_epb epb = {
-		.interface_id = ring, .cap_bytes = frame_bytes(number), .flags = TL_PCAPNG_INBOUND + dir};
-	uint32_t len = tl_pcapng_epb_bytes(epb.cap_bytes, epb.flags, 0);
-	void *room;
-
-	epb.wire_bytes = epb.cap_bytes;
-	while ((room = tl_slab_reserve(rig->rings[ring], len, 0)) == NULL)
-		usleep(50);
-	uint8_t *data = tl_pcapng_put_epb(room, &epb);
-	memset(data, (int)(number & 0xff), epb.cap_bytes);
-	memcpy(data, &ring, 4);
-	memcpy(data + 4, &number, 4);
-	tl_slab_commit(rig->rings[ring], len, dir);
-	rig->committed_dir[dir]++;
-	rig->committed_flow[ring][dir]++;
-}
-
-static inline void commit(struct rig *rig, uint32_t records)
-{
-	for (uint32_t i = 0; i < records; i++)
-		commit_one(rig, i % 3 == 0 ? 1 : 0);
 }
 
 static inline void seal(struct rig *rig)
 {
-	for (uint32_t i = 0; i < RINGS; i++)
+	for (uint32_t i = 0; i < rig->n_rings; i++)
 		tl_slab_seal(rig->rings[i]);
 }
 
@@ -199,73 +147,46 @@ static inline int rig_stop(struct rig *rig)
 	return tl_writer_stop(rig->writer, &err);
 }
 
-static inline uint64_t count(const struct rig *rig, bool dropped)
+// Destroy writer and rings, so that the next run can begin in the directory.
+static inline void rig_end(struct rig *rig)
 {
-	struct tl_writer_stats stats;
-
-	tl_writer_stats(rig->writer, &stats);
-	const uint64_t *pkts = dropped ? stats.drop_disk_pkts : stats.written_pkts;
-	return pkts[TL_DIR_RX] + pkts[TL_DIR_TX];
+	tl_writer_destroy(rig->writer);
+	rig->writer = NULL;
+	for (uint32_t i = 0; i < rig->n_rings; i++) {
+		tl_slab_destroy(rig->rings[i]);
+		rig->rings[i] = NULL;
+	}
 }
 
-// Wait until the sum of one of two counters has reached a value.
-static inline bool wait_for(const struct rig *rig, bool dropped, uint64_t least)
+static inline void rig_close(struct rig *rig)
 {
-	return tl_test_until(count(rig, dropped) >= least);
+	rig_end(rig);
+	tl_test_remove_dir(rig->dir);
 }
 
-// Create a file of a few bytes, or one that begins like a recording.
-static inline void put_file(const struct rig *rig, const char *name, const char *application)
+// Commit a frame with its number, repeated as a byte; false without a free slab.
+static inline bool put_frame(struct rig *rig, uint32_t ring, uint32_t bytes, uint64_t ts_ns)
 {
-	char path[192];
-	uint8_t text[256] = "not a recording";
-	uint32_t len = 15;
+	const struct tl_pcapng_epb epb = {.cap_bytes = bytes, .wire_bytes = bytes};
+	uint32_t len = tl_pcapng_epb_bytes(bytes, 0, 0), number = rig->frames;
+	void *room = tl_slab_reserve(rig->rings[ring], len, ts_ns);
 
-	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
-	if (application != NULL)
-		len = tl_pcapng_put_shb(text, sizeof(text), &(struct tl_pcapng_shb){.application = application});
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	CU_ASSERT(write(fd, text, len) == (ssize_t)len);
-	close(fd);
+	if (room == NULL)
+		return false;
+	uint8_t *data = tl_pcapng_put_epb(room, &epb);
+	memset(data, (int)number, bytes);
+	memcpy(data, &number, sizeof(number));
+	tl_slab_commit(rig->rings[ring], len, TL_DIR_RX);
+	rig->frames++;
+	return true;
 }
 
-static inline uint64_t count_begun(const struct rig *rig)
+// Commit frames of a size, waiting for free slabs.
+static inline void put_frames(struct rig *rig, uint32_t frames, uint32_t bytes)
 {
-	struct tl_writer_stats stats;
-
-	tl_writer_stats(rig->writer, &stats);
-	return stats.files;
-}
-
-static inline bool wait_files(const struct rig *rig, uint64_t files)
-{
-	return tl_test_until(count_begun(rig) >= files);
-}
-
-static inline uint64_t bytes_of(const struct rig *rig, const char *end)
-{
-	const char *const *files;
-	struct stat status;
-	uint64_t bytes = 0;
-	uint32_t n;
-
-	files = tl_writer_files(rig->writer, &n);
-	for (uint32_t i = 0; i < n; i++)
-		if (strcmp(strrchr(files[i], '.'), end) == 0 && stat(files[i], &status) == 0)
-			bytes += (uint64_t)status.st_size;
-	return bytes;
-}
-
-static inline void limit_file_size(rlim_t bytes)
-{
-	struct rlimit limit;
-
-	getrlimit(RLIMIT_FSIZE, &limit);
-	limit.rlim_cur = bytes == 0 ? limit.rlim_max : bytes;
-	CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
-static inline uint64_t sum(const uint64_t pkts[TL_DIRS])
-{
-	return pkts[TL_DIR_RX] + pkts[TL_DIR_TX];
+	while (frames > 0)
+		if (put_frame(rig, 0, bytes, 0))
+			frames--;
+		else
+			usleep(50);
 }

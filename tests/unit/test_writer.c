@@ -204,7 +204,7 @@ static void record_buffered(const char *dir, bool refuses)
 {
 	struct rig rig;
 
-	memset(&rig, 0, sizeof(rig));
+	rig_init(&rig);
 	snprintf(rig.dir, sizeof(rig.dir), "%s/tl-writer-XXXXXX", dir);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(rig.dir));
 	snprintf(rig.path, sizeof(rig.path), "%s/x.pcapng", rig.dir);

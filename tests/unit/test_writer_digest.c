@@ -13,71 +13,41 @@
 #include <tl_err.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
-#include <tl_test_writer.h>
+#include <tl_test_writer_rig.h>
 #include <tl_verify.h>
 
 #include "writer_priv.h"
 
-#define SLAB_BYTES 65536
-#define SLABS 16
 #define FRAME_BYTES 1000
-
-struct rig {
-	char dir[64], path[96];
-	struct tl_slab_ring *ring;
-	struct tl_writer *writer;
-	uint32_t committed;
-};
 
 static void rig_start(struct rig *rig, struct tl_writer_cfg cfg, bool spoils)
 {
-	struct tl_slab_cfg slab = {
-		.name = "digest", .slab_bytes = SLAB_BYTES, .slabs = SLABS, .socket_id = -1, .run_id = 7};
-	struct tl_err err;
-
-	CU_ASSERT_EQUAL_FATAL(tl_slab_create(&slab, &rig->ring, &err), 0);
-	cfg.path = rig->path;
-	cfg.rings = &rig->ring;
-	cfg.n_rings = 1;
-	cfg.prologue = tl_test_put_prologue;
-	cfg.epilogue = tl_test_put_epilogue;
-	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
-	tl_test_wait_for_files(rig->writer);
+	rig_make(rig, cfg);
 	if (spoils)
 		rig->writer->backend = &tl_test_faulty_backend;
-	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
+	rig_run(rig);
 }
 
 static void rig_open(struct rig *rig, struct tl_writer_cfg cfg, bool spoils)
 {
-	*rig = (struct rig){0};
-	tl_test_make_dir(rig->dir, rig->path);
+	rig_dir(rig);
+	rig->n_rings = 1;
 	rig_start(rig, cfg, spoils);
 }
 
 static void commit(struct rig *rig, uint32_t records)
 {
-	uint32_t len = tl_pcapng_epb_bytes(FRAME_BYTES, 0, 0);
-	void *room;
-
-	for (uint32_t i = 0; i < records; i++) {
-		while ((room = tl_slab_reserve(rig->ring, len, 0)) == NULL)
-			usleep(50);
-		struct tl_pcapng_epb epb = {.cap_bytes = FRAME_BYTES, .wire_bytes = FRAME_BYTES};
-		memset(tl_pcapng_put_epb(room, &epb), (int)rig->committed++, FRAME_BYTES);
-		tl_slab_commit(rig->ring, len, TL_DIR_RX);
-	}
+	put_frames(rig, records, FRAME_BYTES);
 }
 
 // End the run. Return the number of records in its files, all of them valid.
-static uint64_t rig_stop(struct rig *rig)
+static uint64_t rig_verify(struct rig *rig)
 {
 	uint64_t records = 0;
 	struct tl_err err;
 	uint32_t n;
 
-	tl_slab_seal(rig->ring);
-	CU_ASSERT_EQUAL(tl_writer_stop(rig->writer, &err), 0);
+	CU_ASSERT_EQUAL(rig_stop(rig), 0);
 	const char *const *files = tl_writer_files(rig->writer, &n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct tl_verify_report report;
@@ -91,14 +61,8 @@ static uint64_t rig_stop(struct rig *rig)
 		records += report.records;
 		close(fd);
 	}
-	tl_writer_destroy(rig->writer);
-	tl_slab_destroy(rig->ring);
+	rig_end(rig);
 	return records;
-}
-
-static void rig_close(struct rig *rig)
-{
-	tl_test_remove_dir(rig->dir);
 }
 
 TL_TEST("a file written with digests verifies as good")
@@ -108,7 +72,7 @@ TL_TEST("a file written with digests verifies as good")
 			struct rig rig;
 			rig_open(&rig, (struct tl_writer_cfg){.io = io, .digest = kind, .index = true}, false);
 			commit(&rig, 3000);
-			CU_ASSERT_EQUAL(rig_stop(&rig), 3000);
+			CU_ASSERT_EQUAL(rig_verify(&rig), 3000);
 			rig_close(&rig);
 		}
 }
@@ -121,7 +85,7 @@ TL_TEST("slabs written twice are verified")
 	tl_test_faulty.failed = 0;
 	rig_open(&rig, (struct tl_writer_cfg){.digest = TL_DIGEST_CRC32C}, true);
 	commit(&rig, 5000);
-	CU_ASSERT_EQUAL(rig_stop(&rig), 5000);
+	CU_ASSERT_EQUAL(rig_verify(&rig), 5000);
 	CU_ASSERT(tl_test_faulty.failed > 5);
 	rig_close(&rig);
 }
@@ -140,10 +104,10 @@ TL_TEST("slabs moved to the next file are verified")
 	rig_open(&rig, cfg, false);
 	CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	commit(&rig, 3000);
-	for (n = 1; tl_slab_used(rig.ring) != 0 && n < 100000; n++)
+	for (n = 1; tl_slab_used(rig.rings[0]) != 0 && n < 100000; n++)
 		usleep(50);
 	setrlimit(RLIMIT_FSIZE, &old); // room for the closing blocks
-	CU_ASSERT_EQUAL(rig_stop(&rig), 3000);
+	CU_ASSERT_EQUAL(rig_verify(&rig), 3000);
 	rig_close(&rig);
 }
 
@@ -153,7 +117,7 @@ TL_TEST("statistics between slabs are verified")
 
 	rig_open(&rig, (struct tl_writer_cfg){.digest = TL_DIGEST_SHA256, .statistics_ns = TL_NS_PER_MS}, false);
 	commit(&rig, 3000);
-	CU_ASSERT_EQUAL(rig_stop(&rig), 3000);
+	CU_ASSERT_EQUAL(rig_verify(&rig), 3000);
 	rig_close(&rig);
 }
 
@@ -166,10 +130,10 @@ TL_TEST("reused files are verified")
 
 	rig_open(&rig, cfg, false);
 	commit(&rig, 8000);
-	CU_ASSERT(rig_stop(&rig) > 1000);
+	CU_ASSERT(rig_verify(&rig) > 1000);
 	rig_start(&rig, cfg, false);
 	commit(&rig, 3000);
-	CU_ASSERT(rig_stop(&rig) > 1000);
+	CU_ASSERT(rig_verify(&rig) > 1000);
 	rig_close(&rig);
 }
 
@@ -183,7 +147,7 @@ TL_TEST("a byte changed on the disk is detected")
 
 	rig_open(&rig, (struct tl_writer_cfg){.digest = TL_DIGEST_CRC32C}, false);
 	commit(&rig, 3000);
-	rig_stop(&rig);
+	rig_verify(&rig);
 	int fd = open(rig.path, O_RDWR | O_CLOEXEC);
 	CU_ASSERT_FATAL(fd >= 0);
 	CU_ASSERT_EQUAL(pread(fd, &byte, 1, 100000), 1);

@@ -21,13 +21,12 @@
 #include <tl_recover.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
-#include <tl_test_writer.h>
+#include <tl_test_writer_rig.h>
 #include <tl_writer.h>
 
 #include "writer_priv.h"
 
-#define SLAB_BYTES 65536
-#define SLABS 64
+#define MANY 64 // slabs
 #define FRAME_BYTES 500
 #define A_SLAB 100 // records per slab
 
@@ -129,14 +128,6 @@ int __asprintf_chk(char **text, int flag, const char *format, ...)
 
 // ---- a ring filled by this thread, and a writer that empties it into a new directory
 
-struct rig {
-	char dir[64];
-	char path[96];
-	struct tl_slab_ring *ring;
-	struct tl_writer *writer;
-	uint32_t committed;
-};
-
 struct how {
 	bool cached; // through the page cache
 	bool pwrite;
@@ -146,24 +137,16 @@ struct how {
 	const struct tl_writer_backend *backend; // NULL: the writer's default
 };
 
-static void rig_run(struct rig *rig, struct how how)
+static void rig_open(struct rig *rig, struct how how)
 {
-	struct tl_err err;
-	struct tl_slab_cfg slabs = {
-		.name = "sync", .slab_bytes = SLAB_BYTES, .slabs = SLABS, .socket_id = -1, .run_id = 7};
-	struct tl_writer_cfg cfg = {.path = rig->path,
-		.io = how.pwrite ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
-		.policy = how.policy,
-		.rings = &rig->ring,
-		.n_rings = 1,
-		.index = how.index,
-		.prologue = tl_test_put_prologue,
-		.epilogue = tl_test_put_epilogue,
-		.statistics_ns = how.statistics_ns};
-
-	CU_ASSERT_EQUAL_FATAL(tl_slab_create(&slabs, &rig->ring, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
-	tl_test_wait_for_files(rig->writer);
+	rig_dir(rig);
+	rig->n_rings = 1;
+	rig->slabs = MANY;
+	heal();
+	rig_make(rig, (struct tl_writer_cfg){.io = how.pwrite ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
+			      .policy = how.policy,
+			      .index = how.index,
+			      .statistics_ns = how.statistics_ns});
 	if (how.cached) { // as if the file system rejected O_DIRECT
 		struct tl_writer_file *file = rig->writer->file;
 		atomic_store(&rig->writer->direct_refused, true);
@@ -172,63 +155,21 @@ static void rig_run(struct rig *rig, struct how how)
 	}
 	if (how.backend != NULL)
 		rig->writer->backend = how.backend;
-	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
+	rig_run(rig);
 }
 
-static void rig_open(struct rig *rig, struct how how)
-{
-	memset(rig, 0, sizeof(*rig));
-	heal();
-	tl_test_make_dir(rig->dir, rig->path);
-	rig_run(rig, how);
-}
-
-static void end_run(struct rig *rig)
-{
-	tl_writer_destroy(rig->writer);
-	tl_slab_destroy(rig->ring);
-	rig->writer = NULL;
-	rig->ring = NULL;
-}
-
-static void rig_close(struct rig *rig)
+static void rig_done(struct rig *rig)
 {
 	heal();
-	end_run(rig);
-	tl_test_remove_dir(rig->dir);
-}
-
-static void commit(struct rig *rig, uint32_t records)
-{
-	struct tl_pcapng_epb epb = {.cap_bytes = FRAME_BYTES, .wire_bytes = FRAME_BYTES};
-	uint32_t len = tl_pcapng_epb_bytes(FRAME_BYTES, 0, 0);
-	void *room;
-
-	for (uint32_t i = 0; i < records; i++) {
-		uint32_t number = rig->committed++;
-		while ((room = tl_slab_reserve(rig->ring, len, 0)) == NULL)
-			usleep(50);
-		uint8_t *data = tl_pcapng_put_epb(room, &epb);
-		memset(data, (int)number, FRAME_BYTES);
-		memcpy(data, &number, sizeof(number));
-		tl_slab_commit(rig->ring, len, TL_DIR_RX);
-	}
+	rig_close(rig);
 }
 
 static void commit_slabs(struct rig *rig, uint32_t slabs)
 {
 	for (uint32_t i = 0; i < slabs; i++) {
-		commit(rig, A_SLAB);
-		tl_slab_seal(rig->ring);
+		put_frames(rig, A_SLAB, FRAME_BYTES);
+		tl_slab_seal(rig->rings[0]);
 	}
-}
-
-static int rig_stop(struct rig *rig)
-{
-	struct tl_err err;
-
-	tl_slab_seal(rig->ring);
-	return tl_writer_stop(rig->writer, &err);
 }
 
 // Check that the writer never counts more than was committed.
@@ -237,7 +178,7 @@ static struct tl_writer_flow look(const struct rig *rig)
 	struct tl_writer_flow flow;
 
 	tl_writer_flow(rig->writer, 0, &flow);
-	CU_ASSERT(flow.written_pkts[TL_DIR_RX] + flow.drop_disk_pkts[TL_DIR_RX] <= rig->committed);
+	CU_ASSERT(flow.written_pkts[TL_DIR_RX] + flow.drop_disk_pkts[TL_DIR_RX] <= rig->frames);
 	return flow;
 }
 
@@ -265,7 +206,7 @@ static uint64_t syncs(const struct rig *rig)
 // Return the number of slabs submitted to the file.
 static uint64_t taken(const struct rig *rig)
 {
-	return SLABS - tl_slab_used(rig->ring);
+	return MANY - tl_slab_used(rig->rings[0]);
 }
 
 // Check whether the next file is open.
@@ -338,7 +279,7 @@ static void check_ledger(const struct rig *rig)
 {
 	struct tl_writer_stats stats;
 
-	CU_ASSERT_EQUAL(written(rig) + dropped(rig), rig->committed);
+	CU_ASSERT_EQUAL(written(rig) + dropped(rig), rig->frames);
 	CU_ASSERT_EQUAL((uint64_t)records_in_files(rig, true), written(rig));
 	tl_writer_stats(rig->writer, &stats);
 	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_RX], written(rig));
@@ -354,14 +295,14 @@ TL_TEST("packets in the page cache count as written after the sync")
 		atomic_store(&gate_shut, true);
 		commit_slabs(&rig, 5);
 		CU_ASSERT(reaches(syncs, &rig, 1));
-		CU_ASSERT(reaches(taken, &rig, SLABS)); // all of them, while the first is still in flight
+		CU_ASSERT(reaches(taken, &rig, MANY)); // all of them, while the first is still in flight
 		CU_ASSERT_EQUAL(written(&rig), 0);
 		CU_ASSERT_EQUAL(dropped(&rig), 0);
 		atomic_store(&gate_shut, false);
 		CU_ASSERT(reaches(written, &rig, 5 * A_SLAB)); // without further writes
 		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 		check_ledger(&rig);
-		rig_close(&rig);
+		rig_done(&rig);
 	}
 }
 
@@ -383,7 +324,7 @@ static void lose_one(struct how how, unsigned failing)
 	CU_ASSERT(written(&rig) >= A_SLAB);
 	check_ledger(&rig);
 	CU_ASSERT_EQUAL(records_in_files(&rig, false), records_in_files(&rig, true));
-	rig_close(&rig);
+	rig_done(&rig);
 }
 
 TL_TEST("page cache data lost by the disk is counted as dropped and truncated")
@@ -417,7 +358,7 @@ TL_TEST("a disk error during writes drops the data in the page cache")
 		CU_ASSERT_EQUAL(rig_stop(&rig), -ENOSPC);
 		CU_ASSERT(dropped(&rig) > 0);
 		check_ledger(&rig);
-		rig_close(&rig);
+		rig_done(&rig);
 	}
 }
 
@@ -432,14 +373,14 @@ TL_TEST("a disk error after a rotation affects the previous file")
 	atomic_store(&gate_shut, true);
 	fail_calls(DATA_SYNC, 1, 1, EIO);
 	commit_slabs(&rig, 12);
-	CU_ASSERT(reaches(taken, &rig, SLABS));
+	CU_ASSERT(reaches(taken, &rig, MANY));
 	CU_ASSERT(tl_test_until(count_parts(&rig) == 2)); // and it is not renamed
 	atomic_store(&gate_shut, false);
 	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
 	CU_ASSERT_EQUAL(count_parts(&rig), 0);
 	CU_ASSERT(dropped(&rig) > 0 && dropped(&rig) <= 8 * A_SLAB);
 	check_ledger(&rig);
-	rig_close(&rig);
+	rig_done(&rig);
 }
 
 TL_TEST("a file with lost slabs has no sidecar")
@@ -458,7 +399,7 @@ TL_TEST("a file with lost slabs has no sidecar")
 	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
 	CU_ASSERT_NOT_EQUAL(access(sidecar, F_OK), 0);
 	check_ledger(&rig);
-	rig_close(&rig);
+	rig_done(&rig);
 }
 
 TL_TEST("a disk that loses all data does not block stop")
@@ -472,7 +413,7 @@ TL_TEST("a disk that loses all data does not block stop")
 	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
 	CU_ASSERT_EQUAL(written(&rig), 0);
 	check_ledger(&rig);
-	rig_close(&rig);
+	rig_done(&rig);
 }
 
 // ---- pending writes, and writes moved to another file
@@ -518,7 +459,7 @@ TL_TEST("statistics wait for a free write slot")
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT_EQUAL(atomic_load(&most_in_flight), TL_WRITER_DEPTH);
 	check_ledger(&rig);
-	rig_close(&rig);
+	rig_done(&rig);
 }
 
 // Small slabs fill the first file to its maximum size; a large one goes to the next file and counts there.
@@ -536,8 +477,8 @@ TL_TEST("packets moved to the next file are counted there")
 	setrlimit(RLIMIT_FSIZE, &limit);
 	rig_open(&rig, (struct how){.pwrite = true, .policy = policy});
 	for (int i = 0; i < 50; i++) {
-		commit(&rig, 1);
-		tl_slab_seal(rig.ring);
+		put_frames(&rig, 1, FRAME_BYTES);
+		tl_slab_seal(rig.rings[0]);
 	}
 	commit_slabs(&rig, 10);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
@@ -547,7 +488,7 @@ TL_TEST("packets moved to the next file are counted there")
 	for (uint32_t i = 0; i < n; i++)
 		CU_ASSERT(count_records(files[i], &next) <= 250);
 	check_ledger(&rig);
-	rig_close(&rig);
+	rig_done(&rig);
 }
 
 // ---- data that never reached a disk
@@ -559,19 +500,19 @@ TL_TEST("a slab that could not be converted is dropped and counted")
 	rig_open(&rig, (struct how){0});
 	commit_slabs(&rig, 2);
 	CU_ASSERT(reaches(written, &rig, 2 * A_SLAB));
-	struct tl_slab *slab = tl_slab_alloc(rig.ring);
+	struct tl_slab *slab = tl_slab_alloc(rig.rings[0]);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(slab);
 	slab->used_bytes = slab->sealed_bytes = slab->head_bytes = 0;
 	slab->records[TL_DIR_RX] = A_SLAB;
 	slab->records[TL_DIR_TX] = 0;
 	slab->n_origins = 0;
-	rig.committed += A_SLAB;
-	tl_slab_submit(rig.ring, slab);
+	rig.frames += A_SLAB;
+	tl_slab_submit(rig.rings[0], slab);
 	commit_slabs(&rig, 2);
 	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOMEM);
 	CU_ASSERT_EQUAL(dropped(&rig), A_SLAB);
 	check_ledger(&rig);
-	rig_close(&rig);
+	rig_done(&rig);
 }
 
 // ---- guarantees of a complete name
@@ -587,14 +528,14 @@ static void complete_three(struct how how, enum call call, unsigned failing, boo
 	fail_calls(call, failing, failing, EIO);
 	for (int file = 0; file < 3; file++) {
 		commit_slabs(&rig, 10);
-		tl_test_settle(rig.writer, &rig.ring, 1);
+		tl_test_settle(rig.writer, rig.rings, 1);
 	}
 	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
 	CU_ASSERT_EQUAL(count_parts(&rig), 1);
 	CU_ASSERT_EQUAL(records_in_files(&rig, false), 20 * A_SLAB);
 	CU_ASSERT_EQUAL(dropped(&rig), known ? 0 : 10 * A_SLAB);
-	CU_ASSERT_EQUAL(written(&rig) + dropped(&rig), rig.committed);
-	rig_close(&rig);
+	CU_ASSERT_EQUAL(written(&rig) + dropped(&rig), rig.frames);
+	rig_done(&rig);
 }
 
 TL_TEST("a file with a failed fsync stays .part, and its packets count as dropped")
@@ -628,7 +569,7 @@ TL_TEST("packets of a single file with a failed fsync count as dropped")
 		CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
 		CU_ASSERT_EQUAL(dropped(&rig), 3 * A_SLAB);
 		CU_ASSERT_EQUAL(written(&rig), 0);
-		rig_close(&rig);
+		rig_done(&rig);
 	}
 }
 
@@ -646,7 +587,7 @@ TL_TEST("a file that cannot be truncated stays .part")
 	CU_ASSERT_EQUAL(count_parts(&rig), 1);
 	CU_ASSERT_EQUAL(written(&rig), 3 * A_SLAB);
 	CU_ASSERT_EQUAL(dropped(&rig), 0);
-	rig_close(&rig);
+	rig_done(&rig);
 }
 
 TL_TEST("a file without its epilogue stays .part")
@@ -670,7 +611,7 @@ TL_TEST("a file without its epilogue stays .part")
 	CU_ASSERT_EQUAL(count_parts(&rig), 1);
 	check_ledger(&rig);
 	CU_ASSERT_EQUAL(written(&rig), 3 * A_SLAB);
-	rig_close(&rig);
+	rig_done(&rig);
 }
 
 static bool is_there(const struct rig *rig, const char *name)
@@ -688,18 +629,18 @@ TL_TEST("a rename that fails for lack of memory does not reuse the number of a r
 	rig_open(&rig, (struct how){.policy = {.rotate_packets = A_SLAB, .keep_files = 2}});
 	for (int file = 0; file < 4; file++) {
 		commit_slabs(&rig, 1);
-		tl_test_settle(rig.writer, &rig.ring, 1);
+		tl_test_settle(rig.writer, rig.rings, 1);
 	}
 	fail_calls(TEXT, 1, 1, ENOMEM);
 	commit_slabs(&rig, 1);
 	CU_ASSERT(reaches(written, &rig, 5 * A_SLAB));
-	tl_test_settle(rig.writer, &rig.ring, 1);
+	tl_test_settle(rig.writer, rig.rings, 1);
 	(void)rig_stop(&rig);
 	CU_ASSERT(atomic_load(&faults[TEXT].calls) > 1);
 	CU_ASSERT_FALSE(is_there(&rig, "x.pcapng"));
 	CU_ASSERT(is_there(&rig, "x_00003.pcapng"));
 	CU_ASSERT(is_there(&rig, "x_00004.pcapng"));
-	rig_close(&rig);
+	rig_done(&rig);
 }
 
 // ---- reused files of a ring
@@ -716,7 +657,7 @@ TL_TEST("a reused file that cannot be truncated shows no old packets")
 
 	rig_open(&rig, (struct how){.policy = reusing});
 	commit_slabs(&rig, 100);
-	CU_ASSERT(reaches(taken, &rig, SLABS));
+	CU_ASSERT(reaches(taken, &rig, MANY));
 	tl_writer_rotate(rig.writer);
 	commit_slabs(&rig, 2); // in a file that had more
 	CU_ASSERT(reaches(written, &rig, 102 * A_SLAB));
@@ -733,7 +674,7 @@ TL_TEST("a reused file that cannot be truncated shows no old packets")
 	CU_ASSERT(report.records_kept <= 2 * A_SLAB);
 	tl_recover_report_fini(&report);
 	close(fd);
-	rig_close(&rig);
+	rig_done(&rig);
 }
 
 TL_TEST("a ring that reuses files syncs them by default")
@@ -757,7 +698,7 @@ TL_TEST("a ring that reuses files syncs them by default")
 		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 		CU_ASSERT_EQUAL(atomic_load(&faults[FILE_SYNC].calls) > 0, table[i].syncs);
 		CU_ASSERT_EQUAL(atomic_load(&faults[DIRECTORY_SYNC].calls) > 0, table[i].syncs);
-		rig_close(&rig);
+		rig_done(&rig);
 	}
 }
 

@@ -44,7 +44,7 @@ static void on_small_disk(void (*test)(const char *dir))
 
 static void rig_in(struct rig *rig, const char *dir)
 {
-	memset(rig, 0, sizeof(*rig));
+	rig_init(rig);
 	snprintf(rig->dir, sizeof(rig->dir), "%s/r", dir);
 	CU_ASSERT_EQUAL(mkdir(rig->dir, 0700), 0);
 	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);

@@ -19,31 +19,15 @@
 #include <tl_index.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
-#include <tl_test_writer.h>
+#include <tl_test_writer_rig.h>
 #include <tl_writer.h>
 
 #include <writer_priv.h>
 
-#define RINGS 2
-#define SLABS 16
-#define SLAB_BYTES 65536
 #define FRAME_BYTES 64
 #define S TL_NS_PER_S
 #define SETTLE_NS S // and some more: an episode ends a second after its last slab may have been begun
 #define NUMBERS 256
-
-// Time advances only when the test moves it, so that the window is exact.
-struct rig {
-	char dir[64];
-	char path[96];
-	struct tl_slab_ring *rings[RINGS];
-	struct tl_writer *writer;
-	_Atomic(uint64_t) now_ns;
-	_Atomic(uint64_t) trigger_ns;
-	_Atomic(uint64_t) late_ns; // time of the writer's next poll, at which it notices the current trigger
-	atomic_uint looks;	   // polls of the writer
-	uint8_t committed;
-};
 
 static uint64_t now_ns(void *ctx)
 {
@@ -65,70 +49,25 @@ static uint64_t triggered(void *ctx, bool saving)
 	return atomic_exchange(&rig->trigger_ns, 0);
 }
 
-static void rig_rings(struct rig *rig)
+static struct tl_writer_cfg holding(struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
 {
-	struct tl_err err;
-
-	for (uint32_t i = 0; i < RINGS; i++) {
-		char name[16];
-		snprintf(name, sizeof(name), "hold%u", i);
-		struct tl_slab_cfg cfg = {
-			.name = name, .slab_bytes = SLAB_BYTES, .slabs = SLABS, .socket_id = -1, .ring_index = i};
-		CU_ASSERT_EQUAL_FATAL(tl_slab_create(&cfg, &rig->rings[i], &err), 0);
-	}
-}
-
-static void rig_writer(struct rig *rig, struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
-{
-	struct tl_err err = {{0}};
-
 	hold.settle_ns = SETTLE_NS;
 	hold.now_ns = now_ns;
 	hold.triggered = triggered;
-	struct tl_writer_cfg cfg = {.path = rig->path,
-		.policy = policy,
-		.hold = hold,
-		.rings = rig->rings,
-		.n_rings = RINGS,
-		.prologue = tl_test_put_prologue,
-		.epilogue = tl_test_put_epilogue,
-		.ctx = rig};
-	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
-	tl_test_wait_for_files(rig->writer);
+	return (struct tl_writer_cfg){.policy = policy, .hold = hold};
 }
 
 static void rig_create(struct rig *rig, struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
 {
-	memset(rig, 0, sizeof(*rig));
-	tl_test_make_dir(rig->dir, rig->path);
+	rig_dir(rig);
 	atomic_store(&rig->now_ns, 1000 * S);
-	rig_rings(rig);
-	rig_writer(rig, hold, policy);
+	rig_make(rig, holding(hold, policy));
 }
 
 static void rig_start(struct rig *rig, struct tl_writer_hold_cfg hold)
 {
-	struct tl_err err = {{0}};
-
 	rig_create(rig, hold, (struct tl_writer_policy){0});
-	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
-}
-
-static int rig_stop(struct rig *rig)
-{
-	struct tl_err err;
-
-	for (uint32_t i = 0; i < RINGS; i++)
-		tl_slab_seal(rig->rings[i]);
-	return tl_writer_stop(rig->writer, &err);
-}
-
-static void rig_close(struct rig *rig)
-{
-	tl_writer_destroy(rig->writer);
-	for (uint32_t i = 0; i < RINGS; i++)
-		tl_slab_destroy(rig->rings[i]);
-	tl_test_remove_dir(rig->dir);
+	rig_run(rig);
 }
 
 // Wait until the writer has seen the current state: its second poll from here began after this call.
@@ -154,13 +93,7 @@ static void trigger(struct rig *rig)
 // A record that contains only its number: 0, 1, 2 …
 static void commit(struct rig *rig, uint32_t ring)
 {
-	struct tl_pcapng_epb epb = {.cap_bytes = FRAME_BYTES, .wire_bytes = FRAME_BYTES};
-	uint32_t len = tl_pcapng_epb_bytes(FRAME_BYTES, 0, 0);
-	void *room = tl_slab_reserve(rig->rings[ring], len, atomic_load(&rig->now_ns));
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(room);
-	memset(tl_pcapng_put_epb(room, &epb), rig->committed++, FRAME_BYTES);
-	tl_slab_commit(rig->rings[ring], len, TL_DIR_RX);
+	CU_ASSERT_FATAL(put_frame(rig, ring, FRAME_BYTES, atomic_load(&rig->now_ns)));
 }
 
 // Write a slab of one record.
@@ -246,7 +179,7 @@ static void check_ledger(const struct rig *rig, uint64_t written, uint64_t dropp
 	tl_writer_stats(rig->writer, &stats);
 	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_RX], written);
 	CU_ASSERT_EQUAL(stats.drop_disk_pkts[TL_DIR_RX], dropped);
-	CU_ASSERT_EQUAL(expired(rig), rig->committed - written - dropped);
+	CU_ASSERT_EQUAL(expired(rig), rig->frames - written - dropped);
 	DIR *dir = opendir(rig->dir);
 	while ((entry = readdir(dir)) != NULL)
 		found += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
@@ -269,7 +202,7 @@ static void check_sums(const struct rig *rig)
 		sum += seen[number];
 	tl_writer_stats(rig->writer, &stats);
 	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_RX], sum);
-	CU_ASSERT_EQUAL(sum + expired(rig), rig->committed);
+	CU_ASSERT_EQUAL(sum + expired(rig), rig->frames);
 }
 
 static uint32_t count_complete(const struct rig *rig)
@@ -479,12 +412,11 @@ static void wait_for_next_file(struct rig *rig)
 
 TL_TEST("an episode longer than the rotation period continues in further files")
 {
-	struct tl_err err = {{0}};
 	struct rig rig;
 
 	rig_create(&rig, (struct tl_writer_hold_cfg){.pre_ns = 99 * S, .post_ns = 9 * S},
 		(struct tl_writer_policy){.rotate_packets = 4});
-	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	rig_run(&rig);
 	slabs(&rig, 0, 1001, 1004);
 	trigger(&rig);
 	wait_for_next_file(&rig);
@@ -588,11 +520,9 @@ TL_TEST("an episode without a file is dropped, and the lcore always has free sla
 
 static void rig_start_ring(struct rig *rig, struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
 {
-	struct tl_err err = {{0}};
-
 	hold.in_files = true;
 	rig_create(rig, hold, policy);
-	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
+	rig_run(rig);
 }
 
 static bool wait_for_name(const struct rig *rig, const char *name)
@@ -682,19 +612,18 @@ static uint32_t put_gated_epilogue(void *ctx, void *buf, uint32_t size)
 {
 	while (!atomic_load(&completing))
 		usleep(1000);
-	return tl_test_put_epilogue(ctx, buf, size);
+	return put_epilogue(ctx, buf, size);
 }
 
 // When the helper reaches the file, it has the window of the last trigger, no longer the file's.
 TL_TEST("the file with the end of an episode is saved even if completed late")
 {
-	struct tl_err err = {{0}};
 	struct rig rig;
 
 	rig_create(&rig, (struct tl_writer_hold_cfg){.in_files = true, .pre_ns = S, .post_ns = 2 * S}, ring_of_three);
 	rig.writer->cfg.epilogue = put_gated_epilogue;
 	atomic_store(&completing, false);
-	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	rig_run(&rig);
 	slabs(&rig, 0, 1001, 1001);
 	trigger(&rig);
 	wait_for_next_file(&rig);
@@ -715,15 +644,14 @@ TL_TEST("a file of an earlier run is not saved")
 {
 	const struct tl_writer_hold_cfg hold = {.pre_ns = 2000 * S};
 	const struct tl_writer_policy policy = {.keep_files = 10, .rotate_packets = 100};
-	struct tl_err err = {{0}};
 	struct rig rig;
 
 	rig_start_ring(&rig, hold, policy);
 	slabs(&rig, 0, 1001, 1001);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	tl_writer_destroy(rig.writer);
-	rig_writer(&rig, (struct tl_writer_hold_cfg){.in_files = true, .pre_ns = 2000 * S}, policy);
-	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	rig_end(&rig);
+	rig_make(&rig, holding((struct tl_writer_hold_cfg){.in_files = true, .pre_ns = 2000 * S}, policy));
+	rig_run(&rig);
 	slabs(&rig, 0, 1002, 1002);
 	trigger(&rig);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
@@ -809,24 +737,17 @@ TL_TEST("a save that still fails at the end is an error")
 
 TL_TEST("a pipe is refused")
 {
-	struct tl_slab_ring *rings[RINGS];
-	struct tl_writer *writer;
 	struct tl_err err = {{0}};
-	struct rig rig = {0};
+	struct rig rig;
 
+	rig_dir(&rig);
+	rmdir(rig.dir);
+	strcpy(rig.path, "/dev/null");
 	rig_rings(&rig);
-	memcpy(rings, rig.rings, sizeof(rings));
-	struct tl_writer_cfg cfg = {.path = "/dev/null",
-		.hold = {.now_ns = now_ns, .triggered = triggered},
-		.rings = rings,
-		.n_rings = RINGS,
-		.prologue = tl_test_put_prologue,
-		.epilogue = tl_test_put_epilogue,
-		.ctx = &rig};
-	CU_ASSERT_EQUAL(tl_writer_create(&cfg, &writer, &err), -EINVAL);
+	CU_ASSERT_EQUAL(
+		rig_writer(&rig, holding((struct tl_writer_hold_cfg){0}, (struct tl_writer_policy){0}), &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/dev/null"));
-	for (uint32_t i = 0; i < RINGS; i++)
-		tl_slab_destroy(rings[i]);
+	rig_end(&rig);
 }
 
 TL_TEST("a writer that was not started leaves no file")
@@ -834,10 +755,8 @@ TL_TEST("a writer that was not started leaves no file")
 	struct rig rig;
 
 	rig_create(&rig, (struct tl_writer_hold_cfg){.pre_ns = S}, (struct tl_writer_policy){0});
-	tl_writer_destroy(rig.writer);
+	rig_end(&rig);
 	CU_ASSERT_EQUAL(rmdir(rig.dir), 0);
-	for (uint32_t i = 0; i < RINGS; i++)
-		tl_slab_destroy(rig.rings[i]);
 }
 
 int main(void)

@@ -116,16 +116,9 @@ TL_TEST("a removed file stays intact for open descriptors and other links")
 // Return a rig for another run in the directory of an earlier one.
 static void rig_again(struct rig *rig, const struct rig *before)
 {
-	memset(rig, 0, sizeof(*rig));
+	rig_init(rig);
 	strcpy(rig->dir, before->dir);
 	strcpy(rig->path, before->path);
-}
-
-static void end_run(struct rig *rig)
-{
-	tl_writer_destroy(rig->writer);
-	for (uint32_t i = 0; i < RINGS; i++)
-		tl_slab_destroy(rig->rings[i]);
 }
 
 TL_TEST("a ring recognizes its files after a restart")
@@ -140,7 +133,7 @@ TL_TEST("a ring recognizes its files after a restart")
 	commit(&first, 10000);
 	CU_ASSERT_EQUAL(rig_stop(&first), 0);
 	tl_writer_stats(first.writer, &before);
-	end_run(&first);
+	rig_end(&first);
 	rig_again(&second, &first);
 	rig_start_ring(&second, URING, policy);
 	commit(&second, 3000);
@@ -241,13 +234,13 @@ TL_TEST("files left by a killed run are kept if they have records")
 	CU_ASSERT_EQUAL(rig_stop(&first), 0);
 	snprintf(left, sizeof(left), "%s/.x.pcapng.next", first.dir);
 	CU_ASSERT_EQUAL(rename(first.path, left), 0);
-	end_run(&first);
+	rig_end(&first);
 	rig_again(&rig, &first);
 	rig_start(&rig, PWRITE, 1 << 20);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT(tl_test_exists(rig.dir, "x.pcapng")); // recovered, and therefore complete
 	CU_ASSERT(tl_test_exists(rig.dir, "x_00001.pcapng"));
-	end_run(&rig);
+	rig_end(&rig);
 
 	rig_again(&rig, &first);
 	put_file(&rig, ".x.pcapng.next", "tapline 1");
@@ -273,7 +266,7 @@ TL_TEST("the next run recovers the file of a killed run")
 	CU_ASSERT_EQUAL(rename(first.path, part), 0);
 	CU_ASSERT_EQUAL(truncate(part, 5 * SLAB_BYTES + 1000), 0);
 	CU_ASSERT_EQUAL(truncate(part, 64 * SLAB_BYTES), 0);
-	end_run(&first);
+	rig_end(&first);
 
 	rig_again(&rig, &first);
 	rig_start_ring(&rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 3});
@@ -284,7 +277,7 @@ TL_TEST("the next run recovers the file of a killed run")
 	CU_ASSERT(file_is_right(first.path, &found, &closed));
 	CU_ASSERT(closed);
 	CU_ASSERT(found.records[TL_DIR_RX] + found.records[TL_DIR_TX] > 300);
-	end_run(&rig);
+	rig_end(&rig);
 
 	rig_again(&rig, &first); // and the ring includes it
 	rig_start_ring(&rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 2});
@@ -306,7 +299,7 @@ TL_TEST("files without a prologue left by a killed run are removed")
 	CU_ASSERT_EQUAL(rig_stop(&first), 0);
 	snprintf(left, sizeof(left), "%s/.x.pcapng.next", first.dir);
 	uint8_t *bytes = tl_test_read_file(first.path, &size);
-	end_run(&first);
+	rig_end(&first);
 	unlink(first.path);
 	for (memcpy(block, bytes, sizeof(block)); block[0] != TL_PCAPNG_HEAD; memcpy(block, bytes + at, sizeof(block)))
 		at += block[1];
@@ -374,7 +367,7 @@ static void run_twice(struct rig *first, struct rig *rig, void (*between)(const 
 	files = tl_writer_files(first->writer, &n);
 	CU_ASSERT_EQUAL_FATAL(n, 3);
 	snprintf(oldest, sizeof(oldest), "%s", files[0]);
-	end_run(first);
+	rig_end(first);
 	between(oldest);
 	rig_again(rig, first);
 	rig_start_ring(rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 3});

@@ -7,7 +7,6 @@
 #include <tl_test.h>
 #include <tl_test_eal.h>
 #include <tl_test_writer_found.h>
-#include <tl_test_writer_rig.h>
 #include <tl_units.h>
 
 #include "writer_priv.h"

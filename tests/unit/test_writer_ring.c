@@ -21,7 +21,7 @@
 #include <tl_recover.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
-#include <tl_test_writer.h>
+#include <tl_test_writer_rig.h>
 
 #include "writer_priv.h"
 
@@ -116,19 +116,6 @@ void tl_error(const char *fmt, ...)
 
 // ---- a writer in a new directory
 
-struct rig {
-	char dir[64];
-	char path[96];
-	struct tl_slab_ring *slabs;
-	struct tl_writer *writer;
-};
-
-static void rig_dir(struct rig *rig)
-{
-	memset(rig, 0, sizeof(*rig));
-	tl_test_make_dir(rig->dir, rig->path);
-}
-
 static uint64_t now_ns(void *ctx)
 {
 	return 1;
@@ -139,39 +126,10 @@ static uint64_t triggered(void *ctx, bool saving)
 	return 0;
 }
 
-static int try_writer(
-	struct rig *rig, struct tl_writer_policy policy, struct tl_writer_hold_cfg hold, struct tl_err *err)
+static void rig_new(struct rig *rig)
 {
-	struct tl_slab_cfg slabs = {.name = "ring", .slab_bytes = 65536, .slabs = 16, .socket_id = -1};
-
-	CU_ASSERT_EQUAL_FATAL(tl_slab_create(&slabs, &rig->slabs, err), 0);
-	struct tl_writer_cfg cfg = {.path = rig->path,
-		.policy = policy,
-		.hold = hold,
-		.rings = &rig->slabs,
-		.n_rings = 1,
-		.prologue = tl_test_put_prologue,
-		.epilogue = tl_test_put_epilogue,
-		.ctx = rig};
-	return tl_writer_create(&cfg, &rig->writer, err);
-}
-
-static void rig_writer_holding(struct rig *rig, struct tl_writer_policy policy, struct tl_writer_hold_cfg hold)
-{
-	struct tl_err err = {{0}};
-
-	CU_ASSERT_EQUAL_FATAL(try_writer(rig, policy, hold, &err), 0);
-}
-
-static void rig_writer(struct rig *rig, struct tl_writer_policy policy)
-{
-	rig_writer_holding(rig, policy, (struct tl_writer_hold_cfg){0});
-}
-
-static void rig_end(struct rig *rig)
-{
-	tl_writer_destroy(rig->writer);
-	tl_slab_destroy(rig->slabs);
+	rig_dir(rig);
+	rig->n_rings = 1;
 }
 
 static atomic_int pread_code; // for read-only files
@@ -182,12 +140,6 @@ ssize_t pread(int fd, void *data, size_t len, off_t offset)
 		return syscall(SYS_pread64, fd, data, len, offset);
 	errno = atomic_load(&pread_code);
 	return -1;
-}
-
-static void rig_close(struct rig *rig)
-{
-	rig_end(rig);
-	tl_test_remove_dir(rig->dir);
 }
 
 // Make a file of this size with these first bytes, written this many seconds ago.
@@ -254,9 +206,9 @@ static const struct tl_writer_policy keeping = {.rotate_bytes = 1 << 20, .keep_f
 
 static void open_full_ring(struct rig *rig)
 {
-	rig_dir(rig);
+	rig_new(rig);
 	put_files(rig, 4096);
-	rig_writer(rig, keeping);
+	rig_make(rig, (struct tl_writer_cfg){.policy = keeping});
 	CU_ASSERT_EQUAL_FATAL(rig->writer->ring.n, FILES + 1);
 	atomic_store(&warnings, 0);
 	atomic_store(&unlinks, 0);
@@ -342,12 +294,13 @@ TL_TEST("an unreadable file prevents the start of a ring")
 	struct tl_err err = {{0}};
 	struct rig rig;
 
-	rig_dir(&rig);
+	rig_new(&rig);
 	put_files(&rig, 4096);
 	atomic_store(&pread_code, EIO);
-	CU_ASSERT_EQUAL(try_writer(&rig, keeping, (struct tl_writer_hold_cfg){0}, &err), -EIO);
+	rig_rings(&rig);
+	CU_ASSERT_EQUAL(rig_writer(&rig, (struct tl_writer_cfg){.policy = keeping}, &err), -EIO);
 	atomic_store(&pread_code, 0);
-	tl_slab_destroy(rig.slabs);
+	rig_end(&rig);
 	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), FILES);
 	tl_test_remove_dir(rig.dir);
 }
@@ -358,9 +311,9 @@ TL_TEST("the newest file of a ring is kept if it is the last")
 	const struct tl_writer_policy policy = {.rotate_bytes = 1 << 20, .min_free_bytes = UINT64_MAX / 2};
 	struct rig rig;
 
-	rig_dir(&rig);
+	rig_new(&rig);
 	put_files(&rig, 4096);
-	rig_writer(&rig, policy);
+	rig_make(&rig, (struct tl_writer_cfg){.policy = policy});
 	CU_ASSERT_EQUAL(tl_writer_put_prologue(rig.writer, rig.writer->file, rig.writer->blocks), 0);
 	CU_ASSERT_EQUAL(tl_writer_complete(rig.writer, rig.writer->file), 0);
 	tidy(&rig);
@@ -433,12 +386,12 @@ static void check_locked_left_file(bool released, const char *name)
 	struct rig rig;
 	char path[192];
 
-	rig_dir(&rig);
+	rig_new(&rig);
 	put_recording(&rig, "x_00001.pcapng.part", "tapline 1", 4096, 10);
 	snprintf(path, sizeof(path), "%s/x_00001.pcapng.part", rig.dir);
 	int holder = open(path, O_RDONLY);
 	CU_ASSERT_EQUAL(flock(holder, LOCK_SH), 0);
-	rig_writer(&rig, keeping);
+	rig_make(&rig, (struct tl_writer_cfg){.policy = keeping});
 	if (released)
 		CU_ASSERT_EQUAL(flock(holder, LOCK_UN), 0);
 	atomic_store(&warnings, 0);
@@ -483,10 +436,8 @@ static const struct tl_writer_policy recycling = {.rotate_bytes = 1 << 20, .on_f
 
 static void rig_start(struct rig *rig, struct tl_writer_policy policy)
 {
-	struct tl_err err;
-
-	rig_writer(rig, policy);
-	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
+	rig_make(rig, (struct tl_writer_cfg){.policy = policy});
+	rig_run(rig);
 }
 
 static off_t size_of(const struct rig *rig, const char *name)
@@ -507,15 +458,14 @@ static bool wait_for_size(const struct rig *rig, const char *name, off_t bytes)
 TL_TEST("on a full disk the preallocation of the next file is released")
 {
 	struct rig rig;
-	struct tl_err err;
 
-	rig_dir(&rig);
+	rig_new(&rig);
 	rig_start(&rig, recycling);
 	CU_ASSERT(wait_for_size(&rig, ".x.pcapng.next", 1 << 20)); // allocated ahead
 	CU_ASSERT(tl_writer_helper_make_room(rig.writer, -ENOSPC));
 	CU_ASSERT_EQUAL(size_of(&rig, ".x.pcapng.next"), TL_PCAPNG_ALIGN);
 	CU_ASSERT_FALSE(tl_writer_helper_make_room(rig.writer, -ENOSPC)); // no more room
-	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	rig_close(&rig);
 }
 
@@ -523,18 +473,17 @@ TL_TEST("on a full disk the preallocation of the next file is released")
 TL_TEST("space freed in the meantime is used")
 {
 	struct rig rig;
-	struct tl_err err;
 	uint64_t bytes;
 
-	rig_dir(&rig);
+	rig_new(&rig);
 	put_recording(&rig, "x_00001.pcapng", "tapline 1", 4096, 100);
 	put_recording(&rig, "x_00002.pcapng", "tapline 1", 4096, 99);
-	rig_writer(&rig, recycling);
+	rig_make(&rig, (struct tl_writer_cfg){.policy = recycling});
 	CU_ASSERT(tl_writer_ring_recycle(rig.writer, &bytes));
-	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	rig_run(&rig);
 	CU_ASSERT(tl_writer_helper_make_room(rig.writer, -ENOSPC));
 	CU_ASSERT(tl_test_exists(rig.dir, "x_00002.pcapng")); // no more than necessary is removed
-	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	rig_close(&rig);
 }
 
@@ -542,9 +491,8 @@ TL_TEST("space freed in the meantime is used")
 TL_TEST("space is reported as freed after a waiting file was completed")
 {
 	struct rig rig;
-	struct tl_err err;
 
-	rig_dir(&rig);
+	rig_new(&rig);
 	rig_start(&rig, recycling);
 	CU_ASSERT(wait_for_size(&rig, ".x.pcapng.next", 1 << 20));
 	while (tl_writer_helper_make_room(rig.writer, -ENOSPC)) { // the next file has no more space to release
@@ -566,7 +514,7 @@ TL_TEST("space is reported as freed after a waiting file was completed")
 	pthread_mutex_unlock(&helper->lock);
 	CU_ASSERT(atomic_load(&asked)); // no reply before it was completed
 	atomic_store(&asking, NULL);
-	tl_writer_stop(rig.writer, &err);
+	rig_stop(&rig);
 	rig_close(&rig);
 }
 
@@ -576,8 +524,8 @@ TL_TEST("on a full disk the oldest file is removed if it cannot be completed")
 	struct rig rig;
 	struct tl_writer_file *younger;
 
-	rig_dir(&rig);
-	rig_writer(&rig, recycling);
+	rig_new(&rig);
+	rig_make(&rig, (struct tl_writer_cfg){.policy = recycling});
 	CU_ASSERT_EQUAL(tl_writer_put_prologue(rig.writer, rig.writer->file, rig.writer->blocks), 0);
 	younger = tl_writer_file_new(rig.writer);
 	younger->began = rig.writer->file->began;
@@ -641,16 +589,15 @@ static bool is_untouched(const struct rig *rig, const struct foreign *file)
 TL_TEST("a foreign file is reported and not changed")
 {
 	struct rig rig;
-	struct tl_err err;
 
-	rig_dir(&rig);
+	rig_new(&rig);
 	for (size_t i = 0; i < TL_ARRAY_LEN(foreign); i++)
 		put_foreign(&rig, &foreign[i]);
 	for (int run = 0; run < 2; run++) {
 		said[0] = '\0';
-		rig_writer(&rig, keeping);
-		CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
-		CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
+		rig_make(&rig, (struct tl_writer_cfg){.policy = keeping});
+		rig_run(&rig);
+		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 		CU_ASSERT_EQUAL(rig.writer->ring.n, (uint32_t)run + 1); // its own
 		rig_end(&rig);
 		for (size_t i = 0; i < TL_ARRAY_LEN(foreign); i++) {
@@ -678,13 +625,13 @@ TL_TEST("our files are identifiable from their creation on")
 {
 	struct rig rig;
 
-	rig_dir(&rig);
-	rig_writer(&rig, keeping);
+	rig_new(&rig);
+	rig_make(&rig, (struct tl_writer_cfg){.policy = keeping});
 	CU_ASSERT(is_ours(&rig, "x.pcapng.part"));
 	rig_close(&rig);
 
-	rig_dir(&rig);
-	rig_writer_holding(&rig, keeping, (struct tl_writer_hold_cfg){.now_ns = now_ns, .triggered = triggered});
+	rig_new(&rig);
+	rig_make(&rig, (struct tl_writer_cfg){.policy = keeping, .hold = {.now_ns = now_ns, .triggered = triggered}});
 	CU_ASSERT(is_ours(&rig, ".x.pcapng.next")); // until a trigger occurs
 	rig_close(&rig);
 }
@@ -693,14 +640,13 @@ TL_TEST("our files are identifiable from their creation on")
 TL_TEST("a file that proves to be foreign does not remove files of the ring")
 {
 	struct rig rig;
-	struct tl_err err;
 
-	rig_dir(&rig);
+	rig_new(&rig);
 	put_files(&rig, 1 << 20);
 	put_recording(&rig, "x_00099.pcapng.part", "Dumpcap", 64 << 20, 0);
-	rig_writer(&rig, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_bytes = 32 << 20});
-	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
-	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
+	rig_make(&rig, (struct tl_writer_cfg){.policy = {.rotate_bytes = 1 << 20, .keep_bytes = 32 << 20}});
+	rig_run(&rig);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	tl_writer_ring_tidy(rig.writer, false);
 	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), FILES + 1);
 	CU_ASSERT(tl_test_exists(rig.dir, "x_00099.pcapng.part"));
@@ -712,9 +658,9 @@ TL_TEST("space reserved for the current and next file counts towards the limit")
 {
 	struct rig rig;
 
-	rig_dir(&rig);
+	rig_new(&rig);
 	put_files(&rig, 1 << 20);
-	rig_writer(&rig, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_bytes = (FILES + 1) << 20});
+	rig_make(&rig, (struct tl_writer_cfg){.policy = {.rotate_bytes = 1 << 20, .keep_bytes = (FILES + 1) << 20}});
 	tidy(&rig);
 	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), FILES - 1);
 	CU_ASSERT_FALSE(tl_test_exists(rig.dir, "x_00001.pcapng"));
@@ -725,8 +671,8 @@ TL_TEST("an error is logged when it begins and when it recurs")
 {
 	struct rig rig;
 
-	rig_dir(&rig);
-	rig_writer(&rig, keeping);
+	rig_new(&rig);
+	rig_make(&rig, (struct tl_writer_cfg){.policy = keeping});
 	struct tl_writer_trouble *trouble = &rig.writer->writing;
 	atomic_store(&errors, 0);
 	for (unsigned times = 1; times <= 2; times++) {
@@ -741,14 +687,13 @@ TL_TEST("an error is logged when it begins and when it recurs")
 TL_TEST("a file of an earlier run counts towards the limits when it is recovered")
 {
 	struct rig rig;
-	struct tl_err err;
 
-	rig_dir(&rig);
+	rig_new(&rig);
 	put_files(&rig, 4096);
 	put_recording(&rig, "x_00099.pcapng.part", "tapline 1", 4096, 0);
-	rig_writer(&rig, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = FILES + 1});
-	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
-	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
+	rig_make(&rig, (struct tl_writer_cfg){.policy = {.rotate_bytes = 1 << 20, .keep_files = FILES + 1}});
+	rig_run(&rig);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), FILES + 1);
 	CU_ASSERT(tl_test_exists(rig.dir, "x_00099.pcapng"));
 	rig_close(&rig);
@@ -757,14 +702,13 @@ TL_TEST("a file of an earlier run counts towards the limits when it is recovered
 TL_TEST("a file of an earlier run without a prologue is removed")
 {
 	struct rig rig;
-	struct tl_err err;
 
-	rig_dir(&rig);
+	rig_new(&rig);
 	put_files(&rig, 4096);
 	put_marked(&rig, "x_00099.pcapng.part");
-	rig_writer(&rig, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = FILES + 1});
-	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
-	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
+	rig_make(&rig, (struct tl_writer_cfg){.policy = {.rotate_bytes = 1 << 20, .keep_files = FILES + 1}});
+	rig_run(&rig);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT(!tl_test_exists(rig.dir, "x_00099.pcapng") && !tl_test_exists(rig.dir, "x_00099.pcapng.part"));
 	rig_close(&rig);
 }
@@ -790,7 +734,7 @@ TL_TEST("on NFS a recording can be checked without changing it")
 	struct tl_err err = {{0}};
 	char path[192];
 
-	rig_dir(&rig);
+	rig_new(&rig);
 	put_recording(&rig, "x.pcapng.part", "tapline 1", 4096, 0);
 	snprintf(path, sizeof(path), "%s/x.pcapng.part", rig.dir);
 	atomic_store(&nfs, true);
