@@ -1,37 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// test_host: a host on a wire made of arrays, for the tests of net: sent frames are collected, the test sets the time,
-// and input frames are built byte by byte, with checksums computed by the test.
-//
-// Threads: main. Memory: start() to stop(); stop() checks that every mbuf was returned to the pool.
+// test_host: a host for the tests of net: sent frames are collected, and input frames are built byte by byte, with
+// checksums computed by the test.
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <rte_mbuf.h>
-#include <rte_mempool.h>
+#include "tl_test_net.h"
 
-#include <tl_err.h>
-#include <tl_net.h>
-#include <tl_tcp.h>
-#include <tl_wire.h>
-
-#include "tl_test.h"
-#include "tl_test_eal.h"
-#include "tl_test_mbuf.h"
-
-#define POOL "test_net"
 #define POOL_SIZE 2047
-#define SENT_MAX 600
-#define FRAME_MAX 1600
 #define MTU 1500
-#define SECOND TL_NS_PER_S
 
-#define IP(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
-#define PORT(n) ((uint16_t)((n) >> 8 | ((n)&0xff) << 8))
 #define US IP(192, 0, 2, 1)
 #define PEER IP(192, 0, 2, 2)
 #define GATEWAY IP(192, 0, 2, 254)
@@ -43,20 +22,6 @@ static const uint8_t PEER_MAC[6] = {0x02, 0, 0, 0, 0, 2};
 static const uint8_t OTHER_MAC[6] = {0x02, 0, 0, 0, 0, 3};
 static const uint8_t BROADCAST[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 static const uint8_t NO_MAC[6];
-
-struct frame {
-	uint16_t len;
-	uint8_t bytes[FRAME_MAX];
-};
-
-struct host {
-	struct tl_net *net;
-	struct tl_txq tx;
-	uint64_t now_ns;
-	unsigned in_use; // mbufs in use before
-	unsigned n_sent;
-	struct frame sent[SENT_MAX];
-};
 
 struct heard {
 	unsigned count;
@@ -107,16 +72,7 @@ static inline struct tl_net_cfg usual_cfg(struct host *h)
 // Start a zeroed host; cfg is its usual_cfg(), modified at will.
 static inline struct host *start_cfg(struct host *h, const struct tl_net_cfg *cfg)
 {
-	struct tl_err err = {0};
-
-	h->tx.flush_fn = collect;
-	h->tx.backend = h;
-	h->now_ns = 1000 * SECOND;
-	h->in_use = rte_mempool_in_use_count(cfg->pool);
-	if (tl_net_create(cfg, &h->net, &err) != 0) {
-		fprintf(stderr, "%s\n", err.text);
-		exit(1);
-	}
+	host_start(h, cfg, 1000 * SECOND, collect);
 	tl_net_tick(h->net, h->now_ns);
 	return h;
 }
@@ -134,14 +90,6 @@ static inline struct host *start_with(uint16_t mtu, uint32_t gateway_be)
 static inline struct host *start(void)
 {
 	return start_with(MTU, 0);
-}
-
-static inline void stop(struct host *h)
-{
-	tl_net_destroy(h->net);
-	tl_txq_flush(&h->tx);
-	CU_ASSERT_EQUAL(rte_mempool_in_use_count(rte_mempool_lookup(POOL)), h->in_use);
-	free(h);
 }
 
 static inline void pass(struct host *h, uint64_t ns)
@@ -187,10 +135,7 @@ static inline bool partition_holds(const struct host *h)
 
 static inline void give_mbuf(struct host *h, struct rte_mbuf *m)
 {
-	struct tl_burst burst = {.n = 1, .mono_ns = h->now_ns, .pkts = {m}};
-
-	tl_wire_parse(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &burst.pkt[0]);
-	tl_net_input(h->net, &burst);
+	test_input(h->net, m, h->now_ns);
 	rte_pktmbuf_free(m);
 	tl_txq_flush(&h->tx);
 }
@@ -445,10 +390,6 @@ static inline void dirty_pool(struct rte_mempool *pool)
 static inline int test_host_run(const char *suite)
 {
 	tl_test_eal_start();
-	struct rte_mempool *pool =
-		rte_pktmbuf_pool_create(POOL, POOL_SIZE, 0, 0, RTE_PKTMBUF_HEADROOM + 2048, SOCKET_ID_ANY);
-	if (pool == NULL)
-		return 1;
-	dirty_pool(pool);
+	dirty_pool(test_pool_of(POOL_SIZE));
 	return tl_test_run(suite);
 }

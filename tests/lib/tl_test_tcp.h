@@ -1,36 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// test_tcp: shared parts of the TCP tests: an application that records its events, a pool, and a net on a wire of
-// arrays.
+// test_tcp: shared parts of the TCP tests: an application that records its events, and the configuration of a net.
 //
 // Threads: main. Memory: a struct app is the test's; app_free() frees its collected data.
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <rte_mbuf.h>
-#include <rte_mempool.h>
-
-#include <tl_err.h>
-#include <tl_net.h>
-#include <tl_tcp.h>
-#include <tl_wire.h>
-
 #include "tcp_table.h"
 
-#include "tl_test.h"
-#include "tl_test_eal.h"
-#include "tl_test_mbuf.h"
+#include "tl_test_net.h"
 
-#define POOL "test_tcp"
 #define POOL_MBUFS 8191
-#define MS TL_NS_PER_MS
-#define SECOND TL_NS_PER_S
-
-#define IP(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
-#define PORT(n) ((uint16_t)((n) >> 8 | ((n)&0xff) << 8))
 
 // With TEST_IP6 the same tests use IPv6. The MTU is larger by the difference of the headers, so that segment sizes are
 // equal.
@@ -164,15 +143,7 @@ static inline void app_echo(struct app *app, struct tl_tcp *c, const uint8_t *da
 
 static inline struct rte_mempool *test_pool(void)
 {
-	struct rte_mempool *pool = rte_mempool_lookup(POOL);
-
-	if (pool == NULL)
-		pool = rte_pktmbuf_pool_create(POOL, POOL_MBUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	if (pool == NULL) {
-		fprintf(stderr, "no mbuf pool\n");
-		exit(1);
-	}
-	return pool;
+	return test_pool_of(POOL_MBUFS);
 }
 
 static inline struct tl_net_cfg test_cfg(struct tl_txq *tx, uint8_t n, uint32_t max_conns, uint32_t send_buffer_bytes)
@@ -196,18 +167,6 @@ static inline struct tl_net_cfg test_cfg(struct tl_txq *tx, uint8_t n, uint32_t 
 	};
 }
 
-static inline struct tl_net *test_net(const struct tl_net_cfg *cfg)
-{
-	struct tl_net *net = NULL;
-	struct tl_err err = {0};
-
-	if (tl_net_create(cfg, &net, &err) != 0) {
-		fprintf(stderr, "%s\n", err.text);
-		exit(1);
-	}
-	return net;
-}
-
 // Fix the ISNs from here on, for tests that depend on them.
 static inline void fix_isn(struct tl_net *net, uint32_t isn)
 {
@@ -219,11 +178,8 @@ static inline void fix_isn(struct tl_net *net, uint32_t isn)
 // stays the caller's.
 static inline void give_frame(struct tl_net *net, struct rte_mbuf *m, uint64_t now_ns)
 {
-	struct tl_burst burst = {.n = 1, .mono_ns = now_ns, .pkts = {m}};
-
 	if (net->cfg.vlan != 0)
 		m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
 	m->vlan_tci = net->cfg.vlan;
-	tl_wire_parse(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &burst.pkt[0]);
-	tl_net_input(net, &burst);
+	test_input(net, m, now_ns);
 }

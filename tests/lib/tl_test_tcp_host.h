@@ -6,7 +6,6 @@
 // Threads: main. Memory: start() allocates a struct host, stop() frees it and checks that no mbuf is left.
 
 #include "tl_test_tcp.h"
-#include "tcp_seg.h"
 
 #define PEER test_peer_be
 #define PEER_PORT PORT(40000)
@@ -15,35 +14,10 @@
 #define PEERS 1000u // ISN of the peer
 #define MSS 1460u
 #define WINDOW 65535u
-#define SENT_MAX 400
 
 static uint32_t test_peer_be; // address handle of host 2 in the host started last
 
 enum { F = TL_TCP_FIN, S = TL_TCP_SYN, R = TL_TCP_RST, P = TL_TCP_PSH, A = TL_TCP_ACK };
-
-struct sent {
-	uint64_t at_ns;
-	uint32_t seq, ack, window;
-	uint16_t src_port, dst_port, len;
-	uint8_t flags;
-	struct tl_tcp_options options;
-	uint8_t option_bytes[TL_TCP_OPTIONS_MAX], options_len;
-	uint8_t data[1500];
-};
-
-struct host {
-	struct tl_net *net;
-	struct tl_txq tx;
-	uint64_t now_ns;
-	unsigned in_use, n_sent, n_seen, n_arp;
-	uint16_t our_port, peer_port; // ports of the given segments
-	uint32_t window;	      // their window
-	bool stamped;		      // give() adds timestamps:
-	uint32_t stamp, echo;
-	bool introduced;
-	uint16_t ring_taken; // occupied entries of the port's queue, of TL_BURST
-	struct sent sent[SENT_MAX];
-};
 
 // ---- the host
 
@@ -76,9 +50,9 @@ static inline void collect(struct tl_txq *q)
 		CU_ASSERT(q->pkts[i]->data_len >= TL_ETHER_MIN_FRAME);
 		CU_ASSERT_EQUAL(pkt.vlan_tci, test_vlan);
 		h->n_arp += pkt.kind == TL_PKT_ARP || (pkt.kind == TL_PKT_IP6 && pkt.ip6_kind == TL_PKT_ICMP);
-		if (is_tcp(&pkt) && h->n_sent < SENT_MAX) {
+		if (is_tcp(&pkt) && h->n_sent < SEGMENTS_MAX) {
 			const struct tl_tcp_hdr *tcp = (const struct tl_tcp_hdr *)(frame + pkt.l4_off);
-			struct sent *s = &h->sent[h->n_sent++];
+			struct sent *s = &h->segment[h->n_sent++];
 			CU_ASSERT(tl_wire_l4_cksum_ok(frame, &pkt));
 			CU_ASSERT(goes_to_peer(frame, &pkt));
 			*s = (struct sent){h->now_ns, tl_be32(tcp->seq_be), tl_be32(tcp->ack_be),
@@ -94,13 +68,16 @@ static inline void collect(struct tl_txq *q)
 	memmove(q->pkts, q->pkts + n, q->n * sizeof(q->pkts[0]));
 }
 
-static inline void give_raw(struct host *h, const uint8_t *frame, uint16_t len)
+static inline void give_mbuf(struct host *h, struct rte_mbuf *m)
 {
-	struct rte_mbuf *m = tl_test_mbuf(test_pool(), frame, len);
-
 	give_frame(h->net, m, h->now_ns);
 	rte_pktmbuf_free(m);
 	tl_txq_flush(&h->tx);
+}
+
+static inline void give_raw(struct host *h, const uint8_t *frame, uint16_t len)
+{
+	give_mbuf(h, tl_test_mbuf(test_pool(), frame, len));
 }
 
 #ifdef TEST_IP6
@@ -181,10 +158,6 @@ static inline struct host *start_sharing(
 {
 	struct host *h = calloc(1, sizeof(*h));
 
-	h->in_use = rte_mempool_in_use_count(test_pool());
-	h->now_ns = 1000 * SECOND - TEST_DAD_NS;
-	h->tx.flush_fn = collect;
-	h->tx.backend = h;
 	h->our_port = OUR_PORT;
 	h->peer_port = PEER_PORT;
 	h->window = WINDOW;
@@ -192,7 +165,7 @@ static inline struct host *start_sharing(
 	cfg.mtu = TEST_MTU(mtu);
 	cfg.pool_users = pool_users;
 	cfg.vlan = test_vlan;
-	h->net = test_net(&cfg);
+	host_start(h, &cfg, 1000 * SECOND - TEST_DAD_NS, collect);
 	fix_isn(h->net, OURS);
 	test_peer_be = host_be(h->net, 2);
 	tl_net_announce(h->net, h->now_ns);
@@ -212,14 +185,6 @@ static inline struct host *start_with(uint32_t max_conns, uint32_t send_buffer_b
 static inline struct host *start(void)
 {
 	return start_with(8, 65536, 1500, true);
-}
-
-static inline void stop(struct host *h)
-{
-	tl_net_destroy(h->net);
-	tl_txq_flush(&h->tx);
-	CU_ASSERT_EQUAL(rte_mempool_in_use_count(test_pool()), h->in_use);
-	free(h);
 }
 
 // ---- segments from the peer
@@ -279,11 +244,7 @@ static inline struct rte_mbuf *segment(const struct host *h, uint8_t flags, uint
 static inline void give_options(struct host *h, uint8_t flags, uint32_t seq, uint32_t ack, const uint8_t *options,
 	uint8_t options_len, const void *data, uint16_t len)
 {
-	struct rte_mbuf *m = segment(h, flags, seq, ack, options, options_len, data, len);
-
-	give_frame(h->net, m, h->now_ns);
-	rte_pktmbuf_free(m);
-	tl_txq_flush(&h->tx);
+	give_mbuf(h, segment(h, flags, seq, ack, options, options_len, data, len));
 }
 
 // Return the byte of a stream at a sequence number, which identifies its position.
@@ -326,7 +287,7 @@ static inline const struct sent *next_sent(struct host *h)
 {
 	static const struct sent nothing;
 
-	return h->n_seen < h->n_sent ? &h->sent[h->n_seen++] : &nothing;
+	return h->n_seen < h->n_sent ? &h->segment[h->n_seen++] : &nothing;
 }
 
 static inline bool sends(struct host *h, uint8_t flags, uint32_t seq, uint32_t ack, uint16_t len)

@@ -34,22 +34,13 @@ static struct host *start_untried(void)
 {
 	struct host *h = calloc(1, sizeof(*h));
 	struct tl_net_cfg cfg = usual_cfg(h);
-	struct tl_err err = {0};
 
-	h->tx.flush_fn = collect;
-	h->tx.backend = h;
-	h->now_ns = 1000 * SECOND;
-	h->in_use = rte_mempool_in_use_count(cfg.pool);
 	cfg.ip6 = ip6(US6);
 	cfg.ip6_bits = 64;
 	cfg.gateway6 = ip6(GATEWAY6);
 	cfg.ttl = HOP_LIMIT;
 	cfg.dscp = DSCP;
-	if (tl_net_create(&cfg, &h->net, &err) != 0) {
-		fprintf(stderr, "%s\n", err.text);
-		exit(1);
-	}
-	return h;
+	return host_start(h, &cfg, 1000 * SECOND, collect);
 }
 
 static void pass_slowly(struct host *h, uint64_t ns)

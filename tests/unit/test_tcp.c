@@ -14,10 +14,10 @@ TL_TEST("a passive open answers SYN with SYN-ACK and opens on the ACK")
 	(void)hear(h, &app, NULL);
 	give_syn(h, 0, PEERS, 0);
 	SENDS(h, S | A, OURS, PEERS + 1, 0);
-	CU_ASSERT_EQUAL(h->sent[0].options.mss, MSS);
-	CU_ASSERT_FALSE(h->sent[0].options.has_scale);
-	CU_ASSERT_EQUAL(h->sent[0].src_port, OUR_PORT);
-	CU_ASSERT_EQUAL(h->sent[0].dst_port, PEER_PORT);
+	CU_ASSERT_EQUAL(h->segment[0].options.mss, MSS);
+	CU_ASSERT_FALSE(h->segment[0].options.has_scale);
+	CU_ASSERT_EQUAL(h->segment[0].src_port, OUR_PORT);
+	CU_ASSERT_EQUAL(h->segment[0].dst_port, PEER_PORT);
 	CU_ASSERT_EQUAL(app.opened, 0);
 	give(h, A, PEERS + 1, OURS + 1, 0);
 	CU_ASSERT_EQUAL(app.opened, 1);
@@ -81,8 +81,8 @@ TL_TEST("an active open sends SYN and opens on SYN-ACK")
 
 	call(h, &app, NULL);
 	SENDS(h, S, OURS, 0, 0);
-	CU_ASSERT_EQUAL(h->sent[0].options.mss, MSS);
-	CU_ASSERT(h->sent[0].options.has_scale);
+	CU_ASSERT_EQUAL(h->segment[0].options.mss, MSS);
+	CU_ASSERT(h->segment[0].options.has_scale);
 	CU_ASSERT(tl_be16(h->our_port) >= 49152);
 	CU_ASSERT(in_state(&app, "SYN-SENT"));
 	CU_ASSERT_EQUAL(tl_tcp_send(app.c, "x", 1), -ENOTCONN);
@@ -142,7 +142,7 @@ static uint16_t mss_after(const uint8_t *options, uint8_t len, uint16_t mtu)
 	CU_ASSERT_EQUAL_FATAL(app.opened, 1);
 	forget(h);
 	say(&app, 9000);
-	uint16_t mss = h->sent[0].len;
+	uint16_t mss = h->segment[0].len;
 	stop(h);
 	return mss;
 }
@@ -198,11 +198,11 @@ TL_TEST("SYN is retransmitted after 1, 2 and 4 s, and connect fails after 10 s")
 	static const unsigned at_s[] = {0, 1, 3, 7};
 
 	call(h, &app, NULL);
-	uint64_t from_ns = h->sent[0].at_ns;
+	uint64_t from_ns = h->segment[0].at_ns;
 	pass(h, 9900 * MS);
 	CU_ASSERT_EQUAL(h->n_sent, 4);
 	for (unsigned i = 0; i < 4; i++)
-		CU_ASSERT(h->sent[i].at_ns - from_ns - at_s[i] * SECOND < 5 * MS);
+		CU_ASSERT(h->segment[i].at_ns - from_ns - at_s[i] * SECOND < 5 * MS);
 	CU_ASSERT_EQUAL(app.closed, 0);
 	pass(h, 200 * MS);
 	CU_ASSERT_EQUAL(app.closed, 1);
@@ -381,7 +381,7 @@ TL_TEST("data is sent at once in segments of at most the MSS")
 	accept_peer(h, &app);
 	say(&app, 100);
 	SENDS(h, A | P, OURS + 1, PEERS + 1, 100);
-	CU_ASSERT_EQUAL(h->sent[0].data[99], byte_at(OURS + 100));
+	CU_ASSERT_EQUAL(h->segment[0].data[99], byte_at(OURS + 100));
 	say(&app, 2 * MSS + 80);
 	SENDS(h, A, OURS + 101, PEERS + 1, MSS);
 	SENDS(h, A, OURS + 101 + MSS, PEERS + 1, MSS);

@@ -208,7 +208,7 @@ TL_TEST("no keepalive probe is sent while data is in flight")
 	pass(h, 20 * SECOND);
 	CU_ASSERT(h->n_sent >= 6);
 	for (unsigned i = 0; i < h->n_sent; i++)
-		CU_ASSERT_EQUAL(h->sent[i].len, 10);
+		CU_ASSERT_EQUAL(h->segment[i].len, 10);
 	CU_ASSERT_EQUAL(app.closed, 0);
 	stop(h);
 }

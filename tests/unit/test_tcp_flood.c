@@ -80,8 +80,8 @@ TL_TEST("the ACK of a SYN cookie opens a connection with scale, SACK and timesta
 	forget(h);
 	uint32_t syn_stamp = h->echo;
 	give(h, A | P, PEERS + 1, app.c->snd_una, 10);
-	CU_ASSERT_EQUAL(h->sent[0].len, 10);
-	CU_ASSERT(tl_seq_le(syn_stamp, h->sent[0].options.stamp)); // the clock does not go back
+	CU_ASSERT_EQUAL(h->segment[0].len, 10);
+	CU_ASSERT(tl_seq_le(syn_stamp, h->segment[0].options.stamp)); // the clock does not go back
 	CU_ASSERT(has_stream(&app, 10));
 	app_free(&app);
 	stop(h);
@@ -101,7 +101,7 @@ TL_TEST("the timestamp of a SYN cookie is not ahead of the connection's clock")
 		CU_ASSERT_EQUAL_FATAL(app.opened, 1);
 		forget(h);
 		give(h, A | P, PEERS + 1, app.c->snd_una, 10);
-		CU_ASSERT(tl_seq_le(h->echo, h->sent[0].options.stamp));
+		CU_ASSERT(tl_seq_le(h->echo, h->segment[0].options.stamp));
 		app_free(&app);
 		stop(h);
 	}

@@ -342,8 +342,8 @@ TL_TEST("deferred data is sent in order, with FIN on the last segment")
 	SILENT(h);
 	CU_ASSERT_EQUAL(line.uneven, 0);
 	for (unsigned i = 0; i < h->n_sent; i++)
-		for (uint16_t k = 0; k < h->sent[i].len; k++)
-			CU_ASSERT_EQUAL_FATAL(h->sent[i].data[k], byte_at(h->sent[i].seq + k));
+		for (uint16_t k = 0; k < h->segment[i].len; k++)
+			CU_ASSERT_EQUAL_FATAL(h->segment[i].data[k], byte_at(h->segment[i].seq + k));
 	give(h, F | A, PEERS + 1, seq + 101, 0);
 	CU_ASSERT_EQUAL(app.closed, 1);
 	CU_ASSERT_EQUAL(app.reason, TL_TCP_DONE);

@@ -234,8 +234,8 @@ TL_TEST("two small segments in flight are probed after two RTTs")
 		SILENT(h);
 		pass(h, 3 * MS); // two round trips
 		CU_ASSERT_EQUAL(h->net->stats.tcp_tail_probes_tx, 1);
-		CU_ASSERT(h->n_sent == 1 && h->sent[0].len >= 16);
-		CU_ASSERT_EQUAL(h->sent[0].seq + h->sent[0].len, OURS + 33);
+		CU_ASSERT(h->n_sent == 1 && h->segment[0].len >= 16);
+		CU_ASSERT_EQUAL(h->segment[0].seq + h->segment[0].len, OURS + 33);
 		stop(h);
 	}
 }
@@ -374,7 +374,7 @@ TL_TEST("for a partly duplicate segment D-SACK reports the first such part")
 	SACKS(h, {200, 500}, {150, 550});
 	give(h, A, PEERS + 1, OURS + 1, 160); // in order
 	SACKS(h, {150, 160});
-	CU_ASSERT_EQUAL(h->sent[h->n_sent - 1].ack, PEERS + 1 + 550);
+	CU_ASSERT_EQUAL(h->segment[h->n_sent - 1].ack, PEERS + 1 + 550);
 	give(h, A, PEERS + 1 + 600, OURS + 1, 50);
 	SACKS(h, {600, 650});
 	give(h, A, PEERS + 1 + 540, OURS + 1, 100); // beyond the data in order on both sides

@@ -487,7 +487,7 @@ TL_TEST("an echo respects window, cwnd and MSS")
 		give_next(h, &app, 0, 16);
 		CU_ASSERT(h->n_sent != 0);
 		for (unsigned i = 0; i < h->n_sent; i++)
-			CU_ASSERT(h->sent[i].len <= 10);
+			CU_ASSERT(h->segment[i].len <= 10);
 		h->window = WINDOW;
 		app.c->cwnd = cwnd;
 		while (app.c->snd_una != app.c->snd_end) {

@@ -499,7 +499,7 @@ TL_TEST("SACK blocks report buffered segments, latest first, at most four")
 	accept_with_sack(h, &app);
 	give(h, A, PEERS + 1 + 100, OURS + 1, 50);
 	static const uint8_t first[] = {1, 1, 5, 10, 0, 0, 0x04, 0x4d, 0, 0, 0x04, 0x7f}; // 1101 and 1151
-	CU_ASSERT(has_options(&h->sent[0], first, sizeof(first)));
+	CU_ASSERT(has_options(&h->segment[0], first, sizeof(first)));
 	SACKS(h, {100, 150});
 	give(h, A, PEERS + 1 + 300, OURS + 1, 50);
 	SACKS(h, {300, 350}, {100, 150});
@@ -551,8 +551,8 @@ TL_TEST("SACK blocks are sent on data if they fit, otherwise in an ACK")
 		92); // the gap closes: no block covers data about to be delivered
 	SENDS(h, A | P, OURS + 1 + MSS + 1448, PEERS + 1 + 3000, 92);
 	SENDS(h, A | P, OURS + 1 + 3000, PEERS + 1 + 3050, 50);
-	CU_ASSERT_EQUAL(h->sent[h->n_seen - 2].options_len, 0);
-	CU_ASSERT_EQUAL(h->sent[h->n_seen - 1].options_len, 0);
+	CU_ASSERT_EQUAL(h->segment[h->n_seen - 2].options_len, 0);
+	CU_ASSERT_EQUAL(h->segment[h->n_seen - 1].options_len, 0);
 	SILENT(h);
 	CU_ASSERT(has_stream(&app, 3050));
 	app_free(&app);

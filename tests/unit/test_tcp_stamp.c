@@ -14,7 +14,7 @@ static struct host *start_stamped(struct app *app, const struct tl_tcp_opts *opt
 	(void)hear(h, app, opts);
 	give_stamped_syn(h, 0, PEERS, 0);
 	h->stamped = true;
-	h->echo = h->sent[0].options.stamp;
+	h->echo = h->segment[0].options.stamp;
 	give(h, A, PEERS + 1, OURS + 1, 0);
 	CU_ASSERT_EQUAL_FATAL(app->opened, 1);
 	forget(h);
@@ -72,7 +72,7 @@ TL_TEST("a simultaneous open agrees on timestamps")
 	call(h, &app, NULL);
 	h->stamp = STAMP;
 	give_stamped_syn(h, 0, PEERS, 0);
-	h->echo = h->sent[0].options.stamp;
+	h->echo = h->segment[0].options.stamp;
 	give_stamped_syn(h, A, PEERS, OURS + 1);
 	CU_ASSERT(in_state(&app, "ESTABLISHED"));
 	CU_ASSERT(app.c->stamped);
@@ -87,12 +87,12 @@ TL_TEST("a peer that did not offer timestamps receives none")
 	accept_peer(h, &app);
 	say(&app, MSS + 10);
 	CU_ASSERT_EQUAL(next_sent(h)->len, MSS);
-	CU_ASSERT_EQUAL(h->sent[0].options_len, 0);
-	CU_ASSERT_EQUAL(h->sent[1].options_len, 0);
+	CU_ASSERT_EQUAL(h->segment[0].options_len, 0);
+	CU_ASSERT_EQUAL(h->segment[1].options_len, 0);
 	h->stamped = true; // too late for negotiation
 	give(h, A, PEERS + 1, OURS + 1, 10);
 	CU_ASSERT_EQUAL(app.len, 10);
-	CU_ASSERT_EQUAL(h->sent[h->n_sent - 1].options_len, 0);
+	CU_ASSERT_EQUAL(h->segment[h->n_sent - 1].options_len, 0);
 	app_free(&app);
 	stop(h);
 }
@@ -119,12 +119,12 @@ TL_TEST("every segment has timestamps within the same maximum size")
 	SENDS(h, R | A, OURS + 2 + 2 * MSS, PEERS + 11, 0);
 	SILENT(h);
 	for (unsigned i = 0; i < h->n_sent; i++) {
-		CU_ASSERT_EQUAL(h->sent[i].options_len, TL_TCP_STAMP_LEN);
-		CU_ASSERT(h->sent[i].options.has_stamp);
-		CU_ASSERT_EQUAL(h->sent[i].options.echo, STAMP);
+		CU_ASSERT_EQUAL(h->segment[i].options_len, TL_TCP_STAMP_LEN);
+		CU_ASSERT(h->segment[i].options.has_stamp);
+		CU_ASSERT_EQUAL(h->segment[i].options.echo, STAMP);
 	}
-	CU_ASSERT_EQUAL(h->sent[0].data[0], byte_at(OURS + 1));
-	CU_ASSERT_EQUAL(h->sent[0].data[MSS - 13], byte_at(OURS + MSS - 12));
+	CU_ASSERT_EQUAL(h->segment[0].data[0], byte_at(OURS + 1));
+	CU_ASSERT_EQUAL(h->segment[0].data[MSS - 13], byte_at(OURS + MSS - 12));
 	app_free(&app);
 	stop(h);
 }
@@ -138,7 +138,7 @@ TL_TEST("the timestamp clock ticks every 1.05 ms")
 	give(h, A, PEERS + 1, OURS + 11, 0);
 	pass(h, 1000 * TICK);
 	say(&app, 10);
-	CU_ASSERT_EQUAL(h->sent[1].options.stamp - h->sent[0].options.stamp, 1000);
+	CU_ASSERT_EQUAL(h->segment[1].options.stamp - h->segment[0].options.stamp, 1000);
 	stop(h);
 }
 
@@ -191,7 +191,7 @@ TL_TEST("an ACK for several segments echoes the first")
 	tl_net_input(h->net, &burst);
 	tl_txq_flush(&h->tx);
 	CU_ASSERT_EQUAL(next_sent(h)->ack, PEERS + 5);
-	CU_ASSERT_EQUAL(h->sent[0].options.echo, STAMP + 10);
+	CU_ASSERT_EQUAL(h->segment[0].options.echo, STAMP + 10);
 	SILENT(h);
 	for (uint16_t i = 0; i < 2; i++)
 		rte_pktmbuf_free(burst.pkts[i]);
@@ -236,7 +236,7 @@ TL_TEST("the timestamp of a segment dropped for its ACK is not stored")
 	h->stamp = STAMP + 1000000;
 	give(h, A, PEERS + 1, OURS + 2, 10); // acknowledges data never sent
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
-	CU_ASSERT_EQUAL(h->sent[h->n_sent - 1].options.echo, STAMP);
+	CU_ASSERT_EQUAL(h->segment[h->n_sent - 1].options.echo, STAMP);
 	give(h, 0, PEERS + 1, 0, 10);
 	SILENT(h);
 	h->stamp = STAMP + 1;
@@ -277,7 +277,7 @@ TL_TEST("after 24 idle days every timestamp is accepted")
 	h->now_ns += UINT64_C(2) * 86400 * SECOND;
 	give(h, A, PEERS + 1, OURS + 1, 10);
 	CU_ASSERT(has_stream(&app, 10));
-	CU_ASSERT_EQUAL(h->sent[h->n_sent - 1].options.echo, STAMP - 1); // its timestamp counts from now on
+	CU_ASSERT_EQUAL(h->segment[h->n_sent - 1].options.echo, STAMP - 1); // its timestamp counts from now on
 	app_free(&app);
 	stop(h);
 }
@@ -335,7 +335,7 @@ TL_TEST("the echoed timestamp gives an RTT sample of a retransmission, and ends 
 	say(&app, 100);
 	pass(h, 430 * MS); // two more, at 200 (a probe) and 400 ms
 	CU_ASSERT_EQUAL(h->n_sent, 3);
-	h->echo = h->sent[2].options.stamp;
+	h->echo = h->segment[2].options.stamp;
 	give(h, A, PEERS + 1, OURS + 101, 0);
 	CU_ASSERT_EQUAL(tl_tcp_rto_ns(app.c), 200 * MS);
 	CU_ASSERT(app.c->srtt_ns < 10 * MS);
@@ -345,7 +345,7 @@ TL_TEST("the echoed timestamp gives an RTT sample of a retransmission, and ends 
 	h = start_stamped(&first, NULL);
 	say(&first, 100);
 	pass(h, 430 * MS);
-	h->echo = h->sent[0].options.stamp; // the first transmission, delayed
+	h->echo = h->segment[0].options.stamp; // the first transmission, delayed
 	give(h, A, PEERS + 1, OURS + 101, 0);
 	CU_ASSERT(first.c->srtt_ns > 50 * MS); // an eighth of 430 ms
 	stop(h);
@@ -358,9 +358,9 @@ TL_TEST("an implausible echo gives no RTT sample")
 	app.c->srtt_ns = 40 * MS;
 	say(&app, 100);
 	pass(h, 250 * MS);
-	h->echo = h->sent[1].options.stamp + 1000; // in the future
+	h->echo = h->segment[1].options.stamp + 1000; // in the future
 	give(h, A, PEERS + 1, OURS + 51, 0);
-	h->echo = h->sent[1].options.stamp - 100000; // before the connection
+	h->echo = h->segment[1].options.stamp - 100000; // before the connection
 	give(h, A, PEERS + 1, OURS + 101, 0);
 	CU_ASSERT_EQUAL(app.c->srtt_ns, 40 * MS);
 	stop(h);
