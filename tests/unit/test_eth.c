@@ -139,7 +139,7 @@ static struct tl_port *open_port(void)
 
 // mlx5 reports the removal of its device (drivers/net/mlx5/linux/mlx5_os.c:2512, DPDK v22.11) to a port that is
 // configured for it (linux/mlx5_ethdev_os.c:758). DPDK rejects the flag for others (lib/ethdev/rte_ethdev.c:1186).
-static void removal_events_are_requested_from_a_driver_that_supports_them_and_end_the_port(void)
+TL_TEST("removal events are requested from a driver that supports them, and end the port")
 {
 	struct tl_err err = {{0}};
 
@@ -159,7 +159,7 @@ static void removal_events_are_requested_from_a_driver_that_supports_them_and_en
 
 // ---- queues
 
-static void a_port_that_only_records_has_the_send_queues_that_its_driver_requires(void)
+TL_TEST("a recording port has the send queues required by its driver")
 {
 	static const struct {
 		const char *name;
@@ -178,7 +178,7 @@ static void a_port_that_only_records_has_the_send_queues_that_its_driver_require
 // ---- drops
 
 // Drivers without imissed, and gve without statistics, DPDK v22.11: sources in lib/dpdk/port/drops.c.
-static void drops_of_a_driver_that_counts_none_are_unknown(void)
+TL_TEST("drops are unknown for a driver that does not count them")
 {
 	static const struct {
 		const char *name;
@@ -214,7 +214,7 @@ static int set_groups(struct tl_port *port, uint32_t n)
 // Limits of drivers, DPDK v22.11: mlx5 rejects 128 addresses (drivers/net/mlx5/mlx5_mac.c:202), iavf more than 64
 // (iavf/iavf_ethdev.c:350), ice and i40e any (no set_mc_addr_list in ice/ice_ethdev.c and i40e/i40e_ethdev.c); ixgbe's
 // filter accepts all (ixgbe/ixgbe_ethdev.c:6681).
-static void groups_are_received_by_the_list_up_to_its_end_and_beyond_by_allmulticast(void)
+TL_TEST("groups are received by the list up to its capacity, beyond it by allmulticast")
 {
 	static const struct {
 		uint32_t groups_max;
@@ -239,7 +239,7 @@ static void groups_are_received_by_the_list_up_to_its_end_and_beyond_by_allmulti
 	}
 }
 
-static void without_a_list_groups_are_received_by_allmulticast_and_without_that_promiscuously(void)
+TL_TEST("without a list groups are received by allmulticast or, failing that, promiscuously")
 {
 	memset(&driver, 0, sizeof(driver));
 	struct tl_port *port = open_port();
@@ -256,7 +256,7 @@ static void without_a_list_groups_are_received_by_allmulticast_and_without_that_
 
 // ---- sizes
 
-static void a_nic_that_only_records_has_deep_rings_by_default(void)
+TL_TEST("a recording NIC has deep rings by default")
 {
 	struct tl_port_cfg cfg = {.spec.kind = TL_PORT_PCI};
 
@@ -272,7 +272,7 @@ static void a_nic_that_only_records_has_deep_rings_by_default(void)
 }
 
 // ixgbe programs the buffer size in whole KiB (SRRCTL.BSIZEPKT, drivers/net/ixgbe/ixgbe_rxtx.c:5146, DPDK v22.11).
-static void a_buffer_holds_a_frame_with_its_crc_and_two_tags_in_whole_kib(void)
+TL_TEST("a buffer holds a frame with CRC and two tags, rounded up to KiB")
 {
 	CU_ASSERT_EQUAL(tl_port_nic_room(1500), 2048);
 	CU_ASSERT_EQUAL(tl_port_nic_room(2048 - 26), 2048);
@@ -296,7 +296,7 @@ static void make_entry(const char *root, const char *name)
 }
 
 // mlx5_dev_configure sets it (drivers/net/mlx5/mlx5_ethdev.c:149, DPDK v22.11.11).
-static void the_kernels_interface_has_its_own_mtu_again(void)
+TL_TEST("the MTU of the kernel interface is restored")
 {
 	static const char *const made[] = {
 		"/0000:5e:00.0", "/0000:5e:00.0/net", "/0000:5e:00.0/net/ens1", "/0000:5e:00.0/net/ens1/mtu"};
@@ -326,24 +326,7 @@ static void the_kernels_interface_has_its_own_mtu_again(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"removal events are requested from a driver that supports them, and end the port",
-			removal_events_are_requested_from_a_driver_that_supports_them_and_end_the_port},
-		{"a recording port has the send queues required by its driver",
-			a_port_that_only_records_has_the_send_queues_that_its_driver_requires},
-		{"a recording NIC has deep rings by default", a_nic_that_only_records_has_deep_rings_by_default},
-		{"a buffer holds a frame with CRC and two tags, rounded up to KiB",
-			a_buffer_holds_a_frame_with_its_crc_and_two_tags_in_whole_kib},
-		{"the MTU of the kernel interface is restored", the_kernels_interface_has_its_own_mtu_again},
-		{"drops are unknown for a driver that does not count them",
-			drops_of_a_driver_that_counts_none_are_unknown},
-		{"groups are received by the list up to its capacity, beyond it by allmulticast",
-			groups_are_received_by_the_list_up_to_its_end_and_beyond_by_allmulticast},
-		{"without a list groups are received by allmulticast or, failing that, promiscuously",
-			without_a_list_groups_are_received_by_allmulticast_and_without_that_promiscuously},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
-	return test_clock == NULL ? 1 : tl_test_main("eth", tests, TL_ARRAY_LEN(tests));
+	return test_clock == NULL ? 1 : tl_test_run("eth");
 }

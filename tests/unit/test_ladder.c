@@ -26,7 +26,7 @@ static unsigned header_sum(void)
 	return (sum & 0xffff) + (sum >> 16);
 }
 
-static void a_frame_is_a_datagram_of_its_size(void)
+TL_TEST("a frame is a UDP datagram of its size")
 {
 	static const uint32_t sizes[] = {TL_LADDER_SIZE_MIN, 61, 512, TL_LADDER_SIZE_MAX};
 
@@ -43,7 +43,7 @@ static void a_frame_is_a_datagram_of_its_size(void)
 	}
 }
 
-static void numbers_spread_over_the_flows(void)
+TL_TEST("sequence numbers are spread over the flows")
 {
 	bool seen[256] = {false};
 	unsigned flows = 0;
@@ -76,7 +76,7 @@ static void take(uint32_t seq)
 	tl_ladder_take(&sink, frame, 60);
 }
 
-static void a_sink_counts_numbered_frames_only(void)
+TL_TEST("a sink counts only frames with a sequence number")
 {
 	begin(false);
 	take(0);
@@ -91,7 +91,7 @@ static void a_sink_counts_numbered_frames_only(void)
 	CU_ASSERT_EQUAL(sink.latency->count, 0);
 }
 
-static void a_frame_behind_a_later_one_is_out_of_order(void)
+TL_TEST("a frame after a later one is out of order")
 {
 	begin(false);
 	take(0);
@@ -102,7 +102,7 @@ static void a_frame_behind_a_later_one_is_out_of_order(void)
 	CU_ASSERT_EQUAL(sink.seq_sum, 3);
 }
 
-static void a_duplicate_is_out_of_order(void)
+TL_TEST("a duplicate is out of order")
 {
 	begin(false);
 	take(4);
@@ -111,7 +111,7 @@ static void a_duplicate_is_out_of_order(void)
 	CU_ASSERT_EQUAL(sink.seq_sum, 8);
 }
 
-static void a_source_that_begins_again_is_in_order(void)
+TL_TEST("a restarted source is in order")
 {
 	begin(false);
 	take(0);
@@ -121,7 +121,7 @@ static void a_source_that_begins_again_is_in_order(void)
 	CU_ASSERT_EQUAL(sink.disorder_pkts, 0);
 }
 
-static void traffic_of_others_needs_no_numbers(void)
+TL_TEST("foreign traffic needs no sequence numbers")
 {
 	begin(true);
 	memset(frame, 0xff, sizeof(frame));
@@ -133,7 +133,7 @@ static void traffic_of_others_needs_no_numbers(void)
 	CU_ASSERT_EQUAL(sink.disorder_pkts, 0);
 }
 
-static void a_stamp_becomes_a_latency(void)
+TL_TEST("a stamp becomes a latency")
 {
 	uint64_t stamp_ns = tl_ladder_now_ns() - 5000;
 
@@ -147,7 +147,7 @@ static void a_stamp_becomes_a_latency(void)
 
 // ---- table
 
-static void each_rung_is_compared_with_an_earlier_one(void)
+TL_TEST("each rung is compared with an earlier one")
 {
 	unsigned n;
 	const struct tl_ladder_rung *rungs = tl_ladder_rungs(&n);
@@ -166,17 +166,5 @@ static void each_rung_is_compared_with_an_earlier_one(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a frame is a UDP datagram of its size", a_frame_is_a_datagram_of_its_size},
-		{"sequence numbers are spread over the flows", numbers_spread_over_the_flows},
-		{"a sink counts only frames with a sequence number", a_sink_counts_numbered_frames_only},
-		{"a frame after a later one is out of order", a_frame_behind_a_later_one_is_out_of_order},
-		{"a duplicate is out of order", a_duplicate_is_out_of_order},
-		{"a restarted source is in order", a_source_that_begins_again_is_in_order},
-		{"foreign traffic needs no sequence numbers", traffic_of_others_needs_no_numbers},
-		{"a stamp becomes a latency", a_stamp_becomes_a_latency},
-		{"each rung is compared with an earlier one", each_rung_is_compared_with_an_earlier_one},
-	};
-
-	return tl_test_main("ladder", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("ladder");
 }

@@ -109,7 +109,7 @@ static uint8_t first_byte(uint16_t i)
 
 // ----
 
-static void frames_arrive_in_bursts_and_a_block_is_returned_when_all_are_freed(void)
+TL_TEST("frames arrive in bursts, and a block is returned when all are freed")
 {
 	rig_begin();
 	for (unsigned i = 0; i < TL_BURST + 10; i++)
@@ -132,7 +132,7 @@ static void frames_arrive_in_bursts_and_a_block_is_returned_when_all_are_freed(v
 	rig_end();
 }
 
-static void the_ring_wraps(void)
+TL_TEST("the ring wraps")
 {
 	rig_begin();
 	for (unsigned round = 0; round < 3 * BLOCKS + 1; round++) {
@@ -148,7 +148,7 @@ static void the_ring_wraps(void)
 }
 
 // The kernel may hand over an empty block.
-static void an_empty_block_is_returned(void)
+TL_TEST("an empty block is returned")
 {
 	rig_begin();
 	kernel_retires_block();
@@ -162,7 +162,7 @@ static void an_empty_block_is_returned(void)
 	rig_end();
 }
 
-static void who_keeps_a_frame_keeps_it_whole_and_the_port_waits(void)
+TL_TEST("a referenced frame stays intact, and the port does not reuse its block")
 {
 	rig_begin();
 	for (unsigned i = 0; i < 3; i++)
@@ -186,7 +186,7 @@ static void who_keeps_a_frame_keeps_it_whole_and_the_port_waits(void)
 	rig_end();
 }
 
-static void time_and_direction_are_those_that_the_kernel_tells(void)
+TL_TEST("time and direction are taken from the kernel")
 {
 	struct tpacket3_hdr at = {.tp_sec = 4000000000u, .tp_nsec = 999999999};
 
@@ -207,7 +207,7 @@ static void time_and_direction_are_those_that_the_kernel_tells(void)
 	rig_end();
 }
 
-static void a_tag_is_put_back_between_addresses_and_type(void)
+TL_TEST("a stripped tag is restored between addresses and EtherType")
 {
 	static const uint8_t tagged[] = {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0x88, 0xa8, 0xe0, 0x07, 5, 5, 5};
 	static const uint8_t plain_tpid[] = {5, 5, 0x81, 0x00, 0x00, 0x00, 5, 5};
@@ -231,7 +231,7 @@ static void a_tag_is_put_back_between_addresses_and_type(void)
 	rig_end();
 }
 
-static void frames_that_were_not_on_the_wire_like_this_are_counted(void)
+TL_TEST("frames that differ from the wire are counted")
 {
 	rig_begin();
 	kernel_puts_plain(FRAME_MAX, 1);
@@ -257,7 +257,7 @@ static uint32_t count_bytes(const struct rte_mbuf *m, uint8_t value)
 }
 
 // The mbufs are plain again after the free.
-static void frames_too_long_for_one_mbuf_are_chains(void)
+TL_TEST("frames too long for one mbuf are chained")
 {
 	rig_begin();
 	for (unsigned i = 0; i < 3; i++)
@@ -287,22 +287,7 @@ static void frames_too_long_for_one_mbuf_are_chains(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"frames arrive in bursts, and a block is returned when all are freed",
-			frames_arrive_in_bursts_and_a_block_is_returned_when_all_are_freed},
-		{"the ring wraps", the_ring_wraps},
-		{"an empty block is returned", an_empty_block_is_returned},
-		{"a referenced frame stays intact, and the port does not reuse its block",
-			who_keeps_a_frame_keeps_it_whole_and_the_port_waits},
-		{"time and direction are taken from the kernel", time_and_direction_are_those_that_the_kernel_tells},
-		{"a stripped tag is restored between addresses and EtherType",
-			a_tag_is_put_back_between_addresses_and_type},
-		{"frames that differ from the wire are counted",
-			frames_that_were_not_on_the_wire_like_this_are_counted},
-		{"frames too long for one mbuf are chained", frames_too_long_for_one_mbuf_are_chains},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
-	return tl_test_main("packet", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("packet");
 }

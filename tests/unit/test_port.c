@@ -34,7 +34,7 @@ static void check_spec(const char *text, enum tl_port_kind kind, const char *arg
 	CU_ASSERT_STRING_EQUAL(spec.text, text);
 }
 
-static void every_form_of_a_port_is_understood(void)
+TL_TEST("every form of a port spec is parsed")
 {
 	check_spec("0000:3b:00.0", TL_PORT_PCI, "0000:3b:00.0");
 	check_spec("0000:3b:00.0,tx_pp=500", TL_PORT_PCI, "0000:3b:00.0");
@@ -47,7 +47,7 @@ static void every_form_of_a_port_is_understood(void)
 	check_spec("vdev:net_null0,size=64", TL_PORT_VDEV, "net_null0,size=64");
 }
 
-static void net_tap_alone_changes_an_interface_of_the_kernel_when_it_is_closed(void)
+TL_TEST("only net_tap changes a kernel interface when it is closed")
 {
 	static const struct {
 		const char *text;
@@ -62,7 +62,7 @@ static void net_tap_alone_changes_an_interface_of_the_kernel_when_it_is_closed(v
 	}
 }
 
-static void an_invalid_port_is_refused_with_the_valid_forms(void)
+TL_TEST("an invalid port is refused, with the valid forms")
 {
 	static const char *const wrong[] = {"", "xdp:", "pcap:", "vdev:", "eth 0", "a/b", "0000:3b:00.8",
 		"0000:3b:00.00", "an_interface_name_too_long", "xdp:a/b"};
@@ -127,7 +127,7 @@ static unsigned count_segments(const struct rte_mbuf *m)
 	return n;
 }
 
-static void a_file_gives_every_frame_with_its_own_time_and_then_ends(void)
+TL_TEST("a file delivers every frame with its recorded time and then ends")
 {
 	static const uint32_t sizes[] = {60, 1514, 9000, 65536, 0, 61};
 	static struct tl_burst burst;
@@ -160,7 +160,7 @@ static void a_file_gives_every_frame_with_its_own_time_and_then_ends(void)
 	unlink(path);
 }
 
-static void a_broken_file_gives_its_good_frames_and_then_its_error(void)
+TL_TEST("a damaged file delivers its intact frames and then an error")
 {
 	static const uint32_t sizes[] = {60, 60};
 	static struct tl_burst burst;
@@ -183,7 +183,7 @@ static void a_broken_file_gives_its_good_frames_and_then_its_error(void)
 	unlink(path);
 }
 
-static void a_missing_file_or_interface_is_named(void)
+TL_TEST("a missing file or interface is named")
 {
 	struct tl_port_cfg cfg = {.name = "p", .rx_queues = 1, .mtu = 1500, .clock = test_clock};
 	struct tl_port *port;
@@ -235,7 +235,7 @@ static unsigned drain(struct tl_rxq *q)
 	return total;
 }
 
-static void pushed_frames_leave_with_the_flush_and_are_counted(void)
+TL_TEST("pushed frames are sent at the flush and counted")
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_a", 1, test_clock);
 
@@ -253,7 +253,7 @@ static void pushed_frames_leave_with_the_flush_and_are_counted(void)
 }
 
 // The ring holds 1023 frames.
-static void frames_that_find_no_room_wait_for_the_next_flush(void)
+TL_TEST("frames without space in the TX ring wait for the next flush")
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_w", 1, test_clock);
 	struct recording recording = {0};
@@ -294,7 +294,7 @@ static void keep_story(void *ctx, struct tl_burst *sent)
 }
 
 // Parts in which an echo sends the replies of a burst.
-static void frames_of_several_flushes_are_recorded_at_once_each_with_the_time_of_its_own(void)
+TL_TEST("frames of several flushes are recorded together, each with its own time")
 {
 	static const unsigned parts[] = {1, TL_BURST / 2, TL_BURST / 2 - 1};
 	struct tl_port *port = tl_test_port("vdev:net_ring_s", 1, test_clock);
@@ -323,7 +323,7 @@ static void frames_of_several_flushes_are_recorded_at_once_each_with_the_time_of
 }
 
 // Frames beyond ring and queue are rejected, counted, freed and not recorded.
-static void refused_frames_are_counted_and_not_recorded(void)
+TL_TEST("refused frames are counted and not recorded")
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_b", 1, test_clock);
 	struct recording recording = {0};
@@ -345,7 +345,7 @@ static void refused_frames_are_counted_and_not_recorded(void)
 	tl_port_close(port);
 }
 
-static void a_file_drops_and_counts_pushed_frames(void)
+TL_TEST("a file drops and counts pushed frames")
 {
 	static const uint32_t sizes[] = {60};
 	char path[96], text[96];
@@ -367,7 +367,7 @@ static void a_file_drops_and_counts_pushed_frames(void)
 	unlink(path);
 }
 
-static void drops_are_reported_by_queue_only_if_they_add_up(void)
+TL_TEST("drops are reported by queue only if they add up")
 {
 	struct tl_port *port = tl_test_port_queues("vdev:net_null_q", 2, 0, test_clock);
 	struct tl_port_stats stats = {0};
@@ -388,7 +388,7 @@ static void drops_are_reported_by_queue_only_if_they_add_up(void)
 	tl_port_close(port);
 }
 
-static void rss_is_known_if_the_driver_reports_it(void)
+TL_TEST("RSS is known if the driver reports it")
 {
 	struct tl_port *tells = tl_test_port_queues("vdev:net_null_r", 2, 0, test_clock),
 		       *none = tl_test_port_queues("vdev:net_ring_r", 1, 1, test_clock);
@@ -432,38 +432,38 @@ static void expect_account(
 	CU_ASSERT(now.verified);
 }
 
-static void a_run_that_has_polled_all_that_was_seen_loses_nothing(void)
+TL_TEST("a run that polled all frames seen by the NIC reports no loss")
 {
 	expect_account(97, 100, 3, 100, 3);
 }
 
-static void frames_received_and_dropped_after_the_end_are_not_accounted(void)
+TL_TEST("frames received and dropped after the end are not accounted")
 {
 	expect_account(97, 5000, 900, 100, 3);
 }
 
-static void later_frames_that_are_polled_count_as_seen(void)
+TL_TEST("polled frames after the end count as seen")
 {
 	expect_account(110, 5000, 900, 113, 3);
 }
 
-static void frames_seen_before_the_end_and_dropped_after_it_are_lost(void)
+TL_TEST("frames seen before the end and dropped after it are lost")
 {
 	expect_account(95, 5000, 900, 100, 5);
 }
 
-static void frames_neither_polled_nor_dropped_stay_unaccounted(void)
+TL_TEST("frames neither polled nor dropped stay unaccounted")
 {
 	expect_account(95, 100, 3, 100, 3);
 	expect_account(95, 101, 4, 100, 4);
 }
 
-static void more_than_the_device_saw_is_never_made_up(void)
+TL_TEST("the account never exceeds the frames seen by the device")
 {
 	expect_account(110, 105, 3, 105, 3);
 }
 
-static void losses_before_the_run_are_subtracted_on_both_sides(void)
+TL_TEST("losses before the run are subtracted on both sides")
 {
 	struct tl_port_stats before = device_says(0, 7), now = device_says(50, 9);
 
@@ -477,40 +477,7 @@ static void losses_before_the_run_are_subtracted_on_both_sides(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"every form of a port spec is parsed", every_form_of_a_port_is_understood},
-		{"only net_tap changes a kernel interface when it is closed",
-			net_tap_alone_changes_an_interface_of_the_kernel_when_it_is_closed},
-		{"an invalid port is refused, with the valid forms", an_invalid_port_is_refused_with_the_valid_forms},
-		{"a file delivers every frame with its recorded time and then ends",
-			a_file_gives_every_frame_with_its_own_time_and_then_ends},
-		{"a damaged file delivers its intact frames and then an error",
-			a_broken_file_gives_its_good_frames_and_then_its_error},
-		{"a missing file or interface is named", a_missing_file_or_interface_is_named},
-		{"pushed frames are sent at the flush and counted", pushed_frames_leave_with_the_flush_and_are_counted},
-		{"a file drops and counts pushed frames", a_file_drops_and_counts_pushed_frames},
-		{"drops are reported by queue only if they add up", drops_are_reported_by_queue_only_if_they_add_up},
-		{"RSS is known if the driver reports it", rss_is_known_if_the_driver_reports_it},
-		{"frames without space in the TX ring wait for the next flush",
-			frames_that_find_no_room_wait_for_the_next_flush},
-		{"frames of several flushes are recorded together, each with its own time",
-			frames_of_several_flushes_are_recorded_at_once_each_with_the_time_of_its_own},
-		{"refused frames are counted and not recorded", refused_frames_are_counted_and_not_recorded},
-		{"a run that polled all frames seen by the NIC reports no loss",
-			a_run_that_has_polled_all_that_was_seen_loses_nothing},
-		{"frames received and dropped after the end are not accounted",
-			frames_received_and_dropped_after_the_end_are_not_accounted},
-		{"polled frames after the end count as seen", later_frames_that_are_polled_count_as_seen},
-		{"frames seen before the end and dropped after it are lost",
-			frames_seen_before_the_end_and_dropped_after_it_are_lost},
-		{"frames neither polled nor dropped stay unaccounted",
-			frames_neither_polled_nor_dropped_stay_unaccounted},
-		{"the account never exceeds the frames seen by the device", more_than_the_device_saw_is_never_made_up},
-		{"losses before the run are subtracted on both sides",
-			losses_before_the_run_are_subtracted_on_both_sides},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
-	return tl_test_main("port", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("port");
 }

@@ -25,7 +25,7 @@ static uint64_t next(uint64_t ts_ns)
 	return tl_replay_schedule_next(&schedule, ts_ns, 60);
 }
 
-static void ten_hours_drift_by_nothing(void)
+TL_TEST("due times over ten hours drift by nothing")
 {
 	const uint64_t gap_ns = 1000003; // no multiple of any unit
 	uint64_t i, wrong = 0;
@@ -37,7 +37,7 @@ static void ten_hours_drift_by_nothing(void)
 	CU_ASSERT_TRUE(i > 35000000);
 }
 
-static void a_speed_divides_the_time_from_the_beginning(void)
+TL_TEST("a speed divides the time from the beginning, not each gap")
 {
 	begin(TL_REPLAY_RECORDED, 3 * TL_REPLAY_MILLION, 0);
 	for (uint64_t i = 0; i < 1000; i++)
@@ -50,7 +50,7 @@ static void a_speed_divides_the_time_from_the_beginning(void)
 	CU_ASSERT_EQUAL(next(START_NS + TEN_HOURS_NS), TEN_HOURS_NS / 100);
 }
 
-static void a_frame_recorded_before_the_last_is_due_with_it(void)
+TL_TEST("a frame recorded before the last one is due with it, and counted")
 {
 	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
 	CU_ASSERT_EQUAL(next(START_NS), 0);
@@ -63,7 +63,7 @@ static void a_frame_recorded_before_the_last_is_due_with_it(void)
 	CU_ASSERT_EQUAL(schedule.backward_pkts, 2);
 }
 
-static void equal_times_are_due_together(void)
+TL_TEST("frames of equal times are due together")
 {
 	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
 	CU_ASSERT_EQUAL(next(0), 0);
@@ -72,7 +72,7 @@ static void equal_times_are_due_together(void)
 	CU_ASSERT_EQUAL(schedule.backward_pkts, 0);
 }
 
-static void a_loop_begins_when_the_last_one_ended(void)
+TL_TEST("a loop begins when the one before ended, after a thousand loops as well")
 {
 	const uint64_t length_ns = 1234567891;
 
@@ -87,7 +87,7 @@ static void a_loop_begins_when_the_last_one_ended(void)
 	CU_ASSERT_EQUAL(schedule.rebased_files, 0);
 }
 
-static void the_next_file_keeps_its_distance(void)
+TL_TEST("the next file keeps its distance in time")
 {
 	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
 	next(START_NS);
@@ -97,7 +97,7 @@ static void the_next_file_keeps_its_distance(void)
 	CU_ASSERT_EQUAL(schedule.rebased_files, 0);
 }
 
-static void a_file_that_begins_earlier_goes_on_from_the_end_of_the_last(void)
+TL_TEST("a file that begins earlier continues from the end of its predecessor")
 {
 	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
 	next(START_NS);
@@ -109,7 +109,7 @@ static void a_file_that_begins_earlier_goes_on_from_the_end_of_the_last(void)
 	CU_ASSERT_EQUAL(schedule.backward_pkts, 0);
 }
 
-static void longer_gaps_are_shortened_and_nothing_else(void)
+TL_TEST("gaps beyond --max-gap are shortened, and no others")
 {
 	const struct tl_replay_pacing pacing = {
 		.pace = TL_REPLAY_RECORDED, .speed = TL_REPLAY_MILLION / 2, .max_gap_ns = 100};
@@ -123,7 +123,7 @@ static void longer_gaps_are_shortened_and_nothing_else(void)
 	CU_ASSERT_EQUAL(schedule.shortened_gaps, 2);
 }
 
-static void from_1970_to_2554_at_the_slowest_is_due_at_the_latest(void)
+TL_TEST("the longest time at the slowest speed is due at the latest")
 {
 	begin(TL_REPLAY_RECORDED, TL_REPLAY_SPEED_MIN, 0);
 	CU_ASSERT_EQUAL(next(0), 0);
@@ -142,7 +142,7 @@ static void from_1970_to_2554_at_the_slowest_is_due_at_the_latest(void)
 	CU_ASSERT_EQUAL(next(UINT64_C(4291747200) * TL_NS_PER_S), UINT64_C(42917472) * TL_NS_PER_S); // 2106
 }
 
-static void a_rate_of_frames_ignores_the_recorded_times(void)
+TL_TEST("a rate of frames ignores the recorded times")
 {
 	begin(TL_REPLAY_PPS, 0, 3 * TL_REPLAY_MILLION);
 	CU_ASSERT_EQUAL(next(START_NS), 0);
@@ -152,7 +152,7 @@ static void a_rate_of_frames_ignores_the_recorded_times(void)
 	CU_ASSERT_EQUAL(schedule.backward_pkts, 0);
 }
 
-static void a_rate_in_bits_counts_the_frame_s_bits_on_the_wire(void)
+TL_TEST("a rate in bits counts the frame's bits on the wire")
 {
 	begin(TL_REPLAY_BPS, 0, UINT64_C(10000000000) * TL_REPLAY_MILLION);
 	CU_ASSERT_EQUAL(tl_replay_schedule_next(&schedule, 0, 60), 0);
@@ -161,7 +161,7 @@ static void a_rate_in_bits_counts_the_frame_s_bits_on_the_wire(void)
 	CU_ASSERT_EQUAL(tl_replay_schedule_next(&schedule, 0, 60), 134 + 1230);
 }
 
-static void at_line_rate_all_is_due_at_once(void)
+TL_TEST("at line rate every frame is due at once")
 {
 	begin(TL_REPLAY_LINE, 0, 0);
 	CU_ASSERT_EQUAL(next(START_NS), 0);
@@ -170,7 +170,7 @@ static void at_line_rate_all_is_due_at_once(void)
 
 // ---- text
 
-static void speeds_are_decimals_from_a_hundredth_to_a_hundred(void)
+TL_TEST("speeds are decimals from a hundredth to a hundred")
 {
 	uint64_t speed;
 
@@ -195,7 +195,7 @@ static void expect_rate(const char *text, enum tl_replay_pace pace, uint64_t rat
 	CU_ASSERT_EQUAL(pacing.rate, rate);
 }
 
-static void rates_have_a_unit(void)
+TL_TEST("rates have a unit")
 {
 	struct tl_replay_pacing pacing;
 
@@ -212,7 +212,7 @@ static void rates_have_a_unit(void)
 	CU_ASSERT_EQUAL(tl_replay_parse_rate("40%", 0, &pacing), -ENODATA);
 }
 
-static void bursts_are_due_at_once_and_apart(void)
+TL_TEST("the frames of a burst are due at once, bursts apart")
 {
 	const struct tl_replay_pacing pacing = {.pace = TL_REPLAY_BURSTS, .burst_pkts = 3, .burst_gap_ns = 1000};
 
@@ -223,7 +223,7 @@ static void bursts_are_due_at_once_and_apart(void)
 
 // ---- the ledger
 
-static void each_counter_is_a_part_of_what_was_read(void)
+TL_TEST("each counter of the ledger is a part of the read frames")
 {
 	struct tl_replay_ledger ledger = {0};
 	uint64_t *counters = (uint64_t *)&ledger;
@@ -251,31 +251,5 @@ static void each_counter_is_a_part_of_what_was_read(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"due times over ten hours drift by nothing", ten_hours_drift_by_nothing},
-		{"a speed divides the time from the beginning, not each gap",
-			a_speed_divides_the_time_from_the_beginning},
-		{"a frame recorded before the last one is due with it, and counted",
-			a_frame_recorded_before_the_last_is_due_with_it},
-		{"frames of equal times are due together", equal_times_are_due_together},
-		{"a loop begins when the one before ended, after a thousand loops as well",
-			a_loop_begins_when_the_last_one_ended},
-		{"the next file keeps its distance in time", the_next_file_keeps_its_distance},
-		{"a file that begins earlier continues from the end of its predecessor",
-			a_file_that_begins_earlier_goes_on_from_the_end_of_the_last},
-		{"gaps beyond --max-gap are shortened, and no others", longer_gaps_are_shortened_and_nothing_else},
-		{"the longest time at the slowest speed is due at the latest",
-			from_1970_to_2554_at_the_slowest_is_due_at_the_latest},
-		{"a rate of frames ignores the recorded times", a_rate_of_frames_ignores_the_recorded_times},
-		{"a rate in bits counts the frame's bits on the wire",
-			a_rate_in_bits_counts_the_frame_s_bits_on_the_wire},
-		{"at line rate every frame is due at once", at_line_rate_all_is_due_at_once},
-		{"speeds are decimals from a hundredth to a hundred",
-			speeds_are_decimals_from_a_hundredth_to_a_hundred},
-		{"rates have a unit", rates_have_a_unit},
-		{"the frames of a burst are due at once, bursts apart", bursts_are_due_at_once_and_apart},
-		{"each counter of the ledger is a part of the read frames", each_counter_is_a_part_of_what_was_read},
-	};
-
-	return tl_test_main("replay_schedule", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("replay_schedule");
 }

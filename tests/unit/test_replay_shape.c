@@ -214,7 +214,7 @@ static uint64_t oracle_departure(struct oracle *o, uint64_t due_ns)
 }
 
 // 100 frames of each class at once, at 0.8 and 0.2 Gbit/s: 100 and 25 bytes per step.
-static void frames_leave_at_the_rates_of_their_classes(void)
+TL_TEST("frames leave at the rates of their classes, and are late by that")
 {
 	struct oracle oracles[] = {{LIMIT, 0, 100}, {LIMIT, 0, 25}};
 	struct tl_shape_class classes[3];
@@ -245,7 +245,7 @@ static void frames_leave_at_the_rates_of_their_classes(void)
 }
 
 // A frame due later than the tokens for it leaves when it is due, or a step later: frames are taken and polled in turn.
-static void a_frame_that_its_class_does_not_delay_is_not_late(void)
+TL_TEST("a frame that its class does not delay is not late")
 {
 	struct tl_shape_class classes[3];
 
@@ -259,7 +259,7 @@ static void a_frame_that_its_class_does_not_delay_is_not_late(void)
 	end_rig();
 }
 
-static void arp_of_a_recording_is_classified(void)
+TL_TEST("ARP of a recording is classified")
 {
 	struct tl_shape_class classes[3];
 
@@ -275,7 +275,7 @@ static void arp_of_a_recording_is_classified(void)
 // ---- a port that refuses
 
 // 500 frames fall due while the port refuses: more than the limit of their class.
-static void a_port_that_refuses_frames_costs_none(void)
+TL_TEST("a port that refuses frames costs none, whatever the limits of the classes")
 {
 	struct tl_shape_class classes[3];
 
@@ -296,7 +296,7 @@ static void a_port_that_refuses_frames_costs_none(void)
 }
 
 // 3000 frames are due at once, at a rate that lets all of them leave: only 64 go into the tree between two send calls.
-static void a_late_lcore_drops_no_frame_that_may_leave(void)
+TL_TEST("a late lcore drops no frame that may leave")
 {
 	struct tl_shape_class classes[3];
 
@@ -314,7 +314,7 @@ static void a_late_lcore_drops_no_frame_that_may_leave(void)
 
 // ---- the end
 
-static void frames_in_the_tree_are_sent_before_the_end_for_a_limited_time(void)
+TL_TEST("frames in the tree are sent before the end, for a limited time")
 {
 	struct tl_shape_class classes[3];
 
@@ -331,7 +331,7 @@ static void frames_in_the_tree_are_sent_before_the_end_for_a_limited_time(void)
 	end_rig();
 }
 
-static void a_stop_drops_frames_in_the_tree(void)
+TL_TEST("a stop drops and counts the frames in the tree")
 {
 	struct tl_shape_class classes[3];
 
@@ -349,7 +349,7 @@ static void a_stop_drops_frames_in_the_tree(void)
 // ---- seeks
 
 // Frames of pass 0 are in the tree when the run seeks: their due times are of a run's time that is gone.
-static void after_a_seek_frames_in_the_tree_are_not_late(void)
+TL_TEST("after a seek frames in the tree are not late")
 {
 	struct tl_shape_class classes[3];
 
@@ -379,7 +379,7 @@ static uint16_t seek_then_poll(void *ctx, uint64_t mono_ns)
 	return poll_later(ctx, mono_ns);
 }
 
-static void a_seek_while_the_tree_is_emptied_goes_on(void)
+TL_TEST("a seek while the tree is emptied goes on with its frames")
 {
 	struct tl_shape_class classes[3];
 
@@ -416,7 +416,7 @@ static void write_file(uint32_t n)
 	close(fd);
 }
 
-static void the_ledger_has_the_drops_of_the_tree_by_reason(void)
+TL_TEST("the ledger has the drops of the tree by reason")
 {
 	const char *paths[] = {path};
 	struct tl_txq txq = {.flush_fn = port_flush};
@@ -456,7 +456,7 @@ static void the_ledger_has_the_drops_of_the_tree_by_reason(void)
 	tl_shape_destroy(shape);
 }
 
-static void the_rows_of_the_ledger_have_all_reasons(void)
+TL_TEST("the rows of the ledger have all reasons")
 {
 	const struct tl_replay_ledger ledger = {.read_pkts = 21,
 		.drop_long_pkts = 1,
@@ -476,24 +476,6 @@ static void the_rows_of_the_ledger_have_all_reasons(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"frames leave at the rates of their classes, and are late by that",
-			frames_leave_at_the_rates_of_their_classes},
-		{"a frame that its class does not delay is not late",
-			a_frame_that_its_class_does_not_delay_is_not_late},
-		{"ARP of a recording is classified", arp_of_a_recording_is_classified},
-		{"a port that refuses frames costs none, whatever the limits of the classes",
-			a_port_that_refuses_frames_costs_none},
-		{"a late lcore drops no frame that may leave", a_late_lcore_drops_no_frame_that_may_leave},
-		{"frames in the tree are sent before the end, for a limited time",
-			frames_in_the_tree_are_sent_before_the_end_for_a_limited_time},
-		{"a stop drops and counts the frames in the tree", a_stop_drops_frames_in_the_tree},
-		{"after a seek frames in the tree are not late", after_a_seek_frames_in_the_tree_are_not_late},
-		{"a seek while the tree is emptied goes on with its frames", a_seek_while_the_tree_is_emptied_goes_on},
-		{"the ledger has the drops of the tree by reason", the_ledger_has_the_drops_of_the_tree_by_reason},
-		{"the rows of the ledger have all reasons", the_rows_of_the_ledger_have_all_reasons},
-	};
-
 	tl_test_eal_start();
 	real_clock = tl_clock_create();
 	rig.pool = rte_pktmbuf_pool_create("rig", 4095, 0, sizeof(struct replay_tag), 2048, 0);
@@ -501,7 +483,7 @@ int main(void)
 	if (real_clock == NULL || rig.pool == NULL || fd < 0)
 		return 1;
 	close(fd);
-	int status = tl_test_main("replay_shape", tests, TL_ARRAY_LEN(tests));
+	int status = tl_test_run("replay_shape");
 	unlink(path);
 	rte_mempool_free(rig.pool);
 	tl_clock_destroy(real_clock);

@@ -25,7 +25,7 @@ static int parse(const char *text, struct tl_replay_split *out)
 	return tl_replay_split_parse(text, out, &err);
 }
 
-static void rules_are_parsed(void)
+TL_TEST("rules are parsed")
 {
 	struct tl_replay_split rule;
 
@@ -39,7 +39,7 @@ static void rules_are_parsed(void)
 	CU_ASSERT_TRUE(rule.by == TL_REPLAY_BY_MAC && rule.n_macs == 2 && rule.macs[1][5] == 0x0a);
 }
 
-static void wrong_rules_are_refused(void)
+TL_TEST("wrong rules are refused")
 {
 	static const char *const wrong[] = {"", "ep", "epb:1", "clients:", "interface:", "interface:x", "interface:-1",
 		"mac", "mac:", "mac:02:00:00:00:00", "mac:02:00:00:00:00:01,", "mac:02:00:00:00:00:01:02:03", "filter",
@@ -135,7 +135,7 @@ static unsigned side6_of(uint8_t tcp_flags, uint8_t src, uint8_t dst)
 
 #define NET(host) (UINT32_C(0x0a000000) + (host))
 
-static void the_first_syn_tells_client_from_server(void)
+TL_TEST("the first SYN tells a client from a server")
 {
 	begin("clients");
 	CU_ASSERT_EQUAL(side_of(TL_IPPROTO_TCP, TL_TCP_SYN, NET(1), NET(2)), 0);
@@ -153,7 +153,7 @@ static void the_first_syn_tells_client_from_server(void)
 	end();
 }
 
-static void without_a_syn_the_other_end_tells(void)
+TL_TEST("without a SYN the other end of a packet tells, or UDP")
 {
 	begin("clients");
 	CU_ASSERT_EQUAL(side_of(TL_IPPROTO_TCP, TL_TCP_ACK, NET(1), NET(2)), 0);
@@ -169,7 +169,7 @@ static void without_a_syn_the_other_end_tells(void)
 	end();
 }
 
-static void a_group_is_on_no_side(void)
+TL_TEST("a group and the broadcast address are on no side")
 {
 	begin("clients");
 	CU_ASSERT_EQUAL(side_of(TL_IPPROTO_UDP, 0, NET(1), UINT32_C(0xef000001)), 0);
@@ -181,7 +181,7 @@ static void a_group_is_on_no_side(void)
 	end();
 }
 
-static void each_loop_decides_anew(void)
+TL_TEST("each loop decides anew")
 {
 	begin("clients");
 	CU_ASSERT_EQUAL(side_of(TL_IPPROTO_TCP, TL_TCP_SYN | TL_TCP_ACK, NET(2), NET(1)), 1);
@@ -191,7 +191,7 @@ static void each_loop_decides_anew(void)
 	end();
 }
 
-static void addresses_beyond_the_limit_are_undecided(void)
+TL_TEST("frames of addresses beyond the limit are undecided, and counted")
 {
 	begin("clients");
 	for (uint32_t i = 0; i < 2 * TL_REPLAY_SPLIT_HOSTS; i++)
@@ -202,7 +202,7 @@ static void addresses_beyond_the_limit_are_undecided(void)
 	end();
 }
 
-static void macs_and_filters_choose_the_side(void)
+TL_TEST("source MACs and filters choose the side")
 {
 	uint8_t bytes[TL_ETHER_MIN_FRAME] = {[6] = 2, [11] = 5};
 	struct tl_pcap_frame frame = {.data = bytes, .cap_bytes = sizeof(bytes), .wire_bytes = sizeof(bytes)};
@@ -279,7 +279,7 @@ static unsigned first_interface(uint32_t i)
 	return i % 2 == 0;
 }
 
-static void records_have_directions_and_interfaces(void)
+TL_TEST("epb_flags and interfaces of records choose the side, in each window of a file")
 {
 	char path[] = "/tmp/tapline-test-split-XXXXXX";
 
@@ -294,20 +294,6 @@ static void records_have_directions_and_interfaces(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"rules are parsed", rules_are_parsed},
-		{"wrong rules are refused", wrong_rules_are_refused},
-		{"the first SYN tells a client from a server", the_first_syn_tells_client_from_server},
-		{"without a SYN the other end of a packet tells, or UDP", without_a_syn_the_other_end_tells},
-		{"a group and the broadcast address are on no side", a_group_is_on_no_side},
-		{"each loop decides anew", each_loop_decides_anew},
-		{"frames of addresses beyond the limit are undecided, and counted",
-			addresses_beyond_the_limit_are_undecided},
-		{"source MACs and filters choose the side", macs_and_filters_choose_the_side},
-		{"epb_flags and interfaces of records choose the side, in each window of a file",
-			records_have_directions_and_interfaces},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("replay_split", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("replay_split");
 }

@@ -6,7 +6,7 @@
 
 #include "tl_test_session.h"
 
-static void takes_request_and_answer(void)
+TL_TEST("a request and its response are steps with their times")
 {
 	struct recording r = begin();
 
@@ -32,7 +32,7 @@ static void takes_request_and_answer(void)
 	tl_session_destroy(r.set);
 }
 
-static void tells_client_from_server_by_the_syn(void)
+TL_TEST("the side that sent the SYN is the client, also with the lower port and over IPv6")
 {
 	struct recording r = begin();
 
@@ -50,7 +50,7 @@ static void tells_client_from_server_by_the_syn(void)
 	tl_session_destroy(r.set);
 }
 
-static void drops_retransmissions(void)
+TL_TEST("retransmissions add nothing")
 {
 	struct recording r = begin();
 
@@ -71,7 +71,7 @@ static void drops_retransmissions(void)
 	tl_session_destroy(r.set);
 }
 
-static void sorts_reordered_segments(void)
+TL_TEST("reordered segments are put in order")
 {
 	struct recording r = begin();
 
@@ -89,7 +89,7 @@ static void sorts_reordered_segments(void)
 	tl_session_destroy(r.set);
 }
 
-static void keeps_the_first_of_overlapping_bytes(void)
+TL_TEST("of overlapping bytes the first captured are kept")
 {
 	struct recording r = begin();
 
@@ -103,7 +103,7 @@ static void keeps_the_first_of_overlapping_bytes(void)
 	tl_session_destroy(r.set);
 }
 
-static void sequence_numbers_wrap(void)
+TL_TEST("sequence numbers wrap")
 {
 	struct recording r = begin();
 
@@ -120,7 +120,7 @@ static void sequence_numbers_wrap(void)
 	tl_session_destroy(r.set);
 }
 
-static void a_hole_makes_it_incomplete(void)
+TL_TEST("a gap makes a session incomplete")
 {
 	struct recording r = begin();
 
@@ -135,7 +135,7 @@ static void a_hole_makes_it_incomplete(void)
 	tl_session_destroy(r.set);
 }
 
-static void bytes_that_only_their_ack_shows_are_a_hole(void)
+TL_TEST("acknowledged bytes that were not recorded are a gap")
 {
 	struct recording r = begin();
 
@@ -149,7 +149,7 @@ static void bytes_that_only_their_ack_shows_are_a_hole(void)
 	tl_session_destroy(r.set);
 }
 
-static void a_cut_segment_makes_it_incomplete(void)
+TL_TEST("a truncated segment makes a session incomplete, unless its bytes are known")
 {
 	struct recording r = begin();
 
@@ -174,7 +174,7 @@ static void a_cut_segment_makes_it_incomplete(void)
 	tl_session_destroy(r.set);
 }
 
-static void a_session_without_syn_is_no_script(void)
+TL_TEST("a session without the SYN of one side has no script")
 {
 	struct recording r = begin();
 
@@ -199,7 +199,7 @@ static void a_session_without_syn_is_no_script(void)
 	tl_session_destroy(r.set);
 }
 
-static void a_syn_may_be_captured_after_its_answer(void)
+TL_TEST("a SYN may be captured after the SYN-ACK")
 {
 	struct recording r = begin();
 
@@ -213,7 +213,7 @@ static void a_syn_may_be_captured_after_its_answer(void)
 	tl_session_destroy(r.set);
 }
 
-static void without_an_end_it_is_incomplete(void)
+TL_TEST("a session with one FIN has no end")
 {
 	struct recording r = begin();
 
@@ -225,7 +225,7 @@ static void without_an_end_it_is_incomplete(void)
 	tl_session_destroy(r.set);
 }
 
-static void a_refused_one_was_never_open(void)
+TL_TEST("a refused or unanswered connection was never established")
 {
 	struct recording r = begin();
 
@@ -239,7 +239,7 @@ static void a_refused_one_was_never_open(void)
 	tl_session_destroy(r.set);
 }
 
-static void who_closes_and_how_is_in_the_script(void)
+TL_TEST("the script has the order of FINs and the side that reset")
 {
 	struct recording r = begin();
 
@@ -271,7 +271,7 @@ static void who_closes_and_how_is_in_the_script(void)
 	tl_session_destroy(r.set);
 }
 
-static void keepalives_and_window_probes_add_nothing(void)
+TL_TEST("keepalives and window probes add no bytes")
 {
 	struct recording r = begin();
 
@@ -289,7 +289,7 @@ static void keepalives_and_window_probes_add_nothing(void)
 	tl_session_destroy(r.set);
 }
 
-static void nothing_follows_a_fin(void)
+TL_TEST("bytes after a FIN are ignored")
 {
 	struct recording r = begin();
 
@@ -303,7 +303,7 @@ static void nothing_follows_a_fin(void)
 	tl_session_destroy(r.set);
 }
 
-static void ports_are_used_again(void)
+TL_TEST("a new connection on the same ports is another session")
 {
 	struct recording r = begin();
 
@@ -334,7 +334,7 @@ static void ports_are_used_again(void)
 	tl_session_destroy(r.set);
 }
 
-static void sessions_are_told_apart(void)
+TL_TEST("a thousand interleaved sessions are distinguished")
 {
 	struct recording r = begin();
 
@@ -359,7 +359,7 @@ static void sessions_are_told_apart(void)
 	tl_session_destroy(r.set);
 }
 
-static void tls_is_named(void)
+TL_TEST("only a ClientHello marks a session as TLS")
 {
 	static const char *const hellos[] = {"\x16\x03\x01\x7f\x7f\x01?", "\x16\x03\x01\x7f\x7f\x02?", "\x16\x03\x01"};
 	struct recording r = begin();
@@ -377,7 +377,7 @@ static void tls_is_named(void)
 	tl_session_destroy(r.set);
 }
 
-static void a_pause_begins_a_step(void)
+TL_TEST("a pause starts a new step")
 {
 	struct recording r =
 		begin_with(&(struct tl_session_cfg){.memory_bytes = 1 << 20, .pause_ns = 10 * TL_NS_PER_US});
@@ -393,7 +393,7 @@ static void a_pause_begins_a_step(void)
 	tl_session_destroy(r.set);
 }
 
-static void strays_are_counted(void)
+TL_TEST("a RST without a session is counted as stray, and IPv4 checksums are not verified")
 {
 	struct recording r = begin();
 
@@ -410,7 +410,7 @@ static void strays_are_counted(void)
 
 // ---- memory
 
-static void a_session_beyond_its_limit_is_kept_without_content(void)
+TL_TEST("a session beyond its limit is kept without content")
 {
 	struct recording r = begin_with(
 		&(struct tl_session_cfg){.memory_bytes = 1 << 20, .session_bytes = 5, .pause_ns = UINT64_MAX});
@@ -439,7 +439,7 @@ static struct recording begin_udp(void)
 	return r;
 }
 
-static void datagrams_are_steps(void)
+TL_TEST("each datagram of a UDP flow is a step")
 {
 	struct recording r = begin_udp();
 
@@ -462,7 +462,7 @@ static void datagrams_are_steps(void)
 	tl_session_destroy(r.set);
 }
 
-static void the_first_datagram_is_the_clients(void)
+TL_TEST("the sender of the first datagram is the client of a UDP flow")
 {
 	struct recording r = begin_udp();
 
@@ -474,7 +474,7 @@ static void the_first_datagram_is_the_clients(void)
 	tl_session_destroy(r.set);
 }
 
-static void datagrams_that_are_cut_or_many_have_no_content(void)
+TL_TEST("a UDP flow with a truncated datagram, or beyond its limit, has no content")
 {
 	struct recording r = begin_udp();
 
@@ -497,7 +497,7 @@ static void datagrams_that_are_cut_or_many_have_no_content(void)
 	tl_session_destroy(r.set);
 }
 
-static void datagrams_to_groups_are_ignored(void)
+TL_TEST("multicast datagrams are ignored")
 {
 	struct recording r = begin_udp();
 
@@ -510,7 +510,7 @@ static void datagrams_to_groups_are_ignored(void)
 	tl_session_destroy(r.set);
 }
 
-static void datagrams_are_ignored_unless_asked_for(void)
+TL_TEST("datagrams are ignored unless requested")
 {
 	struct recording r = begin();
 
@@ -521,7 +521,7 @@ static void datagrams_are_ignored_unless_asked_for(void)
 	tl_session_destroy(r.set);
 }
 
-static void memory_is_bounded(void)
+TL_TEST("memory is bounded, and sessions beyond the limit are counted")
 {
 	struct recording r = begin_with(&(struct tl_session_cfg){.memory_bytes = 256 << 10, .pause_ns = UINT64_MAX});
 	char text[1200];
@@ -543,7 +543,7 @@ static void memory_is_bounded(void)
 	tl_session_destroy(r.set);
 }
 
-static void pieces_behind_a_hole_are_bounded(void)
+TL_TEST("the number of segments buffered behind a gap is bounded")
 {
 	struct recording r = begin();
 
@@ -567,7 +567,7 @@ static void tag(struct recording *r, uint16_t outer, uint16_t inner)
 	r->vlan[1] = inner;
 }
 
-static void sessions_of_different_vlans_are_different(void)
+TL_TEST("both VLAN tags distinguish sessions")
 {
 	static const uint16_t vlans[][2] = {{0, 0}, {7, 0}, {8, 0}, {7, 8}, {8, 7}, {7, 7}, {4094, 4094}};
 	static const char *const answers[] = {"a", "bb", "ccc", "dddd", "eeeee", "ffffff", "ggggggg"};
@@ -601,7 +601,7 @@ static void sessions_of_different_vlans_are_different(void)
 	tl_session_destroy(r.set);
 }
 
-static void a_priority_makes_no_vlan(void)
+TL_TEST("the priority of a tag does not distinguish sessions")
 {
 	struct recording r = begin();
 
@@ -625,7 +625,7 @@ static void a_priority_makes_no_vlan(void)
 	tl_session_destroy(r.set);
 }
 
-static void vlans_can_be_ignored(void)
+TL_TEST("with VLANs ignored, directions and copies in different VLANs are one session")
 {
 	struct recording r = begin_with(
 		&(struct tl_session_cfg){.memory_bytes = 64 << 20, .pause_ns = UINT64_MAX, .any_vlan = true});
@@ -647,7 +647,7 @@ static void vlans_can_be_ignored(void)
 	tl_session_destroy(r.set);
 }
 
-static void udp_flows_of_different_vlans_are_different(void)
+TL_TEST("VLANs distinguish UDP flows")
 {
 	struct recording r =
 		begin_with(&(struct tl_session_cfg){.memory_bytes = 64 << 20, .pause_ns = UINT64_MAX, .udp = true});
@@ -669,46 +669,5 @@ static void udp_flows_of_different_vlans_are_different(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a request and its response are steps with their times", takes_request_and_answer},
-		{"the side that sent the SYN is the client, also with the lower port and over IPv6",
-			tells_client_from_server_by_the_syn},
-		{"both VLAN tags distinguish sessions", sessions_of_different_vlans_are_different},
-		{"the priority of a tag does not distinguish sessions", a_priority_makes_no_vlan},
-		{"with VLANs ignored, directions and copies in different VLANs are one session", vlans_can_be_ignored},
-		{"VLANs distinguish UDP flows", udp_flows_of_different_vlans_are_different},
-		{"retransmissions add nothing", drops_retransmissions},
-		{"reordered segments are put in order", sorts_reordered_segments},
-		{"of overlapping bytes the first captured are kept", keeps_the_first_of_overlapping_bytes},
-		{"sequence numbers wrap", sequence_numbers_wrap},
-		{"a gap makes a session incomplete", a_hole_makes_it_incomplete},
-		{"acknowledged bytes that were not recorded are a gap", bytes_that_only_their_ack_shows_are_a_hole},
-		{"a truncated segment makes a session incomplete, unless its bytes are known",
-			a_cut_segment_makes_it_incomplete},
-		{"a session without the SYN of one side has no script", a_session_without_syn_is_no_script},
-		{"a SYN may be captured after the SYN-ACK", a_syn_may_be_captured_after_its_answer},
-		{"a session with one FIN has no end", without_an_end_it_is_incomplete},
-		{"a refused or unanswered connection was never established", a_refused_one_was_never_open},
-		{"the script has the order of FINs and the side that reset", who_closes_and_how_is_in_the_script},
-		{"keepalives and window probes add no bytes", keepalives_and_window_probes_add_nothing},
-		{"bytes after a FIN are ignored", nothing_follows_a_fin},
-		{"a new connection on the same ports is another session", ports_are_used_again},
-		{"a thousand interleaved sessions are distinguished", sessions_are_told_apart},
-		{"only a ClientHello marks a session as TLS", tls_is_named},
-		{"a pause starts a new step", a_pause_begins_a_step},
-		{"a RST without a session is counted as stray, and IPv4 checksums are not verified",
-			strays_are_counted},
-		{"a session beyond its limit is kept without content",
-			a_session_beyond_its_limit_is_kept_without_content},
-		{"each datagram of a UDP flow is a step", datagrams_are_steps},
-		{"the sender of the first datagram is the client of a UDP flow", the_first_datagram_is_the_clients},
-		{"a UDP flow with a truncated datagram, or beyond its limit, has no content",
-			datagrams_that_are_cut_or_many_have_no_content},
-		{"multicast datagrams are ignored", datagrams_to_groups_are_ignored},
-		{"datagrams are ignored unless requested", datagrams_are_ignored_unless_asked_for},
-		{"memory is bounded, and sessions beyond the limit are counted", memory_is_bounded},
-		{"the number of segments buffered behind a gap is bounded", pieces_behind_a_hole_are_bounded},
-	};
-
-	return tl_test_main("session", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("session");
 }

@@ -145,7 +145,7 @@ static size_t wire_has(uint8_t *first)
 
 // ---- received frames
 
-static void a_frame_is_visible_at_once_and_its_slot_is_returned_after_the_copy(void)
+TL_TEST("a frame is visible at once, and its slot is returned after the copy")
 {
 	rig_begin();
 	CU_ASSERT_EQUAL(receive(), 0);
@@ -165,7 +165,7 @@ static void a_frame_is_visible_at_once_and_its_slot_is_returned_after_the_copy(v
 	rig_end();
 }
 
-static void the_ring_wraps_in_bursts(void)
+TL_TEST("the ring wraps, in bursts")
 {
 	rig_begin();
 	for (uint32_t round = 0; round < 5; round++) {
@@ -182,7 +182,7 @@ static void the_ring_wraps_in_bursts(void)
 	rig_end();
 }
 
-static void a_frame_without_an_mbuf_waits_in_its_slot(void)
+TL_TEST("a frame without an mbuf waits in its slot")
 {
 	struct rte_mbuf *all[MBUFS];
 	unsigned n = 0;
@@ -200,7 +200,7 @@ static void a_frame_without_an_mbuf_waits_in_its_slot(void)
 	rig_end();
 }
 
-static void time_and_direction_are_the_kernels(void)
+TL_TEST("time and direction are taken from the kernel")
 {
 	const struct tpacket2_hdr at = {.tp_sec = 4000000000u, .tp_nsec = 999999999};
 
@@ -219,7 +219,7 @@ static void time_and_direction_are_the_kernels(void)
 	rig_end();
 }
 
-static void where_tsc_was_asked_for_the_time_is_the_polls(void)
+TL_TEST("with source tsc the time is that of the poll")
 {
 	rig_begin();
 	rig.rx.source = TL_TS_TSC;
@@ -232,7 +232,7 @@ static void where_tsc_was_asked_for_the_time_is_the_polls(void)
 	rig_end();
 }
 
-static void a_tag_is_put_back_between_addresses_and_type(void)
+TL_TEST("a stripped tag is restored between addresses and EtherType")
 {
 	static const uint8_t tagged[] = {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0x88, 0xa8, 0xe0, 0x07, 5, 5, 5};
 	static const uint8_t plain_tpid[] = {5, 5, 0x81, 0x00, 0x00, 0x00, 5, 5};
@@ -256,7 +256,7 @@ static void a_tag_is_put_back_between_addresses_and_type(void)
 	rig_end();
 }
 
-static void frames_that_were_not_on_the_wire_like_this_are_counted(void)
+TL_TEST("frames that differ from the wire are counted")
 {
 	rig_begin();
 	kernel_puts_plain(FRAME_MAX, 1);
@@ -272,7 +272,7 @@ static void frames_that_were_not_on_the_wire_like_this_are_counted(void)
 
 // ---- sent frames
 
-static void pushed_frames_leave_in_order_and_are_recorded(void)
+TL_TEST("pushed frames are sent in order and recorded")
 {
 	uint8_t first;
 
@@ -291,7 +291,7 @@ static void pushed_frames_leave_in_order_and_are_recorded(void)
 	rig_end();
 }
 
-static void frames_that_the_kernel_does_not_take_wait_and_are_counted_once(void)
+TL_TEST("frames not yet accepted by the kernel wait and are counted once")
 {
 	unsigned arrived = 0;
 	uint8_t first;
@@ -320,7 +320,7 @@ static void frames_that_the_kernel_does_not_take_wait_and_are_counted_once(void)
 }
 
 // The socket rejects frames longer than its buffer with EMSGSIZE, as a packet socket those longer than the MTU.
-static void a_frame_that_is_never_taken_is_dropped_and_holds_up_none(void)
+TL_TEST("a frame that the kernel rejects is dropped without blocking others")
 {
 	uint8_t first;
 
@@ -340,7 +340,7 @@ static void a_frame_that_is_never_taken_is_dropped_and_holds_up_none(void)
 	rig_end();
 }
 
-static void without_a_receiver_frames_wait(void)
+TL_TEST("frames wait while the kernel accepts none")
 {
 	rig_begin();
 	shutdown(rig.wire, SHUT_RD); // EPIPE
@@ -355,29 +355,10 @@ static void without_a_receiver_frames_wait(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a frame is visible at once, and its slot is returned after the copy",
-			a_frame_is_visible_at_once_and_its_slot_is_returned_after_the_copy},
-		{"the ring wraps, in bursts", the_ring_wraps_in_bursts},
-		{"a frame without an mbuf waits in its slot", a_frame_without_an_mbuf_waits_in_its_slot},
-		{"time and direction are taken from the kernel", time_and_direction_are_the_kernels},
-		{"with source tsc the time is that of the poll", where_tsc_was_asked_for_the_time_is_the_polls},
-		{"a stripped tag is restored between addresses and EtherType",
-			a_tag_is_put_back_between_addresses_and_type},
-		{"frames that differ from the wire are counted",
-			frames_that_were_not_on_the_wire_like_this_are_counted},
-		{"pushed frames are sent in order and recorded", pushed_frames_leave_in_order_and_are_recorded},
-		{"frames not yet accepted by the kernel wait and are counted once",
-			frames_that_the_kernel_does_not_take_wait_and_are_counted_once},
-		{"a frame that the kernel rejects is dropped without blocking others",
-			a_frame_that_is_never_taken_is_dropped_and_holds_up_none},
-		{"frames wait while the kernel accepts none", without_a_receiver_frames_wait},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
 	pool = rte_pktmbuf_pool_create("slots", MBUFS, 0, 0, LONG_BYTES + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
 	if (test_clock == NULL || pool == NULL)
 		return EXIT_FAILURE;
-	return tl_test_main("slot", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("slot");
 }

@@ -34,7 +34,7 @@ static struct tl_port_link link_at_a_look(struct tl_port *port)
 	return link;
 }
 
-static void link_down_and_up_are_detected_and_link_down_is_counted(void)
+TL_TEST("link down and up are detected, and link down is counted")
 {
 	struct tl_port *port = ring("vdev:net_ring_link");
 	uint16_t port_id = tl_port_rxq(port, 0)->port_id;
@@ -60,7 +60,7 @@ static void link_down_and_up_are_detected_and_link_down_is_counted(void)
 }
 
 // Writer threads read the speed, too.
-static void the_speed_is_that_of_the_last_look(void)
+TL_TEST("the speed is that of the last query")
 {
 	struct tl_port *port = ring("vdev:net_ring_speed");
 	uint64_t speed_bps = tl_port_speed_bps(port);
@@ -72,7 +72,7 @@ static void the_speed_is_that_of_the_last_look(void)
 	tl_port_close(port);
 }
 
-static void a_nic_is_asked_for_its_link_once_a_second_at_most(void)
+TL_TEST("the link is queried at most once a second")
 {
 	struct tl_port_events events = {0};
 
@@ -83,7 +83,7 @@ static void a_nic_is_asked_for_its_link_once_a_second_at_most(void)
 	CU_ASSERT(!tl_port_link_due(&events, 7 * TL_NS_PER_S - 1));
 }
 
-static void a_wait_for_a_link_returns_whether_it_is_up(void)
+TL_TEST("a wait for link up returns the state")
 {
 	struct tl_port *port = ring("vdev:net_ring_await");
 
@@ -95,7 +95,7 @@ static void a_wait_for_a_link_returns_whether_it_is_up(void)
 	tl_port_close(port);
 }
 
-static void a_drivers_package_is_named_as_debian_names_it(void)
+TL_TEST("the suggested driver package has its Debian name")
 {
 	static const char dir[] = "/usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0";
 	char name[64];
@@ -107,7 +107,7 @@ static void a_drivers_package_is_named_as_debian_names_it(void)
 }
 
 // A port that does not answer does not count as link down.
-static void a_link_that_cannot_be_read_is_unknown_and_has_not_gone(void)
+TL_TEST("an unreadable link is unknown, not down")
 {
 	struct tl_port *port = ring("vdev:net_ring_silent");
 	uint16_t port_id = tl_port_rxq(port, 0)->port_id;
@@ -120,7 +120,7 @@ static void a_link_that_cannot_be_read_is_unknown_and_has_not_gone(void)
 	tl_port_close(port);
 }
 
-static void a_device_that_is_taken_away_ends_its_port_with_a_sentence(void)
+TL_TEST("a removed device ends its port with a message")
 {
 	struct tl_port *port = ring("vdev:net_ring_gone"), *other = ring("vdev:net_ring_stays");
 	struct tl_err err = {{0}};
@@ -140,7 +140,7 @@ static void a_device_that_is_taken_away_ends_its_port_with_a_sentence(void)
 }
 
 // Closing a port unregisters its callback: the next port at the same address must not get the event.
-static void of_a_closed_port_nothing_is_heard(void)
+TL_TEST("a later port receives no events of a closed one")
 {
 	tl_port_close(ring("vdev:net_ring_closed"));
 	struct tl_port *heir = ring("vdev:net_ring_heir");
@@ -151,20 +151,7 @@ static void of_a_closed_port_nothing_is_heard(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"link down and up are detected, and link down is counted",
-			link_down_and_up_are_detected_and_link_down_is_counted},
-		{"the speed is that of the last query", the_speed_is_that_of_the_last_look},
-		{"the link is queried at most once a second", a_nic_is_asked_for_its_link_once_a_second_at_most},
-		{"a wait for link up returns the state", a_wait_for_a_link_returns_whether_it_is_up},
-		{"the suggested driver package has its Debian name", a_drivers_package_is_named_as_debian_names_it},
-		{"an unreadable link is unknown, not down", a_link_that_cannot_be_read_is_unknown_and_has_not_gone},
-		{"a removed device ends its port with a message",
-			a_device_that_is_taken_away_ends_its_port_with_a_sentence},
-		{"a later port receives no events of a closed one", of_a_closed_port_nothing_is_heard},
-	};
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
-	return tl_test_main("watch", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("watch");
 }
