@@ -228,7 +228,7 @@ TL_TEST("a delay above the target for an interval is dropped at interval / sqrt(
 }
 
 // The second queue never has more than one frame.
-TL_TEST("each queue of a fair leaf has a state of its own")
+TL_TEST("each queue of a fair leaf has its own CoDel state")
 {
 	struct tl_tree *tree = make_tree(
 		(struct tl_tree_class){.flows = 4, .codel_target_ns = TARGET_NS, .codel_interval_ns = INTERVAL_NS});
@@ -255,7 +255,7 @@ TL_TEST("each queue of a fair leaf has a state of its own")
 	tl_tree_destroy(tree);
 }
 
-TL_TEST("the limits of a leaf hold beside CoDel, and are counted apart")
+TL_TEST("the limits of a leaf apply in addition to CoDel and are counted separately")
 {
 	struct tl_tree *tree = make_tree((struct tl_tree_class){.codel_target_ns = TARGET_NS,
 		.codel_interval_ns = INTERVAL_NS,

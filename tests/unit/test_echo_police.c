@@ -193,7 +193,7 @@ TL_TEST("messages beyond the rate are not echoed")
 	tear_down(2);
 }
 
-TL_TEST("bytes are those of the payload")
+TL_TEST("the rate counts bytes of payload")
 {
 	static const struct tl_policer_cfg bytes = {
 		.meter = {.cir = 1, .cbs = 100, .ebs = 50}, .actions = {ACTION(false), ACTION(true), ACTION(true)}};
@@ -212,7 +212,7 @@ TL_TEST("bytes are those of the payload")
 	tear_down(1);
 }
 
-TL_TEST("a refused sender takes a token")
+TL_TEST("a message of a refused sender takes tokens")
 {
 	static const struct tl_echo_cfg echo = UDP_ECHO(UDP_PORT, &few);
 
@@ -249,7 +249,7 @@ TL_TEST("multicast messages are dropped whole")
 	tear_down(1);
 }
 
-TL_TEST("a delay follows the policer")
+TL_TEST("a message is policed before it is delayed")
 {
 	struct tl_echo_cfg echo = UDP_ECHO(UDP_PORT, &few);
 
@@ -267,7 +267,7 @@ TL_TEST("a delay follows the policer")
 	tear_down(1);
 }
 
-TL_TEST("rates that are wrong are refused")
+TL_TEST("invalid rates are refused")
 {
 	static const struct tl_policer_cfg wrong = {.meter = {.cir = 3, .cbs = TL_METER_BURST_MAX}};
 	static const struct tl_echo_cfg echo = UDP_ECHO(UDP_PORT, &wrong);

@@ -723,7 +723,7 @@ TL_TEST("the line through points is the least-squares fit")
 	CU_ASSERT_TRUE(is_near(fit.slope_se, sqrt(1.5 / 2 / 5)));
 }
 
-TL_TEST("a line needs two points")
+TL_TEST("a fit needs at least two points")
 {
 	const double x[] = {16, 16, 32}, y[] = {1, 2, 3};
 

@@ -114,7 +114,7 @@ TL_TEST("trTCM, colour-aware: a frame's colour never improves")
 
 // ---- time
 
-TL_TEST("decreasing times fill no bucket twice")
+TL_TEST("time that decreases adds no tokens")
 {
 	static const struct step steps[] = {{5000000, 1000, G, G}, {0, 1, G, R}, {5000000, 1, G, R}, {6000000, 1, G, G},
 		{3000000, 1, G, R}, {6000000, 1, G, R}, {7000000, 1, G, G}};
@@ -122,7 +122,7 @@ TL_TEST("decreasing times fill no bucket twice")
 	follow((struct tl_meter_cfg){.cir = 8000, .cbs = 1000}, steps, TL_ARRAY_LEN(steps));
 }
 
-TL_TEST("a gap of 584 years and the largest rates fill a bucket, and no more")
+TL_TEST("a gap of 584 years at the largest rate fills a bucket without overflow")
 {
 	static const struct step steps[] = {{0, 1000, G, G}, {UINT64_MAX, 1001, G, R}, {UINT64_MAX, 1000, G, G}};
 	static const struct tl_meter_cfg fastest = {.kind = TL_METER_TRTCM,
@@ -184,7 +184,7 @@ static void refused(struct tl_meter_cfg cfg, const char *message)
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, message));
 }
 
-TL_TEST("rates and bursts that pass no frame are refused by name")
+TL_TEST("rates and bursts that pass no frame are refused with their key")
 {
 	const uint64_t rate = TL_METER_RATE_MAX, burst = TL_METER_BURST_MAX;
 

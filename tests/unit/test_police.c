@@ -449,7 +449,7 @@ TL_TEST("every frame has one class and one colour")
 	}
 }
 
-TL_TEST("an impossible class is refused by name")
+TL_TEST("an invalid class is refused by name")
 {
 	struct tl_police_class bad[] = {class_of("no such", 100), class_of("udp", 100), class_of("udp", 0)};
 	struct tl_police *p;

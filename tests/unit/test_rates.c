@@ -27,7 +27,7 @@ static void expect(const struct pair *pairs, size_t n, int (*parse)(const char *
 	}
 }
 
-TL_TEST("rates are bits per second, in bit or bytes (bps), powers of 1000 or (kibit) of 1024")
+TL_TEST("rates are converted to bit/s from bits and bytes (bps), in powers of 1000 and (kibit) of 1024")
 {
 	static const struct pair pairs[] = {{"64000", 64000}, {"50Mbit", 50000000}, {"50mbit", 50000000},
 		{"50MBIT", 50000000}, {"8bit", 8}, {"1.5kbps", 12000}, {"2bps", 16}, {"1kibit", 1024}, {"1kibps", 8192},
@@ -39,7 +39,7 @@ TL_TEST("rates are bits per second, in bit or bytes (bps), powers of 1000 or (ki
 	expect(pairs, TL_ARRAY_LEN(pairs), tl_parse_rate);
 }
 
-TL_TEST("sizes are bytes, in powers of 1024, or bits")
+TL_TEST("sizes are converted to bytes from bytes and bits, in powers of 1024")
 {
 	static const struct pair pairs[] = {{"1600", 1600}, {"1600b", 1600}, {"5Mbit", 655360}, {"1kbit", 128},
 		{"1gbit", 134217728}, {"100k", 102400}, {"100K", 102400}, {"100kb", 102400}, {"100KiB", 102400},
@@ -50,7 +50,7 @@ TL_TEST("sizes are bytes, in powers of 1024, or bits")
 	expect(pairs, TL_ARRAY_LEN(pairs), tl_parse_size);
 }
 
-TL_TEST("times are ns, in ns, us, ms or s")
+TL_TEST("times are converted to ns from ns, us, ms and s")
 {
 	static const struct pair pairs[] = {
 		{"17ns", 17}, {"5us", 5000}, {"2.5ms", 2500000}, {"1S", 1000000000}, {"0s", 0}, {"0.0000000015s", 1}};

@@ -239,7 +239,7 @@ static const struct tl_shape_class two[] = {
 		 .limit_pkts = 40}},
 };
 
-TL_TEST("a class gets its rate, and borrows what others leave")
+TL_TEST("a class gets its guaranteed rate and borrows unused bandwidth")
 {
 	static const uint16_t both[] = {22, 80}, rest[] = {80};
 
@@ -258,7 +258,7 @@ TL_TEST("a class gets its rate, and borrows what others leave")
 	end();
 }
 
-TL_TEST("the first expression that matches takes a frame")
+TL_TEST("the first matching filter expression classifies a frame")
 {
 	static const struct tl_shape_class classes[] = {
 		{.tree = {.name = "wan", .rate = 1000 * MBIT}},
@@ -288,7 +288,7 @@ static const struct tl_shape_class slow[] = {
 	{.tree = {.name = "rest", .rate = 8 * KBIT, .burst = MTU, .cburst = MTU, .limit_pkts = 10}},
 };
 
-TL_TEST("ARP, group membership and neighbour discovery do not wait, ICMP does")
+TL_TEST("ARP, IGMP, MLD and neighbour discovery bypass the queues, other ICMP does not")
 {
 	static const uint8_t control[] = {130, 131, 132, 133, 135, 136, 143};
 
@@ -318,7 +318,7 @@ TL_TEST("ARP, group membership and neighbour discovery do not wait, ICMP does")
 	end();
 }
 
-TL_TEST("a full ring keeps frames in the tree and in order")
+TL_TEST("with a full TX ring frames stay in the tree, in order")
 {
 	static const struct tl_shape_class fast[] = {
 		{.tree = {.name = "wan", .rate = 10000 * MBIT, .burst = 1000000}},
@@ -354,7 +354,7 @@ TL_TEST("a full ring keeps frames in the tree and in order")
 	end();
 }
 
-TL_TEST("the time of a full TX ring is counted")
+TL_TEST("the time during which the TX ring is full is counted")
 {
 	static const struct tl_shape_class fast[] = {
 		{.tree = {.name = "wan", .rate = 10000 * MBIT, .burst = 1000000}},
@@ -382,7 +382,7 @@ TL_TEST("the time of a full TX ring is counted")
 }
 
 // All frames that a stack pushes between two flushes fit, however many are queued.
-TL_TEST("a push beyond a burst flushes into the tree")
+TL_TEST("a push of more than a burst is flushed into the tree")
 {
 	begin(slow, 2, 1, 11);
 	rig.room = 0;
@@ -398,7 +398,7 @@ TL_TEST("a push beyond a burst flushes into the tree")
 	end();
 }
 
-TL_TEST("what a class cannot hold is dropped and counted")
+TL_TEST("frames beyond the queue limit of a class are dropped and counted")
 {
 	struct tl_service service;
 
@@ -419,7 +419,7 @@ TL_TEST("what a class cannot hold is dropped and counted")
 	end();
 }
 
-TL_TEST("a frame leaves at its time, and the lcore knows it")
+TL_TEST("a frame is sent at its departure time, which the service reports to the lcore")
 {
 	struct tl_service service;
 
@@ -441,7 +441,7 @@ TL_TEST("a frame leaves at its time, and the lcore knows it")
 	end();
 }
 
-TL_TEST("the time of a send call is unknown while frames wait")
+TL_TEST("the time of the send call is unknown while frames are queued")
 {
 	begin(slow, 2, 1, 11);
 	push_udp(1, 80, 100);
@@ -453,7 +453,7 @@ TL_TEST("the time of a send call is unknown while frames wait")
 	end();
 }
 
-TL_TEST("destinations share a fair class")
+TL_TEST("a fair class is shared by destination")
 {
 	static const struct tl_shape_class fair[] = {
 		{.tree = {.name = "wan", .rate = 8 * MBIT, .burst = 5000}},
@@ -516,7 +516,7 @@ static void send_weighted(const uint8_t *hosts, bool ip6)
 	}
 }
 
-TL_TEST("hosts share a fair class by their weights, and the longest prefix applies")
+TL_TEST("a fair class is shared by host weights, of which the longest prefix applies")
 {
 	send_weighted((const uint8_t[]){1, 2, 3}, false); // weights 2, 2 and 6
 	CU_ASSERT(is_near(rig.bytes[81], 200000, 4000));
@@ -579,7 +579,7 @@ static void push_from(bool other, uint16_t port)
 }
 
 // Two sources send to a destination whose prefix has another weight.
-TL_TEST("the address of a weight is that of the queue")
+TL_TEST("weights apply to the address that the fair hash uses")
 {
 	static const struct tl_shape_weight by_source[] = {
 		{.version = 4, .bits = 32, .ip = {10, 0, 0, 0x54}, .weight = 3},
@@ -596,7 +596,7 @@ TL_TEST("the address of a weight is that of the queue")
 	end();
 }
 
-TL_TEST("the hash has the fields of its kind")
+TL_TEST("each kind of flow hash covers the header fields of its kind")
 {
 	static const struct {
 		enum tl_fair fair;
@@ -610,7 +610,7 @@ TL_TEST("the hash has the fields of its kind")
 				CU_ASSERT_EQUAL(overtakes(kinds[i].fair, field, ip6 != 0), kinds[i].has[field]);
 }
 
-TL_TEST("other rates lose no frame")
+TL_TEST("a change of rates loses no frame")
 {
 	struct tl_tree_class classes[] = {slow[0].tree, slow[1].tree};
 	struct tl_err err = {""};
@@ -650,7 +650,7 @@ static void *replace(void *to)
 	return (void *)(intptr_t)tl_shape_set_classes(rig.shape, &cfg, to, &err);
 }
 
-TL_TEST("other classes lose no frame, and stay away if the lcore does not take them")
+TL_TEST("a change of classes loses no frame, and fails if the lcore does not adopt it")
 {
 	static const uint32_t to[] = {0, TL_TREE_REMOVED, 2};
 	pthread_t main_thread;
@@ -681,7 +681,7 @@ TL_TEST("other classes lose no frame, and stay away if the lcore does not take t
 	end();
 }
 
-TL_TEST("the end drops what waits, and later frames leave")
+TL_TEST("the end drops queued frames, and later frames bypass the tree")
 {
 	struct tl_service service;
 
@@ -702,7 +702,7 @@ TL_TEST("the end drops what waits, and later frames leave")
 	end();
 }
 
-TL_TEST("what is wrong is refused, and the queue stays as it is")
+TL_TEST("an invalid configuration is refused and does not change the TX queue")
 {
 	static const struct {
 		const char *match;

@@ -175,7 +175,7 @@ static void send6(void)
 
 // ---- tests
 
-TL_TEST("each colour has its action before the queue")
+TL_TEST("the action of each colour is applied before the queue")
 {
 	static const struct tl_policer_cfg cfg = {
 		.meter = {.cir = 8, .cbs = 200, .ebs = 300, .overhead_bytes = OVERHEAD},
@@ -212,7 +212,7 @@ TL_TEST("each colour has its action before the queue")
 	end();
 }
 
-TL_TEST("the priority is set in VLAN tags, and the DSCP in IPv6")
+TL_TEST("the priority of VLAN tags and the DSCP of IPv6 are set")
 {
 	static const struct tl_policer_cfg cfg = {.meter = {.unit = TL_METER_PKTS, .cir = 1, .cbs = 2, .ebs = 1},
 		.actions = {{.dscp = 46, .pcp = 5}, {.dscp = KEEP, .pcp = 2}, PASS}};
@@ -233,7 +233,7 @@ TL_TEST("the priority is set in VLAN tags, and the DSCP in IPv6")
 	end();
 }
 
-TL_TEST("a dropped frame is no demand and no backlog")
+TL_TEST("a frame dropped by a policer counts neither as demand nor as backlog")
 {
 	static const struct tl_policer_cfg cfg = {
 		.meter = {.unit = TL_METER_PKTS, .cir = 1, .cbs = 2}, .actions = {PASS, PASS, DROP}};
@@ -257,7 +257,7 @@ TL_TEST("a dropped frame is no demand and no backlog")
 	end();
 }
 
-TL_TEST("a limit drops frames that the policer passed")
+TL_TEST("a queue limit also drops frames that the policer passed")
 {
 	static const struct tl_policer_cfg cfg = {
 		.meter = {.unit = TL_METER_PKTS, .cir = 1, .cbs = 5}, .actions = {PASS, PASS, DROP}};
@@ -328,7 +328,7 @@ static enum tl_meter_colour oracle_colour(struct oracle *o, uint64_t now_ns, uin
 }
 
 // Each class sends about twice its rate, with pauses that fill the buckets.
-TL_TEST("colours are those of the RFCs, frame by frame")
+TL_TEST("each frame has the colour that RFC 2697 and RFC 2698 give it")
 {
 	static const struct tl_policer_cfg cfgs[] = {
 		{.meter = {.cir = 80000003, .cbs = 9001, .ebs = 7000, .overhead_bytes = OVERHEAD},
@@ -369,7 +369,7 @@ TL_TEST("colours are those of the RFCs, frame by frame")
 	end();
 }
 
-TL_TEST("rates that are wrong are refused")
+TL_TEST("invalid rates are refused")
 {
 	static const struct tl_policer_cfg cfg = {
 		.meter = {.cir = 3, .cbs = TL_METER_BURST_MAX}, .actions = {PASS, PASS, DROP}};

@@ -12,7 +12,7 @@
 // ---- known trees
 
 // Bertsekas and Gallager: the smallest demand is satisfied, the others share what it leaves.
-TL_TEST("small demands are satisfied, the others share what these leave")
+TL_TEST("small demands are satisfied, the other nodes share the remainder")
 {
 	struct test t;
 
@@ -45,7 +45,7 @@ TL_TEST("a scarce capacity is divided by weights, without idle nodes")
 	CU_ASSERT(share(&t, a) == 100 && share(&t, b) == 300 && share(&t, idle) == 400);
 }
 
-TL_TEST("prod gets all it demands before nonprod gets more than its floor")
+TL_TEST("demands of prod are satisfied before nonprod gets more than its floor")
 {
 	struct test t;
 
@@ -63,7 +63,7 @@ TL_TEST("prod gets all it demands before nonprod gets more than its floor")
 	CU_ASSERT(share(&t, prod) == 300 && share(&t, batch) == 60 && share(&t, rest) == 440);
 }
 
-TL_TEST("a floor is a part of the share; too small a capacity is divided by the floors, those of prod first")
+TL_TEST("a floor is part of the share; a capacity below the floors is divided by them, prod first")
 {
 	struct test t;
 
@@ -100,7 +100,7 @@ TL_TEST("a node with children gets their floors and demands up to its ceil, and 
 	CU_ASSERT(share(&t, x1) == 350 && share(&t, x2) == 150);
 }
 
-TL_TEST("limits are shares, and what these leave, by weight")
+TL_TEST("limits are the shares, plus the remainder by weight")
 {
 	struct test t;
 
@@ -170,7 +170,7 @@ static void make_random(struct test *t, uint64_t *state)
 	}
 }
 
-TL_TEST("the shares of 10,000 random trees are max-min fair, and those of an oracle in exact fractions")
+TL_TEST("the shares of 10,000 random trees are max-min fair and equal an oracle in exact fractions")
 {
 	uint64_t state = 20;
 	uint32_t wrong = 0;

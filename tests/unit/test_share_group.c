@@ -129,7 +129,7 @@ static bool is_about(uint32_t percent, uint32_t wanted)
 
 // ---- a given capacity
 
-TL_TEST("writers with a backlog have parts of the disk by weight")
+TL_TEST("writers with a backlog share the disk by weight")
 {
 	struct disk d;
 
@@ -143,7 +143,7 @@ TL_TEST("writers with a backlog have parts of the disk by weight")
 	CU_ASSERT(is_about(run_part(&d, 10, light), 25));
 }
 
-TL_TEST("prod precedes nonprod, but for its floor")
+TL_TEST("prod precedes nonprod, except for the floor of nonprod")
 {
 	struct disk d;
 
@@ -157,7 +157,7 @@ TL_TEST("prod precedes nonprod, but for its floor")
 	CU_ASSERT_EQUAL(run_part(&d, 10, rest), 0);
 }
 
-TL_TEST("an idle share is lent, and taken back within an interval")
+TL_TEST("an unused share is lent to others and reclaimed within an interval")
 {
 	struct disk d;
 
@@ -179,7 +179,7 @@ TL_TEST("an idle share is lent, and taken back within an interval")
 
 // ---- a measured capacity
 
-TL_TEST("nobody is limited before the disk is busy")
+TL_TEST("no writer is limited until the disk is busy")
 {
 	struct disk d;
 
@@ -192,7 +192,7 @@ TL_TEST("nobody is limited before the disk is busy")
 }
 
 // The queue of the disk is full for a few ms of each interval.
-TL_TEST("a burst that keeps the disk busy for less than an interval is no measurement")
+TL_TEST("a burst that keeps the disk busy for less than an interval does not count as a measurement")
 {
 	struct disk d;
 
@@ -207,7 +207,7 @@ TL_TEST("a burst that keeps the disk busy for less than an interval is no measur
 	CU_ASSERT(u->busy_ns != 0);
 }
 
-TL_TEST("a busy disk is measured, and divided by weight")
+TL_TEST("the capacity of a busy disk is measured and divided by weight")
 {
 	struct disk d;
 
@@ -302,7 +302,7 @@ static bool is_right(const struct disk *d, const struct tl_share_member *members
 	return ok && sum == capacity;
 }
 
-TL_TEST("the limits of 1,000 random traces of demand are the shares of the oracle, and what these leave")
+TL_TEST("over 1,000 random traces of demand the limits are the oracle's shares plus the remainder")
 {
 	uint64_t state = 8;
 	uint32_t wrong = 0;
@@ -333,7 +333,7 @@ TL_TEST("the limits of 1,000 random traces of demand are the shares of the oracl
 	CU_ASSERT_EQUAL(wrong, 0);
 }
 
-TL_TEST("totals that seem to shrink count as unchanged")
+TL_TEST("decreasing totals count as unchanged")
 {
 	struct tl_share_group g;
 

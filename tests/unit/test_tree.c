@@ -60,7 +60,7 @@ TL_TEST("the next time is that of the frame, to the ns, and no frame leaves befo
 	test_close(&t);
 }
 
-TL_TEST("so it is where a class above the leaf waits")
+TL_TEST("the next time is exact where an inner class waits for tokens, too")
 {
 	struct test_tree t = {.n = 0};
 
@@ -83,7 +83,7 @@ TL_TEST("so it is where a class above the leaf waits")
 	test_close(&t);
 }
 
-TL_TEST("decreasing time gives no tokens, a jump gives a burst")
+TL_TEST("time that decreases adds no tokens, a jump adds at most a burst")
 {
 	struct test_tree t;
 
@@ -103,7 +103,7 @@ TL_TEST("decreasing time gives no tokens, a jump gives a burst")
 	test_close(&t);
 }
 
-TL_TEST("a full TX ring loses nothing and keeps the order")
+TL_TEST("a full TX ring loses and reorders no frame")
 {
 	struct test_tree t;
 	uint32_t sent = 0;
@@ -123,7 +123,7 @@ TL_TEST("a full TX ring loses nothing and keeps the order")
 	test_close(&t);
 }
 
-TL_TEST("overhead counts with each frame")
+TL_TEST("overhead is added to the length of each frame")
 {
 	struct test_tree t = {.n = 0};
 	struct tl_tree_cfg cfg = {.classes = t.classes,
@@ -154,7 +154,7 @@ static struct tl_tree_stats sample(const struct test_tree *t, uint32_t cls)
 	return s;
 }
 
-TL_TEST("each limit drops, and counts by reason")
+TL_TEST("each limit drops frames and counts them by reason")
 {
 	struct test_tree t = {.n = 0};
 
@@ -191,7 +191,7 @@ TL_TEST("each limit drops, and counts by reason")
 	test_close(&t);
 }
 
-TL_TEST("late frames are dropped where the next one leaves")
+TL_TEST("frames above the delay limit are dropped when the next one is sent")
 {
 	struct test_tree t;
 
@@ -285,7 +285,7 @@ static void count_flow(struct test_tree *t, uint32_t cls, uint32_t bytes)
 	((uint64_t *)t->ctx)[flow_of(bytes)] += bytes;
 }
 
-TL_TEST("flows of a leaf share by bytes")
+TL_TEST("flows of a fair leaf get equal bytes")
 {
 	uint64_t of[10] = {0};
 	struct test_tree t;
@@ -305,7 +305,7 @@ TL_TEST("flows of a leaf share by bytes")
 	test_close(&t);
 }
 
-TL_TEST("a full leaf drops from its longest queue")
+TL_TEST("a full fair leaf drops from its longest queue")
 {
 	struct test_tree t = {.n = 0};
 	uint64_t of[10] = {0};
@@ -336,7 +336,7 @@ TL_TEST("a full leaf drops from its longest queue")
 
 // ---- borrowing
 
-TL_TEST("the lowest prio borrows first, and every class keeps its rate")
+TL_TEST("the class with the lowest prio value borrows first, and every class keeps its guaranteed rate")
 {
 	struct test_tree t = {.n = 0};
 
@@ -421,7 +421,7 @@ TL_TEST("a class keeps its rate with a ceil hardly above it, and a cburst of two
 	}
 }
 
-TL_TEST("a class that was idle has a burst, and no more")
+TL_TEST("an idle class accumulates no more than its burst")
 {
 	struct test_tree t = {.n = 0};
 
@@ -443,7 +443,7 @@ TL_TEST("a class that was idle has a burst, and no more")
 }
 
 // While the port takes nothing all classes wait: none keeps more than what the bursts of the others delay it by.
-TL_TEST("after a port stood still every class has its rate at once")
+TL_TEST("after a stall of the port every class has its rate at once")
 {
 	struct test_tree t = {.n = 0};
 
@@ -477,7 +477,7 @@ TL_TEST("equal prios borrow in proportion to quantum")
 	test_close(&t);
 }
 
-TL_TEST("a class that waited for its ceil continues its round")
+TL_TEST("a class that was limited by its ceil continues its DRR round")
 {
 	struct test_tree t = {.n = 0};
 
@@ -495,7 +495,7 @@ TL_TEST("a class that waited for its ceil continues its round")
 }
 
 // Rates are weights by default.
-TL_TEST("on a port slower than the root classes share in proportion to their rates")
+TL_TEST("on a port slower than the root's rate classes share in proportion to their rates")
 {
 	struct test_tree t = {.n = 0};
 
@@ -517,7 +517,7 @@ TL_TEST("on a port slower than the root classes share in proportion to their rat
 
 // ---- changes of rates
 
-TL_TEST("other rates hold at once for classes that wait, and lose no frame")
+TL_TEST("new rates apply at once to waiting classes and lose no frame")
 {
 	struct test_tree t = {.n = 0};
 	struct tl_tree_rates *rates;
@@ -556,7 +556,7 @@ static struct tl_tree_rates *change_rates(struct test_tree *t)
 }
 
 // A class with its parent's ceil has no bucket of its own; a lower ceil adds one that holds a frame.
-TL_TEST("a lower ceil begins without a burst, and a higher one holds at once")
+TL_TEST("a lower ceil starts with an empty bucket, a higher one applies at once")
 {
 	struct test_tree t = {.n = 0};
 	struct tl_tree_rates *low, *high;
@@ -584,7 +584,7 @@ TL_TEST("a lower ceil begins without a burst, and a higher one holds at once")
 }
 
 // Rates, guarantees and prios change under load; the counters stay right and no bucket runs below 0.
-TL_TEST("rates, guarantees and prios that change at random leave all counts right")
+TL_TEST("after random changes of rates, guarantees and prios all counters are consistent")
 {
 	for (uint64_t seed = 1; seed <= 50; seed++) {
 		struct test_tree t = {.n = 0};
@@ -640,7 +640,7 @@ static void refused_child(struct tl_tree_class child, const char *message)
 	refused(classes, 3, message);
 }
 
-TL_TEST("descriptions that cannot hold are refused by class and value")
+TL_TEST("an inconsistent tree is refused with the class and the value")
 {
 	struct tl_tree_class deep[TL_TREE_DEPTH_MAX + 1];
 

@@ -53,7 +53,7 @@ static void put_all(struct test_tree *t, uint32_t n)
 	}
 }
 
-TL_TEST("frames of removed classes go to the fallback, and those of others stay")
+TL_TEST("queued frames of a removed class move to the fallback class, all others stay in place")
 {
 	struct test_tree t, next = {.n = 0};
 
@@ -82,7 +82,7 @@ TL_TEST("frames of removed classes go to the fallback, and those of others stay"
 }
 
 // The sums of the classes above keep the counts of a removed class, also when those are removed later.
-TL_TEST("counts of removed classes stay in the sums")
+TL_TEST("the totals include the counters of removed classes")
 {
 	struct test_tree t, next;
 
@@ -104,7 +104,7 @@ TL_TEST("counts of removed classes stay in the sums")
 	test_close(&t);
 }
 
-TL_TEST("a fallback beyond its limits drops no frame but new ones")
+TL_TEST("a fallback class above its limits drops only new frames")
 {
 	struct test_tree t, next;
 
@@ -127,7 +127,7 @@ TL_TEST("a fallback beyond its limits drops no frame but new ones")
 }
 
 // A backlogged class with less than its parent's ceil, and changes every ms.
-TL_TEST("no change fills a bucket")
+TL_TEST("a configuration change adds no tokens")
 {
 	struct test_tree t, next;
 
