@@ -66,6 +66,21 @@ static void the_classes_of_an_entry_are_a_tree_parents_first(void)
 	tl_config_free(config);
 }
 
+static void the_line_of_each_class_is_known(void)
+{
+	static const uint32_t lines[2][7] = {{0, 4, 5, 8, 9, 9, 11}, {0, 13, 14}};
+	struct tl_config *config = load_right(PORTS
+		"'shape': [{'name': 'wan', 'rate': 9, 'port': 'a', 'classes': [\n"
+		"{'name': 'a', 'classes': [\n{'name': 'b', 'match': 'tcp',\n'limit': 3},\n\n{'name': 'c', 'match': 'udp'}]},\n"
+		"{'name': 'd', 'match': 'icmp'}, {'name': 'e', 'match': 'arp',\n'limit': 4},\n" DEFAULT "]},\n"
+		"{'name': 'v', 'rate': 9, 'port': 'v', 'classes': [\n{'name': 'a', 'match': 'udp'},\n" DEFAULT "]}]}");
+
+	for (uint32_t i = 0; i < 2; i++)
+		for (uint32_t c = 1; c < config->shapes[i].n_classes; c++)
+			CU_ASSERT_EQUAL(config->shapes[i].classes[c].line, lines[i][c]);
+	tl_config_free(config);
+}
+
 static void the_frames_of_an_echo_are_an_expression(void)
 {
 	struct tl_config *config = load_right(CLASSES(
@@ -426,6 +441,7 @@ static void there_are_limits(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"the line of each class is known", the_line_of_each_class_is_known},
 		{"hosts of a fair class have weights by prefix", hosts_of_a_fair_class_have_weights},
 		{"weights that cannot hold are refused with their place", weights_that_cannot_hold_are_refused},
 		{"the classes of an entry are a tree, parents first", the_classes_of_an_entry_are_a_tree_parents_first},

@@ -31,12 +31,20 @@ struct tl_config_path {
 	unsigned depth;
 };
 
+// Place of a value in the text, and of those around it.
+struct tl_config_found {
+	struct tl_config_path path;
+	const char *at[TL_CONFIG_DEPTH + 1]; // first byte of the document, and of the value of each step
+	unsigned line[TL_CONFIG_DEPTH + 1];
+};
+
 // State of reading a text.
 struct tl_config_reader {
 	const char *name; // name of the file in messages
 	const char *text; // len bytes
 	size_t len;
-	struct tl_config_path path; // path of the current value
+	struct tl_config_path path;   // path of the current value
+	struct tl_config_found found; // by the last tl_config_line()
 	// Command line instead of a text, which is then NULL.
 	const struct tl_config_option *options;
 	size_t n_options;
@@ -146,7 +154,7 @@ int tl_config_check_roles(struct tl_config_reader *r, const struct tl_config *co
 // True if DPDK drives the port's device. If not, *what receives its kind.
 bool tl_config_is_nic(const struct tl_config_port *port, const char **what);
 
-// shape.c: an entry of "shape", and its check after the ports and echoes are known.
+// shape.c: an entry of "shape". shape_check.c: its check after the ports and echoes are known.
 extern const struct tl_config_table tl_config_shape_table;
 tl_config_read tl_config_classes; // of a shape; its key has the table of a class
 int tl_config_check_shape(struct tl_config_reader *r, struct tl_config *config, uint32_t index);
@@ -236,8 +244,9 @@ void tl_config_leave(struct tl_config_reader *r);
 // Set the path to $.section[index].key, or without a key to $.section[index], for the errors that follow.
 void tl_config_point_at(struct tl_config_reader *r, const char *section, uint32_t index, const char *key);
 
-// Find the line of the value at path, or of the innermost existing object on the path. Lines count from 1.
-unsigned tl_config_line(const char *text, size_t len, const struct tl_config_path *path);
+// Find the line of the current value, or of the innermost existing object on its path, from 1; 0 without a text. Values
+// in the order of the text are found in one pass through it.
+unsigned tl_config_line(struct tl_config_reader *r);
 
 // Write "NAME:LINE: $.path: sentence" for the current value into err; return -EINVAL.
 int tl_config_refuse(struct tl_config_reader *r, const char *fmt, ...) TL_PRINTF(2, 3);

@@ -100,18 +100,81 @@ static bool step_into(struct cursor *c, const struct tl_config_step *step)
 	return false;
 }
 
-unsigned tl_config_line(const char *text, size_t len, const struct tl_config_path *path)
+// Move from the start of a value of an array to that of a later one. If there is none, return false.
+static bool step_on(struct cursor *c, size_t values)
 {
-	struct cursor c = {.at = text, .end = text + len};
-	unsigned line = 1;
+	for (size_t i = 0; i < values; i++) {
+		skip_value(c);
+		skip_space(c);
+		if (!is_at(c, ','))
+			return false;
+		c->at++;
+		skip_space(c);
+	}
+	return c->at < c->end;
+}
+
+static bool is_same_step(const struct tl_config_step *a, const struct tl_config_step *b)
+{
+	if (a->key == NULL || b->key == NULL)
+		return a->key == b->key && a->index == b->index;
+	return strcmp(a->key, b->key) == 0;
+}
+
+static unsigned count_lines(const char *from, const char *to)
+{
+	unsigned lines = 0;
+
+	for (; from < to; from++)
+		lines += *from == '\n';
+	return lines;
+}
+
+// Begin with the document, and return the number of steps that the current path shares with that of the found value.
+static unsigned find_shared(struct tl_config_reader *r)
+{
+	struct tl_config_found *found = &r->found;
+	struct cursor c = {.at = r->text, .end = r->text + r->len};
+	unsigned depth = 0;
 
 	skip_space(&c);
-	const char *known = c.at;
-	for (unsigned i = 0; i < path->depth && step_into(&c, &path->step[i]); i++)
-		known = c.at;
-	for (const char *p = text; p < known; p++)
-		line += *p == '\n';
-	return line;
+	found->at[0] = c.at;
+	found->line[0] = 1 + count_lines(r->text, c.at);
+	while (depth < r->path.depth && depth < found->path.depth &&
+		is_same_step(&r->path.step[depth], &found->path.step[depth]))
+		depth++;
+	return depth;
+}
+
+// Return the number of values between the found one and that of the current path in the same array; 0: none.
+static size_t values_between(const struct tl_config_reader *r, unsigned depth)
+{
+	const struct tl_config_step *step = &r->path.step[depth], *before = &r->found.path.step[depth];
+	bool is_beside = depth < r->path.depth && depth < r->found.path.depth && step->key == NULL &&
+			 before->key == NULL && step->index > before->index;
+
+	return is_beside ? step->index - before->index : 0;
+}
+
+unsigned tl_config_line(struct tl_config_reader *r)
+{
+	struct tl_config_found *found = &r->found;
+
+	if (r->text == NULL)
+		return 0;
+	unsigned depth = find_shared(r);
+	size_t between = values_between(r, depth);
+	for (; depth < r->path.depth; depth++, between = 0) {
+		unsigned from = between != 0 ? depth + 1 : depth;
+		struct cursor c = {.at = found->at[from], .end = r->text + r->len};
+		if (!(between != 0 ? step_on(&c, between) : step_into(&c, &r->path.step[depth])))
+			break;
+		found->line[depth + 1] = found->line[from] + count_lines(found->at[from], c.at);
+		found->at[depth + 1] = c.at;
+	}
+	found->path = r->path;
+	found->path.depth = depth;
+	return found->line[depth];
 }
 
 void tl_config_enter(struct tl_config_reader *r, const char *key)
@@ -176,8 +239,7 @@ int tl_config_refuse(struct tl_config_reader *r, const char *fmt, ...)
 		const char *option = option_at_hand(r);
 		return tl_fail(r->err, -EINVAL, "%s: %s", option != NULL ? option : path, sentence);
 	}
-	return tl_fail(
-		r->err, -EINVAL, "%s:%u: %s: %s", r->name, tl_config_line(r->text, r->len, &r->path), path, sentence);
+	return tl_fail(r->err, -EINVAL, "%s:%u: %s: %s", r->name, tl_config_line(r), path, sentence);
 }
 
 // Truncate at a character boundary, and mark the truncation.

@@ -87,7 +87,7 @@ static int police_check_class(
 	int rc = police_check_way(r, cls, value);
 
 	cls->has_dscp = json_object_get(value, "dscp") != NULL;
-	cls->line = r->text != NULL ? tl_config_line(r->text, r->len, &r->path) : 0;
+	cls->line = tl_config_line(r);
 	return rc == 0 ? police_check_meter(r, cls, value) : rc;
 }
 

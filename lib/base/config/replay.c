@@ -26,10 +26,8 @@ static int config_keep_setting(struct tl_config_reader *r, const char *key, uint
 		return tl_fail(r->err, -ENOMEM, "%s: out of memory", r->name);
 	}
 	replay->settings = more;
-	more[replay->n_settings++] = (struct tl_config_setting){.key = key,
-		.nth = nth,
-		.text = text,
-		.line = r->text != NULL ? tl_config_line(r->text, r->len, &r->path) : 0};
+	more[replay->n_settings++] =
+		(struct tl_config_setting){.key = key, .nth = nth, .text = text, .line = tl_config_line(r)};
 	return 0;
 }
 

@@ -115,7 +115,7 @@ int tl_config_check_rule(
 		rule->queue = TL_CONFIG_QUEUE_AUTO;
 	if (rule->version == 0)
 		rule->version = 4;
-	rule->line = r->text != NULL ? tl_config_line(r->text, r->len, &r->path) : 0;
+	rule->line = tl_config_line(r);
 	return 0;
 }
 
@@ -259,7 +259,7 @@ int tl_config_isolate(struct tl_config_reader *r, const struct tl_config_key *ke
 		return tl_config_refuse(r,
 			"only a device that DPDK drives beside the kernel can be isolated, an mlx5 or a net_tap; \"%.64s\" is %s",
 			port->device, what);
-	port->isolate_line = r->text != NULL ? tl_config_line(r->text, r->len, &r->path) : 0;
+	port->isolate_line = tl_config_line(r);
 	return 0;
 }
 
