@@ -13,7 +13,7 @@
 #include <tl_err.h>
 #include <tl_filter.h>
 
-#define PATH_BYTES 256 // "$.shape[15]", and 7 times ".classes[255]"
+#define PATH_BYTES 256 // "$.shape[15]", and 7 times ".classes[9999]"
 
 // Write the path of a class.
 static const char *shaping_path(const struct tl_config *config, uint32_t index, uint32_t cls, char path[PATH_BYTES])
@@ -90,12 +90,11 @@ uint32_t tl_shaping_frames(const struct tl_config *config, uint32_t port)
 	return frames;
 }
 
-void shaping_clamp(const struct tl_shaping *s, struct tl_tree_class *classes, uint32_t n, uint64_t limit)
+void shaping_clamp(struct tl_tree_class *classes, uint32_t n, const uint64_t *limits, uint64_t limit)
 {
 	classes[0].rate = classes[0].ceil = tl_min_u64(classes[0].rate, limit);
 	for (uint32_t i = 1; i < n; i++)
-		classes[i].ceil =
-			tl_min_u64(tl_min_u64(classes[i].ceil, s->class_limits[i]), classes[classes[i].parent].ceil);
+		classes[i].ceil = tl_min_u64(tl_min_u64(classes[i].ceil, limits[i]), classes[classes[i].parent].ceil);
 }
 
 int shaping_set(struct tl_shaping *s, const struct tl_tree_class *classes, uint64_t limit, struct tl_err *err)
@@ -107,12 +106,12 @@ int shaping_set(struct tl_shaping *s, const struct tl_tree_class *classes, uint6
 		return tl_fail(err, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < n; i++)
 		clamped[i] = classes[i];
-	shaping_clamp(s, clamped, n, limit);
+	shaping_clamp(clamped, n, s->kept.limits, limit);
 	int rc = tl_shape_set_rates(s->shape, clamped, err);
 	if (rc == 0) {
 		for (uint32_t i = 0; i < n; i++) {
-			s->classes[i] = classes[i];
-			s->classes[i].name = s->config->classes[i].name;
+			s->kept.classes[i] = classes[i];
+			s->kept.classes[i].name = s->config->classes[i].name;
 		}
 		s->limit = limit;
 		shaping_show_rates(s, clamped);
@@ -137,12 +136,8 @@ static int shaping_make(struct tl_shaping *s, struct tl_txq *txq, const struct t
 		.now_ns = tl_clock_mono_ns(clock, rte_rdtsc())};
 
 	s->limit = UINT64_MAX;
-	memset(s->class_limits, 0xff, sizeof(s->class_limits));
-	s->classes = calloc(config->n_classes, sizeof(*s->classes));
-	if (rc == 0 && s->classes == NULL)
-		rc = tl_fail(err, -ENOMEM, "no memory for the classes of %s", config->name);
-	for (uint32_t i = 0; i < config->n_classes && rc == 0; i++)
-		s->classes[i] = classes.of[i].tree;
+	if (rc == 0)
+		rc = shaping_keep(config, &classes, &s->kept, err);
 	if (rc == 0)
 		rc = tl_shape_create(&cfg, &s->shape, err);
 	shaping_forget(&classes);
@@ -177,7 +172,7 @@ void tl_shaping_destroy(struct tl_shaping *s)
 	if (s->own != NULL)
 		tl_config_free_shape(s->own);
 	free(s->own);
-	free(s->classes);
+	shaping_free(&s->kept);
 	free(s);
 }
 
@@ -195,9 +190,9 @@ struct tl_shape *tl_shaping_shape(struct tl_shaping *s, uint32_t *frames)
 void shaping_show_rates(struct tl_shaping *s, const struct tl_tree_class *classes)
 {
 	for (uint32_t i = 0; i < s->config->n_classes; i++) {
-		s->rows[i].rate_bps = classes[i].rate;
-		s->rows[i].ceil_bps = classes[i].ceil;
-		s->rows[i].prio = classes[i].prio;
+		s->kept.rows[i].rate_bps = classes[i].rate;
+		s->kept.rows[i].ceil_bps = classes[i].ceil;
+		s->kept.rows[i].prio = classes[i].prio;
 	}
 }
 
@@ -207,17 +202,17 @@ void tl_shaping_list(struct tl_shaping *s, struct tl_metrics_shape *out)
 
 	for (uint32_t i = 0; i < config->n_classes; i++) {
 		const struct tl_config_class *c = &config->classes[i];
-		s->rows[i] = (struct tl_report_class){.name = c->name,
+		s->kept.rows[i] = (struct tl_report_class){.name = c->name,
 			.parent = i != 0 ? config->classes[c->parent].name : NULL,
 			.depth = c->depth,
 			.is_policed = c->police.meter.cir != 0};
 	}
-	shaping_show_rates(s, s->classes);
+	shaping_show_rates(s, s->kept.classes);
 	*out = (struct tl_metrics_shape){.name = config->name,
 		.port = config->port_name,
 		.queue = config->queue,
 		.shape = s->shape,
 		.txq = s->txq,
-		.rows = s->rows,
+		.rows = s->kept.rows,
 		.n = config->n_classes};
 }

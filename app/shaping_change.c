@@ -47,24 +47,31 @@ static int change_check_shape(const struct tl_config_shape *now, const struct tl
 	return 0;
 }
 
-// Return the class of this name, or TL_TREE_REMOVED.
-static uint32_t change_find(const struct tl_config_shape *shape, const char *name)
+// Find the class of the same name for each class; TL_TREE_REMOVED: none.
+static int change_find(
+	const struct tl_config_shape *now, const struct tl_config_shape *next, uint32_t *to, struct tl_err *err)
 {
-	for (uint32_t i = 1; i < shape->n_classes; i++)
-		if (strcmp(shape->classes[i].name, name) == 0)
-			return i;
-	return TL_TREE_REMOVED;
+	json_t *places = json_object();
+	int rc = 0;
+
+	for (uint32_t i = 0; i < next->n_classes && rc == 0; i++)
+		if (json_object_set_new(places, next->classes[i].name, json_integer(i)) != 0)
+			rc = tl_fail(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < now->n_classes; i++) {
+		const json_t *place = json_object_get(places, now->classes[i].name);
+		to[i] = place != NULL ? (uint32_t)json_integer_value(place) : TL_TREE_REMOVED;
+	}
+	json_decref(places);
+	return rc;
 }
 
-// Find the class that continues each class, and check that it may. *rates: only rates differ.
-static int change_check(const struct tl_config_shape *now, const struct tl_config_shape *next, uint32_t *to,
+// Check that the classes may continue those in force. *rates: only rates differ.
+static int change_check(const struct tl_config_shape *now, const struct tl_config_shape *next, const uint32_t *to,
 	bool *rates, struct tl_err *err)
 {
-	to[0] = 0;
 	*rates = now->n_classes == next->n_classes;
 	for (uint32_t i = 1; i < now->n_classes; i++) {
 		const struct tl_config_class *c = &now->classes[i];
-		to[i] = change_find(next, c->name);
 		*rates &= to[i] == i;
 		if (to[i] == TL_TREE_REMOVED)
 			continue;
@@ -110,22 +117,34 @@ static int change_rates(struct tl_shaping *s, const struct tl_config_shape *next
 	return rc;
 }
 
-// Change what differs. *taken: next belongs to the shape.
-static int change_to(struct tl_shaping *s, struct tl_config_shape *next, bool *taken, struct tl_err *err)
+// Replace the classes, if they can be.
+static int change_set(
+	struct tl_shaping *s, struct tl_config_shape *next, const uint32_t *to, bool *taken, struct tl_err *err)
 {
-	uint32_t to[TL_CONFIG_CLASSES_MAX + 1];
-	bool rates = false;
-	int rc = change_check_shape(s->config, next, err);
+	int rc = change_check_set(s, next, err);
 
-	if (rc == 0)
-		rc = change_check(s->config, next, to, &rates, err);
-	if (rc == 0 && rates)
-		return change_rates(s, next, err);
-	if (rc == 0)
-		rc = change_check_set(s, next, err);
 	if (rc == 0)
 		rc = shaping_replace(s, next, to, err);
 	*taken = rc == 0;
+	return rc;
+}
+
+// Change what differs. *taken: next belongs to the shape.
+static int change_to(struct tl_shaping *s, struct tl_config_shape *next, bool *taken, struct tl_err *err)
+{
+	uint32_t *to = calloc(s->config->n_classes, sizeof(*to));
+	bool rates = false;
+	int rc = to == NULL ? tl_fail(err, -ENOMEM, "out of memory") : change_check_shape(s->config, next, err);
+
+	if (rc == 0)
+		rc = change_find(s->config, next, to, err);
+	if (rc == 0)
+		rc = change_check(s->config, next, to, &rates, err);
+	if (rc == 0 && rates)
+		rc = change_rates(s, next, err);
+	else if (rc == 0)
+		rc = change_set(s, next, to, taken, err);
+	free(to);
 	return rc;
 }
 

@@ -90,3 +90,29 @@ void shaping_forget(struct shaping_classes *classes)
 	free(classes->policers);
 	free(classes->weights);
 }
+
+int shaping_keep(const struct tl_config_shape *shape, const struct shaping_classes *classes, struct shaping_kept *out,
+	struct tl_err *err)
+{
+	uint32_t n = shape->n_classes;
+
+	*out = (struct shaping_kept){.classes = calloc(n, sizeof(*out->classes)),
+		.limits = calloc(n, sizeof(*out->limits)),
+		.in_bytes = calloc(n, sizeof(*out->in_bytes)),
+		.rows = calloc(n, sizeof(*out->rows))};
+	if (out->classes == NULL || out->limits == NULL || out->in_bytes == NULL || out->rows == NULL)
+		return tl_fail(err, -ENOMEM, "no memory for the classes of %s", shape->name);
+	for (uint32_t i = 0; i < n; i++) {
+		out->classes[i] = classes->of[i].tree;
+		out->limits[i] = UINT64_MAX;
+	}
+	return 0;
+}
+
+void shaping_free(struct shaping_kept *kept)
+{
+	free(kept->classes);
+	free(kept->limits);
+	free(kept->in_bytes);
+	free(kept->rows);
+}

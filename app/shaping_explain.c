@@ -19,7 +19,7 @@ static uint64_t explain_children_bps(const struct tl_config_shape *shape, uint32
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = cls + 1; i < shape->n_classes; i++)
+	for (uint32_t i = cls + 1; i < shape->n_classes && shape->classes[i].parent >= cls; i++)
 		if (shape->classes[i].parent == cls)
 			sum += shape->classes[i].rate;
 	return sum;
@@ -72,10 +72,11 @@ json_t *tl_shaping_json(const struct tl_config *config, uint32_t port)
 
 static bool explain_is_last(const struct tl_config_shape *shape, uint32_t cls)
 {
-	for (uint32_t i = cls + 1; i < shape->n_classes; i++)
-		if (shape->classes[i].parent == shape->classes[cls].parent)
-			return false;
-	return true;
+	uint32_t i = cls + 1;
+
+	while (i < shape->n_classes && shape->classes[i].parent >= cls)
+		i++;
+	return i == shape->n_classes || shape->classes[i].parent != shape->classes[cls].parent;
 }
 
 // Print the branches to a class: "|  `- ".
@@ -146,17 +147,6 @@ static void explain_class(const struct tl_config *config, const struct tl_config
 	putchar('\n');
 }
 
-// Print the classes below one, each followed by those below it.
-static void explain_below(const struct tl_config *config, const struct tl_config_shape *shape, uint32_t cls)
-{
-	for (uint32_t i = cls + 1; i < shape->n_classes; i++) {
-		if (shape->classes[i].parent != cls)
-			continue;
-		explain_class(config, shape, i);
-		explain_below(config, shape, i);
-	}
-}
-
 static void explain_share(const struct tl_config *config, const struct tl_config_shape *shape)
 {
 	uint64_t limit = config->shares[shape->share].rate;
@@ -181,6 +171,7 @@ void tl_shaping_print(const struct tl_config *config, uint32_t port)
 			shape->mtu);
 		if (shape->share != TL_CONFIG_NO_SHARE)
 			explain_share(config, shape);
-		explain_below(config, shape, 0);
+		for (uint32_t c = 1; c < shape->n_classes; c++)
+			explain_class(config, shape, c);
 	}
 }

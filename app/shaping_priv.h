@@ -8,19 +8,24 @@
 
 #include "shaping.h"
 
+// What is kept of each class of the configuration in force, by its index.
+struct shaping_kept {
+	struct tl_tree_class *classes; // in force, without the limit
+	uint64_t *limits;	       // of their share, bit/s; UINT64_MAX: none
+	uint64_t *in_bytes;	       // when the share was divided last
+	struct tl_report_class *rows;
+};
+
 struct tl_shaping {
 	const struct tl_config_shape *config;
 	struct tl_config_shape *own; // the same, after a change of the classes; NULL: it is that of the configuration
 	uint32_t frames;	     // that the port has buffers for, beside its own
 	const struct tl_txq *txq;
 	struct tl_shape *shape;
-	struct tl_tree_class *classes; // in force, without the limit
-	uint64_t limit;		       // of its share, bit/s; UINT64_MAX: none
+	struct shaping_kept kept;
+	uint64_t limit; // of its share, bit/s; UINT64_MAX: none
 	// Of the tree when the share was divided last:
 	uint64_t in_bytes, sent_bytes, busy_ns;
-	// The same of its classes:
-	uint64_t class_limits[TL_CONFIG_CLASSES_MAX + 1], class_in_bytes[TL_CONFIG_CLASSES_MAX + 1];
-	struct tl_report_class rows[TL_CONFIG_CLASSES_MAX + 1];
 };
 
 // Return the limit of a class, bit/s: without rate and ceil that of its parent.
@@ -39,13 +44,19 @@ struct shaping_classes {
 int shaping_describe(const struct tl_config_shape *shape, struct shaping_classes *out, struct tl_err *err);
 void shaping_forget(struct shaping_classes *classes);
 
+// Allocate for the described classes, without limits. Return 0 or -ENOMEM with a message; shaping_free() frees in both
+// cases.
+int shaping_keep(const struct tl_config_shape *shape, const struct shaping_classes *classes, struct shaping_kept *out,
+	struct tl_err *err);
+void shaping_free(struct shaping_kept *kept);
+
 // Set the rates of the classes, and limit the shape. classes may be those in force. Return 0, or as
 // tl_shape_set_rates().
 int shaping_set(struct tl_shaping *shaping, const struct tl_tree_class *classes, uint64_t limit, struct tl_err *err);
 
 // Limit the shape and its classes, and the ceils below with them. The rates of the classes add up to no more than the
-// limit, and that of a class is no more than its own.
-void shaping_clamp(const struct tl_shaping *shaping, struct tl_tree_class *classes, uint32_t n, uint64_t limit);
+// limit, and that of a class is no more than its own. limits: of the classes.
+void shaping_clamp(struct tl_tree_class *classes, uint32_t n, const uint64_t *limits, uint64_t limit);
 
 // shaping_replace.c: replace the classes by those of another version of the entry, which it owns then. to[i]: the class
 // that continues class i, or TL_TREE_REMOVED. Return 0, or as tl_shape_set_classes(), and nothing has changed.

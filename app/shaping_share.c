@@ -63,7 +63,7 @@ static void share_add(struct share_members *m, struct tl_shaping *s, uint64_t el
 		.tier = s->config->tier,
 		.demand = share_demand(s, &m->use, elapsed_ns),
 		.floor = tl_config_shape_floor(s->config),
-		.ceil = s->classes[0].rate};
+		.ceil = s->kept.classes[0].rate};
 	m->weights += s->config->weight;
 	m->shape[m->n++] = s;
 }
@@ -75,7 +75,7 @@ static uint64_t share_least(const struct share_members *m, const struct tl_shapi
 	uint64_t rates = 0;
 
 	for (uint32_t i = 1; i < s->config->n_classes; i++)
-		rates += s->classes[i].parent == 0 ? s->classes[i].rate : 0;
+		rates += s->kept.classes[i].parent == 0 ? s->kept.classes[i].rate : 0;
 	return tl_max_u64(part, tl_max_u64(rates, s->config->floor));
 }
 
@@ -85,7 +85,7 @@ static void share_set(struct tl_shaping *s, uint64_t limit)
 	struct tl_err err;
 
 	if (shaping_differs(limit, s->limit))
-		(void)shaping_set(s, s->classes, limit, &err);
+		(void)shaping_set(s, s->kept.classes, limit, &err);
 }
 
 static void share_divide(const struct tl_config *config, uint32_t index, struct tl_shaping *const *shapes,

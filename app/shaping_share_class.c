@@ -3,8 +3,6 @@
 
 #include "shaping_priv.h"
 
-#include <string.h>
-
 #include <tl_err.h>
 
 struct class_members {
@@ -20,8 +18,8 @@ static uint64_t class_demand(struct tl_shaping *s, uint32_t cls, uint64_t elapse
 
 	tl_shape_sample(s->shape, cls, &stats);
 	uint64_t in_bytes = stats.in_bytes - stats.drop_bytes[TL_TREE_DROP_POLICE];
-	uint64_t bytes = in_bytes - s->class_in_bytes[cls] + stats.backlog_bytes;
-	s->class_in_bytes[cls] = in_bytes;
+	uint64_t bytes = in_bytes - s->kept.in_bytes[cls] + stats.backlog_bytes;
+	s->kept.in_bytes[cls] = in_bytes;
 	return shaping_demand(bytes, elapsed_ns);
 }
 
@@ -33,7 +31,7 @@ static void class_add(struct class_members *m, struct tl_shaping *s, uint32_t cl
 		.tier = c->member.tier,
 		.demand = class_demand(s, cls, elapsed_ns),
 		.floor = tl_config_member_floor(c),
-		.ceil = s->classes[cls].ceil};
+		.ceil = s->kept.classes[cls].ceil};
 	m->weights += c->member.weight;
 	m->cls[m->n++] = cls;
 }
@@ -41,20 +39,22 @@ static void class_add(struct class_members *m, struct tl_shaping *s, uint32_t cl
 // Set the limits of all members, if one has changed by more than a little.
 static void class_set(struct tl_shaping *s, const struct class_members *m, uint64_t rate)
 {
-	uint64_t before[TL_CONFIG_CLASSES_MAX + 1];
+	uint64_t before[TL_CONFIG_MEMBERS_MAX + 1];
 	struct tl_err err;
 	bool changed = false;
 
-	memcpy(before, s->class_limits, sizeof(before));
 	for (uint32_t i = 1; i < m->n; i++) {
 		uint32_t cls = m->cls[i];
 		uint64_t part = shaping_idle_part(rate, m->node[i].weight, m->weights);
 		uint64_t least = tl_max_u64(part, tl_config_member_floor(&s->config->classes[cls]));
-		s->class_limits[cls] = tl_max_u64(m->node[i].share, least);
-		changed |= shaping_differs(s->class_limits[cls], before[cls]);
+		before[i] = s->kept.limits[cls];
+		s->kept.limits[cls] = tl_max_u64(m->node[i].share, least);
+		changed |= shaping_differs(s->kept.limits[cls], before[i]);
 	}
-	if (!changed || shaping_set(s, s->classes, s->limit, &err) != 0)
-		memcpy(s->class_limits, before, sizeof(before));
+	if (changed && shaping_set(s, s->kept.classes, s->limit, &err) == 0)
+		return;
+	for (uint32_t i = 1; i < m->n; i++)
+		s->kept.limits[m->cls[i]] = before[i];
 }
 
 void shaping_share_classes(

@@ -16,7 +16,7 @@
 #include "replays.h"
 #include "shaping.h"
 
-#define FILE_BYTES_MAX (1u << 20)
+#define FILE_BYTES_MAX (16u << 20)
 
 // ---- the file
 

@@ -9,8 +9,8 @@
 
 #include "ctl_priv.h"
 
-#define INPUT_MAX (2 * TL_CTL_COMMAND_MAX)
-#define CLIENT_MS 60000 // never reached, on a busy host either
+#define INPUT_MAX (1u << 17) // within the buffer of a socket
+#define CLIENT_MS 60000	     // never reached, on a busy host either
 #define REPLY "{\"ok\": true}"
 #define NO_MEMORY "{\"ok\": false, \"error\": \"no memory for a reply\"}\n"
 
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct seen {
 	unsigned requests;
-	char line[TL_CTL_COMMAND_MAX]; // verb and name, joined again
+	char line[INPUT_MAX]; // verb and name, joined again
 	bool is_known;
 };
 

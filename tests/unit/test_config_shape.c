@@ -414,13 +414,49 @@ static char *many(uint32_t n, bool deep, const char *keys)
 	return text;
 }
 
+// Write classes with classes, the last of which is alone: 1 + n * (1 + each) classes.
+static char *grouped(uint32_t n, uint32_t each)
+{
+	char *text = malloc(1024 + n * (each + 1) * 64);
+	size_t used = (size_t)sprintf(text, PORTS "'shape': [{'name': 'w', 'rate': 1, 'port': 'a', 'classes': [\n");
+
+	for (uint32_t i = 0; i < n; i++) {
+		used += (size_t)sprintf(text + used, "{'name': 'g%u', 'classes': [", i);
+		for (uint32_t k = 0; k < each; k++)
+			used += (size_t)sprintf(text + used, "%s{'name': 'c%u-%u', 'match': 'len=%u', 'limit': 1}",
+				k != 0 ? ", " : "", i, k, i * each + k);
+		used += (size_t)sprintf(text + used, "]},\n");
+	}
+	sprintf(text + used, "{'name': 'rest', 'default': true}]}]}");
+	return text;
+}
+
+static void nested_classes_count(void)
+{
+	char *most = grouped(1111, 8), *more = grouped(1112, 8);
+	struct refusal refusal = {
+		more, "t.json:1115: $.shape[0].classes[1111].classes[0]: the shape has more than 10000 classes"};
+	struct tl_config *config = load_right(most);
+	const struct tl_config_shape *s = &config->shapes[0];
+
+	CU_ASSERT_EQUAL(s->n_classes, 1 + 10000);
+	CU_ASSERT_EQUAL(s->fallback, 10000);
+	CU_ASSERT_STRING_EQUAL(s->classes[9999].name, "c1110-7");
+	CU_ASSERT_STRING_EQUAL(s->classes[s->classes[9999].parent].name, "g1110");
+	CU_ASSERT_EQUAL(s->classes[9999].line, 4 + 1110);
+	expect_refusals(&refusal, 1);
+	tl_config_free(config);
+	free(most);
+	free(more);
+}
+
 static void there_are_limits(void)
 {
-	char *deep = many(8, true, ""), *wide = many(256, false, ""), *greedy = many(3, false, ", 'limit': 30000");
+	char *deep = many(8, true, ""), *wide = many(10000, false, ""), *greedy = many(3, false, ", 'limit': 30000");
 	struct refusal refusals[] = {
 		{deep, "t.json:1: $.shape[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes: "
 		       "classes nest at most 7 deep"},
-		{wide, "t.json:1: $.shape[0].classes[256]: the shape has more than 256 classes"},
+		{wide, "t.json:1: $.shape[0].classes[10000]: the shape has more than 10000 classes"},
 		{greedy,
 			"t.json:1: $.shape[0].classes: the limits allow 120001 queued frames of 1518 bytes, 173 MiB, and "
 			"eal.memory_mb is 64: lower 'limit', or raise eal.memory_mb"},
@@ -431,7 +467,7 @@ static void there_are_limits(void)
 	free(wide);
 	free(greedy);
 	deep = many(7, true, "");
-	wide = many(255, false, ", 'limit': 100");
+	wide = many(9999, false, ", 'limit': 2");
 	tl_config_free(load_right(deep));
 	tl_config_free(load_right(wide));
 	free(deep);
@@ -442,6 +478,7 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"the line of each class is known", the_line_of_each_class_is_known},
+		{"nested classes count like others", nested_classes_count},
 		{"hosts of a fair class have weights by prefix", hosts_of_a_fair_class_have_weights},
 		{"weights that cannot hold are refused with their place", weights_that_cannot_hold_are_refused},
 		{"the classes of an entry are a tree, parents first", the_classes_of_an_entry_are_a_tree_parents_first},

@@ -41,6 +41,11 @@ static char *answer(void *ctx, const struct tl_ctl_request *request)
 			request->name);
 		return text;
 	}
+	if (strcmp(command, "size") == 0) {
+		char *text = malloc(32);
+		snprintf(text, 32, "%zu", strlen(request->name));
+		return text;
+	}
 	if (strcmp(command, "long") == 0) {
 		char *text = malloc(1000001);
 		memset(text, 'x', 1000000);
@@ -102,6 +107,24 @@ TL_TEST("a command receives its complete reply")
 	CU_ASSERT_EQUAL_FATAL(tl_ctl_ask(s.path, "long", &text, &err), 0);
 	CU_ASSERT_EQUAL(strlen(text), 1000000);
 	free(text);
+	stop(&s);
+}
+
+TL_TEST("a command of many classes arrives whole")
+{
+	enum { CLASSES_BYTES = 3 << 20 };
+	char *command = malloc(CLASSES_BYTES + 1), *text;
+	struct server s;
+	struct tl_err err;
+
+	memset(command, 'x', CLASSES_BYTES);
+	memcpy(command, "size ", 5);
+	command[CLASSES_BYTES] = '\0';
+	start(&s);
+	CU_ASSERT_EQUAL_FATAL(tl_ctl_ask(s.path, command, &text, &err), 0);
+	CU_ASSERT_EQUAL(strtoul(text, NULL, 10), CLASSES_BYTES - 5);
+	free(text);
+	free(command);
 	stop(&s);
 }
 
@@ -205,15 +228,16 @@ TL_TEST("a silent client does not delay the next one")
 
 TL_TEST("a request that does not fit is refused, not truncated")
 {
-	char command[TL_CTL_COMMAND_MAX + 2], path[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
+	char *command = malloc(TL_CTL_COMMAND_MAX), path[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
 	struct tl_err err;
 	char *text;
 
-	memset(command, 'x', sizeof(command));
+	memset(command, 'x', TL_CTL_COMMAND_MAX);
 	command[TL_CTL_COMMAND_MAX - 1] = '\0'; // one byte too long with its newline
 	CU_ASSERT_EQUAL(tl_ctl_ask("/nowhere", command, &text, &err), -E2BIG);
 	command[TL_CTL_COMMAND_MAX - 2] = '\0';
 	CU_ASSERT_EQUAL(tl_ctl_ask("/nowhere", command, &text, &err), -ENOENT);
+	free(command);
 	memset(path, 'x', sizeof(path));
 	path[sizeof(path) - 1] = '\0'; // the full length of the address, without NUL
 	CU_ASSERT_EQUAL(tl_ctl_ask(path, "status", &text, &err), -ENAMETOOLONG);

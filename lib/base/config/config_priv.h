@@ -43,8 +43,9 @@ struct tl_config_reader {
 	const char *name; // name of the file in messages
 	const char *text; // len bytes
 	size_t len;
-	struct tl_config_path path;   // path of the current value
-	struct tl_config_found found; // by the last tl_config_line()
+	struct tl_config_path path;    // path of the current value
+	struct tl_config_found found;  // by the last tl_config_line()
+	struct tl_config_shape *shape; // whose classes are being read
 	// Command line instead of a text, which is then NULL.
 	const struct tl_config_option *options;
 	size_t n_options;

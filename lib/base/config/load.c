@@ -11,7 +11,7 @@
 
 #include <tl_err.h>
 
-#define FILE_BYTES_MAX (1u << 20) // larger than any written by hand: likely a recording, or /dev/zero
+#define FILE_BYTES_MAX (16u << 20) // room for 10,000 classes; a larger file is likely a recording, or /dev/zero
 
 static bool is_blank(const char *text, size_t len)
 {

@@ -14,20 +14,16 @@
 
 // ---- keys
 
-static int config_read_classes(
-	struct tl_config_reader *r, struct tl_config_shape *shape, uint32_t parent, const json_t *value);
+static int config_read_classes(struct tl_config_reader *r, uint32_t parent, const json_t *value);
 
 // Read "classes" of a class into the array that contains the class.
 static int config_read_subclasses(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	struct tl_config_class *cls = section;
-	struct tl_config_shape *shape;
-	uint32_t index = cls->place;
 
 	cls->has_classes = true;
-	shape = (struct tl_config_shape *)(void *)((char *)(cls - index) - offsetof(struct tl_config_shape, classes));
-	return config_read_classes(r, shape, index, value);
+	return config_read_classes(r, cls->place, value);
 }
 
 static int config_check_class(
@@ -60,13 +56,13 @@ static const struct tl_config_key class_keys[] = {
 static const struct tl_config_table class_table = {
 	KEYS(class_keys), .bytes = sizeof(struct tl_config_class), .check = config_check_class};
 
-static int config_read_class(
-	struct tl_config_reader *r, struct tl_config_shape *shape, uint32_t parent, uint32_t nth, const json_t *value)
+static int config_read_class(struct tl_config_reader *r, uint32_t parent, uint32_t nth, const json_t *value)
 {
-	struct tl_config_class *cls = &shape->classes[shape->n_classes];
+	struct tl_config_shape *shape = r->shape;
 
 	if (shape->n_classes > TL_CONFIG_CLASSES_MAX)
 		return tl_config_refuse(r, "the shape has more than %d classes", TL_CONFIG_CLASSES_MAX);
+	struct tl_config_class *cls = &shape->classes[shape->n_classes];
 	cls->place = shape->n_classes++;
 	cls->parent = parent;
 	cls->nth = nth;
@@ -75,8 +71,7 @@ static int config_read_class(
 	return tl_config_read_object(r, &class_table, value, cls);
 }
 
-static int config_read_classes(
-	struct tl_config_reader *r, struct tl_config_shape *shape, uint32_t parent, const json_t *value)
+static int config_read_classes(struct tl_config_reader *r, uint32_t parent, const json_t *value)
 {
 	size_t n = json_array_size(value);
 	int rc = 0;
@@ -85,31 +80,44 @@ static int config_read_classes(
 		return tl_config_not(r, value, "an array");
 	if (n == 0)
 		return tl_config_refuse(r, "the list is empty");
-	if (shape->classes[parent].depth == TL_CONFIG_CLASS_DEPTH_MAX)
+	if (r->shape->classes[parent].depth == TL_CONFIG_CLASS_DEPTH_MAX)
 		return tl_config_refuse(r, "classes nest at most %d deep", TL_CONFIG_CLASS_DEPTH_MAX);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		tl_config_enter_index(r, i);
-		rc = config_read_class(r, shape, parent, (uint32_t)i, json_array_get(value, i));
+		rc = config_read_class(r, parent, (uint32_t)i, json_array_get(value, i));
 		if (rc == 0)
 			tl_config_leave(r);
 	}
 	return rc;
 }
 
-// Read "classes", the last key of a shape: the others are complete then.
+// Count the classes of a list and below.
+static size_t config_count_classes(const json_t *value)
+{
+	size_t n = json_array_size(value), all = n;
+
+	for (size_t i = 0; i < n; i++)
+		all += config_count_classes(json_object_get(json_array_get(value, i), "classes"));
+	return all;
+}
+
+// Read "classes", the last key of a shape: the others are complete then. The array is allocated whole before: the
+// reader has addresses of classes.
 int tl_config_classes(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	struct tl_config_shape *shape = section;
-	struct tl_config_class *root = &shape->classes[0];
+	uint64_t n = 1 + tl_min_u64(config_count_classes(value), TL_CONFIG_CLASSES_MAX);
+	struct tl_config_class *root = calloc(n, sizeof(*root));
 
-	root->name = strdup(shape->name);
-	if (root->name == NULL)
+	shape->classes = root;
+	shape->n_classes = root != NULL ? 1 : 0;
+	if (root == NULL || (root->name = strdup(shape->name)) == NULL)
 		return tl_fail(r->err, -ENOMEM, "%s: out of memory", r->name);
 	root->rate = shape->rate;
 	root->burst = root->cburst = shape->burst;
 	root->has_classes = true;
-	shape->n_classes = 1;
-	return config_read_classes(r, shape, 0, value);
+	r->shape = shape;
+	return config_read_classes(r, 0, value);
 }
 
 static const struct tl_config_key shape_keys[] = {
@@ -137,6 +145,7 @@ void tl_config_free_shape(struct tl_config_shape *shape)
 		free(shape->classes[i].echo_name);
 		free(shape->classes[i].weights);
 	}
+	free(shape->classes);
 	free(shape->name);
 	free(shape->port_name);
 	free(shape->share_name);

@@ -118,23 +118,42 @@ static int config_resolve_echo(struct tl_config_reader *r, struct tl_config *con
 		config->ports[shape->port].name, cls->echo_name);
 }
 
-static int config_check_among(struct tl_config_reader *r, const struct tl_config *config, uint32_t index, uint32_t at)
+// Indexes of the classes by the texts that only one may have.
+struct config_texts {
+	json_t *names, *matches;
+};
+
+// Add a class. *other: index of the class that has the text already; NULL: none.
+static int config_add_text(
+	struct tl_config_reader *r, json_t *texts, const char *text, uint32_t at, const json_t **other)
+{
+	*other = json_object_get(texts, text);
+	if (*other == NULL && json_object_set_new(texts, text, json_integer(at)) != 0)
+		return tl_fail(r->err, -ENOMEM, "%s: out of memory", r->name);
+	return 0;
+}
+
+static int config_check_among(struct tl_config_reader *r, const struct tl_config *config, uint32_t index, uint32_t at,
+	const struct config_texts *texts)
 {
 	const struct tl_config_shape *shape = &config->shapes[index];
 	const struct tl_config_class *cls = &shape->classes[at];
+	const json_t *same_name, *same_match = NULL;
+	int rc = config_add_text(r, texts->names, cls->name, at, &same_name);
 
-	for (uint32_t i = 0; i < at; i++) {
-		const struct tl_config_class *other = &shape->classes[i];
-		if (strcmp(other->name, cls->name) == 0)
-			return refuse_class(
-				r, index, shape, at, "name", "duplicate name in the shape: \"%s\"", cls->name);
-		if (cls->is_default && other->is_default)
-			return refuse_class(
-				r, index, shape, at, "default", "the class \"%s\" is the default already", other->name);
-		if (cls->match != NULL && other->match != NULL && strcmp(cls->match, other->match) == 0)
-			return refuse_class(r, index, shape, at, cls->echo_name != NULL ? "echo" : "match",
-				"unreachable class: the class \"%s\" matches the same frames first", other->name);
-	}
+	if (rc == 0 && cls->match != NULL)
+		rc = config_add_text(r, texts->matches, cls->match, at, &same_match);
+	if (rc != 0)
+		return rc;
+	if (same_name != NULL)
+		return refuse_class(r, index, shape, at, "name", "duplicate name in the shape: \"%s\"", cls->name);
+	if (cls->is_default && shape->fallback != 0)
+		return refuse_class(r, index, shape, at, "default", "the class \"%s\" is the default already",
+			shape->classes[shape->fallback].name);
+	if (same_match != NULL)
+		return refuse_class(r, index, shape, at, cls->echo_name != NULL ? "echo" : "match",
+			"unreachable class: the class \"%s\" matches the same frames first",
+			shape->classes[json_integer_value(same_match)].name);
 	return 0;
 }
 
@@ -147,24 +166,36 @@ static int config_check_policer(struct tl_config_reader *r, const struct tl_conf
 	return tl_config_check_buckets(r, &config->ports[shape->port], meter, shape->overhead_bytes);
 }
 
-static int config_check_classes(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
+static int config_check_each(struct tl_config_reader *r, struct tl_config *config, uint32_t index, uint64_t *frames)
 {
 	struct tl_config_shape *shape = &config->shapes[index];
-	uint64_t frames = 0;
-	int rc = 0;
+	struct config_texts texts = {.names = json_object(), .matches = json_object()};
+	const json_t *other;
+	int rc = config_add_text(r, texts.names, shape->name, 0, &other);
 
 	for (uint32_t i = 1; i < shape->n_classes && rc == 0; i++) {
 		const struct tl_config_class *cls = &shape->classes[i];
 		if (cls->echo_name != NULL)
 			rc = config_resolve_echo(r, config, index, i);
 		if (rc == 0)
-			rc = config_check_among(r, config, index, i);
+			rc = config_check_among(r, config, index, i, &texts);
 		if (rc == 0)
 			rc = config_check_policer(r, config, index, i);
 		if (cls->is_default)
 			shape->fallback = i;
-		frames += cls->has_classes ? 0 : cls->limit;
+		*frames += cls->has_classes ? 0 : cls->limit;
 	}
+	json_decref(texts.names);
+	json_decref(texts.matches);
+	return rc;
+}
+
+static int config_check_classes(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
+{
+	struct tl_config_shape *shape = &config->shapes[index];
+	uint64_t frames = 0;
+	int rc = config_check_each(r, config, index, &frames);
+
 	if (rc != 0)
 		return rc;
 	if (shape->fallback == 0)

@@ -31,7 +31,7 @@ struct json_t;
 #define TL_CONFIG_POLICE_MAX 16 // classes of a recording
 #define TL_CONFIG_SHAPES_MAX 16
 #define TL_CONFIG_REPLAYS_MAX 16
-#define TL_CONFIG_CLASSES_MAX 256 // of a shape
+#define TL_CONFIG_CLASSES_MAX 10000 // of a shape
 #define TL_CONFIG_SHARES_MAX 16
 #define TL_CONFIG_MEMBERS_MAX 64 // classes of a share
 #define TL_CONFIG_NO_SHARE UINT32_MAX
@@ -309,7 +309,7 @@ struct tl_config_weight {
 	uint32_t weight;		// "weight", required, 1..100
 };
 
-// Class of a shape. The first one is the shape itself; parents precede their children.
+// Class of a shape. The first one is the shape itself; each is followed by the classes below it.
 struct tl_config_class {
 	char *name;	  // "name", required, unique in the shape
 	uint32_t place;	  // index of the class itself
@@ -317,7 +317,7 @@ struct tl_config_class {
 	uint32_t depth;	  // classes above it
 	uint32_t nth;	  // place in the "classes" of its parent
 	uint32_t line;	  // of the file; 0: not of a file
-	bool has_classes; // "classes" is present, up to 256 in the shape, 7 deep; the other classes are leaves
+	bool has_classes; // "classes" is present, up to 10000 in the shape, 7 deep; the other classes are leaves
 	uint64_t rate;	  // "rate", bit/s, 0 (no guarantee, default) or 1 .. 2^42
 	uint64_t ceil;	  // "ceil", from rate; 0 when absent: rate, or without one the parent's ceil
 	uint64_t burst;	  // "burst", bytes; 0 when absent: two frames and 1 ms of rate
@@ -369,7 +369,7 @@ struct tl_config_shape {
 	uint32_t fallback;  // index of the default class
 	uint32_t frames;    // sum of the limits of its leaves
 	uint32_t mtu;	    // longest frame of the port, with overhead
-	struct tl_config_class classes[TL_CONFIG_CLASSES_MAX + 1];
+	struct tl_config_class *classes;
 };
 
 #define TL_CONFIG_NO_LIST UINT32_MAX

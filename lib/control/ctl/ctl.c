@@ -15,6 +15,7 @@
 #include <tl_units.h>
 
 #define CLIENT_MS 200
+#define BYTES_PER_MS 8192 // that a client sends or takes at least
 #define GROUPS_MAX 256
 
 int tl_ctl_find_group(const char *name, gid_t *out, struct tl_err *err)
@@ -54,45 +55,55 @@ int tl_ctl_fd(const struct tl_ctl *ctl)
 	return ctl->fd;
 }
 
+static uint64_t now_ms(void)
+{
+	return tl_mono_ns() / TL_NS_PER_MS;
+}
+
 // Wait for the client. False: timeout.
 static bool wait_for(int fd, short events, uint64_t deadline_ms)
 {
 	struct pollfd poll_fd = {.fd = fd, .events = events};
-	uint64_t now = tl_mono_ns() / TL_NS_PER_MS;
+	uint64_t now = now_ms();
 
 	return now < deadline_ms && poll(&poll_fd, 1, (int)(deadline_ms - now)) == 1;
 }
 
-// Read one command line, without its newline. False: none in time.
-static bool read_command(int fd, char *line, size_t size, uint64_t deadline_ms)
+// Read one command line, without its newline, for the caller to free. NULL: none in time, or no text, or too long.
+static char *read_command(int fd, unsigned client_ms)
 {
-	size_t used = 0;
+	uint64_t deadline_ms = now_ms() + client_ms;
+	size_t used = 0, size = 0;
+	char *line = NULL;
 
-	while (used + 1 < size && wait_for(fd, POLLIN, deadline_ms)) {
+	while (tl_ctl_reserve(&line, &size, used, TL_CTL_COMMAND_MAX) &&
+		wait_for(fd, POLLIN, deadline_ms + used / BYTES_PER_MS)) {
 		ssize_t n = recv(fd, line + used, size - 1 - used, MSG_DONTWAIT);
 		if (n <= 0)
-			return false;
-		used += (size_t)n;
+			break;
+		char *newline = memchr(line + used, '\n', (size_t)n);
+		size_t chars = newline != NULL ? (size_t)(newline - line) - used : (size_t)n;
+		if (memchr(line + used, '\0', chars) != NULL)
+			break;
+		used += chars;
 		line[used] = '\0';
-		char *newline = strchr(line, '\n');
-		if (newline != NULL) {
-			*newline = '\0';
-			return true;
-		}
+		if (newline != NULL)
+			return line;
 	}
-	return false;
+	free(line);
+	return NULL;
 }
 
-static void send_all(int fd, const char *text, uint64_t deadline_ms)
+static void send_all(int fd, const char *text, unsigned client_ms)
 {
-	size_t len = strlen(text);
+	uint64_t deadline_ms = now_ms() + client_ms;
+	size_t len = strlen(text), sent = 0;
 
-	while (len > 0 && wait_for(fd, POLLOUT, deadline_ms)) {
-		ssize_t n = send(fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (sent < len && wait_for(fd, POLLOUT, deadline_ms + sent / BYTES_PER_MS)) {
+		ssize_t n = send(fd, text + sent, len - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno != EAGAIN)
 			return;
-		text += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
+		sent += n > 0 ? (size_t)n : 0;
 	}
 }
 
@@ -133,15 +144,16 @@ static bool make_request(const struct tl_ctl *ctl, int fd, char *line, struct tl
 
 void tl_ctl_serve_client(const struct tl_ctl *ctl, int fd)
 {
-	char line[TL_CTL_COMMAND_MAX];
 	struct tl_ctl_request request;
-	uint64_t deadline_ms = tl_mono_ns() / TL_NS_PER_MS + ctl->client_ms;
+	char *line = read_command(fd, ctl->client_ms);
 
-	if (!read_command(fd, line, sizeof(line), deadline_ms) || !make_request(ctl, fd, line, &request))
-		return;
-	char *answer = ctl->answer(ctl->ctx, &request);
-	send_all(fd, answer != NULL ? answer : "{\"ok\": false, \"error\": \"no memory for a reply\"}\n", deadline_ms);
-	free(answer);
+	if (line != NULL && make_request(ctl, fd, line, &request)) {
+		char *answer = ctl->answer(ctl->ctx, &request);
+		const char *failed = "{\"ok\": false, \"error\": \"no memory for a reply\"}\n";
+		send_all(fd, answer != NULL ? answer : failed, ctl->client_ms);
+		free(answer);
+	}
+	free(line);
 }
 
 void tl_ctl_serve(struct tl_ctl *ctl)

@@ -11,7 +11,7 @@
 
 struct tl_err;
 
-#define TL_CTL_COMMAND_MAX 65536 // a verb and a path, or a shape with its classes
+#define TL_CTL_COMMAND_MAX (16u << 20) // bytes of a verb and a path, or of a shape with its classes
 
 struct tl_ctl {
 	int fd;
@@ -19,7 +19,7 @@ struct tl_ctl {
 	struct stat file; // identity of the socket
 	uid_t owner;
 	gid_t operators;
-	unsigned client_ms; // limit for one client, from accept to its last byte
+	unsigned client_ms; // limit for the command of a client, and for its answer, beside the bytes transferred
 	tl_ctl_answer_fn *answer;
 	void *ctx;
 };
@@ -29,6 +29,9 @@ int tl_ctl_address(const char *path, struct sockaddr_un *out, struct tl_err *err
 
 // Return a connected stream socket with both timeouts set, or -errno.
 int tl_ctl_connect(const struct sockaddr_un *address, unsigned timeout_ms);
+
+// Enlarge a text whose *size bytes are full with used ones and a NUL, up to max bytes. Return false if it cannot be.
+bool tl_ctl_reserve(char **text, size_t *size, size_t used, size_t max);
 
 // ctl_listen.c: listen on ctl->address and set the socket in ctl. Returns 0, or -errno and a message.
 int tl_ctl_listen(struct tl_ctl *ctl, struct tl_err *err);

@@ -4,7 +4,8 @@
 // ctl: the UNIX control socket of a running appliance. A client connects, sends one line (the command), and reads one
 // JSON document to the end of the stream.
 //
-// Threads: main only. Memory: open/close. A client that takes longer than 200 ms is dropped.
+// Threads: main only. Memory: open/close. A client that takes longer than 200 ms for its command or for the answer, and
+// 1 ms for each 8 KiB of it, is dropped.
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -48,7 +49,7 @@ int tl_ctl_open(const struct tl_ctl_cfg *cfg, struct tl_ctl **out, struct tl_err
 // Descriptor for poll(): readable when tl_ctl_serve() has work.
 int tl_ctl_fd(const struct tl_ctl *ctl);
 
-// Serve one waiting client; returns within 200 ms and the time of the answer.
+// Serve one waiting client; returns within the limits of its command and answer, and the time that the answer takes.
 void tl_ctl_serve(struct tl_ctl *ctl);
 
 // Remove the socket, unless its path now names another.
