@@ -42,6 +42,10 @@ static const struct tl_option options[] = {
 		"send frames at their due times by the processor's TSC (tsc, default), by the NIC's clock (nic), or by that if the "
 		"NIC has scheduled sending (auto)",
 		.choices = "tsc nic auto", TL_INTO(TEXT, struct tl_replay_args, timing_text)},
+	{"on-underrun", 0, "ACTION",
+		"when frames were read after they were due: keep the due times and catch up (keep, default), or move them by the "
+		"time lost (shift)",
+		.choices = "keep shift", TL_INTO(TEXT, struct tl_replay_args, underrun_text)},
 	{"mtu", 0, "BYTES",
 		"MTU of a PCI or virtual device, 576 to 9600 (default 1500); kernel interfaces have their own", 'm'},
 	{"mtu-action", 0, "ACTION",
@@ -347,6 +351,23 @@ const char *tl_replay_set_key(struct tl_replay_args *args, const char *key, cons
 	return option->into != NULL ? tl_options_store(option->into, value, args) : set(args, option->id, value);
 }
 
+// Check --on-underrun. Return NULL, or an error text.
+static const char *check_underrun(const struct tl_replay_args *a)
+{
+	if (a->underrun_text == NULL || strcmp(a->underrun_text, "keep") == 0)
+		return NULL;
+	if (strcmp(a->underrun_text, "shift") != 0)
+		return "--on-underrun takes keep or shift";
+	return a->pacing.pace == TL_REPLAY_LINE
+		       ? "--on-underrun shift needs due times: frames that are sent at once have none"
+		       : NULL;
+}
+
+bool tl_replay_shifts(const struct tl_replay_args *args)
+{
+	return args->underrun_text != NULL && strcmp(args->underrun_text, "shift") == 0;
+}
+
 const char *tl_replay_check(const struct tl_replay_args *a)
 {
 	bool line = a->pacing.pace == TL_REPLAY_LINE;
@@ -367,7 +388,7 @@ const char *tl_replay_check(const struct tl_replay_args *a)
 		return "--shape is for one port: leave out -I and --split";
 	if (a->edit.n_steps != 0 && a->loops == 1)
 		return "--per-loop needs --loops: the first loop is sent without increments";
-	return NULL;
+	return check_underrun(a);
 }
 
 void tl_replay_args_init(struct tl_replay_args *args)

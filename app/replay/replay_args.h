@@ -35,6 +35,7 @@ struct tl_replay_args {
 	struct tl_replay_pacing pacing;
 	const char *timing_text; // --timing; NULL: not given
 	enum tl_replay_timing timing;
+	const char *underrun_text; // --on-underrun; NULL: not given
 	struct tl_edit edit;
 	enum tl_replay_mtu mtu_action;
 	struct tl_err wrong; // text of the last error
@@ -64,6 +65,9 @@ const char *tl_replay_set_key(struct tl_replay_args *args, const char *key, cons
 
 // Check combinations of options. Return NULL, or an error text.
 const char *tl_replay_check(const struct tl_replay_args *args);
+
+// True with --on-underrun shift.
+bool tl_replay_shifts(const struct tl_replay_args *args);
 
 // Parse --timing, and check it against the others. Return NULL, or an error text.
 const char *tl_replay_check_timing(struct tl_replay_args *args);

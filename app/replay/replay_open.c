@@ -118,6 +118,7 @@ static void plan_replay(struct tl_replay_session *s)
 		.pacing = args->pacing,
 		.mtu_action = args->mtu_action,
 		.gated = args->one_by_one,
+		.underrun = tl_replay_shifts(args) ? TL_REPLAY_SHIFT : TL_REPLAY_KEEP,
 		.n_outs = s->n_ports,
 		.split = &args->split,
 		.split_filter = s->split_filter,

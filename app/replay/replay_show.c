@@ -180,6 +180,9 @@ static void put_time(const struct tl_replay_results *r, json_t *json)
 	json_object_set_new(json, "late", late_json(r->lateness));
 	json_object_set_new(json, "reader_late_pkts", number(s->reader_late_pkts));
 	json_object_set_new(json, "reader_late_times", number(s->reader_late_times));
+	json_object_set_new(
+		json, "on_underrun", due ? json_string(tl_replay_shifts(r->args) ? "shift" : "keep") : json_null());
+	json_object_set_new(json, "shifted_ns", number(s->shifted_ns));
 	json_object_set_new(json, "elapsed_ns", number(s->elapsed_ns));
 	json_object_set_new(json, "paused_ns", number(s->paused_ns));
 	json_object_set_new(json, "seeks", number(s->seeks));
@@ -327,6 +330,9 @@ void tl_replay_print(const struct tl_replay_results *results, FILE *out)
 	if (s->paused_ns != 0)
 		fprintf(out, "paused for %s, with %" PRIu64 " seeks\n", tl_format_ns(s->paused_ns, time, sizeof(time)),
 			s->seeks);
+	if (s->shifted_ns != 0)
+		fprintf(out, "shifted by %s, as frames were read after they were due\n",
+			tl_format_ns(s->shifted_ns, time, sizeof(time)));
 	print_lateness(results, out);
 	print_notes(results, out);
 }

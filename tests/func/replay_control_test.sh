@@ -113,6 +113,24 @@ keys_in_a_terminal() {
 	check_json "the report follows" terminal.json '.ledger_ok and .stopped and .seeks == 2 and .paused_ns > 0'
 }
 
+# underruns_with ACTION FILTER: hold the reader until all that it has read is sent; the report fulfils the filter.
+underruns_with() {
+	local gate holder_pid
+	replay_start a.pcap -i vdev:net_null0 --rate 100kpps --loops 600 --on-underrun "$1"
+	rm -f gate held.log
+	mkfifo gate
+	"$LIB/hold_thread.py" "$(pgrep -P "$app_pid" -x tapline)" tl-replay <gate >held.log 2>&1 &
+	holder_pid=$!
+	exec {gate}>gate
+	wait_for 60 grep -q held held.log || func_die "the reader is not held: $(<held.log)"
+	wait_for 60 status_is '.sent_pkts > .read_pkts - 64' || func_die "the frames that were read are not sent"
+	exec {gate}>&-
+	wait "$holder_pid"
+	replay_ends "a run with --on-underrun $1"
+	check_json "--on-underrun $1: the underrun is counted" replay.json ".ledger_ok and .sent_pkts == 240000 and .on_underrun == \"$1\" and
+		.reader_late_times > 0 and .reader_late_pkts > 0 and ($2)"
+}
+
 func_begin
 net_begin
 "$LIB/make_pcap.py" a.pcap 400
@@ -124,3 +142,6 @@ open("half.pcap", "wb").write(data[:24] + data[at:])'
 a_seek_begins_with_the_frames_behind
 a_pause_holds_the_frames
 keys_in_a_terminal
+underruns_with keep '.shifted_ns == 0'
+underruns_with shift '.shifted_ns > 0'
+refuses "an underrun of frames without due times" "needs due times" "$TAPLINE" replay a.pcap -i vdev:net_null0 --line-rate --on-underrun shift

@@ -1045,6 +1045,51 @@ static void a_late_reader_is_counted(void)
 	end_rig();
 }
 
+// A port that refuses the first frame until it is 1000 ns late, when the reader queues two more. Each further call
+// takes all frames, 60 ns later.
+static void underrun_flush(struct tl_txq *q)
+{
+	if (++port.calls > 1)
+		move_time();
+	q->begin_tsc = rte_rdtsc();
+	if (port.calls == 2) {
+		port.step_ns = 60;
+		queue(100);
+		queue(150);
+		atomic_store(&rig.read_all, true);
+	}
+	if (port.calls <= 2)
+		return;
+	rte_pktmbuf_free_bulk(q->pkts, q->n);
+	q->n = 0;
+}
+
+static void an_underrun_keeps_or_shifts_due_times(void)
+{
+	static const struct {
+		uint64_t shifted_ns, min_ns, last_ns;
+		unsigned calls;
+	} expected[] = {{0, 910, 1060, 3}, {900, 60, 220, 4}}; // kept: late by 1060, 960, 910; shifted: 1060, 60, 70
+
+	for (int shifts = 0; shifts < 2; shifts++) {
+		begin_rig(1000);
+		txq.flush_fn = underrun_flush;
+		rig.s.shifts = shifts;
+		atomic_store(&rig.read_all, false);
+		queue(0);
+		replay_send(&rig.s);
+		CU_ASSERT_EQUAL(rig.s.reader_late_times, 1);
+		CU_ASSERT_EQUAL(rig.s.reader_late_pkts, 2);
+		CU_ASSERT_EQUAL(rig.s.shifted_ns, expected[shifts].shifted_ns);
+		CU_ASSERT_EQUAL(port.calls, expected[shifts].calls);
+		CU_ASSERT_EQUAL(rig.lateness.count, 3);
+		CU_ASSERT_EQUAL(rig.lateness.max_ns, 1060); // the first frame waited for the port, not for the reader
+		CU_ASSERT_EQUAL(rig.lateness.min_ns, expected[shifts].min_ns);
+		CU_ASSERT_EQUAL(rig.s.last_ns, expected[shifts].last_ns);
+		end_rig();
+	}
+}
+
 static void a_reader_ahead_is_never_late(void)
 {
 	begin_rig(50);
@@ -1149,6 +1194,8 @@ int main(void)
 		{"a frame that the port refuses keeps its time", a_refused_frame_keeps_its_time},
 		{"a full burst of frames with times is counted", a_full_burst_of_frames_with_times_is_counted},
 		{"a reader that is late is counted", a_late_reader_is_counted},
+		{"after an underrun due times are kept, or shifted by the time lost",
+			an_underrun_keeps_or_shifts_due_times},
 		{"a reader that is ahead is never counted as late", a_reader_ahead_is_never_late},
 		{"a step of the clock moves no due time", a_step_of_the_clock_moves_no_due_time},
 	};

@@ -324,6 +324,29 @@ static void a_seek_forward_passes_frames(void)
 	CU_ASSERT_EQUAL(stats.seeks, 1);
 }
 
+static void positions_are_those_of_shifted_frames(void)
+{
+	const char *path = save("shifted", 0, 50, 0);
+
+	create(&path, 1, TL_REPLAY_RECORDED, NULL);
+	begin(true);
+	CU_ASSERT_TRUE(tl_test_until(tl_replay_is_ready(replay)));
+	tl_replay_sample(replay, &stats);
+	uint64_t left_ns = stats.left_ns;
+	replay->sender.shifted_ns = 7 * TL_NS_PER_S; // of underruns before
+	tl_replay_sample(replay, &stats);
+	CU_ASSERT_EQUAL(stats.left_ns, left_ns + 7 * TL_NS_PER_S);
+	CU_ASSERT_EQUAL(stats.shifted_ns, 7 * TL_NS_PER_S);
+	CU_ASSERT_EQUAL(tl_replay_seek(replay, 10 * TL_NS_PER_MS, &err), 0);
+	land();
+	CU_ASSERT_EQUAL(state(), TL_REPLAY_PAUSED);
+	CU_ASSERT_EQUAL(stats.position_ns, 10 * TL_NS_PER_MS);
+	tl_replay_pause(replay, false);
+	end();
+	expect_numbers(0, 10, 40);
+	CU_ASSERT_TRUE(stats.elapsed_ns < 7 * TL_NS_PER_S);
+}
+
 static void a_seek_backward_sends_frames_again(void)
 {
 	const char *path = save("backward", 0, 50, 1);
@@ -609,6 +632,7 @@ int main(void)
 			the_time_left_is_known_when_everything_is_read},
 		{"before, the time left is estimated by the bytes read", the_time_left_is_estimated_by_the_bytes_read},
 		{"a seek forward passes frames, and counts them", a_seek_forward_passes_frames},
+		{"positions are those of frames whose due times have shifted", positions_are_those_of_shifted_frames},
 		{"a seek backward sends frames again, also during a seek", a_seek_backward_sends_frames_again},
 		{"a seek finds a file, unless files are merged", a_seek_finds_a_file},
 		{"a seek beyond the last frame ends the run", a_seek_beyond_the_end_ends_the_run},

@@ -111,6 +111,7 @@ static const struct tl_config_key replay_keys[] = {
 	{"start_at", config_value},
 	{"max_late", config_value},
 	{"timing", config_value},
+	{"on_underrun", config_value},
 	{"mtu_action", config_value},
 	{"map", config_values},
 	{"map_port", config_values},

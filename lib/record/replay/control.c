@@ -115,7 +115,8 @@ bool tl_replay_land(struct tl_replay *replay)
 		return true;
 	}
 	r->seeking = r->landing = false;
-	r->tempo.pos_ns = (int64_t)(r->reader.seek_file != 0 ? r->reader.landed_ns : r->reader.seek_ns);
+	r->tempo.pos_ns = (int64_t)((r->reader.seek_file != 0 ? r->reader.landed_ns : r->reader.seek_ns) +
+				    tl_count_read(&r->sender.shifted_ns));
 	update(r);
 	return false;
 }
@@ -126,7 +127,7 @@ void replay_control_sample(const struct tl_replay *r, struct tl_replay_stats *ou
 {
 	bool recorded = r->cfg.pacing.pace == TL_REPLAY_RECORDED;
 	uint64_t now_ns = replay_clock_ns(r);
-	int64_t pos_ns = replay_tempo_at(&r->tempo, now_ns);
+	int64_t pos_ns = replay_position(r, now_ns);
 	uint64_t begun_ns = pos_ns > 0 ? (uint64_t)pos_ns : 0;
 
 	out->state = r->seeking ? TL_REPLAY_SEEKING : r->paused ? TL_REPLAY_PAUSED : TL_REPLAY_PLAYING;

@@ -118,6 +118,7 @@ static void fill(struct tl_replay *r)
 	r->sender.late_ns = r->cfg.late_ns;
 	r->sender.drain_ns = r->cfg.drain_ns;
 	r->sender.gated = r->cfg.gated;
+	r->sender.shifts = r->cfg.underrun == TL_REPLAY_SHIFT && r->cfg.pacing.pace != TL_REPLAY_LINE;
 	r->steps_before = r->steps_seen = r->cfg.clock->steps;
 	r->clock = r->cfg.clock->wall.line;
 	replay_nic_begin(r);
@@ -214,6 +215,11 @@ bool tl_replay_is_refused(const struct tl_replay *replay, unsigned out)
 uint64_t replay_clock_ns(const struct tl_replay *r)
 {
 	return tl_clock_apply(&r->clock, rte_rdtsc());
+}
+
+int64_t replay_position(const struct tl_replay *r, uint64_t clock_ns)
+{
+	return replay_tempo_at(&r->tempo, clock_ns) - (int64_t)tl_count_read(&r->sender.shifted_ns);
 }
 
 // Return the narrowest of several readings.
@@ -352,6 +358,7 @@ void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *ou
 
 	*out = (struct tl_replay_stats){.reader_late_pkts = tl_count_read(&s->reader_late_pkts),
 		.reader_late_times = tl_count_read(&s->reader_late_times),
+		.shifted_ns = tl_count_read(&s->shifted_ns),
 		.waited_files = tl_count_read(&r->waited_files),
 		.cut_pkts = tl_count_read(&r->cut_pkts),
 		.fragmented_pkts = tl_count_read(&r->fragmented_pkts),

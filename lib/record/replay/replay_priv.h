@@ -34,7 +34,7 @@
 
 // Private area of an mbuf.
 struct replay_tag {
-	uint64_t due_ns; // after the anchor
+	uint64_t due_ns; // after the anchor; from the hand-over on in the run's time, underruns included
 	uint16_t out;	 // port that sends it
 	uint32_t pass;	 // of the reader; each seek begins one
 };
@@ -42,6 +42,11 @@ struct replay_tag {
 static inline uint64_t replay_due(struct rte_mbuf *m)
 {
 	return ((const struct replay_tag *)rte_mbuf_to_priv(m))->due_ns;
+}
+
+static inline void replay_shift(struct rte_mbuf *m, uint64_t ns)
+{
+	((struct replay_tag *)rte_mbuf_to_priv(m))->due_ns += ns;
 }
 
 static inline unsigned replay_out_of(struct rte_mbuf *m)
@@ -195,14 +200,15 @@ struct replay_sender {
 	atomic_bool held;		 // pause: no frame is due
 	atomic_uint pass;		 // the reader's
 	atomic_uint pass_seen;		 // frames of earlier passes have been dropped
-	bool gated;
+	bool gated, shifts;
 	atomic_uint_fast64_t allowed_pkts; // sum of all permits
 	// Frames taken from the ring; next[at..n) are to be sent.
 	struct rte_mbuf *next[TL_BURST];
 	uint16_t at, n;
 	uint64_t taken_pkts; // frames given to a port's queue
 	uint64_t reader_late_pkts, reader_late_times, passed_pkts;
-	uint64_t last_ns; // hand-over of the last frame, after the anchor
+	uint64_t shifted_ns; // by which due times have moved
+	uint64_t last_ns;    // hand-over of the last frame, after the anchor, without these
 };
 
 // HOT. Send until the ring is empty and gets no more frames, or the run is stopped, and frames with a time have left.
@@ -261,6 +267,9 @@ struct tl_replay {
 	struct replay_pair begin, end;
 	uint64_t unsent_pkts, refused_pkts[TL_REPLAY_PORTS]; // counted by main, at the end
 };
+
+// Time after the anchor by the due times of the reader, at this time of the clock.
+int64_t replay_position(const struct tl_replay *r, uint64_t clock_ns);
 
 // Time of the clock, now.
 uint64_t replay_clock_ns(const struct tl_replay *r);

@@ -18,23 +18,33 @@ static int64_t run_ns(const struct replay_sender *s, uint64_t tsc)
 	return (int64_t)tl_clock_apply(&line, tsc);
 }
 
+// Due time of a frame in the ring: underruns before may have shifted it.
+static int64_t due_of(const struct replay_sender *s, struct rte_mbuf *m)
+{
+	return (int64_t)(replay_due(m) + s->shifted_ns);
+}
+
 // Count the frames taken from the ring that are due by now.
 static uint16_t count_due(const struct replay_sender *s, int64_t now_ns)
 {
 	uint16_t i = s->at;
 
-	while (i < s->n && (int64_t)replay_due(s->next[i]) <= now_ns)
+	while (i < s->n && due_of(s, s->next[i]) <= now_ns)
 		i++;
 	return i - s->at;
 }
 
-// Count the frames already due after a wait for the reader: they are late because of it.
+// Count the frames already due after a wait for the reader: they are late because of it, unless due times move by the
+// time lost. In a pause or seek the run's time is not that of the frames.
 static __attribute__((noinline)) void count_reader_late(struct replay_sender *s)
 {
-	uint16_t due = count_due(s, run_ns(s, rte_rdtsc()));
+	int64_t now_ns = run_ns(s, rte_rdtsc());
+	uint16_t due = count_due(s, now_ns);
 
 	tl_count(&s->reader_late_pkts, due);
 	tl_count(&s->reader_late_times, due != 0);
+	if (s->shifts && due != 0 && !atomic_load_explicit(&s->held, memory_order_acquire))
+		tl_count(&s->shifted_ns, (uint64_t)(now_ns - due_of(s, s->next[s->at])));
 }
 
 // Count those of the first n waiting frames, accepted by a port, that have a time. Return the later one of now and the
@@ -64,7 +74,7 @@ static void count_sent(struct replay_sender *s, struct replay_out *out, uint16_t
 {
 	int64_t now_ns = run_ns(s, out->offer_tsc);
 	uint64_t scale = atomic_load_explicit(&s->late_scale, memory_order_relaxed);
-	int64_t last_ns = count_timed(out, n, now_ns);
+	int64_t last_ns = count_timed(out, n, now_ns) - (int64_t)s->shifted_ns;
 
 	tl_count(&out->sent_pkts, n);
 	__atomic_store_n(&s->last_ns, last_ns > 0 ? (uint64_t)last_ns : 0, __ATOMIC_RELAXED);
@@ -268,6 +278,7 @@ static bool hand_over(struct replay_sender *s, uint16_t n)
 		struct replay_out *out = &s->outs[replay_out_of(m)];
 		if (TL_UNLIKELY(!has_room(out)) && !await_room(s, out))
 			return false;
+		replay_shift(m, s->shifted_ns);
 		if (ahead_tsc != 0)
 			set_time(s, out, m);
 		out->due_ns[out->txq->n] = replay_due(m);

@@ -41,6 +41,12 @@ enum tl_replay_mtu {
 	TL_REPLAY_MTU_FRAGMENT, // fragment IPv4 packets without DF; drop others
 };
 
+// Due times after the lcore waited for the reader, with a frame due.
+enum tl_replay_underrun {
+	TL_REPLAY_KEEP,	 // stay: frames leave at once until none is late
+	TL_REPLAY_SHIFT, // move by the time lost: distances stay
+};
+
 #define TL_REPLAY_PORTS 2
 
 #define TL_REPLAY_AHEAD_NS TL_NS_PER_MS // from the hand-over of a frame to a NIC to its time, at most
@@ -81,6 +87,7 @@ struct tl_replay_cfg {
 	const struct tl_filter *filter; // frames to send; NULL: all. Borrowed until destroy
 	const struct tl_edit *edit;	// made in the frames sent, after the filter; NULL: none. Copied by create
 	enum tl_replay_mtu mtu_action;
+	enum tl_replay_underrun underrun;
 	bool gated; // send only as many frames as tl_replay_allow() permits
 	struct tl_replay_out outs[TL_REPLAY_PORTS];
 	unsigned n_outs;
@@ -150,6 +157,7 @@ struct tl_replay_stats {
 	bool by_nic;		    // NICs send frames at their due times; false: the lcore does, maybe since a loss
 	uint64_t reader_late_pkts;  // part of sent_pkts: read after their due time
 	uint64_t reader_late_times; // number of times the lcore waited for the reader
+	uint64_t shifted_ns;	    // by which TL_REPLAY_SHIFT has moved due times, in the run's time
 	// Counted when a frame is read, also if it is not sent in the end.
 	uint64_t cut_pkts;	      // frames cut to the MTU
 	uint64_t fragmented_pkts;     // frames of which each became several
