@@ -107,6 +107,42 @@ playlists_are_played() {
 	comes_whole "files of a quoted pattern are played in the order of time" a.pcap 400 '[fs][ei][cr]*.pcap' --speed 10
 }
 
+# Files of 200 frames, 10 us apart; the time goes on from file to file. Together they are many.pcap.
+write_many() {
+	mkdir many
+	python3 -c 'import struct, sys
+count = int(sys.argv[1])
+head = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
+whole = open("many.pcap", "wb")
+whole.write(head)
+for i in range(count):
+    part = bytearray()
+    for number in range(200 * i, 200 * (i + 1)):
+        ns = 10000 * number
+        part += struct.pack("<IIII", 1700000000 + ns // 10**9, ns % 10**9, 60, 60)
+        part += bytes.fromhex("02000000000202000000000188b5") + struct.pack(">I", number) + bytes(42)
+    open(f"many/{count - i:05}.pcap", "wb").write(head + part)
+    whole.write(part)' "$1"
+}
+
+# REPLAY_FILES is their number; more of them only take longer.
+many_files_are_played() {
+	local files=${REPLAY_FILES:-300} how
+	write_many "$files"
+	for how in "" --merge; do
+		rm -f sent.pcap
+		STATUS=0
+		# shellcheck disable=SC2086 # no word if empty
+		in_app prlimit --nofile=128 "$TAPLINE" replay many -i vdev:net_pcap0,tx_pcap=sent.pcap $how --json >replay.json 2>replay.log </dev/null ||
+			STATUS=$?
+		check_equal "$files files with 128 descriptors${how:+, merged}: status 0" "$STATUS" 0
+		check "$files files${how:+, merged}: byte for byte, in order" "$LIB/judge_replay.py" same many.pcap sent.pcap replay.json
+		check_json "$files files${how:+, merged}: each is read, and no gap is between two" replay.json "$IDENTITY and .files_read == $files and
+			.sent_pkts == 200 * $files and .rebased_files == 0 and .backward_pkts == 0 and .waited_files == 0 and .shortened_gaps == 0 and
+			.elapsed_ns >= (200 * $files - 1) * 10000 and .elapsed_ns <= (200 * $files - 1) * 10000 + .lateness_ns.max"
+	done
+}
+
 split_in_two() {
 	local bytes
 	bytes=$(python3 -c 'import struct
@@ -322,6 +358,7 @@ net_begin
 times_are_kept 0.5
 forms_are_read
 playlists_are_played
+many_files_are_played
 goes_through_xdp
 two_ports_play
 names_what_it_leaves_out
