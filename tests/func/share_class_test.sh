@@ -79,14 +79,14 @@ bytes_before_the_last_udp() {
 		awk -F '\t' '{if ($1 != "") {udp += $2; at = rest} else rest += $2} END {print "[" udp "," at "]"}'
 }
 
-# 146 KB of each class at 1.2 and 0.4 Mbit/s.
+# 146 KB of each class at 1.2 and 0.4 Mbit/s. The bursts have the same proportion: both classes lose as much by a stall of the host.
 a_replay_is_sent_in_these_shares() {
 	"$LIB/make_pcap.py" a.pcap 400
 	cat >config.json <<J
 {"eal": {"huge": false, "memory_mb": 512}, "ports": [{"name": "out", "device": "$APP_IF"}],
  "replay": [{"name": "r", "port": "out", "files": ["a.pcap"], "speed": 100}], "control": {"socket": "control.sock"},
  "share": [{"name": "up", "rate": "1.6Mbit", "classes": [{"class": "wan/udp", "weight": 3}, {"class": "wan/rest"}]}],
- "shape": [{"name": "wan", "port": "out", "rate": "10Mbit", "classes": [{"name": "udp", "match": "udp", "cburst": 8000},
+ "shape": [{"name": "wan", "port": "out", "rate": "10Mbit", "classes": [{"name": "udp", "match": "udp", "cburst": 24000},
 	{"name": "rest", "cburst": 8000, "default": true}]}]}
 J
 	peer_start tcpdump -n -U -i "$PEER_IF" -Q in -s 2000 -B 16384 -w got.pcap ether src 02:00:00:00:00:01 2>tcpdump.log
