@@ -12,7 +12,7 @@
 #define CLASS(keys) "{'name': 'x', 'match': 'udp', " keys "}"
 #define REST "{'name': 'rest', 'default': true, " METER "}"
 
-static void a_class_has_the_meter_of_its_keys(void)
+TL_TEST("a class has the meter of its keys")
 {
 	struct tl_config *config = load_right(CLASSES(CLASS(METER
 		", 'ebs': '3k'") ", {'name': 'y', 'match': 'tcp', 'unit': 'packets', 'cir': 10, 'cbs': 1, 'pir': 20,\n"
@@ -38,7 +38,7 @@ static void a_class_has_the_meter_of_its_keys(void)
 	tl_config_free(config);
 }
 
-static void the_keys_of_a_class_are_one_expression(void)
+TL_TEST("the keys of a class are one expression")
 {
 	static const struct {
 		const char *keys, *expression, *inner;
@@ -69,68 +69,68 @@ static void the_keys_of_a_class_are_one_expression(void)
 	}
 }
 
-static void each_class_can_be_reached(void)
+TL_TEST("each class can be reached")
 {
 	static const struct refusal refusals[] = {
 		{CLASSES(CLASS(METER) ",\n{'name': 'x', 'match': 'tcp', " METER "}"),
-			"t.json:4: $.capture[0].classes[1].name: duplicate name in the recording: 'x'"},
+			"4: $.capture[0].classes[1].name: duplicate name in the recording: 'x'"},
 		{CLASSES(REST ",\n{'name': 'y', 'default': true, " METER "}"),
-			"t.json:4: $.capture[0].classes[1].default: the class 'rest' is the default already"},
+			"4: $.capture[0].classes[1].default: the class 'rest' is the default already"},
 		{CLASSES(REST ",\n" CLASS(METER)),
-			"t.json:4: $.capture[0].classes[1]: unreachable class: the default class 'rest' precedes it; put that "
+			"4: $.capture[0].classes[1]: unreachable class: the default class 'rest' precedes it; put that "
 			"one last"},
 		{CLASSES(CLASS(METER) ",\n{'name': 'y', 'match': 'udp', " METER "}"),
-			"t.json:4: $.capture[0].classes[1]: unreachable class: the class 'x' matches the same frames first"},
+			"4: $.capture[0].classes[1]: unreachable class: the class 'x' matches the same frames first"},
 		{CLASSES("{'name': 'x', 'vlan': 5, " METER "},\n{'name': 'y', 'match': 'vlan 5', " METER "}"),
-			"t.json:4: $.capture[0].classes[1]: unreachable class: the class 'x' matches the same frames first"},
+			"4: $.capture[0].classes[1]: unreachable class: the class 'x' matches the same frames first"},
 		{CLASSES("{'name': 'x',\n" METER "}"),
-			"t.json:3: $.capture[0].classes[0]: a class has at least one of 'match', 'vlan', 'dscp', 'prefix', or "
+			"3: $.capture[0].classes[0]: a class has at least one of 'match', 'vlan', 'dscp', 'prefix', or "
 			"'default': true"},
 		{CLASSES("{'name': 'x', 'default': true, " METER ",\n'dscp': 0}"),
-			"t.json:4: $.capture[0].classes[0].dscp: not allowed in the default class: it has the frames that no "
+			"4: $.capture[0].classes[0].dscp: not allowed in the default class: it has the frames that no "
 			"class matches"},
-		{CLASSES(""), "t.json:2: $.capture[0].classes: the list is empty"},
+		{CLASSES(""), "2: $.capture[0].classes: the list is empty"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
-static void a_meter_has_one_rate_or_two_and_holds_a_frame(void)
+TL_TEST("a meter has one rate or two, and each bucket holds a frame")
 {
 	static const struct refusal refusals[] = {
 		{CLASSES(CLASS("'cir': '1Mbit',\n'cbs': 1517")),
-			"t.json:4: $.capture[0].classes[0].cbs: 1517 is less than the longest frame of the port 'a', 1518 bytes, "
+			"4: $.capture[0].classes[0].cbs: 1517 is less than the longest frame of the port 'a', 1518 bytes, "
 			"which would never be green; give as many or more"},
 		{CAPTURE("j", "", CLASS(METER)),
-			"t.json:3: $.capture[0].classes[0].cbs: 2000 is less than the longest frame of the port 'j', 9018 bytes, "
+			"3: $.capture[0].classes[0].cbs: 2000 is less than the longest frame of the port 'j', 9018 bytes, "
 			"which would never be green; give as many or more"},
 		{CLASSES(CLASS(METER ",\n'ebs': 100")),
-			"t.json:4: $.capture[0].classes[0].ebs: 100 is less than the longest frame of the port 'a', 1518 bytes, "
+			"4: $.capture[0].classes[0].ebs: 100 is less than the longest frame of the port 'a', 1518 bytes, "
 			"which would never be yellow; give as many or more"},
 		{CLASSES(CLASS(METER ", 'pir': '2Mbit',\n'pbs': 1517")),
-			"t.json:4: $.capture[0].classes[0].pbs: 1517 is less than the longest frame of the port 'a', 1518 bytes, "
+			"4: $.capture[0].classes[0].pbs: 1517 is less than the longest frame of the port 'a', 1518 bytes, "
 			"which would never be green or yellow; give as many or more"},
 		{CLASSES(CLASS(METER ",\n'snaplen': 64")),
-			"t.json:4: $.capture[0].classes[0].snaplen: has no effect: no frame of the class is yellow; add 'ebs', "
+			"4: $.capture[0].classes[0].snaplen: has no effect: no frame of the class is yellow; add 'ebs', "
 			"or 'pir' and 'pbs'"},
 		{CLASSES(CLASS(METER ",\n'ebs': 2000, 'pir': '2Mbit', 'pbs': 2000")),
-			"t.json:4: $.capture[0].classes[0].ebs: a meter has either 'ebs' (one rate, RFC 2697) or 'pir' and 'pbs' "
+			"4: $.capture[0].classes[0].ebs: a meter has either 'ebs' (one rate, RFC 2697) or 'pir' and 'pbs' "
 			"(two rates, RFC 2698)"},
 		{CLASSES(CLASS(METER ", 'pir': '2Mbit'")),
-			"t.json:3: $.capture[0].classes[0]: 'pir' and 'pbs' belong together; 'pbs' is missing"},
+			"3: $.capture[0].classes[0]: 'pir' and 'pbs' belong together; 'pbs' is missing"},
 		{CLASSES(CLASS(METER ", 'pbs': 2000")),
-			"t.json:3: $.capture[0].classes[0]: 'pir' and 'pbs' belong together; 'pir' is missing"},
+			"3: $.capture[0].classes[0]: 'pir' and 'pbs' belong together; 'pir' is missing"},
 		{CLASSES(CLASS(METER ", 'pbs': 2000,\n'pir': 999999")),
-			"t.json:4: $.capture[0].classes[0].pir: 999999 is below 'cir', 1000000: raise it"},
-		{CLASSES(CLASS("'cir': '1Mbit'")), "t.json:3: $.capture[0].classes[0]: the key 'cbs' is required here"},
+			"4: $.capture[0].classes[0].pir: 999999 is below 'cir', 1000000: raise it"},
+		{CLASSES(CLASS("'cir': '1Mbit'")), "3: $.capture[0].classes[0]: the key 'cbs' is required here"},
 		{CLASSES(CLASS("'unit': 'packets', 'cbs': 1,\n'cir': '1Mbit'")),
-			"t.json:4: $.capture[0].classes[0].cir: '1Mbit' is not a whole number from 1 to 4398046511104"},
+			"4: $.capture[0].classes[0].cir: '1Mbit' is not a whole number from 1 to 4398046511104"},
 		{CLASSES(CLASS(METER ",\n'meters': 64")),
-			"t.json:4: $.capture[0].classes[0].meters: has no effect without 'per': 'flow' or 'source'"},
+			"4: $.capture[0].classes[0].meters: has no effect without 'per': 'flow' or 'source'"},
 		{CLASSES(CLASS(METER ", 'per': 'flow',\n'meters': 65")),
-			"t.json:4: $.capture[0].classes[0].meters: 65 is not a power of two"},
+			"4: $.capture[0].classes[0].meters: 65 is not a power of two"},
 		{CLASSES("{'name': 'x', " METER ",\n'prefix': '192.0.2.1/24'}"),
-			"t.json:4: $.capture[0].classes[0].prefix: '192.0.2.1/24' is not a network: bits behind its prefix are "
+			"4: $.capture[0].classes[0].prefix: '192.0.2.1/24' is not a network: bits behind its prefix are "
 			"set"},
 	};
 
@@ -141,13 +141,5 @@ static void a_meter_has_one_rate_or_two_and_holds_a_frame(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a class has the meter of its keys", a_class_has_the_meter_of_its_keys},
-		{"the keys of a class are one expression", the_keys_of_a_class_are_one_expression},
-		{"each class can be reached", each_class_can_be_reached},
-		{"a meter has one rate or two, and each bucket holds a frame",
-			a_meter_has_one_rate_or_two_and_holds_a_frame},
-	};
-
-	return tl_test_main("config_police", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("config_police");
 }

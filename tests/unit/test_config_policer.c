@@ -11,7 +11,7 @@
 	      "{'name': 'x', 'classes': [\n{'name': 'y', 'default': true, 'police': " police "}]}]}]}"
 #define METER "'cir': '1Mbit', 'cbs': 2000"
 
-static void a_policer_passes_what_is_within_its_rates_by_default(void)
+TL_TEST("a policer passes what is within its rates by default")
 {
 	struct tl_config *config = load_right(ECHO(METER));
 	const struct tl_config_policer *p = &config->echoes[0].police;
@@ -28,7 +28,7 @@ static void a_policer_passes_what_is_within_its_rates_by_default(void)
 	tl_config_free(config);
 }
 
-static void each_colour_has_an_action(void)
+TL_TEST("each colour has an action")
 {
 	struct tl_config *config =
 		load_right(SHAPE("{'unit': 'packets', 'cir': 10, 'cbs': 1, 'pir': 20, 'pbs': 5,"
@@ -48,7 +48,7 @@ static void each_colour_has_an_action(void)
 	tl_config_free(config);
 }
 
-static void policers_are_the_same_if_each_key_is(void)
+TL_TEST("policers are the same if each key is")
 {
 	static const char *const others[] = {SHAPE("{'cir': 1000000, 'cbs': 2000, 'ebs': 2000, 'unit': 'packets'}"),
 		SHAPE("{" METER ", 'ebs': 2001}"), SHAPE("{'cir': 1000001, 'cbs': 2000, 'ebs': 2000}"),
@@ -71,37 +71,37 @@ static void policers_are_the_same_if_each_key_is(void)
 	tl_config_free(config);
 }
 
-static void mistakes_are_refused_with_path_and_line(void)
+TL_TEST("mistakes are refused with path and line")
 {
 	static const struct refusal refusals[] = {
-		{ECHO("'cbs': 2000"), "t.json:2: $.echo[0].police: the key 'cir' is required here"},
+		{ECHO("'cbs': 2000"), "2: $.echo[0].police: the key 'cir' is required here"},
 		{ECHO(METER ", 'red': 'mark'"),
-			"t.json:3: $.echo[0].police.red: 'mark' is not 'pass', 'drop', or an object with 'dscp' or 'pcp'"},
+			"3: $.echo[0].police.red: 'mark' is not 'pass', 'drop', or an object with 'dscp' or 'pcp'"},
 		{ECHO(METER ", 'red': 1"),
-			"t.json:3: $.echo[0].police.red: 1 is not 'pass', 'drop', or an object with 'dscp' or 'pcp'"},
+			"3: $.echo[0].police.red: 1 is not 'pass', 'drop', or an object with 'dscp' or 'pcp'"},
 		{ECHO(METER ", 'green': {}"),
-			"t.json:3: $.echo[0].police.green: holds neither 'dscp' nor 'pcp': give one, or 'pass' in place of the object"},
+			"3: $.echo[0].police.green: holds neither 'dscp' nor 'pcp': give one, or 'pass' in place of the object"},
 		{ECHO(METER ", 'green': {'dscp': 64}"),
-			"t.json:3: $.echo[0].police.green.dscp: 64 is not a whole number from 0 to 63"},
+			"3: $.echo[0].police.green.dscp: 64 is not a whole number from 0 to 63"},
 		{ECHO(METER ", 'green': {'pcp': 8}"),
-			"t.json:3: $.echo[0].police.green.pcp: 8 is not a whole number from 0 to 7"},
+			"3: $.echo[0].police.green.pcp: 8 is not a whole number from 0 to 7"},
 		{ECHO(METER ", 'yellow': 'drop'"),
-			"t.json:3: $.echo[0].police.yellow: has no effect: nothing is yellow; add 'ebs', or 'pir' and 'pbs'"},
+			"3: $.echo[0].police.yellow: has no effect: nothing is yellow; add 'ebs', or 'pir' and 'pbs'"},
 		{ECHO(METER ", 'ebs': 2000, 'pir': 1, 'pbs': 1"),
-			"t.json:3: $.echo[0].police.ebs: a meter has either 'ebs' (one rate, RFC 2697) or 'pir' and 'pbs' (two rates, RFC 2698)"},
+			"3: $.echo[0].police.ebs: a meter has either 'ebs' (one rate, RFC 2697) or 'pir' and 'pbs' (two rates, RFC 2698)"},
 		{ECHO(METER ", 'red': {'dscp': 1}"),
-			"t.json:3: $.echo[0].police.red: an echo polices messages, which have no marks: mark its frames by the 'police' of a class of 'shape' with 'echo'"},
+			"3: $.echo[0].police.red: an echo polices messages, which have no marks: mark its frames by the 'police' of a class of 'shape' with 'echo'"},
 		{ECHO("'cir': 1, 'cbs': 1517"),
-			"t.json:3: $.echo[0].police.cbs: 1517 is less than the longest frame of the port 'a', 1518 bytes, which would never be green; give as many or more"},
+			"3: $.echo[0].police.cbs: 1517 is less than the longest frame of the port 'a', 1518 bytes, which would never be green; give as many or more"},
 		{PORTS "'tcp_listen': 7, 'police': {" METER "}}]}",
-			"t.json:2: $.echo[0].police: applies only to an echo that uses 'receive' or 'udp_listen': bytes of TCP must not be dropped; 'pace_bps' limits a connection"},
+			"2: $.echo[0].police: applies only to an echo that uses 'receive' or 'udp_listen': bytes of TCP must not be dropped; 'pace_bps' limits a connection"},
 		{SHAPE("{'cir': 1, 'cbs': 1537}"),
-			"t.json:4: $.shape[0].classes[0].classes[0].police.cbs: 1537 is less than the longest frame of the port 'a', 1538 bytes, which would never be green; give as many or more"},
+			"4: $.shape[0].classes[0].classes[0].police.cbs: 1537 is less than the longest frame of the port 'a', 1538 bytes, which would never be green; give as many or more"},
 		{SHAPE("{" METER "}, 'classes': [{'name': 'z', 'default': true}]"),
-			"t.json:4: $.shape[0].classes[0].classes[0].default: not allowed with 'classes': only leaves queue frames"},
+			"4: $.shape[0].classes[0].classes[0].default: not allowed with 'classes': only leaves queue frames"},
 		{PORTS "'udp_listen': 7}], 'shape': [{'name': 'w', 'port': 'a', 'rate': 1, 'classes': [{'name': 'x', 'police': {" METER
 		       "},\n'classes': [{'name': 'z', 'default': true}]}]}]}",
-			"t.json:2: $.shape[0].classes[0].police: not allowed with 'classes': only leaves queue frames"},
+			"2: $.shape[0].classes[0].police: not allowed with 'classes': only leaves queue frames"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -111,13 +111,5 @@ static void mistakes_are_refused_with_path_and_line(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a policer passes what is within its rates by default",
-			a_policer_passes_what_is_within_its_rates_by_default},
-		{"each colour has an action", each_colour_has_an_action},
-		{"policers are the same if each key is", policers_are_the_same_if_each_key_is},
-		{"mistakes are refused with path and line", mistakes_are_refused_with_path_and_line},
-	};
-
-	return tl_test_main("config_policer", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("config_policer");
 }

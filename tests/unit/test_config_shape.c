@@ -21,7 +21,7 @@
 #define CLASSES(classes) SHAPE("'port': 'a',\n'classes': [" classes "]")
 #define DEFAULT "{'name': 'rest', 'default': true}"
 
-static void the_classes_of_an_entry_are_a_tree_parents_first(void)
+TL_TEST("the classes of an entry are a tree, parents first")
 {
 	struct tl_config *config = load_right(CLASSES(
 		"{'name': 'ssh', 'match': 'tcp port 22', 'rate': '128Kbit', 'ceil': '2Mbit', 'prio': 1, 'burst': '100K',"
@@ -66,7 +66,7 @@ static void the_classes_of_an_entry_are_a_tree_parents_first(void)
 	tl_config_free(config);
 }
 
-static void the_line_of_each_class_is_known(void)
+TL_TEST("the line of each class is known")
 {
 	static const uint32_t lines[2][7] = {{0, 4, 5, 8, 9, 9, 11}, {0, 13, 14}};
 	struct tl_config *config = load_right(PORTS
@@ -81,7 +81,7 @@ static void the_line_of_each_class_is_known(void)
 	tl_config_free(config);
 }
 
-static void the_frames_of_an_echo_are_an_expression(void)
+TL_TEST("the frames of an echo are an expression")
 {
 	struct tl_config *config = load_right(CLASSES(
 		"{'name': 'u', 'echo': 'echo0'}, {'name': 't', 'echo': 'tcp'}, {'name': '6', 'echo': 'six'}," DEFAULT));
@@ -98,33 +98,33 @@ static void the_frames_of_an_echo_are_an_expression(void)
 	tl_config_free(config);
 }
 
-static void a_shape_needs_a_port_and_queue_that_send(void)
+TL_TEST("a shape needs a port and a queue that send")
 {
 	static const struct refusal refusals[] = {
 		{SHAPE("'port': 'x', 'classes': [" DEFAULT "]"),
-			"t.json:3: $.shape[0].port: unknown port 'x'; the ports are: a, v, c, q"},
+			"3: $.shape[0].port: unknown port 'x'; the ports are: a, v, c, q"},
 		{SHAPE("'port': 'c', 'classes': [" DEFAULT "]"),
-			"t.json:3: $.shape[0].port: the port 'c' has no echo and no replay: it sends nothing"},
+			"3: $.shape[0].port: the port 'c' has no echo and no replay: it sends nothing"},
 		{SHAPE("'port': 'q', 'classes': [" DEFAULT "]"),
-			"t.json:3: $.shape[0].queue: the port 'q' has 2 send queues, one per lcore: set the queue of this shape"},
+			"3: $.shape[0].queue: the port 'q' has 2 send queues, one per lcore: set the queue of this shape"},
 		{SHAPE("'port': 'q', 'queue': 2, 'classes': [" DEFAULT "]"),
-			"t.json:3: $.shape[0].queue: the port 'q' has 2 RX queues, counted from 0"},
+			"3: $.shape[0].queue: the port 'q' has 2 RX queues, counted from 0"},
 		{PORTS "'shape': [{'name': 'w', 'rate': 1, 'port': 'a', 'classes': [" DEFAULT "]},\n"
 		       "{'name': 'w', 'rate': 1, 'port': 'v', 'classes': [" DEFAULT "]}]}",
-			"t.json:4: $.shape[1].name: $.shape[0] is called 'w' already"},
+			"4: $.shape[1].name: $.shape[0] is called 'w' already"},
 		{PORTS "'shape': [{'name': 'w', 'rate': 1, 'port': 'a', 'classes': [" DEFAULT "]},\n"
 		       "{'name': 'x', 'rate': 1, 'port': 'a', 'queue': 0, 'classes': [" DEFAULT "]}]}",
-			"t.json:4: $.shape[1].port: the shape 'w' is on this port and queue already"},
+			"4: $.shape[1].port: the shape 'w' is on this port and queue already"},
 		{"{'ports': [{'name': 'a', 'device': '0000:01:00.0', 'ip': '192.0.2.1/24', 'ptp_probes_per_s': 1}],\n"
 		 "'echo': [{'port': 'a', 'udp_listen': 7}], 'shape': [{'name': 'w', 'rate': 1, 'port': 'a', 'classes': [" DEFAULT
 		 "]}]}",
-			"t.json:2: $.shape[0].port: the port 'a' has ptp_probes_per_s or reply_stamps_per_s: stamped "
+			"2: $.shape[0].port: the port 'a' has ptp_probes_per_s or reply_stamps_per_s: stamped "
 			"frames must not be delayed"},
 		{"{'ports': [{'name': 'a', 'device': 'eth0', 'ip': '192.0.2.1/24', 'rx_queues': 2, 'roles': ['echo', "
 		 "'record']}], 'capture': [{'port': 'a', 'path': 'null:'}],\n"
 		 "'echo': [{'port': 'a', 'udp_listen': 7}], 'shape': [{'name': 'w', 'rate': 1, 'port': 'a', 'queue': 1, "
 		 "'classes': [" DEFAULT "]}]}",
-			"t.json:2: $.shape[0].queue: queue 1 of the port 'a' only records and sends nothing ('roles'): "
+			"2: $.shape[0].queue: queue 1 of the port 'a' only records and sends nothing ('roles'): "
 			"choose another"},
 	};
 
@@ -138,11 +138,11 @@ static void a_shape_needs_a_port_and_queue_that_send(void)
 	"'shape': [{'name': 'w', 'rate': 1, 'port': 'r', " shape_keys "'classes': [" DEFAULT "]}]}"
 
 // Its lcore is none of the port's.
-static void a_shape_of_a_replay_needs_no_queue(void)
+TL_TEST("a shape of a replay needs no queue")
 {
 	static const struct refusal refusals[] = {
 		{REPLAY("", "'queue': 1, "),
-			"t.json:3: $.shape[0].queue: the replay 'day' sends through queue 0: leave the key out"},
+			"3: $.shape[0].queue: the replay 'day' sends through queue 0: leave the key out"},
 	};
 	struct tl_config *config = load_right(REPLAY("", ""));
 
@@ -153,62 +153,62 @@ static void a_shape_of_a_replay_needs_no_queue(void)
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
-static void each_frame_has_one_class(void)
+TL_TEST("each frame has one class")
 {
 	static const struct refusal refusals[] = {
 		{CLASSES("{'name': 'x', 'match': 'tcp'}"),
-			"t.json:4: $.shape[0].classes: no default class: set 'default': true in one class, for unmatched frames"},
+			"4: $.shape[0].classes: no default class: set 'default': true in one class, for unmatched frames"},
 		{CLASSES(DEFAULT ",\n{'name': 'x', 'default': true}"),
-			"t.json:5: $.shape[0].classes[1].default: the class 'rest' is the default already"},
+			"5: $.shape[0].classes[1].default: the class 'rest' is the default already"},
 		{CLASSES(DEFAULT
 			 ", {'name': 'x', 'match': 'udp'},\n{'name': 'y', 'classes': [{'name': 'z', 'match': 'udp'}]}"),
-			"t.json:5: $.shape[0].classes[2].classes[0].match: unreachable class: the class 'x' matches the same frames first"},
+			"5: $.shape[0].classes[2].classes[0].match: unreachable class: the class 'x' matches the same frames first"},
 		{CLASSES(DEFAULT ", {'name': 'x', 'match': 'udp src port 7'},\n{'name': 'y', 'echo': 'echo0'}"),
-			"t.json:5: $.shape[0].classes[2].echo: unreachable class: the class 'x' matches the same frames first"},
+			"5: $.shape[0].classes[2].echo: unreachable class: the class 'x' matches the same frames first"},
 		{CLASSES(DEFAULT ",\n{'name': 'y', 'echo': 'echo2'}"),
-			"t.json:5: $.shape[0].classes[1].echo: no echo on the port 'a' is called 'echo2'"},
+			"5: $.shape[0].classes[1].echo: no echo on the port 'a' is called 'echo2'"},
 		{CLASSES(DEFAULT ",\n{'name': 'x'}"),
-			"t.json:5: $.shape[0].classes[1]: a class without 'classes' needs exactly one of 'match', 'echo', "
+			"5: $.shape[0].classes[1]: a class without 'classes' needs exactly one of 'match', 'echo', "
 			"'default': true; it has 0"},
 		{CLASSES("{'name': 'x', 'match': 'udp', 'default': true}"),
-			"t.json:4: $.shape[0].classes[0]: a class without 'classes' needs exactly one of 'match', 'echo', "
+			"4: $.shape[0].classes[0]: a class without 'classes' needs exactly one of 'match', 'echo', "
 			"'default': true; it has 2"},
 		{CLASSES(DEFAULT ", {'name': 'x', 'classes': [{'name': 'y', 'match': 'udp'}],\n'limit': 5}"),
-			"t.json:5: $.shape[0].classes[1].limit: not allowed with 'classes': only leaves queue frames"},
+			"5: $.shape[0].classes[1].limit: not allowed with 'classes': only leaves queue frames"},
 		{CLASSES(DEFAULT ",\n{'name': 'rest', 'match': 'udp'}"),
-			"t.json:5: $.shape[0].classes[1].name: duplicate name in the shape: 'rest'"},
+			"5: $.shape[0].classes[1].name: duplicate name in the shape: 'rest'"},
 		{CLASSES("{'name': 'wan', 'default': true}"),
-			"t.json:4: $.shape[0].classes[0].name: duplicate name in the shape: 'wan'"},
-		{CLASSES(""), "t.json:4: $.shape[0].classes: the list is empty"},
-		{SHAPE("'port': 'a', 'classes': {}"), "t.json:3: $.shape[0].classes: {} is not an array"},
+			"4: $.shape[0].classes[0].name: duplicate name in the shape: 'wan'"},
+		{CLASSES(""), "4: $.shape[0].classes: the list is empty"},
+		{SHAPE("'port': 'a', 'classes': {}"), "3: $.shape[0].classes: {} is not an array"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
-static void values_have_a_range(void)
+TL_TEST("values have a range")
 {
 	static const struct refusal refusals[] = {
 		{CLASSES("{'name': 'x', 'default': true,\n'rate': '2Mpit'}"),
-			"t.json:5: $.shape[0].classes[0].rate: '2Mpit' is not a rate from 1 bit/s to 4.3 Tbit/s, such as '2Mbit'"},
+			"5: $.shape[0].classes[0].rate: '2Mpit' is not a rate from 1 bit/s to 4.3 Tbit/s, such as '2Mbit'"},
 		{CLASSES("{'name': 'x', 'default': true,\n'ceil': 0}"),
-			"t.json:5: $.shape[0].classes[0].ceil: 0 is not a rate from 1 bit/s to 4.3 Tbit/s, such as '2Mbit'"},
+			"5: $.shape[0].classes[0].ceil: 0 is not a rate from 1 bit/s to 4.3 Tbit/s, such as '2Mbit'"},
 		{CLASSES("{'name': 'x', 'default': true,\n'burst': '1G'}"),
-			"t.json:5: $.shape[0].classes[0].burst: '1G' is not a size from 1 byte to 549 MiB, such as 15000 or '100k'"},
+			"5: $.shape[0].classes[0].burst: '1G' is not a size from 1 byte to 549 MiB, such as 15000 or '100k'"},
 		{CLASSES("{'name': 'x', 'default': true,\n'flows': 64}"),
-			"t.json:5: $.shape[0].classes[0].flows: has no effect without 'fair'"},
+			"5: $.shape[0].classes[0].flows: has no effect without 'fair'"},
 		{CLASSES("{'name': 'x', 'default': true,\n'target_us': 65}"),
-			"t.json:5: $.shape[0].classes[0].target_us: has no effect without 'drop': 'codel'"},
+			"5: $.shape[0].classes[0].target_us: has no effect without 'drop': 'codel'"},
 		{CLASSES("{'name': 'x', 'default': true, 'drop': 'codel', 'interval_ms': 4}"),
-			"t.json:4: $.shape[0].classes[0].target_us: 5000 is more than interval_ms, 4: lower it, or raise that one"},
+			"4: $.shape[0].classes[0].target_us: 5000 is more than interval_ms, 4: lower it, or raise that one"},
 		{CLASSES("{'name': 'x', 'classes': [" DEFAULT "],\n'drop': 'codel'}"),
-			"t.json:5: $.shape[0].classes[0].drop: not allowed with 'classes': only leaves queue frames"},
+			"5: $.shape[0].classes[0].drop: not allowed with 'classes': only leaves queue frames"},
 		{CLASSES("{'name': 'x', 'default': true, 'fair': 'flow',\n'flows': 65}"),
-			"t.json:5: $.shape[0].classes[0].flows: 65 is not a power of two"},
+			"5: $.shape[0].classes[0].flows: 65 is not a power of two"},
 		{CLASSES("{'name': 'x', 'default': true,\n'burst': 5000}"),
-			"t.json:5: $.shape[0].classes[0].burst: has no effect without 'rate'"},
+			"5: $.shape[0].classes[0].burst: has no effect without 'rate'"},
 		{CLASSES("{'name': 'x', 'default': true, 'colour': 1}"),
-			"t.json:4: $.shape[0].classes[0].colour: unknown key; valid keys: name, rate, ceil, burst, cburst, prio, quantum, match, echo, default, fair, flows, weights, "
+			"4: $.shape[0].classes[0].colour: unknown key; valid keys: name, rate, ceil, burst, cburst, prio, quantum, match, echo, default, fair, flows, weights, "
 			"limit, limit_bytes, limit_ms, drop, target_us, interval_ms, police, classes"},
 	};
 
@@ -218,7 +218,7 @@ static void values_have_a_range(void)
 #define WEIGHED(keys) CLASSES("{'name': 'x', 'default': true,\n" keys "}")
 #define WEIGHTS(list) WEIGHED("'fair': 'source', 'weights': [" list "]")
 
-static void hosts_of_a_fair_class_have_weights(void)
+TL_TEST("hosts of a fair class have weights by prefix")
 {
 	struct tl_config *config =
 		load_right(WEIGHTS("{'prefix': '10.0.0.0/8', 'weight': 3}, {'prefix': '2001:db8::1', 'weight': 100}"));
@@ -244,25 +244,25 @@ static void hosts_of_a_fair_class_have_weights(void)
 	tl_config_free(config);
 }
 
-static void weights_that_cannot_hold_are_refused(void)
+TL_TEST("weights that cannot hold are refused with their place")
 {
 	static const struct refusal refusals[] = {
 		{WEIGHED("'weights': [{'prefix': '10.0.0.0/8', 'weight': 3}]"),
-			"t.json:5: $.shape[0].classes[0].weights: has no effect without 'fair': 'source' or 'destination'"},
+			"5: $.shape[0].classes[0].weights: has no effect without 'fair': 'source' or 'destination'"},
 		{WEIGHED("'fair': 'flow', 'weights': [{'prefix': '10.0.0.0/8', 'weight': 3}]"),
-			"t.json:5: $.shape[0].classes[0].weights: has no effect without 'fair': 'source' or 'destination'"},
+			"5: $.shape[0].classes[0].weights: has no effect without 'fair': 'source' or 'destination'"},
 		{WEIGHTS("{'prefix': '10.0.0.1/8', 'weight': 3}"),
-			"t.json:5: $.shape[0].classes[0].weights[0].prefix: '10.0.0.1/8' is not a network: bits behind its prefix "
+			"5: $.shape[0].classes[0].weights[0].prefix: '10.0.0.1/8' is not a network: bits behind its prefix "
 			"are set"},
 		{WEIGHTS("{'prefix': '2001:db8::/32', 'weight': 0}"),
-			"t.json:5: $.shape[0].classes[0].weights[0].weight: 0 is not a whole number from 1 to 100"},
+			"5: $.shape[0].classes[0].weights[0].weight: 0 is not a whole number from 1 to 100"},
 		{WEIGHTS("{'prefix': '2001:db8::/32', 'weight': 101}"),
-			"t.json:5: $.shape[0].classes[0].weights[0].weight: 101 is not a whole number from 1 to 100"},
+			"5: $.shape[0].classes[0].weights[0].weight: 101 is not a whole number from 1 to 100"},
 		{WEIGHTS("{'prefix': '2001:db8::/32'}"),
-			"t.json:5: $.shape[0].classes[0].weights[0]: the key 'weight' is required here"},
+			"5: $.shape[0].classes[0].weights[0]: the key 'weight' is required here"},
 		{WEIGHTS("{'prefix': '10.0.0.0/8', 'weight': 3},\n{'prefix': '10.0.0.0/8', 'weight': 2}"),
-			"t.json:6: $.shape[0].classes[0].weights[1].prefix: the list has this prefix already"},
-		{WEIGHTS(""), "t.json:5: $.shape[0].classes[0].weights: the list has 0 entries: give 1 to 64"},
+			"6: $.shape[0].classes[0].weights[1].prefix: the list has this prefix already"},
+		{WEIGHTS(""), "5: $.shape[0].classes[0].weights: the list has 0 entries: give 1 to 64"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -275,7 +275,7 @@ static void weights_that_cannot_hold_are_refused(void)
 	"'classes': [{'name': 'x', 'rate': '1Mbit', 'match': 'udp'}, " DEFAULT "]}"
 #define SECOND(keys) ", {'name': 'q0', 'rate': '2Mbit', 'port': 'q', 'queue': 0,\n" keys "'classes': [" DEFAULT "]}"
 
-static void shapes_share_a_rate(void)
+TL_TEST("shapes share a rate, with tier, weight and floor")
 {
 	struct tl_config *config = load_right(SHARE("",
 		MEMBER("'share': 'up', ") SECOND("'share': 'up', 'tier': 'nonprod', 'weight': 3, 'floor': '2Mbit', ")));
@@ -300,29 +300,28 @@ static void shapes_share_a_rate(void)
 	tl_config_free(config);
 }
 
-static void a_share_has_members_and_covers_their_floors(void)
+TL_TEST("a share has members, and covers their floors")
 {
 	static const struct refusal refusals[] = {
-		{SHARE("", MEMBER("'share': 'down', ")),
-			"t.json:5: $.shape[0].share: no entry of 'share' is called 'down'"},
+		{SHARE("", MEMBER("'share': 'down', ")), "5: $.shape[0].share: no entry of 'share' is called 'down'"},
 		{SHARE("", MEMBER("'share': 'up', ") SECOND("'weight': 2, ")),
-			"t.json:6: $.shape[1].weight: has no effect without 'share'"},
+			"6: $.shape[1].weight: has no effect without 'share'"},
 		{SHARE("", MEMBER("'share': 'up', 'floor': '2.1Mbit', ")),
-			"t.json:5: $.shape[0].floor: above 'rate', the limit of the shape: lower it"},
+			"5: $.shape[0].floor: above 'rate', the limit of the shape: lower it"},
 		{SHARE("", MEMBER("")),
-			"t.json:3: $.share[0].name: it has no 'classes', and no shape and no recording has 'share': 'up'"},
+			"3: $.share[0].name: it has no 'classes', and no shape and no recording has 'share': 'up'"},
 		{SHARE("}, {'name': 'up', 'rate': 1", MEMBER("'share': 'up', ")),
-			"t.json:3: $.share[1].name: $.share[0] is called 'up' already"},
+			"3: $.share[1].name: $.share[0] is called 'up' already"},
 		{SHARE("", MEMBER("'share': 'up', 'floor': '1.5Mbit', ") SECOND("'share': 'up', 'floor': '1.6Mbit', ")),
-			"t.json:3: $.share[0].rate: the floors of its shapes, or the rates of their classes, add up to "
+			"3: $.share[0].rate: the floors of its shapes, or the rates of their classes, add up to "
 			"3100000 bit/s, more than this: lower them"},
 		{MEASURED(MEMBER("'share': 'up', ") SECOND("'share': 'up', ")),
-			"t.json:3: $.share[0].rate: the capacity of one port is measured, and its shapes are on several: give "
+			"3: $.share[0].rate: the capacity of one port is measured, and its shapes are on several: give "
 			"a rate"},
 		{SHARE("", MEMBER("'share': 'up', 'tier': 'gold', ")),
-			"t.json:5: $.shape[0].tier: 'gold' is not one of 'prod', 'nonprod'"},
+			"5: $.shape[0].tier: 'gold' is not one of 'prod', 'nonprod'"},
 		{SHARE("", MEMBER("'share': 'up', 'weight': 0, ")),
-			"t.json:5: $.shape[0].weight: 0 is not a whole number from 1 to 1000000"},
+			"5: $.shape[0].weight: 0 is not a whole number from 1 to 1000000"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -336,7 +335,7 @@ static void a_share_has_members_and_covers_their_floors(void)
 	      "{'name': 'q0', 'rate': '2Mbit', 'port': 'q', 'queue': 0, " other "'classes': [" DEFAULT "]}]}"
 #define OF_CLASSES(rate, members) OF_CLASSES_BESIDE(rate, members, "")
 
-static void classes_of_a_shape_share_a_rate(void)
+TL_TEST("classes of a shape share a rate")
 {
 	struct tl_config *config = load_right(OF_CLASSES(
 		"'1.9Mbit'", "{'class': 'wan/x'}, {'class': 'wan/y', 'tier': 'nonprod', 'weight': 3, 'floor': 5000}"));
@@ -355,39 +354,39 @@ static void classes_of_a_shape_share_a_rate(void)
 	tl_config_free(config);
 }
 
-static void members_are_classes_of_one_shape(void)
+TL_TEST("the members of a share are classes of one shape")
 {
 	static const struct refusal refusals[] = {
 		{OF_CLASSES("'measured'", "{'class': 'wan/x'}"),
-			"t.json:3: $.share[0].rate: the capacity of a port is measured for shapes, not for classes: give a rate"},
+			"3: $.share[0].rate: the capacity of a port is measured for shapes, not for classes: give a rate"},
 		{PORTS "'capture': [{'port': 'a', 'path': 'x', 'share': 'up'}],\n"
 		       "'share': [{'name': 'up', 'rate': '1Mbit',\n'classes': [{'class': 'wan/x'}]}]}",
-			"t.json:5: $.share[0].classes: recordings have the same 'share': give them another"},
+			"5: $.share[0].classes: recordings have the same 'share': give them another"},
 		{OF_CLASSES("'1Mbit'", "{'class': 'x'}"),
-			"t.json:4: $.share[0].classes[0].class: 'x' is no class, as SHAPE/CLASS"},
+			"4: $.share[0].classes[0].class: 'x' is no class, as SHAPE/CLASS"},
 		{OF_CLASSES("'1Mbit'", "{'class': 'wan-x'}"),
-			"t.json:4: $.share[0].classes[0].class: 'wan-x' is no class, as SHAPE/CLASS"},
+			"4: $.share[0].classes[0].class: 'wan-x' is no class, as SHAPE/CLASS"},
 		{OF_CLASSES("'1Mbit'", "{'class': 'wan/wan'}"),
-			"t.json:4: $.share[0].classes[0].class: 'wan/wan' is no class, as SHAPE/CLASS"},
+			"4: $.share[0].classes[0].class: 'wan/wan' is no class, as SHAPE/CLASS"},
 		{OF_CLASSES("'1Mbit'", "{'class': 'wan/x'},\n{'class': 'q0/rest'}"),
-			"t.json:5: $.share[0].classes[1].class: no class of the shape of the first one is called 'q0/rest'"},
+			"5: $.share[0].classes[1].class: no class of the shape of the first one is called 'q0/rest'"},
 		{OF_CLASSES("'1Mbit'", "{'class': 'wan/x'},\n{'class': 'wan/x'}"),
-			"t.json:5: $.share[0].classes[1].class: the class 'wan/x' is in a share already"},
+			"5: $.share[0].classes[1].class: the class 'wan/x' is in a share already"},
 		{OF_CLASSES("'1Mbit'", "{'class': 'wan/in'},\n{'class': 'wan/y'}"),
-			"t.json:5: $.share[0].classes[1].class: the class is below 'in', which is in a share: leave out one of them"},
+			"5: $.share[0].classes[1].class: the class is below 'in', which is in a share: leave out one of them"},
 		{OF_CLASSES("'1Mbit'",
 			 "{'class': 'wan/x'}]}, {'name': 'other', 'rate': 1, 'classes': [{'class': 'wan/y'}"),
-			"t.json:4: $.share[0].classes[0].class: the shape 'wan', or another class of it, is in another share"},
+			"4: $.share[0].classes[0].class: the shape 'wan', or another class of it, is in another share"},
 		{OF_CLASSES("'2Mbit'", "{'class': 'wan/x', 'floor': '1.6Mbit'}"),
-			"t.json:4: $.share[0].classes[0].floor: above 'ceil' of the class: lower it"},
+			"4: $.share[0].classes[0].floor: above 'ceil' of the class: lower it"},
 		{OF_CLASSES("'2.1Mbit'", "{'class': 'wan/x'}"),
-			"t.json:3: $.share[0].rate: above that of the shape 'wan': lower it"},
+			"3: $.share[0].rate: above that of the shape 'wan': lower it"},
 		{OF_CLASSES("'1Mbit'", "{'class': 'wan/x'}, {'class': 'wan/y', 'floor': 1}"),
-			"t.json:3: $.share[0].rate: the floors of its classes, or their rates, add up to 1000001 bit/s, more than "
+			"3: $.share[0].rate: the floors of its classes, or their rates, add up to 1000001 bit/s, more than "
 			"this: lower them"},
-		{OF_CLASSES("'1Mbit'", ""), "t.json:4: $.share[0].classes: the list is empty"},
+		{OF_CLASSES("'1Mbit'", ""), "4: $.share[0].classes: the list is empty"},
 		{OF_CLASSES_BESIDE("'1Mbit'", "{'class': 'wan/x'}", "'share': 'up', "),
-			"t.json:4: $.share[0].classes[0].class: the share is also that of the shape 'q0': give its classes one of "
+			"4: $.share[0].classes[0].class: the share is also that of the shape 'q0': give its classes one of "
 			"their own"},
 	};
 
@@ -431,11 +430,11 @@ static char *grouped(uint32_t n, uint32_t each)
 	return text;
 }
 
-static void nested_classes_count(void)
+TL_TEST("nested classes count like others")
 {
 	char *most = grouped(1111, 8), *more = grouped(1112, 8);
 	struct refusal refusal = {
-		more, "t.json:1115: $.shape[0].classes[1111].classes[0]: the shape has more than 10000 classes"};
+		more, "1115: $.shape[0].classes[1111].classes[0]: the shape has more than 10000 classes"};
 	struct tl_config *config = load_right(most);
 	const struct tl_config_shape *s = &config->shapes[0];
 
@@ -450,16 +449,15 @@ static void nested_classes_count(void)
 	free(more);
 }
 
-static void there_are_limits(void)
+TL_TEST("there are limits of depth, number and memory")
 {
 	char *deep = many(8, true, ""), *wide = many(10000, false, ""), *greedy = many(3, false, ", 'limit': 30000");
 	struct refusal refusals[] = {
-		{deep, "t.json:1: $.shape[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes: "
+		{deep, "1: $.shape[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes: "
 		       "classes nest at most 7 deep"},
-		{wide, "t.json:1: $.shape[0].classes[10000]: the shape has more than 10000 classes"},
-		{greedy,
-			"t.json:1: $.shape[0].classes: the limits allow 120001 queued frames of 1518 bytes, 173 MiB, and "
-			"eal.memory_mb is 64: lower 'limit', or raise eal.memory_mb"},
+		{wide, "1: $.shape[0].classes[10000]: the shape has more than 10000 classes"},
+		{greedy, "1: $.shape[0].classes: the limits allow 120001 queued frames of 1518 bytes, 173 MiB, and "
+			 "eal.memory_mb is 64: lower 'limit', or raise eal.memory_mb"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -476,23 +474,5 @@ static void there_are_limits(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"the line of each class is known", the_line_of_each_class_is_known},
-		{"nested classes count like others", nested_classes_count},
-		{"hosts of a fair class have weights by prefix", hosts_of_a_fair_class_have_weights},
-		{"weights that cannot hold are refused with their place", weights_that_cannot_hold_are_refused},
-		{"the classes of an entry are a tree, parents first", the_classes_of_an_entry_are_a_tree_parents_first},
-		{"the frames of an echo are an expression", the_frames_of_an_echo_are_an_expression},
-		{"a shape needs a port and a queue that send", a_shape_needs_a_port_and_queue_that_send},
-		{"a shape of a replay needs no queue", a_shape_of_a_replay_needs_no_queue},
-		{"each frame has one class", each_frame_has_one_class},
-		{"values have a range", values_have_a_range},
-		{"there are limits of depth, number and memory", there_are_limits},
-		{"shapes share a rate, with tier, weight and floor", shapes_share_a_rate},
-		{"a share has members, and covers their floors", a_share_has_members_and_covers_their_floors},
-		{"classes of a shape share a rate", classes_of_a_shape_share_a_rate},
-		{"the members of a share are classes of one shape", members_are_classes_of_one_shape},
-	};
-
-	return tl_test_main("config_shape", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("config_shape");
 }

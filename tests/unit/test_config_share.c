@@ -13,7 +13,7 @@
 	"], 'echo': [{'port': 'a', 'udp_listen': 7}],\n'shape': [{'name': 's', 'port': 'a', 'rate': '1Mbit', "         \
 	"'share': 'disk', 'classes': [{'name': 'x', 'default': true}]}"
 
-static void recordings_share_a_disk(void)
+TL_TEST("recordings share a disk, at a rate or as measured")
 {
 	struct tl_config *config = load_right(SHARE("'100MBps'",
 		MEMBER("") SECOND(", 'tier': 'nonprod', 'weight': 3, 'floor': '10MBps'") ",\n" CAPTURE("z", "")));
@@ -30,32 +30,31 @@ static void recordings_share_a_disk(void)
 	tl_config_free(config);
 }
 
-static void a_recording_that_waits_in_files_may_share(void)
+TL_TEST("a recording that waits for triggers in files may share")
 {
 	tl_config_free(load_right(SHARE("1000", MEMBER(", 'mode': 'trigger', 'rotate_bytes': '4M', 'keep_files': 2, "
 						       "'trigger': {'store': 'files'}"))));
 }
 
-static void mistakes_are_refused(void)
+TL_TEST("mistakes in the keys of a share of a disk are refused")
 {
 	static const struct refusal refusals[] = {
 		{SHARE("1000", CAPTURE("x", ", 'share': 'tape'")),
-			"t.json:3: $.capture[0].share: no entry of 'share' is called 'tape'"},
-		{SHARE("1000", CAPTURE("x", ", 'weight': 2")),
-			"t.json:3: $.capture[0].weight: has no effect without 'share'"},
+			"3: $.capture[0].share: no entry of 'share' is called 'tape'"},
+		{SHARE("1000", CAPTURE("x", ", 'weight': 2")), "3: $.capture[0].weight: has no effect without 'share'"},
 		{SHARE("1000", CAPTURE("x", "")),
-			"t.json:2: $.share[0].name: it has no 'classes', and no shape and no recording has 'share': 'disk'"},
+			"2: $.share[0].name: it has no 'classes', and no shape and no recording has 'share': 'disk'"},
 		{SHARE("'fast'", MEMBER("")),
-			"t.json:2: $.share[0].rate: 'fast' is not a rate from 1 bit/s to 4.3 Tbit/s, such as '2Mbit', or "
+			"2: $.share[0].rate: 'fast' is not a rate from 1 bit/s to 4.3 Tbit/s, such as '2Mbit', or "
 			"'measured'"},
 		{SHARE("1000", MEMBER(", 'floor': 600") SECOND(", 'floor': 500")),
-			"t.json:2: $.share[0].rate: the floors of its recordings add up to 1100 bit/s, more than this: lower "
+			"2: $.share[0].rate: the floors of its recordings add up to 1100 bit/s, more than this: lower "
 			"them"},
 		{SHARE("1000", MEMBER(", 'mode': 'trigger'")),
-			"t.json:3: $.capture[0].share: a recording that waits for triggers in memory has no share of the disk: "
+			"3: $.capture[0].share: a recording that waits for triggers in memory has no share of the disk: "
 			"leave it out, or give 'trigger' the 'store': 'files'"},
 		{SHARE("1000", MEMBER("") SHAPE),
-			"t.json:4: $.shape[0].share: the recordings of 'disk' share a disk, not a port: name another entry"},
+			"4: $.shape[0].share: the recordings of 'disk' share a disk, not a port: name another entry"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -63,10 +62,5 @@ static void mistakes_are_refused(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"recordings share a disk, at a rate or as measured", recordings_share_a_disk},
-		{"a recording that waits for triggers in files may share", a_recording_that_waits_in_files_may_share},
-		{"mistakes in the keys of a share of a disk are refused", mistakes_are_refused},
-	};
-	return tl_test_main("config of a share", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("config of a share");
 }
