@@ -56,10 +56,11 @@ TL_TEST("policers are the same if each key is")
 		SHAPE("{" METER ", 'ebs': 2000, 'green': 'drop'}"),
 		SHAPE("{" METER ", 'ebs': 2000, 'yellow': {'dscp': 0}}"),
 		SHAPE("{" METER ", 'ebs': 2000, 'green': {'pcp': 0}}"),
-		SHAPE("{" METER ", 'pir': 2000000, 'pbs': 2000}"), PORTS "'udp_listen': 7}]}"};
+		SHAPE("{" METER ", 'pir': 2000000, 'pbs': 2000}")};
 	struct tl_config *config = load_right(SHAPE("{" METER ", 'ebs': 2000}")), *other;
 	const struct tl_config_policer *p = &config->shapes[0].classes[2].police;
 
+	CU_ASSERT_FALSE(tl_config_same_policer(p, &(struct tl_config_policer){0}));
 	other = load_right("\n" SHAPE("{" METER ", 'ebs': '2000'}"));
 	CU_ASSERT_TRUE(tl_config_same_policer(p, &other->shapes[0].classes[2].police));
 	tl_config_free(other);
