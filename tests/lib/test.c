@@ -39,29 +39,13 @@ static int run_one(CU_pSuite suite, const struct tl_test *test)
 	return failed;
 }
 
-static CU_pSuite begin(const char *name)
-{
-	return CU_initialize_registry() == CUE_SUCCESS ? CU_add_suite(name, NULL, NULL) : NULL;
-}
-
 int tl_test_run(const char *name)
 {
-	CU_pSuite suite = begin(name);
+	CU_pSuite suite = CU_initialize_registry() == CUE_SUCCESS ? CU_add_suite(name, NULL, NULL) : NULL;
 	int failed = suite == NULL || added == NULL;
 
 	for (const struct tl_test *test = added; test != NULL && suite != NULL; test = test->next)
 		failed += run_one(suite, test);
-	CU_cleanup_registry();
-	return failed != 0;
-}
-
-int tl_test_main(const char *name, const struct tl_test *tests, size_t count)
-{
-	CU_pSuite suite = begin(name);
-	int failed = suite == NULL;
-
-	for (size_t i = 0; i < count && suite != NULL; i++)
-		failed += run_one(suite, &tests[i]);
 	CU_cleanup_registry();
 	return failed != 0;
 }

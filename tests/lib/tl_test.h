@@ -54,6 +54,3 @@ void tl_test_add(struct tl_test *test);
 
 // Run the tests in order. Return the exit status.
 int tl_test_run(const char *suite);
-
-// Run the tests of a table, likewise.
-int tl_test_main(const char *suite, const struct tl_test *tests, size_t count);

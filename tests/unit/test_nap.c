@@ -26,21 +26,21 @@ static void walk(uint64_t buffer_bytes, const struct step *steps, size_t n)
 	}
 }
 
-static void naps_begin_with_the_first_frames_and_grow(void)
+TL_TEST("naps begin with the first frames, and grow")
 {
 	static const struct step steps[] = {{0, 0}, {0, 0}, {LITTLE, 4000}, {0, 8000}, {LITTLE, 8000}, {LITTLE, 8000}};
 
 	walk(BUFFER_BYTES, steps, TL_ARRAY_LEN(steps));
 }
 
-static void a_long_nap_without_a_frame_is_the_last(void)
+TL_TEST("a long nap without a frame is the last")
 {
 	static const struct step steps[] = {{LITTLE, 4000}, {0, 8000}, {0, 0}, {0, 0}, {LITTLE, 4000}};
 
 	walk(BUFFER_BYTES, steps, TL_ARRAY_LEN(steps));
 }
 
-static void a_nap_gathers_a_quarter_of_the_buffer_at_most(void)
+TL_TEST("a nap gathers a quarter of the buffer at most")
 {
 	static const struct step steps[] = {{LITTLE, 4000}, {QUARTER / 2 + 1, 4000}, {QUARTER, 4000},
 		{QUARTER / 2, 8000}, {QUARTER + 1, 4000}, {QUARTER + 1, 2000}, {QUARTER + 1, 1000}, {QUARTER + 1, 500},
@@ -49,14 +49,14 @@ static void a_nap_gathers_a_quarter_of_the_buffer_at_most(void)
 	walk(BUFFER_BYTES, steps, TL_ARRAY_LEN(steps));
 }
 
-static void a_flood_after_a_silence_begins_with_the_shortest_nap(void)
+TL_TEST("a flood after a silence begins with the shortest nap")
 {
 	static const struct step steps[] = {{0, 0}, {QUARTER + 1, 500}};
 
 	walk(BUFFER_BYTES, steps, TL_ARRAY_LEN(steps));
 }
 
-static void a_buffer_that_a_nap_may_fill_has_none(void)
+TL_TEST("a buffer that a nap may fill has none")
 {
 	static const struct step never[] = {{LITTLE, 0}, {QUARTER, 0}, {LITTLE, 0}};
 	static const struct step first[] = {{LITTLE, 4000}};
@@ -68,13 +68,5 @@ static void a_buffer_that_a_nap_may_fill_has_none(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"naps begin with the first frames, and grow", naps_begin_with_the_first_frames_and_grow},
-		{"a long nap without a frame is the last", a_long_nap_without_a_frame_is_the_last},
-		{"a nap gathers a quarter of the buffer at most", a_nap_gathers_a_quarter_of_the_buffer_at_most},
-		{"a flood after a silence begins with the shortest nap",
-			a_flood_after_a_silence_begins_with_the_shortest_nap},
-		{"a buffer that a nap may fill has none", a_buffer_that_a_nap_may_fill_has_none},
-	};
-	return tl_test_main("nap", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("nap");
 }

@@ -51,7 +51,7 @@ static struct sim *udp_start(unsigned flows, unsigned answers)
 	return sim;
 }
 
-static void plays_datagrams_as_recorded(void)
+TL_TEST("datagrams are sent in order, after as many answers as recorded")
 {
 	struct sim *sim = udp_start(1, 3);
 	const struct tl_player_stats *stats = play(sim);
@@ -65,7 +65,7 @@ static void plays_datagrams_as_recorded(void)
 	sim_stop(sim);
 }
 
-static void plays_over_ipv6(void)
+TL_TEST("flows and sessions are played over IPv6")
 {
 	for (int i = 0; i < 2; i++) {
 		struct sim *sim = i == 0 ? udp_start(1, 3) : sim_start(true);
@@ -80,7 +80,7 @@ static void plays_over_ipv6(void)
 	}
 }
 
-static void more_flows_than_sockets_wait(void)
+TL_TEST("UDP flows beyond the sockets of a stack wait for one")
 {
 	struct sim *sim = udp_start(40, 120);
 	struct tl_player_cfg cfg = usual(sim);
@@ -90,7 +90,7 @@ static void more_flows_than_sockets_wait(void)
 	sim_stop(sim);
 }
 
-static void a_missing_answer_is_named(void)
+TL_TEST("a flow without a recorded answer is unanswered")
 {
 	struct sim *sim = udp_start(1, 2);
 	const struct tl_player_stats *stats = play(sim);
@@ -101,7 +101,7 @@ static void a_missing_answer_is_named(void)
 	sim_stop(sim);
 }
 
-static void another_datagram_diverges(void)
+TL_TEST("a datagram of other bytes or another length diverges")
 {
 	static const struct {
 		enum habit habit;
@@ -118,7 +118,7 @@ static void another_datagram_diverges(void)
 	}
 }
 
-static void by_time_datagrams_do_not_wait_for_answers(void)
+TL_TEST("by time, datagrams do not wait for answers")
 {
 	struct sim *sim = udp_start(1, 0);
 	struct tl_player_cfg cfg = usual(sim);
@@ -129,7 +129,7 @@ static void by_time_datagrams_do_not_wait_for_answers(void)
 	sim_stop(sim);
 }
 
-static void a_stop_ends_flows(void)
+TL_TEST("a stop ends UDP flows")
 {
 	struct sim *sim = udp_start(2, 0);
 	struct tl_player_cfg cfg = usual(sim);
@@ -146,7 +146,7 @@ static void a_stop_ends_flows(void)
 
 // ---- tests
 
-static void plays_as_recorded(void)
+TL_TEST("a session is played as recorded, and answers are timed beside the recorded ones")
 {
 	struct sim *sim = sim_start(true);
 
@@ -165,7 +165,7 @@ static void plays_as_recorded(void)
 	sim_stop(sim);
 }
 
-static void plays_copies(void)
+TL_TEST("copies have connections of their own, and wait for a free one")
 {
 	struct sim *sim = sim_start(true);
 	struct tl_player_cfg cfg = usual(sim);
@@ -183,7 +183,7 @@ static void plays_copies(void)
 	sim_stop(sim);
 }
 
-static void plays_take_turns_with_addresses(void)
+TL_TEST("plays take turns with several addresses")
 {
 	struct sim *sim = sim_start(true);
 	unsigned of_address[NETS] = {0};
@@ -207,7 +207,7 @@ static void ends_in_turn(void *ctx, const struct tl_session *session, uint32_t p
 	CU_ASSERT(abs((int)session->number - (*(int *)ctx)++) <= 2 * BUFFERS);
 }
 
-static void few_send_buffers_suffice(void)
+TL_TEST("sessions that find all send buffers lent wait for one, and none is overtaken for long")
 {
 	struct sim *sim = sim_start(true);
 	struct tl_player_cfg cfg = usual(sim);
@@ -222,7 +222,7 @@ static void few_send_buffers_suffice(void)
 	sim_stop(sim);
 }
 
-static void differing_answers_diverge(void)
+TL_TEST("an answer that differs, is too short or too long diverges at its first byte, whatever follows")
 {
 	static const struct {
 		enum habit habit;
@@ -241,7 +241,7 @@ static void differing_answers_diverge(void)
 	}
 }
 
-static void lengths_alone_may_count(void)
+TL_TEST("where lengths alone count, other bytes do not diverge")
 {
 	for (int talks = 0; talks < 2; talks++) {
 		struct sim *sim = sim_start(true);
@@ -255,7 +255,7 @@ static void lengths_alone_may_count(void)
 	}
 }
 
-static void each_end_has_its_row(void)
+TL_TEST("reset, stalled, refused and unreachable sessions have a row each")
 {
 	static const struct {
 		enum habit habit;
@@ -282,7 +282,7 @@ static void each_end_has_its_row(void)
 	}
 }
 
-static void follows_other_scripts(void)
+TL_TEST("the server may speak first, the client close early or reset")
 {
 	struct sim *sim = sim_start(true);
 	struct recording *r = &sim->recording;
@@ -310,7 +310,7 @@ static void follows_other_scripts(void)
 	sim_stop(sim);
 }
 
-static void a_recorded_reset_of_the_server_completes(void)
+TL_TEST("a reset that the recorded server sent completes the session")
 {
 	struct sim *sim = sim_start(true);
 	struct recording *r = &sim->recording;
@@ -323,7 +323,7 @@ static void a_recorded_reset_of_the_server_completes(void)
 	sim_stop(sim);
 }
 
-static void a_server_that_closes_first_is_awaited(void)
+TL_TEST("a server that closed first is awaited")
 {
 	for (int closes = 0; closes < 2; closes++) {
 		struct sim *sim = sim_start(true);
@@ -339,7 +339,7 @@ static void a_server_that_closes_first_is_awaited(void)
 	}
 }
 
-static void incomplete_and_encrypted_ones_are_not_played(void)
+TL_TEST("incomplete and encrypted sessions are counted and not played")
 {
 	for (int opaque = 0; opaque < 2; opaque++) {
 		struct sim *sim = sim_start(true);
@@ -363,7 +363,7 @@ static void incomplete_and_encrypted_ones_are_not_played(void)
 	}
 }
 
-static void stop_resets_what_is_open(void)
+TL_TEST("a stop resets what is open and counts what was not begun")
 {
 	struct sim *sim = sim_start(true);
 	struct tl_player_cfg cfg = usual(sim);
@@ -390,7 +390,7 @@ static void stop_resets_what_is_open(void)
 	sim_stop(sim);
 }
 
-static void sends_at_recorded_times(void)
+TL_TEST("requests may be sent at their recorded times")
 {
 	struct sim *sim = sim_start(true);
 	struct recording *r = &sim->recording;
@@ -415,7 +415,7 @@ static void sends_at_recorded_times(void)
 	sim_stop(sim);
 }
 
-static void a_recorded_pause_is_no_stall(void)
+TL_TEST("a recorded pause longer than the timeout is no stall")
 {
 	struct sim *sim = sim_start(true);
 	struct recording *r = &sim->recording;
@@ -432,7 +432,7 @@ static void a_recorded_pause_is_no_stall(void)
 	sim_stop(sim);
 }
 
-static void an_answer_that_came_early_is_not_timed(void)
+TL_TEST("an answer that began before its request is not timed")
 {
 	struct sim *sim = sim_start(true);
 	struct recording *r = &sim->recording;
@@ -451,7 +451,7 @@ static void an_answer_that_came_early_is_not_timed(void)
 	sim_stop(sim);
 }
 
-static void sessions_begin_at_their_distance(void)
+TL_TEST("sessions begin at their recorded distance")
 {
 	struct sim *sim = sim_start(true);
 	struct tl_player_cfg cfg = usual(sim);
@@ -469,7 +469,7 @@ static void sessions_begin_at_their_distance(void)
 	sim_stop(sim);
 }
 
-static void long_requests_survive_a_bad_wire(void)
+TL_TEST("requests longer than a send buffer survive a bad wire")
 {
 	struct sim *sim = sim_start(true);
 	struct recording *r = &sim->recording;
@@ -494,37 +494,6 @@ static void long_requests_survive_a_bad_wire(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"datagrams are sent in order, after as many answers as recorded", plays_datagrams_as_recorded},
-		{"flows and sessions are played over IPv6", plays_over_ipv6},
-		{"UDP flows beyond the sockets of a stack wait for one", more_flows_than_sockets_wait},
-		{"a flow without a recorded answer is unanswered", a_missing_answer_is_named},
-		{"a datagram of other bytes or another length diverges", another_datagram_diverges},
-		{"by time, datagrams do not wait for answers", by_time_datagrams_do_not_wait_for_answers},
-		{"a stop ends UDP flows", a_stop_ends_flows},
-		{"a session is played as recorded, and answers are timed beside the recorded ones", plays_as_recorded},
-		{"copies have connections of their own, and wait for a free one", plays_copies},
-		{"plays take turns with several addresses", plays_take_turns_with_addresses},
-		{"sessions that find all send buffers lent wait for one, and none is overtaken for long",
-			few_send_buffers_suffice},
-		{"an answer that differs, is too short or too long diverges at its first byte, whatever follows",
-			differing_answers_diverge},
-		{"where lengths alone count, other bytes do not diverge", lengths_alone_may_count},
-		{"reset, stalled, refused and unreachable sessions have a row each", each_end_has_its_row},
-		{"the server may speak first, the client close early or reset", follows_other_scripts},
-		{"a reset that the recorded server sent completes the session",
-			a_recorded_reset_of_the_server_completes},
-		{"a server that closed first is awaited", a_server_that_closes_first_is_awaited},
-		{"incomplete and encrypted sessions are counted and not played",
-			incomplete_and_encrypted_ones_are_not_played},
-		{"a stop resets what is open and counts what was not begun", stop_resets_what_is_open},
-		{"requests may be sent at their recorded times", sends_at_recorded_times},
-		{"a recorded pause longer than the timeout is no stall", a_recorded_pause_is_no_stall},
-		{"an answer that began before its request is not timed", an_answer_that_came_early_is_not_timed},
-		{"sessions begin at their recorded distance", sessions_begin_at_their_distance},
-		{"requests longer than a send buffer survive a bad wire", long_requests_survive_a_bad_wire},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("player", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("player");
 }

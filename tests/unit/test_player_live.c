@@ -104,7 +104,7 @@ static struct sim *asked(enum habit habit, bool closes, uint32_t held_bytes)
 	return sim;
 }
 
-static void plays_while_it_is_recorded(void)
+TL_TEST("an open session is played while it is recorded")
 {
 	struct sim *sim = asked(ANSWERS, false, 4096);
 	struct recording *r = &sim->recording;
@@ -125,7 +125,7 @@ static void plays_while_it_is_recorded(void)
 	live_stop(sim, 1);
 }
 
-static void opens_at_the_syn(void)
+TL_TEST("an open session is opened at its SYN, and waits for the recording")
 {
 	struct sim *sim = live_start(TL_SESSION_AT_SYN);
 	struct tl_player_cfg cfg = live(sim);
@@ -139,7 +139,7 @@ static void opens_at_the_syn(void)
 	live_stop(sim, 1);
 }
 
-static void a_late_answer_is_timed(void)
+TL_TEST("an answer recorded after its request was played is timed")
 {
 	struct sim *sim = live_start(TL_SESSION_AT_DATA);
 	struct tl_player_cfg cfg = live(sim);
@@ -157,7 +157,7 @@ static void a_late_answer_is_timed(void)
 	live_stop(sim, 1);
 }
 
-static void early_answers_are_compared_later(void)
+TL_TEST("answers ahead of the recording are compared later, or counted")
 {
 	static const struct {
 		enum habit habit;
@@ -185,7 +185,7 @@ static void early_answers_are_compared_later(void)
 	}
 }
 
-static void an_early_end_waits_for_the_recording(void)
+TL_TEST("a connection that ends before the recorded session waits for the rest of it")
 {
 	for (int lies = 0; lies < 2; lies++) {
 		struct sim *sim = asked(lies ? LIES : ANSWERS, true, 4096);
@@ -201,7 +201,7 @@ static void an_early_end_waits_for_the_recording(void)
 	}
 }
 
-static void a_reset_waits_for_the_recording(void)
+TL_TEST("a reset before the recorded end waits for the rest of the session")
 {
 	for (int recorded = 0; recorded < 2; recorded++) {
 		struct sim *sim = asked(RESETS, false, 4096);
@@ -217,7 +217,7 @@ static void a_reset_waits_for_the_recording(void)
 	}
 }
 
-static void other_ends_do_not_wait(void)
+TL_TEST("a target that stalls times out, whatever is recorded meanwhile")
 {
 	struct sim *sim = asked(STALLS, false, 4096);
 	struct recording *r = &sim->recording;
@@ -231,7 +231,7 @@ static void other_ends_do_not_wait(void)
 	live_stop(sim, 1);
 }
 
-static void incomplete_ones_are_reset(void)
+TL_TEST("an open session that becomes incomplete is reset, and its copies have that row")
 {
 	struct sim *sim = live_start(TL_SESSION_AT_DATA);
 	struct recording *r = &sim->recording;
@@ -253,7 +253,7 @@ static void incomplete_ones_are_reset(void)
 	live_stop(sim, 4);
 }
 
-static void ends_of_the_recording_are_no_stops(void)
+TL_TEST("an open session at the end of the recording has no end")
 {
 	struct sim *sim = asked(ANSWERS, false, 4096);
 
@@ -264,7 +264,7 @@ static void ends_of_the_recording_are_no_stops(void)
 	live_stop(sim, 1);
 }
 
-static void late_steps_shift_the_others(void)
+TL_TEST("by time, a step recorded late shifts those behind it")
 {
 	struct sim *sim = live_start(TL_SESSION_AT_DATA);
 	struct recording *r = &sim->recording;
@@ -286,7 +286,7 @@ static void late_steps_shift_the_others(void)
 	live_stop(sim, 1);
 }
 
-static void waiting_sessions_grow_in_the_backlog(void)
+TL_TEST("sessions that wait count in the backlog with what was recorded since")
 {
 	struct sim *sim = live_start(TL_SESSION_AT_DATA);
 	struct recording *r = &sim->recording;
@@ -325,23 +325,6 @@ static void waiting_sessions_grow_in_the_backlog(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"an open session is played while it is recorded", plays_while_it_is_recorded},
-		{"an open session is opened at its SYN, and waits for the recording", opens_at_the_syn},
-		{"an answer recorded after its request was played is timed", a_late_answer_is_timed},
-		{"answers ahead of the recording are compared later, or counted", early_answers_are_compared_later},
-		{"a connection that ends before the recorded session waits for the rest of it",
-			an_early_end_waits_for_the_recording},
-		{"a reset before the recorded end waits for the rest of the session", a_reset_waits_for_the_recording},
-		{"a target that stalls times out, whatever is recorded meanwhile", other_ends_do_not_wait},
-		{"an open session that becomes incomplete is reset, and its copies have that row",
-			incomplete_ones_are_reset},
-		{"an open session at the end of the recording has no end", ends_of_the_recording_are_no_stops},
-		{"by time, a step recorded late shifts those behind it", late_steps_shift_the_others},
-		{"sessions that wait count in the backlog with what was recorded since",
-			waiting_sessions_grow_in_the_backlog},
-	};
-
 	tl_test_eal_start();
-	return tl_test_main("player_live", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("player_live");
 }

@@ -253,7 +253,7 @@ static void expect_numbers(uint32_t first, unsigned n)
 		CU_ASSERT_EQUAL(port.numbers[i], first + i);
 }
 
-static void files_and_loops_are_sent_in_order(void)
+TL_TEST("files and loops are sent in order, every frame once")
 {
 	const char *paths[2];
 
@@ -280,7 +280,7 @@ static void files_and_loops_are_sent_in_order(void)
 	CU_ASSERT_TRUE(stats.elapsed_ns >= 3 * 699);
 }
 
-static void each_record_ends_in_one_counter(void)
+TL_TEST("each record ends in exactly one counter")
 {
 	struct tl_filter *filter;
 	const char *path;
@@ -327,7 +327,7 @@ static void tag_last_frame(uint32_t bytes)
 	memcpy(image + image_bytes - bytes + 2 * TL_ETHER_ADDR_LEN, "\x81\0\0\1\x88\xb5", 6);
 }
 
-static void the_edited_length_decides_whether_a_frame_is_long(void)
+TL_TEST("the edited length decides whether a frame is too long")
 {
 	struct tl_edit edit;
 	const char *path;
@@ -356,7 +356,7 @@ static void the_edited_length_decides_whether_a_frame_is_long(void)
 }
 
 // The reader needs minutes for the rest of the file; the frame must not wait for that.
-static void a_rare_frame_does_not_wait_for_others(void)
+TL_TEST("a frame gets to the lcore though nothing to be sent follows it")
 {
 	static const char *paths[1000000];
 	struct tl_replay *replay;
@@ -383,7 +383,7 @@ static void a_rare_frame_does_not_wait_for_others(void)
 	tl_replay_destroy(replay);
 }
 
-static void backward_times_are_sent_in_file_order(void)
+TL_TEST("times that go backward are counted, and sent in the order of the file")
 {
 	begin_pcap();
 	add_pcap(0, 5000, FRAME_BYTES, FRAME_BYTES);
@@ -413,7 +413,7 @@ static void play_merged(const char *const *paths, const uint64_t *first_ns, size
 	play(&cfg, false);
 }
 
-static void merged_files_are_sent_in_the_order_of_time(void)
+TL_TEST("merged files are sent in the order of time, each loop anew")
 {
 	static const uint64_t first_ns[] = {TL_NS_PER_S, TL_NS_PER_S + 1, TL_NS_PER_S + 2, TL_NS_PER_S + 900};
 	const char *paths[4];
@@ -429,7 +429,7 @@ static void merged_files_are_sent_in_the_order_of_time(void)
 	CU_ASSERT_EQUAL(stats.backward_pkts + stats.waited_files, 0);
 }
 
-static void a_damaged_file_does_not_stop_the_merge(void)
+TL_TEST("a damaged file does not stop the merge of the others")
 {
 	static const uint64_t first_ns[] = {0, TL_NS_PER_S, TL_NS_PER_S + 1};
 	const char *paths[3] = {"/nonexistent/x", save_numbers("even", 0, 2, 10), NULL};
@@ -444,7 +444,7 @@ static void a_damaged_file_does_not_stop_the_merge(void)
 	CU_ASSERT_STRING_EQUAL(damages[1].path, paths[2]);
 }
 
-static void of_many_files_at_one_time_some_wait(void)
+TL_TEST("of many files at one time those beyond the limit wait")
 {
 	static char names[100][64];
 	static const char *paths[100];
@@ -469,7 +469,7 @@ static void expect_list(const struct tl_replay_playlist *list, const char *const
 		CU_ASSERT_STRING_EQUAL(strrchr(list->paths[i], '/') + 1, names[i]);
 }
 
-static void the_files_of_a_word_are_in_the_order_of_their_times(void)
+TL_TEST("the files of a word are in the order of their first times")
 {
 	static const char *const by_time[] = {"p3", "p1", "p2"}, *const all[] = {"p2", "p3", "p1", "p2"};
 	struct tl_replay_playlist list = {0};
@@ -494,7 +494,7 @@ static void the_files_of_a_word_are_in_the_order_of_their_times(void)
 	tl_replay_playlist_free(&list);
 }
 
-static void wrong_words_are_named(void)
+TL_TEST("a word that names no capture file is refused by name")
 {
 	struct tl_replay_playlist list = {0};
 	char name[96];
@@ -520,7 +520,7 @@ static void wrong_words_are_named(void)
 
 // ---- damage
 
-static void a_cut_file_is_sent_up_to_the_cut(void)
+TL_TEST("a truncated file is sent up to the truncation, with its offset")
 {
 	begin_pcap();
 	for (uint32_t i = 0; i < 10; i++)
@@ -535,7 +535,7 @@ static void a_cut_file_is_sent_up_to_the_cut(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(damages[0].text, "cut.pcap, byte 708: the file ends inside a frame"));
 }
 
-static void what_lies_behind_a_damaged_record_is_sent(void)
+TL_TEST("records after a damaged one are sent if its end is known")
 {
 	const char *paths[2];
 
@@ -565,7 +565,7 @@ static void what_lies_behind_a_damaged_record_is_sent(void)
 	CU_ASSERT_EQUAL(port.numbers[2], 3);
 }
 
-static void a_file_removed_before_its_loop_is_counted(void)
+TL_TEST("a file that was removed is counted")
 {
 	begin_pcap();
 	add_pcap(0, 1, FRAME_BYTES, FRAME_BYTES);
@@ -589,7 +589,7 @@ static unsigned count_records(struct tl_extract_source *source, int *rc)
 	return n;
 }
 
-static void records_across_windows_are_read_whole(void)
+TL_TEST("records across windows, and longer than one, are read whole")
 {
 	struct tl_extract_source source;
 	unsigned n = 0;
@@ -607,7 +607,7 @@ static void records_across_windows_are_read_whole(void)
 	tl_extract_source_close(&source);
 }
 
-static void a_file_that_becomes_shorter_is_named(void)
+TL_TEST("a file that becomes shorter while it is read is named")
 {
 	struct tl_extract_source source;
 	struct tl_pcap_frame frame;
@@ -630,7 +630,7 @@ static void a_file_that_becomes_shorter_is_named(void)
 	tl_extract_source_close(&source);
 }
 
-static void what_is_no_capture_is_refused(void)
+TL_TEST("a file that is not a capture is refused")
 {
 	struct tl_extract_source source;
 
@@ -648,7 +648,7 @@ static void what_is_no_capture_is_refused(void)
 
 // ---- early end
 
-static void a_stopped_run_counts_frames_read_and_not_sent(void)
+TL_TEST("a stopped run counts frames read and not sent")
 {
 	const char *path;
 
@@ -665,7 +665,7 @@ static void a_stopped_run_counts_frames_read_and_not_sent(void)
 	CU_ASSERT_EQUAL(stats.loops_read, 0);
 }
 
-static void frames_that_the_port_never_takes_are_refused(void)
+TL_TEST("frames that the port never takes are refused")
 {
 	const char *path;
 
@@ -736,7 +736,7 @@ static void end_rig(void)
 	CU_ASSERT_EQUAL(rte_mempool_in_use_count(rig.pool), 0);
 }
 
-static void only_frames_due_together_are_batched(void)
+TL_TEST("only frames that are due together go to the port in one call")
 {
 	static const uint64_t due[] = {0, 0, 100, 101, 101, 300, 300};
 
@@ -753,7 +753,7 @@ static void only_frames_due_together_are_batched(void)
 	end_rig();
 }
 
-static void a_burst_is_the_most_for_one_call(void)
+TL_TEST("a burst is the most for one call")
 {
 	begin_rig(0);
 	for (unsigned i = 0; i < 200; i++)
@@ -766,7 +766,7 @@ static void a_burst_is_the_most_for_one_call(void)
 }
 
 // The port advances the time by 100 ns before it accepts them, which is their lateness.
-static void lateness_is_from_due_to_the_call_that_took_the_frame(void)
+TL_TEST("lateness is from due to the call that took the frame")
 {
 	begin_rig(100);
 	queue(0);
@@ -782,7 +782,7 @@ static void lateness_is_from_due_to_the_call_that_took_the_frame(void)
 }
 
 // Both are due when the run begins, at 200; the port accepts the first at 300 and the second at 400.
-static void frames_of_a_partial_call_have_their_own_lateness(void)
+TL_TEST("frames that a port accepts one after the other have their own lateness")
 {
 	begin_rig(100);
 	rig.time.line.base_ns = 200;
@@ -796,7 +796,7 @@ static void frames_of_a_partial_call_have_their_own_lateness(void)
 	end_rig();
 }
 
-static void a_frame_is_late_beyond_the_limit_only(void)
+TL_TEST("a frame is late beyond the limit only")
 {
 	begin_rig(100);
 	queue(0);   // 100 late
@@ -812,7 +812,7 @@ static void a_frame_is_late_beyond_the_limit_only(void)
 	end_rig();
 }
 
-static void a_gated_run_sends_only_as_many_as_permitted(void)
+TL_TEST("a gated run sends only as many frames as are permitted")
 {
 	begin_rig(0);
 	for (unsigned i = 0; i < 10; i++)
@@ -832,7 +832,7 @@ static void a_gated_run_sends_only_as_many_as_permitted(void)
 
 // ---- two ports
 
-static void frames_of_two_ports_leave_by_their_own_at_one_time(void)
+TL_TEST("frames of two ports leave by their own, each when it is due")
 {
 	static const struct {
 		unsigned out;
@@ -870,7 +870,7 @@ static void play_past_a_shut_port(unsigned n_shut, unsigned until)
 	shutter.until = until;
 }
 
-static void a_port_that_refuses_does_not_stop_the_other(void)
+TL_TEST("a port that refuses frames does not stop the other")
 {
 	play_past_a_shut_port(TL_BURST, 100);
 	replay_send(&rig.s);
@@ -883,7 +883,7 @@ static void a_port_that_refuses_does_not_stop_the_other(void)
 	end_rig();
 }
 
-static void beyond_a_burst_the_other_port_waits_for_it(void)
+TL_TEST("beyond a burst that waits for one port the other waits, too")
 {
 	play_past_a_shut_port(TL_BURST + 1, 1);
 	shutter.stop = &rig.stop; // otherwise it would wait indefinitely
@@ -899,7 +899,7 @@ static void beyond_a_burst_the_other_port_waits_for_it(void)
 	end_rig();
 }
 
-static void a_frame_accepted_later_has_its_own_lateness(void)
+TL_TEST("a frame that a port accepts later has its own lateness")
 {
 	begin_rig(100);
 	rig.s.n_outs = 2;
@@ -932,7 +932,7 @@ static void begin_nic(void)
 	atomic_store(&rig.s.ahead_tsc, (uint64_t)NIC_AHEAD << TL_CLOCK_SHIFT);
 }
 
-static void a_nic_gets_frames_ahead_with_their_times_and_late_ones_without(void)
+TL_TEST("a NIC gets frames ahead with their times, and late ones without")
 {
 	static const uint64_t due[] = {NOW - 1000, NOW + 200, NOW + 400, NOW + NIC_AHEAD + 100};
 
@@ -961,7 +961,7 @@ static void a_nic_gets_frames_ahead_with_their_times_and_late_ones_without(void)
 	end_rig();
 }
 
-static void no_frame_gets_a_time_before_its_predecessors(void)
+TL_TEST("no frame gets a time before its predecessor's")
 {
 	begin_nic();
 	rig.s.outs[0].timed_pkts = 1;
@@ -976,7 +976,7 @@ static void no_frame_gets_a_time_before_its_predecessors(void)
 	end_rig();
 }
 
-static void a_clock_far_ahead_of_zero_is_no_predecessor(void)
+TL_TEST("the first frame has no predecessor, whatever the NIC's clock reads")
 {
 	begin_nic();
 	rig.s.outs[0].ticks.line.base_ns = UINT64_C(1) << 63;
@@ -986,7 +986,7 @@ static void a_clock_far_ahead_of_zero_is_no_predecessor(void)
 	end_rig();
 }
 
-static void a_refused_frame_keeps_its_time(void)
+TL_TEST("a frame that the port refuses keeps its time")
 {
 	begin_nic();
 	port.refuses = 2;
@@ -1006,7 +1006,7 @@ static void a_refused_frame_keeps_its_time(void)
 	end_rig();
 }
 
-static void a_full_burst_of_frames_with_times_is_counted(void)
+TL_TEST("a full burst of frames with times is counted")
 {
 	begin_nic();
 	for (unsigned i = 0; i < TL_BURST + 1; i++)
@@ -1025,7 +1025,7 @@ static void *run_sender(void *arg)
 	return NULL;
 }
 
-static void a_late_reader_is_counted(void)
+TL_TEST("a reader that is late is counted")
 {
 	pthread_t thread;
 	unsigned queued = 0;
@@ -1064,7 +1064,7 @@ static void underrun_flush(struct tl_txq *q)
 	q->n = 0;
 }
 
-static void an_underrun_keeps_or_shifts_due_times(void)
+TL_TEST("after an underrun due times are kept, or shifted by the time lost")
 {
 	static const struct {
 		uint64_t shifted_ns, min_ns, last_ns;
@@ -1090,7 +1090,7 @@ static void an_underrun_keeps_or_shifts_due_times(void)
 	}
 }
 
-static void a_reader_ahead_is_never_late(void)
+TL_TEST("a reader that is ahead is never counted as late")
 {
 	begin_rig(50);
 	for (unsigned i = 0; i < 200; i++)
@@ -1104,7 +1104,7 @@ static void a_reader_ahead_is_never_late(void)
 
 // ---- the run's time
 
-static void a_step_of_the_clock_moves_no_due_time(void)
+TL_TEST("a step of the clock moves no due time")
 {
 	struct tl_clock clock = {
 		.wall.line = {.base_ticks = 100, .base_ns = 5000, .mult = UINT64_C(1) << TL_CLOCK_SHIFT}};
@@ -1148,60 +1148,8 @@ static void clean_up(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"files and loops are sent in order, every frame once", files_and_loops_are_sent_in_order},
-		{"each record ends in exactly one counter", each_record_ends_in_one_counter},
-		{"the edited length decides whether a frame is too long",
-			the_edited_length_decides_whether_a_frame_is_long},
-		{"a frame gets to the lcore though nothing to be sent follows it",
-			a_rare_frame_does_not_wait_for_others},
-		{"times that go backward are counted, and sent in the order of the file",
-			backward_times_are_sent_in_file_order},
-		{"merged files are sent in the order of time, each loop anew",
-			merged_files_are_sent_in_the_order_of_time},
-		{"a damaged file does not stop the merge of the others", a_damaged_file_does_not_stop_the_merge},
-		{"of many files at one time those beyond the limit wait", of_many_files_at_one_time_some_wait},
-		{"the files of a word are in the order of their first times",
-			the_files_of_a_word_are_in_the_order_of_their_times},
-		{"a word that names no capture file is refused by name", wrong_words_are_named},
-		{"a truncated file is sent up to the truncation, with its offset", a_cut_file_is_sent_up_to_the_cut},
-		{"records after a damaged one are sent if its end is known", what_lies_behind_a_damaged_record_is_sent},
-		{"a file that was removed is counted", a_file_removed_before_its_loop_is_counted},
-		{"records across windows, and longer than one, are read whole", records_across_windows_are_read_whole},
-		{"a file that becomes shorter while it is read is named", a_file_that_becomes_shorter_is_named},
-		{"a file that is not a capture is refused", what_is_no_capture_is_refused},
-		{"a stopped run counts frames read and not sent", a_stopped_run_counts_frames_read_and_not_sent},
-		{"frames that the port never takes are refused", frames_that_the_port_never_takes_are_refused},
-		{"only frames that are due together go to the port in one call", only_frames_due_together_are_batched},
-		{"a burst is the most for one call", a_burst_is_the_most_for_one_call},
-		{"lateness is from due to the call that took the frame",
-			lateness_is_from_due_to_the_call_that_took_the_frame},
-		{"frames that a port accepts one after the other have their own lateness",
-			frames_of_a_partial_call_have_their_own_lateness},
-		{"a frame is late beyond the limit only", a_frame_is_late_beyond_the_limit_only},
-		{"a gated run sends only as many frames as are permitted", a_gated_run_sends_only_as_many_as_permitted},
-		{"frames of two ports leave by their own, each when it is due",
-			frames_of_two_ports_leave_by_their_own_at_one_time},
-		{"a port that refuses frames does not stop the other", a_port_that_refuses_does_not_stop_the_other},
-		{"beyond a burst that waits for one port the other waits, too",
-			beyond_a_burst_the_other_port_waits_for_it},
-		{"a frame that a port accepts later has its own lateness", a_frame_accepted_later_has_its_own_lateness},
-		{"a NIC gets frames ahead with their times, and late ones without",
-			a_nic_gets_frames_ahead_with_their_times_and_late_ones_without},
-		{"no frame gets a time before its predecessor's", no_frame_gets_a_time_before_its_predecessors},
-		{"the first frame has no predecessor, whatever the NIC's clock reads",
-			a_clock_far_ahead_of_zero_is_no_predecessor},
-		{"a frame that the port refuses keeps its time", a_refused_frame_keeps_its_time},
-		{"a full burst of frames with times is counted", a_full_burst_of_frames_with_times_is_counted},
-		{"a reader that is late is counted", a_late_reader_is_counted},
-		{"after an underrun due times are kept, or shifted by the time lost",
-			an_underrun_keeps_or_shifts_due_times},
-		{"a reader that is ahead is never counted as late", a_reader_ahead_is_never_late},
-		{"a step of the clock moves no due time", a_step_of_the_clock_moves_no_due_time},
-	};
-
 	set_up();
-	int status = tl_test_main("replay", tests, TL_ARRAY_LEN(tests));
+	int status = tl_test_run("replay");
 	clean_up();
 	return status;
 }

@@ -25,7 +25,7 @@ static struct tl_err err;
 
 // ---- the run's time
 
-static void a_pause_moves_due_times_by_its_length(void)
+TL_TEST("a pause moves due times by its length")
 {
 	const struct tl_clock_line clock = {.base_ns = 1000, .mult = UINT64_C(1) << TL_CLOCK_SHIFT};
 	struct replay_tempo tempo = {.clock_ns = 1000, .speed = 7, .of = 7};
@@ -44,7 +44,7 @@ static void a_pause_moves_due_times_by_its_length(void)
 	CU_ASSERT_EQUAL((int64_t)tl_clock_apply(&line, 0), -7500); // linear for all times, not only after the change
 }
 
-static void a_new_speed_counts_from_its_time_on(void)
+TL_TEST("a new speed counts from its time on")
 {
 	const struct tl_clock_line clock = {.base_ns = 0, .mult = UINT64_C(1) << TL_CLOCK_SHIFT};
 	struct replay_tempo tempo = {.speed = 500000, .of = 500000};
@@ -58,7 +58,7 @@ static void a_new_speed_counts_from_its_time_on(void)
 	CU_ASSERT_EQUAL(replay_tempo_at(&tempo, 1030), 1050);
 }
 
-static void a_position_has_a_time_of_the_clock(void)
+TL_TEST("a position has a time of the clock")
 {
 	struct replay_tempo tempo = {.clock_ns = 5000, .pos_ns = 100, .speed = 10000, .of = 1000000};
 
@@ -209,7 +209,7 @@ static void expect_numbers(unsigned from, uint32_t first, unsigned n)
 		CU_ASSERT_EQUAL(port.numbers[from + i], first + i);
 }
 
-static void nothing_is_sent_in_a_pause(void)
+TL_TEST("nothing is sent in a pause, whose time is counted")
 {
 	const char *path = save("pause", 0, 100, 0);
 
@@ -244,7 +244,7 @@ static void end_for_left(void)
 	end();
 }
 
-static void the_time_left_is_known_when_everything_is_read(void)
+TL_TEST("the time left is known once everything, or a loop, has been read")
 {
 	const char *path = save("left", 0, 30, 0);
 
@@ -261,7 +261,7 @@ static void the_time_left_is_known_when_everything_is_read(void)
 	end_for_left();
 }
 
-static void the_time_left_is_estimated_by_the_bytes_read(void)
+TL_TEST("before, the time left is estimated by the bytes read")
 {
 	const char *path = save("share", 0, 3000, 0);
 	uint64_t bytes = 24 + 3000 * (16 + FRAME_BYTES);
@@ -280,7 +280,7 @@ static void the_time_left_is_estimated_by_the_bytes_read(void)
 	end_for_left();
 }
 
-static void the_speed_changes_while_frames_are_sent(void)
+TL_TEST("the speed changes while frames are sent")
 {
 	const char *path = save("speed", 0, 2, 1); // the last is due after 10 s
 
@@ -305,7 +305,7 @@ static void land(void)
 	CU_ASSERT_TRUE(tl_test_until(!tl_replay_land(replay)));
 }
 
-static void a_seek_forward_passes_frames(void)
+TL_TEST("a seek forward passes frames, and counts them")
 {
 	const char *path = save("forward", 0, 3000, 0);
 
@@ -324,7 +324,7 @@ static void a_seek_forward_passes_frames(void)
 	CU_ASSERT_EQUAL(stats.seeks, 1);
 }
 
-static void positions_are_those_of_shifted_frames(void)
+TL_TEST("positions are those of frames whose due times have shifted")
 {
 	const char *path = save("shifted", 0, 50, 0);
 
@@ -347,7 +347,7 @@ static void positions_are_those_of_shifted_frames(void)
 	CU_ASSERT_TRUE(stats.elapsed_ns < 7 * TL_NS_PER_S);
 }
 
-static void a_seek_backward_sends_frames_again(void)
+TL_TEST("a seek backward sends frames again, also during a seek")
 {
 	const char *path = save("backward", 0, 50, 1);
 
@@ -370,7 +370,7 @@ static void a_seek_backward_sends_frames_again(void)
 	CU_ASSERT_EQUAL(stats.seeks, 3);
 }
 
-static void a_seek_finds_a_file(void)
+TL_TEST("a seek finds a file, unless files are merged")
 {
 	const char *paths[] = {save("one", 0, 100, 0), save("two", 100, 100, 0), save("three", 200, 30, 0)};
 	static const uint64_t first_ns[3];
@@ -398,7 +398,7 @@ static void a_seek_finds_a_file(void)
 	end();
 }
 
-static void a_seek_beyond_the_end_ends_the_run(void)
+TL_TEST("a seek beyond the last frame ends the run")
 {
 	const char *path = save("end", 0, 100, 1);
 
@@ -434,7 +434,7 @@ static void expect_ahead(void)
 	CU_ASSERT_EQUAL(timed, stats.outs[0].timed_pkts);
 }
 
-static void frames_have_their_recorded_distance_by_the_nics_clock(void)
+TL_TEST("frames have their recorded distance by the NIC's clock, and the last has left at the end")
 {
 	const char *path = save("timed", 0, 100, 0); // 10 us apart
 	uint64_t left_ns = 0;
@@ -519,22 +519,22 @@ static void expect_change(enum change change)
 	CU_ASSERT_TRUE(done);
 }
 
-static void a_pause_moves_the_times_of_a_nic(void)
+TL_TEST("a pause moves the times of a NIC, after the frames handed over")
 {
 	expect_change(PAUSE);
 }
 
-static void a_new_speed_changes_the_times_of_a_nic(void)
+TL_TEST("a new speed changes the times of a NIC")
 {
 	expect_change(SPEED);
 }
 
-static void a_seek_moves_the_times_of_a_nic(void)
+TL_TEST("a seek moves the times of a NIC")
 {
 	expect_change(SEEK);
 }
 
-static void without_its_clock_a_nic_gets_no_times(void)
+TL_TEST("without its clock a NIC gets no times, and the lcore waits")
 {
 	const char *path = save_distant();
 	bool between = false;
@@ -557,7 +557,7 @@ static void without_its_clock_a_nic_gets_no_times(void)
 	CU_ASSERT_TRUE(between);
 }
 
-static void frames_that_are_due_at_once_need_no_nic(void)
+TL_TEST("frames that are due at once need no NIC")
 {
 	const char *path = save("line", 0, 10, 0);
 
@@ -587,7 +587,7 @@ static void *run_sender(void *sender)
 	return NULL;
 }
 
-static void frames_read_before_a_seek_are_dropped(void)
+TL_TEST("frames read before a seek are dropped, and lateness is real time")
 {
 	struct rte_mempool *pool = rte_pktmbuf_pool_create("held", 255, 0, sizeof(struct replay_tag), 2048, 0);
 	static struct tl_hist lateness;
@@ -622,30 +622,6 @@ static void frames_read_before_a_seek_are_dropped(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a pause moves due times by its length", a_pause_moves_due_times_by_its_length},
-		{"a new speed counts from its time on", a_new_speed_counts_from_its_time_on},
-		{"a position has a time of the clock", a_position_has_a_time_of_the_clock},
-		{"nothing is sent in a pause, whose time is counted", nothing_is_sent_in_a_pause},
-		{"the speed changes while frames are sent", the_speed_changes_while_frames_are_sent},
-		{"the time left is known once everything, or a loop, has been read",
-			the_time_left_is_known_when_everything_is_read},
-		{"before, the time left is estimated by the bytes read", the_time_left_is_estimated_by_the_bytes_read},
-		{"a seek forward passes frames, and counts them", a_seek_forward_passes_frames},
-		{"positions are those of frames whose due times have shifted", positions_are_those_of_shifted_frames},
-		{"a seek backward sends frames again, also during a seek", a_seek_backward_sends_frames_again},
-		{"a seek finds a file, unless files are merged", a_seek_finds_a_file},
-		{"a seek beyond the last frame ends the run", a_seek_beyond_the_end_ends_the_run},
-		{"frames have their recorded distance by the NIC's clock, and the last has left at the end",
-			frames_have_their_recorded_distance_by_the_nics_clock},
-		{"a pause moves the times of a NIC, after the frames handed over", a_pause_moves_the_times_of_a_nic},
-		{"a new speed changes the times of a NIC", a_new_speed_changes_the_times_of_a_nic},
-		{"a seek moves the times of a NIC", a_seek_moves_the_times_of_a_nic},
-		{"without its clock a NIC gets no times, and the lcore waits", without_its_clock_a_nic_gets_no_times},
-		{"frames that are due at once need no NIC", frames_that_are_due_at_once_need_no_nic},
-		{"frames read before a seek are dropped, and lateness is real time",
-			frames_read_before_a_seek_are_dropped},
-	};
 	char command[96];
 
 	tl_test_eal_start();
@@ -654,7 +630,7 @@ int main(void)
 	if (mkdtemp(dir) == NULL || test_clock == NULL ||
 		rte_mbuf_dyn_tx_timestamp_register(&nic.offset, &nic.flag) != 0)
 		return 1;
-	int status = tl_test_main("replay_control", tests, TL_ARRAY_LEN(tests));
+	int status = tl_test_run("replay_control");
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	(void)!system(command);
 	tl_clock_destroy(test_clock);

@@ -68,7 +68,7 @@ static void end_live(struct recording *r, uint64_t sessions)
 	tl_session_destroy(r->set);
 }
 
-static void test_taken_when_it_has_ended(void)
+TL_TEST("a session is taken when both sides have closed")
 {
 	struct recording r = begin_live(MEMORY_BYTES);
 
@@ -88,7 +88,7 @@ static void test_taken_when_it_has_ended(void)
 	end_live(&r, 1);
 }
 
-static void test_late_segments_begin_no_session(void)
+TL_TEST("late segments of a session that was taken begin no other")
 {
 	struct recording r = begin_live(MEMORY_BYTES);
 
@@ -101,7 +101,7 @@ static void test_late_segments_begin_no_session(void)
 	end_live(&r, 1);
 }
 
-static void test_same_ports_again(void)
+TL_TEST("another session of the same ports is taken, too")
 {
 	struct recording r = begin_live(MEMORY_BYTES);
 
@@ -119,7 +119,7 @@ static void test_same_ports_again(void)
 	end_live(&r, 4);
 }
 
-static void test_content_stays_until_all_uses_ended(void)
+TL_TEST("a content is valid until its last use has ended")
 {
 	struct recording r = begin_live(MEMORY_BYTES);
 
@@ -134,7 +134,7 @@ static void test_content_stays_until_all_uses_ended(void)
 	end_live(&r, 1);
 }
 
-static void test_idle_sessions_end(void)
+TL_TEST("a session without frames ends, and a flow is taken then")
 {
 	struct recording r = begin_live(MEMORY_BYTES);
 
@@ -155,7 +155,7 @@ static void test_idle_sessions_end(void)
 	end_live(&r, 2);
 }
 
-static void test_clock_steps_end_nothing(void)
+TL_TEST("steps of the clock end no session")
 {
 	struct recording r = begin_live(MEMORY_BYTES);
 
@@ -173,7 +173,7 @@ static void test_clock_steps_end_nothing(void)
 	end_live(&r, 2);
 }
 
-static void test_memory_is_used_again(void)
+TL_TEST("memory does not grow with the number of sessions")
 {
 	struct recording r = begin_live(TL_SESSION_MEMORY_MIN + (1 << 20));
 	uint64_t beyond = 0;
@@ -189,7 +189,7 @@ static void test_memory_is_used_again(void)
 	end_live(&r, 20000);
 }
 
-static void test_memory_comes_back(void)
+TL_TEST("after a lack of memory sessions are found again")
 {
 	struct recording r = begin_live(TL_SESSION_MEMORY_MIN);
 	const struct tl_session_stats *stats = tl_session_get_stats(r.set);
@@ -209,7 +209,7 @@ static void test_memory_comes_back(void)
 	end_live(&r, found + 1);
 }
 
-static void test_open_session_grows(void)
+TL_TEST("an open session is taken with its first bytes, when it has grown, and at its end")
 {
 	struct recording r = begin_open(TL_SESSION_AT_DATA);
 
@@ -236,7 +236,7 @@ static void test_open_session_grows(void)
 	end_live(&r, 1);
 }
 
-static void test_open_session_at_its_syn(void)
+TL_TEST("an open session can be taken when both sides have opened")
 {
 	struct recording r = begin_open(TL_SESSION_AT_SYN);
 
@@ -248,7 +248,7 @@ static void test_open_session_at_its_syn(void)
 	end_live(&r, 1);
 }
 
-static void test_open_session_of_tls(void)
+TL_TEST("an open session is taken when it is known to be one of TLS")
 {
 	struct recording r = begin_open(TL_SESSION_AT_DATA);
 
@@ -261,7 +261,7 @@ static void test_open_session_of_tls(void)
 	end_live(&r, 1);
 }
 
-static void test_open_session_becomes_incomplete(void)
+TL_TEST("an open session that becomes incomplete is taken again without content")
 {
 	for (int idle = 0; idle < 2; idle++) {
 		struct recording r = begin_open(TL_SESSION_AT_DATA);
@@ -282,7 +282,7 @@ static void test_open_session_becomes_incomplete(void)
 	}
 }
 
-static void test_open_session_is_given_up(void)
+TL_TEST("an open session that is released is neither collected nor taken again")
 {
 	struct recording r = begin_open(TL_SESSION_AT_DATA);
 
@@ -309,24 +309,5 @@ static void test_open_session_is_given_up(void)
 
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"a session is taken when both sides have closed", test_taken_when_it_has_ended},
-		{"late segments of a session that was taken begin no other", test_late_segments_begin_no_session},
-		{"another session of the same ports is taken, too", test_same_ports_again},
-		{"a content is valid until its last use has ended", test_content_stays_until_all_uses_ended},
-		{"a session without frames ends, and a flow is taken then", test_idle_sessions_end},
-		{"steps of the clock end no session", test_clock_steps_end_nothing},
-		{"memory does not grow with the number of sessions", test_memory_is_used_again},
-		{"after a lack of memory sessions are found again", test_memory_comes_back},
-		{"an open session is taken with its first bytes, when it has grown, and at its end",
-			test_open_session_grows},
-		{"an open session can be taken when both sides have opened", test_open_session_at_its_syn},
-		{"an open session is taken when it is known to be one of TLS", test_open_session_of_tls},
-		{"an open session that becomes incomplete is taken again without content",
-			test_open_session_becomes_incomplete},
-		{"an open session that is released is neither collected nor taken again",
-			test_open_session_is_given_up},
-	};
-
-	return tl_test_main("session_live", tests, TL_ARRAY_LEN(tests));
+	return tl_test_run("session_live");
 }
