@@ -487,8 +487,8 @@ def seeds():
     yield "ctl/verb_of_a_recording", b"trigger /data/a b.pcapng\nstatus\n"
     yield "ctl/no_end", b"rotate"
     yield "ctl/zero_in_the_line", b"pau\0se\n"
-    yield "ctl/longest", b"pause " + b"x" * 65528 + b"\n"
-    yield "ctl/too_long", b"pause " + b"x" * 65529 + b"\n"
+    yield "ctl/fills_the_first_buffer", b"pause " + b"x" * 65528 + b"\n"
+    yield "ctl/beyond_the_first_buffer", b"pause " + b"x" * 65529 + b"\n"
     add, load, indirect, bits, equal, jump, end = range(7)  # numbers of fuzz_mend.c
     yield "mend/every_form", bytes([load, 0, indirect, 0, bits, 3, equal, 1, add, 0, end, 0, jump, 1, indirect, 0, end, 0])
     yield "mend/jumps_to_the_end", bytes([0x81, 0, indirect, 0, 0x83, 0] * 40)
