@@ -198,25 +198,35 @@ static uint32_t first_answering(const struct tl_config_port *port)
 	return queue;
 }
 
-// Create the host of one lcore with the echoes it owns. A host without echoes answers for unowned traffic on its queue.
-static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_err *err)
+// Echoes of a host, while it is created.
+struct echo_list {
+	struct tl_echo_cfg *echoes;
+	struct tl_policer_cfg *policers;
+};
+
+// List the echoes of an lcore; return their number.
+static uint32_t list_echoes(struct tl_appliance *a, uint32_t port, uint16_t queue, struct echo_list *out)
 {
-	const struct tl_config_port *cfg = &a->config->ports[port];
-	struct tl_echo_cfg echoes[TL_CONFIG_ECHOES_MAX];
-	struct tl_policer_cfg policers[TL_CONFIG_ECHOES_MAX];
-	struct tl_net_neighbour neighbours[TL_CONFIG_NEIGHBOURS_MAX];
-	uint16_t udp_ports_be[TL_CONFIG_ECHOES_MAX];
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < a->config->n_echoes; i++) {
 		if (a->config->echoes[i].port != port || a->plan.echo_queues[i] != queue)
 			continue;
 		a->echo_index[i] = n;
-		echoes[n] = echo_cfg(&a->config->echoes[i]);
-		if (tl_policer_describe(&a->config->echoes[i].police, 0, &policers[n]))
-			echoes[n].police = &policers[n];
+		out->echoes[n] = echo_cfg(&a->config->echoes[i]);
+		if (tl_policer_describe(&a->config->echoes[i].police, 0, &out->policers[n]))
+			out->echoes[n].police = &out->policers[n];
 		n++;
 	}
+	return n;
+}
+
+// Create the host of one lcore with the echoes it owns. A host without echoes answers for unowned traffic on its queue.
+static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, struct echo_list *list, struct tl_err *err)
+{
+	const struct tl_config_port *cfg = &a->config->ports[port];
+	struct tl_net_neighbour neighbours[TL_CONFIG_NEIGHBOURS_MAX];
+	uint16_t udp_ports_be[TL_CONFIG_ECHOES_MAX];
 	struct tl_echo_host_cfg host = {.net = {.name = cfg->name,
 						.tx = tl_port_txq(a->ports[port], queue),
 						.pool = tl_port_pool(a->ports[port]),
@@ -236,8 +246,8 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 						.reassemble = cfg->ip_fragments == TL_CONFIG_FRAGMENTS_REASSEMBLE,
 						.socket_id = tl_port_config(a->ports[port])->socket_id,
 						.is_follower = queue != first_answering(cfg)},
-		.echoes = echoes,
-		.n_echoes = n,
+		.echoes = list->echoes,
+		.n_echoes = list_echoes(a, port, queue, list),
 		.udp_ports_be = udp_ports_be,
 		.n_udp_ports = udp_ports(a->config, udp_ports_be),
 		.port = a->ports[port],
@@ -263,8 +273,15 @@ static int make_port_hosts(struct tl_appliance *a, uint32_t port, struct tl_err 
 		steer.without_stack |= tl_config_answers(cfg, q) ? 0 : 1u << q;
 	int rc = cfg->rx_queues > 1 ? tl_steer_create(&steer, &a->steers[port], err) : 0;
 
+	struct echo_list list = {.echoes = calloc(a->config->n_echoes, sizeof(*list.echoes)),
+		.policers = calloc(a->config->n_echoes, sizeof(*list.policers))};
+
+	if (list.echoes == NULL || list.policers == NULL)
+		rc = tl_fail(err, -ENOMEM, "out of memory");
 	for (uint16_t q = 0; q < cfg->rx_queues && rc == 0; q++)
-		rc = tl_config_answers(cfg, q) ? make_host(a, port, q, err) : 0;
+		rc = tl_config_answers(cfg, q) ? make_host(a, port, q, &list, err) : 0;
+	free(list.echoes);
+	free(list.policers);
 	return rc;
 }
 
@@ -532,7 +549,7 @@ static int watch_all_outliers(struct tl_appliance *a, struct tl_err *err)
 	return rc;
 }
 
-static void list_metrics(struct tl_appliance *a)
+static int list_metrics(struct tl_appliance *a, struct tl_err *err)
 {
 	static const char *const modes[] = {TL_ECHO_KINDS(TL_CHOICE_WORD)};
 	struct tl_metrics *m = &a->metrics;
@@ -543,6 +560,8 @@ static void list_metrics(struct tl_appliance *a)
 		.n_echoes = a->config->n_echoes,
 		.n_shapes = a->config->n_shapes,
 		.start_ns = tl_clock_mono_ns(a->clock, rte_rdtsc())};
+	if (tl_metrics_init(m) != 0)
+		return tl_fail(err, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		m->ports[i] = a->ports[i];
 		m->steers[i] = a->steers[i];
@@ -556,10 +575,8 @@ static void list_metrics(struct tl_appliance *a)
 			m->roles[i][q] = tl_plan_role(a->config, &a->plan, i, q);
 		}
 	}
-	for (uint32_t i = 0; i < m->n_captures; i++) {
-		m->captures[i] = a->captures[i];
-		m->capture_ports[i] = a->config->captures[i].port_name;
-	}
+	for (uint32_t i = 0; i < m->n_captures; i++)
+		m->captures[i] = (struct tl_metrics_capture){a->captures[i], a->config->captures[i].port_name};
 	for (uint32_t i = 0; i < m->n_shapes; i++)
 		tl_shaping_list(a->shapes[i], &m->shapes[i]);
 	for (uint32_t i = 0; i < m->n_echoes; i++) {
@@ -575,6 +592,7 @@ static void list_metrics(struct tl_appliance *a)
 			.is_policed = e->police.meter.cir != 0,
 			.outliers = a->outliers[i]};
 	}
+	return 0;
 }
 
 // Check the control socket first: a second appliance with the same configuration must not touch the first one's files.
@@ -632,11 +650,12 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 		rc = make_lcores(a, err);
 	if (rc == 0)
 		rc = watch_all_outliers(a, err);
+	if (rc == 0)
+		rc = list_metrics(a, err);
 	if (rc != 0) {
 		tl_appliance_destroy(a);
 		return rc;
 	}
-	list_metrics(a);
 	*out = a;
 	return 0;
 }
@@ -690,6 +709,7 @@ void tl_appliance_destroy(struct tl_appliance *a)
 		free(a->rules[i]);
 	}
 	tl_replays_destroy(a->replays); // after the ports have released its mbufs
+	tl_metrics_fini(&a->metrics);
 	tl_clock_destroy(a->clock);
 	tl_eal_fini(a->eal);
 	free(a);

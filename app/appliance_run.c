@@ -223,7 +223,7 @@ static void sample(struct tl_appliance *a)
 		if (a->syncs[i] != NULL)
 			tl_timesync_sample(a->syncs[i]);
 	}
-	tl_metrics_snapshot(&a->metrics, false, s);
+	tl_metrics_count(&a->metrics, s);
 	print_port_drops(a);
 	look_for_drops(a);
 	for (uint32_t i = 0; i < s->n_ports; i++) {

@@ -18,7 +18,8 @@
 #define MIB (UINT64_C(1) << 20)
 #define BASE_BYTES (128 * MIB) // EAL, drivers, tables of the stack
 #define MELLANOX 0x15b3
-#define CONNECTION_BYTES 730 // docs/config.md, echo[].max_connections
+#define ECHO_BYTES (460u << 10) // its distributions: docs/echo.md, "many echoes"
+#define CONNECTION_BYTES 730	// docs/config.md, echo[].max_connections
 
 bool tl_hugepages_suffice(uint32_t memory_mb)
 {
@@ -49,10 +50,10 @@ static uint64_t recording_bytes(const struct tl_config *config, const struct tl_
 static uint64_t echo_bytes(const struct tl_config_echo *echo)
 {
 	if (echo->mode == TL_ECHO_KIND_UDP)
-		return 0;
+		return ECHO_BYTES;
 	if (echo->mode == TL_ECHO_KIND_MCAST_TO_TCP)
-		return echo->send_buffer_bytes;
-	return (uint64_t)echo->max_connections * CONNECTION_BYTES +
+		return ECHO_BYTES + echo->send_buffer_bytes;
+	return ECHO_BYTES + (uint64_t)echo->max_connections * CONNECTION_BYTES +
 	       tl_min_u64(echo->send_buffers, echo->max_connections) * echo->send_buffer_bytes;
 }
 

@@ -18,8 +18,15 @@ static const char *const paths[] = {"a.pcapng", "b.pcapng"};
 // A run of one port, one recording and one echo in which all identities hold and every loss counter is above 0.
 static inline struct tl_snapshot *snapshot(void)
 {
-	struct tl_snapshot *snap = calloc(1, sizeof(*snap));
+	struct {
+		struct tl_snapshot snap; // first: it is freed with its rows
+		struct tl_report_capture captures[2];
+		struct tl_report_echo echoes[2];
+	} *all = calloc(1, sizeof(*all));
+	struct tl_snapshot *snap = &all->snap;
 
+	snap->captures = all->captures;
+	snap->echoes = all->echoes;
 	snap->final = true;
 	snap->uptime_ns = 5 * TL_NS_PER_S;
 	snap->n_ports = snap->n_captures = snap->n_echoes = 1;

@@ -70,12 +70,14 @@ TL_TEST("a NIC without a node gets the lowest isolated CPUs and memory of their 
 TL_TEST("a replay is placed before the port that only sends it")
 {
 	struct tl_facts facts = host();
+	struct tl_config_capture capture = {0};
 	struct tl_config config;
 	struct tl_place place;
 
 	one_port(&config, 1);
 	config.n_ports = 2;
 	config.ports[1] = config.ports[0];
+	config.captures = &capture;
 	config.n_captures = config.n_replays = 1; // of port 0
 	config.replays[0] = (struct tl_config_replay){.port = 1, .lcore = TL_CONFIG_LCORE_AUTO};
 	tl_place_choose(&config, &facts, &place);

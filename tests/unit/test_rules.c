@@ -520,13 +520,14 @@ TL_TEST("a range of groups is split into networks")
 
 TL_TEST("an isolated port has a limited number of rules")
 {
-	static const uint16_t queues[TL_CONFIG_ECHOES_MAX] = {0};
+	static const uint16_t queues[16] = {0};
 	struct tl_config *config = calloc(1, sizeof(*config));
 	struct tl_config_rule *rules = calloc(TL_RULES_MAX, sizeof(*rules));
 
 	config->ports[0].ip_be = 1;
 	config->ports[0].n_flow_rules = TL_CONFIG_RULES_MAX;
-	config->n_echoes = TL_CONFIG_ECHOES_MAX;
+	config->n_echoes = 16;
+	config->echoes = calloc(config->n_echoes, sizeof(*config->echoes));
 	for (uint32_t i = 0; i < config->n_echoes; i++)
 		config->echoes[i] = (struct tl_config_echo){
 			.mode = TL_ECHO_KIND_MCAST_TO_TCP, .group_be = 0x010000e1 | i << 8, .n_groups = 16382};
@@ -534,6 +535,7 @@ TL_TEST("an isolated port has a limited number of rules")
 	config->n_echoes = 1;
 	CU_ASSERT_EQUAL(tl_rules_isolate(config, 0, queues, rules), TL_CONFIG_RULES_MAX + 1 + 26);
 	free(rules);
+	free(config->echoes);
 	free(config);
 }
 

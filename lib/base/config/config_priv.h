@@ -89,6 +89,7 @@ struct tl_config_key {
 	const char *const *choices; // for a choice: one word per enum value, then NULL
 	const struct tl_config_table *table; // for an object, or the elements of an array
 	size_t count_offset;		     // for an array: offset of its length
+	bool allocated;			     // for an array: the field is the address of as many elements
 	unsigned modes;			     // of an echo that use the key, bits by enum tl_echo_kind; 0: all
 };
 

@@ -159,6 +159,8 @@ void tl_config_free(struct tl_config *config)
 		tl_config_free_members(&config->shares[i]);
 		free(config->shares[i].name);
 	}
+	free(config->captures);
+	free(config->echoes);
 	free(config->control.socket);
 	free(config->control.operators);
 	free(config->process.user);

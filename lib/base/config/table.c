@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <tl_err.h>
@@ -147,6 +148,15 @@ int tl_config_object(struct tl_config_reader *r, const struct tl_config_key *key
 	return tl_config_read_object(r, key->table, value, (char *)section + key->offset);
 }
 
+// Allocate the elements of an array. NULL: out of memory.
+static char *allocate(void *section, const struct tl_config_key *key, size_t n)
+{
+	char *elements = calloc(n + 1, key->table->bytes); // never of 0 bytes
+
+	memcpy((char *)section + key->offset, &elements, sizeof(elements));
+	return elements;
+}
+
 int tl_config_array(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	size_t n = json_array_size(value);
@@ -159,6 +169,8 @@ int tl_config_array(struct tl_config_reader *r, const struct tl_config_key *key,
 		return tl_config_refuse(r, "the list is empty");
 	if (n > key->max)
 		return tl_config_refuse(r, "the list has %zu entries, the most is %ju", n, (uintmax_t)key->max);
+	if (key->allocated && (elements = allocate(section, key, n)) == NULL)
+		return tl_fail(r->err, -ENOMEM, "%s: out of memory", r->name);
 	for (size_t i = 0; i < n; i++) {
 		*count = (uint32_t)i + 1; // before reading: what an entry allocates is released even if it is refused
 		tl_config_enter_index(r, i);

@@ -27,7 +27,7 @@ struct json_t;
 #define TL_CONFIG_NEIGHBOURS_MAX 64
 #define TL_CONFIG_RULES_MAX 256
 #define TL_CONFIG_CAPTURES_MAX 16
-#define TL_CONFIG_ECHOES_MAX 16
+#define TL_CONFIG_ECHOES_MAX 1000
 #define TL_CONFIG_POLICE_MAX 16 // classes of a recording
 #define TL_CONFIG_SHAPES_MAX 16
 #define TL_CONFIG_REPLAYS_MAX 16
@@ -415,8 +415,8 @@ struct tl_config {
 	struct tl_config_eal eal;
 	uint32_t n_ports, n_captures, n_echoes, n_shapes, n_shares, n_replays;
 	struct tl_config_port ports[TL_CONFIG_PORTS_MAX];
-	struct tl_config_capture captures[TL_CONFIG_CAPTURES_MAX];
-	struct tl_config_echo echoes[TL_CONFIG_ECHOES_MAX];
+	struct tl_config_capture *captures; // n_captures
+	struct tl_config_echo *echoes;	    // n_echoes
 	struct tl_config_shape shapes[TL_CONFIG_SHAPES_MAX];
 	struct tl_config_replay replays[TL_CONFIG_REPLAYS_MAX];
 	struct tl_config_share shares[TL_CONFIG_SHARES_MAX];

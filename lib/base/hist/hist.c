@@ -12,12 +12,14 @@ void tl_hist_init(struct tl_hist *hist)
 }
 
 // Sum the buckets into count, so that percentiles are consistent with values recorded during the copy. overflow is read
-// before, as a part of count.
+// before, as a part of count. Buckets outside of the range of values are empty.
 void tl_hist_copy(struct tl_hist *to, const struct tl_hist *from)
 {
-	to->count = 0;
+	uint64_t min_ns = tl_count_read(&from->min_ns), max_ns = tl_count_read(&from->max_ns);
+
+	tl_hist_init(to);
 	to->overflow = tl_count_read(&from->overflow);
-	for (size_t i = 0; i < TL_HIST_BUCKETS; i++) {
+	for (size_t i = tl_hist_index(min_ns); min_ns <= max_ns && i <= tl_hist_index(max_ns); i++) {
 		to->bucket[i] = tl_count_read(&from->bucket[i]);
 		to->count += to->bucket[i];
 	}

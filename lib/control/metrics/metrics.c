@@ -3,6 +3,7 @@
 
 #include <tl_metrics.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +231,7 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 	struct tl_capture_stats stats;
 
 	tl_capture_sample(capture, &stats);
+	*out = (struct tl_report_capture){0};
 	snprintf(out->port, sizeof(out->port), "%s", port);
 	for (int dir = 0; dir < TL_DIRS; dir++) {
 		const struct tl_capture_flow *f = &stats.flow[dir];
@@ -298,6 +300,7 @@ static void read_echo(struct tl_metrics_echo *echo, struct tl_hist *scratch, str
 	struct tl_echo_stats s;
 
 	tl_echo_sample(echo->host, echo->index, &s);
+	*out = (struct tl_report_echo){0};
 	snprintf(out->name, sizeof(out->name), "%s", echo->name);
 	out->mode = echo->mode;
 	out->queue = echo->queue;
@@ -432,10 +435,27 @@ static void read_gaps(const struct tl_lcore *const *lcores, struct tl_hist *scra
 	}
 }
 
-void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *out)
+int tl_metrics_init(struct tl_metrics *m)
 {
-	struct tl_hist *scratch = malloc(sizeof(*scratch)); // on failure the snapshot only lacks the distributions
+	m->captures = calloc(m->n_captures + 1, sizeof(*m->captures)); // never of 0 bytes
+	m->capture_rows = calloc(m->n_captures + 1, sizeof(*m->capture_rows));
+	m->echoes = calloc(m->n_echoes + 1, sizeof(*m->echoes));
+	m->echo_rows = calloc(m->n_echoes + 1, sizeof(*m->echo_rows));
+	return m->captures != NULL && m->capture_rows != NULL && m->echoes != NULL && m->echo_rows != NULL ? 0
+													   : -ENOMEM;
+}
 
+void tl_metrics_fini(struct tl_metrics *m)
+{
+	free(m->captures);
+	free(m->capture_rows);
+	free(m->echoes);
+	free(m->echo_rows);
+}
+
+// scratch NULL: without the distributions.
+static void snapshot(struct tl_metrics *m, bool final, struct tl_hist *scratch, struct tl_snapshot *out)
+{
 	memset(out, 0, sizeof(*out));
 	out->final = final;
 	out->uptime_ns = tl_clock_mono_ns(m->clock, rte_rdtsc()) - m->start_ns;
@@ -445,8 +465,10 @@ void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *o
 	out->n_captures = m->n_captures;
 	out->n_echoes = m->n_echoes;
 	out->n_shapes = m->n_shapes;
+	out->captures = m->capture_rows;
+	out->echoes = m->echo_rows;
 	for (uint32_t i = 0; i < m->n_captures; i++)
-		read_capture(m->captures[i], m->capture_ports[i], &out->captures[i]);
+		read_capture(m->captures[i].capture, m->captures[i].port, &out->captures[i]);
 	for (uint32_t i = 0; i < m->n_echoes; i++)
 		read_echo(&m->echoes[i], scratch, &out->echoes[i]);
 	for (uint32_t i = 0; i < m->n_shapes; i++)
@@ -466,5 +488,17 @@ void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *o
 			read_sync(m->syncs[i], &out->ports[i].ptp);
 		out->n_net[i] = read_net(m->hosts[i], out->ports[i].n_queues, out->net[i]);
 	}
+}
+
+void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *out)
+{
+	struct tl_hist *scratch = malloc(sizeof(*scratch)); // on failure the snapshot only lacks the distributions
+
+	snapshot(m, final, scratch, out);
 	free(scratch);
+}
+
+void tl_metrics_count(struct tl_metrics *m, struct tl_snapshot *out)
+{
+	snapshot(m, false, NULL, out);
 }

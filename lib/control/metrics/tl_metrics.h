@@ -29,6 +29,11 @@ struct tl_metrics_echo {
 	struct tl_report_stages stages; // stages in the last snapshot, which borrows them
 };
 
+struct tl_metrics_capture {
+	struct tl_capture *capture;
+	const char *port; // name
+};
+
 struct tl_metrics_shape {
 	const char *name, *port;
 	uint32_t queue;
@@ -49,16 +54,24 @@ struct tl_metrics {
 	const struct tl_echo_host *hosts[TL_REPORT_PORTS][TL_REPORT_QUEUES]; // by port and queue; NULL: none
 	const struct tl_lcore *lcores[TL_REPORT_PORTS][TL_REPORT_QUEUES];
 	const char *roles[TL_REPORT_PORTS][TL_REPORT_QUEUES]; // static
-	struct tl_capture *captures[TL_REPORT_CAPTURES];
-	const char *capture_ports[TL_REPORT_CAPTURES]; // names
+	struct tl_metrics_capture *captures;
 	struct tl_report_rule *rules[TL_REPORT_PORTS]; // n_rules rows as planned; a snapshot updates and borrows them
 	uint32_t n_rules[TL_REPORT_PORTS];
-	struct tl_metrics_echo echoes[TL_REPORT_ECHOES];
+	struct tl_metrics_echo *echoes;
+	struct tl_report_capture *capture_rows; // of the last snapshot, which borrows them
+	struct tl_report_echo *echo_rows;
 	struct tl_metrics_shape shapes[TL_REPORT_SHAPES];
 };
+
+// Allocate captures and echoes, and their rows, for the numbers given. Return 0 or -ENOMEM; fini() follows both.
+int tl_metrics_init(struct tl_metrics *metrics);
+void tl_metrics_fini(struct tl_metrics *metrics);
 
 // Read the counters of a shape into its rows, which *out borrows.
 void tl_metrics_read_shape(const struct tl_metrics_shape *shape, struct tl_report_shape *out);
 
 // final: the lcores have returned and the recordings are closed, so that every identity must hold.
 void tl_metrics_snapshot(struct tl_metrics *metrics, bool final, struct tl_snapshot *out);
+
+// Same at run time without the distributions, which take long to copy with many echoes.
+void tl_metrics_count(struct tl_metrics *metrics, struct tl_snapshot *out);

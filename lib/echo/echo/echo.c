@@ -35,12 +35,18 @@ static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 	net.send_buffer_bytes = 4096;
 	for (uint32_t i = 0; i < cfg->n_echoes; i++) {
 		const struct tl_echo_cfg *echo = &cfg->echoes[i];
+		uint32_t groups = (uint32_t)tl_max_u64(echo->n_groups, 1);
 		if (echo->kind == TL_ECHO_KIND_TCP) {
+			net.listeners++;
 			net.max_conns += echo->max_connections;
 			net.send_buffers += buffers_of(echo);
 		}
+		if (echo->kind != TL_ECHO_KIND_TCP) {
+			net.udp_ports++;
+			net.udp_binds += groups;
+		}
 		if (echo->kind == TL_ECHO_KIND_MCAST_TO_TCP)
-			net.groups += echo->n_groups != 0 ? echo->n_groups : 1;
+			net.groups += groups;
 		net.own_buffers += echo->kind == TL_ECHO_KIND_MCAST_TO_TCP;
 		if (echo->kind != TL_ECHO_KIND_UDP && echo->send_buffer_bytes > net.send_buffer_bytes)
 			net.send_buffer_bytes = echo->send_buffer_bytes;
@@ -98,13 +104,16 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 	size_t bytes = sizeof(struct tl_echo_host) + cfg->n_echoes * sizeof(struct tl_echo);
 	struct tl_echo_host *host = rte_zmalloc_socket("tl_echo", bytes, TL_CACHE_LINE, cfg->net.socket_id);
 	if (host == NULL)
-		return tl_fail(err, -ENOMEM, "no memory for the echoes");
+		return tl_fail(err, -ENOMEM,
+			"no memory for %u echoes, of %zu KiB each: give DPDK more (\"eal\": {\"memory_mb\": …})",
+			cfg->n_echoes, sizeof(struct tl_echo) >> 10);
 	host->tx = cfg->net.tx;
 	host->port = cfg->port;
 	host->clock = cfg->clock;
 	host->steer = cfg->steer;
 	host->copies = cfg->copies;
 	host->n_echoes = cfg->n_echoes;
+	host->pending = &host->echoes[host->n_echoes];
 	host->stamped = cfg->stamped;
 	host->tx_stamp = cfg->tx_stamp;
 	host->alarm_ns = UINT64_MAX;

@@ -112,6 +112,11 @@ static const struct tl_tcp_ops accept_ops = {.opened = on_opened,
 	.paced = on_paced,
 	.peer_closed = on_peer_closed,
 	.closed = on_accepted_closed};
+static const struct tl_tcp_ops listed_accept_ops = {.opened = on_opened,
+	.data = tl_echo_listed_tcp_data,
+	.paced = on_paced,
+	.peer_closed = on_peer_closed,
+	.closed = on_accepted_closed};
 static const struct tl_tcp_ops marking_accept_ops = {.opened = on_opened,
 	.data = tl_echo_marking_tcp_data,
 	.paced = on_paced,
@@ -152,6 +157,8 @@ struct conn_calls {
 	const struct tl_tcp_ops *accept;
 };
 static const struct conn_calls at_once = {tl_echo_mcast_datagram, tl_echo_udp_datagram, &accept_ops};
+static const struct conn_calls listed = {
+	tl_echo_listed_mcast_datagram, tl_echo_listed_udp_datagram, &listed_accept_ops};
 static const struct conn_calls marking = {
 	tl_echo_marking_mcast_datagram, tl_echo_marking_udp_datagram, &marking_accept_ops};
 static const struct conn_calls delayed = {tl_delay_mcast_datagram, tl_delay_udp_datagram, &delayed_accept_ops};
@@ -159,8 +166,12 @@ static const struct conn_calls delayed = {tl_delay_mcast_datagram, tl_delay_udp_
 // Return the callbacks of an echo; those of its policer come before its own.
 static struct conn_calls calls_of(struct tl_echo *echo)
 {
-	struct conn_calls calls = echo->delay != NULL ? delayed : echo->host->tx_stamp != NULL ? marking : at_once;
+	struct conn_calls calls = echo->host->n_echoes > TL_ECHO_FEW ? listed : at_once;
 
+	if (echo->delay != NULL)
+		calls = delayed;
+	else if (echo->host->tx_stamp != NULL)
+		calls = marking;
 	if (echo->police != NULL) {
 		echo->police->mcast = calls.mcast;
 		echo->police->udp = calls.udp;
@@ -289,6 +300,19 @@ static void announce_after_link_up(struct tl_echo_host *host, uint64_t mono_ns)
 	tl_net_announce_again(host->net, mono_ns);
 }
 
+// Work on some echoes in turn: on all, if they are few.
+static void tick_echoes(struct tl_echo_host *host, uint64_t mono_ns)
+{
+	for (uint64_t n = tl_min_u64(host->n_echoes, TL_ECHO_FEW); n > 0; n--) {
+		struct tl_echo *echo = &host->echoes[host->next_tick];
+		host->next_tick = host->next_tick + 1 < host->n_echoes ? host->next_tick + 1 : 0;
+		if (echo->cfg.kind != TL_ECHO_KIND_MCAST_TO_TCP)
+			continue;
+		keep_connected(echo, mono_ns);
+		keep_warm(echo);
+	}
+}
+
 void tl_echo_tick(void *ctx, uint64_t mono_ns)
 {
 	struct tl_echo_host *host = ctx;
@@ -301,13 +325,8 @@ void tl_echo_tick(void *ctx, uint64_t mono_ns)
 		shut(host);
 	if (host->closing)
 		reset_closing(host, mono_ns);
-	for (uint32_t i = 0; i < host->n_echoes && !host->closing; i++) {
-		struct tl_echo *echo = &host->echoes[i];
-		if (echo->cfg.kind != TL_ECHO_KIND_MCAST_TO_TCP)
-			continue;
-		keep_connected(echo, mono_ns);
-		keep_warm(echo);
-	}
+	if (!host->closing)
+		tick_echoes(host, mono_ns);
 }
 
 // Number of the IPv6 address if it is set, else the IPv4 address.

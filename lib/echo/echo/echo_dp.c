@@ -92,6 +92,24 @@ void tl_echo_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t
 	tl_tcp_abort(c);
 }
 
+void tl_echo_listed_mcast_datagram(void *ctx, const struct tl_udp_datagram *d)
+{
+	tl_echo_pend(ctx);
+	tl_echo_mcast_datagram(ctx, d);
+}
+
+void tl_echo_listed_udp_datagram(void *ctx, const struct tl_udp_datagram *d)
+{
+	tl_echo_pend(ctx);
+	tl_echo_udp_datagram(ctx, d);
+}
+
+void tl_echo_listed_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	tl_echo_pend(ctx);
+	tl_echo_tcp_data(ctx, c, data, len);
+}
+
 void tl_echo_rx(void *ctx, struct tl_burst *burst)
 {
 	struct tl_echo_host *host = ctx;
@@ -133,6 +151,23 @@ void tl_echo_count_sent(struct tl_echo *echo)
 	echo->pending_bytes = 0;
 }
 
+static void account_one(struct tl_echo_host *host, struct tl_echo *echo, const struct tl_burst *burst, bool sent)
+{
+	if (echo->pending_msgs == 0)
+		return;
+	if (TL_LIKELY(sent)) {
+		uint64_t stay_ns = tl_clock_span_ns(host->clock, host->tx->begin_tsc - burst->tsc);
+		uint64_t call_ns = tl_clock_span_ns(host->clock, host->tx->end_tsc - host->tx->begin_tsc);
+		tl_hist_record_n(&echo->residence, stay_ns, echo->pending_msgs);
+		tl_hist_record_n(&echo->tx_call, call_ns, echo->pending_msgs);
+		if (TL_UNLIKELY(stay_ns > host->alarm_ns))
+			tl_echo_raise_alarms(host, stay_ns, burst->mono_ns);
+	}
+	if (echo->cfg.kind == TL_ECHO_KIND_MCAST_TO_TCP)
+		tl_echo_count_sent(echo);
+	echo->pending_msgs = 0;
+}
+
 // Messages held back by a window have no residence time, nor those of a flush that sent only a part.
 void tl_echo_account(struct tl_echo_host *host, const struct tl_burst *burst)
 {
@@ -140,21 +175,13 @@ void tl_echo_account(struct tl_echo_host *host, const struct tl_burst *burst)
 
 	if (TL_UNLIKELY(host->marked.open))
 		tl_echo_publish_marked(host, burst);
-	for (uint32_t i = 0; i < host->n_echoes; i++) {
-		struct tl_echo *echo = &host->echoes[i];
-		if (echo->pending_msgs == 0)
-			continue;
-		if (TL_LIKELY(sent)) {
-			uint64_t stay_ns = tl_clock_span_ns(host->clock, host->tx->begin_tsc - burst->tsc);
-			uint64_t call_ns = tl_clock_span_ns(host->clock, host->tx->end_tsc - host->tx->begin_tsc);
-			tl_hist_record_n(&echo->residence, stay_ns, echo->pending_msgs);
-			tl_hist_record_n(&echo->tx_call, call_ns, echo->pending_msgs);
-			if (TL_UNLIKELY(stay_ns > host->alarm_ns))
-				tl_echo_raise_alarms(host, stay_ns, burst->mono_ns);
-		}
-		if (echo->cfg.kind == TL_ECHO_KIND_MCAST_TO_TCP)
-			tl_echo_count_sent(echo);
-		echo->pending_msgs = 0;
+	for (uint32_t i = 0; host->n_echoes <= TL_ECHO_FEW && i < host->n_echoes; i++)
+		account_one(host, &host->echoes[i], burst, sent);
+	while (host->pending != &host->echoes[host->n_echoes]) {
+		struct tl_echo *echo = host->pending;
+		host->pending = echo->next_pending;
+		echo->next_pending = NULL;
+		account_one(host, echo, burst, sent);
 	}
 }
 

@@ -8,7 +8,8 @@
 #include <tl_tcp.h>
 #include <tl_tx_stamp.h>
 
-#define TL_ECHOES_MAX 16
+#define TL_ECHOES_MAX 1000
+#define TL_ECHO_FEW 16 // up to here a burst looks at all echoes, and so does a tick
 
 enum tl_echo_state {
 	TL_ECHO_IDLE,
@@ -37,6 +38,7 @@ struct tl_echo_stages {
 	struct tl_tail_samples *samples;
 	bool open; // the last outlier waits for the burst after it
 	struct tl_echo_sent sent;
+	struct tl_echo *next_sent; // of those with sent.msgs
 };
 
 struct tl_echo {
@@ -50,8 +52,9 @@ struct tl_echo {
 	uint64_t retry_at_ns;  // end of the wait, or of the timeout of a half-closed peer; 0: set by the next tick
 	uint32_t acked_at_fin; // tl_tcp_acked() when the peer half-closed
 	uint64_t backoff_ns;
-	uint64_t pending_msgs;	// echoed since the last flush, residence not recorded yet
-	uint64_t pending_bytes; // MCAST_TO_TCP: not counted yet
+	uint64_t pending_msgs;	      // echoed since the last flush, residence not recorded yet
+	uint64_t pending_bytes;	      // MCAST_TO_TCP: not counted yet
+	struct tl_echo *next_pending; // of those that a burst had messages for; NULL: in no list
 	struct tl_echo_stats stats;
 	struct tl_hist residence;
 	struct tl_hist tx_call;
@@ -72,8 +75,9 @@ struct tl_echo_alarm {
 struct tl_echo_staged {
 	uint64_t parsed_tsc, ready_tsc;
 	struct tl_tail_burst last;
-	bool has_tail; // an echo keeps outliers
-	bool open;     // an outlier waits for the burst after it
+	struct tl_echo *sent; // echoes with messages sent in this burst
+	bool has_tail;	      // an echo keeps outliers
+	bool open;	      // an outlier waits for the burst after it
 };
 
 // A reply to be stamped by the NIC, from its marking to the return of the send call.
@@ -91,7 +95,9 @@ struct tl_echo_host {
 	struct tl_steer_side *steer; // NULL: only host of the port
 	struct tl_rxq *copies;	     // NULL: none
 	uint32_t n_echoes;
-	uint64_t alarm_ns; // lowest of all alarms; UINT64_MAX: none
+	struct tl_echo *pending; // with more than TL_ECHO_FEW: those that may have messages; ends at &echoes[n_echoes]
+	uint32_t next_tick;	 // index of the echo whose turn is next
+	uint64_t alarm_ns;	 // lowest of all alarms; UINT64_MAX: none
 	struct tl_echo_alarm alarms[TL_ECHO_ALARMS_MAX];
 	uint32_t n_alarms;
 	_Atomic(uint32_t) link_ups;    // link-up events, counted by main
@@ -118,6 +124,15 @@ static inline bool tl_echo_would_loop(const struct tl_echo_host *host, uint16_t 
 	return (host->answering[src_port_be / 64] >> (src_port_be % 64) & 1) != 0;
 }
 
+// HOT. List an echo of many before its message: the flush that follows looks at listed ones alone.
+static inline void tl_echo_pend(struct tl_echo *echo)
+{
+	if (echo->next_pending != NULL)
+		return;
+	echo->next_pending = echo->host->pending;
+	echo->host->pending = echo;
+}
+
 // loop.c: find the ports that would loop.
 void tl_echo_note_answering(struct tl_echo_host *host, const struct tl_echo_host_cfg *cfg);
 
@@ -130,6 +145,9 @@ void tl_echo_count_sent(struct tl_echo *echo);				       // MCAST_TO_TCP: count 
 void tl_echo_account(struct tl_echo_host *host, const struct tl_burst *burst); // messages that left with the last flush
 void tl_echo_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_udp_datagram(void *echo, const struct tl_udp_datagram *datagram);
+void tl_echo_listed_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram); // the same, of many echoes
+void tl_echo_listed_udp_datagram(void *echo, const struct tl_udp_datagram *datagram);
+void tl_echo_listed_tcp_data(void *echo, struct tl_tcp *c, const uint8_t *data, uint32_t len);
 void tl_echo_held_datagram(void *echo, uint16_t len, bool left);
 void tl_echo_tcp_data(void *echo, struct tl_tcp *c, const uint8_t *data, uint32_t len);
 void tl_echo_raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uint64_t mono_ns);

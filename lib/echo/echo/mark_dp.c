@@ -42,7 +42,7 @@ static __attribute__((noinline)) void mark_mcast(struct tl_echo *echo, const str
 {
 	uint16_t before = echo->host->tx->n;
 
-	tl_echo_mcast_datagram(echo, d);
+	tl_echo_listed_mcast_datagram(echo, d);
 	if (echo->conn != NULL)
 		mark(echo->host, d->payload, before, echo->conn);
 }
@@ -52,14 +52,14 @@ void tl_echo_marking_mcast_datagram(void *ctx, const struct tl_udp_datagram *d)
 	if (is_wanted(ctx))
 		mark_mcast(ctx, d);
 	else
-		tl_echo_mcast_datagram(ctx, d);
+		tl_echo_listed_mcast_datagram(ctx, d);
 }
 
 static __attribute__((noinline)) void mark_udp(struct tl_echo *echo, const struct tl_udp_datagram *d)
 {
 	uint16_t before = echo->host->tx->n;
 
-	tl_echo_udp_datagram(echo, d);
+	tl_echo_listed_udp_datagram(echo, d);
 	mark(echo->host, d->payload, before, NULL);
 }
 
@@ -68,7 +68,7 @@ void tl_echo_marking_udp_datagram(void *ctx, const struct tl_udp_datagram *d)
 	if (is_wanted(ctx))
 		mark_udp(ctx, d);
 	else
-		tl_echo_udp_datagram(ctx, d);
+		tl_echo_listed_udp_datagram(ctx, d);
 }
 
 static __attribute__((noinline)) void mark_tcp(
@@ -76,7 +76,7 @@ static __attribute__((noinline)) void mark_tcp(
 {
 	uint16_t before = echo->host->tx->n;
 
-	tl_echo_tcp_data(echo, c, data, len);
+	tl_echo_listed_tcp_data(echo, c, data, len);
 	mark(echo->host, data, before, c);
 }
 
@@ -85,7 +85,7 @@ void tl_echo_marking_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, 
 	if (is_wanted(ctx))
 		mark_tcp(ctx, c, data, len);
 	else
-		tl_echo_tcp_data(ctx, c, data, len);
+		tl_echo_listed_tcp_data(ctx, c, data, len);
 }
 
 // ---- after the send call

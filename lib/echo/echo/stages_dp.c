@@ -128,9 +128,19 @@ static void record(struct tl_echo *echo, const struct tl_burst *burst, const uin
 						 .residence_ns = stay_ns,
 						 .poll_gap_ns = gap_ns,
 						 .msgs = n});
+	if (stages->sent.msgs == 0) {
+		stages->next_sent = host->staged.sent;
+		host->staged.sent = echo;
+	}
 	stages->sent.msgs += n;
 	stages->sent.stay_ns = stay_ns;
 	memcpy(stages->sent.stage_ns, stage_ns, sizeof(stages->sent.stage_ns));
+}
+
+static void record_pending(struct tl_echo *echo, const struct tl_burst *burst, const uint64_t stage_ns[TL_STAGES])
+{
+	if (echo->pending_msgs != 0 && echo->stages != NULL)
+		record(echo, burst, stage_ns);
 }
 
 void tl_echo_stage_part(struct tl_echo_host *host, const struct tl_burst *burst)
@@ -140,9 +150,11 @@ void tl_echo_stage_part(struct tl_echo_host *host, const struct tl_burst *burst)
 	if (TL_UNLIKELY(host->tx->begin_tsc < burst->tsc || host->tx->n != 0))
 		return;
 	split_stages(host, burst, stage_ns);
-	for (uint32_t i = 0; i < host->n_echoes; i++)
-		if (host->echoes[i].pending_msgs != 0 && host->echoes[i].stages != NULL)
-			record(&host->echoes[i], burst, stage_ns);
+	for (uint32_t i = 0; host->n_echoes <= TL_ECHO_FEW && i < host->n_echoes; i++)
+		record_pending(&host->echoes[i], burst, stage_ns);
+	for (struct tl_echo *e = host->pending; host->n_echoes > TL_ECHO_FEW && e != &host->echoes[host->n_echoes];
+		e = e->next_pending)
+		record_pending(e, burst, stage_ns);
 }
 
 // Do what is due once per burst. Its last messages stayed longest.
@@ -161,9 +173,8 @@ static void after_tx(struct tl_echo_host *host, struct tl_burst *burst, bool han
 	if (TL_UNLIKELY(host->staged.open))
 		tl_echo_complete_outliers(host, burst);
 	tl_echo_stage_part(host, burst);
-	for (uint32_t i = 0; i < host->n_echoes; i++)
-		if (host->echoes[i].stages != NULL && host->echoes[i].stages->sent.msgs != 0)
-			end_burst(&host->echoes[i], burst, handed);
+	for (; host->staged.sent != NULL; host->staged.sent = host->staged.sent->stages->next_sent)
+		end_burst(host->staged.sent, burst, handed);
 	tl_echo_after_tx(host, burst);
 	if (host->staged.has_tail)
 		tl_echo_keep_burst(host, burst);

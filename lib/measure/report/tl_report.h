@@ -22,8 +22,6 @@ struct tl_report_stages;
 
 #define TL_REPORT_NAME 64
 #define TL_REPORT_PORTS 16
-#define TL_REPORT_CAPTURES 16
-#define TL_REPORT_ECHOES 16
 #define TL_REPORT_COUNTERS 128
 #define TL_REPORT_QUEUES 16
 #define TL_REPORT_SIZES 8
@@ -288,8 +286,8 @@ struct tl_snapshot {
 	uint64_t uptime_ns;
 	uint32_t n_ports, n_captures, n_echoes, n_shapes;
 	struct tl_report_port ports[TL_REPORT_PORTS];
-	struct tl_report_capture captures[TL_REPORT_CAPTURES];
-	struct tl_report_echo echoes[TL_REPORT_ECHOES];
+	struct tl_report_capture *captures; // borrowed, as are the echoes
+	struct tl_report_echo *echoes;
 	struct tl_report_shape shapes[TL_REPORT_SHAPES];
 	// Per port: the stack's own counters (ARP, IP, TCP, drops), named by the net module; n 0 for a capture-only
 	// port.
