@@ -15,8 +15,8 @@
 #include <tl_clock.h>
 #include <tl_port.h>
 
-// An echo host, its delays, its paced connections, a shaper, 16 recordings, the stamping of PTP frames.
-#define TL_LCORE_SERVICES_MAX 21
+// An echo host, its delays, its paced connections, a shaper, 64 recordings, the stamping of PTP frames.
+#define TL_LCORE_SERVICES_MAX 69
 
 struct tl_err;
 struct tl_hist;

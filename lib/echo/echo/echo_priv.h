@@ -63,7 +63,7 @@ struct tl_echo {
 	struct tl_echo_police *police; // NULL: none
 };
 
-#define TL_ECHO_ALARMS_MAX 16
+#define TL_ECHO_ALARMS_MAX 64 // as many as recordings
 
 // A trigger for long residence times.
 struct tl_echo_alarm {

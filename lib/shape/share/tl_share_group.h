@@ -16,7 +16,7 @@
 
 #include <tl_share.h>
 
-#define TL_SHARE_MEMBERS_MAX 32
+#define TL_SHARE_MEMBERS_MAX 80 // 64 recordings, and readers beside them
 
 // Measured capacity. Initialize bps to TL_SHARE_MAX.
 struct tl_share_capacity {
