@@ -46,6 +46,9 @@ static const struct tl_option options[] = {
 		"when frames were read after they were due: keep the due times and catch up (keep, default), or move them by the "
 		"time lost (shift)",
 		.choices = "keep shift", TL_INTO(TEXT, struct tl_replay_args, underrun_text)},
+	{"wire-stamps", 0, NULL,
+		"measure lateness up to the wire, too, by the NIC's stamps of sent frames, up to 50 a second",
+		TL_INTO(FLAG, struct tl_replay_args, wire_stamps)},
 	{"mtu", 0, "BYTES",
 		"MTU of a PCI or virtual device, 576 to 9600 (default 1500); kernel interfaces have their own", 'm'},
 	{"mtu-action", 0, "ACTION",
@@ -384,6 +387,8 @@ const char *tl_replay_check(const struct tl_replay_args *a)
 		return "--max-gap is of recorded times: use it with these, or with --speed";
 	if (line && a->max_late_ns != UINT64_MAX)
 		return "--max-late needs due times: frames that are sent at once have none";
+	if (a->wire_stamps && (line || a->shape != NULL))
+		return "--wire-stamps are of frames that leave at due times: not with --line-rate, --one-by-one and --shape";
 	if (a->shape != NULL && a->devices[1] != NULL)
 		return "--shape is for one port: leave out -I and --split";
 	if (a->edit.n_steps != 0 && a->loops == 1)

@@ -36,6 +36,7 @@ struct tl_replay_args {
 	const char *timing_text; // --timing; NULL: not given
 	enum tl_replay_timing timing;
 	const char *underrun_text; // --on-underrun; NULL: not given
+	bool wire_stamps;
 	struct tl_edit edit;
 	enum tl_replay_mtu mtu_action;
 	struct tl_err wrong; // text of the last error

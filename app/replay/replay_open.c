@@ -13,6 +13,7 @@
 #include <tl_ctl.h>
 #include <tl_log.h>
 #include <tl_place.h>
+#include <tl_timesync.h>
 
 #include "hugepages.h"
 #include "manifest.h"
@@ -136,6 +137,7 @@ static void plan_replay(struct tl_replay_session *s)
 		out->nic = s->by_nic ? &s->ports[i].nic : NULL;
 		out->shape = s->ports[i].shape;
 		out->shape_pkts = s->ports[i].shape_pkts;
+		out->stamp = s->ports[i].sync != NULL ? tl_timesync_tx_stamp(s->ports[i].sync) : NULL;
 		frame_limit = RTE_MAX(frame_limit, out->frame_limit);
 	}
 	s->cfg.ahead_pkts = frames_ahead(frame_limit);
@@ -257,6 +259,8 @@ int tl_replay_open(struct tl_replay_session *s, struct tl_err *err)
 	if (rc == 0)
 		rc = tl_replay_choose_timing(s, err);
 	if (rc == 0)
+		tl_replay_open_stamps(s);
+	if (rc == 0)
 		rc = tl_replay_make_filters(s, err);
 	if (rc == 0)
 		rc = tl_replay_make(s, err);
@@ -266,6 +270,7 @@ int tl_replay_open(struct tl_replay_session *s, struct tl_err *err)
 void tl_replay_close(struct tl_replay_session *s)
 {
 	json_decref(s->manifest);
+	tl_replay_close_stamps(s);
 	tl_replay_drop_shape(s);
 	for (unsigned i = 0; i < s->n_ports; i++)
 		if (s->ports[i].port != NULL && tl_port_torn_out(s->ports[i].port))

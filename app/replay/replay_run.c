@@ -57,6 +57,7 @@ static void look(struct tl_replay_session *s, struct watch *w)
 	w->next_look_ns += TL_NS_PER_S;
 	tl_clock_discipline(s->clock);
 	tl_replay_follow_nics(s);
+	tl_replay_sample_stamps(s);
 	tl_replay_follow(s->replay);
 	for (unsigned i = 0; i < s->n_ports; i++)
 		(void)tl_port_watch(s->ports[i].port);
@@ -125,6 +126,7 @@ static void watch_run(struct tl_replay_session *s)
 		ending |= s->failed || tl_stop_requested();
 		check_input(s, &w);
 		tl_replay_poll_stamps(s);
+		tl_replay_read_stamps(s);
 		(void)tl_replay_land(s->replay);
 		await_step(s, &w);
 	}
@@ -178,6 +180,7 @@ static int run(struct tl_replay_session *s, struct tl_err *err)
 	tl_replay_sample(s->replay, &s->results.stats);
 	s->results.stopped |= s->results.stats.ledger.unsent_pkts != 0; // standard input ended before the frames
 	await_wire(s);
+	tl_replay_end_stamps(s);
 	return rc;
 }
 

@@ -27,8 +27,9 @@ struct tl_replay_port {
 	const char *device;
 	struct tl_port_cfg cfg;
 	struct tl_port *port;
-	struct tl_shape *shape; // class tree; NULL: none
-	uint32_t shape_pkts;	// frames that it may hold
+	struct tl_shape *shape;	  // class tree; NULL: none
+	uint32_t shape_pkts;	  // frames that it may hold
+	struct tl_timesync *sync; // --wire-stamps; NULL: none
 	uint64_t hw_before;
 	struct tl_replay_nic nic;			     // with --timing nic
 	uint64_t nic_steps, nic_faults[TL_PORT_SEND_FAULTS]; // at the start
@@ -39,6 +40,7 @@ struct tl_replay_port {
 struct tl_config;
 struct tl_ctl;
 struct tl_shaping;
+struct tl_timesync;
 
 struct tl_replay_session {
 	const char *name; // unique in the process; NULL: the only one
@@ -89,6 +91,14 @@ void tl_replay_follow_nics(struct tl_replay_session *s);
 void tl_replay_poll_stamps(struct tl_replay_session *s);
 // Count the frames that the NICs did not send at their times.
 void tl_replay_count_faults(struct tl_replay_session *s);
+
+// replay_wire.c: stamps of sent frames, with --wire-stamps. A port without them gets a warning.
+void tl_replay_open_stamps(struct tl_replay_session *s);
+void tl_replay_read_stamps(struct tl_replay_session *s);   // every tick
+void tl_replay_sample_stamps(struct tl_replay_session *s); // after tl_clock_discipline()
+// Fill the results, when the lcore has returned.
+void tl_replay_end_stamps(struct tl_replay_session *s);
+void tl_replay_close_stamps(struct tl_replay_session *s);
 
 // replay_watch.c: stop the run with an error if a port is gone, or accepts no more frames.
 void tl_replay_check_ports(struct tl_replay_session *s);

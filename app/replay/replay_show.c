@@ -164,6 +164,16 @@ static void put_ledger(const struct tl_replay_results *r, json_t *json)
 	json_object_set_new(json, "sent_bytes", number(r->stats.sent_bytes));
 }
 
+static void put_wire(const struct tl_replay_results *r, json_t *json)
+{
+	bool has = r->wire != NULL;
+
+	json_object_set_new(json, "lateness_wire_ns", summary_json(r->wire));
+	json_object_set_new(json, "lateness_wire_source", has ? json_string("nic-tx") : json_null());
+	json_object_set_new(json, "lateness_wire_bound_ns", has ? number(r->wire_bound_ns) : json_null());
+	json_object_set_new(json, "wire_lost_pkts", has ? number(r->wire_lost_pkts) : json_null());
+}
+
 static void put_time(const struct tl_replay_results *r, json_t *json)
 {
 	const struct tl_replay_stats *s = &r->stats;
@@ -178,6 +188,7 @@ static void put_time(const struct tl_replay_results *r, json_t *json)
 	json_object_set_new(json, "late_pkts", due ? number(s->late_pkts) : json_null());
 	json_object_set_new(json, "lateness_ns", summary_json(r->lateness));
 	json_object_set_new(json, "late", late_json(r->lateness));
+	put_wire(r, json);
 	json_object_set_new(json, "reader_late_pkts", number(s->reader_late_pkts));
 	json_object_set_new(json, "reader_late_times", number(s->reader_late_times));
 	json_object_set_new(
@@ -299,6 +310,23 @@ static void print_lateness(const struct tl_replay_results *r, FILE *out)
 		r->stats.late_pkts);
 }
 
+static void print_wire(const struct tl_replay_results *r, FILE *out)
+{
+	struct tl_hist_summary s;
+	char texts[4][32];
+
+	if (r->wire == NULL)
+		return;
+	tl_hist_summarize(r->wire, &s);
+	fprintf(out,
+		"lateness up to the wire, of %" PRIu64
+		" frames with stamps of the NIC (nic-tx, within %s): p50 %s, p99 %s, max %s; %" PRIu64
+		" stamps are missing\n",
+		s.count, tl_format_ns(r->wire_bound_ns, texts[0], sizeof(texts[0])),
+		tl_format_ns(s.p50_ns, texts[1], sizeof(texts[1])), tl_format_ns(s.p99_ns, texts[2], sizeof(texts[2])),
+		tl_format_ns(s.max_ns, texts[3], sizeof(texts[3])), r->wire_lost_pkts);
+}
+
 static void print_notes(const struct tl_replay_results *r, FILE *out)
 {
 	const struct tl_replay_stats *s = &r->stats;
@@ -334,5 +362,6 @@ void tl_replay_print(const struct tl_replay_results *results, FILE *out)
 		fprintf(out, "shifted by %s, as frames were read after they were due\n",
 			tl_format_ns(s->shifted_ns, time, sizeof(time)));
 	print_lateness(results, out);
+	print_wire(results, out);
 	print_notes(results, out);
 }

@@ -214,7 +214,7 @@ static bool has_frame_options(const struct tl_replay_args *a)
 	       a->start_ns != 0 || a->max_late_ns != UINT64_MAX || a->pacing.max_gap_ns != UINT64_MAX ||
 	       a->rate != NULL || a->one_by_one || a->pacing.pace == TL_REPLAY_BURSTS || a->has_mtu ||
 	       a->mtu_action != TL_REPLAY_MTU_DROP || a->timing_text != NULL || a->underrun_text != NULL ||
-	       a->shape != NULL || a->lcore != TL_REPLAY_ANY_LCORE;
+	       a->wire_stamps || a->shape != NULL || a->lcore != TL_REPLAY_ANY_LCORE;
 }
 
 const char *tl_sessions_check(struct tl_replay_args *args)

@@ -123,6 +123,22 @@ others() {
 	refused "sessions" "no other option of frames" --timing nic --sessions 10.0.0.1 --from 10.0.0.2/24
 }
 
+# The NIC leaves TX_AHEAD_NS between the send call and its stamp.
+lateness_up_to_the_wire() {
+	nic=(STAMPING_NIC=ice STAMPING_NIC_TX_AHEAD_NS=20000000)
+	replay --wire-stamps --speed "$SPEED"
+	check_equal "--wire-stamps: status 0" "$STATUS" 0
+	check_json "lateness up to the wire is that of the stamps, the NIC's delay included" replay.json ".lateness_wire_source == \"nic-tx\" and
+		.lateness_wire_ns.count > 0 and .lateness_wire_ns.min + .lateness_wire_bound_ns >= 20000000 and
+		.lateness_wire_ns.count + .wire_lost_pkts <= .sent_pkts and .lateness_wire_bound_ns > 0"
+	cp replay.json wire.json # for its schema
+	nic=(STAMPING_NIC=mlx5)
+	replay --wire-stamps --speed 10
+	check "a NIC without stamps of sent frames: a warning" grep -q 'wire-stamps: .*stamps no sent frames' replay.log
+	check_json "and no lateness up to the wire" replay.json '.lateness_wire_ns == null and .lateness_wire_source == null and .sent_pkts > 0'
+	refused "--wire-stamps at line rate" "leave at due times" --wire-stamps --line-rate
+}
+
 # run_timed ENTRY_KEYS: the same from a port of an appliance, whose report of the replay goes to replay.json.
 run_timed() {
 	STATUS=0
@@ -170,4 +186,5 @@ peer_sends
 frames_leave_by_the_nic
 faults_count
 others
+lateness_up_to_the_wire
 an_appliance_sends_by_its_nic

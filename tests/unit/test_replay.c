@@ -932,6 +932,24 @@ static void begin_nic(void)
 	atomic_store(&rig.s.ahead_tsc, (uint64_t)NIC_AHEAD << TL_CLOCK_SHIFT);
 }
 
+TL_TEST("a frame to be stamped has its own lateness")
+{
+	struct tl_tx_stamp stamp = {0};
+
+	begin_rig(100);
+	rig.s.outs[0].stamp = &stamp;
+	tl_tx_stamp_offer(&stamp);
+	port.refuses = 2;
+	queue(0);
+	queue(0);
+	replay_send(&rig.s); // the first frame is marked, and accepted by the third call
+	CU_ASSERT_TRUE_FATAL(tl_tx_stamp_is_published(&stamp));
+	CU_ASSERT_TRUE(stamp.facts.left && stamp.facts.is_due);
+	CU_ASSERT_EQUAL(stamp.facts.late_ns, 300);
+	CU_ASSERT_EQUAL(rig.s.outs[0].marked, 0);
+	end_rig();
+}
+
 TL_TEST("a NIC gets frames ahead with their times, and late ones without")
 {
 	static const uint64_t due[] = {NOW - 1000, NOW + 200, NOW + 400, NOW + NIC_AHEAD + 100};

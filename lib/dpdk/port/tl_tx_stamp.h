@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// tx_stamp: TX stamp of one reply. The NIC keeps one such stamp until it is read, so one frame at a time is marked, and
-// the lcore that marks it publishes the facts needed to compute a latency from the stamp.
+// tx_stamp: TX stamp of one reply, or of one frame with a due time. The NIC keeps one such stamp until it is read, so
+// one frame at a time is marked, and the lcore that marks it publishes the facts needed to compute a latency from the
+// stamp.
 //   main: offer → an lcore: take, which marks the frame; after the send call: publish → main: is_published, reads the
 //   facts and the NIC's stamp; clear
 //
@@ -27,6 +28,8 @@ struct tl_tx_stamp_facts {
 	uint64_t poll_tsc;  // return of the poll that received the trigger
 	uint64_t poll_ns;   // the same since 1970
 	uint64_t begin_tsc; // start of the send call
+	bool is_due;	    // no trigger: the frame was due late_ns before begin_tsc; negative: after it
+	int64_t late_ns;
 };
 
 struct tl_tx_stamp {

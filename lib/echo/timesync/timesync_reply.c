@@ -91,7 +91,14 @@ static void account(struct tl_timesync *sync, const struct tl_tx_stamp_facts *fa
 	int64_t wire_ns = tl_timesync_wire_ns(sync, stamp_ns);
 	int64_t span_ns = wire_ns - tl_timesync_host_ns(sync, facts->poll_tsc);
 
-	tl_timesync_record(&r->tx_to_wire, wire_ns - tl_timesync_host_ns(sync, facts->begin_tsc));
+	int64_t tx_to_wire_ns = wire_ns - tl_timesync_host_ns(sync, facts->begin_tsc);
+
+	tl_timesync_record(&r->tx_to_wire, tx_to_wire_ns);
+	if (facts->is_due) {
+		keep(r, (uint64_t)wire_ns, facts->late_ns + tx_to_wire_ns);
+		sync->stats.replies_timed++;
+		return;
+	}
 	tl_hist_record(&r->poll_to_tx, tl_clock_span_ns(sync->cfg.clock, facts->begin_tsc - facts->poll_tsc));
 	if (!r->has_rx) {
 		keep(r, facts->poll_ns, span_ns);

@@ -97,8 +97,8 @@ const struct tl_hist *tl_timesync_wire_to_poll(const struct tl_timesync *sync);
 struct tl_timesync_replies {
 	enum tl_ts_source trigger_source; // TL_TS_NIC_RX: on the wire, TL_TS_TSC: at the return of the poll
 	uint64_t trigger_bound_ns, reply_bound_ns;
-	bool one_clock; // both stamped by the same clock: the latency contains no clock conversion
-	const struct tl_hist *latency;
+	bool one_clock;			    // both stamped by the same clock: the latency contains no clock conversion
+	const struct tl_hist *latency;	    // of frames with a due time: from this to the wire
 	const struct tl_hist *wire_to_poll; // NULL: triggers have no wire timestamp
 	const struct tl_hist *poll_to_tx, *tx_to_wire;
 	const struct tl_tail_samples *samples; // the most recent ones; residence_ns is the latency

@@ -91,6 +91,7 @@ static void fill_out(struct tl_replay *r, unsigned i)
 
 	out->txq = r->cfg.outs[i].txq;
 	out->pass = &r->sender.pass_seen;
+	out->stamp = r->cfg.outs[i].stamp;
 	if (shape == NULL)
 		return;
 	tl_shape_service(shape, &out->shaper);

@@ -29,6 +29,7 @@
 #include <tl_lcore.h>
 #include <tl_pcapfile.h>
 #include <tl_replay.h>
+#include <tl_tx_stamp.h>
 
 #define REPLAY_BATCH 32 // frames per enqueue of the reader
 
@@ -179,6 +180,8 @@ struct replay_out {
 	uint64_t timed;		    // bit i: frame i in txq has a time
 	struct tl_service shaper;   // of the class tree; ctx NULL: none
 	const atomic_uint *pass;    // that of frames with a due time
+	struct tl_tx_stamp *stamp;  // NULL: no frame is marked
+	uint16_t marked;	    // place of the marked frame in txq, from 1; 0: none
 	uint16_t offered, left;	    // frames of the last send call, those not accepted
 	uint64_t offer_tsc;	    // of that call
 	uint64_t sent_pkts, late_pkts, timed_pkts;

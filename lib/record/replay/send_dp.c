@@ -69,6 +69,31 @@ static uint64_t mono_ns(const struct replay_sender *s)
 	return tl_clock_mono_ns(s->clock, rte_rdtsc());
 }
 
+// ---- a frame that the NIC stamps when it leaves
+
+static __attribute__((noinline)) void mark(struct replay_out *out, struct rte_mbuf *m)
+{
+	if (out->marked == 0 && tl_tx_stamp_take(out->stamp, m))
+		out->marked = out->txq->n + 1;
+}
+
+// Tell main about the marked frame, if it is among the first n waiting ones, which the port has accepted.
+static __attribute__((noinline)) void publish_marked(struct replay_out *out, uint16_t n, int64_t now_ns, uint64_t scale)
+{
+	if (out->marked > n) {
+		out->marked -= n;
+		return;
+	}
+	int64_t due_ns = (int64_t)out->due_ns[out->marked - 1];
+	__int128 late_ns = (__int128)(now_ns - due_ns) * (int64_t)scale;
+	const struct tl_tx_stamp_facts facts = {.left = due_ns != (int64_t)TL_REPLAY_DUE_MAX,
+		.is_due = true,
+		.begin_tsc = out->offer_tsc,
+		.late_ns = (int64_t)(late_ns >> TL_CLOCK_SHIFT)};
+	out->marked = 0;
+	tl_tx_stamp_publish(out->stamp, &facts);
+}
+
 // Count n frames accepted by a port, and their lateness.
 static void count_sent(struct replay_sender *s, struct replay_out *out, uint16_t n)
 {
@@ -78,6 +103,8 @@ static void count_sent(struct replay_sender *s, struct replay_out *out, uint16_t
 
 	tl_count(&out->sent_pkts, n);
 	__atomic_store_n(&s->last_ns, last_ns > 0 ? (uint64_t)last_ns : 0, __ATOMIC_RELAXED);
+	if (TL_UNLIKELY(out->marked != 0))
+		publish_marked(out, n, now_ns, scale);
 	if (out->lateness == NULL)
 		return;
 	for (uint16_t i = 0; i < n; i++) {
@@ -281,6 +308,8 @@ static bool hand_over(struct replay_sender *s, uint16_t n)
 		replay_shift(m, s->shifted_ns);
 		if (ahead_tsc != 0)
 			set_time(s, out, m);
+		if (out->stamp != NULL && TL_UNLIKELY(tl_tx_stamp_is_offered(out->stamp)))
+			mark(out, m);
 		out->due_ns[out->txq->n] = replay_due(m);
 		out->txq->pkts[out->txq->n++] = m;
 		s->at++;

@@ -32,6 +32,7 @@
 
 struct tl_filter;
 struct tl_shape;
+struct tl_tx_stamp;
 struct tl_replay; // opaque
 
 // Action for frames longer than the port sends.
@@ -72,6 +73,9 @@ struct tl_replay_out {
 	// Class tree in front of txq, with no other user; not with nic. Borrowed until destroy; NULL: none.
 	struct tl_shape *shape;
 	uint32_t shape_pkts; // frames that it can hold
+	// Stamps of the NIC for the times at which frames leave: one frame at a time is marked. Not with shape or
+	// TL_REPLAY_LINE. Borrowed until destroy; NULL: none.
+	struct tl_tx_stamp *stamp;
 };
 
 struct tl_replay_cfg {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lateness up to the wire: the NIC stamps a sent frame at a time, and the stamp is compared with the frame's due time.
+
+#include "replay_session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <tl_log.h>
+#include <tl_timesync.h>
+
+#define STAMPS_PER_S 50 // main reads them every 20 ms
+
+static int open_port(struct tl_replay_session *s, struct tl_replay_port *p, struct tl_err *err)
+{
+	const struct tl_timesync_cfg cfg = {
+		.name = p->cfg.name, .port = p->port, .clock = s->clock, .replies_per_s = STAMPS_PER_S};
+	int rc = tl_timesync_create(&cfg, &p->sync, err);
+
+	if (rc == -ENOTSUP)
+		return tl_fail(err, rc, "its driver stamps no sent frames (those of igb, ixgbe, i40e and ice do)");
+	return rc == 0 ? tl_timesync_start(p->sync, err) : rc;
+}
+
+void tl_replay_open_stamps(struct tl_replay_session *s)
+{
+	struct tl_err err;
+
+	for (unsigned i = 0; i < s->n_ports && s->args->wire_stamps; i++) {
+		struct tl_replay_port *p = &s->ports[i];
+		if (open_port(s, p, &err) == 0)
+			continue;
+		tl_warn("--wire-stamps: %s: %s", p->device, err.text);
+		tl_timesync_destroy(p->sync);
+		p->sync = NULL;
+	}
+}
+
+void tl_replay_read_stamps(struct tl_replay_session *s)
+{
+	for (unsigned i = 0; i < s->n_ports; i++)
+		if (s->ports[i].sync != NULL)
+			tl_timesync_work(s->ports[i].sync);
+}
+
+void tl_replay_sample_stamps(struct tl_replay_session *s)
+{
+	for (unsigned i = 0; i < s->n_ports; i++)
+		if (s->ports[i].sync != NULL)
+			tl_timesync_sample(s->ports[i].sync);
+}
+
+// Add the stamped frames of a port.
+static void add_results(struct tl_replay_results *r, struct tl_timesync *sync)
+{
+	struct tl_timesync_replies replies;
+	struct tl_timesync_stats stats;
+
+	tl_timesync_end(sync);
+	if (r->wire == NULL && (r->wire = malloc(sizeof(*r->wire))) != NULL)
+		tl_hist_init(r->wire);
+	tl_timesync_read(sync, &stats);
+	r->wire_lost_pkts += stats.replies_lost;
+	r->wire_bound_ns = tl_max_u64(r->wire_bound_ns, stats.bound_ns);
+	if (r->wire != NULL && tl_timesync_replies(sync, &replies))
+		tl_hist_merge(r->wire, replies.latency);
+}
+
+void tl_replay_end_stamps(struct tl_replay_session *s)
+{
+	for (unsigned i = 0; i < s->n_ports; i++)
+		if (s->ports[i].sync != NULL)
+			add_results(&s->results, s->ports[i].sync);
+}
+
+void tl_replay_close_stamps(struct tl_replay_session *s)
+{
+	for (unsigned i = 0; i < s->n_ports; i++)
+		tl_timesync_destroy(s->ports[i].sync);
+	free(s->results.wire);
+}
