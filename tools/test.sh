@@ -181,6 +181,9 @@ names_of() {
 }
 
 mapfile -t units < <(names_of test_ .c tests/unit/test_*.c)
+# Those that run over IPv6, too.
+mapfile -t both_families < <(sed -n '/^both_families/,/]/p' tests/unit/meson.build | grep -o "'[a-z_]*'" | tr -d "'")
+units+=("${both_families[@]/%/6}")
 mapfile -t fuzzers < <(names_of fuzz_ .c tests/fuzz/fuzz_*.c)
 mapfile -t functionals < <(names_of '' _test.sh tests/func/*_test.sh)
 mapfile -t cards < <(names_of '' _test.sh tests/ixgbe/*_test.sh)

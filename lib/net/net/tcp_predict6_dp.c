@@ -31,7 +31,7 @@ static __attribute__((noinline)) void take_any(
 
 	tl_tcp_seg_read(&seg, m, frame, pkt);
 	tl_tcp_enter(net->tcp);
-	bool is_predicted = is_right(net, m, c, seg.hdr, seg.len) && tl_tcp_predicted(c, &seg);
+	bool is_predicted = is_usual(c, seg.hdr) && is_right(net, m, c, seg.hdr, seg.len) && tl_tcp_predicted(c, &seg);
 	if (is_predicted && seg.made_room)
 		tl_tcp_confirm_hop(c);
 	tl_tcp_leave(net->tcp);
