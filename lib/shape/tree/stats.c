@@ -42,10 +42,11 @@ static void stats_derive_backlog(struct tl_tree_stats *s)
 void tl_tree_sample(const struct tl_tree *t, uint32_t cls, struct tl_tree_stats *out)
 {
 	uint64_t own_bytes = tl_count_read(&t->nodes[cls].own_bytes);
+	uint32_t end = t->nodes[cls].leaf != NULL ? cls + 1 : t->n_nodes; // classes below follow
 	struct tl_coarse delays = {0};
 
 	*out = (struct tl_tree_stats){0};
-	for (uint32_t i = cls; i < t->n_nodes; i++) {
+	for (uint32_t i = cls; i < end; i++) {
 		if (!stats_is_below(&t->nodes[i], &t->nodes[cls]))
 			continue;
 		if (t->nodes[i].leaf != NULL)
