@@ -25,6 +25,7 @@ struct tl_meter_cfg tl_policer_meter(const struct tl_config_meter *meter, uint32
 bool tl_policer_describe(const struct tl_config_policer *policer, uint32_t overhead_bytes, struct tl_policer_cfg *out)
 {
 	out->meter = tl_policer_meter(&policer->meter, overhead_bytes);
+	out->aware = policer->meter.aware;
 	for (int i = 0; i < TL_METER_COLOURS; i++) {
 		const struct tl_config_action *action = &policer->actions[i];
 		out->actions[i] = (struct tl_policer_action){.drop = action->drop,
@@ -72,6 +73,8 @@ void tl_policer_print(const struct tl_config_policer *policer, const char *thing
 	print_action(&policer->actions[TL_METER_YELLOW]);
 	printf(", else red");
 	print_action(&policer->actions[TL_METER_RED]);
+	if (m->aware)
+		printf("; frames arrive with the colour of their DSCP");
 }
 
 static json_t *action_json(const struct tl_config_action *action)
@@ -101,9 +104,9 @@ json_t *tl_policer_json(const struct tl_config_policer *policer)
 
 	if (m->cir == 0)
 		return json_null();
-	json_t *object = json_pack("{s:s, s:I, s:I, s:o, s:o, s:o}", "unit", units[m->unit], "cir", (json_int_t)m->cir,
-		"cbs", (json_int_t)m->cbs, "ebs", limit_json(m->ebs), "pir", limit_json(m->pir), "pbs",
-		limit_json(m->pbs));
+	json_t *object = json_pack("{s:s, s:b, s:I, s:I, s:o, s:o, s:o}", "unit", units[m->unit], "aware", m->aware,
+		"cir", (json_int_t)m->cir, "cbs", (json_int_t)m->cbs, "ebs", limit_json(m->ebs), "pir",
+		limit_json(m->pir), "pbs", limit_json(m->pbs));
 	for (int i = 0; i < TL_METER_COLOURS; i++)
 		json_object_set_new(object, colours[i], action_json(&policer->actions[i]));
 	return object;

@@ -29,6 +29,9 @@ static const struct tl_option options[] = {
 	{"ebs", 0, "SIZE", "excess burst size: of the bucket that gets the overflow of the first (RFC 2697)", 'e'},
 	{"pir", 0, "RATE", "peak information rate, not below --cir (RFC 2698)", 'p'},
 	{"pbs", 0, "SIZE", "peak burst size: of the bucket filled at --pir", 'P'},
+	{"aware", 0, NULL,
+		"frames arrive with the colour of their DSCP: AFx2 yellow, AFx3 red, others green (RFC 2597)",
+		TL_INTO(FLAG, struct tl_meter_args, aware)},
 	{"shape", 0, NULL, "a shaper instead of a policer: frames wait for their tokens",
 		TL_INTO(FLAG, struct tl_meter_args, shape)},
 	{"limit", 0, "SIZE", "with --shape: longest queue; frames beyond it are dropped (default: no limit)", 'l'},
@@ -107,6 +110,8 @@ static const char *check(const struct tl_meter_args *a)
 		return "which contract? give --cir RATE and --cbs SIZE";
 	if (a->shape && (a->ebs.n != 0 || a->pir.n != 0 || a->pbs.n != 0))
 		return "--shape has one bucket: it goes without --ebs, --pir and --pbs";
+	if (a->shape && a->aware)
+		return "--aware is of a policer: a shaper has no colours";
 	if (!a->shape && a->limit.n != 0)
 		return "--limit is of the queue of --shape";
 	if (a->ebs.n != 0 && a->pir.n + a->pbs.n != 0)

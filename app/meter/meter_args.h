@@ -29,6 +29,7 @@ struct tl_meter_args {
 	struct tl_meter_values cbs, ebs, pbs; // bytes
 	struct tl_meter_values limit;	      // bytes
 	uint64_t overhead_bytes;
+	bool aware; // frames arrive with the colour of their DSCP
 	bool shape, json;
 	const char *html, *csv; // NULL: none
 	struct tl_err err;	// of the value that was parsed last

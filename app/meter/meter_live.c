@@ -110,7 +110,9 @@ static int take_burst(struct live *l, struct tl_rxq *rxq)
 	int rc = 0;
 
 	for (uint16_t i = 0; i < n && rc == 0; i++) {
-		rc = m->on_frame(m->ctx, l->burst.ts_ns[i], l->burst.wire_bytes[i]);
+		const struct rte_mbuf *frame = l->burst.pkts[i];
+		rc = m->on_frame(m->ctx, l->burst.ts_ns[i], l->burst.wire_bytes[i],
+			rte_pktmbuf_mtod(frame, const uint8_t *), frame->data_len);
 		if (rc == 0 && ++l->taken == m->count)
 			rc = 1;
 	}

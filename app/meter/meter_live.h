@@ -14,9 +14,9 @@ struct tl_meter_live {
 	const char *device;	     // borrowed
 	uint64_t duration_ns, count; // 0: no limit
 	bool take;		     // allow AF_XDP on the interface of the default route or the login
-	// Called for each frame, with its time since 1970 and its length on the wire without FCS. Return 0, or an error
-	// that ends the run.
-	int (*on_frame)(void *ctx, uint64_t ts_ns, uint32_t wire_bytes);
+	// Called for each frame, with its time since 1970, its length on the wire without FCS, and its first bytes.
+	// Return 0, or an error that ends the run.
+	int (*on_frame)(void *ctx, uint64_t ts_ns, uint32_t wire_bytes, const uint8_t *frame, uint32_t len);
 	void *ctx;
 	// Results:
 	const char *timestamps; // source; NULL: the port was not started

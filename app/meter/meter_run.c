@@ -10,6 +10,7 @@
 
 #include <tl_extract_source.h>
 #include <tl_json.h>
+#include <tl_link.h>
 #include <tl_log.h>
 
 #include "app.h"
@@ -102,7 +103,9 @@ static void write_row(const struct run *run, size_t setting, uint64_t now_ns, ui
 	fputc('\n', run->csv);
 }
 
-static int take(struct run *run, uint64_t ts_ns, uint32_t wire_bytes)
+// Meter a frame of which len bytes are there.
+static int take(
+	struct run *run, uint64_t ts_ns, uint32_t wire_bytes, enum tl_link link, const uint8_t *frame, uint32_t len)
 {
 	struct tl_meter_results *r = &run->results;
 	uint32_t counted_bytes = wire_bytes + (uint32_t)r->args->overhead_bytes;
@@ -114,8 +117,9 @@ static int take(struct run *run, uint64_t ts_ns, uint32_t wire_bytes)
 	r->pkts++;
 	r->bytes += counted_bytes;
 	size_t bin = bin_of(r, r->last_ns);
+	int dscp = r->args->aware ? tl_link_dscp(link, frame, len) : -1;
 	for (size_t i = 0; i < r->n_settings; i++) {
-		enum tl_meter_colour colour;
+		enum tl_meter_colour colour = tl_meter_colour_of_dscp(dscp);
 		uint64_t departure_ns;
 		int rc = tl_meter_setting_offer(&r->setting[i], r->last_ns, wire_bytes, bin, &colour, &departure_ns);
 		if (rc != 0)
@@ -155,7 +159,7 @@ static int read_frames(struct run *run, struct tl_extract_source *source, struct
 			note_damage(run, err);
 			continue;
 		}
-		rc = take(run, frame.ts_ns, frame.wire_bytes);
+		rc = take(run, frame.ts_ns, frame.wire_bytes, tl_link_of(frame.linktype), frame.data, frame.cap_bytes);
 		if (rc != 0)
 			return fail_take(rc, err);
 	}
@@ -208,9 +212,9 @@ static int check_files(const struct tl_meter_args *args, struct tl_err *err)
 
 // ---- port
 
-static int take_live(void *ctx, uint64_t ts_ns, uint32_t wire_bytes)
+static int take_live(void *ctx, uint64_t ts_ns, uint32_t wire_bytes, const uint8_t *frame, uint32_t len)
 {
-	return take(ctx, ts_ns, wire_bytes);
+	return take(ctx, ts_ns, wire_bytes, TL_LINK_ETHERNET, frame, len);
 }
 
 static void warn_of_loss(struct run *run)

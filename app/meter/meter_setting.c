@@ -125,7 +125,7 @@ int tl_meter_setting_offer(struct tl_meter_setting *setting, uint64_t now_ns, ui
 
 	*departure_ns = TL_SHAPER_NEVER;
 	rc = s->shape ? shape(s, now_ns, bytes, counted_bytes, departure_ns)
-		      : (int)tl_meter_colour(&s->meter, now_ns, bytes, TL_METER_GREEN);
+		      : (int)tl_meter_colour(&s->meter, now_ns, bytes, *colour);
 	if (rc < 0)
 		return rc;
 	*colour = (enum tl_meter_colour)rc;

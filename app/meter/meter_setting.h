@@ -57,8 +57,8 @@ struct tl_meter_setting {
 int tl_meter_setting_init(struct tl_meter_setting *setting, struct tl_err *err);
 void tl_meter_setting_fini(struct tl_meter_setting *setting);
 
-// Offer a frame: colour or shape it, and count it in this bin. now_ns never decreases. *departure_ns is that of a
-// shaper's frame, TL_SHAPER_NEVER: lost. Return 0 with *colour, or -ENOMEM.
+// Offer a frame that arrives with *colour: colour or shape it, and count it in this bin. now_ns never decreases.
+// *departure_ns is that of a shaper's frame, TL_SHAPER_NEVER: lost. Return 0 with *colour, or -ENOMEM.
 int tl_meter_setting_offer(struct tl_meter_setting *setting, uint64_t now_ns, uint32_t bytes, size_t bin,
 	enum tl_meter_colour *colour, uint64_t *departure_ns);
 

@@ -133,6 +133,7 @@ json_t *tl_meter_json(const struct tl_meter_results *results)
 	json_object_set_new(json, "pkts", tl_json_number(r->pkts));
 	json_object_set_new(json, "bytes", tl_json_number(r->bytes));
 	put_colours(json, &r->setting[0]);
+	json_object_set_new(json, "aware", json_boolean(r->args->aware));
 	json_object_set_new(json, "overhead_bytes", tl_json_number(r->args->overhead_bytes));
 	json_object_set_new(json, "first_ns", number_or_null(r->first_ns, r->pkts != 0));
 	json_object_set_new(json, "last_ns", number_or_null(r->last_ns, r->pkts != 0));

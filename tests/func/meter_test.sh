@@ -134,7 +134,19 @@ else
 	skip "the page draws its curves" "node is not installed"
 fi
 
+# ---- colours on arrival
+
+"$LIB/police_oracle.py" write marked.pcap
+dscps() {
+	tshark -r marked.pcap -Y "ip.dsfield.dscp in {$1}" 2>/dev/null | wc -l
+}
+"$TAPLINE" meter marked.pcap --cir 10Gbit --cbs 500M --ebs 500M --aware --json >aware.json 2>aware.log || true
+check_equal "frames keep the colour of their DSCP" "$(jq -c '[.aware, .yellow_pkts, .red_pkts]' aware.json)" "[true,$(dscps '12, 20, 28, 36'),$(dscps '14, 22, 30, 38')]"
+check_equal "which are several" "$(($(jq .yellow_pkts aware.json) > 500 && $(jq .red_pkts aware.json) > 500))" 1
+
 # ---- rejected calls
+
+is_refused "colours of a shaper" "--aware is of a policer" a.pcap --cir 1kbit --cbs 1k --shape --aware
 
 is_refused "a rate of 0" "cir 0: out of range" a.pcap --cir 0 --cbs 1k
 is_refused "a burst of 0" "cbs 0: out of range" a.pcap --cir 1kbit --cbs 0

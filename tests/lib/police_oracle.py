@@ -29,7 +29,7 @@ def make_frames(rng):
     frames += [(t, udp((0, 1), rng.randrange(60, 1400))) for t in sorted(rng.randrange(S) for _ in range(2500)) if t < 400 * 10**6 or t > 700 * 10**6]
     frames += [(rng.randrange(S), udp((2, rng.randrange(4)), 200, dscp=46)) for _ in range(600)]
     frames += [(rng.randrange(S), udp((3, 1), rng.randrange(60, 900), vlan=7)) for _ in range(500)]
-    frames += [(rng.randrange(S), udp((1, rng.randrange(12)), rng.randrange(60, 1400))) for _ in range(12000)]
+    frames += [(rng.randrange(S), udp((1, rng.randrange(12)), rng.randrange(60, 1400), dscp=rng.choice([0, 0, 0, 10, 12, 30, 8, 13, 44]))) for _ in range(12000)]
     frames += [(rng.randrange(S), bytes(12) + b"\x08\x06" + bytes(46)) for _ in range(300)]
     return sorted((1700000000 * S + time, frame) for time, frame in frames)
 
@@ -70,15 +70,15 @@ class Meter:
             value = int(value[:-4]) * RATES[value[-4:]]
         return Fraction(value, 8 if byte else 1)
 
-    def colour(self, now, size):
+    def colour(self, now, size, arrival):
         cost, passed = self.cost(size), Fraction(now - (self.last or now), S)
         self.last = now
         tc = self.tc + self.cir * passed
         self.tc = min(tc, self.cbs)
         self.te = min(self.te + (self.pir * passed if self.pir else tc - self.tc), self.second)
-        if self.pir and self.te < cost:
+        if arrival == "red" or (self.pir and self.te < cost):
             return "red"
-        if self.tc >= cost:
+        if self.tc >= cost and arrival == "green":
             self.tc -= cost
             self.te -= cost if self.pir else 0
             return "green"
@@ -101,6 +101,12 @@ def fields(frame):
     return frame[at + 14 : at + 18], frame[at + 3] >> 2, vlan
 
 
+def arrival(dscp):
+    """The colour of RFC 2597, section 6: the drop precedence of AF11 to AF43."""
+    return {2: "yellow", 3: "red"}.get((dscp or 0) >> 1 & 3, "green") if dscp in ASSURED else "green"
+
+
+ASSURED = {8 * cls + 2 * drop for cls in (1, 2, 3, 4) for drop in (1, 2, 3)}
 MATCH = {
     "storm": lambda source, dscp, vlan: source == bytes([10, 0, 0, 1]) and vlan is None,
     "voice": lambda source, dscp, vlan: dscp == 46 and vlan is None,
@@ -116,7 +122,7 @@ def police(frames, classes):
         source, dscp, vlan = fields(frame)
         cls = next(c for c in classes if MATCH[c["name"]](source, dscp, vlan))
         meter = meters.setdefault((cls["name"], source if cls.get("per") == "source" else None), Meter(cls))
-        colour = meter.colour(time, wire)
+        colour = meter.colour(time, wire, arrival(dscp) if cls.get("aware") else "green")
         key = (cls["name"], colour)
         pkts, size = counts.get(key, (0, 0))
         counts[key] = (pkts + 1, size + wire)

@@ -53,7 +53,7 @@ TL_TEST("policers are the same if each key is")
 	static const char *const others[] = {SHAPE("{'cir': 1000000, 'cbs': 2000, 'ebs': 2000, 'unit': 'packets'}"),
 		SHAPE("{" METER ", 'ebs': 2001}"), SHAPE("{'cir': 1000001, 'cbs': 2000, 'ebs': 2000}"),
 		SHAPE("{'cir': 1000000, 'cbs': 2001, 'ebs': 2000}"), SHAPE("{" METER "}"),
-		SHAPE("{" METER ", 'ebs': 2000, 'green': 'drop'}"),
+		SHAPE("{" METER ", 'ebs': 2000, 'aware': true}"), SHAPE("{" METER ", 'ebs': 2000, 'green': 'drop'}"),
 		SHAPE("{" METER ", 'ebs': 2000, 'yellow': {'dscp': 0}}"),
 		SHAPE("{" METER ", 'ebs': 2000, 'green': {'pcp': 0}}"),
 		SHAPE("{" METER ", 'pir': 2000000, 'pbs': 2000}")};
@@ -92,6 +92,8 @@ TL_TEST("mistakes are refused with path and line")
 			"3: $.echo[0].police.ebs: a meter has either 'ebs' (one rate, RFC 2697) or 'pir' and 'pbs' (two rates, RFC 2698)"},
 		{ECHO(METER ", 'red': {'dscp': 1}"),
 			"3: $.echo[0].police.red: an echo polices messages, which have no marks: mark its frames by the 'police' of a class of 'shape' with 'echo'"},
+		{ECHO(METER ",\n'aware': true"),
+			"4: $.echo[0].police.aware: an echo polices messages, which have no DSCP: leave the key out, or use the 'police' of a class of 'shape'"},
 		{ECHO("'cir': 1, 'cbs': 1517"),
 			"3: $.echo[0].police.cbs: 1517 is less than the longest frame of the port 'a', 1518 bytes, which would never be green; give as many or more"},
 		{PORTS "'tcp_listen': 7, 'police': {" METER "}}]}",

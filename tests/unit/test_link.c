@@ -153,6 +153,17 @@ TL_TEST("raw IP has the version of its first byte")
 	}
 }
 
+TL_TEST("the DSCP is that of the outermost IP header")
+{
+	uint8_t raw[40] = {0x45, 46 << 2 | 3}, ether[54] = {[12] = 0x86, [13] = 0xdd, [14] = 0x64, [15] = 0xb2};
+
+	CU_ASSERT_EQUAL(tl_link_dscp(TL_LINK_RAW, raw, sizeof(raw)), 46);
+	CU_ASSERT_EQUAL(tl_link_dscp(TL_LINK_RAW, raw, 19), -1);
+	CU_ASSERT_EQUAL(tl_link_dscp(TL_LINK_ETHERNET, ether, sizeof(ether)), 18);
+	ether[13] = 0xde;
+	CU_ASSERT_EQUAL(tl_link_dscp(TL_LINK_ETHERNET, ether, sizeof(ether)), -1);
+}
+
 TL_TEST("a link type is identified by its number")
 {
 	static const uint32_t numbers[TL_LINKS] = {1, 0, 108, 101, 228, 229, 113, 276};

@@ -128,8 +128,9 @@ static uint64_t coloured(const struct tl_tree_stats *s)
 
 // ---- frames
 
-// Push a datagram to this port in a frame of len bytes, tagged if tci is not 0, and have the shape take it.
-static void send(uint16_t port, uint16_t len, uint16_t tci)
+// Push a datagram with this DSCP to this port in a frame of len bytes, tagged if tci is not 0, and have the shape take
+// it.
+static void send_marked(uint16_t port, uint16_t len, uint16_t tci, uint8_t dscp)
 {
 	uint8_t frame[MTU] = {[12] = TL_ETHERTYPE_VLAN >> 8, [14] = (uint8_t)(tci >> 8), [15] = (uint8_t)tci};
 	uint16_t off = tci != 0 ? TL_ETHER_LEN + TL_VLAN_LEN : TL_ETHER_LEN;
@@ -139,7 +140,7 @@ static void send(uint16_t port, uint16_t len, uint16_t tci)
 	frame[off - 2] = TL_ETHERTYPE_IPV4 >> 8;
 	frame[off - 1] = 0;
 	*ip = (struct tl_ipv4_hdr){.version_ihl = 0x45,
-		.tos = 34 << 2 | 1,
+		.tos = (uint8_t)(dscp << 2 | 1),
 		.total_len_be = tl_be16(len - off),
 		.ttl = 64,
 		.proto = TL_IPPROTO_UDP,
@@ -151,6 +152,11 @@ static void send(uint16_t port, uint16_t len, uint16_t tci)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(m);
 	rig.tx.pkts[rig.tx.n++] = m;
 	shape_turn(rig.shape, rig.now_ns);
+}
+
+static void send(uint16_t port, uint16_t len, uint16_t tci)
+{
+	send_marked(port, len, tci, 34);
 }
 
 static void send6(void)
@@ -209,6 +215,30 @@ TL_TEST("the action of each colour is applied before the queue")
 	rig.now_ns += 84 * TL_NS_PER_S; // the committed bucket has 84 bytes
 	send(80, 60, 0);
 	CU_ASSERT_EQUAL(rig.dscp[0], 10);
+	end();
+}
+
+TL_TEST("a colour-aware policer does not improve the colour of a DSCP")
+{
+	static const struct tl_policer_cfg cfg = {.meter = {.unit = TL_METER_PKTS, .cir = 1, .cbs = 2, .ebs = 3},
+		.aware = true,
+		.actions = {PASS, {.dscp = KEEP, .pcp = 2}, DROP}};
+	static const struct tl_shape_class classes[] = {ROOT, {.tree = {.name = "x", LEAF}, .police = &cfg}};
+	static const uint8_t green[] = {10, 46}, yellow[] = {12, 36}, red[] = {14, 38};
+
+	begin(classes, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		send_marked(80, 100, 0, red[i]);
+		send_marked(80, 100, 0x2007, yellow[i]);
+		CU_ASSERT_EQUAL(rig.pcp, 2);
+		send_marked(80, 100, 0x2007, green[i]);
+		CU_ASSERT_EQUAL(rig.pcp, 1);
+	}
+	send_marked(80, 100, 0, 0); // yellow: the committed bucket is empty
+	struct tl_tree_stats x = sample(1);
+	CU_ASSERT_EQUAL(x.colour_pkts[TL_METER_GREEN], 2);
+	CU_ASSERT_EQUAL(x.colour_pkts[TL_METER_YELLOW], 3);
+	CU_ASSERT_EQUAL(x.colour_pkts[TL_METER_RED], 2);
 	end();
 }
 

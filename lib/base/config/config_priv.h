@@ -181,8 +181,9 @@ void tl_config_free_classes(struct tl_config_capture *capture);
 			.required = true},                                                                             \
 		{KEY(tl_config_meter, ebs, tl_config_meter_burst), .min = 1, .max = TL_CONFIG_BURST_MAX},              \
 		{KEY(tl_config_meter, pir, tl_config_meter_rate), .min = 1, .max = TL_CONFIG_RATE_MAX},                \
+		{KEY(tl_config_meter, pbs, tl_config_meter_burst), .min = 1, .max = TL_CONFIG_BURST_MAX},              \
 	{                                                                                                              \
-		KEY(tl_config_meter, pbs, tl_config_meter_burst), .min = 1, .max = TL_CONFIG_BURST_MAX                 \
+		KEY(tl_config_meter, aware, tl_config_bool), .fallback = "false"                                       \
 	}
 tl_config_read tl_config_meter_rate;
 tl_config_read tl_config_meter_burst;

@@ -79,6 +79,9 @@ int tl_config_check_unmarked(struct tl_config_reader *r, const struct tl_config_
 		if (policer->actions[i].has_dscp || policer->actions[i].has_pcp)
 			return tl_config_refuse_key(r, policer_colours[i],
 				"an echo polices messages, which have no marks: mark its frames by the \"police\" of a class of \"shape\" with \"echo\"");
+	if (policer->meter.aware)
+		return tl_config_refuse_key(r, "aware",
+			"an echo polices messages, which have no DSCP: leave the key out, or use the \"police\" of a class of \"shape\"");
 	return 0;
 }
 
@@ -92,7 +95,7 @@ bool tl_config_same_policer(const struct tl_config_policer *a, const struct tl_c
 {
 	const struct tl_config_meter *m = &a->meter, *n = &b->meter;
 	bool same = m->unit == n->unit && m->cir == n->cir && m->cbs == n->cbs && m->ebs == n->ebs &&
-		    m->pir == n->pir && m->pbs == n->pbs;
+		    m->pir == n->pir && m->pbs == n->pbs && m->aware == n->aware;
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(policer_colours); i++)
 		same = same && policer_same_action(&a->actions[i], &b->actions[i]);

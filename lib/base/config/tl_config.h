@@ -166,6 +166,7 @@ struct tl_config_meter {
 	uint64_t cbs;			 // "cbs", required: bytes or packets, 1 .. 576460752; a frame at least
 	uint64_t ebs;			 // "ebs", the same; 0 when absent
 	uint64_t pir, pbs;		 // "pir", from cir, and "pbs"; 0 when absent: both
+	bool aware;			 // "aware": frames arrive with the colour of their DSCP; default false
 };
 
 // What a policer does with frames or messages of a colour: "pass", "drop", or {"dscp", "pcp"}.

@@ -157,6 +157,19 @@ bool tl_link_parse(enum tl_link link, const uint8_t *frame, uint32_t len, struct
 	return true;
 }
 
+int tl_link_dscp(enum tl_link link, const uint8_t *frame, uint32_t len)
+{
+	struct tl_link_hdr header;
+
+	if (!tl_link_parse(link, frame, len, &header) || len < (uint32_t)header.network_off + TL_IPV4_LEN)
+		return -1;
+	if (header.ethertype == TL_ETHERTYPE_IPV4)
+		return frame[header.network_off + 1] >> TL_DSCP_SHIFT;
+	if (header.ethertype == TL_ETHERTYPE_IPV6) // between version and ECN
+		return tl_load_be16(frame + header.network_off) >> (4 + TL_DSCP_SHIFT) & 0x3f;
+	return -1;
+}
+
 void tl_link_vlans(enum tl_link link, const uint8_t *frame, const struct tl_pkt *pkt, uint16_t ids[2])
 {
 	uint32_t at = header_bytes(link);

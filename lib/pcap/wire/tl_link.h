@@ -40,6 +40,9 @@ const char *tl_link_names(void);
 // Parse the link header of a frame of len captured bytes. False: truncated.
 bool tl_link_parse(enum tl_link link, const uint8_t *frame, uint32_t len, struct tl_link_hdr *out);
 
+// Return the DSCP of the outermost IP header of a frame of len captured bytes (RFC 2474); -1: it has none.
+int tl_link_dscp(enum tl_link link, const uint8_t *frame, uint32_t len);
+
 // Read the VLAN IDs of a parsed frame with an IP packet, the outermost first; 0: no tag, or a priority tag.
 void tl_link_vlans(enum tl_link link, const uint8_t *frame, const struct tl_pkt *pkt, uint16_t ids[2]);
 

@@ -53,6 +53,7 @@ static int police_make_class(
 	c->shared = c->meter.state;
 	c->reuse_ns = tl_meter_full_ns(&c->meter) + TL_POLICE_STEP_NS;
 	c->per = cfg->per;
+	c->aware = cfg->aware;
 	c->snaplen = cfg->snaplen;
 	return 0;
 }

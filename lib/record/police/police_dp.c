@@ -5,6 +5,8 @@
 
 #include <rte_mbuf.h>
 
+#include <tl_link.h>
+
 // Classes of the frames of a burst, and hashes of the flows or sources that have meters of their own.
 struct police_marks {
 	uint8_t cls[TL_BURST];
@@ -84,13 +86,15 @@ static inline struct tl_meter_state *police_find(struct police_class *c, uint64_
 }
 
 static inline enum tl_meter_colour police_colour(
-	struct police_class *c, uint64_t print, uint64_t now_ns, uint32_t wire_bytes)
+	struct police_class *c, uint64_t print, uint64_t now_ns, const struct rte_mbuf *m, uint32_t wire_bytes)
 {
+	int dscp = c->aware ? tl_link_dscp(TL_LINK_ETHERNET, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len) : -1;
 	struct tl_meter_state *state = print != 0 ? police_find(c, print, now_ns) : &c->shared;
 
 	if (TL_UNLIKELY(state->time_ns > now_ns + TL_POLICE_STEP_NS))
 		state->time_ns = now_ns;
-	enum tl_meter_colour colour = tl_meter_colour_state(&c->meter, state, now_ns, wire_bytes, TL_METER_GREEN);
+	enum tl_meter_colour colour =
+		tl_meter_colour_state(&c->meter, state, now_ns, wire_bytes, tl_meter_colour_of_dscp(dscp));
 	tl_count(&c->stats.pkts[colour], 1);
 	tl_count(&c->stats.bytes[colour], wire_bytes);
 	return colour;
@@ -108,7 +112,8 @@ void tl_police_burst(struct tl_police *p, const struct tl_burst *b, uint64_t wan
 		out->snaplen[i] = UINT32_MAX;
 		if (marks.cls[i] == p->n_classes)
 			continue;
-		enum tl_meter_colour colour = police_colour(c, marks.print[i], b->ts_ns[i], b->wire_bytes[i]);
+		enum tl_meter_colour colour =
+			police_colour(c, marks.print[i], b->ts_ns[i], b->pkts[i], b->wire_bytes[i]);
 		out->red |= (uint64_t)(colour == TL_METER_RED) << i;
 		out->yellow |= (uint64_t)(colour == TL_METER_YELLOW) << i;
 		if (colour == TL_METER_YELLOW)

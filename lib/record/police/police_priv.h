@@ -24,6 +24,7 @@ struct police_class {
 	uint64_t group_mask;
 	uint64_t reuse_ns; // a meter is full when unused for this, less TL_POLICE_STEP_NS
 	enum tl_police_per per;
+	bool aware;
 	uint32_t snaplen;
 	struct tl_police_stats stats;
 };

@@ -36,6 +36,7 @@ struct tl_police_class {
 	const char *name;  // borrowed for life
 	const char *match; // tcpdump syntax; NULL: every frame
 	struct tl_meter_cfg meter;
+	bool aware;		// frames arrive with the colour of the DSCP of their outermost IP header, else green
 	uint32_t snaplen;	// bytes kept of a yellow frame
 	enum tl_police_per per; // frames that share a meter
 	uint32_t meters;	// size of the table, a power of two from 4, unless per class

@@ -67,6 +67,15 @@ enum tl_meter_colour tl_meter_colour(
 enum tl_meter_colour tl_meter_colour_state(const struct tl_meter *meter, struct tl_meter_state *state, uint64_t now_ns,
 	uint32_t bytes, enum tl_meter_colour colour);
 
+// Return the colour of a frame on arrival by its DSCP: the drop precedence of assured forwarding, AFx1 green, AFx2
+// yellow, AFx3 red (RFC 2597, section 6); any other, and -1 for none, is green.
+static inline enum tl_meter_colour tl_meter_colour_of_dscp(int dscp)
+{
+	bool assured = dscp >= 10 && dscp <= 38 && (dscp & 1) == 0 && (dscp & 6) != 0;
+
+	return assured ? (enum tl_meter_colour)((dscp >> 1 & 3) - 1) : TL_METER_GREEN;
+}
+
 // Return an interval, in ns, after which the buckets are full, whatever they held.
 uint64_t tl_meter_full_ns(const struct tl_meter *meter);
 

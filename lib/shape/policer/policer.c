@@ -7,5 +7,6 @@ int tl_policer_init(struct tl_policer *policer, const struct tl_policer_cfg *cfg
 {
 	for (int i = 0; i < TL_METER_COLOURS; i++)
 		policer->actions[i] = cfg->actions[i];
+	policer->aware = cfg->aware;
 	return tl_meter_init(&policer->meter, &cfg->meter, err);
 }

@@ -103,7 +103,8 @@ static inline uint32_t shape_classify(const struct tl_shape *s, const struct rte
 static bool shape_police(struct tl_shape *s, uint64_t now_ns, uint32_t leaf, struct rte_mbuf *m)
 {
 	struct tl_policer *policer = &s->set.policers[leaf];
-	enum tl_meter_colour colour = tl_policer_colour(policer, now_ns, m->pkt_len);
+	enum tl_meter_colour colour =
+		tl_policer_colour_frame(policer, now_ns, m->pkt_len, rte_pktmbuf_mtod(m, uint8_t *), m->data_len);
 
 	tl_tree_count_colour(s->set.tree, leaf, colour, m->pkt_len);
 	if (tl_policer_drops(policer, colour)) {
