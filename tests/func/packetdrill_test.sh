@@ -24,7 +24,7 @@ names_unit_tests() {
 	mapfile -t names < <(sed -n 's|^// Unit: ||p' "$1")
 	((${#names[@]})) || { echo "$1 names no unit test" && return 1; }
 	for name in "${names[@]}"; do
-		grep -qF "{\"$name\"," "$func_root"/tests/unit/test_tcp*.c || { echo "there is no unit test '$name'" && return 1; }
+		grep -qF "TL_TEST(\"$name\")" "$func_root"/tests/unit/test_tcp*.c || { echo "there is no unit test '$name'" && return 1; }
 	done
 }
 

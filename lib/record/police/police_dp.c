@@ -85,16 +85,22 @@ static inline struct tl_meter_state *police_find(struct police_class *c, uint64_
 	return police_begin(c, print, now_ns);
 }
 
+// Colour of a frame on arrival. Not inline: only colour-aware classes need it.
+static __attribute__((noinline)) enum tl_meter_colour police_arrival(const struct rte_mbuf *m)
+{
+	return tl_meter_colour_of_dscp(
+		tl_link_dscp(TL_LINK_ETHERNET, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len));
+}
+
 static inline enum tl_meter_colour police_colour(
 	struct police_class *c, uint64_t print, uint64_t now_ns, const struct rte_mbuf *m, uint32_t wire_bytes)
 {
-	int dscp = c->aware ? tl_link_dscp(TL_LINK_ETHERNET, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len) : -1;
+	enum tl_meter_colour arrival = TL_UNLIKELY(c->aware) ? police_arrival(m) : TL_METER_GREEN;
 	struct tl_meter_state *state = print != 0 ? police_find(c, print, now_ns) : &c->shared;
 
 	if (TL_UNLIKELY(state->time_ns > now_ns + TL_POLICE_STEP_NS))
 		state->time_ns = now_ns;
-	enum tl_meter_colour colour =
-		tl_meter_colour_state(&c->meter, state, now_ns, wire_bytes, tl_meter_colour_of_dscp(dscp));
+	enum tl_meter_colour colour = tl_meter_colour_state(&c->meter, state, now_ns, wire_bytes, arrival);
 	tl_count(&c->stats.pkts[colour], 1);
 	tl_count(&c->stats.bytes[colour], wire_bytes);
 	return colour;
