@@ -28,14 +28,15 @@ static void walk(uint64_t buffer_bytes, const struct step *steps, size_t n)
 
 TL_TEST("naps begin with the first frames, and grow")
 {
-	static const struct step steps[] = {{0, 0}, {0, 0}, {LITTLE, 4000}, {0, 8000}, {LITTLE, 8000}, {LITTLE, 8000}};
+	static const struct step steps[] = {
+		{0, 0}, {0, 0}, {LITTLE, 4000}, {0, 8000}, {LITTLE, 16000}, {LITTLE, 16000}};
 
 	walk(BUFFER_BYTES, steps, TL_ARRAY_LEN(steps));
 }
 
 TL_TEST("a long nap without a frame is the last")
 {
-	static const struct step steps[] = {{LITTLE, 4000}, {0, 8000}, {0, 0}, {0, 0}, {LITTLE, 4000}};
+	static const struct step steps[] = {{LITTLE, 4000}, {0, 8000}, {0, 16000}, {0, 0}, {0, 0}, {LITTLE, 4000}};
 
 	walk(BUFFER_BYTES, steps, TL_ARRAY_LEN(steps));
 }
@@ -64,6 +65,13 @@ TL_TEST("a buffer that a nap may fill has none")
 	walk(0, never, TL_ARRAY_LEN(never));
 	walk(15999999, never, TL_ARRAY_LEN(never));
 	walk(16000000, first, TL_ARRAY_LEN(first));
+}
+
+TL_TEST("the longest nap does not fill a small buffer")
+{
+	static const struct step steps[] = {{LITTLE, 4000}, {LITTLE, 8000}, {LITTLE, 9000}, {LITTLE, 9000}, {0, 0}};
+
+	walk(18000000, steps, TL_ARRAY_LEN(steps));
 }
 
 int main(void)

@@ -10,7 +10,7 @@
 
 #include "bench_rx.h"
 
-#define RX_BUFFER_BYTES (16u << 20) // of each rung, over all its lanes
+#define RX_BUFFER_BYTES (64u << 20) // of each rung, over all its lanes
 
 extern const struct tl_ladder_rung rx_tapline, rx_tapline_nic;
 

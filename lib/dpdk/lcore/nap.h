@@ -16,11 +16,13 @@
 
 #define TL_NAP_MIN_NS (500 * TL_NS_PER_US)
 #define TL_NAP_FIRST_NS (4 * TL_NS_PER_MS) // the kernel hands over no partly filled block before
-#define TL_NAP_MAX_NS (8 * TL_NS_PER_MS)
+#define TL_NAP_SMALL_NS (8 * TL_NS_PER_MS) // longest nap with the smallest buffer that has any
+#define TL_NAP_MAX_NS (16 * TL_NS_PER_MS)  // with any
 #define TL_NAP_BYTES_PER_NS 2 // largest rate of a kernel interface: the longest nap must not fill the buffer
 
 struct tl_nap {
 	uint64_t ns;	     // the last one; 0: none, frames wake the lcore
+	uint64_t longest_ns; // TL_NAP_SMALL_NS .. TL_NAP_MAX_NS
 	uint64_t most_bytes; // to gather in one; 0: no naps
 	uint64_t bytes;	     // received until it began
 };
@@ -28,9 +30,10 @@ struct tl_nap {
 // buffer_bytes: of the recordings; 0: there are none.
 static inline void tl_nap_init(struct tl_nap *n, uint64_t buffer_bytes)
 {
-	bool is_large = buffer_bytes >= TL_NAP_MAX_NS * TL_NAP_BYTES_PER_NS;
+	uint64_t fill_ns = buffer_bytes / TL_NAP_BYTES_PER_NS;
 
-	*n = (struct tl_nap){.most_bytes = is_large ? buffer_bytes / 4 : 0};
+	*n = (struct tl_nap){.longest_ns = tl_min_u64(fill_ns, TL_NAP_MAX_NS),
+		.most_bytes = fill_ns >= TL_NAP_SMALL_NS ? buffer_bytes / 4 : 0};
 }
 
 // Return the time to sleep, ns; 0: until a frame arrives, as after a longest nap without one. rx_bytes: received so
@@ -40,13 +43,13 @@ static inline uint64_t tl_nap_next(struct tl_nap *n, uint64_t rx_bytes)
 	uint64_t gathered = rx_bytes - n->bytes;
 
 	n->bytes = rx_bytes;
-	if (n->most_bytes == 0 || (gathered == 0 && (n->ns == 0 || n->ns == TL_NAP_MAX_NS)))
+	if (n->most_bytes == 0 || (gathered == 0 && (n->ns == 0 || n->ns == n->longest_ns)))
 		n->ns = 0;
 	else if (gathered > n->most_bytes)
 		n->ns = tl_max_u64(n->ns / 2, TL_NAP_MIN_NS);
 	else if (n->ns == 0)
 		n->ns = TL_NAP_FIRST_NS;
 	else if (gathered <= n->most_bytes / 2)
-		n->ns = tl_min_u64(n->ns * 2, TL_NAP_MAX_NS);
+		n->ns = tl_min_u64(n->ns * 2, n->longest_ns);
 	return n->ns;
 }

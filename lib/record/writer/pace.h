@@ -16,7 +16,7 @@
 
 #define TL_WRITER_PACE_MIN_NS (200 * TL_NS_PER_US)
 #define TL_WRITER_PACE_SMALL_NS (2 * TL_NS_PER_MS) // longest sleep with a small buffer
-#define TL_WRITER_PACE_MAX_NS (8 * TL_NS_PER_MS)   // with any
+#define TL_WRITER_PACE_MAX_NS (16 * TL_NS_PER_MS)  // with any
 #define TL_WRITER_PACE_BYTES_PER_NS 4
 
 struct tl_writer_pace {
