@@ -36,6 +36,15 @@ check_json "every message ended in exactly one counter" run.json \
 jq '.echo += [{"port": "lan", "udp_listen": 7}]' config.json >more.json
 refuses "a configuration of one echo more is refused" '$.echo: the list has 1001 entries, the most is 1000' \
 	"$TAPLINE" run --check more.json
+# Connections of multicast echoes are counted beside those of listening ones: here there are none of these.
+udp=0 tcp=0 multicast=100
+app_config alone-config.json "\"echo\": $(many_echoes)"
+peer_start "$func_root/tests/lib/many_echoes.py" "$APP_IP" "$PEER_IP" $udp $tcp $multicast >alone.json
+app_start alone-config.json
+check "the peer of a hundred multicast echoes ends" wait_for 120 is_gone "$peer_pid"
+check_json "a hundred echoes from multicast to TCP, and no others, each have a connection" alone.json ".multicast == $multicast"
+app_stop TERM
+
 jq '.eal.memory_mb = 128' config.json >large.json
 status=0
 timeout 60 ip netns exec "$APP_NS" "$TAPLINE" run --json large.json >large.out 2>large.log || status=$?

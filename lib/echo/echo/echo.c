@@ -45,9 +45,11 @@ static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 			net.udp_ports++;
 			net.udp_binds += groups;
 		}
-		if (echo->kind == TL_ECHO_KIND_MCAST_TO_TCP)
+		if (echo->kind == TL_ECHO_KIND_MCAST_TO_TCP) {
 			net.groups += groups;
-		net.own_buffers += echo->kind == TL_ECHO_KIND_MCAST_TO_TCP;
+			net.max_conns++;
+			net.own_buffers++;
+		}
 		if (echo->kind != TL_ECHO_KIND_UDP && echo->send_buffer_bytes > net.send_buffer_bytes)
 			net.send_buffer_bytes = echo->send_buffer_bytes;
 	}
