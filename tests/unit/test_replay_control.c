@@ -13,13 +13,12 @@
 
 #include <tl_test.h>
 #include <tl_test_eal.h>
+#include <tl_test_replay.h>
 
-#define FRAME_BYTES 60
 #define FRAMES_MAX 4096
 #define NEVER (1000 * TL_NS_PER_S)
 #define TRIES 100 // a frame that is late on a busy host shows nothing
 
-static char dir[] = "/tmp/tapline-test-control-XXXXXX";
 static struct tl_clock *test_clock;
 static struct tl_err err;
 
@@ -117,28 +116,10 @@ static void port_flush(struct tl_txq *q)
 // Write frames with the numbers first to first + n - 1, a millisecond apart, and "never" more at NEVER.
 static const char *save(const char *name, uint32_t first, uint32_t n, uint32_t never)
 {
-	static char paths[4][64];
-	static unsigned next;
-	static uint8_t image[1 << 20];
-	size_t bytes = tl_pcap_put_header(image, sizeof(image), 0);
-	char *path = paths[next++ % TL_ARRAY_LEN(paths)];
-
-	for (uint32_t i = 0; i < n + never; i++) {
-		uint32_t number = first + i;
-		uint64_t ns = i < n ? i * TL_NS_PER_MS : NEVER;
-		const uint32_t head[] = {
-			(uint32_t)(ns / TL_NS_PER_S), (uint32_t)(ns % TL_NS_PER_S), FRAME_BYTES, FRAME_BYTES};
-		memcpy(image + bytes, head, sizeof(head));
-		memset(image + bytes + sizeof(head), 0xee, FRAME_BYTES);
-		memcpy(image + bytes + sizeof(head) + TL_ETHER_LEN, &number, sizeof(number));
-		bytes += sizeof(head) + FRAME_BYTES;
-	}
-	snprintf(path, sizeof(paths[0]), "%s/%s", dir, name);
-	FILE *file = fopen(path, "wb");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-	CU_ASSERT_EQUAL(fwrite(image, 1, bytes, file), bytes);
-	fclose(file);
-	return path;
+	begin_pcap();
+	for (uint32_t i = 0; i < n + never; i++)
+		add_pcap(first + i, i < n ? i * TL_NS_PER_MS : NEVER, FRAME_BYTES, FRAME_BYTES);
+	return save_as(name);
 }
 
 static void create_for(const char *const *paths, size_t n, enum tl_replay_pace pace, const uint64_t *first_ns,
@@ -623,17 +604,13 @@ TL_TEST("frames read before a seek are dropped, and lateness is real time")
 
 int main(void)
 {
-	char command[96];
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
 	nic.line = nic_line;
-	if (mkdtemp(dir) == NULL || test_clock == NULL ||
-		rte_mbuf_dyn_tx_timestamp_register(&nic.offset, &nic.flag) != 0)
+	if (!make_dir() || test_clock == NULL || rte_mbuf_dyn_tx_timestamp_register(&nic.offset, &nic.flag) != 0)
 		return 1;
 	int status = tl_test_run("replay_control");
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	(void)!system(command);
+	remove_dir();
 	tl_clock_destroy(test_clock);
 	return status;
 }

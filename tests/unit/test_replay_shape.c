@@ -4,18 +4,17 @@
 
 #include "replay_priv.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <tl_shape.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
+#include <tl_test_replay.h>
 #include <tl_wire.h>
 
 #define FRAMES_MAX 4000
-#define FRAME_BYTES 1000
+#define QUEUED_BYTES 1000
 #define LIMIT 1514
 #define STEP_NS 1000
 #define GBIT UINT64_C(1000000000)
@@ -52,14 +51,6 @@ static void advance(uint64_t ns)
 	tl_clock_swap_store(&rig.time, line);
 }
 
-static uint32_t number_of(const struct rte_mbuf *m)
-{
-	uint32_t number;
-
-	memcpy(&number, rte_pktmbuf_mtod(m, const uint8_t *) + TL_ETHER_LEN, sizeof(number));
-	return number;
-}
-
 static void port_flush(struct tl_txq *q)
 {
 	rig.calls++;
@@ -70,7 +61,7 @@ static void port_flush(struct tl_txq *q)
 		return;
 	}
 	for (uint16_t i = 0; i < q->n && rig.n < FRAMES_MAX; i++) {
-		rig.numbers[rig.n] = number_of(q->pkts[i]);
+		rig.numbers[rig.n] = number_of(rte_pktmbuf_mtod(q->pkts[i], const uint8_t *));
 		rig.at_ns[rig.n++] = rig.clock.mono.base_ns;
 		rte_pktmbuf_free(q->pkts[i]);
 		tl_count(&q->tx_pkts, 1);
@@ -152,9 +143,9 @@ static void queue(uint64_t due_ns, uint32_t number, uint16_t type, uint32_t pass
 	struct rte_mbuf *m = rte_pktmbuf_alloc(rig.pool);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-	m->pkt_len = m->data_len = FRAME_BYTES;
+	m->pkt_len = m->data_len = QUEUED_BYTES;
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-	memset(frame, 0, FRAME_BYTES);
+	memset(frame, 0, QUEUED_BYTES);
 	frame[12] = (uint8_t)(type >> 8);
 	frame[13] = (uint8_t)type;
 	memcpy(frame + TL_ETHER_LEN, &number, sizeof(number));
@@ -209,7 +200,7 @@ static uint64_t oracle_departure(struct oracle *o, uint64_t due_ns)
 		if (o->tokens >= LIMIT)
 			break;
 	}
-	o->tokens -= FRAME_BYTES;
+	o->tokens -= QUEUED_BYTES;
 	return now_ns;
 }
 
@@ -397,39 +388,22 @@ TL_TEST("a seek while the tree is emptied goes on with its frames")
 
 // ---- whole replays, at the real time
 
-static char path[] = "/tmp/tapline-test-replay-shape-XXXXXX";
-
-// Write a pcap file of n frames of equal times.
-static void write_file(uint32_t n)
-{
-	static uint8_t image[64 + 2000 * (16 + 60)];
-	size_t bytes = tl_pcap_put_header(image, sizeof(image), 0);
-	int fd = open(path, O_WRONLY | O_TRUNC);
-
-	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t record[] = {0, 0, 60, 60};
-		memcpy(image + bytes, record, sizeof(record));
-		memset(image + bytes + sizeof(record), 0xee, 60);
-		bytes += sizeof(record) + 60;
-	}
-	CU_ASSERT_EQUAL_FATAL(write(fd, image, bytes), (ssize_t)bytes);
-	close(fd);
-}
-
 TL_TEST("the ledger has the drops of the tree by reason")
 {
-	const char *paths[] = {path};
 	struct tl_txq txq = {.flush_fn = port_flush};
 	struct tl_shape_class classes[3];
 	struct tl_replay_stats stats;
 	struct tl_replay *replay;
 	struct tl_shape *shape;
 
-	write_file(1000);
+	begin_pcap();
+	for (uint32_t i = 0; i < 1000; i++)
+		add_pcap(i, 0, FRAME_BYTES, FRAME_BYTES);
+	const char *path = save_as("shaped.pcap");
 	rig.n = rig.refuses = rig.stop_after = 0;
 	two_classes(classes, GBIT, 8, 10); // a byte per second
 	make_shape(classes, 3, &txq, real_clock, &shape);
-	struct tl_replay_cfg cfg = {.paths = paths,
+	struct tl_replay_cfg cfg = {.paths = &path,
 		.n_paths = 1,
 		.loops = 1,
 		.pacing = {.pace = TL_REPLAY_RECORDED, .speed = TL_REPLAY_MILLION, .max_gap_ns = UINT64_MAX},
@@ -479,12 +453,10 @@ int main(void)
 	tl_test_eal_start();
 	real_clock = tl_clock_create();
 	rig.pool = rte_pktmbuf_pool_create("rig", 4095, 0, sizeof(struct replay_tag), 2048, 0);
-	int fd = mkstemp(path);
-	if (real_clock == NULL || rig.pool == NULL || fd < 0)
+	if (real_clock == NULL || rig.pool == NULL || !make_dir())
 		return 1;
-	close(fd);
 	int status = tl_test_run("replay_shape");
-	unlink(path);
+	remove_dir();
 	rte_mempool_free(rig.pool);
 	tl_clock_destroy(real_clock);
 	return status;
