@@ -37,7 +37,8 @@ arrivals() {
 		sent, got = times(sys.argv[1]), times(sys.argv[2])
 		assert len(sent) == len(got), f"{len(got)} frames of {len(sent)} arrived"
 		offsets = [b - a for a, b in zip(sent, got)]
-		late = sorted(offset - min(offsets) for offset in offsets)
+		least = min(offsets)
+		late = sorted(offset - least for offset in offsets)
 		tenth = max(len(offsets) // 10, 1)
 		print(json.dumps({"p50": late[len(late) // 2], "p99": late[len(late) * 99 // 100], "max": late[-1],
 		                  "drift": round(statistics.median(offsets[-tenth:]) - statistics.median(offsets[:tenth]))}))
