@@ -188,9 +188,28 @@ static void put_files(const struct rig *rig, off_t size)
 	}
 }
 
+// The numbers of entries by state are those of the list.
+static void check_tally(const struct tl_writer_ring *ring)
+{
+	uint32_t left = 0, open = 0, complete = 0, failed = 0;
+	uint64_t bytes = 0;
+
+	for (const struct tl_writer_entry *entry = ring->entries; entry < ring->entries + ring->n; entry++) {
+		bool is_complete = !entry->left && !entry->saved && entry->file == NULL;
+		failed += entry->pause_ns != 0;
+		left += entry->left;
+		open += !entry->left && entry->file != NULL;
+		complete += is_complete;
+		bytes += is_complete ? entry->bytes : 0;
+	}
+	CU_ASSERT(ring->n_left == left && ring->n_open == open && ring->n_complete == complete);
+	CU_ASSERT(ring->n_failed == failed && ring->complete_bytes == bytes);
+}
+
 static bool tidy(const struct rig *rig)
 {
 	tl_writer_ring_tidy(rig->writer, false);
+	check_tally(&rig->writer->ring);
 	return true;
 }
 
@@ -257,6 +276,27 @@ TL_TEST("a temporarily read-only directory does not drop files from the ring")
 	open_full_ring(&rig);
 	check_fault(&rig, forbid_unlink, allow_unlink);
 	rig_close(&rig);
+}
+
+TL_TEST("a ring through which many files pass keeps their order, and memory for a few times those in it")
+{
+	static struct tl_writer writer = {.ring.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct tl_writer_ring *ring = &writer.ring;
+	char path[16];
+
+	for (uint32_t i = 0; i < 10000; i++) {
+		snprintf(path, sizeof(path), "%05u", i);
+		CU_ASSERT_EQUAL_FATAL(
+			tl_writer_ring_add(ring, (struct tl_writer_entry){.path = strdup(path), .bytes = i}), 0);
+		if (i >= 100)
+			tl_writer_ring_gave_up(&writer, i);
+		CU_ASSERT_EQUAL_FATAL(ring->n, i < 100 ? i + 1 : 100);
+	}
+	check_tally(ring);
+	CU_ASSERT(ring->gone + ring->capacity <= 800);
+	for (uint32_t i = 0; i < 100; i++)
+		CU_ASSERT_EQUAL((uint32_t)atoi(ring->entries[i].path), 9900 + i);
+	tl_writer_ring_fini(ring);
 }
 
 TL_TEST("the list of files is not locked during file system calls")

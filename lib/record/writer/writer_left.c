@@ -16,7 +16,7 @@ static bool claim(struct tl_writer_ring *ring, struct tl_writer_file *file)
 	bool found = false;
 
 	pthread_mutex_lock(&ring->lock);
-	for (uint32_t i = 0; i < ring->n && !found; i++) {
+	for (uint32_t i = 0; ring->n_left != 0 && i < ring->n && !found; i++) {
 		struct tl_writer_entry *entry = &ring->entries[i];
 		found = entry->left && entry->file == NULL;
 		if (!found)

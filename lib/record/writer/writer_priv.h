@@ -150,6 +150,11 @@ struct tl_writer_ring {
 	struct tl_writer_entry *entries; // oldest first
 	uint32_t n;
 	size_t capacity;
+	uint32_t gone; // places before the entries, of files no longer listed
+	// Entries by state, so that the work per file does not grow with their number: left by an earlier run; being
+	// written; complete, with their bytes; with a failed removal.
+	uint32_t n_left, n_open, n_complete, n_failed;
+	uint64_t complete_bytes;
 	bool stuck;   // logged that a file cannot be removed
 	bool unsaved; // logged that a file cannot be saved
 	bool changed; // list changed since the last call
@@ -498,6 +503,8 @@ bool tl_writer_reuse(struct tl_writer *writer, struct tl_writer_file *file);
 
 // writer_ring.c
 int tl_writer_ring_add(struct tl_writer_ring *ring, struct tl_writer_entry entry); // takes ownership of its path
+// Add an entry to the numbers by state, before a change with sign -1 and after it with 1.
+void tl_writer_ring_tally(struct tl_writer_ring *ring, const struct tl_writer_entry *entry, int sign);
 // Find the highest number of the files whose name without it is stem. False: there is none.
 bool tl_writer_ring_last_number(
 	const struct tl_writer_ring *ring, const struct tl_writer_pattern *pattern, const char *stem, uint32_t *out);

@@ -25,13 +25,41 @@
 
 // ---- the list
 
+void tl_writer_ring_tally(struct tl_writer_ring *ring, const struct tl_writer_entry *entry, int sign)
+{
+	ring->n_failed += (uint32_t)(entry->pause_ns != 0 ? sign : 0);
+	if (entry->left) {
+		ring->n_left += (uint32_t)sign;
+	} else if (!entry->saved && entry->file != NULL) {
+		ring->n_open += (uint32_t)sign;
+	} else if (!entry->saved) {
+		ring->n_complete += (uint32_t)sign;
+		ring->complete_bytes += (uint64_t)sign * entry->bytes;
+	}
+}
+
+// Make room for an entry. Places of files no longer listed are used once they are as many as the others.
+static int reserve(struct tl_writer_ring *ring)
+{
+	if (ring->n < ring->capacity)
+		return 0;
+	if (ring->gone != 0) {
+		struct tl_writer_entry *first = ring->entries - ring->gone;
+		ring->entries = memmove(first, ring->entries, ring->n * sizeof(*first));
+		ring->capacity += ring->gone;
+		ring->gone = 0;
+	}
+	return tl_array_reserve(&ring->entries, 2 * (size_t)ring->n, &ring->capacity, sizeof(*ring->entries));
+}
+
 int tl_writer_ring_add(struct tl_writer_ring *ring, struct tl_writer_entry entry)
 {
-	if (tl_array_reserve(&ring->entries, ring->n, &ring->capacity, sizeof(entry)) != 0)
+	if (reserve(ring) != 0)
 		return -ENOMEM;
 	if (entry.path_room == 0)
 		entry.path_room = strlen(entry.path) + 1;
 	ring->entries[ring->n++] = entry;
+	tl_writer_ring_tally(ring, &entry, 1);
 	ring->changed = true;
 	return 0;
 }
@@ -87,8 +115,16 @@ static void drop(struct tl_writer_ring *ring, struct tl_writer_entry *entry)
 {
 	uint32_t index = (uint32_t)(entry - ring->entries);
 
-	memmove(entry, entry + 1, (--ring->n - index) * sizeof(*entry));
+	tl_writer_ring_tally(ring, entry, -1);
+	ring->n--;
 	ring->changed = true;
+	if (index != 0) {
+		memmove(entry, entry + 1, (ring->n - index) * sizeof(*entry));
+		return;
+	}
+	ring->entries++;
+	ring->capacity--;
+	ring->gone++;
 }
 
 void tl_writer_ring_end(struct tl_writer_ring *ring, struct tl_writer_file *file, bool keep)
@@ -96,6 +132,7 @@ void tl_writer_ring_end(struct tl_writer_ring *ring, struct tl_writer_file *file
 	pthread_mutex_lock(&ring->lock);
 	struct tl_writer_entry *entry = entry_of(ring, file);
 	if (entry != NULL && keep) {
+		tl_writer_ring_tally(ring, entry, -1);
 		entry->bytes = file->end_bytes;
 		entry->pkts = file->written_pkts;
 		file->written_pkts = NULL;
@@ -105,6 +142,7 @@ void tl_writer_ring_end(struct tl_writer_ring *ring, struct tl_writer_file *file
 		entry->unnamed = file->unnamed;
 		entry->left = false;
 		entry->file = NULL;
+		tl_writer_ring_tally(ring, entry, 1);
 	} else if (entry != NULL) {
 		free(entry->path);
 		drop(ring, entry);
@@ -228,8 +266,10 @@ static void postpone(struct tl_writer_ring *ring, struct tl_writer_entry *entry,
 		tl_warn("%.300s: cannot be removed from the ring: %s; tried again until it can be", entry->path,
 			rc == -EBUSY ? "somebody has locked it" : strerror(-rc));
 	ring->stuck = true;
+	tl_writer_ring_tally(ring, entry, -1);
 	entry->pause_ns = tl_min_u64(tl_max_u64(2 * entry->pause_ns, PAUSE_MIN_NS), PAUSE_MAX_NS);
 	entry->retry = tl_writer_from_now(entry->pause_ns);
+	tl_writer_ring_tally(ring, entry, 1);
 }
 
 // Log the end of the fault after a successful removal.
@@ -244,7 +284,7 @@ static void log_recovered(struct tl_writer_ring *ring, const struct tl_writer_en
 // Index of the youngest file whose removal failed and is due for another attempt; 0: none.
 static uint32_t youngest_retry(const struct tl_writer_ring *ring)
 {
-	for (uint32_t i = ring->n; i-- > 0;)
+	for (uint32_t i = ring->n_failed != 0 ? ring->n : 0; i-- > 0;)
 		if (ring->entries[i].pause_ns != 0 && tl_writer_has_passed(ring->entries[i].retry))
 			return i;
 	return 0;
@@ -283,24 +323,32 @@ struct extent {
 	uint64_t growth_bytes;
 };
 
-// Without the lock: only the helper, which calls this, changes entries, and a file system that does not answer would
-// hold up main, which lists them for the status.
+// Youngest file being written, of those before *i, and its place.
+static const struct tl_writer_entry *youngest_open(const struct tl_writer_ring *ring, uint32_t *i)
+{
+	const struct tl_writer_entry *entry;
+
+	do
+		entry = &ring->entries[--*i];
+	while (entry->file == NULL || entry->left);
+	return entry;
+}
+
+// Files left by earlier runs are not counted: their ownership is checked later. Without the lock: only the helper,
+// which calls this, changes entries, and a file system that does not answer would hold up main, which lists them for
+// the status.
 static struct extent measure(const struct tl_writer_ring *ring, uint64_t rotate_bytes)
 {
-	struct extent extent = {0};
+	struct extent extent = {.files = ring->n_complete + ring->n_open, .bytes = ring->complete_bytes};
 	struct stat status;
 
-	for (uint32_t i = 0; i < ring->n; i++) {
-		const struct tl_writer_entry *entry = &ring->entries[i];
-		uint64_t bytes = entry->bytes;
-		if (entry->saved || entry->left) // ownership of the latter is checked later
+	for (uint32_t i = ring->n, n = ring->n_open; n != 0; n--) { // the youngest
+		const struct tl_writer_entry *entry = youngest_open(ring, &i);
+		if (fstat(entry->file->fd, &status) != 0)
 			continue;
-		if (entry->file != NULL && fstat(entry->file->fd, &status) == 0) {
-			bytes = (uint64_t)status.st_size;
-			extent.growth_bytes += rotate_bytes > bytes ? rotate_bytes - bytes : 0;
-		}
-		extent.files++;
+		uint64_t bytes = (uint64_t)status.st_size;
 		extent.bytes += bytes;
+		extent.growth_bytes += rotate_bytes > bytes ? rotate_bytes - bytes : 0;
 	}
 	return extent;
 }
@@ -433,7 +481,8 @@ void tl_writer_ring_fini(struct tl_writer_ring *ring)
 {
 	for (uint32_t i = 0; i < ring->n; i++)
 		free_entry(&ring->entries[i]);
-	free(ring->entries);
+	if (ring->entries != NULL)
+		free(ring->entries - ring->gone);
 	free(ring->listed);
 	pthread_mutex_destroy(&ring->lock);
 }

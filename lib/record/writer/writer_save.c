@@ -88,9 +88,12 @@ void tl_writer_ring_save(struct tl_writer *writer, uint64_t from_ns, uint64_t un
 
 	for (uint32_t i = 0; i < ring->n; i++) {
 		struct tl_writer_entry *entry = &ring->entries[i];
-		if (entry->file == NULL && !entry->saved &&
-			tl_writer_is_in_time(entry->first_ns, entry->last_ns, from_ns, until_ns))
-			entry->saved = entry->unnamed = true;
+		if (entry->file != NULL || entry->saved ||
+			!tl_writer_is_in_time(entry->first_ns, entry->last_ns, from_ns, until_ns))
+			continue;
+		tl_writer_ring_tally(ring, entry, -1);
+		entry->saved = entry->unnamed = true;
+		tl_writer_ring_tally(ring, entry, 1);
 	}
 }
 
