@@ -122,6 +122,7 @@ struct tl_udp {
 	uint32_t n_held;				     // datagrams that wait for a next hop
 	uint64_t known_src_be;				     // latest accepted sender; UINT64_MAX: none
 	struct tl_udp_sender6 sender6;			     // the same for IPv6
+	struct tl_udp *next_free;			     // of the free slots
 };
 
 // A group of a port, or a unicast port, among all of a net.
@@ -134,6 +135,7 @@ struct tl_udp_bind {
 
 struct tl_udp_table {
 	struct tl_udp *slot; // n_slots
+	struct tl_udp *free_slot;
 	uint32_t n_slots;
 	struct tl_udp_bind *bind, *free;
 	struct tl_udp_bind **bucket; // by group and port

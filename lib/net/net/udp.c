@@ -19,6 +19,13 @@ static struct tl_mcast *mcast_of(const struct tl_net *net, uint32_t group_be)
 	return tl_ip_is6(group_be) ? net->ip6->mld : net->mcast;
 }
 
+// Return a slot to the free ones.
+static void put_slot(struct tl_net *net, struct tl_udp *udp)
+{
+	*udp = (struct tl_udp){.next_free = net->udp.free_slot};
+	net->udp.free_slot = udp;
+}
+
 int tl_udp_init(struct tl_net *net)
 {
 	struct tl_udp_table *t = &net->udp;
@@ -33,6 +40,8 @@ int tl_udp_init(struct tl_net *net)
 	if (t->slot == NULL || t->bind == NULL || t->bucket == NULL || t->bucket6 == NULL)
 		return -ENOMEM;
 	t->n_slots = net->cfg.udp_ports;
+	for (uint32_t i = t->n_slots; i-- > 0;)
+		put_slot(net, &t->slot[i]);
 	for (uint32_t i = 0; i < binds; i++)
 		t->bind[i].next = i + 1 < binds ? &t->bind[i + 1] : NULL;
 	t->free = t->bind;
@@ -47,14 +56,14 @@ void tl_udp_fini(struct tl_net *net)
 	rte_free(net->udp.bucket6);
 }
 
-static struct tl_udp *find_slot(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint16_t port_be)
+// True if such a port is open. A port of several groups is in the bucket of its first one, too.
+static bool is_open(const struct tl_net *net, uint32_t group_be, uint32_t source_be, uint16_t port_be)
 {
-	for (uint32_t i = 0; i < net->udp.n_slots; i++) {
-		struct tl_udp *udp = &net->udp.slot[i];
-		if (udp->port_be == port_be && udp->group_be == group_be && udp->source_be == source_be)
-			return udp;
-	}
-	return NULL;
+	for (const struct tl_udp_bind *b = *tl_udp_bucket(net, group_be, port_be); b != NULL; b = b->next)
+		if (b->group_be == group_be && b->port_be == port_be && b->udp->group_be == group_be &&
+			b->udp->source_be == source_be)
+			return true;
+	return false;
 }
 
 static uint32_t group_at(uint32_t first_be, uint32_t i)
@@ -189,9 +198,9 @@ int tl_udp_open_groups(struct tl_net *net, uint32_t group_be, uint32_t n, uint32
 		return -EINVAL;
 	if (n == 0 || (n > 1 && !tl_ipv4_is_mcast(group_be)))
 		return -EINVAL;
-	if (find_slot(net, group_be, source_be, port_be) != NULL)
+	if (is_open(net, group_be, source_be, port_be))
 		return -EADDRINUSE;
-	struct tl_udp *udp = find_slot(net, 0, 0, 0);
+	struct tl_udp *udp = net->udp.free_slot;
 	if (udp == NULL)
 		return -ENOSPC;
 	if (tl_ip_is6(group_be) && net->ip6 == NULL)
@@ -199,6 +208,7 @@ int tl_udp_open_groups(struct tl_net *net, uint32_t group_be, uint32_t n, uint32
 	int rc = group_be != 0 ? join(net, group_be, n, source_be) : 0;
 	if (rc != 0)
 		return rc;
+	net->udp.free_slot = udp->next_free;
 	*udp = (struct tl_udp){
 		.net = net,
 		.group_be = group_be,
@@ -213,7 +223,7 @@ int tl_udp_open_groups(struct tl_net *net, uint32_t group_be, uint32_t n, uint32
 	};
 	rc = add_binds(net, udp);
 	if (rc != 0) {
-		*udp = (struct tl_udp){.port_be = 0};
+		put_slot(net, udp);
 		if (group_be != 0)
 			leave(net, group_be, n, source_be);
 		return rc;
@@ -243,6 +253,6 @@ void tl_udp_close(struct tl_udp *udp)
 	remove_binds(net, udp, udp->n_groups);
 	if (tl_ip_is6(udp->group_be))
 		unlink_v6(udp);
-	*udp = (struct tl_udp){.port_be = 0};
+	put_slot(net, udp);
 	forget_latest(net);
 }
