@@ -92,7 +92,7 @@ static const struct tl_option options[] = {
 	{"timeout", 0, "SECONDS", "reset a session after this time without progress (default 10)",
 		TL_INTO(SECONDS, struct tl_replay_args, sessions.timeout_ns, "--timeout takes 0.001 to 86400",
 			TL_NS_PER_MS, 86400 * TL_NS_PER_S)},
-	{"at-a-time", 0, "N", "connections open at a time (default 1024)",
+	{"at-a-time", 0, "N", "connections and UDP flows in progress at a time (default 1024)",
 		TL_INTO(NUMBER, struct tl_replay_args, sessions.at_a_time, "--at-a-time takes 1 to 4096", 1,
 			TL_SESSIONS_AT_A_TIME_MAX)},
 	{"udp", 0, NULL, "play UDP flows too: datagrams of the client, and as many answers as recorded",

@@ -28,6 +28,7 @@
 #define TICK_NS (100 * TL_NS_PER_US)
 #define BACKLOG_BYTES (UINT64_C(256) << 20)
 #define HELD_BYTES (256u << 10) // a receive window
+#define RESTING_FLOWS 65536u	// 500 a second: each is open for IDLE_NS after its last datagram
 
 int tl_sessions_plan(struct tl_sessions_run *run, struct tl_err *err)
 {
@@ -113,6 +114,14 @@ static uint32_t share_of(const struct tl_sessions_args *s, uint32_t sum)
 	return sum / s->addresses + SHARE_RESERVE;
 }
 
+// Count the UDP ports of an address: of a followed recording as many flows as those in progress keep theirs at rest.
+static uint32_t udp_ports(const struct tl_sessions_args *s)
+{
+	uint32_t ports = share_of(s, (uint32_t)s->at_a_time * (s->follow ? 2 : 1));
+
+	return s->udp ? (uint32_t)tl_min_u64(ports, TL_NET_UDP_MAX) : 0;
+}
+
 static int start_net(struct tl_sessions_run *run, struct tl_err *err)
 {
 	const struct tl_sessions_args *s = &run->args->sessions;
@@ -125,6 +134,7 @@ static int start_net(struct tl_sessions_run *run, struct tl_err *err)
 		.mtu = tl_port_config(run->port)->mtu,
 		.vlan = s->vlan,
 		.max_conns = share_of(s, 2 * at_a_time),
+		.udp_ports = udp_ports(s),
 		.send_buffers = share_of(s, at_a_time < SEND_BUFFERS_MAX ? at_a_time : SEND_BUFFERS_MAX),
 		.send_buffer_bytes = SEND_BUFFER_BYTES,
 		.socket_id = tl_port_config(run->port)->socket_id};
@@ -164,6 +174,7 @@ static int make_player(struct tl_sessions_run *run, struct tl_err *err)
 		.backlog = (uint32_t)s->backlog,
 		.backlog_bytes = BACKLOG_BYTES,
 		.held_bytes = HELD_BYTES,
+		.resting = s->follow && s->udp ? RESTING_FLOWS : 0,
 		.played = s->follow ? release : NULL,
 		.ctx = run,
 		.first6 = s->ip6,

@@ -24,7 +24,7 @@ capture_runs() {
 capture_start() {
 	mkdir rec
 	ip netns exec "$PEER_NS" "$TAPLINE" capture -i "$PEER_IF" -w rec/live.pcapng --rotate-seconds 86400 --control capture.sock --json \
-		--fail-on-loss tcp >capture.json 2>capture.log </dev/null &
+		--fail-on-loss tcp or udp >capture.json 2>capture.log </dev/null &
 	capture_pid=$!
 	wait_for 60 capture_runs || func_die "the capture does not start"
 }
@@ -117,6 +117,42 @@ sessions_are_played_before_they_end() {
 		.found_sessions == 1 and .uncompared_bytes == 0 and .received_bytes > 0"
 }
 
+# asks_by_datagrams: send a datagram, print "answered" after its two answers, and send the second one with the first line of the pipe "more".
+asks_by_datagrams() {
+	mkfifo more
+	ip netns exec "$APP_NS" bash -c "exec 9<>/dev/udp/$PEER_IP/$PORT; printf one >&9; dd bs=100 count=2 status=none <&9
+		echo answered; read -r <more; printf two >&9; dd bs=100 count=2 status=none <&9" >asked.log &
+	asked_pid=$!
+	wait_for 30 grep -qs answered asked.log || func_die "the server has not answered the datagram"
+}
+
+flows_are_played_before_they_end() {
+	local asked_pid
+	feed_start --sessions "$TEST_IP" --udp udp port "$PORT"
+	asks_by_datagrams
+	check "the first datagram of an open flow is played" wait_for 60 rotated log_has test.txt.udp 1
+	echo >more
+	wait "$asked_pid" || func_die "the second datagram failed"
+	check "and the second one" wait_for 60 rotated log_has test.txt.udp 2
+	check "as recorded" cmp real.txt.udp test.txt.udp
+	goes_on # and has read the answers
+	feed_stop
+	check_equal "a flow that has been played is none that was stopped" "$STATUS" 0
+	check_json "it completes with the recording, each answer as recorded" feed.json "$LEDGER and .udp and .completed_sessions == 1 and
+		.found_sessions == 1 and .received_bytes == 2 * 11 and .stopped == false"
+}
+
+# goes_on: wait until the feed has worked for a second.
+goes_on() {
+	local lines
+	lines=$(grep -c completed feed.log || true)
+	wait_for 60 log_exceeds feed.log $((lines + 1)) || func_die "the feed stands"
+}
+
+log_exceeds() {
+	[[ $(grep -c completed "$1") -gt $2 ]]
+}
+
 log_has() {
 	[[ $(wc -l <"$1") -eq $2 ]]
 }
@@ -183,6 +219,7 @@ serve "$TEST_IP" test
 capture_start
 sessions_are_played_while_they_are_recorded
 sessions_are_played_before_they_end
+flows_are_played_before_they_end
 a_slow_feed_drops_sessions
 removed_files_are_counted
 stop_process "$capture_pid" TERM 60 || func_die "the capture lost frames"

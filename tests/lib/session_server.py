@@ -3,7 +3,7 @@
 """session_server.py serve ADDRESS PORT LOG: a small HTTP server that answers on PORT, changes a byte of each answer on PORT + 1,
 resets each connection at its first request on PORT + 2, and never answers on PORT + 3. When a connection to PORT has ended, LOG
 gets a line with a digest of its requests and the client's address. Datagrams are answered by two, by two others on PORT + 1, not at all on the
-other ports. Prints "listening".
+other ports; LOG.udp gets a line for each on PORT. Prints "listening".
 session_server.py ask ADDRESS PORT COUNT: as many sessions, five at a time: several requests per connection, uploads and large
 answers, closed by the client or by the server.
 session_server.py ask-udp ADDRESS PORT COUNT: as many sockets, each with three datagrams, each after the answers to the one before."""
@@ -63,24 +63,28 @@ class Server:
 
 
 class Datagrams(asyncio.DatagramProtocol):
-    def __init__(self, habit):
+    def __init__(self, habit, log):
         self.habit = habit
+        self.log = log
         self.transport = None
 
     def connection_made(self, transport):
         self.transport = transport
 
     def datagram_received(self, data, addr):
+        if self.habit == "answer":
+            self.log.write(f"{data.decode()}\n")
+            self.log.flush()
         if self.habit in ("answer", "lie"):
             self.transport.sendto((b"got " if self.habit == "answer" else b"God ") + data, addr)
             self.transport.sendto(b"more", addr)
 
 
 async def serve(address, port, path):
-    with open(path, "a", encoding="ascii") as log:
+    with open(path, "a", encoding="ascii") as log, open(f"{path}.udp", "a", encoding="ascii") as udp_log:
         for i, habit in enumerate(("answer", "lie", "reset", "stall")):
             await asyncio.start_server(Server(habit, log).serve, address, port + i, backlog=1024)
-            await asyncio.get_running_loop().create_datagram_endpoint(lambda habit=habit: Datagrams(habit), (address, port + i))
+            await asyncio.get_running_loop().create_datagram_endpoint(lambda habit=habit: Datagrams(habit, udp_log), (address, port + i))
         print("listening", flush=True)
         await asyncio.Event().wait()
 

@@ -1,29 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lib/record/player: scripted recordings, played against a target.
 
-#include "tl_test_player.h"
+#include "tl_test_datagrams.h"
 
 // ---- datagrams
-
-static struct tl_udp *udp_server;
-static unsigned answers_left;
-
-// Answer as the recording does: "re:" and the datagram.
-static void on_datagram(void *ctx, const struct tl_udp_datagram *d)
-{
-	struct sim *sim = ctx;
-	char answer[64];
-
-	strncat(sim->heard, (const char *)d->payload, d->len);
-	if (answers_left == 0)
-		return;
-	answers_left--;
-	snprintf(answer, sizeof(answer), sim->habit == LIES ? "Re:%.*s" : "re:%.*s", (int)d->len,
-		(const char *)d->payload);
-	if (sim->habit == STOPS_SHORT)
-		answer[3] = '\0';
-	CU_ASSERT(tl_udp_send(udp_server, d->src_ip_be, d->src_port_be, answer, (uint16_t)strlen(answer)) >= 0);
-}
 
 // Two requests, the second before the answer of the first.
 static void record_datagrams(struct recording *r)
@@ -42,10 +22,9 @@ static struct sim *udp_start(unsigned flows, unsigned answers)
 {
 	struct sim *sim = sim_start(false);
 
-	answers_left = answers;
 	tl_session_destroy(sim->recording.set);
 	sim->recording = begin_with(&(struct tl_session_cfg){.memory_bytes = 64 << 20, .udp = true});
-	CU_ASSERT_EQUAL(tl_udp_open(sim->net[1], 0, 0, tl_be16(80), on_datagram, sim, &udp_server), 0);
+	udp_listen(sim, answers);
 	for (unsigned i = 0; i < flows; i++)
 		record_datagrams(&sim->recording);
 	return sim;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lib/record/player: sessions that are still open in the recording.
 
-#include "tl_test_player.h"
+#include "tl_test_datagrams.h"
 
 #define IDLE_NS (100 * SECOND)
 
@@ -10,8 +10,8 @@ static struct sim *live_start(enum tl_session_offer offer)
 	struct sim *sim = sim_start(true);
 
 	tl_session_destroy(sim->recording.set);
-	sim->recording = begin_with(
-		&(struct tl_session_cfg){.memory_bytes = 64 << 20, .pause_ns = MS, .idle_ns = IDLE_NS, .offer = offer});
+	sim->recording = begin_with(&(struct tl_session_cfg){
+		.memory_bytes = 64 << 20, .pause_ns = MS, .idle_ns = IDLE_NS, .offer = offer, .udp = true});
 	return sim;
 }
 
@@ -321,6 +321,216 @@ TL_TEST("sessions that wait count in the backlog with what was recorded since")
 	pass(sim);
 	CU_ASSERT_EQUAL(active(sim), 1); // nothing waits any more
 	live_stop(sim, 1);
+}
+
+// ---- datagrams
+
+static struct sim *udp_live(struct tl_player_cfg *cfg, unsigned answers)
+{
+	struct sim *sim = live_start(TL_SESSION_AT_DATA);
+
+	udp_listen(sim, answers);
+	sim->recording.udp = true;
+	*cfg = live(sim);
+	cfg->resting = 4;
+	return sim;
+}
+
+// End the recording: all that is known has been played.
+static void udp_end(struct sim *sim)
+{
+	tl_session_end(sim->recording.set);
+	pass_for(sim, 1, 0);
+}
+
+// Let the flows of the recording end: other frames are recorded for some time.
+static void udp_idle(struct sim *sim)
+{
+	struct recording *r = &sim->recording;
+
+	r->to_group = true;
+	for (uint64_t end_ns = r->ts_ns + IDLE_NS + 2 * SECOND; r->ts_ns < end_ns; r->ts_ns += SECOND)
+		record_datagram(r, CLIENT, "");
+	r->to_group = false;
+	pass_for(sim, 1, 0);
+}
+
+TL_TEST("an open flow is played while it is recorded, and ends with the recording")
+{
+	struct tl_player_cfg cfg;
+	struct sim *sim = udp_live(&cfg, 2);
+	struct recording *r = &sim->recording;
+
+	live_play(sim, &cfg);
+	record_datagram(r, CLIENT, "a");
+	pass(sim);
+	CU_ASSERT_STRING_EQUAL(sim->heard, "a");
+	record_datagram(r, SERVER, "re:a");
+	record_datagram(r, CLIENT, "b");
+	pass_for(sim, 1, 5 * SECOND); // longer than the timeout: nothing is awaited
+	CU_ASSERT_STRING_EQUAL(sim->heard, "ab");
+	CU_ASSERT_EQUAL(udp_peers_be[0], udp_peers_be[1]);
+	CU_ASSERT_EQUAL(active(sim), 1);
+	record_datagram(r, SERVER, "re:b");
+	udp_end(sim);
+	CU_ASSERT_EQUAL(rows(sim, TL_PLAYER_COMPLETED), 1);
+	CU_ASSERT_EQUAL(tl_player_get_stats(sim->player)->received_bytes, 8);
+	live_stop(sim, 1);
+}
+
+TL_TEST("an answer recorded after its datagram was played is timed")
+{
+	struct tl_player_cfg cfg;
+	struct sim *sim = udp_live(&cfg, 1);
+
+	live_play(sim, &cfg);
+	record_datagram(&sim->recording, CLIENT, "a");
+	pass_for(sim, 1, 0);
+	while (tl_player_get_stats(sim->player)->sent_bytes == 0)
+		step(sim);
+	record_datagram(&sim->recording, SERVER, "re:a"); // recorded before the target answers
+	pass(sim);
+	CU_ASSERT_EQUAL(tl_player_target_times(sim->player)->count, 1);
+	CU_ASSERT_EQUAL(tl_player_recorded_times(sim->player)->min_ns, TL_NS_PER_US);
+	live_stop(sim, 1);
+}
+
+TL_TEST("answers to a flow ahead of the recording are compared later, or counted")
+{
+	static const struct {
+		enum habit habit;
+		bool lengths_only;
+		uint32_t held_bytes;
+		unsigned recorded;
+		bool idles;
+		int row;
+		uint64_t differs_at, uncompared_bytes;
+	} cases[] = {{ANSWERS, false, 4096, 2, false, TL_PLAYER_COMPLETED, 0, 0},
+		{LIES, false, 4096, 2, false, TL_PLAYER_DIVERGED, 0, 0},
+		{LIES, true, 4096, 2, false, TL_PLAYER_COMPLETED, 0, 0},
+		{STOPS_SHORT, true, 4096, 2, false, TL_PLAYER_DIVERGED, 3, 0},
+		{ANSWERS, false, 4096, 1, false, TL_PLAYER_COMPLETED, 0, 4}, // the recording may go on
+		{ANSWERS, false, 4096, 1, true, TL_PLAYER_DIVERGED, 4, 0},
+		{LIES, false, 4, 2, false, TL_PLAYER_COMPLETED, 0, 8},
+		{ANSWERS, false, 6, 2, true, TL_PLAYER_COMPLETED, 0, 4},
+		{ANSWERS, false, 6, 1, true, TL_PLAYER_DIVERGED, 4, 4}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		struct tl_player_cfg cfg;
+		struct sim *sim = udp_live(&cfg, 2);
+		sim->habit = cases[i].habit;
+		cfg.lengths_only = cases[i].lengths_only;
+		cfg.held_bytes = cases[i].held_bytes;
+		live_play(sim, &cfg);
+		record_datagram(&sim->recording, CLIENT, "a");
+		record_datagram(&sim->recording, CLIENT, "b");
+		pass(sim);
+		for (unsigned k = 0; k < cases[i].recorded; k++) { // one at a time
+			record_datagram(&sim->recording, SERVER, k == 0 ? "re:a" : "re:b");
+			pass(sim);
+		}
+		if (cases[i].idles)
+			udp_idle(sim);
+		else
+			udp_end(sim);
+		CU_ASSERT_EQUAL(rows(sim, cases[i].row), 1);
+		CU_ASSERT_EQUAL(tl_player_get_stats(sim->player)->uncompared_bytes, cases[i].uncompared_bytes);
+		if (cases[i].row == TL_PLAYER_DIVERGED)
+			CU_ASSERT_EQUAL(failure(sim, 0)->differs_at, cases[i].differs_at);
+		live_stop(sim, 1);
+	}
+}
+
+TL_TEST("behind an answer to a flow that does not fit none is held")
+{
+	struct tl_player_cfg cfg;
+	struct sim *sim = udp_live(&cfg, 2);
+	struct recording *r = &sim->recording;
+
+	cfg.held_bytes = 8;
+	live_play(sim, &cfg);
+	record_datagram(r, CLIENT, "a long one");
+	record_datagram(r, CLIENT, "b");
+	pass(sim);
+	record_datagram(r, SERVER, "re:a long one");
+	record_datagram(r, SERVER, "re:b");
+	udp_end(sim);
+	CU_ASSERT_EQUAL(rows(sim, TL_PLAYER_COMPLETED), 1);
+	CU_ASSERT_EQUAL(tl_player_get_stats(sim->player)->uncompared_bytes, 13 + 4);
+	live_stop(sim, 1);
+}
+
+TL_TEST("a flow that waits for the recording takes no place of those in progress")
+{
+	struct tl_player_cfg cfg;
+	struct sim *sim = udp_live(&cfg, 10);
+	struct recording *r = &sim->recording;
+
+	cfg.at_a_time = 1;
+	cfg.resting = 2;
+	live_play(sim, &cfg);
+	for (int i = 0; i < 4; i++) {
+		r->client_port++;
+		record_datagram(r, CLIENT, "a");
+	}
+	pass(sim);
+	CU_ASSERT_STRING_EQUAL(sim->heard, "aaa"); // two wait for the recording, one is in progress
+	CU_ASSERT_EQUAL(active(sim), 3);
+	r->client_port--;
+	r->cut_bytes = 1; // ends one of them
+	record_datagram(r, SERVER, "re:a");
+	pass(sim);
+	CU_ASSERT_STRING_EQUAL(sim->heard, "aaaa");
+	CU_ASSERT_EQUAL(active(sim), 3);
+	live_stop(sim, 1);
+}
+
+TL_TEST("without a free port the flow that has waited longest gives up its own, and goes on with it")
+{
+	struct tl_player_cfg cfg;
+	struct sim *sim = udp_live(&cfg, 100);
+	struct recording *r = &sim->recording;
+	uint16_t first_port = r->client_port;
+
+	cfg.resting = cfg.backlog = 32;
+	live_play(sim, &cfg);
+	for (unsigned i = 0; i < 20; i++) { // more than a stack has ports
+		r->client_port = (uint16_t)(first_port + i);
+		record_datagram(r, CLIENT, "a");
+		record_datagram(r, SERVER, "re:a");
+		pass(sim);
+	}
+	CU_ASSERT_EQUAL(udp_heard, 20);
+	CU_ASSERT_EQUAL(active(sim), 20);
+	r->client_port = first_port;
+	record_datagram(r, CLIENT, "b");
+	record_datagram(r, SERVER, "re:b");
+	pass(sim);
+	CU_ASSERT_EQUAL(udp_heard, 21);
+	CU_ASSERT_EQUAL(udp_peers_be[20], udp_peers_be[0]);
+	udp_end(sim);
+	CU_ASSERT_EQUAL(rows(sim, TL_PLAYER_COMPLETED), 20);
+	live_stop(sim, 1);
+}
+
+TL_TEST("an open flow that becomes incomplete ends in that row, and one without its answers is unanswered")
+{
+	for (int cut = 0; cut < 2; cut++) {
+		struct tl_player_cfg cfg;
+		struct sim *sim = udp_live(&cfg, 0);
+		cfg.wait = TL_PLAYER_TIME;
+		live_play(sim, &cfg);
+		record_datagram(&sim->recording, CLIENT, "a");
+		pass(sim);
+		sim->recording.cut_bytes = cut ? 1 : 0;
+		record_datagram(&sim->recording, SERVER, "re:a");
+		pass(sim);
+		CU_ASSERT_EQUAL(rows(sim, TL_PLAYER_INCOMPLETE + TL_SESSION_CUT - 1), cut ? 1 : 0);
+		udp_end(sim);
+		run(sim, 2 * SECOND);
+		CU_ASSERT_EQUAL(rows(sim, TL_PLAYER_UNANSWERED), cut ? 0 : 1);
+		live_stop(sim, 1);
+	}
 }
 
 int main(void)

@@ -261,6 +261,36 @@ TL_TEST("an open session is taken when it is known to be one of TLS")
 	end_live(&r, 1);
 }
 
+TL_TEST("an open flow is taken with its first datagram, when it has grown, and at its end")
+{
+	static const enum tl_session_offer offers[] = {TL_SESSION_AT_DATA, TL_SESSION_AT_SYN};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(offers); i++) {
+		struct recording r = begin_open(offers[i]);
+		r.udp = true;
+		record_datagram(&r, CLIENT, "ab");
+		const struct tl_session *s = tl_session_take(r.set, 1);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+		CU_ASSERT(s->is_udp && s->is_open && !s->is_again && s->n_steps == 1);
+		CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1));
+		record_datagram(&r, SERVER, "cde");
+		record_datagram(&r, SERVER, "");
+		CU_ASSERT_PTR_EQUAL(tl_session_take(r.set, 1), s);
+		CU_ASSERT(s->is_open && s->is_again && s->taken_bytes == 2 && s->n_steps == 3);
+		CU_ASSERT(s->steps[1].bytes == 3 && s->steps[2].bytes == 0);
+		pass(&r, IDLE_NS + 2 * TL_NS_PER_S);
+		CU_ASSERT_PTR_EQUAL(tl_session_take(r.set, 1), s);
+		CU_ASSERT(!s->is_open && s->is_again && s->class == TL_SESSION_COMPLETE && s->n_steps == 3);
+		CU_ASSERT_FALSE(s->may_go_on);
+		tl_session_release(r.set, s, 1);
+		record_datagram(&r, CLIENT, "ab"); // the next flow
+		tl_session_end(r.set);
+		s = tl_session_take(r.set, 1);
+		CU_ASSERT(s != NULL && !s->is_open && s->may_go_on);
+		end_live(&r, 2);
+	}
+}
+
 TL_TEST("an open session that becomes incomplete is taken again without content")
 {
 	for (int idle = 0; idle < 2; idle++) {

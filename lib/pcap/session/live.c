@@ -54,12 +54,13 @@ void session_retire(struct tl_session_set *set, struct session *s)
 // True if a session that has not ended can be taken, and has steps that were not.
 static bool is_offered(const struct tl_session_set *set, const struct session *s)
 {
-	if (set->cfg.offer == TL_SESSION_AT_END || s->pub.is_udp || !s->stream[TL_SESSION_CLIENT].known ||
-		!s->stream[TL_SESSION_SERVER].known)
+	bool opened = s->pub.is_udp || (s->stream[TL_SESSION_CLIENT].known && s->stream[TL_SESSION_SERVER].known);
+
+	if (set->cfg.offer == TL_SESSION_AT_END || !opened)
 		return false;
 	if (s->taken)
 		return s->pub.n_steps > s->taken_steps;
-	return set->cfg.offer == TL_SESSION_AT_SYN || session_is_tls_known(s);
+	return s->pub.is_udp || set->cfg.offer == TL_SESSION_AT_SYN || session_is_tls_known(s);
 }
 
 // ---- time
@@ -146,6 +147,8 @@ void tl_session_end(struct tl_session_set *set)
 {
 	struct session *s;
 
-	while ((s = TAILQ_FIRST(&set->recent)) != NULL)
+	while ((s = TAILQ_FIRST(&set->recent)) != NULL) {
+		s->pub.may_go_on = s->pub.is_udp;
 		session_retire(set, s);
+	}
 }

@@ -44,7 +44,7 @@ enum tl_session_class {
 	TL_SESSION_CLASSES,
 };
 
-// When a TCP session can be taken, with cfg.idle_ns. UDP flows always at their end.
+// When a session can be taken, with cfg.idle_ns. UDP flows, other than at their end, with their first datagram.
 enum tl_session_offer {
 	TL_SESSION_AT_END,
 	TL_SESSION_AT_DATA, // when is_tls is known
@@ -76,6 +76,7 @@ struct tl_session {
 	bool is_tls;	  // COMPLETE, and the client's first bytes are a TLS record with a ClientHello (RFC 8446,
 			  // section 5.1)
 	bool is_open;	  // taken before its end, COMPLETE so far: it is taken again when it has grown or ended
+	bool may_go_on;	  // UDP: ended by tl_session_end(), before it was idle
 	bool is_again;	  // taken before, with taken_bytes
 	uint64_t taken_bytes;
 	struct tl_session_end end[2]; // by side

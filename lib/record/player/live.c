@@ -23,7 +23,7 @@ void play_link(struct play *play)
 		LIST_INSERT_HEAD(bucket_of(play->player, play->session), play, growing);
 }
 
-static void free_held(struct play *play)
+void play_free_held(struct play *play)
 {
 	play->player->held_bytes -= play->held_room;
 	free(play->held);
@@ -33,7 +33,7 @@ static void free_held(struct play *play)
 
 void play_unlink(struct play *play)
 {
-	free_held(play);
+	play_free_held(play);
 	if (play->is_linked)
 		LIST_REMOVE(play, growing);
 	play->is_linked = false;
@@ -41,8 +41,7 @@ void play_unlink(struct play *play)
 
 // ---- answers beyond the recording
 
-// Make room for this many bytes. False: the limits or the host do not permit it.
-static bool has_room(struct play *play, uint64_t bytes)
+bool play_has_room(struct play *play, uint64_t bytes)
 {
 	struct tl_player *player = play->player;
 	uint64_t room = play->held_room != 0 ? play->held_room : HELD_FIRST;
@@ -74,7 +73,7 @@ void play_hold(struct play *play, const uint8_t *data, uint64_t len)
 	len -= at - play->received;
 	if (play->held_bytes == 0)
 		play->held_at = at;
-	if (play->held_at + play->held_bytes != at || !has_room(play, play->held_bytes + len)) {
+	if (play->held_at + play->held_bytes != at || !play_has_room(play, play->held_bytes + len)) {
 		player->stats.uncompared_bytes += len;
 		return;
 	}
@@ -96,7 +95,7 @@ static void compare_held(struct play *play)
 	play->held_bytes -= (uint32_t)n;
 	play->held_at += n;
 	if (play->held_bytes == 0)
-		free_held(play);
+		play_free_held(play);
 	else if (n != 0)
 		memmove(play->held, play->held + n, play->held_bytes);
 	if (!s->is_open && play->received > recorded && play->differs_at == UINT64_MAX)
@@ -105,8 +104,8 @@ static void compare_held(struct play *play)
 
 // ---- growth
 
-// Take up a script that has new steps. By time, a step that was recorded too late shifts those behind it.
-static void feed(struct play *play)
+// By time, a step that was recorded too late shifts those behind it.
+void play_feed(struct play *play)
 {
 	struct tl_player *player = play->player;
 	const struct tl_session_step *step = &play->session->steps[play->step];
@@ -132,11 +131,15 @@ static void grow(struct play *play)
 		play_abort(play, TL_PLAYER_INCOMPLETE + s->class - 1);
 		return;
 	}
+	if (s->is_udp) {
+		play_udp_grow(play);
+		return;
+	}
 	compare_held(play);
 	if (play->peer_closed)
 		play_take_end(play);
 	if (!play->closed) {
-		feed(play);
+		play_feed(play);
 		play_set_due(play, play->player->now_ns);
 	} else if (!s->is_open || play->differs_at != UINT64_MAX) {
 		play_conclude(play, play->reason);

@@ -65,10 +65,10 @@ static void add_all(struct tl_player *player)
 
 static bool allocate(struct tl_player *player)
 {
-	uint32_t slots = player->cfg.at_a_time;
+	uint32_t slots = player->slots = player->cfg.at_a_time + player->cfg.resting;
 
 	player->targets_be = calloc(player->cfg.n_nets, sizeof(*player->targets_be));
-	player->queues = calloc(player->cfg.n_nets, sizeof(*player->queues));
+	player->queues = calloc(2 * (size_t)player->cfg.n_nets, sizeof(*player->queues));
 	player->order = calloc(player->room, sizeof(struct tl_session *));
 	player->plays = calloc(slots, sizeof(*player->plays));
 	player->free_slots = calloc(slots, sizeof(*player->free_slots));
@@ -77,8 +77,9 @@ static bool allocate(struct tl_player *player)
 	player->target = malloc(sizeof(*player->target));
 	player->recorded = malloc(sizeof(*player->recorded));
 	player->failures = calloc(TL_PLAYER_FAILURES_MAX, sizeof(*player->failures));
-	for (uint32_t i = 0; player->queues != NULL && i < player->cfg.n_nets; i++)
+	for (uint32_t i = 0; player->queues != NULL && i < 2 * player->cfg.n_nets; i++)
 		TAILQ_INIT(&player->queues[i]);
+	player->rests = player->queues != NULL ? &player->queues[player->cfg.n_nets] : NULL;
 	return player->targets_be != NULL && player->queues != NULL && player->order != NULL && player->plays != NULL &&
 	       player->free_slots != NULL && player->due.node != NULL && player->due.place != NULL &&
 	       player->target != NULL && player->recorded != NULL && player->failures != NULL;
@@ -99,8 +100,8 @@ int tl_player_create(const struct tl_player_cfg *cfg, struct tl_player **out, st
 	player_nets_name_target(player);
 	tl_hist_init(player->target);
 	tl_hist_init(player->recorded);
-	for (uint32_t i = 0; i < cfg->at_a_time; i++)
-		player->free_slots[player->n_free++] = cfg->at_a_time - 1 - i;
+	for (uint32_t i = 0; i < player->slots; i++)
+		player->free_slots[player->n_free++] = player->slots - 1 - i;
 	add_all(player);
 	*out = player;
 	return 0;
@@ -166,6 +167,12 @@ static void leave_incomplete(struct tl_player *player, const struct tl_session *
 	player_played(player, session, left);
 }
 
+// True if another play may begin.
+static bool has_place(const struct tl_player *player)
+{
+	return player->n_free != 0 && player->stats.active - player->n_resting < player->cfg.at_a_time;
+}
+
 // Begin the sessions that are due, and their copies.
 static void begin_due(struct tl_player *player)
 {
@@ -176,7 +183,7 @@ static void begin_due(struct tl_player *player)
 			leave_incomplete(player, session);
 			continue;
 		}
-		if (player->n_free == 0 || !play_begin(player, session, player->next_copy)) {
+		if (!has_place(player) || !play_begin(player, session, player->next_copy)) {
 			player->stats.waited_sessions += !player->has_waited && !player->cfg.at_once;
 			player->has_waited = true;
 			return;
@@ -233,7 +240,7 @@ void tl_player_stop(struct tl_player *player)
 {
 	uint64_t left = player->n_order - player->next;
 
-	for (uint32_t i = 0; i < player->cfg.at_a_time; i++)
+	for (uint32_t i = 0; i < player->slots; i++)
 		if (player->plays[i].session != NULL)
 			play_abort(&player->plays[i], TL_PLAYER_STOPPED);
 	player->stats.ledger.rows[TL_PLAYER_UNSENT] += left * player->cfg.plays - player->next_copy;

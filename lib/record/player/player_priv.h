@@ -9,6 +9,7 @@
 //   answers.c answers beside the recorded ones
 //   live.c    sessions that are still open in the recording
 //   udp.c     one UDP flow
+//   udp_live.c  UDP flows that are still open in the recording
 //   nets.c    the stacks, one per address
 //   ledger.c  the ledger's names and identity
 
@@ -29,6 +30,7 @@ struct play {
 	uint32_t step;			 // next one
 	uint32_t answers, awaited;	 // UDP: datagrams of the target; those to wait for up to the step
 	uint32_t answer_step;		 // UDP: step of the next answer, or one before it
+	uint16_t udp_port_be;		 // UDP: own port, also while it is given up; 0: none yet
 	uint64_t step_sent;		 // bytes of that step sent
 	uint64_t sent, received, needed; // bytes; needed: of answers, up to the step
 	uint64_t begin_ns, moved_ns;	 // start; last progress
@@ -36,7 +38,8 @@ struct play {
 	uint64_t recorded_ns;		 // response time of the recorded server to it
 	uint64_t differs_at;		 // UINT64_MAX: it does not
 	bool opened, peer_closed, closing;
-	bool is_queued; // for a send buffer
+	bool is_queued;	 // for a send buffer
+	bool is_resting; // a UDP flow that waits for the rest of the recording
 	TAILQ_ENTRY(play) link;
 	enum tl_player_row verdict; // row in case of tl_tcp_abort()
 	// Of a session that was open when the play began:
@@ -49,6 +52,7 @@ struct play {
 	uint8_t *held;		   // answers beyond the recording, from held_at on
 	uint64_t held_at;
 	uint32_t held_bytes, held_room;
+	uint32_t missed; // UDP: datagrams after those held, which did not fit
 };
 
 TAILQ_HEAD(play_queue, play);
@@ -59,6 +63,7 @@ struct tl_player {
 	struct tl_player_cfg cfg;
 	uint32_t *targets_be;	   // per stack: the address, or its number
 	struct play_queue *queues; // per stack: plays that wait for a send buffer, the first one longest
+	struct play_queue *rests;  // per stack, behind them: resting flows with a port, the first one longest
 	uint64_t now_ns, origin_ns;
 	const struct tl_session **order; // a ring of those to be played, in the order of their times
 	uint64_t room;			 // places in it
@@ -68,9 +73,11 @@ struct tl_player {
 	uint16_t udp_port;		  // own one, of the last UDP flow
 	uint64_t turn;			  // plays begun: chooses the stack of the next one
 	bool begun, resolved, has_waited; // has_waited: the next one has been counted
-	struct play *plays;		  // cfg.at_a_time
+	struct play *plays;		  // slots: cfg.at_a_time + cfg.resting
+	uint32_t slots;
 	uint32_t *free_slots;
 	uint32_t n_free;
+	uint32_t n_resting;
 	struct tl_heap due;			  // of plays, by slot
 	struct tl_burst one;			  // a frame of a burst, for its stack
 	struct play_list growing[PLAYER_BUCKETS]; // of open sessions, by session number
@@ -124,6 +131,9 @@ void play_answered(struct play *play);
 // Note what is missing after the target's FIN.
 void play_take_end(struct play *play);
 
+// Reset the connection; the session ends in this row.
+void play_abort(struct play *play, enum tl_player_row row);
+
 // Count the play in its row: its connection is closed.
 void play_conclude(struct play *play, enum tl_tcp_reason reason);
 
@@ -152,17 +162,39 @@ void play_unlink(struct play *play);
 // Hold answers beyond the recording, at play->received, to be compared later.
 void play_hold(struct play *play, const uint8_t *data, uint64_t len);
 
+// Make room for this many held bytes. False: the limits or the host do not permit it.
+bool play_has_room(struct play *play, uint64_t bytes);
+void play_free_held(struct play *play);
+
+// Take up a script that has new steps.
+void play_feed(struct play *play);
+
 // ---- udp.c
 
 // Open a socket. Return 0; -ENOSPC: none is free; or another error of tl_udp_open().
 int play_udp_open(struct play *play);
 void play_udp_advance(struct play *play);
 
+// Take the next answer, which has these bytes; NULL: they are not known. False: the recording has none.
+bool play_udp_answer(struct play *play, const uint8_t *data, uint16_t len);
+
 // End the flow in this row.
 void play_udp_end(struct play *play, enum tl_player_row row, const char *reason);
 
-// Reset the connection; the session ends in this row.
-void play_abort(struct play *play, enum tl_player_row row);
+// ---- udp_live.c
+
+// Take an answer that is not recorded: hold it while the recording goes on, otherwise it differs.
+void play_udp_surplus(struct play *play, const struct tl_udp_datagram *datagram);
+
+// Continue with what has been recorded since, or end.
+void play_udp_grow(struct play *play);
+
+// Wait for the recording, and go on.
+void play_udp_rest(struct play *play);
+void play_udp_wake(struct play *play);
+
+// Close the port of the flow that has rested longest on this stack. False: there is none.
+bool player_udp_give_up(struct tl_player *player, uint32_t net);
 
 // ---- player.c
 

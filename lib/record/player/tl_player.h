@@ -16,7 +16,8 @@
 // A session that is still open in the recording is played as far as it is known. Its connection can end earlier; then
 // its row, and its slot, wait for the rest of the recording. An open session that becomes incomplete is reset, and ends
 // in the row of its class. Answers that come before they are recorded are held, up to a limit, and
-// compared later.
+// compared later. A UDP flow that waits for the recording takes no place of cfg.at_a_time. When a stack has no free
+// port, the flow that has waited longest gives up its own, and gets it, or another one, when it goes on.
 //
 // Threads: the one that owns the stacks. Memory: create/destroy; sessions and stacks are borrowed until destroy. Time:
 // the caller passes monotonic ns.
@@ -53,7 +54,7 @@ struct tl_player_cfg {
 	struct tl_ip6 target6;	 // used instead when set
 	uint16_t target_port_be; // 0: that of each session
 	uint32_t plays;		 // of each session, at least 1
-	uint32_t at_a_time;	 // connections
+	uint32_t at_a_time;	 // connections, and flows in progress
 	enum tl_player_wait wait;
 	uint64_t speed;	     // of the recorded times, in millionths
 	bool at_once;	     // begin sessions as soon as a connection is free
@@ -64,6 +65,7 @@ struct tl_player_cfg {
 	uint32_t backlog;	// sessions that may wait for a connection, from 1
 	uint64_t backlog_bytes; // of their contents, as new sessions come
 	uint32_t held_bytes;	// of the answers to a play, received before they were recorded; in all 64 MiB
+	uint32_t resting;	// UDP flows that may wait for the rest of their recording
 	// Called when as many plays of a session have ended, or will not begin: with cfg.plays in all. May be NULL.
 	void (*played)(void *ctx, const struct tl_session *session, uint32_t plays);
 	void *ctx;
@@ -113,7 +115,7 @@ struct tl_player_failure {
 
 struct tl_player_stats {
 	struct tl_player_ledger ledger;
-	uint64_t active;	  // plays in progress
+	uint64_t active;	  // plays in progress, those that wait for the recording included
 	uint64_t waited_sessions; // begun late: cfg.at_a_time were in progress, or no port was free
 	uint64_t sent_bytes, received_bytes;
 	uint64_t uncompared_bytes; // received before they were recorded, and neither held nor compared

@@ -8,7 +8,7 @@
 
 #define FIRST_PORT 49152u // RFC 6335, section 6
 #define PORTS 16384u
-#define RETRY_NS TL_NS_PER_MS // for an mbuf
+#define RETRY_NS TL_NS_PER_MS // for an mbuf, or a port
 
 static uint16_t target_port_be(const struct play *play)
 {
@@ -28,12 +28,24 @@ static const struct tl_session_step *next_answer(struct play *play)
 }
 
 // Compare an answer with the recorded one. Return the offset in the recorded answers of the first difference.
-static uint64_t compare(const struct play *play, const struct tl_udp_datagram *datagram, uint64_t recorded_bytes)
+static uint64_t compare(const struct play *play, const uint8_t *data, uint16_t len, uint64_t recorded_bytes)
 {
-	uint64_t both = tl_min_u64(datagram->len, recorded_bytes);
-	uint64_t at = both != 0 ? play_compare(play, datagram->payload, (uint32_t)both) : UINT64_MAX;
+	uint64_t both = tl_min_u64(len, recorded_bytes);
+	uint64_t at = both != 0 ? play_compare(play, data, (uint32_t)both) : UINT64_MAX;
 
-	return at == UINT64_MAX && datagram->len != recorded_bytes ? play->received + both : at;
+	return at == UINT64_MAX && len != recorded_bytes ? play->received + both : at;
+}
+
+bool play_udp_answer(struct play *play, const uint8_t *data, uint16_t len)
+{
+	const struct tl_session_step *step = next_answer(play);
+
+	if (step == NULL)
+		return false;
+	if (play->differs_at == UINT64_MAX && data != NULL)
+		play->differs_at = compare(play, data, len, step->bytes);
+	play->received += step->bytes;
+	return true;
 }
 
 static void on_datagram(void *ctx, const struct tl_udp_datagram *datagram)
@@ -42,32 +54,43 @@ static void on_datagram(void *ctx, const struct tl_udp_datagram *datagram)
 
 	if (datagram->src_ip_be != play->player->targets_be[play->net] || datagram->src_port_be != target_port_be(play))
 		return;
-	const struct tl_session_step *step = next_answer(play);
 	play_answered(play);
-	if (play->differs_at == UINT64_MAX)
-		play->differs_at = step != NULL ? compare(play, datagram, step->bytes) : play->received;
-	play->received += step != NULL ? step->bytes : 0;
+	if (!play_udp_answer(play, datagram->payload, datagram->len))
+		play_udp_surplus(play, datagram);
 	play->answers++;
 	play->player->stats.received_bytes += datagram->len;
 	play_touch(play);
 }
 
+static int open_port(struct play *play, uint16_t port_be)
+{
+	struct tl_net *net = play->player->cfg.nets[play->net];
+	int rc = tl_udp_open(net, 0, 0, port_be, on_datagram, play, &play->udp);
+
+	if (rc == -ENOSPC && player_udp_give_up(play->player, play->net))
+		rc = tl_udp_open(net, 0, 0, port_be, on_datagram, play, &play->udp);
+	play->udp_port_be = rc == 0 ? port_be : play->udp_port_be;
+	return rc;
+}
+
+// A flow that goes on gets its port again, unless another one has it.
 int play_udp_open(struct play *play)
 {
 	struct tl_player *player = play->player;
-	int rc = -EADDRINUSE;
+	int rc = play->udp_port_be != 0 ? open_port(play, play->udp_port_be) : -EADDRINUSE;
 
 	for (uint32_t i = 0; i < PORTS && rc == -EADDRINUSE; i++) {
 		player->udp_port = (uint16_t)((player->udp_port + 1u) % PORTS);
-		rc = tl_udp_open(player->cfg.nets[play->net], 0, 0, tl_be16((uint16_t)(FIRST_PORT + player->udp_port)),
-			on_datagram, play, &play->udp);
+		rc = open_port(play, tl_be16((uint16_t)(FIRST_PORT + player->udp_port)));
 	}
 	return rc;
 }
 
 void play_udp_end(struct play *play, enum tl_player_row row, const char *reason)
 {
-	tl_udp_close(play->udp);
+	play_udp_wake(play);
+	if (play->udp != NULL)
+		tl_udp_close(play->udp);
 	play->udp = NULL;
 	if (row != TL_PLAYER_STOPPED && play->differs_at != UINT64_MAX)
 		row = TL_PLAYER_DIVERGED;
@@ -115,21 +138,37 @@ static enum progress take_step(struct play *play, uint64_t *due_ns)
 	return send_datagram(play, step);
 }
 
+static enum progress take_steps(struct play *play, uint64_t *due_ns)
+{
+	enum progress progress = NEXT;
+
+	while (progress == NEXT && play->step < play->session->n_steps) {
+		progress = take_step(play, due_ns);
+		if (progress == NEXT) {
+			play->step++;
+			play->moved_ns = play->player->now_ns;
+		}
+	}
+	return progress;
+}
+
 void play_udp_advance(struct play *play)
 {
 	struct tl_player *player = play->player;
-	enum progress progress = NEXT;
 	uint64_t due_ns = 0;
 
-	while (progress == NEXT && play->step < play->session->n_steps) {
-		progress = take_step(play, &due_ns);
-		if (progress == NEXT) {
-			play->step++;
-			play->moved_ns = player->now_ns;
-		}
+	play_udp_wake(play);
+	if (play->udp == NULL && play->step < play->session->n_steps && play_udp_open(play) != 0) {
+		play_set_due(play, player->now_ns + RETRY_NS);
+		return;
 	}
+	enum progress progress = take_steps(play, &due_ns);
 	if (progress == CLOSED)
 		return;
+	if (progress == NEXT && play->session->is_open) {
+		play_udp_rest(play);
+		return;
+	}
 	if (progress == NEXT && play->answers >= play->awaited) {
 		play_udp_end(play, TL_PLAYER_COMPLETED, "");
 		return;
