@@ -105,7 +105,7 @@ static void check_input(struct tl_replay_session *s, const struct watch *w)
 	if (!w->input_ended)
 		return;
 	tl_replay_sample(s->replay, &stats);
-	if (stats.ledger.sent_pkts + tl_replay_dropped(&stats.ledger) >= w->allowed_pkts)
+	if (stats.ledger.sent_pkts + stats.ledger.refused_pkts + tl_replay_dropped(&stats.ledger) >= w->allowed_pkts)
 		tl_replay_stop(s->replay);
 }
 

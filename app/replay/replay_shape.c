@@ -11,6 +11,7 @@
 
 #include <tl_config.h>
 #include <tl_report.h>
+#include <tl_tree.h>
 #include <tl_wire.h>
 
 #include "replays.h"
@@ -145,6 +146,7 @@ int tl_replay_make_shape(struct tl_replay_session *s, struct tl_err *err)
 	struct tl_config_shape *shape = &s->shape_config->shapes[s->shape_index];
 	shape->queue = 0;
 	shape->mtu = tl_port_frame_limit(port->port) + TL_VLAN_LEN + shape->overhead_bytes;
+	shape->mtu = (uint32_t)tl_min_u64(shape->mtu, TL_TREE_MTU_MAX); // longer ones count as drop_long_pkts
 	int rc = tl_shaping_create(s->shape_config, s->shape_index, port->port, s->clock, &s->shaping, err);
 	if (rc != 0)
 		return rc;

@@ -10,6 +10,7 @@ IDENTITY='.ledger_ok and .read_pkts + .added_pkts == .sent_pkts + .filtered_pkts
 	.skipped_short_pkts + .skipped_long_pkts + .skipped_damaged_pkts + .skipped_seek_pkts + .unsent_pkts + .refused_pkts and
 	.read_pkts + .added_pkts == .sent_pkts + .filtered_pkts + .skipped_pkts + .unsent_pkts + .refused_pkts'
 STATUS=0
+SNAPLEN=2000
 
 listens_to_wire() {
 	grep -qs 'listening on' tcpdump.log
@@ -18,7 +19,7 @@ listens_to_wire() {
 # watch_wire FRAMES: record the peer's received frames to got.pcap, until this number has arrived.
 watch_wire() {
 	rm -f got.pcap tcpdump.log
-	peer_start timeout 60 tcpdump -n -i "$PEER_IF" -Q in -s 2000 -B 16384 --time-stamp-precision=nano -c "$1" -w got.pcap \
+	peer_start timeout 60 tcpdump -n -i "$PEER_IF" -Q in -s "$SNAPLEN" -B 16384 --time-stamp-precision=nano -c "$1" -w got.pcap \
 		ether src 02:00:00:00:00:01 2>tcpdump.log
 	wait_for 30 listens_to_wire || func_die "tcpdump does not listen"
 }
@@ -165,6 +166,45 @@ goes_through_xdp() {
 	check_equal "an AF_XDP port: status 0" "$STATUS" 0
 	seen_all "an AF_XDP port: all frames come"
 	check "an AF_XDP port: byte for byte, in order" "$LIB/judge_replay.py" same a.pcap got.pcap replay.json
+}
+
+# mtu BYTES: set that of both ends.
+mtu() {
+	ip -netns "$APP_NS" link set "$APP_IF" mtu "$1"
+	ip -netns "$PEER_NS" link set "$PEER_IF" mtu "$1"
+}
+
+all_lengths_are_sent() {
+	mtu 65535
+	SNAPLEN=0
+	"$LIB/make_pcap.py" lengths.pcap 3 14 32832 32833 65536 65549
+	comes_whole "frames of 14 bytes to 64 KiB" lengths.pcap 15 lengths.pcap
+	SNAPLEN=2000
+	"$LIB/make_pcap.py" longer.pcap 1 60 65550
+	replay longer.pcap -i "$APP_IF"
+	check_json "a frame beyond that MTU is counted" replay.json "$IDENTITY and .sent_pkts == 1 and .skipped_long_pkts == 1"
+	mtu 1500
+}
+
+# The second frame of 1514 bytes is longer than the MTU at its time.
+an_mtu_may_become_less() {
+	local status=0
+	mkfifo lines
+	rm -f hours.log
+	"$LIB/make_pcap.py" four.pcap 2 60 1514
+	ip netns exec "$APP_NS" "$TAPLINE" replay four.pcap -i "$APP_IF" --one-by-one --json >replay.json 2>hours.log <lines &
+	app_pid=$!
+	exec 7>lines
+	printf '\n\n' >&7
+	wait_for 60 has_sent || func_die "nothing is sent"
+	mtu 1000
+	printf '\n\n' >&7
+	exec 7>&-
+	wait "$app_pid" || status=$?
+	mtu 1500
+	check_equal "a frame that the kernel does not take any more: status 1" "$status" 1
+	check_json "it is counted, and not as sent" replay.json "$IDENTITY and .sent_pkts == 3 and .refused_pkts == 1 and .unsent_pkts == 0"
+	check "and the message names the port" grep -q "$APP_IF did not accept 1 frames" hours.log
 }
 
 # ---- two ports
@@ -360,6 +400,8 @@ forms_are_read
 playlists_are_played
 many_files_are_played
 goes_through_xdp
+all_lengths_are_sent
+an_mtu_may_become_less
 two_ports_play
 names_what_it_leaves_out
 damage_fails

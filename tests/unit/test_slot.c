@@ -340,6 +340,32 @@ TL_TEST("a frame that the kernel rejects is dropped without blocking others")
 	rig_end();
 }
 
+// Append a segment to a frame of which sent frames are not recorded.
+static struct rte_mbuf *joined(struct rte_mbuf *first, struct rte_mbuf *next)
+{
+	CU_ASSERT_EQUAL(rte_pktmbuf_chain(first, next), 0);
+	return first;
+}
+
+TL_TEST("a frame in two parts is sent as one, and one in more is dropped")
+{
+	uint8_t bytes[3000];
+
+	rig_begin();
+	rig.tx.on_sent = NULL;
+	tl_txq_push(&rig.tx, joined(mbuf_of(1000, 1), mbuf_of(500, 2)));
+	tl_txq_push(&rig.tx, joined(mbuf_of(10, 3), joined(mbuf_of(10, 4), mbuf_of(10, 5))));
+	tl_txq_push(&rig.tx, mbuf_of(60, 6));
+	tl_txq_flush(&rig.tx);
+	CU_ASSERT_EQUAL(recv(rig.wire, bytes, sizeof(bytes), 0), 1500);
+	CU_ASSERT(bytes[0] == 1 && bytes[999] == 1 && bytes[1000] == 2 && bytes[1499] == 2);
+	CU_ASSERT_EQUAL(recv(rig.wire, bytes, sizeof(bytes), 0), 60);
+	CU_ASSERT_EQUAL(rig.tx.tx_pkts, 2);
+	CU_ASSERT_EQUAL(rig.tx.tx_bytes, 1560);
+	CU_ASSERT_EQUAL(rig.tx.drop_tx_pkts, 1);
+	rig_end();
+}
+
 TL_TEST("frames wait while the kernel accepts none")
 {
 	rig_begin();

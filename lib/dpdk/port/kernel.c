@@ -22,6 +22,7 @@
 #define FRAME_BYTES_MIN 2048u
 #define FRAME_BYTES_MAX 32768u
 #define VLAN_TAGS_BYTES 8u
+#define SEND_BYTES_MAX (65536u + TL_ETHER_LEN) // the loopback's default MTU
 #define PACKET_RING_HEAD_BYTES 128 // TPACKET_V2's header, sockaddr_ll and alignment before the frame, rounded up
 
 // Issue one interface ioctl on a temporary socket. Returns 0 or -errno.
@@ -61,10 +62,10 @@ uint32_t tl_kernel_frame_bytes(const struct tl_port_cfg *cfg)
 
 uint32_t tl_kernel_send_limit(const struct tl_port_cfg *cfg)
 {
-	uint32_t wire = tl_kernel_frame_max(cfg->spec.arg) - VLAN_TAGS_BYTES;
-	uint32_t ring = tl_kernel_frame_bytes(cfg) - PACKET_RING_HEAD_BYTES - VLAN_TAGS_BYTES;
+	uint32_t wire = (uint32_t)tl_min_u64(tl_kernel_frame_max(cfg->spec.arg) - VLAN_TAGS_BYTES, SEND_BYTES_MAX);
+	uint32_t buffer = tl_kernel_frame_bytes(cfg) - PACKET_RING_HEAD_BYTES - VLAN_TAGS_BYTES;
 
-	return (uint32_t)tl_min_u64(wire, ring);
+	return tl_port_traits(&cfg->spec)->bpf ? (uint32_t)tl_min_u64(wire, buffer) : wire;
 }
 
 int tl_kernel_mac(const struct tl_port_cfg *cfg, uint8_t mac[TL_ETHER_ADDR_LEN], struct tl_err *err)

@@ -6,12 +6,28 @@
 
 #include <errno.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "flush.h"
 
-// A frame is one mbuf: those of the port's pool have room for the longest.
+// Send a frame in parts, as a replay has them beyond TL_PORT_SEGMENT_BYTES.
+static __attribute__((noinline)) bool send_segments(int fd, const struct rte_mbuf *m)
+{
+	struct iovec parts[TL_PORT_SEGMENTS_MAX];
+	struct msghdr message = {.msg_iov = parts};
+
+	for (; m != NULL && message.msg_iovlen < TL_PORT_SEGMENTS_MAX; m = m->next)
+		parts[message.msg_iovlen++] = (struct iovec){rte_pktmbuf_mtod(m, void *), m->data_len};
+	if (m == NULL)
+		return sendmsg(fd, &message, MSG_DONTWAIT) >= 0;
+	errno = EMSGSIZE;
+	return false;
+}
+
 static bool send_frame(int fd, const struct rte_mbuf *m)
 {
+	if (TL_UNLIKELY(m->nb_segs != 1))
+		return send_segments(fd, m);
 	return send(fd, rte_pktmbuf_mtod(m, void *), m->data_len, MSG_DONTWAIT) >= 0;
 }
 

@@ -328,7 +328,10 @@ const uint8_t *tl_port_mac(const struct tl_port *port);
 uint64_t tl_port_speed_bps(const struct tl_port *port);
 
 // Return the longest frame that the port sends, without FCS; one with an 802.1Q tag may be 4 bytes longer. A kernel
-// interface's follows from its own MTU.
+// interface's follows from its own MTU, and frames longer than TL_PORT_SEGMENT_BYTES can be chained mbufs of up to
+// TL_PORT_SEGMENTS_MAX segments, unless sent frames are recorded.
+#define TL_PORT_SEGMENT_BYTES 32832u // half of the longest frame at least, with a tag
+#define TL_PORT_SEGMENTS_MAX 2
 uint32_t tl_port_frame_limit(const struct tl_port *port);
 
 // Return the frames sent by the device's count, from an arbitrary start: of a NIC's or virtual device's driver, or of

@@ -96,7 +96,7 @@ uint32_t replay_copy(struct replay_reader *r, const struct tl_pcap_frame *frame,
 	return bytes;
 }
 
-// Append a filled mbuf to the batch.
+// Append a filled frame to the batch.
 static void queue(struct replay_reader *r, struct rte_mbuf *m, uint64_t ts_ns, uint32_t bytes)
 {
 	uint64_t due_ns = tl_replay_schedule_next(&r->schedule, ts_ns, bytes);
@@ -110,7 +110,6 @@ static void queue(struct replay_reader *r, struct rte_mbuf *m, uint64_t ts_ns, u
 	*(struct replay_tag *)rte_mbuf_to_priv(m) =
 		(struct replay_tag){.due_ns = due_ns, .out = (uint16_t)r->out, .pass = r->pass};
 	m->pkt_len = bytes;
-	m->data_len = (uint16_t)bytes;
 	if (TL_UNLIKELY(!atomic_load_explicit(&r->landed, memory_order_relaxed))) {
 		r->landed_ns = due_ns;
 		atomic_store_explicit(&r->landed, true, memory_order_release);
@@ -122,24 +121,48 @@ static void queue(struct replay_reader *r, struct rte_mbuf *m, uint64_t ts_ns, u
 
 static void put(struct replay_reader *r, const struct tl_pcap_frame *frame)
 {
+	if (TL_UNLIKELY(frame->cap_bytes + TL_EDIT_GROWTH > r->room_bytes) && r->scratch != NULL) {
+		replay_put(r, frame->ts_ns, r->scratch, replay_copy(r, frame, r->scratch));
+		return;
+	}
 	struct rte_mbuf *m = get_mbuf(r);
-
-	if (m == NULL)
-		tl_count(given_up(r), 1);
-	else
-		queue(r, m, frame->ts_ns, replay_copy(r, frame, rte_pktmbuf_mtod(m, uint8_t *)));
-}
-
-void replay_put(struct replay_reader *r, uint64_t ts_ns, const uint8_t *data, uint32_t bytes)
-{
-	struct rte_mbuf *m = get_mbuf(r);
-
 	if (m == NULL) {
 		tl_count(given_up(r), 1);
 		return;
 	}
-	memcpy(rte_pktmbuf_mtod(m, uint8_t *), data, bytes);
-	queue(r, m, ts_ns, bytes);
+	m->data_len = (uint16_t)replay_copy(r, frame, rte_pktmbuf_mtod(m, uint8_t *));
+	queue(r, m, frame->ts_ns, m->data_len);
+}
+
+// Copy a frame into as many mbufs as it needs. NULL: the run was stopped.
+static struct rte_mbuf *fill(struct replay_reader *r, const uint8_t *data, uint32_t bytes)
+{
+	struct rte_mbuf *first = NULL, **link = &first;
+	uint32_t left = bytes;
+
+	do {
+		struct rte_mbuf *m = *link = get_mbuf(r);
+		if (m == NULL) {
+			rte_pktmbuf_free(first);
+			return NULL;
+		}
+		m->data_len = (uint16_t)RTE_MIN(left, r->room_bytes);
+		memcpy(rte_pktmbuf_mtod(m, uint8_t *), data + bytes - left, m->data_len);
+		left -= m->data_len;
+		first->nb_segs += link != &first;
+		link = &m->next;
+	} while (left != 0);
+	return first;
+}
+
+void replay_put(struct replay_reader *r, uint64_t ts_ns, const uint8_t *data, uint32_t bytes)
+{
+	struct rte_mbuf *m = fill(r, data, bytes);
+
+	if (m == NULL)
+		tl_count(given_up(r), 1);
+	else
+		queue(r, m, ts_ns, bytes);
 }
 
 // ---- frame selection

@@ -31,6 +31,12 @@ static uint32_t frame_limit(const struct tl_replay_cfg *cfg)
 	return limit;
 }
 
+// Return the bytes of a frame that an mbuf holds.
+static uint32_t room_bytes(const struct tl_replay_cfg *cfg)
+{
+	return RTE_MIN(frame_limit(cfg) + TL_VLAN_LEN, TL_PORT_SEGMENT_BYTES);
+}
+
 // Count the mbufs: those of the ring, of the ports, the batches of reader and lcore, the caches of the pool.
 static uint32_t count_mbufs(const struct tl_replay_cfg *cfg)
 {
@@ -47,13 +53,13 @@ static int make_ring(struct tl_replay *r, struct tl_err *err)
 	const char *name = cfg->name != NULL ? cfg->name : "replay";
 
 	r->pool = rte_pktmbuf_pool_create(name, count_mbufs(cfg), POOL_CACHE, sizeof(struct replay_tag),
-		(uint16_t)(RTE_PKTMBUF_HEADROOM + frame_limit(cfg) + TL_VLAN_LEN), cfg->socket_id);
+		(uint16_t)(RTE_PKTMBUF_HEADROOM + room_bytes(cfg)), cfg->socket_id);
 	r->ring =
 		rte_ring_create(name, cfg->ahead_pkts, cfg->socket_id, RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ);
 	if (r->pool != NULL && r->ring != NULL)
 		return 0;
 	return tl_fail(err, -ENOMEM, "no memory for %u frames of %u bytes (%s): reserve more hugepages",
-		count_mbufs(cfg), frame_limit(cfg), rte_strerror(rte_errno));
+		count_mbufs(cfg), room_bytes(cfg), rte_strerror(rte_errno));
 }
 
 // Make the histograms: one of the run, and one per port.
@@ -70,15 +76,20 @@ static bool make_hists(struct tl_replay *r)
 	return true;
 }
 
+// True if frames are cut or fragmented, or exceed an mbuf.
+static bool needs_scratch(const struct tl_replay_cfg *cfg)
+{
+	return cfg->mtu_action != TL_REPLAY_MTU_DROP || frame_limit(cfg) + TL_VLAN_LEN > room_bytes(cfg);
+}
+
 static int make_account(struct tl_replay *r, struct tl_err *err)
 {
 	r->reader.damages.list = calloc(TL_REPLAY_DAMAGES_MAX, sizeof(*r->reader.damages.list));
-	if (r->cfg.mtu_action != TL_REPLAY_MTU_DROP)
+	if (needs_scratch(&r->cfg))
 		r->reader.scratch = malloc(2 * REPLAY_SCRATCH);
 	if (r->cfg.first_ns != NULL)
 		r->reader.merge = replay_merge_create();
-	if (r->reader.damages.list == NULL || !make_hists(r) ||
-		(r->cfg.mtu_action != TL_REPLAY_MTU_DROP && r->reader.scratch == NULL) ||
+	if (r->reader.damages.list == NULL || !make_hists(r) || (needs_scratch(&r->cfg) && r->reader.scratch == NULL) ||
 		(r->cfg.first_ns != NULL && r->reader.merge == NULL))
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	return 0;
@@ -103,6 +114,7 @@ static void fill(struct tl_replay *r)
 	r->reader.cfg = &r->cfg;
 	r->reader.ring = r->ring;
 	r->reader.pool = r->pool;
+	r->reader.room_bytes = room_bytes(&r->cfg);
 	r->reader.stop = &r->stop;
 	tl_replay_schedule_init(&r->reader.schedule, &r->cfg.pacing);
 	r->reader.edits = r->cfg.edit != NULL && tl_edit_is_set(r->cfg.edit);
@@ -314,6 +326,12 @@ static void sample_drops(const struct tl_shape *shape, struct tl_replay_ledger *
 #undef ADD
 }
 
+// Return the frames that a port never takes, or did not take until the end.
+static uint64_t refused_pkts(const struct tl_replay *r, unsigned i)
+{
+	return tl_count_read(&r->sender.outs[i].refused_pkts) + r->refused_pkts[i];
+}
+
 static void sample_ledger(const struct tl_replay *r, struct tl_replay_ledger *out)
 {
 	const struct tl_replay_ledger *read = &r->reader.ledger;
@@ -329,7 +347,7 @@ static void sample_ledger(const struct tl_replay *r, struct tl_replay_ledger *ou
 		.skipped_seek_pkts = tl_count_read(&read->skipped_seek_pkts) + tl_count_read(&r->sender.passed_pkts)};
 	for (unsigned i = 0; i < r->cfg.n_outs; i++) {
 		out->sent_pkts += tl_count_read(&r->sender.outs[i].sent_pkts);
-		out->refused_pkts += r->refused_pkts[i];
+		out->refused_pkts += refused_pkts(r, i);
 		if (r->cfg.outs[i].shape != NULL)
 			sample_drops(r->cfg.outs[i].shape, out);
 	}
@@ -345,7 +363,7 @@ static void sample_outs(const struct tl_replay *r, struct tl_replay_stats *out)
 			.sent_bytes = tl_count_read(&from->txq->tx_bytes),
 			.late_pkts = tl_count_read(&from->late_pkts),
 			.timed_pkts = tl_count_read(&from->timed_pkts),
-			.refused_pkts = r->refused_pkts[i]};
+			.refused_pkts = refused_pkts(r, i)};
 		out->sent_bytes += out->outs[i].sent_bytes;
 		out->late_pkts += out->outs[i].late_pkts;
 		out->timed_pkts += out->outs[i].timed_pkts;

@@ -107,8 +107,10 @@ struct replay_reader {
 	struct tl_edit edit; // of the current loop
 	bool edits;
 	struct replay_split split;
-	unsigned out;	  // port of the current frame
-	uint8_t *scratch; // a frame above the MTU, then a fragment: REPLAY_SCRATCH each; NULL: they are dropped
+	unsigned out; // port of the current frame
+	// A frame above the MTU, or longer than an mbuf, then a fragment: REPLAY_SCRATCH each; NULL: they are dropped,
+	// or there is none.
+	uint8_t *scratch;
 	struct replay_merge *merge; // NULL: one file after the other
 	uint64_t waited_files;
 	uint64_t cut_pkts, fragmented_pkts, edit_malformed_pkts, edit_unsummed_pkts;
@@ -117,6 +119,7 @@ struct replay_reader {
 	unsigned n_batch;
 	struct rte_mbuf *fresh[REPLAY_BATCH]; // allocated ahead
 	unsigned n_fresh;
+	uint32_t room_bytes;		// of an mbuf: longer frames are several
 	struct tl_replay_ledger ledger; // all but sent and refused
 	uint64_t loops_read, files_read;
 	// Of this pass; set by main before the thread starts.
@@ -155,7 +158,7 @@ void replay_merge_loop(struct replay_reader *r);
 
 // ---- fit.c
 
-#define REPLAY_SCRATCH (65536 + 64) // the longest frame that is cut or fragmented, with edits
+#define REPLAY_SCRATCH (65536 + 64) // the longest frame that is sent, cut or fragmented, with edits
 
 // Longest frame that the port of the current frame sends of this type: with an 802.1Q tag, 4 bytes more.
 uint32_t replay_limit(const struct replay_reader *r, uint16_t type);
@@ -185,7 +188,8 @@ struct replay_out {
 	uint16_t offered, left;	    // frames of the last send call, those not accepted
 	uint64_t offer_tsc;	    // of that call
 	uint64_t sent_pkts, late_pkts, timed_pkts;
-	atomic_bool refused; // the port refused a frame at the last attempt
+	uint64_t refused_pkts; // that the port never takes
+	atomic_bool refused;   // the port refused a frame at the last attempt
 };
 
 struct replay_sender {

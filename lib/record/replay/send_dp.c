@@ -94,14 +94,15 @@ static __attribute__((noinline)) void publish_marked(struct replay_out *out, uin
 	tl_tx_stamp_publish(out->stamp, &facts);
 }
 
-// Count n frames accepted by a port, and their lateness.
-static void count_sent(struct replay_sender *s, struct replay_out *out, uint16_t n)
+// Count n frames that a port took, and their lateness. It has dropped some of them: those that the kernel never takes.
+static void count_sent(struct replay_sender *s, struct replay_out *out, uint16_t n, uint64_t dropped)
 {
 	int64_t now_ns = run_ns(s, out->offer_tsc);
 	uint64_t scale = atomic_load_explicit(&s->late_scale, memory_order_relaxed);
 	int64_t last_ns = count_timed(out, n, now_ns) - (int64_t)s->shifted_ns;
 
-	tl_count(&out->sent_pkts, n);
+	tl_count(&out->sent_pkts, n - dropped);
+	tl_count(&out->refused_pkts, dropped);
 	__atomic_store_n(&s->last_ns, last_ns > 0 ? (uint64_t)last_ns : 0, __ATOMIC_RELAXED);
 	if (TL_UNLIKELY(out->marked != 0))
 		publish_marked(out, n, now_ns, scale);
@@ -141,6 +142,8 @@ static void offer_shaped(const struct replay_sender *s, struct replay_out *out)
 // Offer a port the frames that wait for it. Return the number that it accepts.
 static uint16_t offer(struct replay_sender *s, struct replay_out *out)
 {
+	uint64_t dropped = out->txq->drop_tx_pkts;
+
 	if (is_shaped(out)) {
 		offer_shaped(s, out);
 	} else {
@@ -150,7 +153,7 @@ static uint16_t offer(struct replay_sender *s, struct replay_out *out)
 	}
 	uint16_t left = out->left = out->txq->n, sent = out->offered - left;
 	if (sent != 0)
-		count_sent(s, out, sent);
+		count_sent(s, out, sent, out->txq->drop_tx_pkts - dropped);
 	for (uint16_t i = 0; i < left && sent != 0; i++)
 		out->due_ns[i] = out->due_ns[sent + i];
 	atomic_store_explicit(&out->refused, left != 0, memory_order_relaxed);

@@ -119,7 +119,7 @@ struct tl_replay_ledger {
 	uint64_t skipped_damaged_pkts;	 // unreadable: the first such record of a file, which ends there
 	uint64_t skipped_seek_pkts;	 // passed by a seek
 	uint64_t unsent_pkts;		 // read but not offered when the run was stopped
-	uint64_t refused_pkts;		 // offered to the port, which did not accept them before the run was stopped
+	uint64_t refused_pkts; // offered to the port, which never accepts them, or not before the run was stopped
 	TL_CLASS_DROPS(TL_COUNTER_FIELD) // by the class tree
 };
 
