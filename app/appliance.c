@@ -59,7 +59,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.tx_waiting = a->plan.has_echo[port] ? tl_shaping_frames(a->config, port) : 0, // a replay has mbufs
 		.mtu = (uint16_t)cfg->mtu,
 		.promisc = cfg->promisc,
-		.ptp = cfg->ptp,
+		.ptp = cfg->ptp || tl_replays_wire_stamps(a->config, port),
 		.take = cfg->take,
 		.rx_only = !wants_sent(a->config, port),
 		.timestamps = cfg->timestamps,

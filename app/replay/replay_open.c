@@ -40,6 +40,7 @@ static int plan_port(struct tl_replay_session *s, struct tl_replay_port *port, s
 		.take = args->take,
 		.rx_only = true,
 		.timestamps = TL_TS_AUTO,
+		.ptp = args->wire_stamps,
 		.send_at = args->timing != TL_REPLAY_TIMING_TSC,
 		.socket_id = SOCKET_ID_ANY};
 	int rc = tl_port_spec_parse(port->device, &cfg->spec, err);

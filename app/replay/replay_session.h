@@ -96,7 +96,8 @@ void tl_replay_count_faults(struct tl_replay_session *s);
 void tl_replay_open_stamps(struct tl_replay_session *s);
 void tl_replay_read_stamps(struct tl_replay_session *s);   // every tick
 void tl_replay_sample_stamps(struct tl_replay_session *s); // after tl_clock_discipline()
-// Fill the results, when the lcore has returned.
+// Fill the results so far; at the end, when the lcore has returned.
+void tl_replay_sum_stamps(struct tl_replay_session *s);
 void tl_replay_end_stamps(struct tl_replay_session *s);
 void tl_replay_close_stamps(struct tl_replay_session *s);
 

@@ -22,6 +22,12 @@ static int open_port(struct tl_replay_session *s, struct tl_replay_port *p, stru
 	return rc == 0 ? tl_timesync_start(p->sync, err) : rc;
 }
 
+static void close_port(struct tl_replay_port *p)
+{
+	tl_timesync_destroy(p->sync);
+	p->sync = NULL;
+}
+
 void tl_replay_open_stamps(struct tl_replay_session *s)
 {
 	struct tl_err err;
@@ -31,8 +37,7 @@ void tl_replay_open_stamps(struct tl_replay_session *s)
 		if (open_port(s, p, &err) == 0)
 			continue;
 		tl_warn("--wire-stamps: %s: %s", p->device, err.text);
-		tl_timesync_destroy(p->sync);
-		p->sync = NULL;
+		close_port(p);
 	}
 }
 
@@ -51,31 +56,48 @@ void tl_replay_sample_stamps(struct tl_replay_session *s)
 }
 
 // Add the stamped frames of a port.
-static void add_results(struct tl_replay_results *r, struct tl_timesync *sync)
+static void add_results(struct tl_replay_results *r, const struct tl_timesync *sync)
 {
 	struct tl_timesync_replies replies;
 	struct tl_timesync_stats stats;
 
-	tl_timesync_end(sync);
-	if (r->wire == NULL && (r->wire = malloc(sizeof(*r->wire))) != NULL)
-		tl_hist_init(r->wire);
 	tl_timesync_read(sync, &stats);
 	r->wire_lost_pkts += stats.replies_lost;
 	r->wire_bound_ns = tl_max_u64(r->wire_bound_ns, stats.bound_ns);
-	if (r->wire != NULL && tl_timesync_replies(sync, &replies))
+	if (tl_timesync_replies(sync, &replies))
 		tl_hist_merge(r->wire, replies.latency);
+}
+
+static bool has_stamps(const struct tl_replay_session *s)
+{
+	return s->ports[0].sync != NULL || s->ports[1].sync != NULL;
+}
+
+void tl_replay_sum_stamps(struct tl_replay_session *s)
+{
+	struct tl_replay_results *r = &s->results;
+
+	if (!has_stamps(s) || (r->wire == NULL && (r->wire = malloc(sizeof(*r->wire))) == NULL))
+		return;
+	tl_hist_init(r->wire);
+	r->wire_lost_pkts = r->wire_bound_ns = 0;
+	for (unsigned i = 0; i < s->n_ports; i++)
+		if (s->ports[i].sync != NULL)
+			add_results(r, s->ports[i].sync);
 }
 
 void tl_replay_end_stamps(struct tl_replay_session *s)
 {
 	for (unsigned i = 0; i < s->n_ports; i++)
 		if (s->ports[i].sync != NULL)
-			add_results(&s->results, s->ports[i].sync);
+			tl_timesync_end(s->ports[i].sync);
+	tl_replay_sum_stamps(s);
 }
 
 void tl_replay_close_stamps(struct tl_replay_session *s)
 {
 	for (unsigned i = 0; i < s->n_ports; i++)
-		tl_timesync_destroy(s->ports[i].sync);
+		close_port(&s->ports[i]);
 	free(s->results.wire);
+	s->results.wire = NULL;
 }

@@ -110,6 +110,13 @@ int tl_replays_create(const struct tl_replays_cfg *cfg, struct tl_replays **out,
 	return rc;
 }
 
+bool tl_replays_wire_stamps(const struct tl_config *config, uint32_t port)
+{
+	const struct tl_config_replay *replay = tl_config_replay_from(config, port);
+
+	return replay != NULL && tl_config_setting(replay, "wire_stamps") != NULL;
+}
+
 bool tl_replays_send_at(const struct tl_config *config, uint32_t port)
 {
 	const struct tl_config_replay *replay = tl_config_replay_from(config, port);
@@ -169,13 +176,17 @@ int tl_replays_join(struct tl_replays *replays, struct tl_err *err)
 	for (uint32_t i = 0; i < replays->n && rc == 0; i++)
 		if (replays->list[i].sessions != NULL)
 			rc = replays_sessions_join(&replays->list[i], err);
+		else
+			tl_replay_open_stamps(&replays->list[i].session);
 	return rc;
 }
 
 void tl_replays_leave(struct tl_replays *replays)
 {
-	for (uint32_t i = 0; replays != NULL && i < replays->n; i++)
+	for (uint32_t i = 0; replays != NULL && i < replays->n; i++) {
 		replays_sessions_destroy(&replays->list[i]);
+		tl_replay_close_stamps(&replays->list[i].session);
+	}
 }
 
 // ---- run
@@ -278,6 +289,7 @@ static void leave(struct replay *r)
 {
 	if (!tl_replay_is_on_wire(&r->session) && now_ns(r) - r->since_ns < TL_REPLAY_WIRE_NS)
 		return;
+	tl_replay_end_stamps(&r->session);
 	tl_replay_count_faults(&r->session);
 	tl_replay_judge(&r->session);
 	tl_info("replay %s: ended%s", r->config->name, r->session.failed ? ", failed" : "");
@@ -294,6 +306,7 @@ static void work(struct replay *r)
 		try_begin(r);
 	if (r->phase == SENDING) {
 		tl_replay_check_ports(&r->session);
+		tl_replay_read_stamps(&r->session);
 		(void)tl_replay_land(r->session.replay);
 		if (rte_eal_get_lcore_state(r->lcore) != RUNNING)
 			finish(r);
@@ -310,9 +323,12 @@ void tl_replays_work(struct tl_replays *replays)
 
 void tl_replays_follow(struct tl_replays *replays)
 {
-	for (uint32_t i = 0; i < replays->n; i++)
-		if (replays->list[i].session.replay != NULL)
-			tl_replay_follow(replays->list[i].session.replay);
+	for (uint32_t i = 0; i < replays->n; i++) {
+		if (replays->list[i].session.replay == NULL)
+			continue;
+		tl_replay_sample_stamps(&replays->list[i].session);
+		tl_replay_follow(replays->list[i].session.replay);
+	}
 }
 
 bool tl_replays_ended(const struct tl_replays *replays)
@@ -410,6 +426,7 @@ static void sample(struct replay *r)
 	struct tl_replay_session *s = &r->session;
 
 	tl_replay_sample(s->replay, &s->results.stats);
+	tl_replay_sum_stamps(s);
 	if (r->all == NULL)
 		return;
 	tl_hist_init(r->all);

@@ -48,6 +48,9 @@ int tl_replays_check(const struct tl_config *config, struct tl_err *err);
 // True if a replay sends from this port by the clock of its NIC, if that can.
 bool tl_replays_send_at(const struct tl_config *config, uint32_t port);
 
+// True if a NIC is to stamp frames that a replay sends from this port.
+bool tl_replays_wire_stamps(const struct tl_config *config, uint32_t port);
+
 // List the files and compile the filters. Return 0, or a negative errno with a message; destroy *out in both cases.
 int tl_replays_create(const struct tl_replays_cfg *cfg, struct tl_replays **out, struct tl_err *err);
 void tl_replays_destroy(struct tl_replays *replays);
@@ -55,8 +58,8 @@ void tl_replays_destroy(struct tl_replays *replays);
 // Fill in the service of the lcore of a port that plays sessions. Return false if the port plays none.
 bool tl_replays_service(struct tl_replays *replays, uint32_t port, struct tl_service *out);
 
-// Create the stacks of sessions, when the ports are started, and before their lcores run. Return 0, or a negative errno
-// with a message.
+// Create the stacks of sessions, and the stamping of sent frames, when the ports are started, and before their lcores
+// run. Return 0, or a negative errno with a message.
 int tl_replays_join(struct tl_replays *replays, struct tl_err *err);
 
 // Free what is on the ports, before they are closed. replays may be NULL.

@@ -174,6 +174,21 @@ an_appliance_sends_by_its_nic() {
 	check "timing nic at line rate is refused before the start" grep -q 'replay\[0\].timing: "timing" nic needs due times' run.log
 }
 
+an_appliance_measures_up_to_the_wire() {
+	nic=(STAMPING_NIC=ice STAMPING_NIC_TX_AHEAD_NS=20000000)
+	run_timed "\"wire_stamps\": true, \"speed\": $SPEED"
+	check_equal "wire_stamps of an appliance: status 0" "$STATUS" 0
+	check_json "lateness up to the wire is that of the stamps" replay.json ".ledger_ok and .sent_pkts == $FRAMES and .lateness_wire_source == \"nic-tx\" and
+		.lateness_wire_ns.count > 0 and .lateness_wire_ns.min + .lateness_wire_bound_ns >= 20000000 and
+		.lateness_wire_ns.count + .wire_lost_pkts <= .sent_pkts and .lateness_wire_bound_ns > 0"
+	nic=(STAMPING_NIC=mlx5)
+	run_timed '"wire_stamps": true, "speed": 10'
+	check "a NIC without stamps of sent frames: a warning" grep -q 'wire-stamps: .*stamps no sent frames' run.log
+	check_json "and no lateness up to the wire" replay.json '.lateness_wire_ns == null and .lateness_wire_source == null and .sent_pkts > 0'
+	run_timed '"wire_stamps": true, "line_rate": true'
+	check "wire_stamps at line rate is refused before the start" grep -q 'replay\[0\].wire_stamps: "wire_stamps" are of frames' run.log
+}
+
 func_begin
 STAMPING_NIC=${TL_BUILD:-$func_root/build}/tests/libstamping_nic.so
 if ! LD_PRELOAD=$STAMPING_NIC "$TAPLINE" --version >/dev/null 2>&1; then
@@ -188,3 +203,4 @@ faults_count
 others
 lateness_up_to_the_wire
 an_appliance_sends_by_its_nic
+an_appliance_measures_up_to_the_wire

@@ -31,6 +31,9 @@ errors_come_before_anything_starts() {
 	refused "two ports, one with a shape" '6: $.replay[0].second_port: the shape "t" is on a port of this replay' \
 		"$entry"$', "split": "clients",\n"second_port": "null"}' \
 		'"shape": [{"name": "t", "port": "null", "rate": "1Mbit", "classes": [{"name": "all", "rate": "1Mbit", "default": true}]}]'
+	refused "stamps of frames that a shape delays" '6: $.replay[0].wire_stamps: the shape "t" is on the port of this replay' \
+		"$entry"$',\n"wire_stamps": true}' \
+		'"shape": [{"name": "t", "port": "out", "rate": "1Mbit", "classes": [{"name": "all", "rate": "1Mbit", "default": true}]}]'
 	refused "a second port of another replay" '6: $.replay[1].second_port: the replay "q" sends from this port already' \
 		'{"name": "q", "port": "null", "files": ["a.pcap"]}, '"$entry"$', "split": "clients",\n"second_port": "null"}'
 	refused "the port of another one's second" '6: $.replay[1].port: the replay "r" sends from this port already' \
@@ -42,7 +45,7 @@ errors_come_before_anything_starts() {
 
 all_keys_are_those_of_the_command() {
 	config '{"name": "a", "port": "out", "files": ["*.pcap"], "filter": "udp", "speed": 0.5, "loops": 2, "merge": true, "max_gap": "1s",
-		"start_at": "2100-01-01T00:00:00Z", "max_late": "1ms", "timing": "auto", "on_underrun": "shift", "mtu_action": "cut", "map": ["10.0.0.0/8=11.0.0.0/8"], "map_port": ["80=81"],
+		"start_at": "2100-01-01T00:00:00Z", "max_late": "1ms", "wire_stamps": true, "timing": "auto", "on_underrun": "shift", "mtu_action": "cut", "map": ["10.0.0.0/8=11.0.0.0/8"], "map_port": ["80=81"],
 		"per_loop": ["10.1.0.0/16+1"], "src_mac": "02:00:00:00:00:05", "dst_mac": "02:00:00:00:00:06", "vlan": "add:5", "ttl": 9, "dscp": 1},
 		{"name": "b", "port": "in", "second_port": "lan", "split": "epb", "files": ["a.pcap"], "rate": "5pps"},
 		{"name": "c", "port": "null", "files": ["a.pcap"], "burst": "2:1ms", "line_rate": false}' >all.json

@@ -110,6 +110,7 @@ static const struct tl_config_key replay_keys[] = {
 	{"max_gap", config_value},
 	{"start_at", config_value},
 	{"max_late", config_value},
+	{"wire_stamps", config_switch},
 	{"timing", config_value},
 	{"on_underrun", config_value},
 	{"mtu_action", config_value},
@@ -187,18 +188,39 @@ const char *tl_config_setting(const struct tl_config_replay *replay, const char 
 	return NULL;
 }
 
+// Return the shape on a port; NULL: none.
+static const struct tl_config_shape *config_shape_on(const struct tl_config *config, const char *port_name)
+{
+	for (uint32_t i = 0; port_name != NULL && i < config->n_shapes; i++)
+		if (strcmp(config->shapes[i].port_name, port_name) == 0)
+			return &config->shapes[i];
+	return NULL;
+}
+
 // Frames of two ports leave from one lcore, which serves no class tree.
 static int config_check_unshaped(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
 {
 	const struct tl_config_replay *replay = &config->replays[index];
+	const struct tl_config_shape *shape = config_shape_on(config, replay->port_name);
 
-	for (uint32_t i = 0; i < config->n_shapes; i++)
-		if (strcmp(config->shapes[i].port_name, replay->port_name) == 0 ||
-			strcmp(config->shapes[i].port_name, replay->second_name) == 0)
-			return refuse_replay(r, index, "second_port",
-				"the shape \"%s\" is on a port of this replay, which has two: omit the shape, or the second port",
-				config->shapes[i].name);
-	return 0;
+	if (shape == NULL)
+		shape = config_shape_on(config, replay->second_name);
+	if (shape == NULL)
+		return 0;
+	return refuse_replay(r, index, "second_port",
+		"the shape \"%s\" is on a port of this replay, which has two: omit the shape, or the second port",
+		shape->name);
+}
+
+static int config_check_stamps(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	const struct tl_config_replay *replay = &config->replays[index];
+	const struct tl_config_shape *shape = config_shape_on(config, replay->port_name);
+
+	if (shape == NULL || tl_config_setting(replay, "wire_stamps") == NULL)
+		return 0;
+	return refuse_replay(r, index, "wire_stamps",
+		"the shape \"%s\" is on the port of this replay: stamped frames must not be delayed", shape->name);
 }
 
 static int config_check_second(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
@@ -235,11 +257,10 @@ static int config_check_sessions(struct tl_config_reader *r, const struct tl_con
 	if (replay->lcore != TL_CONFIG_LCORE_AUTO)
 		return refuse_replay(r, index, "lcore",
 			"sessions are played by the lcore of their port: give \"lcores\" of the port instead");
-	for (uint32_t i = 0; i < config->n_shapes; i++)
-		if (strcmp(config->shapes[i].port_name, replay->port_name) == 0)
-			return refuse_replay(r, index, "sessions", "the shape \"%s\" is on the port of these sessions",
-				config->shapes[i].name);
-	return 0;
+	const struct tl_config_shape *shape = config_shape_on(config, replay->port_name);
+	return shape == NULL ? 0
+			     : refuse_replay(r, index, "sessions", "the shape \"%s\" is on the port of these sessions",
+				       shape->name);
 }
 
 int tl_config_check_replay(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
@@ -256,5 +277,7 @@ int tl_config_check_replay(struct tl_config_reader *r, struct tl_config *config,
 		rc = config_check_replay_port(r, config, index, "port", replay->port);
 	if (rc == 0)
 		rc = config_check_sessions(r, config, index);
+	if (rc == 0)
+		rc = config_check_stamps(r, config, index);
 	return rc == 0 ? config_check_second(r, config, index) : rc;
 }
