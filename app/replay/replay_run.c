@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,12 +48,34 @@ struct watch {
 	uint64_t allowed_pkts; // one by one: lines of standard input
 	bool input_ended;
 	struct tl_replay_keys keys;
+	struct tl_hist *copy; // of the lcore's; NULL: no memory
 };
+
+// Print the lateness so far, of two ports the longer one.
+static const char *lateness_text(const struct tl_replay_session *s, const struct watch *w, char *text, size_t size)
+{
+	uint64_t p99_ns = 0, max_ns = 0;
+	char texts[2][32];
+
+	text[0] = '\0';
+	for (unsigned i = 0; i < s->n_ports; i++) {
+		const struct tl_hist *hist = tl_replay_out_lateness(s->replay, i);
+		if (hist == NULL || w->copy == NULL)
+			return text;
+		tl_hist_copy(w->copy, hist);
+		p99_ns = tl_max_u64(p99_ns, tl_hist_permille(w->copy, 990));
+		max_ns = tl_max_u64(max_ns, w->copy->count != 0 ? w->copy->max_ns : 0);
+	}
+	snprintf(text, size, ", lateness p99 %s, max %s", tl_format_ns(p99_ns, texts[0], sizeof(texts[0])),
+		tl_format_ns(max_ns, texts[1], sizeof(texts[1])));
+	return text;
+}
 
 // Once a second: check clock and link, print progress.
 static void look(struct tl_replay_session *s, struct watch *w)
 {
 	struct tl_replay_stats stats;
+	char lateness[96];
 
 	w->next_look_ns += TL_NS_PER_S;
 	tl_clock_discipline(s->clock);
@@ -62,7 +85,8 @@ static void look(struct tl_replay_session *s, struct watch *w)
 	for (unsigned i = 0; i < s->n_ports; i++)
 		(void)tl_port_watch(s->ports[i].port);
 	tl_replay_sample(s->replay, &stats);
-	tl_replay_show_progress(&stats, stats.ledger.sent_pkts - w->sent_pkts);
+	tl_replay_show_progress(
+		&stats, stats.ledger.sent_pkts - w->sent_pkts, lateness_text(s, w, lateness, sizeof(lateness)));
 	w->sent_pkts = stats.ledger.sent_pkts;
 }
 
@@ -111,7 +135,7 @@ static void check_input(struct tl_replay_session *s, const struct watch *w)
 
 static void watch_run(struct tl_replay_session *s)
 {
-	struct watch w = {.next_look_ns = now_ns(s) + TL_NS_PER_S};
+	struct watch w = {.next_look_ns = now_ns(s) + TL_NS_PER_S, .copy = malloc(sizeof(*w.copy))};
 	bool ending = false;
 
 	if (!s->args->one_by_one)
@@ -131,6 +155,7 @@ static void watch_run(struct tl_replay_session *s)
 		await_step(s, &w);
 	}
 	tl_replay_keys_close(&w.keys);
+	free(w.copy);
 	s->results.stopped = ending;
 }
 

@@ -29,17 +29,17 @@ static const char *left_text(const struct tl_replay_stats *stats, char *text, si
 	return text;
 }
 
-void tl_replay_show_progress(const struct tl_replay_stats *stats, uint64_t pkts)
+void tl_replay_show_progress(const struct tl_replay_stats *stats, uint64_t pkts, const char *lateness)
 {
 	char text[32], left[64];
 
-	tl_info("replay: %ssent %" PRIu64 " of %" PRIu64 " frames read (%" PRIu64 " pps), %s into the run%s; %" PRIu64
+	tl_info("replay: %ssent %" PRIu64 " of %" PRIu64 " frames read (%" PRIu64 " pps), %s into the run%s%s; %" PRIu64
 		" late, %" PRIu64 " read after they were due",
 		stats->state == TL_REPLAY_PLAYING  ? ""
 		: stats->state == TL_REPLAY_PAUSED ? "paused: "
 						   : "seeks: ",
 		stats->ledger.sent_pkts, stats->ledger.read_pkts, pkts,
-		tl_format_ns(stats->elapsed_ns, text, sizeof(text)), left_text(stats, left, sizeof(left)),
+		tl_format_ns(stats->elapsed_ns, text, sizeof(text)), left_text(stats, left, sizeof(left)), lateness,
 		stats->late_pkts, stats->reader_late_pkts);
 }
 

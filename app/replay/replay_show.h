@@ -36,8 +36,8 @@ struct tl_replay_results {
 	bool stopped;		     // stopped before everything was sent
 };
 
-// Print a progress line; pkts: frames sent in the last second.
-void tl_replay_show_progress(const struct tl_replay_stats *stats, uint64_t pkts);
+// Print a progress line; pkts: frames sent in the last second; lateness: as text, or "".
+void tl_replay_show_progress(const struct tl_replay_stats *stats, uint64_t pkts, const char *lateness);
 
 // Return the report without manifest; NULL: out of memory.
 json_t *tl_replay_json(const struct tl_replay_results *results);

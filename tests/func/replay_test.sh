@@ -333,7 +333,8 @@ start_hours() {
 
 a_signal_ends_it() {
 	start_hours
-	check "the line of progress has position and rate" wait_for 30 grep -Eq 'frames read \([0-9]+ pps\), .* into the run' hours.log
+	check "the line of progress has position, rate and lateness" wait_for 30 grep -Eq \
+		'frames read \([0-9]+ pps\), .* into the run.*, lateness p99 .*, max [0-9]' hours.log
 	app_stop INT
 	check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
 	check_json "and unsent frames are counted" replay.json "$IDENTITY and .stopped and .unsent_pkts > 0 and .sent_pkts > 0"

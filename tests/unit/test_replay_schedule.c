@@ -87,6 +87,18 @@ TL_TEST("a loop begins when the one before ended, after a thousand loops as well
 	CU_ASSERT_EQUAL(schedule.rebased_files, 0);
 }
 
+TL_TEST("at half the speed loops take twice the time")
+{
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION / 2, 0);
+	for (uint64_t loop = 0; loop < 3; loop++) {
+		if (loop != 0)
+			tl_replay_schedule_file(&schedule, true);
+		CU_ASSERT_EQUAL(next(START_NS), loop * 2002);
+		CU_ASSERT_EQUAL(next(START_NS + 3), loop * 2002 + 6);
+		CU_ASSERT_EQUAL(next(START_NS + 1001), (loop + 1) * 2002);
+	}
+}
+
 TL_TEST("the next file keeps its distance in time")
 {
 	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
