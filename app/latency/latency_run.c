@@ -261,12 +261,13 @@ static int open_linked(struct tl_latency_run *run, const struct stat *inputs, st
 int tl_latency_run_init(
 	struct tl_latency_run *run, const struct tl_latency_cfg *cfg, struct tl_latency *report, struct tl_err *err)
 {
-	const struct tl_latency_files also = {.csv = cfg->pairs};
+	struct tl_latency_files files = cfg->saved;
 	struct stat status[TL_LATENCY_INPUTS];
 	uint32_t linktype[TL_LATENCY_INPUTS];
 	int rc = 0;
 
 	*run = (struct tl_latency_run){.cfg = cfg, .report = report, .fd = -1, .first_ns = UINT64_MAX};
+	files.csv = cfg->pairs;
 	report->samples_max = SAMPLES_MAX;
 	for (unsigned i = 0; i < cfg->files && rc == 0; i++) {
 		if (stat(cfg->file[i], &status[i]) != 0)
@@ -284,9 +285,7 @@ int tl_latency_run_init(
 			cfg->file[0], cfg->file[1]);
 	rc = check_saved(cfg, status, err);
 	if (rc == 0)
-		rc = tl_latency_files_check(&cfg->saved, err);
-	if (rc == 0)
-		rc = tl_latency_files_check(&also, err);
+		rc = tl_latency_files_check(&files, err);
 	if (rc == 0 && cfg->linked != NULL)
 		rc = open_linked(run, status, err);
 	return rc == 0 && cfg->pairs != NULL ? tl_latency_pairs_create(cfg->pairs, &run->pairs, err) : rc;

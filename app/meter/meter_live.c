@@ -4,6 +4,7 @@
 #include "meter_live.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include <rte_mbuf.h>
 
@@ -55,6 +56,16 @@ int tl_meter_live_check(const struct tl_meter_live *live, struct tl_err *err)
 	struct tl_port_cfg cfg;
 
 	return plan_port(live, &cfg, err);
+}
+
+const char *tl_meter_live_file(const struct tl_meter_live *live)
+{
+	struct tl_port_spec spec;
+	struct tl_err unused;
+
+	if (live->device == NULL || tl_port_spec_parse(live->device, &spec, &unused) != 0 || spec.kind != TL_PORT_FILE)
+		return NULL;
+	return live->device + strlen(live->device) - strlen(spec.arg);
 }
 
 static int start_eal(struct live *l, struct tl_err *err)

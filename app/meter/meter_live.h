@@ -27,6 +27,9 @@ struct tl_meter_live {
 // Check the port, before anything is started. Return 0, or -errno with a message.
 int tl_meter_live_check(const struct tl_meter_live *live, struct tl_err *err);
 
+// Return the file that the port reads in place of a device; NULL: none. After a check.
+const char *tl_meter_live_file(const struct tl_meter_live *live);
+
 // Receive frames until a limit, SIGINT, SIGTERM, or the end of the port. Return 0; the error of on_frame, without a
 // message; or -errno with a message: the port failed.
 int tl_meter_live_run(struct tl_meter_live *live, struct tl_err *err);

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <tl_extract_source.h>
+#include <tl_files.h>
 #include <tl_json.h>
 #include <tl_link.h>
 #include <tl_log.h>
@@ -245,25 +245,27 @@ static int receive_frames(struct run *run, struct tl_err *err)
 
 // ---- results
 
-static bool is_same_file(const char *a, const char *b)
+static int spare_input(const struct tl_meter_args *args, const char *input, struct tl_err *err)
 {
-	struct stat of_a, of_b;
+	const char *const outputs[] = {args->csv, args->html};
 
-	return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+	for (size_t i = 0; i < TL_ARRAY_LEN(outputs) && input != NULL; i++)
+		if (outputs[i] != NULL && tl_is_same_target(outputs[i], input))
+			return tl_fail(err, -EINVAL, "%s: is an input file, and cannot be written; name another file",
+				outputs[i]);
+	return 0;
 }
 
 // Check that the outputs are writable and not inputs, before an input is overwritten.
-static int check_outputs(const struct tl_meter_args *args, struct tl_err *err)
+static int check_outputs(const struct run *run, struct tl_err *err)
 {
+	const struct tl_meter_args *args = run->results.args;
 	const struct tl_latency_files files = {.csv = args->csv, .html = args->html};
-	const char *const outputs[] = {args->csv, args->html};
+	int rc = spare_input(args, tl_meter_live_file(&run->results.live), err);
 
-	for (size_t i = 0; i < TL_ARRAY_LEN(outputs); i++)
-		for (size_t k = 0; k < args->n_paths && outputs[i] != NULL; k++)
-			if (is_same_file(outputs[i], args->paths[k]))
-				return tl_fail(err, -EINVAL,
-					"%s: is an input file, and cannot be written; name another file", outputs[i]);
-	return tl_latency_files_check(&files, err);
+	for (size_t i = 0; i < args->n_paths && rc == 0; i++)
+		rc = spare_input(args, args->paths[i], err);
+	return rc == 0 ? tl_latency_files_check(&files, err) : rc;
 }
 
 static int open_csv(struct run *run, struct tl_err *err)
@@ -328,7 +330,7 @@ static int prepare(struct run *run, struct tl_err *err)
 	if (rc == 0)
 		rc = check_files(run->results.args, err);
 	if (rc == 0)
-		rc = check_outputs(run->results.args, err);
+		rc = check_outputs(run, err);
 	return rc == 0 ? open_csv(run, err) : rc;
 }
 

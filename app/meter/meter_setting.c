@@ -13,6 +13,10 @@ static const struct tl_meter_bin empty = {.tokens_min_bytes = UINT64_MAX};
 int tl_meter_setting_init(struct tl_meter_setting *setting, struct tl_err *err)
 {
 	struct tl_meter_setting *s = setting;
+
+	if (s->limit_bytes == 0)
+		return tl_fail(err, -EINVAL,
+			"limit 0: every frame would be dropped; give the bytes of a frame or more, or none for a queue without limit");
 	int rc = s->shape ? tl_shaper_init(&s->shaper, &s->cfg, err) : tl_meter_init(&s->meter, &s->cfg, err);
 
 	if (rc != 0)

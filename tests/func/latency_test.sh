@@ -277,6 +277,7 @@ misuse_is_refused() {
 	refused "a copy over the original" 'is an input file' both.pcapng "${FILTERS[@]}" -w both.pcapng
 	refused "samples over the original" 'is an input file' both.pcapng "${FILTERS[@]}" --csv ./both.pcapng
 	refused "a page over the replies" 'is an input file' triggers.pcap replies.pcap "${FILTERS[@]}" --html replies.pcap
+	refused "samples and page in one file" 'two outputs cannot be one file' both.pcapng "${FILTERS[@]}" --csv two --html ./two
 	refused "samples into a missing directory" 'none/samples.csv: cannot be written' both.pcapng "${FILTERS[@]}" \
 		--csv none/samples.csv
 	refused "a share above 1" '--max-loss takes a share' both.pcapng "${FILTERS[@]}" --max-loss 2

@@ -162,6 +162,11 @@ is_refused "no file" "which recordings?" --cir 1kbit --cbs 1k
 is_refused "a port and a file" "give one or the other" a.pcap -i lo --cir 1kbit --cbs 1k
 is_refused "a limit of a port without a port" "are of -i" a.pcap --count 5 --cir 1kbit --cbs 1k
 is_refused "17 settings" "more than 16" a.pcap --cir 1kbit --cbs 1k --cbs 2k --cbs 3k --ebs 1 --ebs 2 --ebs 3 --ebs 4 --ebs 5 --ebs 6
+is_refused "a queue for no frame" "limit 0: every frame would be dropped" a.pcap --cir 1kbit --cbs 1k --shape --limit 0
+is_refused "a page without a name" ": cannot be written" a.pcap --cir 1kbit --cbs 1k --html ''
+is_refused "one file for table and page" "two outputs cannot be one file" a.pcap --cir 1kbit --cbs 1k --csv both --html ./both
+check "which is not made" test ! -e both
+is_refused "an output that is the file of a port" "a.pcap: is an input file" -i pcap:./a.pcap --cir 1kbit --cbs 1k --html a.pcap
 is_refused "an output that is an input" "a.pcap: is an input file" a.pcap --cir 1kbit --cbs 1k --csv ./a.pcap
 check_equal "the input is unchanged" "$(stat -c %s a.pcap)" "$(jq '.manifest.inputs[0].bytes' first.json)"
 

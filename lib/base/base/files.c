@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,4 +47,30 @@ bool tl_is_same_file(const char *a, const char *b)
 	struct stat one, other;
 
 	return stat(a, &one) == 0 && stat(b, &other) == 0 && S_ISREG(one.st_mode) && tl_is_same_inode(&one, &other);
+}
+
+// Describe the directory of a path, and return the path's last part. NULL: there is no such directory.
+static const char *files_last(const char *path, struct stat *out)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+	char dir[PATH_MAX] = ".";
+
+	if (len >= sizeof(dir))
+		return NULL;
+	if (len != 0) {
+		memcpy(dir, path, len);
+		dir[len] = '\0';
+	}
+	return stat(dir, out) == 0 ? path + len : NULL;
+}
+
+bool tl_is_same_target(const char *a, const char *b)
+{
+	struct stat of_a, of_b;
+
+	if (stat(a, &of_a) == 0 && stat(b, &of_b) == 0)
+		return tl_is_same_inode(&of_a, &of_b);
+	const char *last_a = files_last(a, &of_a), *last_b = files_last(b, &of_b);
+	return last_a != NULL && last_b != NULL && strcmp(last_a, last_b) == 0 && tl_is_same_inode(&of_a, &of_b);
 }

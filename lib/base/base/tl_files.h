@@ -18,5 +18,8 @@ int tl_rename_new(const char *from, const char *to);
 // True if both paths name one existing regular file.
 bool tl_is_same_file(const char *a, const char *b);
 
+// True if both paths name one file, of any kind, that exists or could be made: its directory and its name are the same.
+bool tl_is_same_target(const char *a, const char *b);
+
 // True if both describe the same file, of any kind.
 bool tl_is_same_inode(const struct stat *a, const struct stat *b);

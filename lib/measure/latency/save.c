@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tl_files.h>
 #include <tl_json.h>
 
 int tl_latency_html(const json_t *json, FILE *out)
@@ -73,6 +74,8 @@ static int check_path(const char *path, struct tl_err *err)
 
 	if (stat(path, &status) == 0) {
 		rc = S_ISDIR(status.st_mode) ? -EISDIR : access(path, W_OK) != 0 ? -errno : 0;
+	} else if (*path == '\0' || path[strlen(path) - 1] == '/') {
+		rc = -ENOENT; // no file has this name
 	} else {
 		snprintf(dir, sizeof(dir), "%s", path);
 		rc = access(dirname(dir), W_OK | X_OK) != 0 ? -errno : 0;
@@ -88,6 +91,11 @@ int tl_latency_files_check(const struct tl_latency_files *files, struct tl_err *
 	for (size_t i = 0; i < TL_ARRAY_LEN(paths) && rc == 0; i++)
 		if (paths[i] != NULL)
 			rc = check_path(paths[i], err);
+	for (size_t i = 0; i < TL_ARRAY_LEN(paths) && rc == 0; i++)
+		for (size_t k = 0; k < i && paths[i] != NULL && rc == 0; k++)
+			if (paths[k] != NULL && tl_is_same_target(paths[i], paths[k]))
+				rc = tl_fail(err, -EINVAL, "%s: two outputs cannot be one file; name another file",
+					paths[i]);
 	return rc;
 }
 

@@ -371,5 +371,6 @@ struct tl_latency_files {
 	const char *json, *csv, *hgrm, *html;
 };
 int tl_latency_save(const struct tl_latency *report, const struct tl_latency_files *files, struct tl_err *err);
-// Check that they can be written, as far as possible without creating one: for use before long work.
+// Check that they can be written, as far as possible without creating one, and that no two are one file: for use before
+// long work.
 int tl_latency_files_check(const struct tl_latency_files *files, struct tl_err *err);
