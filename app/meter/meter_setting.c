@@ -10,6 +10,45 @@
 
 static const struct tl_meter_bin empty = {.tokens_min_bytes = UINT64_MAX};
 
+// ---- delays of a shaper
+
+static void delays_init(struct tl_meter_delays *d)
+{
+	tl_hist_init(&d->ns);
+	tl_hist_init(&d->ms);
+	d->sum_ns = 0;
+}
+
+static void delays_add(struct tl_meter_delays *d, uint64_t delay_ns)
+{
+	tl_hist_record(&d->ns, delay_ns);
+	tl_hist_record(&d->ms, delay_ns / TL_NS_PER_MS);
+	d->sum_ns += (double)delay_ns;
+}
+
+// Replace a quantile that is beyond the histogram of ns by the end of its ms.
+static void delays_correct(const struct tl_meter_delays *d, unsigned permille, uint64_t *value_ns)
+{
+	uint64_t ms = tl_hist_permille(&d->ms, permille);
+
+	if (*value_ns > TL_HIST_MAX_NS && ms < d->ns.max_ns / TL_NS_PER_MS)
+		*value_ns = (ms + 1) * TL_NS_PER_MS - 1;
+}
+
+void tl_meter_delays_summarize(const struct tl_meter_delays *delays, struct tl_hist_summary *out)
+{
+	tl_hist_summarize(&delays->ns, out);
+	if (out->count == 0)
+		return;
+	delays_correct(delays, 500, &out->p50_ns);
+	delays_correct(delays, 900, &out->p90_ns);
+	delays_correct(delays, 990, &out->p99_ns);
+	delays_correct(delays, 999, &out->p999_ns);
+	out->mean_ns = delays->sum_ns / (double)out->count;
+}
+
+// ---- set-up
+
 int tl_meter_setting_init(struct tl_meter_setting *setting, struct tl_err *err)
 {
 	struct tl_meter_setting *s = setting;
@@ -24,20 +63,20 @@ int tl_meter_setting_init(struct tl_meter_setting *setting, struct tl_err *err)
 	tl_envelope_init(&s->envelope, s->cfg.cir, s->cfg.overhead_bytes);
 	s->tokens_min_bytes = s->cfg.cbs;
 	s->bin = calloc(TL_METER_BINS, sizeof(*s->bin));
-	s->delay = s->shape ? malloc(sizeof(*s->delay)) : NULL;
-	if (s->bin == NULL || (s->shape && s->delay == NULL))
+	s->delays = s->shape ? malloc(sizeof(*s->delays)) : NULL;
+	if (s->bin == NULL || (s->shape && s->delays == NULL))
 		return tl_fail(err, -ENOMEM, "no memory for another setting");
 	for (size_t i = 0; i < TL_METER_BINS; i++)
 		s->bin[i] = empty;
 	if (s->shape)
-		tl_hist_init(s->delay);
+		delays_init(s->delays);
 	return 0;
 }
 
 void tl_meter_setting_fini(struct tl_meter_setting *setting)
 {
 	free(setting->bin);
-	free(setting->delay);
+	free(setting->delays);
 	free(setting->queue.frame);
 }
 
@@ -97,7 +136,7 @@ static int shape(
 	*departure_ns = full ? TL_SHAPER_NEVER : tl_shaper_depart(&s->shaper, now_ns, bytes);
 	if (*departure_ns == TL_SHAPER_NEVER)
 		return TL_METER_RED;
-	tl_hist_record(s->delay, *departure_ns - now_ns);
+	delays_add(s->delays, *departure_ns - now_ns);
 	s->last_departure_ns = *departure_ns;
 	if (*departure_ns == now_ns)
 		return TL_METER_GREEN;

@@ -35,6 +35,12 @@ struct tl_meter_queue {
 	uint64_t bytes;
 };
 
+// Delays of the frames that a shaper sent.
+struct tl_meter_delays {
+	struct tl_hist ns, ms; // the same values: the first ends at 137 s (tl_hist.h), the second at 4 years
+	double sum_ns;
+};
+
 struct tl_meter_setting {
 	struct tl_meter_cfg cfg;
 	bool shape;
@@ -48,9 +54,9 @@ struct tl_meter_setting {
 	// With --shape: green left at once, yellow waited, red was lost.
 	uint64_t pkts[TL_METER_COLOURS], bytes[TL_METER_COLOURS]; // bytes with overhead
 	uint64_t tokens_min_bytes, queue_max_bytes, queue_max_pkts;
-	uint64_t last_departure_ns; // 0: none
-	struct tl_hist *delay;	    // of a shaper's frames that were not lost; else NULL
-	struct tl_meter_bin *bin;   // TL_METER_BINS
+	uint64_t last_departure_ns;	// 0: none
+	struct tl_meter_delays *delays; // of a shaper's frames that were not lost; else NULL
+	struct tl_meter_bin *bin;	// TL_METER_BINS
 };
 
 // Set up. Of *setting cfg, shape and limit_bytes are read. Return 0; -EINVAL (a value) or -ENOMEM, with a message.
@@ -61,6 +67,9 @@ void tl_meter_setting_fini(struct tl_meter_setting *setting);
 // *departure_ns is that of a shaper's frame, TL_SHAPER_NEVER: lost. Return 0 with *colour, or -ENOMEM.
 int tl_meter_setting_offer(struct tl_meter_setting *setting, uint64_t now_ns, uint32_t bytes, size_t bin,
 	enum tl_meter_colour *colour, uint64_t *departure_ns);
+
+// Summarize the delays: all zero if no frame was sent.
+void tl_meter_delays_summarize(const struct tl_meter_delays *delays, struct tl_hist_summary *out);
 
 // Double the width of the bins.
 void tl_meter_setting_fold(struct tl_meter_setting *setting);

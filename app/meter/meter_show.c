@@ -55,13 +55,13 @@ static void put_contract(json_t *json, const struct tl_meter_setting *s)
 	json_object_set_new(json, "limit_bytes", number_or_null(s->limit_bytes, s->limit_bytes != UINT64_MAX));
 }
 
-static json_t *delay_json(const struct tl_hist *hist)
+static json_t *delay_json(const struct tl_meter_delays *delays)
 {
 	struct tl_hist_summary s;
 
-	if (hist == NULL || hist->count == 0)
+	if (delays == NULL || delays->ns.count == 0)
 		return json_null();
-	tl_hist_summarize(hist, &s);
+	tl_meter_delays_summarize(delays, &s);
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}", "min", tl_json_number(s.min_ns), "p50",
 		tl_json_number(s.p50_ns), "p90", tl_json_number(s.p90_ns), "p99", tl_json_number(s.p99_ns), "p999",
 		tl_json_number(s.p999_ns), "max", tl_json_number(s.max_ns), "mean", s.mean_ns, "count",
@@ -73,7 +73,7 @@ static void put_queue(json_t *json, const struct tl_meter_setting *s)
 	json_object_set_new(json, "queue_max_pkts", number_or_null(s->queue_max_pkts, s->shape));
 	json_object_set_new(json, "queue_max_bytes", number_or_null(s->queue_max_bytes, s->shape));
 	json_object_set_new(json, "last_departure_ns", number_or_null(s->last_departure_ns, s->last_departure_ns != 0));
-	json_object_set_new(json, "delay_ns", delay_json(s->delay));
+	json_object_set_new(json, "delay_ns", delay_json(s->delays));
 }
 
 static json_t *series_json(const struct tl_meter_setting *s, size_t bins)
@@ -168,7 +168,7 @@ static void print_delay(const struct tl_meter_setting *s, FILE *out)
 
 	if (!s->shape)
 		return;
-	tl_hist_summarize(s->delay, &d);
+	tl_meter_delays_summarize(s->delays, &d);
 	fprintf(out, "  delay: p50 %s, p99 %s, max %s; queue: at most %" PRIu64 " pkts, %" PRIu64 " bytes\n",
 		tl_format_ns(d.p50_ns, p50, sizeof(p50)), tl_format_ns(d.p99_ns, p99, sizeof(p99)),
 		tl_format_ns(d.max_ns, max, sizeof(max)), s->queue_max_pkts, s->queue_max_bytes);

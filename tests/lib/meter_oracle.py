@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """meter_oracle.py TAPLINE FROM TO: for each seed, run `tapline meter` on a random capture file with random settings,
-and compare it with token buckets in fractions: the colour and departure of every frame, the counts, the series, the
-required burst. Print the first difference of each failed seed; work in the current directory."""
+and compare it with token buckets in fractions: the colour and departure of every frame, the counts, every point of the
+series, tokens, queue, delays, the required burst. Print the first difference of each failed seed; work in the current
+directory."""
 
 import csv
 import json
@@ -12,7 +13,7 @@ import struct
 import subprocess
 import sys
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 
 S = 10**9
 RATE_UNITS = {"": 1, "bit": 1, "kbit": 10**3, "Mbit": 10**6, "kibit": 2**10, "bps": 8, "Kbps": 8000, "mibps": 2**23}
@@ -24,7 +25,7 @@ SIZE_UNITS = {"": 1, "b": 1, "k": 2**10, "KiB": 2**10, "kb": 2**10, "kbit": 2**7
 def make_frames(rng):
     """Return (time in units of the file, length on the wire, captured length)."""
     now, frames = rng.choice([0, 5, 1700000000 * 10**6 + rng.randrange(10**6)]), []
-    for _ in range(rng.choice([1, 2, 100, 300])):
+    for _ in range(rng.choice([1, 2, 100, 300, 300, 300])):
         now += rng.choice([0, 0, rng.randrange(20), rng.randrange(2000), rng.randrange(200000), rng.randrange(10**8) if rng.random() < 0.1 else 1])
         back = rng.randrange(100000) if rng.random() < 0.05 else 0
         wire = rng.choice([60, 64, 1514, rng.randrange(14, 9000)])
@@ -73,15 +74,16 @@ def write_file(rng, path):
 
 
 def envelope(frames, rate):
-    level = peak = Fraction(0)
-    last = frames[0][0]
+    """Return the bytes beyond the rate after each frame."""
+    level, last, levels = Fraction(0), frames[0][0], []
     for now, size in frames:
         level = max(Fraction(0), level - rate * Fraction(now - last, S)) + size
-        peak, last = max(peak, level), now
-    return ceil(peak)
+        levels, last = levels + [ceil(level)], now
+    return levels
 
 
 def police(frames, cir, cbs, ebs, pir, pbs):
+    """Yield colour, no departure, committed tokens, and no queue, after each frame."""
     committed, second, last = Fraction(cbs), Fraction(pbs if pir else ebs), frames[0][0]
     for now, size in frames:
         elapsed, last = Fraction(now - last, S), now
@@ -102,15 +104,16 @@ def police(frames, cir, cbs, ebs, pir, pbs):
             second -= size
         else:
             colour = "red"
-        yield colour, ""
+        yield colour, "", floor(committed), []
 
 
 def shape(frames, cir, cbs, limit):
+    """Yield colour, departure, tokens, and the sizes in the queue, after each frame."""
     tokens, clock, waiting = Fraction(cbs), frames[0][0], []
     for now, size in frames:
         waiting = [(leaves, n) for leaves, n in waiting if leaves > now]
         if size > cbs or (limit is not None and sum(n for _, n in waiting) + size > limit):
-            yield "red", ""
+            yield "red", "", floor(tokens), [n for _, n in waiting]
             continue
         start = max(now, clock)
         tokens = min(cbs, tokens + cir * Fraction(start - clock, S))
@@ -119,15 +122,16 @@ def shape(frames, cir, cbs, limit):
         clock = leaves
         if leaves > now:
             waiting.append((leaves, size))
-        yield ("green" if leaves == now else "yellow"), str(leaves)
+        yield ("green" if leaves == now else "yellow"), str(leaves), floor(tokens), [n for _, n in waiting]
 
 
 # ---- calls
 
 
-def rate(rng):
-    unit = rng.choice(list(RATE_UNITS))
-    n = max(1, int(10 ** rng.uniform(3, 8)) // RATE_UNITS[unit])
+def rate(rng, low):
+    value = int(10 ** rng.uniform(low, low + 5))
+    unit = rng.choice([unit for unit, factor in RATE_UNITS.items() if factor <= value])
+    n = value // RATE_UNITS[unit]
     return f"{n}{unit}", n * RATE_UNITS[unit]
 
 
@@ -139,8 +143,9 @@ def size(rng):
 
 def make_call(rng):
     """Return the arguments and the settings, in the order of the report: the last option of the call varies fastest."""
-    kind, options = rng.choice(["one", "one", "two", "shaper"]), {}
-    options["--cir"] = [rate(rng) for _ in range(rng.choice([1, 1, 2]))]
+    kind, options = rng.choice(["one", "two", "shaper"]), {}
+    low = 1 if kind == "shaper" else 3  # delays beyond 137 s, the end of a histogram
+    options["--cir"] = [rate(rng, low) for _ in range(rng.choice([1, 1, 2]))]
     if kind == "two":
         most = max(bps for _, bps in options["--cir"])
         options["--pir"] = [(str(most + extra), most + extra) for extra in [rng.randrange(10**7)]]
@@ -172,25 +177,65 @@ def differs(name, ours, theirs):
     return [f"{name}: {ours} is not {theirs}"] if ours != theirs else []
 
 
+def most(values):
+    return max(values) if values else None
+
+
+def compare_series(frames, expected, levels, kind, report, series):
+    first, width = frames[0][0], report["bin_ns"]
+    bins = (frames[-1][0] - first) // width + 1
+    found = differs("bins", bins <= 512 and (width == 1000 or (frames[-1][0] - first) // (width // 2) >= 512), True)
+    wanted, frames_of = {name: [] for name in series}, [[] for _ in range(bins)]
+    for k, (now, _) in enumerate(frames):
+        frames_of[(now - first) // width].append(k)
+    for of in frames_of:
+        for colour in ("green", "yellow", "red"):
+            wanted[colour + "_bytes"].append(sum(frames[k][1] for k in of if expected[k][0] == colour))
+        wanted["tokens_min_bytes"].append(min((expected[k][2] for k in of), default=None))
+        wanted["level_max_bytes"].append(most([levels[k] for k in of]))
+        shaped = of if kind == "shaper" else []
+        wanted["queue_max_bytes"].append(most([sum(expected[k][3]) for k in shaped]))
+        wanted["delay_max_ns"].append(most([int(expected[k][1] or frames[k][0]) - frames[k][0] for k in shaped]))
+    for name, points in wanted.items():
+        found += differs("points of " + name, len(series[name]), bins)
+        found += [f"{name} of bin {i}: {a} is not {b}" for i, (a, b) in enumerate(zip(series[name], points)) if a != b][:1]
+    return found
+
+
+def compare_delays(delays, said):
+    found = differs("longest delay", said["max"], max(delays)) + differs("shortest delay", said["min"], min(delays))
+    found += differs("mean delay", abs(said["mean"] - sum(delays) / len(delays)) <= said["mean"] * 1e-6, True)
+    for name, permille in (("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999)):
+        exact = sorted(delays)[ceil(len(delays) * permille / 1000) - 1]
+        high = exact + exact // 1024 + (10**6 if exact >= 2**37 else 1)
+        if not exact <= said[name] <= min(high, max(delays)):
+            found.append(f"{name} of the delays: {said[name]} is not {exact} or up to a 1024th more")
+    return found
+
+
 def compare(frames, settings, kind, report, rows):
     found = differs("settings", len(report["settings"]), len(settings))
     found += differs("pkts", report["pkts"], len(frames)) + differs("bytes", report["bytes"], sum(n for _, n in frames))
     for i, setting in enumerate(settings):
         expected, said = judge(frames, setting, kind), report["settings"][i]
         mine = [(row["colour"], row["departure_ns"]) for row in rows if row["setting"] == str(i + 1)]
-        found += [f"setting {i} frame {k}: {a} is not {b}" for k, (a, b) in enumerate(zip(mine, expected)) if a != b][:1]
+        found += [f"setting {i} frame {k}: {a} is not {b[:2]}" for k, (a, b) in enumerate(zip(mine, expected)) if a != b[:2]][:1]
         found += differs("rows", len(mine), len(frames))
         for colour in ("green", "yellow", "red"):
-            sizes = [n for (_, n), (c, _) in zip(frames, expected) if c == colour]
+            sizes = [n for (_, n), (c, *_) in zip(frames, expected) if c == colour]
             for told in [said] + [report] * (i == 0):
                 found += differs(colour + "_pkts", told[colour + "_pkts"], len(sizes))
                 found += differs(colour + "_bytes", told[colour + "_bytes"], sum(sizes))
-            found += differs("series of " + colour, sum(said["series"][colour + "_bytes"]), sum(sizes))
-        found += differs("burst", said["burst_needed_bytes"], envelope(frames, Fraction(setting["--cir"], 8)))
-        delays = [int(leaves) - now for (now, _), (_, leaves) in zip(frames, expected) if leaves]
+        levels = envelope(frames, Fraction(setting["--cir"], 8))
+        found += differs("burst", said["burst_needed_bytes"], max(levels))
+        found += differs("fewest tokens", said["tokens_min_bytes"], min(setting["--cbs"], *(tokens for _, _, tokens, _ in expected)))
+        found += compare_series(frames, expected, levels, kind, report, said["series"])
+        delays = [int(leaves) - now for (now, _), (_, leaves, *_) in zip(frames, expected) if leaves]
+        if kind == "shaper":
+            queues = [queue for _, _, _, queue in expected]
+            found += differs("longest queue", [said["queue_max_bytes"], said["queue_max_pkts"]], [max(map(sum, queues)), max(map(len, queues))])
         if delays:
-            found += differs("longest delay", said["delay_ns"]["max"], max(delays))
-            found += differs("longest of the series", max(n or 0 for n in said["series"]["delay_max_ns"]), max(delays))
+            found += compare_delays(delays, said["delay_ns"])
     return found
 
 
