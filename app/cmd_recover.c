@@ -192,7 +192,7 @@ static int recover_open(struct work *work, int fd, struct tl_recovered *file, st
 	struct stat status;
 
 	if (fstat(fd, &status) != 0)
-		return tl_fail(err, -errno, "cannot be looked at: %s", strerror(errno));
+		return tl_fail(err, -errno, "its status cannot be read: %s", strerror(errno));
 	work->path = file->path;
 	clock_gettime(CLOCK_MONOTONIC, &work->said);
 	file->report = report;

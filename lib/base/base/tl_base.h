@@ -60,6 +60,22 @@ static inline uint64_t tl_magnitude(int64_t n)
 }
 
 // Load a number in the byte order of the host, or of the network, from any address.
+static inline uint16_t tl_load_u16(const uint8_t *p)
+{
+	uint16_t word;
+
+	__builtin_memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+static inline uint64_t tl_load_u64(const uint8_t *p)
+{
+	uint64_t word;
+
+	__builtin_memcpy(&word, p, sizeof(word));
+	return word;
+}
+
 static inline uint32_t tl_load_u32(const uint8_t *p)
 {
 	uint32_t word;

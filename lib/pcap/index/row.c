@@ -150,27 +150,26 @@ static void add_frame(struct tl_index_builder *builder, const uint8_t *frame, ui
 		add_inner(builder, frame, cap_bytes);
 }
 
-static void add_record(struct tl_index_builder *builder, const uint8_t *epb, uint32_t bytes, struct tl_index_row *row)
+static void add_record(
+	struct tl_index_builder *builder, const struct tl_pcapng_packet *record, struct tl_index_row *row)
 {
-	uint64_t ts_ns = (uint64_t)tl_load_u32(epb + 12) << 32 | tl_load_u32(epb + 16);
-	uint32_t cap_bytes = tl_load_u32(epb + 20);
-
-	row->first_ns = tl_min_u64(row->first_ns, ts_ns);
-	row->last_ns = tl_max_u64(row->last_ns, ts_ns);
+	row->first_ns = tl_min_u64(row->first_ns, record->ticks);
+	row->last_ns = tl_max_u64(row->last_ns, record->ticks);
 	row->records++;
-	if (cap_bytes <= bytes - TL_PCAPNG_EPB_BYTES_MIN)
-		add_frame(builder, epb + 28, cap_bytes);
+	add_frame(builder, record->data, record->cap_bytes);
 }
 
 static int add_records(
 	struct tl_index_builder *builder, const uint8_t *slab, uint32_t used_bytes, struct tl_index_row *row)
 {
+	struct tl_pcapng_packet record;
+
 	for (uint32_t at = TL_PCAPNG_HEAD_BYTES, bytes; at < used_bytes; at += bytes) {
 		bytes = tl_pcapng_block_bytes(slab + at, used_bytes - at);
 		if (bytes == 0)
 			return -EINVAL;
-		if (tl_load_u32(slab + at) == TL_PCAPNG_EPB && bytes >= TL_PCAPNG_EPB_BYTES_MIN)
-			add_record(builder, slab + at, bytes, row);
+		if (tl_load_u32(slab + at) == TL_PCAPNG_EPB && tl_pcapng_get_epb(false, slab + at, bytes, &record))
+			add_record(builder, &record, row);
 	}
 	return 0;
 }

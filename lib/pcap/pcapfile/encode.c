@@ -3,7 +3,6 @@
 
 #include <tl_pcapfile.h>
 
-#define PCAP_MAGIC_NS 0xa1b23c4du
 #define PCAP_OURS 0x50414c54u	 // "TLAP"
 #define PCAP_SNAPLEN_MAX 262144u // limit of libpcap
 #define OPT_END 0
@@ -187,7 +186,7 @@ uint32_t tl_pcapng_put_isb(void *buf, uint32_t size, const struct tl_pcapng_isb 
 // draft-ietf-opsawg-pcap, section 4
 uint32_t tl_pcap_put_header(void *buf, uint32_t size, uint32_t snaplen)
 {
-	uint32_t header[6] = {PCAP_MAGIC_NS, 2u | 4u << 16, 0, PCAP_OURS, snaplen != 0 ? snaplen : PCAP_SNAPLEN_MAX,
+	uint32_t header[6] = {TL_PCAP_MAGIC_NS, 2u | 4u << 16, 0, PCAP_OURS, snaplen != 0 ? snaplen : PCAP_SNAPLEN_MAX,
 		TL_PCAPNG_LINKTYPE_ETHERNET};
 
 	if (size < sizeof(header))
@@ -203,5 +202,5 @@ bool tl_pcap_is_ours(const void *buf, uint32_t size)
 	if (size < sizeof(header))
 		return false;
 	memcpy(header, buf, sizeof(header));
-	return header[0] == PCAP_MAGIC_NS && header[3] == PCAP_OURS && header[5] == TL_PCAPNG_LINKTYPE_ETHERNET;
+	return header[0] == TL_PCAP_MAGIC_NS && header[3] == PCAP_OURS && header[5] == TL_PCAPNG_LINKTYPE_ETHERNET;
 }

@@ -30,12 +30,11 @@ static int begin(struct tl_pcap_reader *reader)
 		reader->next = tl_pcapng_next;
 		return tl_pcapng_begin(reader);
 	}
-	reader->swapped = magic == __builtin_bswap32(MAGIC_PCAP_US) || magic == __builtin_bswap32(MAGIC_PCAP_NS);
-	magic = reader_u32(reader, 0);
-	if (magic != MAGIC_PCAP_US && magic != MAGIC_PCAP_NS)
+	if (!tl_pcap_is_magic(magic))
 		return reader_broken(reader, 0, "neither pcap nor pcapng (unpack a compressed file first); bytes in it",
 			reader->size);
-	reader->ns_per_unit = magic == MAGIC_PCAP_NS ? 1 : 1000;
+	reader->section.swapped = magic != TL_PCAP_MAGIC_US && magic != TL_PCAP_MAGIC_NS;
+	reader->ns_per_unit = reader_u32(reader, 0) == TL_PCAP_MAGIC_NS ? 1 : 1000;
 	reader->next = tl_pcap_classic_next;
 	return tl_pcap_classic_begin(reader);
 }
@@ -52,6 +51,8 @@ static int open_memory(const void *data, size_t size, const char *name, bool any
 	reader->name = name;
 	reader->ended = 1;
 	reader->any_linktype = any_linktype;
+	reader->section.interface = reader->interface;
+	reader->section.capacity = READER_INTERFACES;
 	int rc = begin(reader);
 	if (rc != 0) {
 		tl_pcap_report(reader, err);

@@ -3,8 +3,6 @@
 
 #include "reader_priv.h"
 
-#define EPB_OPTIONS_AT 28u // after the data and its padding
-#define EPB_CAP_AT 20u
 #define EPB_FLAGS 2u
 #define IDB_OPTIONS_AT 16u
 #define IF_NAME 2u
@@ -32,13 +30,13 @@ int tl_pcap_next_option(const uint8_t *options, uint32_t bytes, bool swapped, ui
 
 static void describe_interface(const struct tl_pcap_reader *reader, struct tl_pcap_more *out)
 {
-	const struct reader_interface *interface = &reader->interface[out->interface_id];
-	const uint8_t *options = reader->data + interface->at + IDB_OPTIONS_AT;
-	uint32_t bytes = reader_u32(reader, interface->at + 4) - IDB_OPTIONS_AT - 4, at = 0;
+	size_t described_at = reader->described_at[out->interface_id];
+	const uint8_t *options = reader->data + described_at + IDB_OPTIONS_AT;
+	uint32_t bytes = reader_u32(reader, described_at + 4) - IDB_OPTIONS_AT - 4, at = 0;
 	struct tl_pcap_option option;
 
-	out->tsresol = interface->unit.tsresol;
-	while (tl_pcap_next_option(options, bytes, reader->swapped, &at, &option) == 1) {
+	out->tsresol = reader->interface[out->interface_id].tsresol;
+	while (tl_pcap_next_option(options, bytes, reader->section.swapped, &at, &option) == 1) {
 		if (option.code == IF_NAME) {
 			out->name = (const char *)option.value;
 			out->name_bytes = option.len;
@@ -53,7 +51,7 @@ uint32_t tl_pcap_linktype(const struct tl_pcap_reader *reader)
 {
 	if (reader->next != tl_pcapng_next)
 		return reader->linktype;
-	return reader->interfaces != 0 ? reader->interface[0].unit.linktype : 0;
+	return reader->section.n != 0 ? reader->interface[0].linktype : 0;
 }
 
 uint32_t tl_pcap_unit_ns(const struct tl_pcap_reader *reader)
@@ -72,22 +70,22 @@ void tl_pcap_watch(struct tl_pcap_reader *reader, uint32_t type, tl_pcap_block_f
 static void find_options(const struct tl_pcap_reader *reader, struct tl_pcap_more *out)
 {
 	uint32_t total = reader_u32(reader, reader->offset - 4); // the frame's block ends here
-	size_t at = reader->offset - total;
-	uint32_t type = reader_u32(reader, at);
+	const uint8_t *block = reader->data + reader->offset - total;
+	struct tl_pcapng_packet packet = {0};
 
-	if (type == TL_PCAPNG_SIMPLE_PACKET) {
+	if (tl_pcapng_u32(out->swapped, block) == TL_PCAPNG_SIMPLE_PACKET) {
 		out->has_stamp = false;
 		return;
 	}
-	uint32_t data = (uint32_t)tl_align_up(reader_u32(reader, at + EPB_CAP_AT), 4);
-	out->interface_id = type == TL_PCAPNG_EPB ? reader_u32(reader, at + 8) : reader_u16(reader, at + 8);
-	out->options = reader->data + at + EPB_OPTIONS_AT + data;
-	out->options_bytes = total - EPB_OPTIONS_AT - data - 4;
+	(void)tl_pcapng_get_epb(out->swapped, block, total, &packet); // checked by tl_pcap_next()
+	out->interface_id = packet.interface_id;
+	out->options = tl_pcapng_epb_options(&packet);
+	out->options_bytes = (uint32_t)(block + total - 4 - out->options);
 }
 
 void tl_pcap_get_more(const struct tl_pcap_reader *reader, struct tl_pcap_more *out)
 {
-	*out = (struct tl_pcap_more){.swapped = reader->swapped, .has_stamp = true};
+	*out = (struct tl_pcap_more){.swapped = reader->section.swapped, .has_stamp = true};
 	if (reader->next != tl_pcapng_next) {
 		out->tsresol = reader->ns_per_unit == 1 ? TSRESOL_NS : TSRESOL_US;
 		return;
@@ -99,7 +97,7 @@ void tl_pcap_get_more(const struct tl_pcap_reader *reader, struct tl_pcap_more *
 
 void tl_pcap_get_origin(const struct tl_pcap_reader *reader, struct tl_pcap_origin *out)
 {
-	struct tl_pcap_more more = {.swapped = reader->swapped};
+	struct tl_pcap_more more = {.swapped = reader->section.swapped};
 	struct tl_pcap_option option;
 	uint32_t at = 0;
 

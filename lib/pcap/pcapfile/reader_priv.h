@@ -14,14 +14,6 @@
 #define READER_INTERFACES 4096u	 // per section; dumpcap and mergecap write one per device and source file
 #define READER_FRAME_MAX 262144u // as libpcap: a longer frame has a corrupt length field
 
-#define MAGIC_PCAP_US 0xa1b2c3d4u
-#define MAGIC_PCAP_NS 0xa1b23c4du
-
-struct reader_interface {
-	struct tl_pcapng_interface unit;
-	size_t at; // offset of its block
-};
-
 // Error in the file: a static sentence, the number in it, and the offset.
 struct reader_fault {
 	const char *text;
@@ -37,7 +29,6 @@ struct tl_pcap_reader {
 	size_t offset; // in data, of the next frame header or block
 	int (*next)(struct tl_pcap_reader *reader, struct tl_pcap_frame *out);
 	int ended;	   // 1 while there may be frames, then the final result of tl_pcap_next()
-	bool swapped;	   // the file's byte order differs from the host's
 	bool any_linktype; // else Ethernet only
 
 	uint32_t ns_per_unit; // pcap: unit of the fraction field
@@ -47,9 +38,10 @@ struct tl_pcap_reader {
 	void *watch_ctx;
 	uint32_t watched_type;
 
-	uint32_t sections;   // pcapng: begun so far
-	uint32_t interfaces; // pcapng: described so far in this section
-	struct reader_interface interface[READER_INTERFACES];
+	uint32_t sections;		  // pcapng: begun so far
+	struct tl_pcapng_section section; // pcap: the byte order of the file
+	struct tl_pcapng_interface interface[READER_INTERFACES];
+	size_t described_at[READER_INTERFACES]; // offsets of their descriptions
 
 	struct reader_fault fault;
 	const char *name; // for errors
@@ -84,10 +76,10 @@ static inline int reader_short(struct tl_pcap_reader *reader, size_t offset, con
 
 static inline uint16_t reader_u16(const struct tl_pcap_reader *reader, size_t offset)
 {
-	return tl_pcapng_u16(reader->swapped, reader->data + offset);
+	return tl_pcapng_u16(reader->section.swapped, reader->data + offset);
 }
 
 static inline uint32_t reader_u32(const struct tl_pcap_reader *reader, size_t offset)
 {
-	return tl_pcapng_u32(reader->swapped, reader->data + offset);
+	return tl_pcapng_u32(reader->section.swapped, reader->data + offset);
 }

@@ -9,6 +9,8 @@
 int tl_pcapng_get_application(const void *buf, uint32_t size, const char **out_text, uint32_t *out_len)
 {
 	const uint8_t *block = buf;
+	struct tl_pcap_option option;
+	uint32_t at = 0;
 	bool swapped;
 
 	if (size < OPTIONS_AT || tl_load_u32(block) != TL_PCAPNG_SHB || tl_pcapng_byte_order(block, &swapped) != 0 ||
@@ -17,17 +19,11 @@ int tl_pcapng_get_application(const void *buf, uint32_t size, const char **out_t
 	uint32_t total = tl_load_u32(block + 4);
 	if (total < OPTIONS_AT + 4 || total > size)
 		return -EINVAL;
-	for (uint32_t at = OPTIONS_AT; at + 4 <= total - 4;) {
-		uint32_t option = tl_load_u32(block + at); // the code, and above it the length
-		uint32_t len = option >> 16;
-		if (option == 0 || len > total - 4 - at - 4)
-			break;
-		if ((option & UINT16_MAX) == SHB_USERAPPL) {
-			*out_text = (const char *)block + at + 4;
-			*out_len = len;
+	while (tl_pcap_next_option(block + OPTIONS_AT, total - OPTIONS_AT - 4, false, &at, &option) == 1)
+		if (option.code == SHB_USERAPPL) {
+			*out_text = (const char *)option.value;
+			*out_len = option.len;
 			return 0;
 		}
-		at += 4 + (uint32_t)tl_align_up(len, 4);
-	}
 	return -ENOENT;
 }

@@ -124,10 +124,19 @@ struct tl_pcapng_epb {
 // Write a block or header. Return the bytes written, or 0 if size is too small. The header is that of a classic pcap
 // file of Ethernet frames with nanoseconds; snaplen 0 = unlimited. Its second reserved field, which readers ignore
 // (draft-ietf-opsawg-pcap, section 4), marks the file as ours, for rings and recover.
+#define TL_PCAP_MAGIC_US 0xa1b2c3d4u // first word, in the file's byte order
+#define TL_PCAP_MAGIC_NS 0xa1b23c4du
 #define TL_PCAP_HEADER_BYTES 24u
 #define TL_PCAP_RECORD_BYTES 16u // before each frame: seconds, nanoseconds, captured, on the wire
 uint32_t tl_pcap_put_header(void *buf, uint32_t size, uint32_t snaplen);
 bool tl_pcap_is_ours(const void *buf, uint32_t size);
+// True for the first word of a classic pcap file of either byte order.
+static inline bool tl_pcap_is_magic(uint32_t word)
+{
+	return word == TL_PCAP_MAGIC_US || word == TL_PCAP_MAGIC_NS || word == __builtin_bswap32(TL_PCAP_MAGIC_US) ||
+	       word == __builtin_bswap32(TL_PCAP_MAGIC_NS);
+}
+
 uint32_t tl_pcapng_put_shb(void *buf, uint32_t size, const struct tl_pcapng_shb *shb);
 uint32_t tl_pcapng_put_idb(void *buf, uint32_t size, const struct tl_pcapng_idb *idb);
 uint32_t tl_pcapng_put_isb(void *buf, uint32_t size, const struct tl_pcapng_isb *isb);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_array.h>
+
 #define APPLICATION "tapline"
 #define SECTION_BYTES_MAX 65536u
 
@@ -34,11 +36,6 @@ const uint8_t *recover_view(struct scan *scan, uint64_t offset, uint32_t len, ui
 
 // ---- owner of the file
 
-static bool is_classic_pcap(uint32_t magic)
-{
-	return magic == 0xa1b2c3d4u || magic == 0xd4c3b2a1u || magic == 0xa1b23c4du || magic == 0x4d3cb2a1u;
-}
-
 // True for a zstd frame or a skippable one (RFC 8878, section 3.1).
 static bool is_zstd(uint32_t magic)
 {
@@ -63,7 +60,7 @@ static int check_owner(struct scan *scan)
 	scan->pcap = tl_pcap_is_ours(head, len);
 	if (scan->pcap)
 		return 0;
-	if (len >= 4 && is_classic_pcap(tl_load_u32(head)))
+	if (len >= 4 && tl_pcap_is_magic(tl_load_u32(head)))
 		return tl_fail(scan->err, -EMEDIUMTYPE, "is a pcap file, not a recording of tapline: " NOT_OURS);
 	if (len >= 4 && (is_zstd(tl_load_u32(head)) || recover_has_packed_slab(head, len)))
 		return recover_check_packed(scan);
@@ -81,14 +78,8 @@ static int check_owner(struct scan *scan)
 
 static int add_gap(struct scan *scan, uint64_t from, uint64_t to)
 {
-	if (scan->n_gaps == scan->gaps_capacity) {
-		uint32_t capacity = scan->gaps_capacity == 0 ? 16 : 2 * scan->gaps_capacity;
-		struct gap *gaps = realloc(scan->gaps, capacity * sizeof(*gaps));
-		if (gaps == NULL)
-			return -ENOMEM;
-		scan->gaps = gaps;
-		scan->gaps_capacity = capacity;
-	}
+	if (tl_array_reserve(&scan->gaps, scan->n_gaps, &scan->gaps_capacity, sizeof(*scan->gaps)) != 0)
+		return -ENOMEM;
 	scan->gaps[scan->n_gaps++] = (struct gap){.from = from, .to = to, .file = scan->file};
 	scan->report->padded_bytes += to - from;
 	return 0;

@@ -14,19 +14,21 @@
 static bool is_whole_record(const void *ctx, const uint8_t *block, uint32_t total)
 {
 	const struct scan *scan = ctx;
+	struct tl_pcapng_packet packet;
 
-	return total >= TL_PCAPNG_EPB_BYTES_MIN && tl_load_u32(block + 8) < scan->limit &&
-	       tl_load_u32(block + 20) <= FRAME_BYTES_MAX && tl_load_u32(block + 20) <= total - TL_PCAPNG_EPB_BYTES_MIN;
+	return tl_pcapng_get_epb(false, block, total, &packet) && packet.interface_id < scan->limit &&
+	       packet.cap_bytes <= FRAME_BYTES_MAX;
 }
 
 static void count_record(struct scan *scan, const uint8_t *block)
 {
-	uint32_t number = tl_load_u32(block + 8);
-	struct interface *interface = &scan->interface[number];
-	uint64_t ts_ns = (uint64_t)tl_load_u32(block + 12) << 32 | tl_load_u32(block + 16);
+	struct tl_pcapng_packet packet = {0};
 
-	interface->first_ns = interface->records == 0 ? ts_ns : tl_min_u64(interface->first_ns, ts_ns);
-	interface->last_ns = tl_max_u64(interface->last_ns, ts_ns);
+	(void)tl_pcapng_get_epb(false, block, tl_load_u32(block + 4), &packet);
+	uint32_t number = packet.interface_id;
+	struct interface *interface = &scan->interface[number];
+	interface->first_ns = interface->records == 0 ? packet.ticks : tl_min_u64(interface->first_ns, packet.ticks);
+	interface->last_ns = tl_max_u64(interface->last_ns, packet.ticks);
 	interface->records++;
 	scan->used = number >= scan->used ? number + 1 : scan->used;
 	scan->report->records_kept++;

@@ -77,7 +77,7 @@ int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_
 
 	*report = (struct tl_recover_report){0};
 	if (fstat(fd, &status) != 0)
-		return tl_fail(err, -errno, "cannot be looked at: %s", strerror(errno));
+		return tl_fail(err, -errno, "its status cannot be read: %s", strerror(errno));
 	io.size_bytes = (uint64_t)status.st_size;
 	int rc = tl_recover(&io, opts, report, err);
 	// A ring uses the modification time as age of the data.
@@ -153,8 +153,8 @@ static struct opening find_opening(int fd)
 	return found;
 }
 
-// True if anything was written after the opening blocks, in a file that may hold an earlier one: a write begins here
-// only when all but a few before it are complete.
+// True if anything was written after the opening blocks. The space may hold slabs of an earlier file, with another
+// number. Writes are in order but for those in flight, so a file with any slab has one near its beginning.
 static bool is_begun(int fd, uint64_t at, uint64_t file)
 {
 	uint8_t bytes[TL_PCAPNG_HEAD_BYTES];
@@ -209,7 +209,7 @@ static int check_name(const char *path, const struct stat *opened, struct tl_err
 	struct stat now = {0};
 
 	if (lstat(path, &now) != 0 && errno != ENOENT)
-		return tl_fail(err, -errno, "cannot be looked at: %s", strerror(errno));
+		return tl_fail(err, -errno, "its status cannot be read: %s", strerror(errno));
 	if (now.st_dev != opened->st_dev || now.st_ino != opened->st_ino)
 		return tl_fail(err, -EBUSY, "has just been completed by its recording");
 	return 0;
@@ -240,7 +240,7 @@ int tl_recover_open(const char *path, bool dry_run, struct tl_err *err)
 	if (fd < 0)
 		return tl_fail(err, -errno, "cannot be opened: %s", strerror(errno));
 	if (fstat(fd, &status) != 0)
-		rc = tl_fail(err, -errno, "cannot be looked at: %s", strerror(errno));
+		rc = tl_fail(err, -errno, "its status cannot be read: %s", strerror(errno));
 	else if (!S_ISREG(status.st_mode))
 		rc = tl_fail(err, -ENOMSG, "is not a regular file");
 	else if ((rc = lock_with_retries(fd, dry_run)) == -EWOULDBLOCK)

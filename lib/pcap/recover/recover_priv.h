@@ -7,7 +7,7 @@
 //   recover_blocks.c  validation of blocks and slabs
 //   recover_packed.c  the same for a compressed recording
 //   recover_pcap.c    scan of classic pcap
-//   recover_repair.c    writes the result of the scan
+//   recover_repair.c  writes the result of the scan
 //   recover_seen.c    list of the slabs found
 //   recover_file.c    regular files: lock, read, write, rename
 //
@@ -100,7 +100,8 @@ struct scan {
 
 	struct interface *interface;
 	struct gap *gaps;
-	uint32_t n_gaps, gaps_capacity;
+	uint32_t n_gaps;
+	size_t gaps_capacity;
 
 	uint64_t vain_end; // end of the last incomplete slab
 };

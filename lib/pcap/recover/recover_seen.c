@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_array.h>
+
 static struct tl_recover_ring *ring_of(const struct tl_recover_report *report, const struct tl_pcapng_head *head)
 {
 	for (uint32_t i = report->n_rings; i-- > 0;)
@@ -53,14 +55,8 @@ static int add_ring(struct tl_recover_report *report, const struct tl_pcapng_hea
 
 static int insert_range(struct tl_recover_ring *ring, uint32_t at, uint64_t sequence)
 {
-	if (ring->n == ring->capacity) {
-		uint32_t capacity = ring->capacity == 0 ? 8 : 2 * ring->capacity;
-		struct tl_recover_range *kept = realloc(ring->kept, capacity * sizeof(*kept));
-		if (kept == NULL)
-			return -ENOMEM;
-		ring->kept = kept;
-		ring->capacity = capacity;
-	}
+	if (tl_array_reserve(&ring->kept, ring->n, &ring->capacity, sizeof(*ring->kept)) != 0)
+		return -ENOMEM;
 	memmove(&ring->kept[at + 1], &ring->kept[at], (ring->n - at) * sizeof(*ring->kept));
 	ring->kept[at] = (struct tl_recover_range){.first = sequence, .last = sequence};
 	ring->n++;

@@ -48,7 +48,7 @@ struct tl_recover_ring {
 	uint64_t run_id;
 	uint32_t ring;
 	uint32_t n;
-	uint32_t capacity;
+	size_t capacity;
 	struct tl_recover_range *kept; // ascending
 };
 

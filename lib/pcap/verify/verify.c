@@ -238,7 +238,7 @@ int tl_verify_fd(int fd, const struct tl_verify_opts *opts, struct tl_verify_rep
 
 	*report = (struct tl_verify_report){0};
 	if (fstat(fd, &status) != 0)
-		return tl_fail(err, -errno, "cannot be looked at: %s", strerror(errno));
+		return tl_fail(err, -errno, "its status cannot be read: %s", strerror(errno));
 	io.size_bytes = (uint64_t)status.st_size;
 	return tl_verify(&io, opts, report, err);
 }

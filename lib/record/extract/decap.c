@@ -31,20 +31,21 @@ static int drop_tags(struct extract *extract, const uint8_t *frame, const struct
 // headers put behind it is removed too, if the frame is whole.
 int extract_decap(struct extract *extract, uint16_t linktype, struct extract_record *record)
 {
+	struct tl_pcapng_packet *packet = &record->packet;
 	enum tl_link link = tl_link_of(linktype);
 	struct tl_encap encap;
 
 	if (link == TL_LINKS)
 		return 0;
-	tl_encap_parse_link(link, record->data, record->cap_bytes, &encap);
+	tl_encap_parse_link(link, packet->data, packet->cap_bytes, &encap);
 	if (encap.tunnels == 0 && encap.tags == 0)
 		return 0;
 	uint32_t before = encap.off + encap.tags * TL_VLAN_LEN;
-	bool whole = record->cap_bytes >= record->wire_bytes;
-	int rc = encap.tags != 0 ? drop_tags(extract, record->data, &encap) : 0;
-	record->data = encap.tags != 0 ? extract->peeled : record->data + encap.off;
-	record->cap_bytes = encap.end - before;
-	record->wire_bytes = whole ? record->cap_bytes : record->wire_bytes - before;
+	bool whole = packet->cap_bytes >= packet->wire_bytes;
+	int rc = encap.tags != 0 ? drop_tags(extract, packet->data, &encap) : 0;
+	packet->data = encap.tags != 0 ? extract->peeled : packet->data + encap.off;
+	packet->cap_bytes = encap.end - before;
+	packet->wire_bytes = whole ? packet->cap_bytes : packet->wire_bytes - before;
 	record->form = encap.ethernet ? EXTRACT_ETHERNET : EXTRACT_RAW;
 	extract->stats->records_peeled++;
 	return rc;

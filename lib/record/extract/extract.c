@@ -19,16 +19,18 @@ static int judge_output(struct extract *extract, int rc)
 	return tl_fail(extract->err, rc, "%.300s: cannot write: %s", extract->output.path, strerror(-rc));
 }
 
-static int take_record(struct extract *extract, const uint8_t *block, uint32_t size)
+static int take_record(struct extract *extract, const struct tl_pcapng_block *head, const uint8_t *block)
 {
-	struct extract_record record;
+	const struct tl_pcapng_section *section = &extract->section.parsed;
+	struct extract_record record = {.block = block, .head = *head};
+	struct tl_pcapng_fault fault;
 	int rc = 0;
 
-	if (!extract_read_record(&extract->section, block, size, &record))
+	if (tl_pcapng_get_packet(section, block, head, &record.packet, &fault) != 0)
 		return -EBADMSG;
-	uint16_t linktype = extract->section.interface[record.interface_id].unit.linktype;
+	uint16_t linktype = section->interface[record.packet.interface_id].linktype;
 	extract->stats->records_read++;
-	if (!extract_match_record(extract, &record, linktype))
+	if (!extract_match_record(extract, &record.packet, linktype))
 		return 0;
 	extract->stats->records_matched++;
 	if (extract->cfg->decap)
@@ -44,33 +46,24 @@ static int section_result(struct extract *extract, int rc)
 	return tl_fail(extract->err, rc, "cannot keep the interfaces of a file: %s", strerror(-rc));
 }
 
-int extract_take_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
+int extract_take_block(struct extract *extract, const struct tl_pcapng_block *head, const uint8_t *block)
 {
-	switch (type) {
-	case TL_PCAPNG_SHB:
-		return section_result(extract, extract_section_begin(&extract->section, block, size));
-	case TL_PCAPNG_IDB:
-		return section_result(extract, extract_section_add(&extract->section, block, size));
-	case TL_PCAPNG_EPB:
-	case TL_PCAPNG_PACKET:
-	case TL_PCAPNG_SIMPLE_PACKET:
-		return take_record(extract, block, size);
-	case TL_PCAPNG_CLOCK:
-		return judge_output(extract, extract_output_put_clock(extract, block, size));
-	default:
-		return 0;
-	}
+	if (tl_pcapng_is_packet(head->type))
+		return take_record(extract, head, block);
+	if (head->type == TL_PCAPNG_CLOCK)
+		return judge_output(extract, extract_output_put_clock(extract, block, head->bytes));
+	return section_result(extract, extract_section_take(&extract->section, head, block));
 }
 
-int extract_take_scanned(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
+int extract_take_scanned(struct extract *extract, const struct tl_pcapng_block *block, const uint8_t *p)
 {
 	struct tl_pcapng_head head;
 
-	if (type == TL_PCAPNG_HEAD && tl_pcapng_get_head(block, size, &head) == 0 && head.records != 0) {
+	if (block->type == TL_PCAPNG_HEAD && tl_pcapng_get_head(p, block->bytes, &head) == 0 && head.records != 0) {
 		extract->stats->slabs_total++;
 		extract->stats->slabs_read++;
 	}
-	return extract_take_block(extract, type, block, size);
+	return extract_take_block(extract, block, p);
 }
 
 void extract_warn_truncated(struct extract *extract, const struct extract_input *input, uint64_t at)
@@ -138,16 +131,17 @@ static int take_classic(struct extract *extract, const char *path, struct tl_err
 		return tl_fail(err, -ENOMEM, "%s: no memory to read it", path);
 	}
 	extract_section_free(&extract->section);
-	extract->section.begun = true;
+	extract->section.parsed.begun = true;
 	uint32_t len = tl_pcapng_put_idb(block, sizeof(block), &(struct tl_pcapng_idb){0});
 	tl_pcapng_set_linktype(block, (uint16_t)tl_pcap_linktype(reader));
 	rc = extract_section_add(&extract->section, block, len);
 	while (rc == 0 && (next = tl_pcap_next(reader, &frame, err)) == 1) {
-		struct tl_pcapng_epb head = {
+		const struct tl_pcapng_block head = {TL_PCAPNG_EPB, tl_pcapng_epb_bytes(frame.cap_bytes, 0, 0)};
+		const struct tl_pcapng_epb fields = {
 			.cap_bytes = frame.cap_bytes, .wire_bytes = frame.wire_bytes, .ts_ns = frame.ts_ns};
-		memcpy(tl_pcapng_put_epb(epb, &head), frame.data, frame.cap_bytes);
-		extract_pace(extract, 16 + frame.cap_bytes);
-		rc = take_record(extract, epb, tl_pcapng_epb_bytes(frame.cap_bytes, 0, 0));
+		memcpy(tl_pcapng_put_epb(epb, &fields), frame.data, frame.cap_bytes);
+		extract_pace(extract, TL_PCAP_RECORD_BYTES + frame.cap_bytes);
+		rc = take_record(extract, &head, epb);
 	}
 	if (rc == 0 && next != 0) {
 		extract->stats->files_incomplete++;
@@ -218,14 +212,14 @@ static int take_file(struct extract *extract, const char *path)
 	return rc != 0 ? rc : extract->lacking_rc;
 }
 
-static int take_files(struct extract *extract, struct tl_err *err)
+int extract_each_file(struct extract *extract, extract_file_fn *fn, struct tl_err *err)
 {
 	struct tl_err now;
 	int first = 0;
 
 	extract->err = &now;
 	for (uint32_t i = 0; i < extract->files.n && !extract->output_failed; i++) {
-		int rc = take_file(extract, extract->files.file[i].path);
+		int rc = fn(extract, extract->files.file[i].path);
 		if (rc == 0)
 			continue;
 		if (first == 0)
@@ -263,7 +257,7 @@ int tl_extract_run(const struct tl_extract_cfg *cfg, struct tl_extract_stats *st
 	if (rc == 0)
 		rc = extract_output_open(&extract, err);
 	if (rc == 0) {
-		rc = take_files(&extract, err);
+		rc = extract_each_file(&extract, take_file, err);
 		rc = close_output(&extract, rc, err);
 	}
 	extract_output_free(&extract.output);

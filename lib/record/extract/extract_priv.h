@@ -9,8 +9,8 @@
 //   files.c    input files
 //   input.c    paced reads past the page cache
 //   packed.c   the same for compressed recordings
-//   walk.c     block parser
-//   section.c  section state: byte order, interfaces, time units
+//   walk.c     blocks in memory or through a file, damage
+//   section.c  section state: byte order, interfaces and their descriptions
 //   match.c    selection of slabs and records
 //   decap.c    records without their outer headers
 //   output.c   the output file
@@ -64,24 +64,22 @@ struct extract_input {
 // Form of a record in the output: with the link type of its interface, or of what remains without the outer headers.
 enum extract_form { EXTRACT_AS_IS, EXTRACT_ETHERNET, EXTRACT_RAW, EXTRACT_FORMS };
 
-// An interface of the current section.
+// Description of an interface, and its numbers in the output.
 struct extract_interface {
 	uint8_t *block; // copy of the IDB
 	uint32_t block_bytes;
-	struct tl_pcapng_interface unit;
 	struct {
 		uint32_t id;
 		uint64_t section; // output section in which id is valid
 	} out[EXTRACT_FORMS];
 };
 
+// The current section of the input.
 struct extract_section {
-	bool begun;
-	bool swapped; // foreign byte order
-	struct extract_interface *interface;
-	uint32_t n;
-	uint32_t interface_bytes; // of their blocks
+	struct tl_pcapng_section parsed;
+	struct extract_interface *interface; // parsed.n
 	size_t capacity;
+	uint32_t interface_bytes; // of their blocks
 	uint64_t file;	  // file number in its HEADs; 0: none. Blocks between them may belong to an earlier file
 	uint64_t own_end; // end of the block or slab covered by the last HEAD
 };
@@ -101,17 +99,12 @@ struct extract_output {
 	uint64_t *written_bytes;
 };
 
-// A packet block, parsed.
+// A packet block, and its packet in the form for the output.
 struct extract_record {
-	const uint8_t *block; // whole block
-	uint32_t block_bytes;
-	uint32_t type;
-	uint32_t interface_id;
-	uint64_t ts_ns;
-	uint32_t options_at; // offset of the options, after the padded data; 0: a simple packet block
+	const uint8_t *block;
+	struct tl_pcapng_block head;
+	struct tl_pcapng_packet packet;
 	enum extract_form form;
-	const uint8_t *data;
-	uint32_t cap_bytes, wire_bytes;
 };
 
 struct extract {
@@ -168,26 +161,21 @@ int extract_packed_unit(
 void extract_packed_seek(struct extract_input *input, uint64_t unit_at);
 bool extract_packed_is_end(const struct extract_input *input, uint64_t offset);
 
-// section.c
-int extract_section_begin(struct extract_section *section, const uint8_t *block, uint32_t size);
+// section.c: return 0, -EINVAL or -ENOMEM.
 int extract_section_add(struct extract_section *section, const uint8_t *block, uint32_t size);
+// Take a block that may begin a section or describe an interface.
+int extract_section_take(struct extract_section *section, const struct tl_pcapng_block *head, const uint8_t *block);
 void extract_section_free(struct extract_section *section);
 
-// walk.c: length of the block at p, of which size bytes are present; 0: too few, -EINVAL: not a block.
-int64_t extract_block(const struct extract_section *section, const uint8_t *p, size_t size, uint32_t *out_type);
-
-// True if both lengths of a block agree.
-bool extract_block_closes(const uint8_t *p, uint32_t total);
-
-// Parse a packet block. False: malformed.
-bool extract_read_record(
-	const struct extract_section *section, const uint8_t *block, uint32_t size, struct extract_record *out);
+// walk.c: parse the type and length of the block at p, of which size bytes are present. False: there is none.
+bool extract_get_block(
+	const struct extract_section *section, const uint8_t *p, size_t size, struct tl_pcapng_block *out);
 
 // True if the slab at p, with this head and offset, has all its records.
 bool extract_slab_is_whole(const uint8_t *p, size_t size, const struct tl_pcapng_head *head, uint64_t offset);
 
 // Block handler; a result other than 0 ends the walk.
-typedef int extract_block_fn(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size);
+typedef int extract_block_fn(struct extract *extract, const struct tl_pcapng_block *head, const uint8_t *block);
 
 // Walk the blocks in memory. Return 0, the first nonzero result of fn, or -EINVAL.
 int extract_walk_memory(struct extract *extract, const uint8_t *data, size_t size, extract_block_fn *fn);
@@ -196,10 +184,12 @@ int extract_walk_memory(struct extract *extract, const uint8_t *data, size_t siz
 int extract_walk_file(
 	struct extract *extract, struct extract_input *input, uint64_t *at, uint64_t end, extract_block_fn *fn);
 
-// extract.c
-int extract_take_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size);
-// Take a block without an index row: count slabs.
-int extract_take_scanned(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size);
+// extract.c: call fn for each file, with extract->err for its message. Return the first error with its message in *err;
+// later ones are logged.
+typedef int extract_file_fn(struct extract *extract, const char *path);
+int extract_each_file(struct extract *extract, extract_file_fn *fn, struct tl_err *err);
+extract_block_fn extract_take_block;
+extract_block_fn extract_take_scanned; // a block without an index row: counts slabs
 // Walk from at to the end of the file.
 int extract_scan(struct extract *extract, struct extract_input *input, uint64_t at);
 // Warn about a file without a whole block at this offset.
@@ -214,7 +204,7 @@ int extract_indexed(struct extract *extract, struct extract_input *input, bool *
 // match.c
 bool extract_match_row(const struct tl_extract_cfg *cfg, const struct tl_index_row *row);
 // Match a packet. One of an unsupported link type does not match, and sets extract->lacking_rc.
-bool extract_match_record(struct extract *extract, const struct extract_record *record, uint16_t linktype);
+bool extract_match_record(struct extract *extract, const struct tl_pcapng_packet *packet, uint16_t linktype);
 
 // output.c
 int extract_output_open(struct extract *extract, struct tl_err *err);

@@ -13,9 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAGIC_PCAP_US 0xa1b2c3d4u
-#define MAGIC_PCAP_NS 0xa1b23c4du
-
 void extract_files_free(struct extract_files *files)
 {
 	for (uint32_t i = 0; i < files->n; i++)
@@ -61,8 +58,7 @@ static int begins_as_capture(int fd, struct stat *status)
 		return n < 0 ? -errno : 0;
 	if (magic == EXTRACT_PACKED_MAGIC)
 		return begins_packed(fd);
-	return magic == TL_PCAPNG_SHB || magic == MAGIC_PCAP_US || magic == MAGIC_PCAP_NS ||
-	       magic == __builtin_bswap32(MAGIC_PCAP_US) || magic == __builtin_bswap32(MAGIC_PCAP_NS);
+	return magic == TL_PCAPNG_SHB || tl_pcap_is_magic(magic);
 }
 
 // Check for a regular file that starts like a capture: 1, 0, or -errno.

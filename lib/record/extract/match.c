@@ -39,15 +39,15 @@ static bool has_port(const struct tl_extract_cfg *cfg, const struct tl_index_key
 	return cfg->n_ports == 0;
 }
 
-static void inner_keys(const struct extract_record *record, enum tl_link link, struct tl_index_keys *out)
+static void inner_keys(const struct tl_pcapng_packet *packet, enum tl_link link, struct tl_index_keys *out)
 {
 	struct tl_encap encap;
 
-	tl_encap_parse_link(link, record->data, record->cap_bytes, &encap);
-	tl_index_keys_network(encap.ethertype, record->data + encap.network_off, encap.end - encap.network_off, out);
+	tl_encap_parse_link(link, packet->data, packet->cap_bytes, &encap);
+	tl_index_keys_network(encap.ethertype, packet->data + encap.network_off, encap.end - encap.network_off, out);
 }
 
-static bool has_keys(const struct tl_extract_cfg *cfg, const struct extract_record *record, enum tl_link link)
+static bool has_keys(const struct tl_extract_cfg *cfg, const struct tl_pcapng_packet *packet, enum tl_link link)
 {
 	struct tl_link_hdr header;
 	struct tl_index_keys keys;
@@ -55,36 +55,36 @@ static bool has_keys(const struct tl_extract_cfg *cfg, const struct extract_reco
 	if (cfg->n_hosts == 0 && cfg->n_ports == 0)
 		return true;
 	if (cfg->inner)
-		inner_keys(record, link, &keys);
+		inner_keys(packet, link, &keys);
 	else if (link == TL_LINK_ETHERNET)
-		tl_index_keys(record->data, record->cap_bytes, &keys);
-	else if (tl_link_parse(link, record->data, record->cap_bytes, &header))
-		tl_index_keys_network(header.ethertype, record->data + header.network_off,
-			record->cap_bytes - header.network_off, &keys);
+		tl_index_keys(packet->data, packet->cap_bytes, &keys);
+	else if (tl_link_parse(link, packet->data, packet->cap_bytes, &header))
+		tl_index_keys_network(header.ethertype, packet->data + header.network_off,
+			packet->cap_bytes - header.network_off, &keys);
 	else
 		return false;
 	return has_host(cfg, &keys) && has_port(cfg, &keys);
 }
 
-static bool passes_filter(struct extract *extract, const struct extract_record *record, uint16_t linktype)
+static bool passes_filter(struct extract *extract, const struct tl_pcapng_packet *packet, uint16_t linktype)
 {
 	if (extract->filter == NULL)
 		return true;
 	int rc = tl_filter_links_match(
-		extract->filter, linktype, record->data, record->cap_bytes, record->wire_bytes, &extract->lacking);
+		extract->filter, linktype, packet->data, packet->cap_bytes, packet->wire_bytes, &extract->lacking);
 	if (rc < 0)
 		extract->lacking_rc = tl_fail_at(&extract->lacking, rc, "%.300s: link type %s (%u)", extract->path,
 			tl_filter_linktype_name(linktype), linktype);
 	return rc > 0;
 }
 
-bool extract_match_record(struct extract *extract, const struct extract_record *record, uint16_t linktype)
+bool extract_match_record(struct extract *extract, const struct tl_pcapng_packet *packet, uint16_t linktype)
 {
 	const struct tl_extract_cfg *cfg = extract->cfg;
 	bool looks_inside = cfg->n_hosts != 0 || cfg->n_ports != 0 || extract->filter != NULL;
 	enum tl_link link = tl_link_of(linktype);
 
-	if (record->ts_ns < cfg->from_ns || record->ts_ns >= cfg->to_ns)
+	if (packet->ts_ns < cfg->from_ns || packet->ts_ns >= cfg->to_ns)
 		return false;
 	if (!looks_inside)
 		return true;
@@ -95,5 +95,5 @@ bool extract_match_record(struct extract *extract, const struct extract_record *
 			extract->path, tl_filter_linktype_name(linktype), linktype, tl_link_names());
 		return false;
 	}
-	return has_keys(cfg, record, link) && passes_filter(extract, record, linktype);
+	return has_keys(cfg, packet, link) && passes_filter(extract, packet, linktype);
 }

@@ -12,9 +12,7 @@
 #include <tl_array.h>
 
 #define BUFFER_BYTES (1u << 20)
-#define EPB_DATA_AT 28u
 #define IDB_LINKTYPE_AT 8u
-#define LINKTYPE_ETHERNET 1
 #define LINKTYPE_RAW 101
 // A ring must not recognize it as one of its recordings.
 #define APPLICATION "extract (tapline " TL_VERSION ")"
@@ -126,7 +124,7 @@ static int find_interface(struct extract_output *output, const struct extract_in
 static int number_interface(struct extract_output *output, struct extract_interface *interface, enum extract_form form)
 {
 	static const uint8_t numbers[EXTRACT_FORMS] = {
-		[EXTRACT_ETHERNET] = LINKTYPE_ETHERNET, [EXTRACT_RAW] = LINKTYPE_RAW};
+		[EXTRACT_ETHERNET] = TL_PCAPNG_LINKTYPE_ETHERNET, [EXTRACT_RAW] = LINKTYPE_RAW};
 	uint8_t *linktype = interface->block + IDB_LINKTYPE_AT, own[2];
 
 	if (interface->out[form].section == output->section)
@@ -143,12 +141,13 @@ static int number_interface(struct extract_output *output, struct extract_interf
 }
 
 // Write a record as EPB, with the time (8 bytes, in the order of the section) and the options of a block.
-static int put_packet(struct extract_output *output, const struct extract_record *record, uint32_t id,
+static int put_packet(struct extract_output *output, const struct tl_pcapng_packet *packet, uint32_t id,
 	const uint8_t *time, const uint8_t *options, uint32_t options_bytes)
 {
 	static const uint8_t padding[4];
-	uint32_t pad = -record->cap_bytes & 3u, total = EPB_DATA_AT + record->cap_bytes + pad + options_bytes + 4;
-	uint32_t words[] = {TL_PCAPNG_EPB, total, id}, lengths[] = {record->cap_bytes, record->wire_bytes};
+	uint32_t pad = -packet->cap_bytes & 3u,
+		 total = TL_PCAPNG_EPB_DATA_AT + packet->cap_bytes + pad + options_bytes + 4;
+	uint32_t words[] = {TL_PCAPNG_EPB, total, id}, lengths[] = {packet->cap_bytes, packet->wire_bytes};
 	int rc = 0;
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(words) && rc == 0; i++)
@@ -158,7 +157,7 @@ static int put_packet(struct extract_output *output, const struct extract_record
 	for (size_t i = 0; i < TL_ARRAY_LEN(lengths) && rc == 0; i++)
 		rc = put_u32(output, lengths[i]);
 	if (rc == 0)
-		rc = put(output, record->data, record->cap_bytes);
+		rc = put(output, packet->data, packet->cap_bytes);
 	if (rc == 0)
 		rc = put(output, padding, pad);
 	if (rc == 0)
@@ -167,34 +166,39 @@ static int put_packet(struct extract_output *output, const struct extract_record
 }
 
 // Write a simple packet block as EPB; it has no interface and no time: both are 0.
-static int put_simple(struct extract_output *output, const struct extract_record *record, uint32_t id)
+static int put_simple(struct extract_output *output, const struct tl_pcapng_packet *packet, uint32_t id)
 {
 	static const uint8_t no_time[8];
 
-	return put_packet(output, record, id, no_time, no_time, 0);
+	return put_packet(output, packet, id, no_time, no_time, 0);
 }
 
 // Write a record with other data, and the options of its block.
 static int put_peeled(struct extract_output *output, const struct extract_record *record, uint32_t id)
 {
-	return put_packet(output, record, id, record->block + 12, record->block + record->options_at,
-		record->block_bytes - record->options_at - 4);
+	const uint8_t *block = record->block;
+	struct tl_pcapng_packet whole = {0};
+
+	(void)tl_pcapng_get_epb(output->swapped, block, record->head.bytes, &whole);
+	const uint8_t *options = tl_pcapng_epb_options(&whole);
+	return put_packet(
+		output, &record->packet, id, block + 12, options, (uint32_t)(block + record->head.bytes - 4 - options));
 }
 
 int extract_output_put(struct extract *extract, const struct extract_record *record)
 {
 	struct extract_output *output = &extract->output;
 	struct extract_section *section = &extract->section;
-	struct extract_interface *interface = &section->interface[record->interface_id];
+	struct extract_interface *interface = &section->interface[record->packet.interface_id];
 	int rc = 0;
 
-	if (output->section == 0 || output->swapped != section->swapped)
-		rc = begin_section(output, section->swapped);
+	if (output->section == 0 || output->swapped != section->parsed.swapped)
+		rc = begin_section(output, section->parsed.swapped);
 	if (rc == 0)
 		rc = number_interface(output, interface, record->form);
 	uint32_t id = interface->out[record->form].id;
-	if (rc != 0 || record->type == TL_PCAPNG_SIMPLE_PACKET)
-		return rc != 0 ? rc : put_simple(output, record, id);
+	if (rc != 0 || record->head.type == TL_PCAPNG_SIMPLE_PACKET)
+		return rc != 0 ? rc : put_simple(output, &record->packet, id);
 	if (record->form != EXTRACT_AS_IS)
 		return put_peeled(output, record, id);
 	rc = put_u32(output, TL_PCAPNG_EPB); // options of a packet block are those of an EPB
@@ -202,7 +206,7 @@ int extract_output_put(struct extract *extract, const struct extract_record *rec
 		rc = put(output, record->block + 4, 4);
 	if (rc == 0)
 		rc = put_u32(output, id);
-	return rc != 0 ? rc : put(output, record->block + 12, record->block_bytes - 12);
+	return rc != 0 ? rc : put(output, record->block + 12, record->head.bytes - 12);
 }
 
 int extract_output_put_clock(struct extract *extract, const uint8_t *block, uint32_t size)

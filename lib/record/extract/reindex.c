@@ -15,36 +15,30 @@ struct reindex {
 	uint64_t run_id;
 };
 
-static bool is_packet(uint32_t type)
-{
-	return type == TL_PCAPNG_EPB || type == TL_PCAPNG_PACKET || type == TL_PCAPNG_SIMPLE_PACKET;
-}
-
 // Check a block between slabs. A packet there is left of a damaged slab and would have no row.
-static int note_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
+static int note_block(struct extract *extract, const struct tl_pcapng_block *head, const uint8_t *block)
 {
-	if (is_packet(type))
-		return -ENODATA;
-	if (type == TL_PCAPNG_SHB)
-		return extract_section_begin(&extract->section, block, size);
-	return type == TL_PCAPNG_IDB ? extract_section_add(&extract->section, block, size) : 0;
+	return tl_pcapng_is_packet(head->type) ? -ENODATA : extract_section_take(&extract->section, head, block);
 }
 
 // Check a block in a slab. A block that stops an extraction must not be hidden by a row.
-static int check_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
+static int check_block(struct extract *extract, const struct tl_pcapng_block *head, const uint8_t *block)
 {
-	struct extract_record record;
+	struct tl_pcapng_packet packet;
+	struct tl_pcapng_fault fault;
 
-	if (type == TL_PCAPNG_SHB || type == TL_PCAPNG_IDB)
+	if (head->type == TL_PCAPNG_SHB || head->type == TL_PCAPNG_IDB)
 		return -ENODATA;
-	return !is_packet(type) || extract_read_record(&extract->section, block, size, &record) ? 0 : -ENODATA;
+	if (!tl_pcapng_is_packet(head->type))
+		return 0;
+	return tl_pcapng_get_packet(&extract->section.parsed, block, head, &packet, &fault) == 0 ? 0 : -ENODATA;
 }
 
 // True if timestamps are in nanoseconds, like rows and our recordings.
-static bool counts_ns(const struct extract_section *section)
+static bool counts_ns(const struct tl_pcapng_section *section)
 {
 	for (uint32_t i = 0; i < section->n; i++) {
-		const struct tl_pcapng_interface *unit = &section->interface[i].unit;
+		const struct tl_pcapng_interface *unit = &section->interface[i];
 		if (unit->multiply != 1 || unit->drop_digits != 0 || unit->shift != 0 || unit->offset_s != 0)
 			return false;
 	}
@@ -55,33 +49,32 @@ static bool counts_ns(const struct extract_section *section)
 static int find_slab(struct reindex *reindex, struct extract_input *input, uint64_t *at, struct tl_pcapng_head *out)
 {
 	struct extract *extract = &reindex->extract;
-	const uint8_t *block;
-	uint32_t type;
+	struct tl_pcapng_block block;
+	const uint8_t *p;
 	size_t got;
 
 	while (*at < input->file_bytes) {
-		int rc = extract_input_get(input, *at, TL_PCAPNG_HEAD_BYTES, &block, &got);
+		int rc = extract_input_get(input, *at, TL_PCAPNG_HEAD_BYTES, &p, &got);
 		if (rc != 0)
 			return rc;
-		int64_t bytes = extract_block(&extract->section, block, got, &type);
-		if (bytes <= 0 || (uint64_t)bytes > input->file_bytes - *at)
+		if (!extract_get_block(&extract->section, p, got, &block) || block.bytes > input->file_bytes - *at)
 			return 0;
-		bool is_head = type == TL_PCAPNG_HEAD && tl_pcapng_get_head(block, (uint32_t)got, out) == 0;
+		bool is_head = block.type == TL_PCAPNG_HEAD && tl_pcapng_get_head(p, (uint32_t)got, out) == 0;
 		if (is_head && extract->section.file != 0 && out->file != extract->section.file)
 			return 0; // an earlier file, partly overwritten by this one
 		if (is_head && out->records != 0)
 			return 1;
 		if (is_head)
 			extract->section.file = out->file;
-		rc = extract_input_get(input, *at, (size_t)bytes, &block, &got);
+		rc = extract_input_get(input, *at, block.bytes, &p, &got);
 		if (rc != 0)
 			return rc;
-		if (got < (size_t)bytes || !extract_block_closes(block, (uint32_t)bytes))
+		if (got < block.bytes || !tl_pcapng_block_closes(p, block.bytes))
 			return 0;
-		rc = note_block(extract, type, block, (uint32_t)bytes);
+		rc = note_block(extract, &block, p);
 		if (rc != 0)
 			return rc;
-		*at += (uint64_t)bytes;
+		*at += block.bytes;
 	}
 	return 0;
 }
@@ -143,7 +136,7 @@ static int make_packed_rows(struct reindex *reindex, struct extract_input *input
 			break;
 		if (tl_pcapng_get_head(data, (uint32_t)got, &head) != 0)
 			rc = extract_walk_memory(extract, data, got, note_block);
-		else if (counts_ns(&extract->section))
+		else if (counts_ns(&extract->section.parsed))
 			rc = add_row(reindex, data, got, &head, at, (uint32_t)(next - at));
 		else
 			return 0;
@@ -169,7 +162,7 @@ static int make_rows(struct reindex *reindex, struct extract_input *input)
 	if (extract_is_packed(first, got))
 		return make_packed_rows(reindex, input);
 	while ((rc = find_slab(reindex, input, &at, &head)) == 1) {
-		if (!counts_ns(&reindex->extract.section))
+		if (!counts_ns(&reindex->extract.section.parsed))
 			return 0;
 		rc = add_slab(reindex, input, &at, &head);
 		if (rc != 0)
@@ -181,12 +174,14 @@ static int make_rows(struct reindex *reindex, struct extract_input *input)
 	return rc;
 }
 
-static int reindex_file(struct reindex *reindex, const char *path, struct tl_err *err)
+static int reindex_file(struct extract *extract, const char *path)
 {
-	struct tl_extract_stats *stats = reindex->extract.stats;
+	struct reindex *reindex = (struct reindex *)extract; // its first member
+	struct tl_extract_stats *stats = extract->stats;
+	struct tl_err *err = extract->err;
 	struct extract_input input;
 
-	int rc = extract_input_open(&input, &reindex->extract, path);
+	int rc = extract_input_open(&input, extract, path);
 	if (rc == -ENOENT) {
 		stats->files_gone++;
 		return 0;
@@ -223,8 +218,6 @@ static int reindex_file(struct reindex *reindex, const char *path, struct tl_err
 int tl_extract_reindex(const struct tl_extract_cfg *cfg, struct tl_extract_stats *stats, struct tl_err *err)
 {
 	struct reindex reindex = {.extract = {.cfg = cfg, .stats = stats}};
-	struct tl_err now;
-	int first = 0;
 
 	*stats = (struct tl_extract_stats){0};
 	reindex.builder = tl_index_builder_create();
@@ -232,19 +225,11 @@ int tl_extract_reindex(const struct tl_extract_cfg *cfg, struct tl_extract_stats
 		return tl_fail(err, -ENOMEM, "no memory to make an index");
 	tl_index_builder_set_inner(reindex.builder, cfg->inner);
 	int rc = extract_files_list(&reindex.extract.files, cfg, err);
-	for (uint32_t i = 0; rc == 0 && i < reindex.extract.files.n; i++) {
-		int code = reindex_file(&reindex, reindex.extract.files.file[i].path, &now);
-		if (code == 0)
-			continue;
-		if (first == 0)
-			*err = now;
-		else
-			tl_error("%s", now.text);
-		first = first != 0 ? first : code;
-	}
+	if (rc == 0)
+		rc = extract_each_file(&reindex.extract, reindex_file, err);
 	extract_files_free(&reindex.extract.files);
 	extract_section_free(&reindex.extract.section);
 	tl_index_rows_free(&reindex.rows);
 	tl_index_builder_destroy(reindex.builder);
-	return rc != 0 ? rc : first;
+	return rc;
 }

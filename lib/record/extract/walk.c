@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Block parser, in memory or through a file. Every length is checked before a byte after it is read.
+// Walk over blocks, in memory or through a file. Every length is checked before a byte after it is read.
 
 #include "extract_priv.h"
 
@@ -8,68 +8,14 @@
 
 #include <tl_digest.h>
 
-int64_t extract_block(const struct extract_section *section, const uint8_t *p, size_t size, uint32_t *out_type)
+bool extract_get_block(
+	const struct extract_section *section, const uint8_t *p, size_t size, struct tl_pcapng_block *out)
 {
-	bool swapped = section->swapped;
+	struct tl_pcapng_fault fault;
 
-	if (size < TL_PCAPNG_PAD_MIN)
-		return 0;
-	*out_type = tl_pcapng_u32(swapped, p);
-	if (*out_type == TL_PCAPNG_SHB) // a palindrome; the next section may have a different byte order
-		swapped = tl_pcapng_byte_order(p, &swapped) != 0 || swapped;
-	else if (!section->begun)
-		return -EINVAL;
-	uint32_t total = tl_pcapng_u32(swapped, p + 4);
-	if (total < TL_PCAPNG_PAD_MIN || total % 4 != 0 || total > EXTRACT_BLOCK_MAX)
-		return -EINVAL;
-	return total;
-}
-
-bool extract_block_closes(const uint8_t *p, uint32_t total)
-{
-	return memcmp(p + 4, p + total - 4, 4) == 0;
-}
-
-static bool read_enhanced(const struct extract_section *section, struct extract_record *out)
-{
-	const uint8_t *p = out->block;
-
-	if (out->block_bytes < TL_PCAPNG_EPB_BYTES_MIN)
+	if (size < TL_PCAPNG_PAD_MIN || tl_pcapng_get_block(section->parsed.swapped, p, out, &fault) != 0)
 		return false;
-	out->interface_id = out->type == TL_PCAPNG_PACKET ? tl_pcapng_u16(section->swapped, p + 8)
-							  : tl_pcapng_u32(section->swapped, p + 8);
-	if (out->interface_id >= section->n)
-		return false;
-	uint64_t ticks =
-		(uint64_t)tl_pcapng_u32(section->swapped, p + 12) << 32 | tl_pcapng_u32(section->swapped, p + 16);
-	out->cap_bytes = tl_pcapng_u32(section->swapped, p + 20);
-	out->wire_bytes = tl_pcapng_u32(section->swapped, p + 24);
-	out->data = p + 28;
-	out->options_at = 28 + (uint32_t)tl_align_up(out->cap_bytes, 4);
-	return out->cap_bytes <= out->block_bytes - TL_PCAPNG_EPB_BYTES_MIN &&
-	       tl_pcapng_time_ns(&section->interface[out->interface_id].unit, ticks, &out->ts_ns) == 0;
-}
-
-// Parse a simple packet block: no time; its captured length is limited by the snaplen of interface 0.
-static bool read_simple(const struct extract_section *section, struct extract_record *out)
-{
-	if (out->block_bytes < TL_PCAPNG_SPB_BYTES_MIN || section->n == 0)
-		return false;
-	uint32_t snaplen = section->interface[0].unit.snaplen;
-	out->wire_bytes = tl_pcapng_u32(section->swapped, out->block + 8);
-	out->cap_bytes = snaplen != 0 && snaplen < out->wire_bytes ? snaplen : out->wire_bytes;
-	out->data = out->block + 12;
-	out->interface_id = 0;
-	out->ts_ns = 0;
-	return out->cap_bytes <= out->block_bytes - TL_PCAPNG_SPB_BYTES_MIN;
-}
-
-bool extract_read_record(
-	const struct extract_section *section, const uint8_t *block, uint32_t size, struct extract_record *out)
-{
-	*out = (struct extract_record){
-		.block = block, .block_bytes = size, .type = tl_pcapng_u32(section->swapped, block)};
-	return out->type == TL_PCAPNG_SIMPLE_PACKET ? read_simple(section, out) : read_enhanced(section, out);
+	return (section->parsed.begun || out->type == TL_PCAPNG_SHB) && out->bytes <= EXTRACT_BLOCK_MAX;
 }
 
 bool extract_slab_is_whole(const uint8_t *p, size_t size, const struct tl_pcapng_head *head, uint64_t offset)
@@ -80,44 +26,47 @@ bool extract_slab_is_whole(const uint8_t *p, size_t size, const struct tl_pcapng
 
 int extract_walk_memory(struct extract *extract, const uint8_t *data, size_t size, extract_block_fn *fn)
 {
-	uint32_t type;
+	struct tl_pcapng_block head;
 
-	for (size_t at = 0; at < size;) {
-		int64_t bytes = extract_block(&extract->section, data + at, size - at, &type);
-		if (bytes <= 0 || (size_t)bytes > size - at || !extract_block_closes(data + at, (uint32_t)bytes))
+	for (size_t at = 0; at < size; at += head.bytes) {
+		if (!extract_get_block(&extract->section, data + at, size - at, &head) || head.bytes > size - at ||
+			!tl_pcapng_block_closes(data + at, head.bytes))
 			return -EINVAL;
-		int rc = fn(extract, type, data + at, (uint32_t)bytes);
+		int rc = fn(extract, &head, data + at);
 		if (rc != 0)
 			return rc;
-		at += (size_t)bytes;
 	}
 	return 0;
 }
 
-// Read the whole block at this offset. Return its length, or 0: no whole block.
-static int64_t get_block(struct extract *extract, struct extract_input *input, uint64_t at, uint64_t end,
-	const uint8_t **out, uint32_t *out_type)
+// A block in the buffer of the input.
+struct found {
+	struct tl_pcapng_block head;
+	const uint8_t *p;
+};
+
+// Read the whole block at this offset. Return 1, 0: there is none, or -errno.
+static int get_block(struct extract *extract, struct extract_input *input, uint64_t at, uint64_t end, struct found *out)
 {
 	size_t got, len = tl_min_u64(TL_PCAPNG_PAD_MIN, end - at);
 
-	int rc = extract_input_get(input, at, len, out, &got);
+	int rc = extract_input_get(input, at, len, &out->p, &got);
 	if (rc != 0)
 		return rc;
-	int64_t bytes = extract_block(&extract->section, *out, got, out_type);
-	if (bytes <= 0 || (uint64_t)bytes > end - at)
+	if (!extract_get_block(&extract->section, out->p, got, &out->head) || out->head.bytes > end - at)
 		return 0;
-	rc = extract_input_get(input, at, (size_t)bytes, out, &got);
+	rc = extract_input_get(input, at, out->head.bytes, &out->p, &got);
 	if (rc != 0)
 		return rc;
-	return got == (size_t)bytes && extract_block_closes(*out, (uint32_t)bytes) ? bytes : 0;
+	return got == out->head.bytes && tl_pcapng_block_closes(out->p, out->head.bytes);
 }
 
 // True for our HEAD block.
-static bool is_head(const struct extract_section *section, uint32_t type, const uint8_t *block, int64_t bytes,
-	struct tl_pcapng_head *out)
+static bool is_head(const struct extract_section *section, const struct found *block, struct tl_pcapng_head *out)
 {
-	return type == TL_PCAPNG_HEAD && bytes == TL_PCAPNG_HEAD_BYTES && !section->swapped &&
-	       tl_pcapng_get_head(block, TL_PCAPNG_HEAD_BYTES, out) == 0 && out->used_bytes <= EXTRACT_BLOCK_MAX;
+	return block->head.type == TL_PCAPNG_HEAD && block->head.bytes == TL_PCAPNG_HEAD_BYTES &&
+	       !section->parsed.swapped && tl_pcapng_get_head(block->p, TL_PCAPNG_HEAD_BYTES, out) == 0 &&
+	       out->used_bytes <= EXTRACT_BLOCK_MAX;
 }
 
 // Check that the slab of the HEAD at this offset is whole; a slab being written is not.
@@ -202,29 +151,29 @@ static struct span padding_of(const struct tl_pcapng_head *head, uint64_t at)
 	return (struct span){from, from + bytes};
 }
 
-// Read the block at this offset, if it is of the section's file, and of a whole slab. Return its length, 0: there is
-// none, or -errno. out_head: HEAD of the slab that begins here, whole or not; used_bytes is 0 if there is none.
-static int64_t get_own_block(struct extract *extract, struct extract_input *input, uint64_t at, uint64_t end,
-	const uint8_t **out, uint32_t *out_type, struct tl_pcapng_head *out_head)
+// Read the block at this offset, if it is of the section's file, and of a whole slab. Return 1, 0: there is none, or
+// -errno. out_head: HEAD of the slab that begins here, whole or not; used_bytes is 0 if there is none.
+static int get_own_block(struct extract *extract, struct extract_input *input, uint64_t at, uint64_t end,
+	struct found *out, struct tl_pcapng_head *out_head)
 {
 	const struct extract_section *section = &extract->section;
 	struct tl_pcapng_head head;
 
 	*out_head = (struct tl_pcapng_head){0};
-	int64_t bytes = get_block(extract, input, at, end, out, out_type);
-	if (bytes <= 0)
-		return bytes;
-	bool begins = is_head(section, *out_type, *out, bytes, &head);
-	if (section->file != 0 && at >= section->own_end && *out_type != TL_PCAPNG_SHB &&
+	int rc = get_block(extract, input, at, end, out);
+	if (rc != 1)
+		return rc;
+	bool begins = is_head(section, out, &head);
+	if (section->file != 0 && at >= section->own_end && out->head.type != TL_PCAPNG_SHB &&
 		!(begins && head.file == section->file))
 		return 0; // an earlier file, partly overwritten by this one; or damage
 	if (!begins)
-		return bytes;
+		return 1;
 	*out_head = head;
-	int rc = check_slab(extract, input, at, &head);
+	rc = check_slab(extract, input, at, &head);
 	if (rc != 0)
 		return rc == -ENODATA ? 0 : rc;
-	return get_block(extract, input, at, end, out, out_type); // the buffer may have moved
+	return get_block(extract, input, at, end, out); // the buffer may have moved
 }
 
 int extract_walk_file(
@@ -232,8 +181,7 @@ int extract_walk_file(
 {
 	struct tl_pcapng_head head;
 	struct span pad = {UINT64_MAX, 0}; // of the current slab
-	const uint8_t *block;
-	uint32_t type;
+	struct found block;
 	int rc = 0;
 
 	while (rc == 0 && *at < end) {
@@ -241,18 +189,18 @@ int extract_walk_file(
 			*at = pad.to;
 			continue;
 		}
-		int64_t bytes = get_own_block(extract, input, *at, end, &block, &type, &head);
-		if (bytes < 0)
-			return (int)bytes;
-		if (bytes == 0) {
+		int whole = get_own_block(extract, input, *at, end, &block, &head);
+		if (whole < 0)
+			return whole;
+		if (whole == 0) {
 			rc = skip_damage(extract, input, at, end, &head);
 			continue;
 		}
 		if (head.used_bytes != 0)
 			pad = padding_of(&head, *at);
-		rc = fn(extract, type, block, (uint32_t)bytes);
+		rc = fn(extract, &block.head, block.p);
 		if (rc == 0)
-			*at += (uint64_t)bytes;
+			*at += block.head.bytes;
 	}
 	return rc == -ENODATA ? 0 : rc;
 }
