@@ -7,28 +7,9 @@
 
 #include <tl_encap.h>
 
-#define ETHERTYPE_IPV6 0x86dd
-#define IPV6_LEN 40
 #define IPV6_EXTENSIONS_MAX 8 // frames with more have no flow
-#define VLAN_TAG_LEN 4
 #define VLAN_TAGS_MAX 2
-#define VLAN_ID 0x0fff // priority and drop eligibility may differ within a flow
 #define PORTS_LEN 4
-#define FRAG_OFFSET 0x1fff	// in the fragment word (RFC 791, section 3.1)
-#define IPV6_FRAG_OFFSET 0xfff8 // in the fragment header (RFC 8200, section 4.5)
-
-// IANA's protocol numbers; for IPv6 extension headers as in RFC 8200, section 4.
-enum {
-	HOP_BY_HOP = 0,
-	DCCP = 33,
-	ROUTING = 43,
-	FRAGMENT = 44,
-	AUTHENTICATION = 51,
-	DESTINATION_OPTIONS = 60,
-	SCTP = 132,
-	MOBILITY = 135,
-	UDP_LITE = 136,
-};
 
 // Unparsed bytes of the frame.
 struct rest {
@@ -48,11 +29,6 @@ struct flow_key {
 	bool syn;
 };
 
-static inline uint16_t be16_at(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
 static inline void skip(struct rest *r, uint32_t bytes)
 {
 	r->at += bytes;
@@ -64,14 +40,14 @@ static inline uint16_t read_ethernet(struct rest *r, struct flow_key *key)
 {
 	if (r->len < TL_ETHER_LEN)
 		return 0;
-	uint16_t type = be16_at(r->at + offsetof(struct tl_ether_hdr, type_be));
+	uint16_t type = tl_load_be16(r->at + offsetof(struct tl_ether_hdr, type_be));
 	skip(r, TL_ETHER_LEN);
 	for (unsigned i = 0; i < VLAN_TAGS_MAX && (type == TL_ETHERTYPE_VLAN || type == TL_ETHERTYPE_QINQ); i++) {
-		if (r->len < VLAN_TAG_LEN)
+		if (r->len < TL_VLAN_LEN)
 			return 0;
-		key->vlans = key->vlans << 16 | 0x8000 | (be16_at(r->at) & VLAN_ID);
-		type = be16_at(r->at + 2);
-		skip(r, VLAN_TAG_LEN);
+		key->vlans = key->vlans << 16 | 0x8000 | (tl_load_be16(r->at) & TL_VLAN_ID);
+		type = tl_load_be16(r->at + 2);
+		skip(r, TL_VLAN_LEN);
 	}
 	return type;
 }
@@ -81,7 +57,7 @@ static inline bool read_ipv4(struct rest *r, struct flow_key *key)
 {
 	const struct tl_ipv4_hdr *ip = (const void *)r->at;
 
-	if (r->len < TL_IPV4_LEN || ip->version_ihl >> 4 != 4 || (tl_be16(ip->frag_be) & FRAG_OFFSET) != 0)
+	if (r->len < TL_IPV4_LEN || ip->version_ihl >> 4 != 4 || (tl_be16(ip->frag_be) & TL_IPV4_FRAG_OFFSET) != 0)
 		return false;
 	uint32_t hdr_len = (ip->version_ihl & 0x0fu) * 4;
 	uint32_t total_len = tl_be16(ip->total_len_be);
@@ -101,14 +77,14 @@ static inline bool read_ipv4(struct rest *r, struct flow_key *key)
 static uint32_t extension_bytes(uint8_t kind, const uint8_t *header)
 {
 	switch (kind) {
-	case HOP_BY_HOP:
-	case ROUTING:
-	case DESTINATION_OPTIONS:
-	case MOBILITY:
+	case TL_IP6_HOP_BY_HOP:
+	case TL_IP6_ROUTING:
+	case TL_IP6_DEST_OPTIONS:
+	case TL_IP6_MOBILITY:
 		return (header[1] + 1u) * 8;
-	case FRAGMENT:
+	case TL_IP6_FRAGMENT:
 		return 8;
-	case AUTHENTICATION:
+	case TL_IP6_AH:
 		return (header[1] + 2u) * 4; // RFC 4302, section 2.2
 	default:
 		return 0;
@@ -128,7 +104,8 @@ static bool skip_extensions(struct rest *r, struct flow_key *key)
 		if (r->len < 8)
 			return false;
 		uint32_t bytes = extension_bytes(key->proto, r->at);
-		if (r->len < bytes || (key->proto == FRAGMENT && (be16_at(r->at + 2) & IPV6_FRAG_OFFSET) != 0))
+		if (r->len < bytes ||
+			(key->proto == TL_IP6_FRAGMENT && (tl_load_be16(r->at + 2) & TL_IP6_FRAG_OFFSET) != 0))
 			return false;
 		key->proto = r->at[0];
 		skip(r, bytes);
@@ -139,14 +116,14 @@ static bool skip_extensions(struct rest *r, struct flow_key *key)
 // Offsets (RFC 8200, section 3): payload length 4, next header 6, source 8, destination 24.
 static bool read_ipv6(struct rest *r, struct flow_key *key)
 {
-	if (r->len < IPV6_LEN || r->at[0] >> 4 != 6)
+	if (r->len < TL_IPV6_LEN || r->at[0] >> 4 != 6)
 		return false;
-	uint32_t payload_len = be16_at(r->at + 4);
+	uint32_t payload_len = tl_load_be16(r->at + 4);
 	key->version = 6;
 	key->proto = r->at[6];
 	memcpy(key->src.addr, r->at + 8, sizeof(key->src.addr));
 	memcpy(key->dst.addr, r->at + 24, sizeof(key->dst.addr));
-	skip(r, IPV6_LEN);
+	skip(r, TL_IPV6_LEN);
 	if (r->len > payload_len && payload_len != 0) // 0: a jumbogram
 		r->len = payload_len;
 	return !is_extension(key->proto) || skip_extensions(r, key);
@@ -163,20 +140,20 @@ static inline bool read_ports(const struct rest *r, const uint64_t *tunnels, str
 		key->syn = (r->at[offsetof(struct tl_tcp_hdr, flags)] & TL_TCP_SYN) != 0;
 		break;
 	case TL_IPPROTO_UDP:
-		if (r->len < PORTS_LEN || (*tunnels >> be16_at(r->at + 2) % 64 & 1) != 0)
+		if (r->len < PORTS_LEN || (*tunnels >> tl_load_be16(r->at + 2) % 64 & 1) != 0)
 			return false;
 		break;
-	case DCCP:
-	case SCTP:
-	case UDP_LITE:
+	case TL_IPPROTO_DCCP:
+	case TL_IPPROTO_SCTP:
+	case TL_IPPROTO_UDPLITE:
 		if (r->len < PORTS_LEN)
 			return false;
 		break;
 	default:
 		return !tl_encap_is_tunnel(key->proto) || *tunnels == 0;
 	}
-	key->src.port = be16_at(r->at);
-	key->dst.port = be16_at(r->at + 2);
+	key->src.port = tl_load_be16(r->at);
+	key->dst.port = tl_load_be16(r->at + 2);
 	return true;
 }
 
@@ -184,7 +161,7 @@ static inline bool read_packet(struct rest *r, uint16_t type, const uint64_t *tu
 {
 	if (TL_LIKELY(type == TL_ETHERTYPE_IPV4))
 		return read_ipv4(r, key) && read_ports(r, tunnels, key);
-	return type == ETHERTYPE_IPV6 && read_ipv6(r, key) && read_ports(r, tunnels, key);
+	return type == TL_ETHERTYPE_IPV6 && read_ipv6(r, key) && read_ports(r, tunnels, key);
 }
 
 static inline bool read_key(struct rest *r, const uint64_t *tunnels, struct flow_key *key)
@@ -331,7 +308,7 @@ static inline uint64_t print_source(const struct tl_flow_hash *h, const struct r
 
 	if (type == TL_ETHERTYPE_IPV4 && r->len >= TL_IPV4_LEN && r->at[0] >> 4 == 4)
 		addr[0] = ((const struct tl_ipv4_hdr *)(const void *)r->at)->src_be;
-	else if (type == ETHERTYPE_IPV6 && r->len >= IPV6_LEN && r->at[0] >> 4 == 6)
+	else if (type == TL_ETHERTYPE_IPV6 && r->len >= TL_IPV6_LEN && r->at[0] >> 4 == 6)
 		memcpy(addr, r->at + 8, sizeof(addr));
 	else
 		return 0;

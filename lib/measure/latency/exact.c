@@ -44,12 +44,6 @@ static uint64_t *sort_samples(const struct tl_latency *report)
 	return sorted_ns;
 }
 
-// Return the rank, from 1, of the smallest value that this many per mille do not exceed.
-static uint64_t rank_of(uint64_t count, unsigned permille)
-{
-	return count / 1000 * permille + (count % 1000 * permille + 999) / 1000;
-}
-
 static uint64_t at_rank(const struct ordered *values, uint64_t rank)
 {
 	return values->sorted_ns != NULL ? values->sorted_ns[rank - 1] : tl_hist_at_rank(values->hist, rank);
@@ -62,8 +56,8 @@ static void fill_levels(const struct ordered *values, uint64_t unanswered, const
 	uint64_t count = values->hist->count;
 
 	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++) {
-		uint64_t rank = rank_of(count, permilles[i]);
-		uint64_t with_loss = rank_of(count + unanswered, permilles[i]);
+		uint64_t rank = tl_hist_rank(count, permilles[i]);
+		uint64_t with_loss = tl_hist_rank(count + unanswered, permilles[i]);
 		out[i] = (struct tl_latency_level){.samples = count,
 			.ns = count != 0 ? at_rank(values, rank) : 0,
 			.with_loss_ns = with_loss > count ? TL_LATENCY_NEVER
@@ -130,7 +124,7 @@ const char *tl_latency_few_from(uint64_t samples)
 	static const char *const names[TL_LATENCY_LEVELS] = {"p50", "p90", "p99", "p99.9"};
 
 	for (size_t i = 0; i < TL_LATENCY_LEVELS && samples != 0; i++)
-		if (samples - rank_of(samples, permilles[i]) < TL_LATENCY_FEW)
+		if (samples - tl_hist_rank(samples, permilles[i]) < TL_LATENCY_FEW)
 			return names[i];
 	return NULL;
 }

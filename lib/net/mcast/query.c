@@ -23,11 +23,6 @@ struct query {
 	const uint8_t *sources;
 };
 
-static uint16_t read_be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
 // Decode Max Resp Code and QQIC: linear below 128, then a 4-bit mantissa and a 3-bit exponent (sections 4.1.1 and
 // 4.1.7).
 static uint64_t code_value(uint8_t code)
@@ -49,7 +44,7 @@ static uint64_t mld_code_value(uint16_t code)
 static bool parse_v3(const struct tl_mcast *m, const uint8_t *igmp, uint16_t len, struct query *query)
 {
 	const uint8_t *rest = igmp + m->dialect->sources_off - 4;
-	uint16_t source_count = read_be16(rest + 2);
+	uint16_t source_count = tl_load_be16(rest + 2);
 
 	if (len < m->dialect->sources_off + m->dialect->address_len * source_count)
 		return false;
@@ -99,10 +94,10 @@ static bool parse_mld(const struct tl_mcast *m, const uint8_t *mld, uint16_t len
 	if (!query->general && !tl_ip6_is_mcast(&group))
 		return false;
 	query->version = IGMP_V2;
-	query->max_response_ns = read_be16(mld + 4) * TL_NS_PER_MS;
+	query->max_response_ns = tl_load_be16(mld + 4) * TL_NS_PER_MS;
 	if (len == m->dialect->older_len)
 		return true;
-	query->max_response_ns = mld_code_value(read_be16(mld + 4)) * TL_NS_PER_MS;
+	query->max_response_ns = mld_code_value(tl_load_be16(mld + 4)) * TL_NS_PER_MS;
 	return len >= m->dialect->sources_off && parse_v3(m, mld, len, query);
 }
 

@@ -11,8 +11,6 @@
 
 #define DATAGRAMS 16
 #define TIMEOUT_NS (15 * TL_NS_PER_S) // RFC 791, section 3.2; longer invites a reused identification (RFC 4963)
-#define MORE_FRAGMENTS 0x2000
-#define OFFSET_MASK 0x1fff
 #define BLOCK_BYTES 8u
 #define BYTES_MAX (UINT16_MAX - TL_IPV4_LEN)
 #define BLOCKS ((BYTES_MAX + BLOCK_BYTES - 1) / BLOCK_BYTES)
@@ -127,9 +125,9 @@ static bool read_fragment(const struct tl_ipv4_hdr *ip, struct fragment *out)
 	uint32_t len = tl_be16(ip->total_len_be) - header_len;
 
 	out->bytes = (const uint8_t *)ip + header_len;
-	out->from = (word & OFFSET_MASK) * BLOCK_BYTES;
+	out->from = (word & TL_IPV4_FRAG_OFFSET) * BLOCK_BYTES;
 	out->to = out->from + len;
-	out->last = (word & MORE_FRAGMENTS) == 0;
+	out->last = (word & TL_IPV4_MORE_FRAGMENTS) == 0;
 	return len > 0 && out->to <= BYTES_MAX && (out->last || len % BLOCK_BYTES == 0);
 }
 

@@ -15,7 +15,6 @@
 
 #define ICMP_TOO_BIG 4 // code of unreachable: fragmentation needed
 
-#define IP_OFFSET_MASK 0x1fff
 #define QUOTED_L4_LEN 8 // ports and sequence number: all that RFC 792 guarantees
 
 // Return the data unchanged (RFC 1122, section 3.2.2.6).
@@ -52,7 +51,8 @@ static void take_error(struct tl_net *net, const struct tl_icmp_hdr *icmp, const
 
 	if (ip.version_ihl >> 4 != 4 || ip_len < sizeof(ip) || len < ip_len + QUOTED_L4_LEN)
 		return;
-	if (ip.proto != TL_IPPROTO_TCP || ip.src_be != net->cfg.ip_be || (ip.frag_be & tl_be16(IP_OFFSET_MASK)) != 0)
+	if (ip.proto != TL_IPPROTO_TCP || ip.src_be != net->cfg.ip_be ||
+		(ip.frag_be & tl_be16(TL_IPV4_FRAG_OFFSET)) != 0)
 		return;
 	if (tl_ip_is6(ip.dst_be)) // the number of an IPv6 address
 		return;

@@ -10,8 +10,7 @@
 
 #include "net_priv.h"
 
-#define IP_DONT_FRAGMENT 0x4000 // allows an ID of 0 (RFC 6864, section 4.1)
-#define TTL_GROUP 1		// RFC 1112, section 6.1
+#define TTL_GROUP 1 // RFC 1112, section 6.1
 
 struct rte_mbuf *tl_net_alloc(struct tl_net *net)
 {
@@ -87,7 +86,7 @@ uint8_t *tl_ip_build(struct tl_net *net, struct rte_mbuf *m, uint8_t proto, uint
 		.version_ihl = 0x45,
 		.tos = (uint8_t)(net->cfg.dscp << TL_DSCP_SHIFT),
 		.total_len_be = tl_be16(TL_IPV4_LEN + l4_len),
-		.frag_be = tl_be16(IP_DONT_FRAGMENT),
+		.frag_be = tl_be16(TL_IPV4_DONT_FRAGMENT), // allows an ID of 0 (RFC 6864, section 4.1)
 		.ttl = ttl_to(net, dst_be),
 		.proto = proto,
 		.src_be = net->cfg.ip_be,

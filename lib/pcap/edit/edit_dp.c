@@ -84,7 +84,7 @@ static void edit_addr6(const struct tl_edit *e, uint8_t *at, uint64_t *change)
 
 static void edit_port(const struct tl_edit *e, uint8_t *at, uint64_t *change)
 {
-	uint16_t port = edit_load_be16(at), edited = edited_port(e, port), edited_be = tl_be16(edited);
+	uint16_t port = tl_load_be16(at), edited = edited_port(e, port), edited_be = tl_be16(edited);
 
 	if (edited != port)
 		edit_replace(at, &edited_be, sizeof(edited_be), change);
@@ -171,7 +171,7 @@ static enum tl_edit_result edit_ipv4(const struct tl_edit *e, struct edit_span p
 	if (packet.len < TL_IPV4_LEN || ip[0] >> 4 != 4)
 		return TL_EDIT_MALFORMED;
 	uint32_t hdr_len = (ip[0] & 0x0fu) * 4;
-	uint32_t total_len = edit_load_be16(ip + offsetof(struct tl_ipv4_hdr, total_len_be));
+	uint32_t total_len = tl_load_be16(ip + offsetof(struct tl_ipv4_hdr, total_len_be));
 	if (quoted) // in quotes of some hosts the length is not the original one
 		total_len = packet.len;
 	if (hdr_len < TL_IPV4_LEN || hdr_len > packet.len || total_len < hdr_len)
@@ -181,7 +181,7 @@ static enum tl_edit_result edit_ipv4(const struct tl_edit *e, struct edit_span p
 	if (!quoted)
 		edit_ipv4_fields(e, ip, &header);
 	edit_update(ip + offsetof(struct tl_ipv4_hdr, cksum_be), addrs + header, false);
-	if ((edit_load_be16(ip + offsetof(struct tl_ipv4_hdr, frag_be)) & EDIT_IPV4_FRAG_OFFSET) != 0)
+	if ((tl_load_be16(ip + offsetof(struct tl_ipv4_hdr, frag_be)) & TL_IPV4_FRAG_OFFSET) != 0)
 		return TL_EDIT_DONE;
 	packet.len = total_len < packet.len ? total_len : packet.len;
 	return edit_l4(e, false, ip[offsetof(struct tl_ipv4_hdr, proto)], edit_skipped(packet, hdr_len), addrs, quoted);
@@ -202,7 +202,7 @@ static enum tl_edit_result edit_ipv6(const struct tl_edit *e, struct edit_span p
 
 	if (packet.len < TL_IPV6_LEN || ip[0] >> 4 != 6)
 		return TL_EDIT_MALFORMED;
-	uint32_t payload_len = edit_load_be16(ip + offsetof(struct tl_ipv6_hdr, payload_len_be));
+	uint32_t payload_len = tl_load_be16(ip + offsetof(struct tl_ipv6_hdr, payload_len_be));
 	edit_addr6(e, ip + offsetof(struct tl_ipv6_hdr, src), &src);
 	edit_addr6(e, ip + offsetof(struct tl_ipv6_hdr, dst), &dst);
 	if (!quoted)
@@ -238,7 +238,7 @@ static enum tl_edit_result edit_arp(const struct tl_edit *e, struct edit_span pa
 
 static inline bool is_tagged(const uint8_t *frame, uint32_t len)
 {
-	return len >= TL_ETHER_LEN + TL_VLAN_LEN && edit_is_tag(edit_load_be16(frame + 2 * TL_ETHER_ADDR_LEN));
+	return len >= TL_ETHER_LEN + TL_VLAN_LEN && tl_ethertype_is_tag(tl_load_be16(frame + 2 * TL_ETHER_ADDR_LEN));
 }
 
 uint32_t tl_edit_copied_bytes(const struct tl_edit *edit, const uint8_t *frame, uint32_t len)
@@ -264,7 +264,7 @@ static uint32_t copy_l2(const struct tl_edit *e, const uint8_t *frame, uint32_t 
 	memcpy(out, frame, addrs);
 	memcpy(out + to, frame + from, len - from);
 	if (e->vlan == TL_EDIT_VLAN_SET && is_tagged(frame, len)) {
-		tag_be[1] |= tl_be16(edit_load_be16(frame + TL_ETHER_LEN) & (uint16_t)~TL_VLAN_ID);
+		tag_be[1] |= tl_be16(tl_load_be16(frame + TL_ETHER_LEN) & (uint16_t)~TL_VLAN_ID);
 		memcpy(out + TL_ETHER_LEN, &tag_be[1], sizeof(tag_be[1]));
 	}
 	if (e->set_dst_mac)

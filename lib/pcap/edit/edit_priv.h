@@ -15,22 +15,6 @@
 
 #include <tl_edit.h>
 
-#define EDIT_IPV4_DONT_FRAGMENT 0x4000
-#define EDIT_IPV4_MORE_FRAGMENTS 0x2000
-#define EDIT_IPV4_FRAG_OFFSET 0x1fff
-
-static inline uint16_t edit_load16(const uint8_t *p)
-{
-	uint16_t word;
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
-
-static inline uint16_t edit_load_be16(const uint8_t *p)
-{
-	return tl_be16(edit_load16(p));
-}
-
 // ---- changes, and checksums that cover them
 
 // Replace an even number of bytes. Add ~m + m' of each word to the change of the checksums that cover them (RFC 1624).
@@ -39,7 +23,7 @@ static inline void edit_replace(uint8_t *at, const void *bytes, uint32_t len, ui
 	const uint8_t *from = bytes;
 
 	for (uint32_t i = 0; i < len; i += 2)
-		*change += (uint64_t)(uint16_t)~edit_load16(at + i) + edit_load16(from + i);
+		*change += (uint64_t)(uint16_t)~tl_load_u16(at + i) + tl_load_u16(from + i);
 	memcpy(at, from, len);
 }
 
@@ -54,7 +38,7 @@ static inline bool edit_is_change(uint64_t change)
 // Update a checksum field. With a zero that means none (UDP, RFC 768) that stays, and none results.
 static inline void edit_update(uint8_t *field, uint64_t change, bool zero_is_none)
 {
-	uint16_t sum = edit_load16(field);
+	uint16_t sum = tl_load_u16(field);
 
 	if (!edit_is_change(change) || (zero_is_none && sum == 0))
 		return;
@@ -75,7 +59,7 @@ static inline void edit_ipv4_dscp(uint8_t *ip, unsigned dscp, uint64_t *change)
 // Set the DSCP of an IPv6 header, which no checksum covers; ECN stays.
 static inline void edit_ipv6_dscp(uint8_t *ip, unsigned dscp)
 {
-	uint16_t word = tl_be16((uint16_t)((edit_load_be16(ip) & 0xf03fu) | dscp << 6));
+	uint16_t word = tl_be16((uint16_t)((tl_load_be16(ip) & 0xf03fu) | dscp << 6));
 
 	memcpy(ip, &word, sizeof(word));
 }
@@ -116,5 +100,3 @@ bool edit_walk(struct edit_chain *chain);
 
 // Return the type behind the VLAN tags of a frame of at least TL_ETHER_LEN bytes, and the bytes behind it.
 uint16_t edit_network(uint8_t *frame, uint32_t len, struct edit_span *out);
-
-bool edit_is_tag(uint16_t type);

@@ -31,7 +31,7 @@ static void cut_l4(bool six, uint8_t proto, struct edit_span at, uint32_t len)
 		return;
 	if (l4.pseudo) // the length in the pseudo-header
 		change += (uint64_t)(uint16_t)~tl_be16((uint16_t)at.len) + tl_be16((uint16_t)len);
-	if (proto == TL_IPPROTO_UDP && edit_load_be16(at.at + offsetof(struct tl_udp_hdr, len_be)) == at.len)
+	if (proto == TL_IPPROTO_UDP && tl_load_be16(at.at + offsetof(struct tl_udp_hdr, len_be)) == at.len)
 		set_len(at.at + offsetof(struct tl_udp_hdr, len_be), len, &change);
 	uint16_t lost = (uint16_t)tl_cksum_add(0, at.at + len, at.len - len);
 	change +=
@@ -48,13 +48,13 @@ static void cut_ipv4(struct edit_span packet, uint32_t len)
 	if (packet.len < TL_IPV4_LEN || ip[0] >> 4 != 4)
 		return;
 	uint32_t hdr_len = (ip[0] & 0x0fu) * 4,
-		 total_len = edit_load_be16(ip + offsetof(struct tl_ipv4_hdr, total_len_be));
+		 total_len = tl_load_be16(ip + offsetof(struct tl_ipv4_hdr, total_len_be));
 	if (hdr_len < TL_IPV4_LEN || hdr_len > len || total_len <= len || total_len > packet.len)
 		return;
 	set_len(ip + offsetof(struct tl_ipv4_hdr, total_len_be), len, &change);
 	edit_update(ip + offsetof(struct tl_ipv4_hdr, cksum_be), change, false);
-	uint16_t fragment = edit_load_be16(ip + offsetof(struct tl_ipv4_hdr, frag_be));
-	if ((fragment & (EDIT_IPV4_FRAG_OFFSET | EDIT_IPV4_MORE_FRAGMENTS)) == 0)
+	uint16_t fragment = tl_load_be16(ip + offsetof(struct tl_ipv4_hdr, frag_be));
+	if ((fragment & (TL_IPV4_FRAG_OFFSET | TL_IPV4_MORE_FRAGMENTS)) == 0)
 		cut_l4(false, ip[offsetof(struct tl_ipv4_hdr, proto)],
 			(struct edit_span){ip + hdr_len, total_len - hdr_len}, len - hdr_len);
 }
@@ -66,7 +66,7 @@ static void cut_ipv6(struct edit_span packet, uint32_t len)
 
 	if (packet.len < TL_IPV6_LEN || ip[0] >> 4 != 6)
 		return;
-	uint32_t total_len = TL_IPV6_LEN + edit_load_be16(ip + offsetof(struct tl_ipv6_hdr, payload_len_be));
+	uint32_t total_len = TL_IPV6_LEN + tl_load_be16(ip + offsetof(struct tl_ipv6_hdr, payload_len_be));
 	if (len < TL_IPV6_LEN || total_len <= len || total_len > packet.len)
 		return;
 	set_len(ip + offsetof(struct tl_ipv6_hdr, payload_len_be), len - TL_IPV6_LEN, &unused);
@@ -120,19 +120,19 @@ bool tl_fit_begin(struct tl_fit *fit, const uint8_t *frame, uint32_t len, uint32
 	if (edit_network((uint8_t *)(uintptr_t)frame, len, &at) != TL_ETHERTYPE_IPV4 || at.len < TL_IPV4_LEN ||
 		at.at[0] >> 4 != 4)
 		return false;
-	uint32_t total_len = edit_load_be16(at.at + offsetof(struct tl_ipv4_hdr, total_len_be));
-	uint32_t fragment = edit_load_be16(at.at + offsetof(struct tl_ipv4_hdr, frag_be));
+	uint32_t total_len = tl_load_be16(at.at + offsetof(struct tl_ipv4_hdr, total_len_be));
+	uint32_t fragment = tl_load_be16(at.at + offsetof(struct tl_ipv4_hdr, frag_be));
 	*fit = (struct tl_fit){.frame = frame,
 		.ip = at.at,
 		.l2_bytes = (uint32_t)(at.at - frame),
 		.hdr_bytes = (at.at[0] & 0x0fu) * 4,
-		.offset = fragment & EDIT_IPV4_FRAG_OFFSET,
-		.more = (fragment & EDIT_IPV4_MORE_FRAGMENTS) != 0};
+		.offset = fragment & TL_IPV4_FRAG_OFFSET,
+		.more = (fragment & TL_IPV4_MORE_FRAGMENTS) != 0};
 	if (limit < fit->l2_bytes + fit->hdr_bytes + FRAGMENT_MIN)
 		return false;
 	fit->mtu = limit - fit->l2_bytes;
 	if (fit->hdr_bytes < TL_IPV4_LEN || total_len <= fit->hdr_bytes || total_len > at.len ||
-		(fragment & EDIT_IPV4_DONT_FRAGMENT) != 0 || fit->offset * 8u + total_len > PACKET_MAX)
+		(fragment & TL_IPV4_DONT_FRAGMENT) != 0 || fit->offset * 8u + total_len > PACKET_MAX)
 		return false;
 	fit->data = at.at + fit->hdr_bytes;
 	fit->left = total_len - fit->hdr_bytes;
@@ -144,9 +144,9 @@ bool tl_fit_begin(struct tl_fit *fit, const uint8_t *frame, uint32_t len, uint32
 static void finish_header(const struct tl_fit *fit, uint8_t *ip, uint32_t hdr, uint32_t n, bool more)
 {
 	uint16_t total_be = tl_be16((uint16_t)(hdr + n));
-	uint16_t fragment = edit_load_be16(fit->ip + offsetof(struct tl_ipv4_hdr, frag_be));
-	uint16_t reserved = fragment & (uint16_t) ~(EDIT_IPV4_MORE_FRAGMENTS | EDIT_IPV4_FRAG_OFFSET);
-	uint16_t frag_be = tl_be16((uint16_t)(reserved | (more ? EDIT_IPV4_MORE_FRAGMENTS : 0) | fit->offset));
+	uint16_t fragment = tl_load_be16(fit->ip + offsetof(struct tl_ipv4_hdr, frag_be));
+	uint16_t reserved = fragment & (uint16_t) ~(TL_IPV4_MORE_FRAGMENTS | TL_IPV4_FRAG_OFFSET);
+	uint16_t frag_be = tl_be16((uint16_t)(reserved | (more ? TL_IPV4_MORE_FRAGMENTS : 0) | fit->offset));
 
 	memcpy(ip + offsetof(struct tl_ipv4_hdr, total_len_be), &total_be, sizeof(total_be));
 	memcpy(ip + offsetof(struct tl_ipv4_hdr, frag_be), &frag_be, sizeof(frag_be));

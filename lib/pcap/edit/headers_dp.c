@@ -4,13 +4,8 @@
 #include "edit_priv.h"
 
 #define TAGS_MAX 4
-#define ETHERTYPE_QINQ_OLD 0x9100
 #define EXTENSIONS_MAX 8
-#define IP6_FRAG_OFFSET 0xfff8
 #define ROUTING_LEFT 3
-#define PROTO_DCCP 33
-#define PROTO_AH 51
-#define PROTO_UDPLITE 136
 
 struct edit_l4 edit_l4_of(uint8_t proto, bool six)
 {
@@ -20,8 +15,8 @@ struct edit_l4 edit_l4_of(uint8_t proto, bool six)
 	case TL_IPPROTO_UDP:
 		return (struct edit_l4){
 			.known = true, .sum_at = 6, .ports = true, .pseudo = true, .zero_is_none = true};
-	case PROTO_DCCP:
-	case PROTO_UDPLITE:
+	case TL_IPPROTO_DCCP:
+	case TL_IPPROTO_UDPLITE:
 		return (struct edit_l4){.known = true, .sum_at = 6, .ports = true, .pseudo = true};
 	case TL_IPPROTO_ICMP:
 		return (struct edit_l4){.known = !six, .sum_at = 2, .icmp = true};
@@ -35,7 +30,7 @@ struct edit_l4 edit_l4_of(uint8_t proto, bool six)
 static inline bool is_extension(uint8_t proto)
 {
 	return proto == TL_IP6_HOP_BY_HOP || proto == TL_IP6_ROUTING || proto == TL_IP6_FRAGMENT ||
-	       proto == TL_IP6_DEST_OPTIONS || proto == PROTO_AH;
+	       proto == TL_IP6_DEST_OPTIONS || proto == TL_IP6_AH;
 }
 
 // Skip one extension header. False: truncated.
@@ -45,13 +40,13 @@ static bool skip_extension(struct edit_chain *c)
 		return false;
 	const uint8_t *header = c->at.at;
 	uint32_t len = c->next == TL_IP6_FRAGMENT ? 8
-		       : c->next == PROTO_AH	  ? (header[1] + 2u) * 4
+		       : c->next == TL_IP6_AH	  ? (header[1] + 2u) * 4
 						  : (header[1] + 1u) * 8;
 	if (len > c->at.len)
 		return false;
 	c->routed |= c->next == TL_IP6_ROUTING && header[ROUTING_LEFT] != 0;
 	c->fragment |= c->next == TL_IP6_FRAGMENT;
-	c->later |= c->next == TL_IP6_FRAGMENT && (edit_load_be16(header + 2) & IP6_FRAG_OFFSET) != 0;
+	c->later |= c->next == TL_IP6_FRAGMENT && (tl_load_be16(header + 2) & TL_IP6_FRAG_OFFSET) != 0;
 	c->next = header[0];
 	c->at = edit_skipped(c->at, len);
 	return true;
@@ -65,18 +60,13 @@ bool edit_walk(struct edit_chain *chain)
 	return true;
 }
 
-bool edit_is_tag(uint16_t type)
-{
-	return type == TL_ETHERTYPE_VLAN || type == TL_ETHERTYPE_QINQ || type == ETHERTYPE_QINQ_OLD;
-}
-
 uint16_t edit_network(uint8_t *frame, uint32_t len, struct edit_span *out)
 {
 	struct edit_span at = {frame + TL_ETHER_LEN, len - TL_ETHER_LEN};
-	uint16_t type = edit_load_be16(at.at - 2);
+	uint16_t type = tl_load_be16(at.at - 2);
 
-	for (unsigned i = 0; i < TAGS_MAX && edit_is_tag(type) && at.len >= TL_VLAN_LEN; i++) {
-		type = edit_load_be16(at.at + 2);
+	for (unsigned i = 0; i < TAGS_MAX && tl_ethertype_is_tag(type) && at.len >= TL_VLAN_LEN; i++) {
+		type = tl_load_be16(at.at + 2);
 		at = edit_skipped(at, TL_VLAN_LEN);
 	}
 	*out = at;

@@ -8,9 +8,9 @@
 
 static void mark_priority(uint8_t *frame, uint32_t len, unsigned pcp)
 {
-	if (len < TL_ETHER_LEN + TL_VLAN_LEN || !edit_is_tag(edit_load_be16(frame + 2 * TL_ETHER_ADDR_LEN)))
+	if (len < TL_ETHER_LEN + TL_VLAN_LEN || !tl_ethertype_is_tag(tl_load_be16(frame + 2 * TL_ETHER_ADDR_LEN)))
 		return;
-	uint16_t tag = edit_load_be16(frame + TL_ETHER_LEN) & PRIORITY_REST;
+	uint16_t tag = tl_load_be16(frame + TL_ETHER_LEN) & PRIORITY_REST;
 	uint16_t tag_be = tl_be16((uint16_t)(tag | pcp << PRIORITY_SHIFT));
 	memcpy(frame + TL_ETHER_LEN, &tag_be, sizeof(tag_be));
 }

@@ -8,47 +8,17 @@
 #include <errno.h>
 #include <string.h>
 
-#define ETHER_BYTES 14u
-#define TAG_BYTES 4u
+#include <tl_wire.h>
+
 #define TAGS_MAX 4
-#define IPV4_BYTES 20u
-#define IPV4_OFFSET_MASK 0x1fffu
-#define IPV6_BYTES 40u
 #define IPV6_FRAGMENT_BYTES 8u
-#define IPV6_OFFSET_MASK 0xfff8u
 #define EXTENSIONS_MAX 16
-#define ARP_BYTES 28u
 #define PORTS_BYTES 4u
 #define MAPPED 0xffff00000000u // ::ffff:0:0/96
 
-enum {
-	TYPE_IPV4 = 0x0800,
-	TYPE_ARP = 0x0806,
-	TYPE_VLAN = 0x8100,
-	TYPE_IPV6 = 0x86dd,
-	TYPE_QINQ = 0x88a8,
-	TYPE_QINQ_OLD = 0x9100
-};
-
-enum {
-	IP_HOP_BY_HOP = 0,
-	IP_TCP = 6,
-	IP_UDP = 17,
-	IP_DCCP = 33,
-	IP_ROUTING = 43,
-	IP_FRAGMENT = 44,
-	IP_AH = 51,
-	IP_DESTINATION = 60,
-	IP_SCTP = 132,
-	IP_UDP_LITE = 136
-};
-
 static inline uint32_t read_be32(const uint8_t *p)
 {
-	uint32_t value;
-
-	memcpy(&value, p, sizeof(value));
-	return __builtin_bswap32(value);
+	return __builtin_bswap32(tl_load_u32(p));
 }
 
 static struct tl_index_addr read_v4(const uint8_t *p)
@@ -64,7 +34,8 @@ static struct tl_index_addr read_v6(const uint8_t *p)
 
 static void find_ports(uint8_t proto, const uint8_t *l4, uint32_t len, struct tl_index_keys *out)
 {
-	bool ports = proto == IP_TCP || proto == IP_UDP || proto == IP_SCTP || proto == IP_DCCP || proto == IP_UDP_LITE;
+	bool ports = proto == TL_IPPROTO_TCP || proto == TL_IPPROTO_UDP || proto == TL_IPPROTO_SCTP ||
+		     proto == TL_IPPROTO_DCCP || proto == TL_IPPROTO_UDPLITE;
 
 	if (!ports || len < PORTS_BYTES)
 		return;
@@ -75,14 +46,14 @@ static void find_ports(uint8_t proto, const uint8_t *l4, uint32_t len, struct tl
 
 static void find_v4(const uint8_t *ip, uint32_t len, struct tl_index_keys *out)
 {
-	if (len < IPV4_BYTES || ip[0] >> 4 != 4)
+	if (len < TL_IPV4_LEN || ip[0] >> 4 != 4)
 		return;
 	out->addr[0] = read_v4(ip + 12);
 	out->addr[1] = read_v4(ip + 16);
 	out->has_addrs = true;
 	uint32_t header = (ip[0] & 0xfu) * 4;
-	bool first = (tl_load_be16(ip + 6) & IPV4_OFFSET_MASK) == 0;
-	if (first && header >= IPV4_BYTES && header <= len)
+	bool first = (tl_load_be16(ip + 6) & TL_IPV4_FRAG_OFFSET) == 0;
+	if (first && header >= TL_IPV4_LEN && header <= len)
 		find_ports(ip[9], ip + header, len - header, out);
 }
 
@@ -91,13 +62,13 @@ static void find_v4(const uint8_t *ip, uint32_t len, struct tl_index_keys *out)
 static uint32_t extension_bytes(uint8_t next, const uint8_t *header)
 {
 	switch (next) {
-	case IP_HOP_BY_HOP:
-	case IP_ROUTING:
-	case IP_DESTINATION:
+	case TL_IP6_HOP_BY_HOP:
+	case TL_IP6_ROUTING:
+	case TL_IP6_DEST_OPTIONS:
 		return (header[1] + 1u) * 8;
-	case IP_FRAGMENT:
-		return (tl_load_be16(header + 2) & IPV6_OFFSET_MASK) == 0 ? IPV6_FRAGMENT_BYTES : 0;
-	case IP_AH:
+	case TL_IP6_FRAGMENT:
+		return (tl_load_be16(header + 2) & TL_IP6_FRAG_OFFSET) == 0 ? IPV6_FRAGMENT_BYTES : 0;
+	case TL_IP6_AH:
 		return (header[1] + 2u) * 4;
 	default:
 		return 0;
@@ -106,13 +77,13 @@ static uint32_t extension_bytes(uint8_t next, const uint8_t *header)
 
 static void find_v6(const uint8_t *ip, uint32_t len, struct tl_index_keys *out)
 {
-	if (len < IPV6_BYTES || ip[0] >> 4 != 6)
+	if (len < TL_IPV6_LEN || ip[0] >> 4 != 6)
 		return;
 	out->addr[0] = read_v6(ip + 8);
 	out->addr[1] = read_v6(ip + 24);
 	out->has_addrs = true;
 	uint8_t next = ip[6];
-	uint32_t at = IPV6_BYTES;
+	uint32_t at = TL_IPV6_LEN;
 	for (int i = 0; i < EXTENSIONS_MAX && len - at >= 8; i++) {
 		uint32_t bytes = extension_bytes(next, ip + at);
 		if (bytes == 0 || bytes > len - at)
@@ -120,32 +91,27 @@ static void find_v6(const uint8_t *ip, uint32_t len, struct tl_index_keys *out)
 		next = ip[at];
 		at += bytes;
 	}
-	bool later_fragment = next == IP_FRAGMENT;
+	bool later_fragment = next == TL_IP6_FRAGMENT;
 	if (!later_fragment)
 		find_ports(next, ip + at, len - at, out);
 }
 
 static void find_arp(const uint8_t *arp, uint32_t len, struct tl_index_keys *out)
 {
-	if (len < ARP_BYTES || tl_load_be16(arp + 2) != TYPE_IPV4 || arp[4] != 6 || arp[5] != 4)
+	if (len < TL_ARP_LEN || tl_load_be16(arp + 2) != TL_ETHERTYPE_IPV4 || arp[4] != 6 || arp[5] != 4)
 		return;
 	out->addr[0] = read_v4(arp + 14);
 	out->addr[1] = read_v4(arp + 24);
 	out->has_addrs = true;
 }
 
-static inline bool is_tag(uint16_t type)
-{
-	return type == TYPE_VLAN || type == TYPE_QINQ || type == TYPE_QINQ_OLD;
-}
-
 static inline void find_keys(uint16_t type, const uint8_t *packet, uint32_t len, struct tl_index_keys *out)
 {
-	if (TL_LIKELY(type == TYPE_IPV4))
+	if (TL_LIKELY(type == TL_ETHERTYPE_IPV4))
 		find_v4(packet, len, out);
-	else if (type == TYPE_IPV6)
+	else if (type == TL_ETHERTYPE_IPV6)
 		find_v6(packet, len, out);
-	else if (type == TYPE_ARP)
+	else if (type == TL_ETHERTYPE_ARP)
 		find_arp(packet, len, out);
 }
 
@@ -158,16 +124,17 @@ void tl_index_keys_network(uint16_t ethertype, const uint8_t *packet, uint32_t c
 
 void tl_index_keys(const uint8_t *frame, uint32_t cap_bytes, struct tl_index_keys *out)
 {
-	uint32_t at = ETHER_BYTES;
+	uint32_t at = TL_ETHER_LEN;
 
 	out->has_addrs = false;
 	out->has_ports = false;
-	if (cap_bytes < ETHER_BYTES)
+	if (cap_bytes < TL_ETHER_LEN)
 		return;
 	uint16_t type = tl_load_be16(frame + 12);
-	for (int tag = 0; tag < TAGS_MAX && TL_UNLIKELY(is_tag(type)) && cap_bytes - at >= TAG_BYTES; tag++) {
+	for (int tag = 0; tag < TAGS_MAX && TL_UNLIKELY(tl_ethertype_is_tag(type)) && cap_bytes - at >= TL_VLAN_LEN;
+		tag++) {
 		type = tl_load_be16(frame + at + 2);
-		at += TAG_BYTES;
+		at += TL_VLAN_LEN;
 	}
 	find_keys(type, frame + at, cap_bytes - at, out);
 }

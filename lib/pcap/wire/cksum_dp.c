@@ -5,27 +5,7 @@
 
 // Words are loaded in memory order: the one's-complement sum does not depend on byte order, except for a swap (RFC
 // 1071, section 2, "Byte Order Independence").
-static inline uint64_t load64(const uint8_t *p)
-{
-	uint64_t word;
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
-
-static inline uint64_t load32(const uint8_t *p)
-{
-	uint32_t word;
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
-
-static inline uint64_t load16(const uint8_t *p)
-{
-	uint16_t word;
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
-
+//
 // Sum 32 bytes per turn into four independent sums.
 static uint64_t sum_blocks(const uint8_t *p, size_t blocks)
 {
@@ -33,7 +13,7 @@ static uint64_t sum_blocks(const uint8_t *p, size_t blocks)
 
 	for (; blocks != 0; blocks--, p += 32) {
 		for (unsigned i = 0; i < TL_ARRAY_LEN(sum); i++)
-			sum[i] = tl_cksum_add64(sum[i], load64(p + 8 * i));
+			sum[i] = tl_cksum_add64(sum[i], tl_load_u64(p + 8 * i));
 	}
 	return tl_cksum_add64(tl_cksum_add64(sum[0], sum[1]), tl_cksum_add64(sum[2], sum[3]));
 }
@@ -46,16 +26,16 @@ static inline uint64_t sum_bytes(uint64_t sum, const uint8_t *p, size_t len)
 		len &= 31;
 	}
 	for (; len >= 8; len -= 8, p += 8)
-		sum = tl_cksum_add64(sum, load64(p));
+		sum = tl_cksum_add64(sum, tl_load_u64(p));
 	if (len == 0)
 		return sum;
 	uint64_t rest = 0;
 	if (len & 4) {
-		rest = load32(p);
+		rest = tl_load_u32(p);
 		p += 4;
 	}
 	if (len & 2) {
-		rest += load16(p);
+		rest += tl_load_u16(p);
 		p += 2;
 	}
 	if (len & 1)
@@ -91,7 +71,7 @@ uint32_t tl_cksum_pseudo6(const struct tl_ip6 *src, const struct tl_ip6 *dst, ui
 
 static uint16_t udp_cksum_be(const uint8_t *udp)
 {
-	return (uint16_t)load16(udp + offsetof(struct tl_udp_hdr, cksum_be));
+	return (uint16_t)tl_load_u16(udp + offsetof(struct tl_udp_hdr, cksum_be));
 }
 
 // ICMPv6 also has a pseudo-header, and UDP must have a checksum (RFC 8200, section 8.1).

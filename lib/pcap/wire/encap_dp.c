@@ -11,7 +11,6 @@
 #define CONTROL_WORD_LEN 4 // its first 16 bits are 0 (RFC 4448, section 4.6)
 #define EXTENSIONS_MAX 8   // per IPv6 header
 #define GTP_EXTENSIONS_MAX 8
-#define IPV4_FRAGMENT 0x3fff // "more fragments", and the offset (RFC 791, section 3.1)
 
 #define UDP_VXLAN 4789
 #define UDP_VXLAN_LINUX 8472
@@ -19,7 +18,6 @@
 #define UDP_GTP 2152
 
 enum {
-	TYPE_QINQ_OLD = 0x9100,
 	TYPE_ETHERNET = 0x6558, // Transparent Ethernet Bridging
 	TYPE_MPLS = 0x8847,
 	TYPE_MPLS_MCAST = 0x8848,
@@ -58,11 +56,6 @@ static inline void end_at(struct cursor *c, uint32_t bytes)
 {
 	if (bytes < c->left)
 		c->left = bytes;
-}
-
-static inline bool is_tag(uint16_t type)
-{
-	return type == TL_ETHERTYPE_VLAN || type == TL_ETHERTYPE_QINQ || type == TYPE_QINQ_OLD;
 }
 
 static inline bool is_mpls(uint16_t type)
@@ -221,7 +214,8 @@ static uint16_t peel_ipv4(struct cursor *c)
 	const struct tl_ipv4_hdr *ip = (const void *)c->at;
 	uint32_t hdr_len = (ip->version_ihl & 0x0fu) * 4, total_len = tl_be16(ip->total_len_be);
 
-	if (hdr_len < TL_IPV4_LEN || total_len < hdr_len || (tl_be16(ip->frag_be) & IPV4_FRAGMENT) != 0)
+	if (hdr_len < TL_IPV4_LEN || total_len < hdr_len ||
+		(tl_be16(ip->frag_be) & (TL_IPV4_MORE_FRAGMENTS | TL_IPV4_FRAG_OFFSET)) != 0)
 		return 0;
 	uint8_t proto = ip->proto;
 	end_at(c, total_len);
@@ -267,7 +261,7 @@ static void enter_ethernet(struct cursor *c, struct tl_encap *out)
 	out->ethertype = tl_load_be16(c->at + offsetof(struct tl_ether_hdr, type_be));
 	out->tags = 0;
 	skip(c, TL_ETHER_LEN);
-	while (is_tag(out->ethertype) && out->tags < TL_ENCAP_TAGS_MAX && c->left >= TL_VLAN_LEN) {
+	while (tl_ethertype_is_tag(out->ethertype) && out->tags < TL_ENCAP_TAGS_MAX && c->left >= TL_VLAN_LEN) {
 		out->ethertype = tl_load_be16(c->at + 2);
 		out->tags++;
 		skip(c, TL_VLAN_LEN);

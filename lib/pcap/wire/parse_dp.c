@@ -4,8 +4,6 @@
 #include "wire_priv.h"
 
 #define VLAN_TAGS_MAX 2
-#define IPV4_MORE_FRAGMENTS 0x2000
-#define IPV4_FRAG_OFFSET 0x1fff
 
 enum tl_pkt_kind tl_wire_parse_udp(struct l4_span l4, struct tl_pkt *out)
 {
@@ -115,7 +113,7 @@ static enum tl_pkt_kind parse_ipv4(const uint8_t *frame, uint32_t len, struct tl
 	out->src_be = ip->src_be;
 	out->dst_be = ip->dst_be;
 	out->l4_off = out->l3_off + hdr_len;
-	if (TL_UNLIKELY(tl_be16(ip->frag_be) & (IPV4_MORE_FRAGMENTS | IPV4_FRAG_OFFSET)))
+	if (TL_UNLIKELY(tl_be16(ip->frag_be) & (TL_IPV4_MORE_FRAGMENTS | TL_IPV4_FRAG_OFFSET)))
 		return TL_PKT_FRAG;
 	struct l4_span l4 = {.data = frame + out->l4_off, .off = out->l4_off, .len = total_len - hdr_len};
 	return parse_l4(ip->proto, l4, out);
@@ -253,8 +251,8 @@ STEP bool parse_plain_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *ou
 	const uint32_t least = TL_IPV4_LEN + TL_UDP_LEN;
 	const struct tl_ipv4_hdr *ip = (const void *)(frame + TL_ETHER_LEN + tag_len);
 
-	if (TL_UNLIKELY(
-		    ip->version_ihl != 0x45 || (ip->frag_be & tl_be16(IPV4_MORE_FRAGMENTS | IPV4_FRAG_OFFSET)) != 0))
+	if (TL_UNLIKELY(ip->version_ihl != 0x45 ||
+			(ip->frag_be & tl_be16(TL_IPV4_MORE_FRAGMENTS | TL_IPV4_FRAG_OFFSET)) != 0))
 		return false;
 	uint32_t room = tl_be16(ip->total_len_be) - least; // a shorter packet wraps to a huge one
 	if (TL_UNLIKELY(room > len - TL_ETHER_LEN - tag_len - least || !ipv4_plain_cksum_ok(ip)))

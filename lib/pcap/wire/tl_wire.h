@@ -30,6 +30,7 @@
 #define TL_ETHERTYPE_IPV6 0x86dd
 #define TL_ETHERTYPE_VLAN 0x8100
 #define TL_ETHERTYPE_QINQ 0x88a8
+#define TL_ETHERTYPE_QINQ_OLD 0x9100 // of older switches
 
 #define TL_VLAN_ID 0x0fff // VLAN ID; the rest is priority and drop eligibility
 
@@ -38,17 +39,28 @@
 #define TL_IPPROTO_IPIP 4
 #define TL_IPPROTO_TCP 6
 #define TL_IPPROTO_UDP 17
+#define TL_IPPROTO_DCCP 33
 #define TL_IPPROTO_IPV6 41
 #define TL_IPPROTO_GRE 47
 #define TL_IPPROTO_ICMP6 58
+#define TL_IPPROTO_SCTP 132
+#define TL_IPPROTO_UDPLITE 136
 #define TL_IPPROTO_MPLS 137
 
-// IPv6 extension headers (RFC 8200, section 4).
+// IPv6 extension headers (RFC 8200, section 4; RFC 4302 and RFC 6275).
 #define TL_IP6_HOP_BY_HOP 0
 #define TL_IP6_ROUTING 43
 #define TL_IP6_FRAGMENT 44
+#define TL_IP6_AH 51
 #define TL_IP6_NO_NEXT 59
 #define TL_IP6_DEST_OPTIONS 60
+#define TL_IP6_MOBILITY 135
+
+// Fragment word of IPv4 (RFC 791, section 3.1), and of the fragment header of IPv6 (RFC 8200, section 4.5).
+#define TL_IPV4_DONT_FRAGMENT 0x4000
+#define TL_IPV4_MORE_FRAGMENTS 0x2000
+#define TL_IPV4_FRAG_OFFSET 0x1fff
+#define TL_IP6_FRAG_OFFSET 0xfff8
 
 #define TL_TCP_FIN 0x01
 #define TL_TCP_SYN 0x02
@@ -56,6 +68,11 @@
 #define TL_TCP_PSH 0x08
 #define TL_TCP_ACK 0x10
 #define TL_TCP_URG 0x20
+
+static inline bool tl_ethertype_is_tag(uint16_t type)
+{
+	return type == TL_ETHERTYPE_VLAN || type == TL_ETHERTYPE_QINQ || type == TL_ETHERTYPE_QINQ_OLD;
+}
 
 // Ethernet II (IEEE 802.3, clause 3.2.6).
 struct tl_ether_hdr {
