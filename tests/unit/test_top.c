@@ -191,6 +191,25 @@ TL_TEST("a policer of a class or of an echo shows its colours")
 	free(page);
 }
 
+// Expect these words if the class has another name than before.
+static void expect_renamed(const char *before, const char *now, const char *words)
+{
+	char *other = strdup(now);
+
+	memcpy(strstr(other, "'ssh'"), "'web'", 5);
+	expect(before, other, words);
+	free(other);
+}
+
+TL_TEST("a class in the place of another one has no rates yet")
+{
+	expect_renamed(SHAPE("0", "0", "0", "0"), SHAPE("500000000", "62500", "6250", "2"),
+		" web 128k 2.00M - - 5 - 1.500 us 90.000 us 2.000 ms");
+	expect_renamed(
+		SHAPE("0", "0", "0", "0"), SHAPE("500000000", "62500", "6250", "2"), "wan 2.00M 2.00M 0 0 5 - - - -");
+	expect_renamed(POLICERS("0", "0", "0"), POLICERS("500000000", "100", "7"), "wan web - - - 7");
+}
+
 #define REPLAY(uptime, pkts, bytes)                                                                                    \
 	"{'uptime_ns': " uptime ", 'replays': [{'name': 'morning', 'state': 'paused', 'position_ns': 1500000000, "     \
 	"'sent_pkts': " pkts ", 'sent_bytes': " bytes ", 'late_pkts': 3, 'reader_late_pkts': 2, 'lateness_ns': "       \

@@ -29,6 +29,14 @@ static const json_t *at(const json_t *list, size_t index)
 	return json_array_get(list, index);
 }
 
+// Return the class before, if it is that of this row: a change at run time may have added or removed others.
+static const json_t *class_before(const json_t *before, size_t index, const json_t *now)
+{
+	const json_t *row = at(before, index);
+
+	return json_equal(json_object_get(row, "name"), json_object_get(now, "name")) ? row : NULL;
+}
+
 // Return a printable name: control characters in it become '?'.
 static const char *name_of(const json_t *row, const char *key, char cell[CELL])
 {
@@ -223,7 +231,7 @@ static void print_policers(FILE *out, const struct pair *shape)
 	size_t index;
 
 	json_array_foreach (json_object_get(shape->now, "classes"), index, pair.now) {
-		pair.before = at(before, index);
+		pair.before = class_before(before, index, pair.now);
 		print_colours(out, &pair, name_of(shape->now, "name", name), "pkts");
 	}
 }
@@ -251,7 +259,7 @@ static void print_shape(FILE *out, const struct pair *shape)
 	size_t index;
 
 	json_array_foreach (classes, index, pair.now) {
-		pair.before = at(before, index);
+		pair.before = class_before(before, index, pair.now);
 		fprintf(out, "%s%-*s %9s %9s %9s %9s %9s %9s %11s %11s %11s\n", index == 0 ? "" : "  ",
 			index == 0 ? 14 : 12, name_of(pair.now, "name", name), total(pair.now, "rate_bps", c[0]),
 			total(pair.now, "ceil_bps", c[1]), rate(&pair, "sent_bytes", 8, c[2]),
