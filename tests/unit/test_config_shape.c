@@ -27,7 +27,7 @@ TL_TEST("the classes of an entry are a tree, parents first")
 		"{'name': 'ssh', 'match': 'tcp port 22', 'rate': '128Kbit', 'ceil': '2Mbit', 'prio': 1, 'burst': '100K',"
 		" 'cburst': 5000, 'quantum': 3000},\n"
 		"{'name': 'users', 'rate': '1.5Mbit', 'classes': [{'name': 'b', 'match': 'udp', 'fair': 'source', 'flows': 64},"
-		" {'name': 'c', 'default': true, 'limit': 5, 'limit_ms': 20, 'limit_bytes': '64K', 'drop': 'codel', 'interval_ms': 30}]}"));
+		" {'name': 'c', 'default': true, 'limit': 5, 'limit_ms': 20, 'limit_bytes': '64Kb', 'drop': 'codel', 'interval_ms': 30}]}"));
 	const struct tl_config_shape *s = &config->shapes[0];
 	const struct tl_config_class *c = s->classes;
 
@@ -195,6 +195,8 @@ TL_TEST("values have a range")
 			"5: $.shape[0].classes[0].ceil: 0 is not a rate from 1 bit/s to 4.3 Tbit/s, such as '2Mbit'"},
 		{CLASSES("{'name': 'x', 'default': true,\n'burst': '1G'}"),
 			"5: $.shape[0].classes[0].burst: '1G' is not a size from 1 byte to 549 MiB, such as 15000 or '100k'"},
+		{CLASSES("{'name': 'x', 'default': true,\n'limit_bytes': '5G'}"),
+			"5: $.shape[0].classes[0].limit_bytes: '5G' is not 0 or a size from 1 byte to 4 GiB, such as 65536 or '64kb'"},
 		{CLASSES("{'name': 'x', 'default': true,\n'flows': 64}"),
 			"5: $.shape[0].classes[0].flows: has no effect without 'fair'"},
 		{CLASSES("{'name': 'x', 'default': true,\n'target_us': 65}"),

@@ -122,6 +122,7 @@ tl_config_read tl_config_pace;	   // the same, of a connection
 tl_config_read tl_config_capacity; // of a share: the same; 0 for "measured"
 tl_config_read tl_config_queue;	   // for a field of width 4: a number, or "auto"
 tl_config_read tl_config_burst;	   // for a field of width 8: bytes, or as tc writes it
+tl_config_read tl_config_limit;	   // the same, of a queue; 0: none
 
 // Read a whole number within the key's range.
 int tl_config_integer(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, uint64_t *out);

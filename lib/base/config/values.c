@@ -195,3 +195,9 @@ int tl_config_burst(struct tl_config_reader *r, const struct tl_config_key *key,
 	return read_in_units(
 		r, key, value, section, tl_parse_size, "a size from 1 byte to 549 MiB, such as 15000 or \"100k\"");
 }
+
+int tl_config_limit(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	return read_in_units(
+		r, key, value, section, tl_parse_size, "0 or a size from 1 byte to 4 GiB, such as 65536 or \"64kb\"");
+}
