@@ -10,6 +10,7 @@
 #include <tl_text.h>
 
 #include "policer.h"
+#include "reach.h"
 
 _Static_assert(TL_CONFIG_POLICE_MAX == TL_POLICE_CLASSES_MAX, "a recording takes the classes of its configuration");
 
@@ -31,13 +32,22 @@ uint32_t tl_police_list(const struct tl_config_capture *capture, struct tl_polic
 	return capture->n_classes;
 }
 
+// Check a class behind those in reach.
+static int police_check(const struct tl_config_police *config, struct tl_reach *reach, struct tl_err *err)
+{
+	struct tl_police_class cls = police_class(config);
+	int rc = tl_police_check(&cls, err);
+
+	return rc == 0 ? tl_reach_add(reach, cls.name, cls.match != NULL ? cls.match : "", err) : rc;
+}
+
 int tl_police_check_all(const struct tl_config *config, struct tl_err *err)
 {
 	for (uint32_t i = 0; i < config->n_captures; i++) {
 		const struct tl_config_capture *capture = &config->captures[i];
+		struct tl_reach reach = {.n = 0};
 		for (uint32_t c = 0; c < capture->n_classes; c++) {
-			struct tl_police_class cls = police_class(&capture->classes[c]);
-			int rc = tl_police_check(&cls, err);
+			int rc = police_check(&capture->classes[c], &reach, err);
 			if (rc != 0)
 				return tl_fail_at(err, rc, "%s:%u: $.capture[%u].classes[%u]", config->file,
 					capture->classes[c].line, i, c);

@@ -13,6 +13,8 @@
 #include <tl_err.h>
 #include <tl_filter.h>
 
+#include "reach.h"
+
 #define PATH_BYTES 256 // "$.shape[15]", and 7 times ".classes[9999]"
 
 // Write the path of a class.
@@ -29,6 +31,31 @@ static const char *shaping_path(const struct tl_config *config, uint32_t index, 
 	return path;
 }
 
+int shaping_check_reach(
+	const struct tl_config *config, const struct tl_config_shape *shape, uint32_t *at, struct tl_err *err)
+{
+	bool echoes = tl_config_replay_from(config, shape->port) == NULL;
+	struct tl_reach reach = {.n = 0};
+	int rc = 0;
+
+	for (uint32_t i = 1; i < shape->n_classes && reach.n < TL_REACH_MAX && rc == 0; i++) {
+		const struct tl_config_class *c = &shape->classes[i];
+		*at = i;
+		if (c->match == NULL)
+			continue;
+		if (echoes && tl_filter_covers(TL_SHAPE_CONTROL, c->match))
+			return tl_fail(err, -EINVAL,
+				"class %s: unreachable: ARP, IGMP, MLD and neighbour discovery of a port with an echo bypass the "
+				"classes; remove it",
+				c->name);
+		rc = tl_reach_add(&reach, c->name, c->match, err);
+	}
+	if (rc != 0)
+		return rc;
+	*at = shape->fallback;
+	return tl_reach_add(&reach, shape->classes[*at].name, "", err);
+}
+
 static int shaping_check_expressions(const struct tl_config *config, uint32_t index, struct tl_err *err)
 {
 	const struct tl_config_shape *shape = &config->shapes[index];
@@ -41,6 +68,11 @@ static int shaping_check_expressions(const struct tl_config *config, uint32_t in
 			return tl_fail_at(err, rc, "%s:%u: %s.match", config->file, c->line,
 				shaping_path(config, index, i, path));
 	}
+	uint32_t at;
+	int rc = shaping_check_reach(config, shape, &at, err);
+	if (rc != 0)
+		return tl_fail_at(err, rc, "%s:%u: %s", config->file, shape->classes[at].line,
+			shaping_path(config, index, at, path));
 	return 0;
 }
 

@@ -118,11 +118,14 @@ static int change_rates(struct tl_shaping *s, const struct tl_config_shape *next
 }
 
 // Replace the classes, if they can be.
-static int change_set(
-	struct tl_shaping *s, struct tl_config_shape *next, const uint32_t *to, bool *taken, struct tl_err *err)
+static int change_set(const struct tl_config *config, struct tl_shaping *s, struct tl_config_shape *next,
+	const uint32_t *to, bool *taken, struct tl_err *err)
 {
+	uint32_t at;
 	int rc = change_check_set(s, next, err);
 
+	if (rc == 0)
+		rc = shaping_check_reach(config, next, &at, err);
 	if (rc == 0)
 		rc = shaping_replace(s, next, to, err);
 	*taken = rc == 0;
@@ -130,7 +133,8 @@ static int change_set(
 }
 
 // Change what differs. *taken: next belongs to the shape.
-static int change_to(struct tl_shaping *s, struct tl_config_shape *next, bool *taken, struct tl_err *err)
+static int change_to(const struct tl_config *config, struct tl_shaping *s, struct tl_config_shape *next, bool *taken,
+	struct tl_err *err)
 {
 	uint32_t *to = calloc(s->config->n_classes, sizeof(*to));
 	bool rates = false;
@@ -143,7 +147,7 @@ static int change_to(struct tl_shaping *s, struct tl_config_shape *next, bool *t
 	if (rc == 0 && rates)
 		rc = change_rates(s, next, err);
 	else if (rc == 0)
-		rc = change_set(s, next, to, taken, err);
+		rc = change_set(config, s, next, to, taken, err);
 	free(to);
 	return rc;
 }
@@ -161,7 +165,7 @@ int tl_shaping_change(const struct tl_config *config, uint32_t index, struct tl_
 		free(next);
 		return rc;
 	}
-	rc = change_to(s, next, &taken, err);
+	rc = change_to(config, s, next, &taken, err);
 	if (taken) {
 		tl_shaping_list(s, row);
 	} else {

@@ -31,6 +31,11 @@ struct tl_shaping {
 // Return the limit of a class, bit/s: without rate and ceil that of its parent.
 uint64_t shaping_ceil(const struct tl_config_shape *shape, uint32_t cls);
 
+// Check that each class can get frames. shape: an entry of the configuration, or another version of it. Return 0, or
+// -EINVAL with a message about class *at.
+int shaping_check_reach(
+	const struct tl_config *config, const struct tl_config_shape *shape, uint32_t *at, struct tl_err *err);
+
 struct tl_tree_class shaping_tree_class(const struct tl_config_shape *shape, uint32_t cls);
 
 // Classes for the shaper, and what they borrow.

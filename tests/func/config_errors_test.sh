@@ -139,6 +139,55 @@ bad "a burst below a frame" '$.shape[0].classes[1]: class z: burst 1500: out of 
 bad "an invalid expression" '$.shape[0].classes[0].classes[0].match' \
 	"$(shape_with '.shape[0].classes[0].classes[0].match = "udp port port"')"
 
+# hidden SENTENCE CLASSES TEXT: check that the shape with these classes in front of the others is refused with this text.
+hidden() {
+	bad "$1" "$3" "$(shape_with ".shape[0].classes = $2 + .shape[0].classes")"
+}
+hidden "a class behind one with all its frames" '[{name: "a", match: "udp or tcp"}]' \
+	'$.shape[0].classes[1].classes[0]: class y: unreachable: the class a matches all its frames first; put it before that one, or remove it'
+hidden "a class of the same frames in other words" '[{name: "a", match: "udp port 9"}, {name: "b", match: "port 9 and udp"}]' \
+	'$.shape[0].classes[1]: class b: unreachable: the class a matches'
+hidden "a class of frames that bypass the tree" '[{name: "a", match: "arp"}]' \
+	'$.shape[0].classes[0]: class a: unreachable: ARP, IGMP, MLD and neighbour discovery'
+bad "a default class behind one of any frame" '$.shape[0].classes[1]: class z: unreachable: the class y matches' \
+	"$(shape_with '.shape[0].classes[0].classes[0].match = "ip or not ip"')"
+
+# value KEY VALUE [CLASS]: check that this value of the nested class, or of CLASS, is refused at its path.
+value() {
+	local at=${3-.shape[0].classes[0].classes[0]}
+	bad "\"$1\": ${2:0:30}" "\$$at.$1" "$(shape_with "$at.$1 = $2")"
+}
+for rate in -1 0.5 '"-5Mbit"' '"5 Mbit"' '"Mbit"' '"1e6"' '"5Mbitt"' '"99999999999999999999"' '"5Tbit"' true '[1]' null; do
+	value rate "$rate"
+	value rate "$rate" '.shape[0]'
+done
+value rate 0 '.shape[0]'
+for size in -1 0.5 '"1T"' '"5Gb"' '""' '{}'; do
+	value burst "$size"
+	value limit_bytes "$size"
+done
+value burst 0
+value prio 8
+value prio -1
+value quantum 0
+value limit 0
+value limit 65537
+value limit_ms 60001
+value name '"a b"'
+value name '"\u0007"'
+value match '""'
+value match "\"$(printf 'udp or %.0s' {1..600})udp\""
+value classes '[]' '.shape[0]'
+value classes 5 '.shape[0]'
+value queue 1 '.shape[0]'
+value overhead 65 '.shape[0]'
+bad "a quantum below a frame" 'class y: quantum 1: out of range; give 1518' "$(shape_with '.shape[0].classes[0].classes[0].quantum = 1')"
+bad "a limit below a frame" 'class y: limit of 100 bytes: less than a frame' "$(shape_with '.shape[0].classes[0].classes[0].limit_bytes = 100')"
+bad "more classes than there can be" 'the shape has more than 10000 classes' \
+	"$(shape_with '.shape[0].classes += [range(10000) | {name: "c\(.)", match: "udp port \(.)"}]')"
+jq "$(shape_with '.shape[0].classes[0].classes[0] += {limit_bytes: "64Kb", burst: "15Kb", rate: "1000Kbit"}')" good.json >tc.json
+check "values as tc prints them are accepted" "$TAPLINE" run --check tc.json
+
 sed 's/"device": "lo"/"device": "lo", "device": "lo"/' good.json >bad.json
 config_refused "a duplicate key, with its line" device bad.json:3
 sed '4s/.*/\t"echo": [,/' good.json >bad.json

@@ -49,6 +49,10 @@ configure bad.json '{"name": "a", "match": "udp", "cir": 1000, "cbs": 2000},
   {"name": "b", "match": "no such", "cir": 1000, "cbs": 2000}'
 refuses "an expression that does not compile is refused by line and path" "bad.json:5: \$.capture[0].classes[1]: " \
 	"$TAPLINE" run bad.json
+configure bad.json '{"name": "a", "match": "ip", "cir": 1000, "cbs": 2000},
+  {"name": "b", "dscp": 46, "prefix": "10.0.0.0/8", "cir": 1000, "cbs": 2000}'
+refuses "a class behind one with all its frames is refused" "bad.json:5: \$.capture[0].classes[1]: class b: unreachable: the class a matches" \
+	"$TAPLINE" run bad.json
 configure bad.json '{"name": "a", "match": "udp", "cir": 1000, "cbs": 100}'
 refuses "a bucket smaller than a frame is refused" "bad.json:4: \$.capture[0].classes[0].cbs: 100 is less than" "$TAPLINE" run bad.json
 check "errors are reported before a file is written" test ! -e out.pcap

@@ -86,6 +86,8 @@ status 1"
 check_equal "a class that gets classes of its own is refused" \
 	"$(change "$(changed '{"name": "a", "rate": 12000, "classes": [{"name": "e", "echo": "a"}]}' "$class_b")" 2>&1 | head -c 66)" \
 	'tapline: error: shape wan not changed: class a: "classes" differs:'
+change "$(changed '{"name": "e", "match": "udp"}' '{"name": "f", "match": "udp port 7"}' "$class_b")" 2>refused.log || true
+check "a class that no frame can reach is refused" grep -qF 'shape wan not changed: class f: unreachable: the class e matches all its frames first' refused.log
 check_equal "rates above that of the shape are refused" "$(change "$(shape 16000 13000 4000)" 2>&1 | head -c 130)" \
 	"tapline: error: shape wan not changed: class b: rate 4000: the children of wan are guaranteed 17000 bit/s with it, more than its r"
 check_equal "an unknown shape is refused" \

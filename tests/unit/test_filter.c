@@ -464,6 +464,65 @@ TL_TEST("native code and the interpreters of DPDK and libpcap agree on 20000 fra
 	}
 }
 
+TL_TEST("an expression covers one whose frames all match it, as far as the optimizer sees")
+{
+	static const struct {
+		const char *first, *second;
+		bool covers;
+	} rows[] = {{"tcp", "tcp port 22", true}, {"tcp port 22", "port 22 and tcp", true},
+		{"udp", "udp src port 7", true}, {"tcp or udp", "udp", true}, {"ip or not ip", "", true},
+		{" ", "arp", true}, {"", "", true}, {"tcp port 22", "tcp", false}, {"tcp", "udp", false},
+		{"tcp", "", false}, {"tcp", "tcp or arp", false}, {"vlan 5", "vlan 5 and tcp", false},
+		{"tcp", "vlan 5 and tcp", false}, {"tcp", "mpls and tcp", false}, {"udp", "inner(udp port 7)", false},
+		{"no such", "tcp", false}, {"tcp", "no such", false}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(rows); i++) {
+		bool covers = tl_filter_covers(rows[i].first, rows[i].second);
+		CU_ASSERT_EQUAL(covers, rows[i].covers);
+		if (covers != rows[i].covers)
+			printf("# '%s' and '%s': %d\n", rows[i].first, rows[i].second, covers);
+	}
+}
+
+// Count the frames of the second filter that do not match the first one.
+static uint32_t count_uncovered(const struct subject *first, const struct subject *second)
+{
+	uint32_t uncovered = 0;
+	uint8_t frame[FRAME_MAX];
+
+	random_state = 20261124;
+	for (uint32_t i = 0; i < FRAMES / 20; i++) {
+		make_frame(frame);
+		uint32_t len = random_below(one_in(2) ? 81 : FRAME_MAX + 1);
+		uncovered += bpf_filter(second->reference.bf_insns, frame, len, len) != 0 &&
+			     bpf_filter(first->reference.bf_insns, frame, len, len) == 0;
+	}
+	return uncovered;
+}
+
+TL_TEST("each frame of a covered expression matches the one that covers it")
+{
+	static struct subject subjects[TL_ARRAY_LEN(native_filters)];
+	uint32_t pairs = 0, n = TL_ARRAY_LEN(subjects);
+
+	for (uint32_t i = 0; i < n; i++)
+		open_subject(&subjects[i], native_filters[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t k = 0; k < n; k++) {
+			if (i == k || !tl_filter_covers(native_filters[i], native_filters[k]))
+				continue;
+			pairs++;
+			if (count_uncovered(&subjects[i], &subjects[k]) == 0)
+				continue;
+			printf("# '%s' does not cover '%s'\n", native_filters[i], native_filters[k]);
+			CU_FAIL("a filter is taken to cover another one");
+		}
+	}
+	CU_ASSERT(pairs >= n); // the empty one covers most, "ip" the protocols over it
+	for (uint32_t i = 0; i < n; i++)
+		close_subject(&subjects[i]);
+}
+
 // DPDK's x86 JIT crashes on the converted program of this filter.
 TL_TEST("tcp[13] & 2 != 0 matches the flag, although DPDK's compiler would crash")
 {

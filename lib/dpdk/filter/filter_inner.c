@@ -18,7 +18,6 @@
 #define WORD_CHARS (sizeof(WORD) - 1)
 #define HOLDS "(1=1)"
 #define FAILS "(1=0)"
-#define REJECTS_ALL "rejects all packets" // libpcap's reason to refuse a constant expression
 
 // Offsets of a term in the expression: of the word, of its brackets.
 struct term {
@@ -121,7 +120,7 @@ static int compile_rest(const char *expression, const struct term *term, uint32_
 	int rc = tl_filter_create_part(expression, text, dlt, out, &own);
 	if (rc != 0 && err != NULL)
 		*err = own;
-	return rc == -EINVAL && strstr(own.text, REJECTS_ALL) != NULL ? 0 : rc;
+	return rc == -EINVAL && strstr(own.text, FILTER_REJECTS_ALL) != NULL ? 0 : rc;
 }
 
 static int compile_all(const char *expression, const struct term *term, int dlt, struct filter_inner *inner, char *text,

@@ -12,6 +12,8 @@
 #define FILTER_JIT "jit"
 #define FILTER_INTERPRETED "bpf_filter: "
 
+#define FILTER_REJECTS_ALL "rejects all packets" // libpcap's reason to refuse a constant expression
+
 #define TL_FILTER_SNAPLEN 262144 // return value of a match; only nonzero matters
 #define TL_FILTER_NOWHERE SIZE_MAX
 

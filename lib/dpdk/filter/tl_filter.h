@@ -9,8 +9,8 @@
 // if it were a frame without link header (libpcap's raw IP). The innermost packet of a frame without tunnel is its own.
 //
 // Threads: create/destroy on main; match on one or many lcores at once: a filter does not change after create().
-// Memory:  create/destroy; the native code has pages of its own. EAL must run, except for check(), create_plain() and
-//          all of tl_filter_links, each of which is used by one thread at a time.
+// Memory:  create/destroy; the native code has pages of its own. EAL must run, except for check(), covers(),
+//          create_plain() and all of tl_filter_links, each of which is used by one thread at a time.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +25,10 @@ struct tl_filter;
 
 // Check an expression. Returns 0, -EINVAL with libpcap's reason and the position, or -ENOMEM.
 int tl_filter_check(const char *expression, struct tl_err *err);
+
+// Return true if libpcap's optimizer proves that each frame of the second expression matches the first one. False for
+// long expressions, those about tags and tunnels, which shift offsets, and those that do not compile. EAL need not run.
+bool tl_filter_covers(const char *first, const char *second);
 
 // Compile. Returns the codes of tl_filter_check(): without native code the filter is interpreted.
 int tl_filter_create(const char *expression, struct tl_filter **out, struct tl_err *err);

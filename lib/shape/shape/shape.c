@@ -10,10 +10,7 @@
 #include <tl_err.h>
 #include <tl_secret.h>
 
-// ARP; IGMP; IPv6 with a hop-by-hop header, as in MLD (RFC 3810, section 5); ICMPv6 types of MLD (RFC 3810) and
-// neighbour discovery (RFC 4861). With and without a VLAN tag.
-#define SHAPE_CONTROL "arp or igmp or ip6[6] = 0 or (ip6[6] = 58 and ip6[40] >= 130 and ip6[40] <= 143)"
-#define SHAPE_BYPASS "(" SHAPE_CONTROL ") or (vlan and (" SHAPE_CONTROL "))"
+#define SHAPE_BYPASS "(" TL_SHAPE_CONTROL ") or (vlan and (" TL_SHAPE_CONTROL "))"
 
 #define SHAPE_AWAIT_STEP_NS 100000 // within the 200 ms of a client of the control socket
 #define SHAPE_AWAIT_STEPS 1500

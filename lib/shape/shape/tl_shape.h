@@ -27,6 +27,10 @@ struct tl_shape;
 
 #define TL_SHAPE_WEIGHTS_MAX 64 // of a class
 
+// Frames that bypass the tree, with and without a VLAN tag: ARP; IGMP; IPv6 with a hop-by-hop header, as in MLD (RFC
+// 3810, section 5); ICMPv6 types of MLD (RFC 3810) and neighbour discovery (RFC 4861).
+#define TL_SHAPE_CONTROL "arp or igmp or ip6[6] = 0 or (ip6[6] = 58 and ip6[40] >= 130 and ip6[40] <= 143)"
+
 // Weight of the hosts of a prefix.
 struct tl_shape_weight {
 	uint8_t version; // of IP
