@@ -98,9 +98,9 @@ int shaping_keep(const struct tl_config_shape *shape, const struct shaping_class
 
 	*out = (struct shaping_kept){.classes = calloc(n, sizeof(*out->classes)),
 		.limits = calloc(n, sizeof(*out->limits)),
-		.in_bytes = calloc(n, sizeof(*out->in_bytes)),
+		.demands = calloc(n, sizeof(*out->demands)),
 		.rows = calloc(n, sizeof(*out->rows))};
-	if (out->classes == NULL || out->limits == NULL || out->in_bytes == NULL || out->rows == NULL)
+	if (out->classes == NULL || out->limits == NULL || out->demands == NULL || out->rows == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for the classes of %s", shape->name);
 	for (uint32_t i = 0; i < n; i++) {
 		out->classes[i] = classes->of[i].tree;
@@ -113,6 +113,6 @@ void shaping_free(struct shaping_kept *kept)
 {
 	free(kept->classes);
 	free(kept->limits);
-	free(kept->in_bytes);
+	free(kept->demands);
 	free(kept->rows);
 }

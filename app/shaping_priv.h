@@ -8,11 +8,17 @@
 
 #include "shaping.h"
 
+// Demand of a member of a share when the share was divided last.
+struct shaping_demand {
+	uint64_t in_bytes; // arrived since the start
+	uint64_t bps;
+};
+
 // What is kept of each class of the configuration in force, by its index.
 struct shaping_kept {
 	struct tl_tree_class *classes; // in force, without the limit
 	uint64_t *limits;	       // of their share, bit/s; UINT64_MAX: none
-	uint64_t *in_bytes;	       // when the share was divided last
+	struct shaping_demand *demands;
 	struct tl_report_class *rows;
 };
 
@@ -25,7 +31,8 @@ struct tl_shaping {
 	struct shaping_kept kept;
 	uint64_t limit; // of its share, bit/s; UINT64_MAX: none
 	// Of the tree when the share was divided last:
-	uint64_t in_bytes, sent_bytes, busy_ns;
+	struct shaping_demand demand;
+	uint64_t sent_bytes, busy_ns;
 };
 
 // Return the limit of a class, bit/s: without rate and ceil that of its parent.
@@ -67,8 +74,10 @@ void shaping_clamp(struct tl_tree_class *classes, uint32_t n, const uint64_t *li
 // that continues class i, or TL_TREE_REMOVED. Return 0, or as tl_shape_set_classes(), and nothing has changed.
 int shaping_replace(struct tl_shaping *shaping, struct tl_config_shape *next, const uint32_t *to, struct tl_err *err);
 
-// shaping_share.c: return the rate that sends these bytes, which arrived or wait, within an interval.
-uint64_t shaping_demand(uint64_t bytes, uint64_t elapsed_ns);
+// shaping_share.c: return the demand of a member: the rate that sends within an interval what waits, and what arrives
+// if that continues as in the last one. If it has more than doubled, and frames wait, it may have begun in the middle
+// of the interval: then TL_SHARE_MAX, and the member has its whole share before the next division.
+uint64_t shaping_demand(struct shaping_demand *last, uint64_t in_bytes, uint64_t backlog_bytes, uint64_t elapsed_ns);
 
 // Return the part of a rate that an idle member keeps, for the frames that show its demand.
 uint64_t shaping_idle_part(uint64_t rate, uint64_t weight, uint64_t weights);

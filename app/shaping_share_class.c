@@ -18,9 +18,7 @@ static uint64_t class_demand(struct tl_shaping *s, uint32_t cls, uint64_t elapse
 
 	tl_shape_sample(s->shape, cls, &stats);
 	uint64_t in_bytes = stats.in_bytes - stats.drop_bytes[TL_TREE_DROP_POLICE];
-	uint64_t bytes = in_bytes - s->kept.in_bytes[cls] + stats.backlog_bytes;
-	s->kept.in_bytes[cls] = in_bytes;
-	return shaping_demand(bytes, elapsed_ns);
+	return shaping_demand(&s->kept.demands[cls], in_bytes, stats.backlog_bytes, elapsed_ns);
 }
 
 static void class_add(struct class_members *m, struct tl_shaping *s, uint32_t cls, uint64_t elapsed_ns)

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shapes, and classes of a shape, that share a rate, on a simulated clock: how long an idle member waits for its share,
+// and others for what it does not use. Here the functions of lib/shape are simulated: frames leave at the limits.
+
+#include <string.h>
+
+#include <tl_test.h>
+
+#include "shaping_priv.h"
+
+#define RATE UINT64_C(16000000)
+#define MEMBERS 2
+#define POLL_MS 20 // of the main thread
+#define WITHIN_MS 100
+
+// A member: what arrives, bit/s, and its frames.
+struct line {
+	uint64_t offered;
+	uint64_t in_bytes, sent_bytes;
+};
+
+struct bed {
+	struct line lines[MEMBERS];
+	struct tl_config config;
+	struct tl_config_class classes[MEMBERS + 1]; // of each shape the first; of one shape all
+	struct tl_shaping shapes[MEMBERS], *of[MEMBERS];
+	struct tl_tree_class trees[MEMBERS + 1];
+	struct shaping_demand demands[MEMBERS + 1];
+	uint64_t limits[MEMBERS + 1];
+	struct tl_shaping_shares shares;
+	uint64_t now_ms;
+	bool by_class;
+};
+
+// ---- lib/shape
+
+void tl_shape_load(const struct tl_shape *shape, struct tl_tree_load *out)
+{
+	const struct line *line = (const void *)shape;
+
+	*out = (struct tl_tree_load){.in_bytes = line->in_bytes,
+		.sent_bytes = line->sent_bytes,
+		.backlog_bytes = line->in_bytes - line->sent_bytes};
+}
+
+uint64_t tl_shape_busy_ns(const struct tl_shape *shape)
+{
+	(void)shape;
+	return 0;
+}
+
+void tl_shape_sample(const struct tl_shape *shape, uint32_t cls, struct tl_tree_stats *out)
+{
+	const struct line *line = (const struct line *)(const void *)shape + (cls - 1);
+
+	*out = (struct tl_tree_stats){.in_bytes = line->in_bytes, .backlog_bytes = line->in_bytes - line->sent_bytes};
+}
+
+int shaping_set(struct tl_shaping *s, const struct tl_tree_class *classes, uint64_t limit, struct tl_err *err)
+{
+	(void)classes;
+	(void)err;
+	s->limit = limit;
+	return 0;
+}
+
+// ---- bed
+
+static uint64_t limit_of(const struct bed *b, uint32_t member)
+{
+	return b->by_class ? b->limits[member + 1] : b->shapes[member].limit;
+}
+
+static void open_shape(struct bed *b, uint32_t i, uint32_t n_classes)
+{
+	b->config.shapes[i] = (struct tl_config_shape){.classes = &b->classes[i],
+		.n_classes = n_classes,
+		.weight = 1,
+		.share = b->by_class ? TL_CONFIG_NO_SHARE : 0};
+	b->shapes[i] = (struct tl_shaping){.config = &b->config.shapes[i],
+		.shape = (void *)&b->lines[i],
+		.kept = {.classes = &b->trees[i], .limits = b->limits, .demands = b->demands},
+		.limit = UINT64_MAX};
+	b->of[i] = &b->shapes[i];
+}
+
+// Begin with two members: of a shape each, or classes of one.
+static void open_bed(struct bed *b, bool by_class)
+{
+	memset(b, 0, sizeof(*b));
+	b->by_class = by_class;
+	b->now_ms = 1000;
+	b->config.n_shares = 1;
+	b->config.shares[0].rate = RATE;
+	b->config.shares[0].n_classes = by_class ? MEMBERS : 0;
+	b->config.n_shapes = by_class ? 1 : MEMBERS;
+	for (uint32_t i = 0; i < MEMBERS + 1; i++) {
+		b->trees[i] = (struct tl_tree_class){.rate = RATE, .ceil = RATE};
+		b->classes[i].member.weight = by_class && i != 0 ? 1 : 0;
+		b->limits[i] = RATE;
+	}
+	for (uint32_t i = 0; i < b->config.n_shapes; i++)
+		open_shape(b, i, by_class ? MEMBERS + 1 : 1);
+	tl_shaping_share_init(&b->shares);
+}
+
+// Pass a ms.
+static void pass(struct bed *b)
+{
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		struct line *line = &b->lines[i];
+		line->in_bytes += line->offered / 8000;
+		line->sent_bytes +=
+			tl_min_u64(line->in_bytes - line->sent_bytes, tl_min_u64(limit_of(b, i), RATE) / 8000);
+	}
+	if (++b->now_ms % POLL_MS == 0)
+		tl_shaping_share(&b->config, b->of, &b->shares, b->now_ms * TL_NS_PER_MS);
+}
+
+static void pass_ms(struct bed *b, uint64_t ms)
+{
+	while (ms-- != 0)
+		pass(b);
+}
+
+// Return the time until a member has this limit, to a 64th: smaller changes are not set.
+static uint64_t ms_until(struct bed *b, uint32_t member, uint64_t limit)
+{
+	uint64_t ms = 0;
+
+	for (; limit_of(b, member) < limit - limit / 64 && ms < 1000; ms++)
+		pass(b);
+	return ms;
+}
+
+// Let the first member begin at any time between two divisions, and end. Return the longest waits for its share and for
+// the return of it.
+static void measure(bool by_class, uint64_t offered, uint64_t share, uint64_t *taken_ms, uint64_t *lent_ms)
+{
+	static struct bed b;
+
+	*taken_ms = *lent_ms = 0;
+	for (uint32_t phase = 0; phase < 2 * WITHIN_MS; phase++) {
+		open_bed(&b, by_class);
+		b.lines[1].offered = 3 * RATE;
+		pass_ms(&b, 1000 + phase);
+		CU_ASSERT(limit_of(&b, 0) < RATE / 16 && limit_of(&b, 1) > RATE - RATE / 16);
+		b.lines[0].offered = offered;
+		*taken_ms = tl_max_u64(*taken_ms, ms_until(&b, 0, share));
+		pass_ms(&b, 1000);
+		CU_ASSERT(limit_of(&b, 0) >= share - share / 64 && limit_of(&b, 0) <= share + share / 16);
+		CU_ASSERT(limit_of(&b, 1) <= RATE - share + RATE / 16);
+		b.lines[0].offered = 0;
+		b.lines[0].in_bytes = b.lines[0].sent_bytes; // frames that waited are dropped
+		*lent_ms = tl_max_u64(*lent_ms, ms_until(&b, 1, RATE - RATE / 32));
+	}
+}
+
+TL_TEST("a member that begins has its share within 100 ms, and what it does not use is lent within two divisions")
+{
+	static const uint64_t offered[] = {RATE / 8, RATE / 4, RATE};
+	uint64_t taken_ms, lent_ms;
+
+	for (uint32_t by_class = 0; by_class < 2; by_class++) {
+		for (size_t i = 0; i < TL_ARRAY_LEN(offered); i++) {
+			measure(by_class != 0, offered[i], tl_min_u64(offered[i], RATE / 2), &taken_ms, &lent_ms);
+			CU_ASSERT(taken_ms <= WITHIN_MS);
+			CU_ASSERT(lent_ms <= 2 * WITHIN_MS);
+			if (taken_ms > WITHIN_MS || lent_ms > 2 * WITHIN_MS)
+				printf("# offered %lu: taken after %lu ms, lent after %lu ms\n",
+					(unsigned long)offered[i], (unsigned long)taken_ms, (unsigned long)lent_ms);
+		}
+	}
+}
+
+TL_TEST("a demand that has more than doubled while frames wait is not known")
+{
+	struct shaping_demand last = {0};
+
+	CU_ASSERT_EQUAL(shaping_demand(&last, 1000, 500, TL_NS_PER_S), TL_SHARE_MAX);
+	CU_ASSERT_EQUAL(shaping_demand(&last, 2500, 1500, TL_NS_PER_S), 24000); // twice as much
+	CU_ASSERT_EQUAL(shaping_demand(&last, 12500, 0, TL_NS_PER_S), 80000);	// none waits
+	CU_ASSERT_EQUAL(shaping_demand(&last, 12500, 0, TL_NS_PER_S), 0);
+	CU_ASSERT_EQUAL(shaping_demand(&last, 12501, 1, TL_NS_PER_S), TL_SHARE_MAX);
+}
+
+int main(void)
+{
+	return tl_test_run("shaping_share");
+}
