@@ -303,7 +303,7 @@ static void announce_after_link_up(struct tl_echo_host *host, uint64_t mono_ns)
 // Work on some echoes in turn: on all, if they are few.
 static void tick_echoes(struct tl_echo_host *host, uint64_t mono_ns)
 {
-	for (uint64_t n = tl_min_u64(host->n_echoes, TL_ECHO_FEW); n > 0; n--) {
+	for (uint64_t n = tl_min_u64(host->n_echoes, TL_ECHO_TURN); n > 0; n--) {
 		struct tl_echo *echo = &host->echoes[host->next_tick];
 		host->next_tick = host->next_tick + 1 < host->n_echoes ? host->next_tick + 1 : 0;
 		if (echo->cfg.kind != TL_ECHO_KIND_MCAST_TO_TCP)

@@ -9,7 +9,8 @@
 #include <tl_tx_stamp.h>
 
 #define TL_ECHOES_MAX 1000
-#define TL_ECHO_FEW 16 // up to here a burst looks at all echoes, and so does a tick
+#define TL_ECHO_FEW 2 // up to here a burst looks at all echoes, which costs no more than a list of those with messages
+#define TL_ECHO_TURN 16 // echoes that a tick looks at
 
 enum tl_echo_state {
 	TL_ECHO_IDLE,
