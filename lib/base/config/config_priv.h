@@ -210,6 +210,11 @@ void tl_config_free_replay(struct tl_config_replay *replay);
 extern const struct tl_config_table tl_config_share_table;
 tl_config_read tl_config_check_member;
 int tl_config_join_share(struct tl_config_reader *r, struct tl_config *config, uint32_t index); // of a shape
+// Refuse the keys of a part of a share, in the object that has no "share".
+int tl_config_check_unshared(struct tl_config_reader *r, const char *share_name, const json_t *value);
+// Find the entry with this name, of entry index of the section; TL_CONFIG_NO_SHARE: name is NULL.
+int tl_config_find_share(struct tl_config_reader *r, const struct tl_config *config, const char *section,
+	uint32_t index, const char *name, uint32_t *out);
 int tl_config_check_share(struct tl_config_reader *r, const struct tl_config *config, uint32_t index);
 
 // share_capture.c: the keys of a recording that belong to a share, after the others; the share of a recording; the

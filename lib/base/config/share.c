@@ -26,16 +26,37 @@ uint64_t tl_config_shape_floor(const struct tl_config_shape *shape)
 	return tl_max_u64(shape->floor, rates);
 }
 
+int tl_config_check_unshared(struct tl_config_reader *r, const char *share_name, const json_t *value)
+{
+	static const char *const keys[] = {"tier", "weight", "floor"};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++)
+		if (share_name == NULL && json_object_get(value, keys[i]) != NULL)
+			return tl_config_refuse_key(r, keys[i], "has no effect without \"share\"");
+	return 0;
+}
+
+int tl_config_find_share(struct tl_config_reader *r, const struct tl_config *config, const char *section,
+	uint32_t index, const char *name, uint32_t *out)
+{
+	*out = TL_CONFIG_NO_SHARE;
+	for (uint32_t i = 0; i < config->n_shares && name != NULL; i++)
+		if (strcmp(config->shares[i].name, name) == 0)
+			*out = i;
+	if (name == NULL || *out != TL_CONFIG_NO_SHARE)
+		return 0;
+	return tl_config_refuse_at(r, section, index, "share", "no entry of \"share\" is called \"%s\"", name);
+}
+
 int tl_config_check_member(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
-	static const char *const keys[] = {"tier", "weight", "floor"};
 	const struct tl_config_shape *shape = section;
+	int rc = tl_config_check_unshared(r, shape->share_name, value);
 
 	(void)key;
-	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++)
-		if (shape->share_name == NULL && json_object_get(value, keys[i]) != NULL)
-			return tl_config_refuse_key(r, keys[i], "has no effect without \"share\"");
+	if (rc != 0)
+		return rc;
 	if (shape->floor > shape->rate)
 		return tl_config_refuse_key(r, "floor", "above \"rate\", the limit of the shape: lower it");
 	return 0;
@@ -46,16 +67,7 @@ int tl_config_join_share(struct tl_config_reader *r, struct tl_config *config, u
 	struct tl_config_shape *shape = &config->shapes[index];
 
 	tl_config_join_classes(config, shape);
-	shape->share = TL_CONFIG_NO_SHARE;
-	if (shape->share_name == NULL)
-		return 0;
-	for (uint32_t i = 0; i < config->n_shares; i++)
-		if (strcmp(config->shares[i].name, shape->share_name) == 0)
-			shape->share = i;
-	if (shape->share != TL_CONFIG_NO_SHARE)
-		return 0;
-	return tl_config_refuse_at(
-		r, "shape", index, "share", "no entry of \"share\" is called \"%s\"", shape->share_name);
+	return tl_config_find_share(r, config, "shape", index, shape->share_name, &shape->share);
 }
 
 static int config_check_floors(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)

@@ -3,17 +3,14 @@
 
 #include "config_priv.h"
 
-#include <string.h>
-
 #include <tl_err.h>
 
 int tl_config_check_recorded(struct tl_config_reader *r, const struct tl_config_capture *capture, const json_t *value)
 {
-	static const char *const keys[] = {"tier", "weight", "floor"};
+	int rc = tl_config_check_unshared(r, capture->share_name, value);
 
-	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++)
-		if (capture->share_name == NULL && json_object_get(value, keys[i]) != NULL)
-			return tl_config_refuse_key(r, keys[i], "has no effect without \"share\"");
+	if (rc != 0)
+		return rc;
 	if (capture->share_name != NULL && capture->mode == TL_CONFIG_MODE_TRIGGER &&
 		capture->trigger.store == TL_CONFIG_STORE_MEMORY)
 		return tl_config_refuse_key(r, "share",
@@ -26,16 +23,7 @@ int tl_config_join_disk(struct tl_config_reader *r, struct tl_config *config, ui
 {
 	struct tl_config_capture *capture = &config->captures[index];
 
-	capture->share = TL_CONFIG_NO_SHARE;
-	if (capture->share_name == NULL)
-		return 0;
-	for (uint32_t i = 0; i < config->n_shares; i++)
-		if (strcmp(config->shares[i].name, capture->share_name) == 0)
-			capture->share = i;
-	if (capture->share != TL_CONFIG_NO_SHARE)
-		return 0;
-	return tl_config_refuse_at(
-		r, "capture", index, "share", "no entry of \"share\" is called \"%s\"", capture->share_name);
+	return tl_config_find_share(r, config, "capture", index, capture->share_name, &capture->share);
 }
 
 bool tl_config_shares_disk(const struct tl_config *config, uint32_t share)

@@ -121,18 +121,27 @@ static void print_port_verdict(FILE *out, const struct tl_report_port *port, boo
 		fprintf(out, "  ok: every frame that the hardware saw is accounted for\n");
 }
 
+// Print the counters of frames that lcores pass to each other, and the verdict.
+static void print_passed(
+	FILE *out, const struct tl_report_table *table, const void *row, const char *frames, bool final)
+{
+	const void *const rows[MAX_COLUMNS] = {row};
+	int64_t unaccounted = tl_report_unaccounted(table, row);
+	char n[GROUPED];
+
+	print_counters(out, table, rows, 1);
+	if (unaccounted < 0 || (unaccounted > 0 && final))
+		fprintf(out, "  BROKEN: %s %s were %s between lcores\n", grouped(tl_magnitude(unaccounted), n), frames,
+			unaccounted > 0 ? "lost unseen" : "taken twice");
+}
+
 static void print_handoff(FILE *out, const struct tl_report_handoff *handoff, bool final)
 {
-	const void *const rows[MAX_COLUMNS] = {handoff};
-	int64_t unaccounted = tl_report_unaccounted(&tl_report_handoff_table, handoff);
 	char n[GROUPED];
 
 	if (handoff->handoff_pkts == 0)
 		return;
-	print_counters(out, &tl_report_handoff_table, rows, 1);
-	if (unaccounted < 0 || (unaccounted > 0 && final))
-		fprintf(out, "  BROKEN: %s frames were %s between lcores\n", grouped(tl_magnitude(unaccounted), n),
-			unaccounted > 0 ? "lost unseen" : "taken twice");
+	print_passed(out, &tl_report_handoff_table, handoff, "frames", final);
 	if (handoff->drop_handoff_pkts != 0)
 		fprintf(out, "  LOST: %s frames on another lcore than their echo's, which did not keep up\n",
 			grouped(handoff->drop_handoff_pkts, n));
@@ -140,16 +149,8 @@ static void print_handoff(FILE *out, const struct tl_report_handoff *handoff, bo
 
 static void print_inner(FILE *out, const struct tl_report_inner *inner, bool final)
 {
-	const void *const rows[MAX_COLUMNS] = {inner};
-	int64_t unaccounted = tl_report_unaccounted(&tl_report_inner_table, inner);
-	char n[GROUPED];
-
-	if (inner->inner_handoff_pkts == 0)
-		return;
-	print_counters(out, &tl_report_inner_table, rows, 1);
-	if (unaccounted < 0 || (unaccounted > 0 && final))
-		fprintf(out, "  BROKEN: %s encapsulated frames were %s between lcores\n",
-			grouped(tl_magnitude(unaccounted), n), unaccounted > 0 ? "lost unseen" : "taken twice");
+	if (inner->inner_handoff_pkts != 0)
+		print_passed(out, &tl_report_inner_table, inner, "encapsulated frames", final);
 }
 
 // Print the share of the lcore's time with frames, and with at least half a burst of them, and the ring's highest fill.
