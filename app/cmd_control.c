@@ -63,7 +63,7 @@ static int judge(const char *text)
 	const char *error = json_string_value(json_object_get(answer, "error"));
 
 	if (!ok)
-		tl_error("%s", error != NULL ? error : "the appliance's answer is none: is it of another version?");
+		tl_error("%s", error != NULL ? error : "invalid reply: is the appliance of another version?");
 	json_decref(answer);
 	return ok ? TL_EXIT_OK : TL_EXIT_FAILED;
 }

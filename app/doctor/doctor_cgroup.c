@@ -10,8 +10,8 @@
 #define CGROUPS "/sys/fs/cgroup"
 #define V1_NO_LIMIT (INT64_MAX >> 1) // largest possible number of pages
 
-// Find the cgroup of the process: "/system.slice/x.service". of is "" for version 2, else a controller of version 1.
-static bool find_cgroup(const char *text, const char *of, char *path, size_t size)
+// Find the cgroup of the process: "/system.slice/x.service". controller: of version 1; "": version 2.
+static bool find_cgroup(const char *text, const char *controller, char *path, size_t size)
 {
 	for (const char *line = text; line != NULL && *line != '\0'; line = strchr(line, '\n')) {
 		char controllers[128] = "", where[TL_TREE_PATH_MAX] = "";
@@ -19,7 +19,7 @@ static bool find_cgroup(const char *text, const char *of, char *path, size_t siz
 		if (sscanf(line, "%*u:%127[^:\n]:%511[^\n]", controllers, where) != 2 &&
 			sscanf(line, "%*u::%511[^\n]", where) != 1)
 			continue;
-		if (strcmp(controllers, of) != 0 || where[0] != '/')
+		if (strcmp(controllers, controller) != 0 || where[0] != '/')
 			continue;
 		snprintf(path, size, "%s", where);
 		return true;

@@ -61,7 +61,7 @@ struct tl_fact_num tl_vf_trust(void *answer, size_t bytes, uint32_t vf)
 
 // ---- question
 
-// Ask rtnetlink(7) for an interface and its virtual functions. Returns the bytes of the answer, 0 if there is none.
+// Ask rtnetlink(7) for an interface and its virtual functions. Return the bytes of the answer, 0 if there is none.
 static size_t ask_link(const char *interface, void *answer)
 {
 	struct {

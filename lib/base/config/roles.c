@@ -33,7 +33,7 @@ static void point_at_role(struct tl_config_reader *r, uint32_t port, uint32_t qu
 
 #define refuse_role(r, port, queue, ...) (point_at_role(r, port, queue), tl_config_refuse(r, __VA_ARGS__))
 
-// Check the roles of a port. The first queue stands for all in an error about all.
+// Check the roles of a port. An error about all queues names the first one.
 static int check_port(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
 {
 	const struct tl_config_port *port = &config->ports[index];

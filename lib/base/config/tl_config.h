@@ -232,7 +232,7 @@ struct tl_config_capture {
 	enum tl_digest_kind digest;	  // "digest": "none" (default), "crc32c", "sha256"
 	uint32_t cutoff_bytes;		  // "cutoff_bytes", 0 (off, default) or 1 KiB .. 1 GiB; integer or "64K"
 	uint32_t cutoff_flows;	  // "cutoff_flows", a power of two, 1024 .. 64 Mi, default 1 Mi; integer or "1M"
-	bool inner;		  // "inner", default false; filter is then "inner(...)" of what the key says
+	bool inner;		  // "inner", default false; filter is then "inner(...)" around the key's text
 	enum tl_config_mode mode; // "mode": "continuous" (default), "trigger"
 	struct tl_config_trigger trigger; // "trigger", only with that mode
 	uint32_t n_classes;		  // "classes", at most 16, default none

@@ -18,7 +18,7 @@
 #define LOCK_TIMEOUT_MS 1000
 #define LOCK_RETRY_MS 5
 
-// Lock the directory of the socket. Returns a descriptor that holds the lock, or -errno and a message.
+// Lock the directory of the socket. Return a descriptor that holds the lock, or -errno and a message.
 static int lock_directory(const struct sockaddr_un *address, struct tl_err *err)
 {
 	char path[sizeof(address->sun_path) + 1];

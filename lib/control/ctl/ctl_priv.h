@@ -33,7 +33,7 @@ int tl_ctl_connect(const struct sockaddr_un *address, unsigned timeout_ms);
 // Enlarge a text whose *size bytes are full with used ones and a NUL, up to max bytes. Return false if it cannot be.
 bool tl_ctl_reserve(char **text, size_t *size, size_t used, size_t max);
 
-// ctl_listen.c: listen on ctl->address and set the socket in ctl. Returns 0, or -errno and a message.
+// ctl_listen.c: listen on ctl->address and set the socket in ctl. Return 0, or -errno and a message.
 int tl_ctl_listen(struct tl_ctl *ctl, struct tl_err *err);
 
 // Serve the client connected to fd.

@@ -36,7 +36,7 @@ struct tl_ctl_cfg {
 	void *ctx;
 };
 
-// Look up a group by name. Returns 0, or -ENOENT with a message.
+// Look up a group by name. Return 0, or -ENOENT with a message.
 int tl_ctl_find_group(const char *name, gid_t *out, struct tl_err *err);
 
 // Check if the path can be opened: 0, or -EADDRINUSE if another appliance listens there, -EEXIST if it is not a socket,
@@ -55,5 +55,5 @@ void tl_ctl_serve(struct tl_ctl *ctl);
 // Remove the socket, unless its path now names another.
 void tl_ctl_close(struct tl_ctl *ctl);
 
-// Client: send the command, return the whole answer (malloc'd, caller frees) in *out. Returns 0 or -errno.
+// Client: send the command, return the whole answer (malloc'd, caller frees) in *out. Return 0 or -errno.
 int tl_ctl_ask(const char *path, const char *command, char **out, struct tl_err *err);

@@ -6,5 +6,5 @@
 #include <tl_latency.h>
 #include <tl_tail.h>
 
-// Add the kept samples, each once per message; NULL: none. Returns 0 or -ENOMEM.
+// Add the kept samples, each once per message; NULL: none. Return 0 or -ENOMEM.
 int metrics_add_samples(struct tl_latency *report, const struct tl_tail_samples *samples);

@@ -21,7 +21,7 @@ struct tl_outliers_cfg {
 	unsigned cpu; // CPU of the lcore
 };
 
-// Returns NULL if out of memory.
+// Return NULL if out of memory.
 struct tl_outliers *tl_outliers_create(const struct tl_outliers_cfg *cfg);
 void tl_outliers_destroy(struct tl_outliers *outliers);
 

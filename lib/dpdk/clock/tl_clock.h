@@ -53,7 +53,7 @@ struct tl_clock {
 	struct tl_clock_reading last; // main's
 };
 
-// Calibrate for about 120 ms. Returns NULL if the TSC is not usable (out of memory, no progress).
+// Calibrate for about 120 ms. Return NULL if the TSC is not usable (out of memory, no progress).
 struct tl_clock *tl_clock_create(void);
 void tl_clock_destroy(struct tl_clock *clock);
 

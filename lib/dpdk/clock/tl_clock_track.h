@@ -58,14 +58,14 @@ struct tl_clock_track {
 	struct tl_clock_track_state *state;
 };
 
-// Create a track; the first comparison takes some 120 ms, in which a counter of unknown rate must not wrap. Returns 0,
+// Create a track; the first comparison takes some 120 ms, in which a counter of unknown rate must not wrap. Return 0,
 // -EINVAL, -ENOMEM, -ENODEV (the counter does not advance, or not at its nominal rate), or the error of read().
 int tl_clock_track_create(const struct tl_clock_track_cfg *cfg, struct tl_clock_track **out);
 void tl_clock_track_destroy(struct tl_clock_track *track);
 
 // Compare once more (the narrowest of several readings counts) and update the line: it continues without a jump and
 // bends, by 500 ppm at most, so that its error is zero when the next comparison is due; an error over 1 ms is a step.
-// Call about once a second, and always within three quarters of the counter's wrap time. Returns 0 or the error of
+// Call about once a second, and always within three quarters of the counter's wrap time. Return 0 or the error of
 // read(); the line is then unchanged and its bound grows.
 int tl_clock_track_sample(struct tl_clock_track *track);
 

@@ -30,7 +30,7 @@ struct tl_eal_cfg {
 };
 
 // Start EAL. The calling thread, and threads that it starts, may run on the main lcore's CPU and all others without an
-// RX lcore. Returns 0 or a negative errno with cause and remedy (no hugepages: how to reserve them, or "huge": false).
+// RX lcore. Return 0 or a negative errno with cause and remedy (no hugepages: how to reserve them, or "huge": false).
 // Descriptors that DPDK opened before a failure are closed by execve(2).
 int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err *err);
 

@@ -10,11 +10,11 @@
 
 #include <tl_base.h>
 
-// Format the version as "DPDK 22.11.11" into buf. Returns buf.
+// Format the version as "DPDK 22.11.11" into buf. Return buf.
 char *tl_eal_version_built(char *buf, size_t size);
 const char *tl_eal_version_running(void);
 
-// Write the directory of DPDK's drivers, such as "/usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0", into buf. Returns 0, or
+// Write the directory of DPDK's drivers, such as "/usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0", into buf. Return 0, or
 // -ENOENT if DPDK is linked into the program.
 int tl_eal_driver_dir(char *buf, size_t size);
 

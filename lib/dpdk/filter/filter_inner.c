@@ -67,7 +67,7 @@ static bool close_term(const char *expression, struct term *term)
 	return false;
 }
 
-// Find all terms. Returns their number, or -EINVAL with a message.
+// Find all terms. Return their number, or -EINVAL with a message.
 static int find_terms(const char *expression, struct term term[TL_FILTER_INNER_MAX], struct tl_err *err)
 {
 	struct term next;
@@ -90,7 +90,7 @@ static int find_terms(const char *expression, struct term term[TL_FILTER_INNER_M
 	return n;
 }
 
-_Static_assert(TL_FILTER_INNER_MAX == 4, "as the message says");
+_Static_assert(TL_FILTER_INNER_MAX == 4, "stated in the message");
 
 static void blank(char *text, size_t from, size_t to)
 {

@@ -42,7 +42,7 @@ const char *tl_filter_linktype_name(uint32_t linktype)
 	return name != NULL ? name : "?";
 }
 
-// Compile for a link type. Returns 0, or -ENOMEM with a message.
+// Compile for a link type. Return 0, or -ENOMEM with a message.
 static int compile_for(struct tl_filter_links *links, uint32_t linktype, struct tl_err *err)
 {
 	struct compiled *more = reallocarray(links->compiled, links->n + 1, sizeof(*more));

@@ -37,7 +37,7 @@ static bool is_jump(const struct ebpf_insn *in)
 	return BPF_CLASS(in->code) == BPF_JMP && !is_exit(in);
 }
 
-// Replace one instruction by up to GROWTH_MAX; join() sets its jumps. Returns their number.
+// Replace one instruction by up to GROWTH_MAX; join() sets its jumps. Return their number.
 static uint32_t mend_one(const struct ebpf_insn *in, bool is_last, struct ebpf_insn *out)
 {
 	static const struct ebpf_insn give_0 = {.code = BPF_ALU | EBPF_MOV | BPF_K, .dst_reg = REG_A};

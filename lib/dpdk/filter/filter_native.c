@@ -38,7 +38,7 @@ static const char *refusal(const struct bpf_program *program)
 	return NULL;
 }
 
-// Load the program. Returns NULL, or the reason for a failure.
+// Load the program. Return NULL, or the reason for a failure.
 static const char *load(struct tl_filter *filter)
 {
 	struct rte_bpf_prm *converted = rte_bpf_convert(&filter->program);

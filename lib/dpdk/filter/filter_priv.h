@@ -64,10 +64,10 @@ bool tl_filter_match_inner_bytes(
 // the whole.
 size_t tl_filter_where(const char *expression, int dlt, const char *reason);
 
-// filter_native.c, or filter_no_native.c where DPDK has no rte_bpf_convert(). Returns the engine's name.
+// filter_native.c, or filter_no_native.c where DPDK has no rte_bpf_convert(). Return the engine's name.
 const char *tl_filter_make_native(struct tl_filter *filter);
 void tl_filter_free_native(struct tl_filter *filter);
 
-// filter_mend.c: correct a program from rte_bpf_convert(). Returns *n instructions, the caller's to free(); NULL: out
+// filter_mend.c: correct a program from rte_bpf_convert(). Return *n instructions, the caller's to free(); NULL: out
 // of memory, or too long for a jump.
 struct ebpf_insn *tl_filter_mend(const struct ebpf_insn *converted, uint32_t *n);

@@ -23,14 +23,14 @@ struct rte_mbuf;
 struct tl_err;
 struct tl_filter;
 
-// Check an expression. Returns 0, -EINVAL with libpcap's reason and the position, or -ENOMEM.
+// Check an expression. Return 0, -EINVAL with libpcap's reason and the position, or -ENOMEM.
 int tl_filter_check(const char *expression, struct tl_err *err);
 
 // Return true if libpcap's optimizer proves that each frame of the second expression matches the first one. False for
 // long expressions, those about tags and tunnels, which shift offsets, and those that do not compile. EAL need not run.
 bool tl_filter_covers(const char *first, const char *second);
 
-// Compile. Returns the codes of tl_filter_check(): without native code the filter is interpreted.
+// Compile. Return the codes of tl_filter_check(): without native code the filter is interpreted.
 int tl_filter_create(const char *expression, struct tl_filter **out, struct tl_err *err);
 
 // Compile for tl_filter_match_bytes() only, with libpcap's interpreter. EAL need not run.
@@ -52,12 +52,12 @@ bool tl_filter_match_bytes(
 
 struct tl_filter_links;
 
-// Compile for each link type in turn: an expression is valid if it is for any type in tl_link.h. Returns the codes of
+// Compile for each link type in turn: an expression is valid if it is for any type in tl_link.h. Return the codes of
 // tl_filter_check().
 int tl_filter_links_create(const char *expression, struct tl_filter_links **out, struct tl_err *err);
 void tl_filter_links_destroy(struct tl_filter_links *links);
 
-// Compile for a link type, by its LINKTYPE_ number, once. Returns the codes of tl_filter_check(); libpcap refuses
+// Compile for a link type, by its LINKTYPE_ number, once. Return the codes of tl_filter_check(); libpcap refuses
 // fields that a link type lacks, such as Ethernet addresses.
 int tl_filter_links_add(struct tl_filter_links *links, uint32_t linktype, struct tl_err *err);
 

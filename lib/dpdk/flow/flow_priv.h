@@ -19,7 +19,7 @@ struct tl_flow_bucket {
 	struct tl_flow_entry entry[TL_FLOW_WAYS];
 } TL_CACHE_ALIGNED;
 
-_Static_assert(sizeof(struct tl_flow_entry) == TL_FLOW_ENTRY_BYTES, "the header says what an entry takes");
+_Static_assert(sizeof(struct tl_flow_entry) == TL_FLOW_ENTRY_BYTES, "stated in tl_flow.h");
 _Static_assert(sizeof(struct tl_flow_bucket) == TL_CACHE_LINE, "a frame touches one cache line");
 
 struct tl_flow_table {

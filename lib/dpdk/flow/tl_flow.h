@@ -58,7 +58,7 @@ struct tl_flow_id {
 	bool syn;	// first frame of a TCP connection: SYN or SYN-ACK
 };
 
-// Returns 0 and sets *out (caller owns it), or -EINVAL, -ENOMEM with a message.
+// Return 0 and sets *out (caller owns it), or -EINVAL, -ENOMEM with a message.
 int tl_flow_create(const struct tl_flow_cfg *cfg, struct tl_flow_table **out, struct tl_err *err);
 void tl_flow_destroy(struct tl_flow_table *table);
 const struct tl_flow_stats *tl_flow_counters(const struct tl_flow_table *table);
@@ -75,7 +75,7 @@ uint64_t tl_flow_inner_hash(const struct tl_flow_hash *hash, const uint8_t *fram
 // its innermost packet, within its VNI or VSID. 0: the frame has no flow.
 uint64_t tl_flow_print(const struct tl_flow_hash *hash, bool inner, const uint8_t *frame, uint32_t len);
 
-// HOT. Same for the source address of an IP packet, in any VLAN. 0: the frame is no IP packet, or truncated.
+// HOT. Same for the source address of an IP packet, in any VLAN. 0: not an IP packet, or truncated.
 uint64_t tl_flow_source_print(const struct tl_flow_hash *hash, bool inner, const uint8_t *frame, uint32_t len);
 
 // HOT. Identify the flow of a frame of len contiguous bytes, and prefetch its cache line: for a burst, identify all

@@ -239,7 +239,7 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 	return 0;
 }
 
-// Enable promiscuous mode; record whether this call changed it. Returns 0 if the port is promiscuous.
+// Enable promiscuous mode; record whether this call changed it. Return 0 if the port is promiscuous.
 static int set_promisc(struct tl_port *port)
 {
 	if (tl_port_is_kernels(port)) // at close the driver would need a privilege dropped by then

@@ -11,7 +11,7 @@
 #include <tl_log.h>
 
 #define TRIAL_STAMPS 64
-#define TOLD_MAX 3 // closures that are logged; the report counts all
+#define LOGGED_MAX 3 // closures that are logged; the report counts all
 #define TIME_NS (2 * TL_NS_PER_S)
 #define TAI_NS (37 * (int64_t)TL_NS_PER_S) // since 2017
 
@@ -78,7 +78,7 @@ static const char *reason(const struct tl_port *port, const struct tl_port_gate 
 	return "the clock that the driver reads is not that of the stamps: set timestamps to \"tsc\"";
 }
 
-static void tell_closure(struct tl_port *port, uint16_t queue, struct tl_port_gate *g)
+static void log_closure(struct tl_port *port, uint16_t queue, struct tl_port_gate *g)
 {
 	tl_warn("port %s: %s, queue %u: the NIC's stamps are not used: one was %+" PRId64
 		" ns from the poll of its frame (%s); frames get the poll's time (tsc)",
@@ -90,8 +90,8 @@ void tl_port_watch_gate(struct tl_port *port)
 	for (uint16_t i = 0; i < port->cfg.rx_queues && port->rxq[0].source == TL_TS_NIC_RX; i++) {
 		struct tl_port_gate *g = &port->rxq[i].gate;
 		uint64_t closures = atomic_load_explicit(&g->closures, memory_order_acquire);
-		if (closures != g->told && g->told < TOLD_MAX)
-			tell_closure(port, i, g);
-		g->told = closures;
+		if (closures != g->seen && g->seen < LOGGED_MAX)
+			log_closure(port, i, g);
+		g->seen = closures;
 	}
 }

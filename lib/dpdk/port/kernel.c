@@ -25,7 +25,7 @@
 #define SEND_BYTES_MAX (65536u + TL_ETHER_LEN) // the loopback's default MTU
 #define PACKET_RING_HEAD_BYTES 128 // TPACKET_V2's header, sockaddr_ll and alignment before the frame, rounded up
 
-// Issue one interface ioctl on a temporary socket. Returns 0 or -errno.
+// Issue one interface ioctl on a temporary socket. Return 0 or -errno.
 static int interface_ioctl(const char *iface, unsigned long request, struct ifreq *ifr)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -13,7 +13,7 @@
 
 #define NAMES_MAX 14
 
-// Names of xstats. rx_nombuf is no loss with any of these drivers: it counts attempts to refill a ring.
+// Names of xstats. rx_nombuf is not a loss with any of these drivers: it counts attempts to refill a ring.
 struct mac_row {
 	const char *driver;
 	bool verified;		     // the whole account was verified with the driver, on a model of the NIC
@@ -73,7 +73,7 @@ static const struct mac_row rows[] = {
 		.errors = {"rx_phy_crc_errors", "rx_phy_in_range_len_errors"}},
 };
 
-// Append the names that the device has to the identifiers. Returns their new number.
+// Append the names that the device has to the identifiers. Return their new number.
 static unsigned find(uint16_t port_id, const char *const names[NAMES_MAX], uint64_t *ids, unsigned n)
 {
 	for (unsigned i = 0; i < NAMES_MAX && names[i] != NULL; i++)

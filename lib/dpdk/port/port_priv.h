@@ -269,14 +269,14 @@ bool tl_port_has_marks(const struct tl_port *port);
 // Read the frames dropped by rules into out.
 void tl_port_rule_drops(const struct tl_port *port, struct tl_port_stats *out);
 
-// rss.c. Configure RSS over all queues. Returns 0 or -errno with a message.
+// rss.c. Configure RSS over all queues. Return 0 or -errno with a message.
 int tl_port_configure_rss(
 	struct tl_port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf, struct tl_err *err);
-// Configure the device; if it refuses an RSS level, without it. Returns 0 or -errno of the driver.
+// Configure the device; if it refuses an RSS level, without it. Return 0 or -errno of the driver.
 int tl_port_configure_device(struct tl_port *port, uint16_t rx, uint16_t tx, struct rte_eth_conf *conf);
 // After the start: read the shares of the queues back, and warn if the driver did not keep the key.
 void tl_port_read_shares(struct tl_port *port);
-// After the start: spread frames over the queues of cfg.rss_queues. Returns 0 or -errno with a message.
+// After the start: spread frames over the queues of cfg.rss_queues. Return 0 or -errno with a message.
 int tl_port_spread(struct tl_port *port, struct tl_err *err);
 
 // attach.c: set port_id to the device's.
@@ -411,7 +411,7 @@ bool tl_kernel_quiesce_packet(struct tl_kernel_sockets *sockets);
 // tl_kernel_quiesce_packet() after this closes it, and so does tl_kernel_close_spare().
 void tl_kernel_open_spare(struct tl_kernel_sockets *sockets);
 void tl_kernel_close_spare(struct tl_kernel_sockets *sockets);
-// Make the interface promiscuous until the spare socket is closed. Returns 0 or -errno.
+// Make the interface promiscuous until the spare socket is closed. Return 0 or -errno.
 int tl_kernel_set_promisc(const struct tl_kernel_sockets *sockets, const char *iface);
 void tl_kernel_admit_packet(const struct tl_kernel_sockets *sockets); // Undo tl_kernel_refuse_packets() on all sockets.
 // Read the interface's address. -ENOTSUP: not Ethernet.

@@ -173,7 +173,7 @@ bool tl_port_has_marks(const struct tl_port *port)
 	return has;
 }
 
-// Let each queue count the marks of its frames. Returns 0 or -ENOMEM.
+// Let each queue count the marks of its frames. Return 0 or -ENOMEM.
 static int count_marks(struct tl_port *port)
 {
 	size_t bytes = port->cfg.rx_queues * sizeof(struct tl_marked);

@@ -89,7 +89,7 @@ static inline bool tl_port_is_drivers(const struct tl_port_spec *spec)
 	return tl_port_traits(spec)->dpdk && !tl_port_traits(spec)->interface;
 }
 
-// Parse the PORT grammar (see docs/ports.md). Checks the form only. Returns 0 or -EINVAL.
+// Parse the PORT grammar (see docs/ports.md). Checks the form only. Return 0 or -EINVAL.
 int tl_port_spec_parse(const char *text, struct tl_port_spec *out, struct tl_err *err);
 
 // Capabilities that a NIC needs for its own stamps.
@@ -168,7 +168,7 @@ struct tl_port_gate {
 	atomic_uint_fast64_t closures;
 	uint64_t refused_pkts;
 	struct tl_port_offence offence;
-	uint64_t told; // main's: closures reported
+	uint64_t seen; // main's: closures so far
 };
 
 struct tl_rxq {
@@ -275,7 +275,7 @@ struct tl_port_stats {
 	TL_PORT_PARTS(TL_COUNTER_FIELD)
 	bool verified;
 	bool rule_drops_unknown; // the NIC drops frames for flow rules and does not count them
-	bool drops_unknown;	 // neither driver nor kernel counts frames dropped at full queues: 0 is no evidence
+	bool drops_unknown;	 // neither driver nor kernel counts frames dropped at full queues: 0 may be wrong
 	bool has_mac;		 // the driver counts frames seen by the MAC, and the port is promiscuous
 	uint64_t mac_seen_pkts;	 // that count; not verified: known only from the driver's source
 	bool drops_by_queue;	 // kernel or driver report drops per queue, and their sum is drop_nic_pkts
@@ -289,14 +289,14 @@ static inline uint64_t tl_port_drops(const struct tl_port_stats *stats)
 	return 0 TL_PORT_PARTS(TL_PORT_DROP);
 }
 
-// Check that a port of this kind can have the requested timestamps. Returns 0, or -EINVAL and the available ones.
+// Check that a port of this kind can have the requested timestamps. Return 0, or -EINVAL and the available ones.
 int tl_port_check_stamps(const struct tl_port_cfg *cfg, struct tl_err *err);
 
 // Check a port as far as possible before EAL is started: the interface exists, is up and may be used, or the file
-// contains frames. Returns 0, or -errno with a message.
+// contains frames. Return 0, or -errno with a message.
 int tl_port_check(const struct tl_port_cfg *cfg, struct tl_err *err);
 
-// Open and configure; no frame is received before start. Returns 0 or -errno with a message.
+// Open and configure; no frame is received before start. Return 0 or -errno with a message.
 int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_err *err);
 int tl_port_start(struct tl_port *port, struct tl_err *err);
 
@@ -338,7 +338,7 @@ uint32_t tl_port_frame_limit(const struct tl_port *port);
 // the kernel for its interface, including frames of other senders. False if no count exists. Main only.
 bool tl_port_sent(const struct tl_port *port, uint64_t *out_pkts);
 
-// Wait until frames can leave: cable connected, link partner up; or until the timeout. Returns whether they can; true
+// Wait until frames can leave: cable connected, link partner up; or until the timeout. Return whether they can; true
 // if unknown. Main only.
 bool tl_port_await_link(struct tl_port *port, uint64_t timeout_ns);
 
@@ -362,7 +362,7 @@ bool tl_port_counts_by_sockets(const struct tl_port *port);
 
 void tl_port_sample(struct tl_port *port, struct tl_port_stats *out);
 
-// Check for a lost or restored link and log it; about once a second. Returns whether the link was restored since the
+// Check for a lost or restored link and log it; about once a second. Return whether the link was restored since the
 // last check. A device removed between two checks is noticed: see tl_port_ended().
 bool tl_port_watch(struct tl_port *port);
 
@@ -457,7 +457,7 @@ void tl_port_discipline(struct tl_port *port);
 
 // Enable the stamping of PTP frames, and the PHC: once after each start of the device, and with ixgbe, whose clock
 // increment depends on the link speed, after each change of that; else no effect. With ixgbe and no link it takes up to
-// 9 s. Returns 0 or the driver's error.
+// 9 s. Return 0 or the driver's error.
 int tl_port_enable_timesync(struct tl_port *port);
 
 // Return the result of the last comparison. False: the NIC's clock is not used.
@@ -471,7 +471,7 @@ bool tl_port_sends_at(const struct tl_port *port);
 // On the thread that polls the port.
 bool tl_port_may_send_at(const struct tl_port *port);
 
-// Schedule a frame, not yet pushed or not yet flushed, for this time since 1970. Returns the time of that tick of the
+// Schedule a frame, not yet pushed or not yet flushed, for this time since 1970. Return the time of that tick of the
 // NIC's clock. The time must still be ahead when the device gets the frame, by less than seconds.
 uint64_t tl_port_send_at(const struct tl_port *port, struct rte_mbuf *m, uint64_t ns);
 

@@ -97,7 +97,7 @@ static bool firmware_is_young(const char *text)
 
 static void judge_firmware_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
 {
-	const char *firmware = port->firmware.known ? port->firmware.text : "not told";
+	const char *firmware = port->firmware.known ? port->firmware.text : "unknown";
 
 	if (!port->vendor.known || (tl_port_is_bifurcated(port) && !port->firmware.known))
 		tl_found(f, TL_VERDICT_UNKNOWN, "%s: %s", port->name, firmware);

@@ -34,7 +34,7 @@ static void judge_mtu_of(const struct tl_fact_port *port, struct tl_finding *f)
 		tl_found(f, TL_VERDICT_OK, "%s: %" PRIi64, port->interface.text, port->mtu.value);
 	else // a capture-only port still works, except for long frames
 		tl_found(f, port->sends ? TL_VERDICT_FAIL : TL_VERDICT_WARN,
-			"%s: %" PRIi64 ", the configuration says %" PRIu64, port->interface.text, port->mtu.value,
+			"%s: %" PRIi64 ", the configuration has %" PRIu64, port->interface.text, port->mtu.value,
 			wanted);
 }
 

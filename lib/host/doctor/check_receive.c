@@ -9,7 +9,8 @@
 #define CPUS_TEXT 128
 #define RX_USECS_MOST 10
 
-// True if the kernel's driver receives: not where DPDK has the queues, through vfio or beside it. The finding says so.
+// True if the kernel's driver receives: not where DPDK has the queues, through vfio or beside it. The finding states
+// it.
 static bool is_received_by_kernel(const struct tl_fact_port *port, struct tl_finding *f)
 {
 	if (!port->interface.known)

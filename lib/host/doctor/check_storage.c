@@ -50,7 +50,7 @@ static void judge_free_of(const struct tl_fact_disk *disk, struct tl_finding *f)
 	char free_text[32], want_text[32];
 
 	if (!disk->free_bytes.known) {
-		tl_found(f, TL_VERDICT_UNKNOWN, "%s: only a mounted file system tells", disk->path);
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: known only of a mounted file system", disk->path);
 		return;
 	}
 	uint64_t free_bytes = (uint64_t)disk->free_bytes.value;

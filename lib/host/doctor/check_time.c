@@ -23,7 +23,7 @@ static void judge_synchronized(const struct tl_facts *facts, struct tl_finding *
 	const struct tl_fact_num *synchronized = &facts->time.synchronized, *error_us = &facts->time.max_error_us;
 
 	if (!synchronized->known)
-		tl_found(f, TL_VERDICT_UNKNOWN, "only the running kernel tells");
+		tl_found(f, TL_VERDICT_UNKNOWN, "known only from the running kernel");
 	else if (!synchronized->value)
 		tl_found(f, TL_VERDICT_WARN, "not synchronized");
 	else

@@ -77,8 +77,8 @@ static void judge_interfaces(const struct tl_check *check, const struct tl_facts
 		check->judge_interface(port, finding);
 	}
 	if (looked == 0)
-		tl_found(
-			finding, TL_VERDICT_UNKNOWN, "no port has an interface of the kernel: DPDK tells at the start");
+		tl_found(finding, TL_VERDICT_UNKNOWN,
+			"no port has an interface of the kernel: known when DPDK has started");
 }
 
 static void judge_disks(const struct tl_check *check, const struct tl_facts *facts, struct tl_finding *finding)

@@ -29,7 +29,7 @@ static const char keep[] =
 	"\techo \"echo '$value' 2>/dev/null >'$1' || echo '$1 does not take $value' >&2\" >>\"$undo\"\n"
 	"}\n";
 
-static const char set_to[] = "\n# set_to FILE VALUE: says so where the host refuses.\n"
+static const char set_to[] = "\n# set_to FILE VALUE: prints a message if the host refuses.\n"
 			     "set_to() {\n"
 			     "\tkeep \"$1\"\n"
 			     "\techo \"$2\" 2>/dev/null >\"$1\" || echo \"$1 does not take $2\" >&2\n"

@@ -32,5 +32,5 @@ bool tl_client_endpoint_is_set(const struct tl_client_endpoint *at);
 
 double tl_client_seconds_of(uint64_t ns);
 
-// Fill given from the defaults and then from argv. Returns 0, or -EINVAL with a message.
+// Fill given from the defaults and then from argv. Return 0, or -EINVAL with a message.
 int tl_client_read_options(int argc, char **argv, struct tl_client_given *given, struct tl_err *err);

@@ -16,7 +16,7 @@ int tl_client_set_option(int fd, int level, int name, int value);
 int tl_client_socket(const struct tl_client_cfg *cfg, int type); // address family of the run
 void tl_client_close_fd(int *fd);
 
-// Bind the source address; unspecified: the kernel chooses. Returns 0, or -1 and errno.
+// Bind the source address; unspecified: the kernel chooses. Return 0, or -1 and errno.
 int tl_client_bind_source(int fd, const struct tl_client_cfg *cfg);
 
 // These functions set *out also when they fail. Return 0, or -errno with a message.
@@ -28,12 +28,12 @@ unsigned tl_client_interface_of(const struct tl_client_endpoint *at);
 
 // ---- stamping.c
 
-// Request stamps of sent packets, received packets, or both. Returns 0 or -errno.
+// Request stamps of sent packets, received packets, or both. Return 0 or -errno.
 int tl_client_stamping_enable(int fd, enum tl_client_timestamps source, bool sends, bool receives);
 
 // Wait until the kernel stamps arrivals, some 2 s at most: it starts in a work item, some time after a socket has
 // requested it (net_enable_timestamp() of Linux, net/core/dev.c). Without a loopback interface there is no wait.
-// Returns a socket that keeps the stamps enabled until it is closed, or -1.
+// Return a socket that keeps the stamps enabled until it is closed, or -1.
 int tl_client_stamping_await(void);
 
 // Receive with the stamp of the data read last.
@@ -51,7 +51,7 @@ struct tl_client_nic {
 	bool changed;
 };
 
-// Enable stamping on the interface of the run's packets. Returns 0, or -errno with a message: -EOPNOTSUPP if it cannot
+// Enable stamping on the interface of the run's packets. Return 0, or -errno with a message: -EOPNOTSUPP if it cannot
 // stamp.
 int tl_client_nic_begin(struct tl_client_nic *nic, const struct tl_client_cfg *cfg, struct tl_err *err);
 void tl_client_nic_end(struct tl_client_nic *nic);

@@ -111,10 +111,10 @@ static inline uint64_t tl_client_since_ns(uint64_t due_ns, uint64_t now)
 bool tl_client_all_sent(const struct tl_client_session *s);
 bool tl_client_is_due(const struct tl_client_session *s, uint64_t now);
 
-// Send the due message, or the rest of it, and the rest of its burst. Returns whether the transport accepted data.
+// Send the due message, or the rest of it, and the rest of its burst. Return whether the transport accepted data.
 bool tl_client_send_due(struct tl_client_session *s, uint64_t now);
 
-// Read once. Returns whether anything happened.
+// Read once. Return whether anything happened.
 bool tl_client_receive(struct tl_client_session *s);
 
 // Close the accounting after the traffic.

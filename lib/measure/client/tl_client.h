@@ -57,7 +57,7 @@ struct tl_client_sweep {
 };
 
 // Parse "64", "16,64,256", or "16:1472:5": the last is the number of values at equal distances. Each is in [min, max]
-// and greater than the one before. Fills n and at. Returns 0, -EINVAL, -ERANGE.
+// and greater than the one before. Fills n and at. Return 0, -EINVAL, -ERANGE.
 int tl_client_sweep_parse(const char *text, uint64_t min, uint64_t max, struct tl_client_sweep *sweep);
 
 enum tl_client_mode {
@@ -214,7 +214,7 @@ enum tl_client_timestamps tl_client_resolve(enum tl_client_timestamps timestamps
 // Return the number of messages in a run of this configuration.
 uint64_t tl_client_planned(const struct tl_client_cfg *cfg);
 
-// Connect, send, receive. Returns 0 and fills *result (also when interrupted), or -errno with a message: no socket, no
+// Connect, send, receive. Return 0 and fills *result (also when interrupted), or -errno with a message: no socket, no
 // connection in time (-ETIMEDOUT), interrupted before there was one (-EINTR), no memory, an interface that cannot stamp
 // (-EOPNOTSUPP).
 int tl_client_run(const struct tl_client_cfg *cfg, const struct tl_client_hooks *hooks, struct tl_client_result *result,
@@ -223,7 +223,7 @@ int tl_client_run(const struct tl_client_cfg *cfg, const struct tl_client_hooks 
 // Return the configuration of run i of the sweep: cfg with its value.
 struct tl_client_cfg tl_client_point(const struct tl_client_cfg *cfg, const struct tl_client_sweep *sweep, size_t i);
 
-// Run once per value of the sweep, into results[sweep->n]; *done is the number of results filled. Returns like run(),
+// Run once per value of the sweep, into results[sweep->n]; *done is the number of results filled. Return like run(),
 // also when interrupted.
 int tl_client_sweep_run(const struct tl_client_cfg *cfg, const struct tl_client_sweep *sweep,
 	const struct tl_client_hooks *hooks, struct tl_client_result *results, size_t *done, struct tl_err *err);
@@ -248,10 +248,10 @@ void tl_client_sweep_print(
 
 // The JSON of an earlier run against a null echo: the same path without the device under test.
 //
-// load() reads it; the caller owns *out. Returns 0, or -errno with a message.
+// load() reads it; the caller owns *out. Return 0, or -errno with a message.
 int tl_client_null_load(const char *path, json_t **out, struct tl_err *err);
 // Check that it has a run of the same mode, payload, rate and stamps for each run of the sweep; cfg's stamps are
-// resolved. Returns 0, or -EINVAL with a message.
+// resolved. Return 0, or -EINVAL with a message.
 int tl_client_null_check(
 	const json_t *null, const struct tl_client_cfg *cfg, const struct tl_client_sweep *sweep, struct tl_err *err);
 // Subtract the time of that run: fill result->net, and invalid if that run was invalid.
@@ -284,7 +284,7 @@ struct tl_client_args {
 	bool help; // help was requested; nothing else was checked
 };
 
-// Parse argv; argv[0] is the command's name. Returns 0, or -EINVAL with a message naming the option and its valid
+// Parse argv; argv[0] is the command's name. Return 0, or -EINVAL with a message naming the option and its valid
 // values.
 int tl_client_parse_args(int argc, char **argv, struct tl_client_args *args, struct tl_err *err);
 

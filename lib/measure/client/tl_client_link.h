@@ -37,7 +37,7 @@ struct tl_client_departure {
 struct tl_client_ops {
 	const char *name;
 
-	// Open everything that does not need the peer. Returns 0 and *out, which the caller closes, or -errno with a
+	// Open everything that does not need the peer. Return 0 and *out, which the caller closes, or -errno with a
 	// message; -EOPNOTSUPP: the interface cannot stamp as requested by cfg->timestamps.
 	int (*open)(const struct tl_client_cfg *cfg, struct tl_client_link **out, struct tl_err *err);
 	void (*close)(struct tl_client_link *link);
@@ -49,7 +49,7 @@ struct tl_client_ops {
 	ssize_t (*send)(struct tl_client_link *link, const void *data, size_t len);
 	ssize_t (*receive)(struct tl_client_link *link, void *data, size_t room, struct tl_client_arrival *arrival);
 
-	// Read the next departure stamp. expected: some are still missing. Returns whether there was one.
+	// Read the next departure stamp. expected: some are still missing. Return whether there was one.
 	bool (*departed)(struct tl_client_link *link, bool expected, struct tl_client_departure *departure);
 
 	// Complete the link's sources after the last send. May be NULL.

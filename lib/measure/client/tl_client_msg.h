@@ -17,7 +17,7 @@
 // Write message seq, len bytes long (at least TL_CLIENT_SEQ_BYTES).
 void tl_client_payload_make(uint8_t *payload, size_t len, uint64_t seed, uint64_t seq);
 
-// Read the sequence number into *seq. Returns whether the rest of the message is correct.
+// Read the sequence number into *seq. Return whether the rest of the message is correct.
 bool tl_client_payload_check(const uint8_t *payload, size_t len, uint64_t seed, uint64_t *seq);
 
 struct tl_client_framer {
@@ -26,7 +26,7 @@ struct tl_client_framer {
 	size_t have_bytes;
 };
 
-// Returns 0 or -ENOMEM.
+// Return 0 or -ENOMEM.
 int tl_client_framer_init(struct tl_client_framer *framer, size_t frame_bytes);
 void tl_client_framer_fini(struct tl_client_framer *framer);
 
@@ -47,7 +47,7 @@ struct tl_client_account {
 	uint64_t highest_received; // valid when received > 0
 };
 
-// Returns 0 or -ENOMEM.
+// Return 0 or -ENOMEM.
 int tl_client_account_init(struct tl_client_account *account, uint64_t planned);
 void tl_client_account_fini(struct tl_client_account *account);
 

@@ -55,7 +55,7 @@ struct tl_client_stamps {
 };
 
 // Initialize; slots: a power of two. A message whose second stamp is missing this many messages later never gets it.
-// Returns 0 or -ENOMEM.
+// Return 0 or -ENOMEM.
 int tl_client_stamps_init(struct tl_client_stamps *stamps, uint64_t unit, uint64_t slots);
 void tl_client_stamps_fini(struct tl_client_stamps *stamps);
 

@@ -63,7 +63,7 @@ struct tl_dclient {
 
 // ---- poll_dp.c
 
-// HOT. Run one turn: a burst if there is one, each frame with its own time, and timers if due. Returns the number of
+// HOT. Run one turn: a burst if there is one, each frame with its own time, and timers if due. Return the number of
 // frames.
 uint16_t tl_dclient_turn(struct tl_dclient *host);
 
@@ -82,7 +82,7 @@ void tl_dclient_depart(struct tl_dclient_link *link, uint64_t id, uint64_t stamp
 // lead.
 void tl_dclient_schedule_begin(struct tl_dclient_link *link);
 
-// Schedule the frame that the stack has just pushed for the due time of its message. Returns that time, or waits for it
+// Schedule the frame that the stack has just pushed for the due time of its message. Return that time, or waits for it
 // and returns 0: it is too late to schedule it.
 uint64_t tl_dclient_schedule(struct tl_dclient_link *link);
 

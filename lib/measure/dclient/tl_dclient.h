@@ -33,7 +33,7 @@ struct tl_dclient_cfg {
 // Transport; its context is a struct tl_dclient. One run at a time.
 extern const struct tl_client_ops tl_dclient_ops;
 
-// Create the host and announce its address. Returns 0, or -errno with a message.
+// Create the host and announce its address. Return 0, or -errno with a message.
 int tl_dclient_create(const struct tl_dclient_cfg *cfg, struct tl_dclient **out, struct tl_err *err);
 
 // Stop the intake, if the port can, and receive admitted frames, so that its account can be closed.

@@ -32,7 +32,7 @@ uint64_t tl_latency_counter_read(const struct tl_latency *report, size_t index);
 // table.c: print a row that names the first quantile that is few.
 void tl_latency_print_summary(FILE *out, const char *name, const struct tl_hist_summary *summary);
 
-// order.c: add one sample. Returns 0 or -ENOMEM.
+// order.c: add one sample. Return 0 or -ENOMEM.
 int tl_latency_order_add(struct tl_latency_order *order, uint64_t time_ns, uint64_t latency_ns);
 
 // bins.c: add one sample of this time; assign the losses to blocks.

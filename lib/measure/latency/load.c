@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Read the whole file, and append a NUL. Returns NULL with errno.
+// Read the whole file, and append a NUL. Return NULL with errno.
 static char *read_whole(const char *path, size_t *out_bytes)
 {
 	size_t room = 1 << 16, bytes = 0, got;

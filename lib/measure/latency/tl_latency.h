@@ -248,12 +248,12 @@ void tl_latency_set_sources(struct tl_latency *report, const char *trigger, uint
 void tl_latency_set_clocks(struct tl_latency *report, uint64_t trigger_unit_ns, const char *trigger_clock,
 	uint64_t reply_unit_ns, const char *reply_clock);
 
-// Add a clock's comparisons, n in order of time; the largest bound is at least the one that they show. Returns 0,
+// Add a clock's comparisons, n in order of time; the largest bound is at least the one that they show. Return 0,
 // -ENOMEM, or -ENOSPC: there are TL_LATENCY_CLOCKS.
 int tl_latency_add_clock(struct tl_latency *report, const char *file, const char *clock, uint64_t bound_max_ns,
 	const struct tl_latency_clock_point *points, size_t n);
 
-// Add one matched pair: count it in matched and store it (in cold_ns[], else latency and samples[]). Returns 0 or
+// Add one matched pair: count it in matched and store it (in cold_ns[], else latency and samples[]). Return 0 or
 // -ENOMEM (the sample is in the histogram, but not in samples[]).
 int tl_latency_add(struct tl_latency *report, const struct tl_latency_sample *sample);
 
@@ -298,7 +298,7 @@ void tl_latency_check_loss(struct tl_latency *report, double max_loss);
 // Check whether the unanswered triggers exceed this share.
 bool tl_latency_is_loss(uint64_t unanswered, uint64_t triggers, double max_loss);
 
-// Parse a share from 0 to 1: "0.001", "0.1%". Returns 0 or -EINVAL.
+// Parse a share from 0 to 1: "0.001", "0.1%". Return 0 or -EINVAL.
 int tl_latency_parse_share(const char *text, double *out);
 
 // Divide the series into blocks of equal length (within one sample). None (n is 0) for a loaded report without blocks,
@@ -356,7 +356,7 @@ int tl_latency_json_print(const json_t *json, FILE *out); // 0, -ENOMEM (tl_json
 int tl_latency_from_json(const json_t *json, struct tl_latency **out, struct tl_err *err);
 int tl_latency_load(const char *path, struct tl_latency **out, struct tl_err *err);
 
-// Read the output of tl_report_hist_json(); null and absent are 0. Returns 0, or -EINVAL with a message.
+// Read the output of tl_report_hist_json(); null and absent are 0. Return 0, or -EINVAL with a message.
 int tl_latency_summary_from_json(const json_t *json, struct tl_hist_summary *out, struct tl_err *err);
 
 // Write the other forms. All return 0 or -EIO.
@@ -366,7 +366,7 @@ int tl_latency_csv(
 int tl_latency_hgrm(const struct tl_hist *hist, FILE *out); // percentiles in HdrHistogram's format, in ns
 int tl_latency_html(const json_t *json, FILE *out);	    // one self-contained page
 
-// Write the files whose path is not NULL, mode 0640. Returns 0, or -errno with a message naming the file.
+// Write the files whose path is not NULL, mode 0640. Return 0, or -errno with a message naming the file.
 struct tl_latency_files {
 	const char *json, *csv, *hgrm, *html;
 };

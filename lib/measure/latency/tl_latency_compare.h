@@ -78,20 +78,20 @@ struct tl_latency_comparison {
 	char differs[512];		 // differences in measurement that were overruled; set by the caller
 };
 
-// Parse "50", "50ns", "1.5us", "2ms", "5%". Returns 0 or -EINVAL.
+// Parse "50", "50ns", "1.5us", "2ms", "5%". Return 0 or -EINVAL.
 int tl_latency_parse_threshold(const char *text, struct tl_latency_threshold *out);
 
-// Check that a report can be compared: it must be valid. Returns 0, or -EINVAL and the sentence.
+// Check that a report can be compared: it must be valid. Return 0, or -EINVAL and the sentence.
 int tl_latency_usable(const struct tl_latency *report, struct tl_err *err);
 
 // Check that two reports were measured alike: same method, sources, transport, payload, rate and so on, as far as both
-// have them. Names are those of the reports, for the message. Returns 0, or -EINVAL with a message that names the field
+// have them. Names are those of the reports, for the message. Return 0, or -EINVAL with a message that names the field
 // and both values.
 int tl_latency_alike(const struct tl_latency *a, const char *name_a, const struct tl_latency *b, const char *name_b,
 	struct tl_err *err);
 
 // Compare. miss: probability that any of the intervals misses, such as 0.05. One run per side, or at least two per
-// side. Returns 0, -EINVAL or -ENOMEM.
+// side. Return 0, -EINVAL or -ENOMEM.
 int tl_latency_compare(const struct tl_latency_side *a, const struct tl_latency_side *b,
 	const struct tl_latency_threshold *threshold, double miss, struct tl_latency_comparison *out);
 

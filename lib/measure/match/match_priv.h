@@ -235,7 +235,7 @@ void match_repeat(struct tl_match *match, const struct match_answer *answer);
 int match_link(struct tl_match *match, struct match_trigger *trigger, bool ambiguous, const struct match_reply *reply);
 
 // index.c
-// Add the trigger to its group. Returns 0 or -ENOMEM.
+// Add the trigger to its group. Return 0 or -ENOMEM.
 int match_index_add(struct match_index *index, struct match_trigger *trigger, uint64_t hash);
 void match_index_remove(struct match_index *index, struct match_trigger *trigger); // trigger: first of its group
 struct match_group *match_find(const struct match_index *index, uint64_t hash, const uint8_t *key, uint32_t len);

@@ -311,7 +311,7 @@ static void add_bytes(
 	reply->bytes += (uint32_t)(until - from);
 }
 
-// Account for a piece of the reply to the awaited trigger. Returns this reply so far.
+// Account for a piece of the reply to the awaited trigger. Return this reply so far.
 static const struct match_reply *add_piece(struct tl_match *match, uint64_t at, const struct match_payload *piece)
 {
 	struct match_reply *reply = &match->reply;

@@ -90,7 +90,7 @@ struct tl_match_stats {
 
 struct tl_match; // opaque
 
-// Returns 0 or -ENOMEM. cfg is copied.
+// Return 0 or -ENOMEM. cfg is copied.
 int tl_match_create(const struct tl_match_cfg *cfg, struct tl_match **out);
 void tl_match_destroy(struct tl_match *match);
 

@@ -62,9 +62,9 @@ bool tl_selftest_read(const struct tl_selftest *t, const struct rte_mbuf *m, str
 void tl_selftest_begin_phase(struct tl_selftest *t);
 // Pass a frame to the port. False: it accepted none for as long as a frame may take to arrive.
 bool tl_selftest_send(struct tl_selftest *t, const struct tl_selftest_flow *flow, uint32_t number, uint32_t bytes);
-// Receive available frames. Returns the number of the self-test's frames; take may be NULL.
+// Receive available frames. Return the number of the self-test's frames; take may be NULL.
 uint32_t tl_selftest_poll(struct tl_selftest *t, tl_selftest_take *take, void *ctx);
-// Receive until n of the self-test's frames have arrived, or none has for cfg.silence_ns. Returns their number: more
+// Receive until n of the self-test's frames have arrived, or none has for cfg.silence_ns. Return their number: more
 // than n if the last burst had more; take may be NULL.
 uint32_t tl_selftest_await(struct tl_selftest *t, uint32_t n, tl_selftest_take *take, void *ctx);
 uint64_t tl_selftest_now_ns(const struct tl_selftest *t); // monotonic

@@ -53,7 +53,7 @@ struct tl_selftest_result {
 	uint64_t foreign_pkts; // received frames of other senders
 };
 
-// Run the checks. Returns 0 with every check in *out, -EINTR when it was stopped, or another -errno with a message. In
+// Run the checks. Return 0 with every check in *out, -EINTR when it was stopped, or another -errno with a message. In
 // each case the caller passes *out to fini().
 int tl_selftest_run(const struct tl_selftest_cfg *cfg, struct tl_selftest_result *out, struct tl_err *err);
 void tl_selftest_fini(struct tl_selftest_result *result);

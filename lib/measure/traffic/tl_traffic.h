@@ -85,14 +85,14 @@ struct tl_traffic {
 	bool missing; // by position: a reply is missing, so that no result is valid
 };
 
-// Returns NULL without memory.
+// Return NULL without memory.
 struct tl_traffic *tl_traffic_create(void);
 void tl_traffic_destroy(struct tl_traffic *traffic);
 
 // Generate the traffic of this seed: the same on every machine.
 void tl_traffic_make(struct tl_traffic *traffic, uint64_t seed);
 
-// Write its captures: one, or of triggers and of replies. Returns 0 or -errno with a message.
+// Write its captures: one, or of triggers and of replies. Return 0 or -errno with a message.
 int tl_traffic_write(const struct tl_traffic *traffic, const char *const path[TL_TRAFFIC_FILES], struct tl_err *err);
 
 // "no reply". Static.

@@ -133,7 +133,7 @@ static void put_transport(struct out *out, const struct world *w, const struct f
 	out->n += frame->bytes;
 }
 
-// Encode a frame. Returns its captured length.
+// Encode a frame. Return its captured length.
 static uint32_t make_frame(struct out *out, const struct world *w, const struct frame *frame)
 {
 	uint32_t header = frame->protocol == TL_IPPROTO_UDP ? TL_UDP_LEN : TL_TCP_LEN;

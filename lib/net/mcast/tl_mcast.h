@@ -46,7 +46,7 @@ struct tl_mcast_cfg {
 	uint8_t robustness;	  // transmissions of each state change, until a querier sets it; 0 means 2, at most 7
 };
 
-// Returns 0 and sets *out (caller owns it), or -EINVAL, -ENOMEM.
+// Return 0 and sets *out (caller owns it), or -EINVAL, -ENOMEM.
 int tl_mcast_create(const struct tl_mcast_cfg *cfg, struct tl_mcast **out);
 
 // Free; sends nothing. For an orderly end, leave() every group and tick() once before. NULL is allowed.
@@ -54,10 +54,10 @@ void tl_mcast_destroy(struct tl_mcast *m);
 
 // Join a group, from one source (source_be) or from any (0). Counted: each join needs one leave of the same pair.
 // Several sources of a group add up; any-source overrides them. 224.0.0.1 and ff02::1 may be joined and are never
-// reported. Returns 0, -EINVAL (not a multicast group, not a unicast source) or -ENOSPC.
+// reported. Return 0, -EINVAL (not a multicast group, not a unicast source) or -ENOSPC.
 int tl_mcast_join(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, uint64_t now_ns);
 
-// Returns 0, or -ENOENT if that pair is not joined.
+// Return 0, or -ENOENT if that pair is not joined.
 int tl_mcast_leave(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, uint64_t now_ns);
 
 // Report every group again: earlier reports may have been ignored (RFC 3590: MLD from the unspecified address).

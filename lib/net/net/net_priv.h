@@ -210,7 +210,7 @@ static inline uint32_t tl_net_pool_part(const struct tl_net *net, uint32_t share
 	return net->cfg.pool->size / share / net->cfg.pool_users;
 }
 
-// Draw n secret words, from the kernel or from the simulation's seed. Returns 0 or -errno.
+// Draw n secret words, from the kernel or from the simulation's seed. Return 0 or -errno.
 int tl_net_secret(struct tl_net *net, uint64_t *words, uint32_t n);
 
 // True for limited or directed broadcast, which we neither send nor accept; a /31 and a /32 have none (RFC 3021).
@@ -307,7 +307,7 @@ static inline void tl_net_push_tagged(struct tl_net *net, struct rte_mbuf *m)
 uint8_t *tl_ip_build(struct tl_net *net, struct rte_mbuf *m, uint8_t proto, uint32_t dst_be, uint16_t l4_len);
 
 // HOT. Resolve the next hop of a frame from tl_ip_build() and push it; owns m in every case. While the next hop is
-// unresolved the latest frame per neighbour is held. Returns 0 (sent or held) or -EHOSTUNREACH.
+// unresolved the latest frame per neighbour is held. Return 0 (sent or held) or -EHOSTUNREACH.
 int tl_ip_output(struct tl_net *net, struct rte_mbuf *m, uint32_t dst_be);
 
 // HOT. The MAC for dst_be (next hop or multicast), if it is known. False: unresolved.
@@ -330,7 +330,7 @@ bool tl_net_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struc
 // frame with a stripped tag. The payload's sum of a long frame is noted.
 #define TL_NET_SUM_BYTES 64 // up to here the sum is computed in place
 bool tl_net_long_sum_ok(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
-// HOT. True if the device said nothing of the checksum, and left all tags in the frame.
+// HOT. True if the device has not judged the checksum, and left all tags in the frame.
 static inline bool tl_net_sum_is_ours(const struct rte_mbuf *m)
 {
 	return (m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) == 0;

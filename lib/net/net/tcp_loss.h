@@ -25,7 +25,7 @@ static inline bool tl_tcp_cc_is_grown(const struct tl_tcp *c)
 	return c->cwnd >= c->send_limit + c->mss;
 }
 
-// Adjust cwnd for acked bytes. Returns true if the retransmission timer restarts.
+// Adjust cwnd for acked bytes. Return true if the retransmission timer restarts.
 bool tl_tcp_cc_grow(struct tl_tcp *c, uint32_t acked);
 // HOT. The same, and forget duplicate ACKs.
 static inline bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked)
@@ -42,7 +42,7 @@ void tl_tcp_cc_resume(struct tl_tcp *c);
 // Reduce cwnd for a loss that only a tail probe repaired.
 void tl_tcp_cc_probe_repaired(struct tl_tcp *c);
 void tl_tcp_cc_timeout(struct tl_tcp *c);
-// Send all from snd_una again, after a decrease of the path MTU, which is no congestion signal.
+// Send all from snd_una again, after a decrease of the path MTU, which is not a congestion signal.
 void tl_tcp_cc_resend(struct tl_tcp *c);
 // RFC 5681, section 4.1: restart window after idle.
 uint32_t tl_tcp_cc_after_pause(const struct tl_tcp *c); // the value of cwnd
@@ -65,8 +65,8 @@ static inline uint64_t tl_tcp_since_ns(const struct tl_tcp *c, uint64_t at_ns)
 // Record the transmission of bytes from..to-1, some of them retransmitted.
 void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to);
 
-// Append a run to a full record, of which two are merged: each segment of a paced connection has a time of its own, and
-// the latest run must not grow with each.
+// Append a run to a full record, of which two are merged: each segment of a paced connection has its own time, and the
+// latest run must not grow with each.
 void tl_tcp_sent_thin(struct tl_tcp *c, struct tl_tcp_sent run);
 
 // HOT. Record the transmission of bytes from..to-1, before snd_max moves.
@@ -108,7 +108,7 @@ void tl_tcp_rack_detect_loss(struct tl_tcp *c, struct tl_tcp_lost *out);
 #define TL_TCP_SACK_MAX (4 + 8 * TL_TCP_SACK_BLOCKS)
 uint8_t tl_tcp_sack_write(const struct tl_tcp *c, uint32_t room, uint8_t buf[TL_TCP_SACK_MAX]);
 
-// Take the blocks of an acceptable ACK. Returns true if one is new.
+// Take the blocks of an acceptable ACK. Return true if one is new.
 bool tl_tcp_sack_input(struct tl_tcp *c, struct tl_tcp_seg *seg);
 // Drop ranges that snd_una has passed.
 void tl_tcp_sack_advance(struct tl_tcp *c);

@@ -103,7 +103,7 @@ void tl_net_tick(struct tl_net *net, uint64_t mono_ns);
 uint64_t tl_net_now(const struct tl_net *net);
 void tl_net_set_time(struct tl_net *net, uint64_t mono_ns);
 
-// Resolve the next hop of a host. Returns 0; -EAGAIN: a request is pushed to tx; -EHOSTUNREACH: off the prefix and no
+// Resolve the next hop of a host. Return 0; -EAGAIN: a request is pushed to tx; -EHOSTUNREACH: off the prefix and no
 // gateway.
 int tl_net_resolve(struct tl_net *net, uint32_t dst_ip_be);
 
@@ -133,7 +133,7 @@ struct tl_udp_datagram {
 };
 
 // Bind. group_be 0: unicast to our address; else the group is joined (source_be 0: from any source). fn runs on the
-// lcore from within tl_net_input(). Returns 0, -EADDRINUSE, -ENOSPC (cfg.udp_ports, cfg.udp_binds, cfg.groups),
+// lcore from within tl_net_input(). Return 0, -EADDRINUSE, -ENOSPC (cfg.udp_ports, cfg.udp_binds, cfg.groups),
 // -EINVAL.
 int tl_udp_open(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint16_t port_be,
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram), void *ctx, struct tl_udp **out);
@@ -150,7 +150,7 @@ void tl_udp_watch_held(struct tl_udp *udp, void (*fn)(void *ctx, uint16_t len, b
 // Leave the groups. udp is invalid afterwards.
 void tl_udp_close(struct tl_udp *udp);
 
-// HOT. Send one datagram from the bound port, copied. Returns 0, -EMSGSIZE (over mtu - 28, IPv6: - 48), -ENOBUFS (no
+// HOT. Send one datagram from the bound port, copied. Return 0, -EMSGSIZE (over mtu - 28, IPv6: - 48), -ENOBUFS (no
 // mbuf, or no room in the queue), or -EHOSTUNREACH (off the prefix and no gateway). While the next hop is unresolved
 // the last datagram is held.
 int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, const void *payload, uint16_t len);

@@ -58,12 +58,12 @@ struct tl_tcp_opts {
 	uint64_t pace_bps;	     // pacing rate, bit/s, TL_TCP_PACE_MIN_BPS .. 2^42; 0: not paced; see tl_tcp_pace()
 };
 
-// Active open. Returns 0 and *out (state SYN-SENT), -ENOSPC (no connection free), -EADDRNOTAVAIL (no local port),
+// Active open. Return 0 and *out (state SYN-SENT), -ENOSPC (no connection free), -EADDRNOTAVAIL (no local port),
 // -EHOSTUNREACH (off the prefix and no gateway), -EINVAL. ops are borrowed for the connection's life.
 int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be, const struct tl_tcp_ops *ops,
 	void *ctx, const struct tl_tcp_opts *opts, struct tl_tcp **out);
 
-// Passive open on our address. max_conns bounds its connections (excess SYNs are dropped and counted). Returns 0,
+// Passive open on our address. max_conns bounds its connections (excess SYNs are dropped and counted). Return 0,
 // -EADDRINUSE, -ENOSPC (cfg.listeners).
 int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, const struct tl_tcp_ops *ops, void *ctx,
 	const struct tl_tcp_opts *opts, struct tl_tcp_listener **out);
@@ -72,10 +72,10 @@ int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, cons
 void tl_tcp_unlisten(struct tl_tcp_listener *listener);
 
 // HOT. Send len bytes: all or nothing. The part within the windows is in tx at return, the rest follows as ACKs arrive.
-// Returns 0, -ENOBUFS (less room than len, or all buffers are lent), -ENOTCONN (not established, or closed by us).
+// Return 0, -ENOBUFS (less room than len, or all buffers are lent), -ENOTCONN (not established, or closed by us).
 int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len);
 
-// HOT. Send data that stays in place until tl_net_sent(), and is not copied before. Returns as tl_tcp_send(); 0 if all
+// HOT. Send data that stays in place until tl_net_sent(), and is not copied before. Return as tl_tcp_send(); 0 if all
 // of it is in tx, TL_TCP_HELD_BACK if a part is beyond the windows, or waits for its departure time.
 enum { TL_TCP_SENT, TL_TCP_HELD_BACK };
 int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len);
@@ -100,7 +100,7 @@ bool tl_tcp_warm(struct tl_tcp *c, const void *data, uint32_t len);
 #define TL_TCP_PACE_LATE_NS (200 * TL_NS_PER_US)
 
 // HOT. Send the waiting segments that are due; they are pushed to tx, not flushed. Call tl_net_sent() after the flush.
-// tl_net_tick() does the same at its own times. Returns the number of connections that were due, at most 32: the others
+// tl_net_tick() does the same at its own times. Return the number of connections that were due, at most 32: the others
 // follow with the next call.
 uint16_t tl_tcp_pace(struct tl_net *net, uint64_t mono_ns);
 

@@ -54,7 +54,7 @@ uint16_t tl_steer_stacks(const struct tl_steer_side *side); // lcores of the por
 void tl_steer_service(struct tl_steer_side *side, struct tl_service *out);
 
 // Make this side the owner of a TCP or UDP port, or a group. Ephemeral ports (RFC 6335, section 6) are divided at
-// create(). Returns 0, -ENOSPC: 24576 groups, or -EEXIST: owned by another side.
+// create(). Return 0, -ENOSPC: 24576 groups, or -EEXIST: owned by another side.
 void tl_steer_own_tcp(struct tl_steer_side *side, uint16_t port_be);
 void tl_steer_own_udp(struct tl_steer_side *side, uint16_t port_be);
 int tl_steer_own_group(struct tl_steer_side *side, uint32_t group_be);
@@ -67,12 +67,12 @@ void tl_steer_set_rss(struct tl_steer *steer, const struct tl_port_rss *rss);
 // tl_net_cfg.
 bool tl_steer_may_connect(void *side, uint32_t peer_be, uint16_t peer_port_be, uint16_t port_be);
 
-// HOT. Hand over the frames of other lcores, of a parsed burst. Returns the rest: burst itself if that is all. The
+// HOT. Hand over the frames of other lcores, of a parsed burst. Return the rest: burst itself if that is all. The
 // mbufs stay the caller's.
 struct tl_burst *tl_steer_split(struct tl_steer_side *side, struct tl_burst *burst);
 
 // HOT. Take a parsed burst handed over by others; tsc is the earliest time of reception. The caller owns the mbufs.
-// Returns NULL if there is none.
+// Return NULL if there is none.
 struct tl_burst *tl_steer_take(struct tl_steer_side *side, uint64_t mono_ns);
 
 // Announce that this side hands over no more.
