@@ -15,7 +15,9 @@
 #include <tl_files.h>
 #include <tl_heap.h>
 #include <tl_log.h>
+#include <tl_progress.h>
 #include <tl_random.h>
+#include <tl_remedy.h>
 #include <tl_test.h>
 #include <tl_text.h>
 #include <tl_units.h>
@@ -299,6 +301,30 @@ TL_TEST("an escape is printed whole or not at all")
 	CU_ASSERT_STRING_EQUAL(tl_printable("abcd\x1b", buf, 8), "abcd");
 	CU_ASSERT_STRING_EQUAL(tl_printable("abcdef\u00fc", buf, 8), "abcdef");
 	CU_ASSERT_STRING_EQUAL(tl_printable("abcdefgh", buf, 8), "abcdefg");
+}
+
+TL_TEST("an error of a file ends with its remedy, if there is one")
+{
+	struct tl_err err;
+
+	tl_fail(&err, -ENOSPC, "x: cannot write: no space%s", tl_remedy(-ENOSPC));
+	CU_ASSERT_STRING_EQUAL(err.text, "x: cannot write: no space; free some space");
+	CU_ASSERT_STRING_EQUAL(tl_remedy(-EACCES), tl_remedy(-EPERM));
+	CU_ASSERT_STRING_EQUAL(tl_remedy(-ENOTTY), "");
+	CU_ASSERT_STRING_EQUAL(tl_remedy(0), "");
+}
+
+TL_TEST("a line of progress is due every two seconds, not at once")
+{
+	struct tl_progress progress = {0};
+	uint64_t begin_ns = 5 * TL_NS_PER_S;
+
+	CU_ASSERT_FALSE(tl_progress_is_due(&progress, begin_ns));
+	CU_ASSERT_FALSE(tl_progress_is_due(&progress, begin_ns + 2 * TL_NS_PER_S - 1));
+	CU_ASSERT_TRUE(tl_progress_is_due(&progress, begin_ns + 2 * TL_NS_PER_S));
+	CU_ASSERT_FALSE(tl_progress_is_due(&progress, begin_ns + 4 * TL_NS_PER_S - 1));
+	CU_ASSERT_TRUE(tl_progress_is_due(&progress, begin_ns + 9 * TL_NS_PER_S));
+	CU_ASSERT_FALSE(tl_progress_is_due(&progress, begin_ns + 11 * TL_NS_PER_S - 1));
 }
 
 TL_TEST("control characters of a log line are escaped")
