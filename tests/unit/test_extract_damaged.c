@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// extract: damaged units of a compressed recording are skipped, counted and reported; all others are extracted.
+// extract: damaged units of a compressed recording are skipped, counted and reported, all others extracted; hostile
+// files take limited memory.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -131,6 +132,151 @@ TL_TEST("interface descriptions above 64 MiB end a file")
 	free(packed);
 	free(block);
 	free(data);
+}
+
+static void write_blocks(FILE *file, const void *blocks, uint32_t bytes)
+{
+	CU_ASSERT_EQUAL(fwrite(blocks, 1, bytes, file), bytes);
+}
+
+static void write_section(FILE *file)
+{
+	uint8_t block[256];
+
+	write_blocks(
+		file, block, tl_pcapng_put_shb(block, sizeof(block), &(struct tl_pcapng_shb){.application = "test"}));
+}
+
+// Write an interface whose name is a number, with this many bytes of comments: a multiple of 32768.
+static void write_interface(FILE *file, uint32_t number, uint32_t comment_bytes)
+{
+	static const uint16_t comment[] = {1, 32768 - 4};
+	uint8_t *block = calloc(1, 256 + comment_bytes);
+	char name[16];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(block);
+	snprintf(name, sizeof(name), "%u", number);
+	uint32_t end = tl_pcapng_put_idb(block, 256, &(struct tl_pcapng_idb){.name = name}) - 8; // of the options
+	uint32_t used = end + comment_bytes + 8;
+	memset(block + end, 0, 8);
+	for (uint32_t at = end; at < end + comment_bytes; at += 32768)
+		memcpy(block + at, comment, sizeof(comment));
+	memcpy(block + 4, &used, sizeof(used));
+	memcpy(block + used - 4, &used, sizeof(used));
+	write_blocks(file, block, used);
+	free(block);
+}
+
+static void write_packet(FILE *file, uint32_t number, uint32_t interface_id)
+{
+	struct tl_pcapng_epb epb = {
+		.interface_id = interface_id, .cap_bytes = 60, .wire_bytes = 60, .ts_ns = FIRST_NS + number};
+	uint8_t block[256];
+
+	put_frame(tl_pcapng_put_epb(block, &epb), number);
+	write_blocks(file, block, tl_pcapng_epb_bytes(60, 0, 0));
+}
+
+// Write a file of sections with one interface and one packet each.
+static void write_sections(uint32_t sections, uint32_t comment_bytes)
+{
+	FILE *file = fopen(in_path, "wb");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	for (uint32_t i = 0; i < sections; i++) {
+		write_section(file);
+		write_interface(file, i, comment_bytes);
+		write_packet(file, i, 0);
+	}
+	fclose(file);
+}
+
+// Write a file of one section, whose packets are of its interfaces in turn.
+static void write_in_turn(uint32_t interfaces, uint32_t packets)
+{
+	FILE *file = fopen(in_path, "wb");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	write_section(file);
+	for (uint32_t i = 0; i < interfaces; i++)
+		write_interface(file, i, 0);
+	for (uint32_t i = 0; i < packets; i++)
+		write_packet(file, i, i % interfaces);
+	fclose(file);
+}
+
+struct sections {
+	uint64_t n, interfaces, interface_bytes; // the last two of the section with most
+};
+
+// Count the sections of the output.
+static struct sections count_sections(void)
+{
+	struct sections most = {0}, now = {0};
+	FILE *file = fopen(out_path, "rb");
+	uint32_t words[2];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	while (fread(words, sizeof(words), 1, file) == 1 && fseek(file, (long)words[1] - 8, SEEK_CUR) == 0) {
+		if (words[0] == TL_PCAPNG_SHB)
+			now = (struct sections){.n = now.n + 1};
+		if (words[0] == TL_PCAPNG_IDB) {
+			now.interfaces++;
+			now.interface_bytes += words[1];
+		}
+		most.n = now.n;
+		most.interfaces = tl_max_u64(most.interfaces, now.interfaces);
+		most.interface_bytes = tl_max_u64(most.interface_bytes, now.interface_bytes);
+	}
+	fclose(file);
+	return most;
+}
+
+// Extract, and check that the output has all packets, each with its interface.
+static struct sections extract_interfaces(uint32_t interfaces, uint32_t packets)
+{
+	struct tl_pcap_reader *reader;
+	struct tl_pcap_frame got;
+	struct tl_pcap_more more;
+	struct tl_err err;
+	char name[16];
+
+	CU_ASSERT_EQUAL(run((struct tl_extract_cfg){0}, 0).records_matched, packets);
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(out_path, &reader, &err), 0);
+	for (uint32_t i = 0; i < packets; i++) {
+		size_t len = (size_t)snprintf(name, sizeof(name), "%u", i % interfaces);
+		CU_ASSERT_EQUAL_FATAL(tl_pcap_next(reader, &got, &err), 1);
+		tl_pcap_get_more(reader, &more);
+		CU_ASSERT_EQUAL(got.ts_ns, FIRST_NS + i);
+		CU_ASSERT(more.name_bytes == len && memcmp(more.name, name, len) == 0);
+	}
+	CU_ASSERT_EQUAL(tl_pcap_next(reader, &got, &err), 0);
+	tl_pcap_close(reader);
+	return count_sections();
+}
+
+// A hostile file describes another interface in each of its sections.
+TL_TEST("the interfaces in memory are limited in number, and each packet keeps its own")
+{
+	write_sections(5000, 0);
+	struct sections out = extract_interfaces(5000, 5000);
+	CU_ASSERT_EQUAL(out.n, 5);
+	CU_ASSERT_EQUAL(out.interfaces, 1024 + 3);
+}
+
+TL_TEST("the interfaces in memory are limited in bytes, and each packet keeps its own")
+{
+	write_sections(30, 512 << 10);
+	struct sections out = extract_interfaces(30, 30);
+	CU_ASSERT(out.n >= 5 && out.n <= 8);
+	CU_ASSERT(out.interface_bytes >= 1 << 20 && out.interface_bytes <= 4 << 20);
+}
+
+TL_TEST("many interfaces in turn are described once")
+{
+	write_in_turn(2000, 6000);
+	struct sections out = extract_interfaces(2000, 6000);
+	CU_ASSERT(out.n == 1 && out.interfaces == 2000);
 }
 
 int main(void)

@@ -31,6 +31,8 @@
 #define EXTRACT_AHEAD (1u << 20)	   // bytes per read of a file read from end to end
 #define EXTRACT_INTERFACES_MAX 65536u
 #define EXTRACT_INTERFACE_BYTES_MAX (64u << 20) // limit of all descriptions of a section
+#define EXTRACT_KEPT_MAX 1024u			// interfaces of an output section, beside those of the input section
+#define EXTRACT_KEPT_BYTES_MAX (1u << 20)	// the same of their descriptions
 
 // An input file.
 struct extract_file {
@@ -97,6 +99,7 @@ struct extract_output {
 	uint32_t n;
 	size_t capacity;
 	uint64_t *written_bytes;
+	uint32_t interface_bytes; // of their blocks
 };
 
 // A packet block, and its packet in the form for the output.

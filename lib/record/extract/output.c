@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The output file: records unchanged except for their interface number, each interface once per form of its records.
+// The output file: records unchanged except for their interface number, each interface once per section and form of its
+// records. Files with many interfaces give several sections: only the interfaces of one are in memory.
 
 #include "extract_priv.h"
 
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <tl_array.h>
+#include <tl_remedy.h>
 
 #define BUFFER_BYTES (1u << 20)
 #define IDB_LINKTYPE_AT 8u
@@ -62,6 +64,7 @@ static void clear_interfaces(struct extract_output *output)
 	for (uint32_t i = 0; i < output->n; i++)
 		free(output->interface[i].block);
 	output->n = 0;
+	output->interface_bytes = 0;
 }
 
 // Begin a section per byte order: blocks keep their bytes.
@@ -95,6 +98,7 @@ static int remember(struct extract_output *output, const struct extract_interfac
 		return -ENOMEM;
 	memcpy(copy.block, interface->block, interface->block_bytes);
 	output->interface[output->n++] = copy;
+	output->interface_bytes += copy.block_bytes;
 	return 0;
 }
 
@@ -103,15 +107,28 @@ static bool is_same(const struct extract_interface *a, const struct extract_inte
 	return a->block_bytes == b->block_bytes && memcmp(a->block, b->block, a->block_bytes) == 0;
 }
 
+// True if another interface needs another section. All forms of the input section's interfaces fit into one, so that a
+// hostile file cannot begin a section with each of its records.
+static bool is_full(const struct extract_output *output, const struct extract_section *input)
+{
+	return output->n >= EXTRACT_KEPT_MAX + EXTRACT_FORMS * input->n ||
+	       output->interface_bytes >= EXTRACT_KEPT_BYTES_MAX + EXTRACT_FORMS * input->interface_bytes;
+}
+
 // Find or write an interface, and set its number in the output.
-static int find_interface(struct extract_output *output, const struct extract_interface *interface, uint32_t *out_id)
+static int find_interface(struct extract_output *output, const struct extract_section *input,
+	const struct extract_interface *interface, uint32_t *out_id)
 {
 	int rc = 0;
 	uint32_t id = 0;
 
 	while (id < output->n && !is_same(&output->interface[id], interface))
 		id++;
-	if (id == output->n) {
+	if (id == output->n && is_full(output, input)) {
+		rc = begin_section(output, output->swapped);
+		id = output->n;
+	}
+	if (rc == 0 && id == output->n) {
 		rc = remember(output, interface);
 		if (rc == 0)
 			rc = put(output, interface->block, interface->block_bytes);
@@ -121,7 +138,8 @@ static int find_interface(struct extract_output *output, const struct extract_in
 }
 
 // Set the number of the interface in the output, for records of this form.
-static int number_interface(struct extract_output *output, struct extract_interface *interface, enum extract_form form)
+static int number_interface(struct extract_output *output, const struct extract_section *input,
+	struct extract_interface *interface, enum extract_form form)
 {
 	static const uint8_t numbers[EXTRACT_FORMS] = {
 		[EXTRACT_ETHERNET] = TL_PCAPNG_LINKTYPE_ETHERNET, [EXTRACT_RAW] = LINKTYPE_RAW};
@@ -134,7 +152,7 @@ static int number_interface(struct extract_output *output, struct extract_interf
 		linktype[output->swapped] = numbers[form];
 		linktype[!output->swapped] = 0;
 	}
-	int rc = find_interface(output, interface, &interface->out[form].id);
+	int rc = find_interface(output, input, interface, &interface->out[form].id);
 	memcpy(linktype, own, sizeof(own));
 	interface->out[form].section = output->section;
 	return rc;
@@ -195,7 +213,7 @@ int extract_output_put(struct extract *extract, const struct extract_record *rec
 	if (output->section == 0 || output->swapped != section->parsed.swapped)
 		rc = begin_section(output, section->parsed.swapped);
 	if (rc == 0)
-		rc = number_interface(output, interface, record->form);
+		rc = number_interface(output, section, interface, record->form);
 	uint32_t id = interface->out[record->form].id;
 	if (rc != 0 || record->head.type == TL_PCAPNG_SIMPLE_PACKET)
 		return rc != 0 ? rc : put_simple(output, &record->packet, id);
@@ -243,7 +261,7 @@ int extract_output_open(struct extract *extract, struct tl_err *err)
 	output->fd = to_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
 			       : open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
 	if (output->fd < 0 || fstat(output->fd, &status) != 0)
-		return tl_fail(err, -EINVAL, "%.300s: cannot write: %s", path, strerror(errno));
+		return tl_fail(err, -EINVAL, "%.300s: cannot write: %s%s", path, strerror(errno), tl_remedy(-errno));
 	if (S_ISREG(status.st_mode) && is_input(extract, &status))
 		return tl_fail(err, -EINVAL, "%.300s: is one of the files to extract from; name another file", path);
 	if (!to_stdout && S_ISREG(status.st_mode) && ftruncate(output->fd, 0) != 0)
