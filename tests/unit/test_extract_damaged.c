@@ -134,6 +134,32 @@ TL_TEST("interface descriptions above 64 MiB end a file")
 	free(data);
 }
 
+// A file without an index could be of any other program.
+TL_TEST("a recording in a directory is not left out in silence if its beginning is damaged")
+{
+	const char *path = dir;
+	const struct tl_extract_cfg asked = {.paths = &path, .n_paths = 1, .out = out_path, .to_ns = UINT64_MAX};
+	struct tl_extract_stats stats;
+	struct tl_err err = {{0}};
+	uint32_t records;
+	size_t size, last;
+	uint8_t *data = make_recording(false, &size, &records, &last);
+
+	unlink(out_path);
+	write_file(in_path, data, size);
+	reindex();
+	data[0] ^= 1;
+	write_file(in_path, data, size);
+	CU_ASSERT_EQUAL(tl_extract_run(&asked, &stats, &err), -EINVAL);
+	CU_ASSERT_EQUAL(stats.files, 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, in_path));
+	unlink(index_path);
+	unlink(out_path);
+	CU_ASSERT_EQUAL(tl_extract_run(&asked, &stats, &err), 0);
+	CU_ASSERT_EQUAL(stats.files, 0);
+	free(data);
+}
+
 static void write_blocks(FILE *file, const void *blocks, uint32_t bytes)
 {
 	CU_ASSERT_EQUAL(fwrite(blocks, 1, bytes, file), bytes);

@@ -10,13 +10,15 @@
 #include <string.h>
 
 #include <tl_log.h>
+#include <tl_remedy.h>
 
 static int judge_output(struct extract *extract, int rc)
 {
 	if (rc == 0)
 		return 0;
 	extract->output_failed = true;
-	return tl_fail(extract->err, rc, "%.300s: cannot write: %s", extract->output.path, strerror(-rc));
+	return tl_fail(
+		extract->err, rc, "%.300s: cannot write: %s%s", extract->output.path, strerror(-rc), tl_remedy(rc));
 }
 
 static int take_record(struct extract *extract, const struct tl_pcapng_block *head, const uint8_t *block)
@@ -189,8 +191,8 @@ static int take_file(struct extract *extract, const char *path)
 		return 0;
 	}
 	if (rc != 0)
-		return tl_fail(extract->err, rc, "%.300s: cannot read: %s", path,
-			rc == -EINVAL ? "not a regular file" : strerror(-rc));
+		return tl_fail(extract->err, rc, "%.300s: cannot read: %s%s", path,
+			rc == -EINVAL ? "not a regular file" : strerror(-rc), tl_remedy(rc));
 	extract->path = path;
 	extract->lacking_rc = 0;
 	extract->stats->files++;
@@ -206,7 +208,7 @@ static int take_file(struct extract *extract, const char *path)
 		rc = take_any(extract, &input, magic);
 	extract_input_close(&input);
 	if (rc != 0 && extract->err->text[0] == '\0')
-		tl_fail(extract->err, rc, "%.300s: cannot read: %s", path, strerror(-rc));
+		tl_fail(extract->err, rc, "%.300s: cannot read: %s%s", path, strerror(-rc), tl_remedy(rc));
 	if (rc == 0 && extract->lacking_rc != 0)
 		*extract->err = extract->lacking;
 	return rc != 0 ? rc : extract->lacking_rc;
@@ -241,7 +243,8 @@ static int close_output(struct extract *extract, int rc, struct tl_err *err)
 		return rc;
 	if (rc != 0)
 		tl_error("%s", err->text);
-	return tl_fail(err, later, "%.300s: cannot write: %s", extract->output.path, strerror(-later));
+	return tl_fail(
+		err, later, "%.300s: cannot write: %s%s", extract->output.path, strerror(-later), tl_remedy(later));
 }
 
 int tl_extract_run(const struct tl_extract_cfg *cfg, struct tl_extract_stats *stats, struct tl_err *err)

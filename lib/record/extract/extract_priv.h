@@ -45,6 +45,8 @@ struct extract_files {
 	struct extract_file *file;
 	uint32_t n;
 	size_t capacity;
+	uint32_t others; // files of the last directory that do not begin like a capture
+	char other[256]; // the first of them
 };
 
 // A file, and the part of it in memory.
@@ -97,9 +99,9 @@ struct extract_output {
 	bool swapped;
 	struct extract_interface *interface; // interfaces of the output section: only block and block_bytes are used
 	uint32_t n;
+	uint32_t interface_bytes; // of their blocks
 	size_t capacity;
 	uint64_t *written_bytes;
-	uint32_t interface_bytes; // of their blocks
 };
 
 // A packet block, and its packet in the form for the output.

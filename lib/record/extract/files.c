@@ -4,10 +4,13 @@
 #include "extract_priv.h"
 #include <tl_array.h>
 #include <tl_extract_source.h>
+#include <tl_log.h>
+#include <tl_remedy.h>
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,19 +84,46 @@ static int by_name(const void *a_file, const void *b_file)
 	return strverscmp(a->path, b->path);
 }
 
+static bool is_sidecar(const char *item)
+{
+	size_t chars = strlen(item), end = strlen(TL_INDEX_SUFFIX);
+
+	return chars > end && strcmp(item + chars - end, TL_INDEX_SUFFIX) == 0;
+}
+
+static bool has_sidecar(const char *path)
+{
+	char *name = NULL;
+	bool has = asprintf(&name, "%s" TL_INDEX_SUFFIX, path) >= 0 && access(name, F_OK) == 0;
+
+	free(name);
+	return has;
+}
+
+// Add a file of a directory: a capture, or a recording by its index, whose beginning is damaged then. Count others.
+static int add_item(struct extract_files *files, const char *path, const char *item)
+{
+	struct stat status = {0};
+	int rc = is_capture(path, &status);
+	bool other = rc == 0 && S_ISREG(status.st_mode) && !is_sidecar(item);
+
+	if (rc > 0 || (other && has_sidecar(path)))
+		return add(files, path, &status);
+	if (other && files->others++ == 0)
+		snprintf(files->other, sizeof(files->other), "%s", item);
+	return rc;
+}
+
 static int add_if_capture(struct extract_files *files, const char *dir, const char *item, struct tl_err *err)
 {
 	bool slash = dir[strlen(dir) - 1] == '/';
-	struct stat status;
 	char *path;
 
 	if (asprintf(&path, "%s%s%s", dir, slash ? "" : "/", item) < 0)
 		return tl_fail(err, -ENOMEM, "%.300s: %s", dir, strerror(ENOMEM));
-	int rc = is_capture(path, &status);
-	if (rc > 0)
-		rc = add(files, path, &status);
+	int rc = add_item(files, path, item);
 	if (rc < 0)
-		tl_fail(err, rc, "%.300s: %s", path, strerror(-rc));
+		tl_fail(err, rc, "%.300s: %s%s", path, strerror(-rc), tl_remedy(rc));
 	free(path);
 	return rc;
 }
@@ -106,7 +136,8 @@ static int add_directory(struct extract_files *files, const char *path, struct t
 	int rc = 0;
 
 	if (dir == NULL)
-		return tl_fail(err, -errno, "%.300s: %s", path, strerror(errno));
+		return tl_fail(err, -errno, "%.300s: %s%s", path, strerror(errno), tl_remedy(-errno));
+	files->others = 0;
 	while (errno = 0, rc == 0 && (item = readdir(dir)) != NULL)
 		if (item->d_name[0] != '.') // hidden: among others the next file of a recording
 			rc = add_if_capture(files, path, item->d_name, err);
@@ -115,6 +146,10 @@ static int add_directory(struct extract_files *files, const char *path, struct t
 	closedir(dir);
 	if (files->n > first)
 		qsort(files->file + first, files->n - first, sizeof(*files->file), by_name);
+	if (files->others != 0)
+		tl_info("%.300s: files that do not begin like a capture, and are left out: %" PRIu32
+			", the first is %s",
+			path, files->others, files->other);
 	return rc;
 }
 
@@ -146,7 +181,7 @@ int extract_files_list(struct extract_files *files, const struct tl_extract_cfg 
 		bool is_directory = S_ISDIR(status.st_mode);
 		int rc = is_directory ? add_directory(files, path, err) : add(files, path, &status);
 		if (rc != 0)
-			return is_directory ? rc : tl_fail(err, rc, "%.300s: %s", path, strerror(-rc));
+			return is_directory ? rc : tl_fail(err, rc, "%.300s: %s%s", path, strerror(-rc), tl_remedy(rc));
 	}
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <tl_log.h>
+#include <tl_remedy.h>
 
 struct reindex {
 	struct extract extract;
@@ -187,7 +188,7 @@ static int reindex_file(struct extract *extract, const char *path)
 		return 0;
 	}
 	if (rc != 0)
-		return tl_fail(err, rc, "%.300s: cannot read: %s", path, strerror(-rc));
+		return tl_fail(err, rc, "%.300s: cannot read: %s%s", path, strerror(-rc), tl_remedy(rc));
 	stats->files++;
 	stats->bytes_total += input.file_bytes;
 	rc = make_rows(reindex, &input);
@@ -199,7 +200,7 @@ static int reindex_file(struct extract *extract, const char *path)
 		return 0;
 	}
 	if (rc != 0)
-		return tl_fail(err, rc, "%.300s: cannot read: %s", path, strerror(-rc));
+		return tl_fail(err, rc, "%.300s: cannot read: %s%s", path, strerror(-rc), tl_remedy(rc));
 	if (reindex->rows.n == 0) {
 		tl_info("%s: has no slabs: it gets no index", path);
 		return 0;
@@ -209,7 +210,8 @@ static int reindex_file(struct extract *extract, const char *path)
 			"%.300s" TL_INDEX_SUFFIX ": has no mark of an index: remove it, and reindex again", path);
 	rc = tl_index_rows_write(&reindex->rows, path, file_bytes, reindex->run_id);
 	if (rc != 0)
-		return tl_fail(err, rc, "%.300s" TL_INDEX_SUFFIX ": cannot write: %s", path, strerror(-rc));
+		return tl_fail(
+			err, rc, "%.300s" TL_INDEX_SUFFIX ": cannot write: %s%s", path, strerror(-rc), tl_remedy(rc));
 	stats->files_indexed++;
 	stats->written_bytes += TL_INDEX_HEADER_BYTES + reindex->rows.used_bytes;
 	return 0;
