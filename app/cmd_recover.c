@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <tl_err.h>
 #include <tl_log.h>
 #include <tl_options.h>
-#include <tl_units.h>
+#include <tl_progress.h>
+#include <tl_remedy.h>
 #include <tl_writer.h>
 
 #include "app.h"
@@ -48,8 +48,8 @@ struct work {
 	json_t *files;
 	unsigned counts[TL_OUTCOMES];
 	bool failed;
-	const char *path;     // file being read
-	struct timespec said; // time of the last progress line
+	const char *path; // file being read
+	struct tl_progress progress;
 };
 
 // ---- names
@@ -118,15 +118,8 @@ static size_t suffix_chars(const char *name)
 static int print_progress(void *ctx, uint64_t done_bytes, uint64_t size_bytes)
 {
 	struct work *work = ctx;
-	struct timespec now;
-	char done[32], size[32];
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec - work->said.tv_sec < 2)
-		return 0;
-	work->said = now;
-	tl_info("%s: read %s of %s", work->path, tl_format_bytes(done_bytes, done, sizeof(done)),
-		tl_format_bytes(size_bytes, size, sizeof(size)));
+	tl_progress_log(&work->progress, work->path, done_bytes, size_bytes);
 	return 0;
 }
 
@@ -169,7 +162,7 @@ static int remove_blank(const struct work *work, struct tl_recovered *file, stru
 {
 	file->outcome = TL_OUTCOME_REMOVED;
 	if (!work->options.dry_run && unlink(file->path) != 0)
-		return tl_fail(err, -errno, "cannot be removed: %s", strerror(errno));
+		return tl_fail(err, -errno, "cannot be removed: %s%s", strerror(errno), tl_remedy(-errno));
 	return 0;
 }
 
@@ -194,7 +187,7 @@ static int recover_open(struct work *work, int fd, struct tl_recovered *file, st
 	if (fstat(fd, &status) != 0)
 		return tl_fail(err, -errno, "its status cannot be read: %s", strerror(errno));
 	work->path = file->path;
-	clock_gettime(CLOCK_MONOTONIC, &work->said);
+	work->progress = (struct tl_progress){0};
 	file->report = report;
 	if (is_blank(fd, file->path))
 		return remove_blank(work, file, err);
@@ -249,7 +242,7 @@ static void recover_directory(struct work *work, const char *dir)
 	int n = scandir(dir, &items, may_be_left_behind, by_name);
 
 	if (n < 0) {
-		tl_error("%s: cannot be read: %s", dir, strerror(errno));
+		tl_error("%s: cannot be read: %s%s", dir, strerror(errno), tl_remedy(-errno));
 		work->failed = true;
 		return;
 	}

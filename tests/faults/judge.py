@@ -100,6 +100,16 @@ def judge_published(outcome, usual, complaints):
         complaints.append("unsynced: the last name was not forced to the disk, and the status is 0")
 
 
+def judge_recovered(outcome, complaints):
+    """Check that a recovery forces each file to the disk before its complete name: who wrote it has not."""
+    synced = set()
+    for what, *rest in outcome.trace:
+        if what == "sync":
+            synced.add(rest[0])
+        elif what == "rename" and is_complete_name(os.path.basename(rest[2]), outcome.suffix) and rest[0] not in synced:
+            complaints.append(f"unsynced: {rest[2]} got its name before its bytes were on the disk")
+
+
 def judge_leaks(outcome, usual, complaints):
     leaks = collections.Counter(rest[0] for what, *rest in outcome.trace if what == "leak")
     for offset, n in leaks.items():
@@ -243,6 +253,7 @@ def judge_other(scenario, outcome, usual, tapline):
         judge_damaged(outcome, report, usual, complaints)
         return complaints
     if scenario.kind == "recover":
+        judge_recovered(outcome, complaints)
         busy = report is not None and report.get("busy", 0) > 0
         if outcome.status == 0 and not busy and any(is_left(name) for name in os.listdir(outcome.cwd)):
             complaints.append("left: a file is not recovered though the status is 0")

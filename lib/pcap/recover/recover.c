@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <tl_array.h>
+#include <tl_remedy.h>
 
 #define APPLICATION "tapline"
 #define SECTION_BYTES_MAX 65536u
@@ -30,7 +31,8 @@ const uint8_t *recover_view(struct scan *scan, uint64_t offset, uint32_t len, ui
 	if (*out_rc == 0)
 		return scan->window;
 	scan->window_bytes = 0;
-	tl_fail(scan->err, *out_rc, "cannot read at byte %llu: %s", (unsigned long long)offset, strerror(-*out_rc));
+	tl_fail(scan->err, *out_rc, "cannot read at byte %llu: %s%s", (unsigned long long)offset, strerror(-*out_rc),
+		tl_remedy(*out_rc));
 	return NULL;
 }
 
@@ -245,9 +247,9 @@ static int run(struct scan *scan)
 		rc = scan->pcap ? recover_scan_pcap(scan, &end) : scan_blocks(scan, &end);
 	if (rc == 0)
 		rc = scan->pcap ? conclude_pcap(scan, end) : conclude(scan, end);
-	if (rc == 0 && scan->report->changed && !scan->opts->dry_run)
-		rc = recover_repair(scan);
-	return rc;
+	if (rc != 0 || scan->opts->dry_run)
+		return rc;
+	return scan->report->changed ? recover_repair(scan) : recover_force(scan);
 }
 
 int tl_recover(const struct tl_recover_io *io, const struct tl_recover_opts *opts, struct tl_recover_report *report,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <tl_files.h>
+#include <tl_remedy.h>
 #include <tl_zslab.h>
 
 #define LOCK_TRIES 10
@@ -238,7 +239,7 @@ int tl_recover_open(const char *path, bool dry_run, struct tl_err *err)
 	if (fd < 0 && errno == ELOOP)
 		return tl_fail(err, -ELOOP, "is a symbolic link: name its target");
 	if (fd < 0)
-		return tl_fail(err, -errno, "cannot be opened: %s", strerror(errno));
+		return tl_fail(err, -errno, "cannot be opened: %s%s", strerror(errno), tl_remedy(-errno));
 	if (fstat(fd, &status) != 0)
 		rc = tl_fail(err, -errno, "its status cannot be read: %s", strerror(errno));
 	else if (!S_ISREG(status.st_mode))

@@ -144,5 +144,7 @@ int recover_add_seen(struct tl_recover_report *report, const struct tl_pcapng_he
 // recover_repair.c: fit the rebuilt opening blocks into the first gap. -ENOMSG with a message if there is no room.
 int recover_plan_prologue(struct scan *scan);
 int recover_repair(struct scan *scan);
+// Force the file to the disk, whole as it is: a killed run may have left it in memory, and a complete name follows.
+int recover_force(struct scan *scan);
 // Number of interfaces without final statistics.
 uint32_t recover_lacking_statistics(const struct scan *scan);

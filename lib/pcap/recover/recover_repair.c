@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_remedy.h>
 #include <tl_zslab.h>
 
 #define MADE_BYTES_MAX 65536u
@@ -18,8 +19,8 @@ static int write_at(struct scan *scan, const void *data, uint32_t len, uint64_t 
 	int rc = scan->io->write(scan->io->ctx, data, len, offset);
 
 	return rc == 0 ? 0
-		       : tl_fail(scan->err, rc, "cannot write at byte %llu: %s", (unsigned long long)offset,
-				 strerror(-rc));
+		       : tl_fail(scan->err, rc, "cannot write at byte %llu: %s%s", (unsigned long long)offset,
+				 strerror(-rc), tl_remedy(rc));
 }
 
 static int write_word(struct scan *scan, uint32_t word, uint64_t offset)
@@ -231,6 +232,13 @@ static int append_statistics(struct scan *scan)
 	return rc;
 }
 
+int recover_force(struct scan *scan)
+{
+	int rc = scan->io->sync(scan->io->ctx);
+
+	return rc == 0 ? 0 : tl_fail(scan->err, rc, "cannot force it to the disk: %s%s", strerror(-rc), tl_remedy(rc));
+}
+
 int recover_repair(struct scan *scan)
 {
 	const struct tl_recover_io *io = scan->io;
@@ -252,10 +260,5 @@ int recover_repair(struct scan *scan)
 		rc = put_made(scan);
 	if (rc == 0)
 		rc = append_statistics(scan);
-	if (rc == 0) {
-		rc = io->sync(io->ctx);
-		if (rc != 0)
-			tl_fail(scan->err, rc, "cannot force it to the disk: %s", strerror(-rc));
-	}
-	return rc;
+	return rc != 0 ? rc : recover_force(scan);
 }
