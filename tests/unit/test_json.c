@@ -43,6 +43,16 @@ TL_TEST("a value is complete if no allocation failed")
 	CU_ASSERT_PTR_NULL(tl_json_text(NULL, 0));
 }
 
+TL_TEST("characters that a terminal could obey are escaped")
+{
+	json_t *value = json_pack("[s, s]", "\xc2\x9bK", "M\u00fcnchen\x1b");
+	char *text = tl_json_text(value, JSON_COMPACT);
+
+	CU_ASSERT_STRING_EQUAL(text, "[\"\\u009BK\",\"M\\u00FCnchen\\u001B\"]");
+	free(text);
+	json_decref(value);
+}
+
 TL_TEST("a value is incomplete if an allocation failed while it was built")
 {
 	json_t *value = json_object();

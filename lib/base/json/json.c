@@ -34,7 +34,7 @@ int tl_json_check(const json_t *value)
 
 char *tl_json_text(const json_t *value, size_t flags)
 {
-	char *text = tl_json_check(value) == 0 ? json_dumps(value, flags) : NULL;
+	char *text = tl_json_check(value) == 0 ? json_dumps(value, flags | JSON_ENSURE_ASCII) : NULL;
 
 	// json_dumps() of jansson 2.14 omits a key if allocation fails (do_dump ignores the result of dump_string).
 	if (tl_json_check(value) == 0)

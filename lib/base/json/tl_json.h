@@ -26,7 +26,7 @@ json_t *tl_json_string(const char *text);
 json_t *tl_json_number(uint64_t value);
 
 // Convert the value to text (malloc'd, the caller frees), with jansson's flags; NULL: it is incomplete, or out of
-// memory.
+// memory. Only ASCII is not escaped: a terminal may obey the control characters of C1.
 char *tl_json_text(const json_t *value, size_t flags);
 
 // Write a page with the value in place of "@REPORT@", inside of <script>; with jansson's flags.
