@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -20,6 +19,8 @@
 #include <tl_index.h>
 #include <tl_log.h>
 #include <tl_options.h>
+#include <tl_progress.h>
+#include <tl_remedy.h>
 #include <tl_text.h>
 #include <tl_units.h>
 #include <tl_verify.h>
@@ -27,14 +28,13 @@
 #include "app.h"
 #include "results.h"
 
-#define PROGRESS_S 2
-
 struct work {
 	bool as_json;
 	json_t *files;
-	bool failed;	      // a file could not be read, or is not good
-	const char *path;     // file being read
-	struct timespec said; // time of the last progress line
+	bool failed;	   // a file could not be read, or is not good
+	uint64_t reported; // files with a result
+	const char *path;  // file being read
+	struct tl_progress progress;
 };
 
 static const struct tl_option options[] = {
@@ -60,6 +60,7 @@ static const char *why(const struct tl_verify_report *report)
 		[TL_VERIFY_INCOMPLETE] = "was not closed: the data present is intact",
 		[TL_VERIFY_RECOVERED] = "was recovered after a crash: its chain ends early",
 		[TL_VERIFY_NO_DIGESTS] = "has no digests: record with --digest",
+		[TL_VERIFY_BLANK] = "is empty, or begins with zeros: if it was a recording, the disk has lost it",
 		[TL_VERIFY_FOREIGN] = "not a recording of tapline"};
 
 	if (report->outcome != TL_VERIFY_DAMAGED)
@@ -119,6 +120,7 @@ static void add_json(struct work *work, const char *path, const struct tl_verify
 static void fail(struct work *work, const char *path, const char *outcome, const char *text)
 {
 	work->failed |= strcmp(outcome, "busy") != 0;
+	work->reported++;
 	if (!work->as_json) {
 		printf("%s: %s\n", TL_PRINTABLE(path), TL_PRINTABLE(text));
 		return;
@@ -134,15 +136,8 @@ static void fail(struct work *work, const char *path, const char *outcome, const
 static void print_progress(void *ctx, uint64_t done_bytes, uint64_t size_bytes)
 {
 	struct work *work = ctx;
-	struct timespec now;
-	char done[32], size[32];
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	if (now.tv_sec - work->said.tv_sec < PROGRESS_S)
-		return;
-	work->said = now;
-	tl_info("%s: read %s of %s", work->path, tl_format_bytes(done_bytes, done, sizeof(done)),
-		tl_format_bytes(size_bytes, size, sizeof(size)));
+	tl_progress_log(&work->progress, work->path, done_bytes, size_bytes);
 }
 
 // Check whether a writer holds the lock of the file.
@@ -161,7 +156,7 @@ static void verify_open(struct work *work, const char *path, int fd, bool named)
 	struct tl_err err;
 
 	work->path = path;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &work->said);
+	work->progress = (struct tl_progress){0};
 	if (!named && is_being_written(fd)) {
 		fail(work, path, "busy", "is being written, and left alone");
 		return;
@@ -170,9 +165,12 @@ static void verify_open(struct work *work, const char *path, int fd, bool named)
 		fail(work, path, "failed", err.text);
 		return;
 	}
-	if (!named && report.outcome == TL_VERIFY_FOREIGN)
+	if (!named && report.outcome == TL_VERIFY_FOREIGN) {
+		tl_info("%s: not a recording of tapline, left out", path);
 		return;
+	}
 	work->failed |= report.outcome != TL_VERIFY_GOOD;
+	work->reported++;
 	if (work->as_json)
 		add_json(work, path, &report);
 	else
@@ -189,7 +187,7 @@ static void verify_file(struct work *work, const char *path, bool named)
 	if (fd < 0 && errno == ENOENT && !named) // removed by the ring since the directory was read
 		return;
 	if (fd < 0) {
-		tl_fail(&err, -errno, "cannot be opened: %s", strerror(errno));
+		tl_fail(&err, -errno, "cannot be opened: %s%s", strerror(errno), tl_remedy(-errno));
 		fail(work, path, "failed", err.text);
 		return;
 	}
@@ -211,11 +209,12 @@ static int may_be_recording(const struct dirent *item)
 static void verify_directory(struct work *work, const char *dir)
 {
 	struct dirent **items;
+	uint64_t before = work->reported;
 	int n = scandir(dir, &items, may_be_recording, versionsort);
 
 	if (n < 0) {
 		struct tl_err err;
-		tl_fail(&err, -errno, "cannot be read: %s", strerror(errno));
+		tl_fail(&err, -errno, "cannot be read: %s%s", strerror(errno), tl_remedy(-errno));
 		fail(work, dir, "failed", err.text);
 		return;
 	}
@@ -224,11 +223,13 @@ static void verify_directory(struct work *work, const char *dir)
 		if (asprintf(&path, "%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", items[i]->d_name) >= 0)
 			verify_file(work, path, false);
 		else
-			work->failed = true;
+			fail(work, dir, "failed", "a file in it is not verified: out of memory");
 		free(path);
 		free(items[i]);
 	}
 	free(items);
+	if (work->reported == before)
+		fail(work, dir, "failed", "has no recording of tapline: name the directory that recordings are in");
 }
 
 static void verify_path(struct work *work, const char *path)

@@ -104,6 +104,26 @@ rings_are_verified() {
 	verify ring ring
 	check_equal "all files of a ring with reuse verify as good" "$verify_status" 0
 	check_json "the ring has three files" ring.json '[.files[].outcome] == ["good", "good", "good"]'
+	check "other files are named" grep -qF 'ring/notes.txt: not a recording of tapline, left out' ring.log
+}
+
+# A disk can lose a whole file, after a power failure for example.
+lost_files_are_not_good() {
+	local lost
+	lost=$(find ring -name '*.pcapng' | sort | head -n 1)
+	cp -r ring zeros
+	truncate -s 0 "${lost/ring/zeros}" && truncate -s 4M "${lost/ring/zeros}"
+	verify zeros zeros
+	check_equal "a file of zeros in a directory has exit status 1" "$verify_status" 1
+	check_json "a file of zeros is reported" zeros.json '(.good | not) and ([.files[].outcome] | sort) == ["blank", "good", "good"]'
+	truncate -s 0 "${lost/ring/zeros}"
+	verify empty zeros
+	check_equal "an empty file in a directory has exit status 1" "$verify_status" 1
+	mkdir none && echo hello >none/notes.txt
+	verify none none
+	check_equal "a directory without a recording has exit status 1" "$verify_status" 1
+	check_json "a directory without a recording is not good" none.json \
+		'(.good | not) and (.files[0] | .outcome == "failed" and .path == "none" and (.why | startswith("has no recording")))'
 }
 
 others_are_told_apart() {
@@ -137,6 +157,12 @@ names_reach_no_terminal() {
 		timeout 60 "$TAPLINE" $command "$name" >names.log 2>&1 || true
 		check_equal "${command%% *}: no control character of a name is printed" "$(tr -d '\n\40-\176' <names.log | wc -c)" 0
 	done
+	mv "$name" $'evil\xc2\x9b2J.pcapng' # CSI, of C1
+	for command in verify recover; do
+		timeout 60 "$TAPLINE" "$command" --json "$PWD"/evil* >names.json 2>/dev/null || true
+		check_equal "$command --json: no control character of a name is printed" "$(tr -d '\n\40-\176' <names.json | wc -c)" 0
+	done
+	mv evil* "$name"
 	timeout 60 "$TAPLINE" verify "$name" >names.log 2>&1 || true
 	check "the name is printed escaped" grep -qF 'evil\x1b]0;x\x07\x1b[2J.pcapng' names.log
 }
@@ -148,6 +174,7 @@ names_the_slab_of_any_byte
 cut_and_recovered_files_say_so
 extract_leaves_out_what_is_damaged
 rings_are_verified
+lost_files_are_not_good
 others_are_told_apart
 names_reach_no_terminal
 func_end

@@ -244,6 +244,39 @@ TL_TEST("a removed or replaced slab is detected")
 	free(file.bytes);
 }
 
+// Sign the n-th unit, a slab, again.
+static void sign_again(struct file *file, uint32_t n, enum tl_digest_kind kind, uint64_t file_id)
+{
+	uint8_t *slab = file->bytes + file->unit_at[n];
+	struct tl_pcapng_head head;
+
+	CU_ASSERT_EQUAL(tl_pcapng_get_head(slab, 4096, &head), 0);
+	tl_pcapng_set_kind(slab, file_id, kind);
+	struct tl_digest digest = tl_digest_unit(kind, slab, head.used_bytes, 0, file->unit_at[n]);
+	tl_pcapng_set_check(slab, tl_digest_check(&digest));
+}
+
+// Each is right by its own digest, but not a unit of this file.
+TL_TEST("a slab of another file, or with a digest of another kind, is reported as damage")
+{
+	for (uint64_t other = 0; other < 2; other++) {
+		struct file file = make(TL_DIGEST_SHA256);
+		sign_again(&file, 3, other != 0 ? TL_DIGEST_SHA256 : TL_DIGEST_CRC32C, FILE_ID + other);
+		struct tl_verify_report report = verify(file.bytes, file.size);
+		CU_ASSERT(names(&report, file.unit_at[3], file.unit_at[4]));
+		free(file.bytes);
+	}
+}
+
+TL_TEST("zeros behind a closed file are damage, not unwritten space")
+{
+	struct file file = make(TL_DIGEST_CRC32C);
+	struct tl_verify_report report = verify(file.bytes, file.size + 8192);
+
+	CU_ASSERT(names(&report, file.size, file.size + 8192) && report.closed);
+	free(file.bytes);
+}
+
 TL_TEST("a file without an epilogue is reported as incomplete")
 {
 	struct file file = make(TL_DIGEST_CRC32C);
@@ -305,15 +338,20 @@ TL_TEST("recovery keeps no slab with a wrong digest")
 	}
 }
 
-TL_TEST("a file without digests and a foreign file are reported as such")
+TL_TEST("a file without digests, a foreign and a blank one are reported as such")
 {
 	struct file file = make(TL_DIGEST_NONE);
 	uint8_t foreign[8192] = "neither pcap nor pcapng";
 
 	CU_ASSERT_EQUAL(verify(file.bytes, file.size).outcome, TL_VERIFY_NO_DIGESTS);
 	CU_ASSERT_EQUAL(verify(foreign, sizeof(foreign)).outcome, TL_VERIFY_FOREIGN);
-	CU_ASSERT_EQUAL(verify(foreign, 0).outcome, TL_VERIFY_FOREIGN);
 	CU_ASSERT_EQUAL(verify(foreign, 5).outcome, TL_VERIFY_FOREIGN);
+	CU_ASSERT_EQUAL(verify(foreign, 0).outcome, TL_VERIFY_BLANK);
+	memset(foreign, 0, 4096); // what follows may be of anybody
+	CU_ASSERT_EQUAL(verify(foreign, sizeof(foreign)).outcome, TL_VERIFY_BLANK);
+	CU_ASSERT_EQUAL(verify(foreign, 5).outcome, TL_VERIFY_BLANK);
+	foreign[4095] = 1;
+	CU_ASSERT_EQUAL(verify(foreign, sizeof(foreign)).outcome, TL_VERIFY_FOREIGN);
 	free(file.bytes);
 }
 

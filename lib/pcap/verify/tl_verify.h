@@ -22,6 +22,7 @@ enum tl_verify_outcome {
 	TL_VERIFY_INCOMPLETE, // no damage found, but the file was not closed: it is being written, or was truncated
 	TL_VERIFY_RECOVERED,  // the same, and a recovery covered damage or closed it
 	TL_VERIFY_NO_DIGESTS, // written without digests
+	TL_VERIFY_BLANK,      // empty, or zeros where a recording begins: the disk may have lost it
 	TL_VERIFY_FOREIGN,    // not a recording of tapline's
 	TL_VERIFY_OUTCOMES
 };

@@ -20,6 +20,7 @@ const char *tl_verify_outcome_name(enum tl_verify_outcome outcome)
 		[TL_VERIFY_INCOMPLETE] = "incomplete",
 		[TL_VERIFY_RECOVERED] = "recovered",
 		[TL_VERIFY_NO_DIGESTS] = "no-digests",
+		[TL_VERIFY_BLANK] = "blank",
 		[TL_VERIFY_FOREIGN] = "foreign"};
 
 	return names[outcome];
@@ -167,13 +168,23 @@ static int find_unit(struct check *check, uint64_t *out_at)
 	return rc < 0 ? rc : 0;
 }
 
-static bool is_by_tapline(struct check *check)
+// Judge a file without a good unit by its beginning. Return 0 or -errno.
+static int judge_beginning(struct check *check)
 {
 	uint32_t size = (uint32_t)tl_min_u64(check->io->size_bytes, OPENING_BYTES_MAX), len;
 	const char *text;
+	int rc = verify_read(check, 0, size);
 
-	return verify_read(check, 0, size) == 0 && tl_pcapng_get_application(check->buffer, size, &text, &len) == 0 &&
-	       len >= strlen("tapline") && memcmp(text, "tapline", strlen("tapline")) == 0;
+	if (rc != 0)
+		return rc;
+	if (are_zeros(check->buffer, (uint32_t)tl_min_u64(size, TL_PCAPNG_ALIGN)))
+		check->report->outcome = TL_VERIFY_BLANK;
+	else if (tl_pcapng_get_application(check->buffer, size, &text, &len) == 0 && len >= strlen("tapline") &&
+		 memcmp(text, "tapline", strlen("tapline")) == 0)
+		check->report->outcome = TL_VERIFY_NO_DIGESTS;
+	else
+		check->report->outcome = TL_VERIFY_FOREIGN;
+	return 0;
 }
 
 static enum tl_verify_outcome outcome_of(const struct tl_verify_report *report)
@@ -200,10 +211,8 @@ static int run(struct check *check)
 		rc = find_unit(check, &at);
 		if (rc != 0)
 			return rc;
-		if (at == size) {
-			check->report->outcome = is_by_tapline(check) ? TL_VERIFY_NO_DIGESTS : TL_VERIFY_FOREIGN;
-			return 0;
-		}
+		if (at == size)
+			return judge_beginning(check);
 		add_damage(check, 0, at);
 	}
 	rc = check_units(check, at);

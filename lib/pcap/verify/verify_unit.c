@@ -6,13 +6,15 @@
 #include <errno.h>
 #include <string.h>
 
+#include <tl_remedy.h>
+
 int verify_read(struct check *check, uint64_t offset, uint32_t bytes)
 {
 	int rc = check->io->read(check->io->ctx, check->buffer, bytes, offset);
 
 	return rc == 0 ? 0
-		       : tl_fail(check->err, rc, "cannot be read at byte %llu: %s", (unsigned long long)offset,
-				 strerror(-rc));
+		       : tl_fail(check->err, rc, "cannot be read at byte %llu: %s%s", (unsigned long long)offset,
+				 strerror(-rc), tl_remedy(rc));
 }
 
 // Set the sizes of a unit. False: they exceed the file, or the limit of a unit.
