@@ -84,6 +84,8 @@ static inline struct tl_snapshot *lossless_snapshot(void)
 
 	snap->ports[0] = (struct tl_report_port){.hw_seen_pkts = 7, .rx_pkts = 7, .verified = true};
 	snap->captures[0].flow[TL_DIR_RX] = (struct tl_report_flow){.offered_pkts = 7, .written_pkts = 7};
+	snap->echoes[0] = (struct tl_report_echo){
+		.name = "echo0", .mode = "mcast_to_tcp", .state = "connected", .received_msgs = 9, .echoed_msgs = 9};
 	return snap;
 }
 

@@ -347,6 +347,57 @@ TL_TEST("without drop counters losslessness is unknown")
 	free(snap);
 }
 
+// The count of a driver that was never verified is no proof, and no reason to call a run lossless.
+TL_TEST("losslessness is unknown if the MAC saw more frames than are accounted for")
+{
+	struct tl_snapshot *snap = lossless_snapshot();
+	struct tl_report_port *port = &snap->ports[0];
+
+	port->has_mac = true;
+	port->verified = false;
+	for (int more = -1; more <= 1; more++) {
+		port->mac_seen_pkts = port->hw_seen_pkts + (uint64_t)more;
+		json_t *json = tl_report_json(snap);
+		CU_ASSERT_EQUAL(json_is_null(json_object_get(json, "lossless")), more == 1);
+		json_decref(json);
+		char *text = text_of(tl_report_ledger_text, snap);
+		CU_ASSERT_EQUAL(strstr(text, "; nothing was lost\n") != NULL, more != 1);
+		free(text);
+	}
+	snap->final = false; // they may wait in the port's queues
+	CU_ASSERT_TRUE(tl_report_drops_known(snap));
+	free(snap);
+}
+
+TL_TEST("losslessness is unknown if frames are not accounted for")
+{
+	struct tl_snapshot *snap = lossless_snapshot();
+
+	snap->captures[0].flow[TL_DIR_RX].offered_pkts++;
+	json_t *json = tl_report_json(snap);
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json, "lossless")));
+	json_decref(json);
+	expect_line(snap, "ledger: BROKEN; no loss was counted, but not everything is accounted for");
+	free(snap);
+}
+
+TL_TEST("the last line of the ledger tells of messages that were not echoed")
+{
+	struct tl_snapshot *snap = lossless_snapshot();
+	struct tl_report_echo *echo = &snap->echoes[0];
+	uint64_t *const drops[] = {&echo->drop_no_conn_msgs, &echo->drop_full_msgs, &echo->drop_tx_msgs,
+		&echo->drop_police_msgs, &echo->drop_delay_msgs, &echo->lost_unacked_msgs};
+
+	expect_line(snap, "ledger: ok; nothing was lost");
+	echo->echoed_msgs--;
+	for (size_t i = 0; i < TL_ARRAY_LEN(drops); i++) {
+		*drops[i] = 1;
+		expect_line(snap, "ledger: ok; no frame was lost, but messages were not echoed");
+		*drops[i] = 0;
+	}
+	free(snap);
+}
+
 TL_TEST("the ledger groups and aligns its numbers")
 {
 	struct tl_snapshot *snap = snapshot();

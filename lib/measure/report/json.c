@@ -432,7 +432,7 @@ json_t *tl_report_json(const struct tl_snapshot *snap)
 	put(object, "shapes", shapes);
 	put(object, "net", nets);
 	put(object, "ledger_ok", json_boolean(tl_report_ledger_ok(snap)));
-	bool unknown = tl_report_lossless(snap) && !tl_report_drops_known(snap);
+	bool unknown = tl_report_lossless(snap) && !(tl_report_drops_known(snap) && tl_report_ledger_ok(snap));
 	put(object, "lossless", unknown ? json_null() : json_boolean(tl_report_lossless(snap)));
 	return object;
 }

@@ -210,10 +210,16 @@ bool tl_report_rule_holds(const struct tl_report_rule *rule)
 	return strcmp(rule->outcome, "planned") == 0 || strcmp(rule->outcome, "installed") == 0;
 }
 
+// True if the MAC saw more frames than are accounted for, by a driver's count that was never verified.
+static bool lacks_frames(const struct tl_report_port *port)
+{
+	return port->has_mac && !port->verified && port->mac_seen_pkts > port->hw_seen_pkts;
+}
+
 bool tl_report_drops_known(const struct tl_snapshot *snap)
 {
 	for (uint32_t i = 0; i < snap->n_ports; i++)
-		if (snap->ports[i].drops_unknown)
+		if (snap->ports[i].drops_unknown || (snap->final && lacks_frames(&snap->ports[i])))
 			return false;
 	return true;
 }

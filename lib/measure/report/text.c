@@ -92,11 +92,24 @@ static void print_mac(FILE *out, const struct tl_report_port *port, bool final)
 			grouped(port->mac_seen_pkts, of), grouped(tl_magnitude(more), n), more > 0 ? "more" : "less");
 }
 
+static uint64_t lost_msgs(const struct tl_snapshot *snap)
+{
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; i < snap->n_echoes; i++)
+		lost += tl_report_drops(&tl_report_echo_table, &snap->echoes[i]);
+	return lost;
+}
+
 static const char *loss_of(const struct tl_snapshot *snap)
 {
 	if (!tl_report_lossless(snap))
 		return "FRAMES WERE LOST";
-	return tl_report_drops_known(snap) ? "nothing was lost" : "no loss was counted, but not every port counts it";
+	if (!tl_report_ledger_ok(snap))
+		return "no loss was counted, but not everything is accounted for";
+	if (!tl_report_drops_known(snap))
+		return "no loss was counted, but not every port counts it";
+	return lost_msgs(snap) == 0 ? "nothing was lost" : "no frame was lost, but messages were not echoed";
 }
 
 static void print_port_verdict(FILE *out, const struct tl_report_port *port, bool final)

@@ -306,7 +306,8 @@ bool tl_report_ledger_ok(const struct tl_snapshot *snap);
 // True if no loss was counted: every drop counter of ports and captures is 0.
 bool tl_report_lossless(const struct tl_snapshot *snap);
 
-// False if the drops of a port are not counted, so that tl_report_lossless() is unreliable.
+// False if the drops of a port are not counted, or its MAC saw more frames than are accounted for at the end, so that
+// tl_report_lossless() is unreliable.
 bool tl_report_drops_known(const struct tl_snapshot *snap);
 
 // Return {"min":…,"p50":…,"p90":…,"p99":…,"p999":…,"max":…,"mean":…,"count":…}, all others null when count is 0.
