@@ -165,11 +165,28 @@ static void disown(struct tl_writer *writer, const struct tl_writer_file *file)
 		}
 }
 
+// Report a file that another program has removed. Its packets stay counted as written, like those of files removed
+// later.
+static void warn_removed(const struct tl_writer *writer, const struct tl_writer_file *file)
+{
+	unsigned long long pkts = 0;
+
+	for (uint32_t ring = 0; ring < writer->n_flows; ring++)
+		for (int dir = 0; dir < TL_DIRS; dir++)
+			pkts += file->written_pkts[ring][dir];
+	if (pkts != 0)
+		tl_warn("%.300s: was removed by another program before it was complete: %llu packets that count as "
+			"written are gone with it; let nobody else remove files of a running recording",
+			file->at, pkts);
+}
+
 int tl_writer_complete(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	bool removed = tl_writer_file_is_removed(file);
 	bool blank = writer->parts && file->prologue_bytes == 0;
 	int rc = removed ? 0 : put_end(writer, file);
+	if (removed)
+		warn_removed(writer, file);
 	if (!removed && !is_saved(writer, file) && tl_writer_ring_drop_file(writer, file, rc)) {
 		removed = true;
 		rc = 0;
