@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sandbox: each test runs in its own process, because restrictions are permanent.
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -22,6 +24,8 @@
 #include <linux/landlock.h>
 #include <sys/syscall.h>
 
+#include <seccomp.h>
+
 #include <tl_err.h>
 #include <tl_guard.h>
 #include <tl_sanitizer.h>
@@ -30,7 +34,28 @@
 #define ALLOWED "allowed"
 #define NAME_BYTES 16 // as in the kernel
 
+#define REAL(function) ((typeof(&(function)))dlsym(RTLD_NEXT, #function))
+
 static char dir[] = "/tmp/tl_test_guard_XXXXXX";
+
+// ---- faults
+
+static bool keeps_capabilities, lacks_memory;
+
+int cap_set_proc(cap_t set)
+{
+	if (!keeps_capabilities)
+		return REAL(cap_set_proc)(set);
+	errno = EPERM;
+	return -1;
+}
+
+scmp_filter_ctx seccomp_init(uint32_t action)
+{
+	return lacks_memory ? NULL : REAL(seccomp_init)(action);
+}
+
+// ---- children
 
 // Run fn in a child. Return its wait status.
 static int status_of(int (*fn)(void))
@@ -108,6 +133,25 @@ static int enter_all(void)
 TL_TEST("each restriction that kernel and build support is in force")
 {
 	CU_ASSERT_TRUE(is_fine(enter_all));
+}
+
+static int enter_without_memory(void)
+{
+	const char *dirs[] = {dir};
+	const struct tl_guard_cfg cfg = {.dirs = dirs, .n_dirs = 1};
+	struct tl_guard_state state = {0};
+	struct tl_err err = {""};
+
+	lacks_memory = true;
+	int rc = tl_guard_enter(&cfg, &state, &err);
+	return rc == -ENOMEM && !state.seccomp && strstr(err.text, "no memory for the rules of seccomp") != NULL ? 0
+														 : 1;
+}
+
+TL_TEST("without memory for its rules the process is not left without seccomp")
+{
+	if (has_seccomp())
+		CU_ASSERT_TRUE(is_fine(enter_without_memory));
 }
 
 static int try_open(const char *name, int flags)
@@ -235,6 +279,12 @@ static void *as_lcore(void *open_what)
 	return NULL;
 }
 
+static void *as_lcore_with_capabilities(void *open_what)
+{
+	keeps_capabilities = true;
+	return as_lcore(open_what);
+}
+
 // A driver's log file, in the only directory that the process may write to.
 static void *as_driver_that_logs(void *log)
 {
@@ -321,6 +371,12 @@ static int writer_writes(void)
 	return result_of(as_files, NULL) != NULL ? 0 : 1;
 }
 
+static int lcore_with_capabilities_opens(void)
+{
+	result_of(as_lcore_with_capabilities, dir);
+	return 0;
+}
+
 static int writer_connects(void)
 {
 	result_of(as_files, dir);
@@ -350,6 +406,7 @@ TL_TEST("a system call of another thread class kills the process")
 		return;
 	CU_ASSERT_TRUE(is_fine(lcore_polls));
 	CU_ASSERT_TRUE(is_killed(lcore_opens));
+	CU_ASSERT_TRUE(is_killed(lcore_with_capabilities_opens));
 	CU_ASSERT_TRUE(is_killed(lcore_connects));
 	CU_ASSERT_TRUE(is_fine(writer_writes));
 	CU_ASSERT_TRUE(is_killed(writer_connects));

@@ -162,6 +162,8 @@ int tl_guard_enter(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, s
 		tl_info("sandbox: Landlock is not available in this kernel: files are not restricted");
 	if (!TL_SANITIZED) // its runtime inspects its own process, which seccomp forbids
 		rc = guard_seccomp_process(cfg->keeps_bpf);
+	if (rc == -ENOMEM) // not a kernel without it
+		return tl_fail(err, rc, "sandbox: no memory for the rules of seccomp; leave the process more memory");
 	out->seccomp = !TL_SANITIZED && rc == 0;
 	if (!out->seccomp)
 		tl_info("sandbox: seccomp is not available (%s): system calls are not restricted",
@@ -205,7 +207,10 @@ void tl_guard_thread(enum tl_guard_class class, const char *name)
 		(void)prctl(PR_SET_NAME, name);
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 		return;
-	if (keep_only(writing, class == TL_GUARD_FILES ? TL_ARRAY_LEN(writing) : 0) != 0 ||
-		(guard_seccomp_is_on() && guard_seccomp_thread(class) != 0))
-		tl_warn("sandbox: a thread has more rights than it needs");
+	int rc = keep_only(writing, class == TL_GUARD_FILES ? TL_ARRAY_LEN(writing) : 0);
+	int filtered = guard_seccomp_is_on() ? guard_seccomp_thread(class) : 0;
+	if (rc != 0 || filtered != 0)
+		tl_warn("sandbox: thread %s keeps %s that it does not need: %s; restart, and report it if it recurs",
+			name != NULL ? name : "of DPDK", rc != 0 ? "capabilities" : "system calls",
+			strerror(rc != 0 ? -rc : -filtered));
 }
