@@ -317,7 +317,8 @@ int tl_latency_run(struct tl_latency_run *run, struct tl_err *err)
 {
 	const struct tl_latency_cfg *cfg = run->cfg;
 	struct tl_match_cfg match_cfg = cfg->match;
-	struct tl_latency_side sides[2] = {{.pairs = run->pairs}, {.pairs = run->pairs}};
+	struct tl_latency_side sides[2] = {
+		{.pairs = run->pairs, .shows = cfg->files == 2}, {.pairs = run->pairs, .shows = true}};
 
 	match_cfg.linked = take_link;
 	match_cfg.unanswered = take_unanswered;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 
 #include <tl_link.h>
 #include <tl_log.h>
@@ -13,7 +14,10 @@
 
 int tl_latency_side_open(struct tl_latency_side *side, const char *path, const char *filter, struct tl_err *err)
 {
+	struct stat status;
+
 	side->path = path;
+	side->size_bytes = stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
 	int rc = tl_filter_links_create(filter, &side->filter, err);
 
 	return rc != 0 ? rc : tl_pcap_open_any(path, &side->reader, err);
@@ -73,6 +77,14 @@ static void take_frame(struct tl_latency_side *side, const struct tl_pcap_frame 
 	tl_latency_origin_see(&side->origin, side->reader, direction_of(link, frame));
 }
 
+// Return the pages that were read, and log the progress.
+static void pause_reading(struct tl_latency_side *side)
+{
+	tl_pcap_release(side->reader);
+	if (side->shows)
+		tl_progress_log(&side->progress, side->path, tl_pcap_offset(side->reader), side->size_bytes);
+}
+
 // Read the next frame. A truncated file is used up to the truncation.
 void tl_latency_side_next(struct tl_latency_side *side)
 {
@@ -83,7 +95,7 @@ void tl_latency_side_next(struct tl_latency_side *side)
 	side->has = false;
 	while ((rc = tl_pcap_next(side->reader, &frame, &err)) == 1) {
 		if (++side->read % FORGET_FRAMES == 0)
-			tl_pcap_release(side->reader);
+			pause_reading(side);
 		side->rc = is_wanted(side, &frame);
 		if (side->rc == 0)
 			continue;

@@ -12,6 +12,7 @@
 #include <tl_filter.h>
 #include <tl_match.h>
 #include <tl_pcapfile.h>
+#include <tl_progress.h>
 
 #include "latency_pairs.h"
 #include "latency_source.h"
@@ -22,6 +23,9 @@ struct tl_latency_side {
 	struct tl_filter_links *filter;
 	struct tl_latency_pairs *pairs; // NULL: none are written
 	const char *path;
+	uint64_t size_bytes; // of the file
+	struct tl_progress progress;
+	bool shows;			   // log the progress
 	bool has;			   // frame holds the next one
 	struct tl_match_frame frame;	   // named by tl_latency_pairs_name()
 	uint64_t read, passed, wire_bytes; // frames of the file, frames passed by the filter, sum of their lengths

@@ -12,6 +12,7 @@
 #include <tl_json.h>
 #include <tl_link.h>
 #include <tl_log.h>
+#include <tl_progress.h>
 
 #include "app.h"
 #include "manifest.h"
@@ -19,11 +20,13 @@
 
 #define BIN_NS_MIN TL_NS_PER_US
 #define DAMAGES_SHOWN 10
+#define PROGRESS_FRAMES 4096 // frames between two looks at the clock
 
 struct run {
 	struct tl_meter_results results;
 	FILE *csv; // NULL: none
 	json_t *manifest;
+	struct tl_progress progress; // over all files
 };
 
 // ---- settings: one of each combination of the values
@@ -153,6 +156,9 @@ static int read_frames(struct run *run, struct tl_extract_source *source, struct
 	int rc;
 
 	while ((rc = tl_extract_source_next(source, &frame, err)) == 1) {
+		if (run->results.pkts % PROGRESS_FRAMES == 0)
+			tl_progress_log(&run->progress, source->path, tl_extract_source_offset(source),
+				tl_extract_source_bytes(source));
 		if (!is_plausible(&run->results, frame.wire_bytes)) {
 			tl_fail(err, 0, "%s: a frame of %" PRIu32 " bytes: damaged, skipped", source->path,
 				frame.wire_bytes);
