@@ -111,7 +111,7 @@ static bool is_same(const struct extract_interface *a, const struct extract_inte
 // hostile file cannot begin a section with each of its records.
 static bool is_full(const struct extract_output *output, const struct extract_section *input)
 {
-	return output->n >= EXTRACT_KEPT_MAX + EXTRACT_FORMS * input->n ||
+	return output->n >= EXTRACT_KEPT_MAX + EXTRACT_FORMS * input->parsed.n ||
 	       output->interface_bytes >= EXTRACT_KEPT_BYTES_MAX + EXTRACT_FORMS * input->interface_bytes;
 }
 
