@@ -10,6 +10,7 @@
 #include <bench_costs.h>
 #include <bench_order.h>
 #include <bench_qualify.h>
+#include <rx_priv.h>
 
 // ---- order
 
@@ -274,6 +275,133 @@ TL_TEST("each stage adds its keys to a recording")
 		json_decref(made);
 	}
 	json_decref(config);
+}
+
+// ---- rx
+
+// Runs of 1 s at the sender's highest rate; each has counted lost[i] of 1000 frames as dropped.
+static const struct tl_ladder_rung sleeping = {.name = "recv"}, polling = {.name = "dpdk-memory", .polls = true};
+
+static struct rx_run run_of(uint64_t cpu_ns, uint64_t lost)
+{
+	return (struct rx_run){.sent = {.pkts = 1000, .elapsed_ns = TL_NS_PER_S, .cpu_ns = 5000},
+		.was = {.cpu_ns = 7, .drops = 3, .wakeups = 10, .instructions = -1, .cycles = 100},
+		.is = {.cpu_ns = 7 + cpu_ns,
+			.drops = 3 + lost,
+			.wakeups = 60,
+			.instructions = 5,
+			.cycles = 2100,
+			.user_ns = 10,
+			.system_ns = 30},
+		.pkts = 1000 - lost,
+		.elapsed_ns = TL_NS_PER_S / 2,
+		.pps = 2000};
+}
+
+static struct tl_bench_rx_row rows_of(
+	const struct tl_ladder_rung *rung, const struct rx_run runs[TL_BENCH_RX_RUNS], bool sends)
+{
+	struct tl_bench_rx_row row = {.rung = rung};
+
+	rx_runs_fill(runs, sends, &row);
+	return row;
+}
+
+TL_TEST("a row has the figures of the run with the median cost")
+{
+	const struct rx_run runs[] = {run_of(9000000, 0), run_of(1000000, 0), run_of(2000000, 0)};
+	struct tl_bench_rx_row row = rows_of(&sleeping, runs, true);
+
+	CU_ASSERT_DOUBLE_EQUAL(row.cpu_ns, 2000, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(row.user_ns, 500, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(row.system_ns, 1500, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(row.sender_ns, 5, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(row.wakeups_per_s, 100, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(row.cycles, 2, 1e-9);
+	CU_ASSERT_EQUAL(row.instructions, TL_BENCH_RX_UNKNOWN);
+	CU_ASSERT_DOUBLE_EQUAL(row.offered_pps, 2000, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(row.spread, 4, 1e-9); // (9 - 1) / 2
+	CU_ASSERT_TRUE(row.noisy);
+}
+
+TL_TEST("a row is noisy by cost or, with own traffic, by rate")
+{
+	struct rx_run runs[] = {run_of(1000000, 0), run_of(1040000, 0), run_of(1090000, 0)};
+
+	CU_ASSERT_FALSE(rows_of(&sleeping, runs, true).noisy);
+	runs[1].elapsed_ns = TL_NS_PER_S;
+	CU_ASSERT_TRUE(rows_of(&sleeping, runs, true).noisy);
+	CU_ASSERT_FALSE(rows_of(&sleeping, runs, false).noisy);
+	runs[0].pkts = 0; // no cost is known
+	CU_ASSERT_TRUE(rows_of(&sleeping, runs, false).noisy);
+}
+
+TL_TEST("a loss in any of the runs excludes the sender's highest rate")
+{
+	const struct rx_run clean[] = {run_of(1000, 0), run_of(2000, 0), run_of(3000, 0)};
+	const struct rx_run lossy[] = {run_of(1000, 0), run_of(2000, 0), run_of(3000, 1)};
+
+	CU_ASSERT_TRUE(rows_of(&sleeping, clean, true).sender_bound);
+	CU_ASSERT_FALSE(rows_of(&sleeping, clean, false).sender_bound); // nothing was sent
+	CU_ASSERT_FALSE(rows_of(&sleeping, lossy, true).sender_bound);
+}
+
+TL_TEST("a loss is attributed to one counter, or to none")
+{
+	struct rx_run run = run_of(1000, 100); // of which the rung's counter has 60
+	struct tl_bench_rx_row row;
+
+	run.is.drops = run.was.drops + 60;
+	run.sent.unsent_pkts = 10;
+	run.lost_interface_pkts = 25;
+	row = rows_of(&sleeping, (const struct rx_run[]){run, run, run}, true);
+	CU_ASSERT_EQUAL(row.lost_pkts, 100);
+	CU_ASSERT_EQUAL(row.lost_sender_pkts, 10);
+	CU_ASSERT_EQUAL(row.lost_rung_pkts, 60);
+	CU_ASSERT_EQUAL(row.lost_interface_pkts, 25);
+	CU_ASSERT_EQUAL(row.lost_elsewhere_pkts, 5);
+	run.lost_interface_pkts = 1000; // frames of others, too
+	row = rows_of(&sleeping, (const struct rx_run[]){run, run, run}, true);
+	CU_ASSERT_EQUAL(row.lost_interface_pkts, 30);
+	CU_ASSERT_EQUAL(row.lost_elsewhere_pkts, 0);
+}
+
+TL_TEST("a frame that AF_XDP and the interface count as lost is lost once")
+{
+	const struct tl_ladder_rung xdp = {.takes = true}, own = {.own_source = true};
+
+	CU_ASSERT_EQUAL(rx_interface_losses(&sleeping, 25, 60), 25);
+	CU_ASSERT_EQUAL(rx_interface_losses(&xdp, 60, 60), 0);
+	CU_ASSERT_EQUAL(rx_interface_losses(&xdp, 65, 60), 5); // by the NIC
+	CU_ASSERT_EQUAL(rx_interface_losses(&xdp, 0, 60), 0);  // of another driver
+	CU_ASSERT_EQUAL(rx_interface_losses(&own, 25, 0), 0);
+}
+
+TL_TEST("losses of real traffic are those of the rung and of its interface")
+{
+	struct rx_run run = run_of(1000, 60);
+	struct tl_bench_rx_row row;
+
+	run.sent = (struct rx_sent){.pkts = 0};
+	run.lost_interface_pkts = 25;
+	row = rows_of(&sleeping, (const struct rx_run[]){run, run, run}, false);
+	CU_ASSERT_EQUAL(row.lost_pkts, 85);
+	CU_ASSERT_EQUAL(row.lost_rung_pkts, 60);
+	CU_ASSERT_EQUAL(row.lost_interface_pkts, 25);
+	CU_ASSERT_EQUAL(row.lost_elsewhere_pkts, 0);
+	CU_ASSERT_EQUAL(row.sender_ns, TL_BENCH_RX_UNKNOWN);
+}
+
+TL_TEST("a polling thread costs the time of its polls that returned frames")
+{
+	struct rx_run run = run_of(1000000, 0);
+
+	run.is.polling_ns = 1000000;
+	run.is.busy_ns = 250;
+	run.is.at_ns = 1000;
+	CU_ASSERT_DOUBLE_EQUAL(rows_of(&polling, (const struct rx_run[]){run, run, run}, true).cpu_ns, 250, 1e-9);
+	run.is.polling_ns = 400000; // other threads sleep
+	CU_ASSERT_DOUBLE_EQUAL(rows_of(&polling, (const struct rx_run[]){run, run, run}, true).cpu_ns, 700, 1e-9);
 }
 
 int main(void)

@@ -207,10 +207,13 @@ int rx_child_start(const struct rx_child_cfg *cfg, struct rx_process *out, struc
 	return opened.rc;
 }
 
-int rx_child_ask(const struct rx_process *child, const atomic_bool *stop, struct rx_snapshot *out)
+int rx_child_ask(const struct rx_process *child, const atomic_bool *stop, struct rx_snapshot *out, struct tl_err *err)
 {
-	if (send(child->fd, "s", 1, MSG_NOSIGNAL) != 1)
-		return -EPIPE;
-	int rc = rx_process_hear(child->fd, stop, ANSWER_MS, out, sizeof(*out));
-	return rc != 0 ? rc : out->rc;
+	int rc = send(child->fd, "s", 1, MSG_NOSIGNAL) == 1
+			 ? rx_process_hear(child->fd, stop, ANSWER_MS, out, sizeof(*out))
+			 : -EPIPE;
+
+	if (rc != 0)
+		return tl_fail(err, rc, "its process did not answer: %s", strerror(-rc));
+	return out->rc == 0 ? 0 : tl_fail(err, out->rc, "it could not receive: %s", strerror(-out->rc));
 }

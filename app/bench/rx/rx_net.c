@@ -38,13 +38,17 @@ static int request(const char *ifname, unsigned long number, struct ifreq *req)
 
 static int look_up(const char *ifname, unsigned *ifindex, uint8_t mac[6], struct tl_err *err)
 {
-	struct ifreq req = {0};
+	struct ifreq address = {0}, flags = {0};
 
 	*ifindex = if_nametoindex(ifname);
-	int rc = *ifindex == 0 ? -errno : request(ifname, SIOCGIFHWADDR, &req);
+	int rc = *ifindex == 0 ? -errno : request(ifname, SIOCGIFHWADDR, &address);
+	if (rc == 0)
+		rc = request(ifname, SIOCGIFFLAGS, &flags);
 	if (rc != 0)
 		return tl_fail(err, rc, "interface %s: %s; `ip link` lists the interfaces", ifname, strerror(-rc));
-	memcpy(mac, req.ifr_hwaddr.sa_data, 6);
+	if ((flags.ifr_flags & IFF_UP) == 0)
+		return tl_fail(err, -EINVAL, "interface %s is down: `ip link set %s up`", ifname, ifname);
+	memcpy(mac, address.ifr_hwaddr.sa_data, 6);
 	return 0;
 }
 

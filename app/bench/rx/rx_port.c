@@ -95,7 +95,7 @@ static void do_order(const struct tl_ladder_nic *nic, const struct order *order,
 	if (done->rc != 0)
 		return;
 	(void)tl_port_sent(nic->port, &before);
-	rx_sender_run(sender, &order->load, &ended, &done->sent);
+	(void)rx_sender_run(sender, &order->load, &ended, &done->sent); // send_mbufs() has no errors
 	done->sent.unsent_pkts = settle(nic->port, before, done->sent.pkts);
 	rx_sender_close(sender);
 }

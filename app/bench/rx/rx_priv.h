@@ -84,8 +84,9 @@ struct rx_sender_cfg {
 };
 
 int rx_sender_open(const struct rx_sender_cfg *cfg, struct rx_sender **out, struct tl_err *err);
-// Number the frames of a load from 0, in each thread. A stamped load has one: it is in order.
-void rx_sender_run(struct rx_sender *sender, const struct rx_load *load, const atomic_bool *stop, struct rx_sent *out);
+// Number the frames of a load from 0, in each thread. A stamped load has one: it is in order. Return 0, or the -errno
+// of the interface, which ends the load: down, removed, or with an MTU below the frame.
+int rx_sender_run(struct rx_sender *sender, const struct rx_load *load, const atomic_bool *stop, struct rx_sent *out);
 void rx_sender_close(struct rx_sender *sender);
 
 // ---- rx_port.c: a port of a DPDK driver, in its own process
@@ -135,7 +136,9 @@ struct rx_child_cfg {
 
 // Start the process, and wait until its lanes receive. Return 0, or -errno with the lane's reason; -EINTR: *stop.
 int rx_child_start(const struct rx_child_cfg *cfg, struct rx_process *out, struct tl_err *err);
-int rx_child_ask(const struct rx_process *child, const atomic_bool *stop, struct rx_snapshot *out);
+
+// Return 0, or -errno with a message in *err: of a lane that could not receive, too; -EINTR: *stop.
+int rx_child_ask(const struct rx_process *child, const atomic_bool *stop, struct rx_snapshot *out, struct tl_err *err);
 
 // ---- rx_child_cpu.c: what the kernel counts
 
@@ -157,6 +160,26 @@ uint64_t rx_tick_ns(void);
 
 // Process of a Tapline lane.
 pid_t rx_tapline_pid(void *lane);
+
+// ---- rx_figures.c: figures of runs; pure
+
+// A run: differences of two snapshots.
+struct rx_run {
+	struct rx_sent sent;
+	struct rx_snapshot was, is;
+	uint64_t pkts, lost_interface_pkts, elapsed_ns, softirq_ns, tick_ns;
+	double pps; // sent, or received where nothing is sent
+};
+
+uint64_t rx_run_lost(const struct rx_run *run); // of the frames sent
+
+// Return the losses that the interface alone has counted: none if the rung makes its frames itself; without those of
+// the rung if it takes frames from the driver, where veth counts a frame that AF_XDP refuses as its own loss, too.
+uint64_t rx_interface_losses(const struct tl_ladder_rung *rung, uint64_t interface_pkts, uint64_t rung_pkts);
+
+// Fill the row from the run with the median cost. Its spread is that of the cost or, with our own traffic, of the rate:
+// (largest - smallest) / median; 1 if only some of them are known. sender_bound: no run lost a frame.
+void rx_runs_fill(const struct rx_run runs[TL_BENCH_RX_RUNS], bool sends, struct tl_bench_rx_row *row);
 
 // ---- rx_run.c
 

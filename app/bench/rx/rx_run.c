@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <linux/if_packet.h>
@@ -35,25 +35,24 @@ struct rig {
 	struct tl_err *err;
 };
 
-// A run: differences of two snapshots.
-struct run {
-	struct rx_sent sent;
-	struct rx_snapshot was, is;
-	uint64_t pkts, lost_interface_pkts, elapsed_ns, softirq_ns;
-	double pps; // sent, or received where nothing is sent
-};
-
 // ---- one run
 
+// Set the losses that only the interface has counted since the beginning of the run.
+static void count_losses(const struct rig *rig, uint64_t interface_drops, struct rx_run *run)
+{
+	run->lost_interface_pkts = rx_interface_losses(
+		rig->row->rung, rx_net_drops(rig->net) - interface_drops, run->is.drops - run->was.drops);
+}
+
 // Wait until everything sent has been received or counted as dropped, or nothing comes any more.
-static int drain(const struct rig *rig, unsigned quiet_looks, uint64_t interface_drops, struct run *run)
+static int drain(const struct rig *rig, unsigned quiet_looks, uint64_t interface_drops, struct rx_run *run)
 {
 	for (unsigned quiet = 0; quiet < quiet_looks; quiet++) {
 		uint64_t before = run->is.pkts;
-		int rc = rx_child_ask(&rig->child, rig->cfg->stop, &run->is);
+		int rc = rx_child_ask(&rig->child, rig->cfg->stop, &run->is, rig->err);
 		if (rc != 0)
 			return rc;
-		run->lost_interface_pkts = rx_net_drops(rig->net) - interface_drops;
+		count_losses(rig, interface_drops, run);
 		if (run->is.pkts - run->was.pkts + run->is.drops - run->was.drops + run->lost_interface_pkts +
 				run->sent.unsent_pkts >=
 			run->sent.pkts)
@@ -78,14 +77,17 @@ static int send_load(const struct rig *rig, const struct rx_load *load, struct r
 	if (rig->sender == NULL)
 		return rx_port_send(
 			&rig->net->sender, rig->row->size_bytes, rig->net->mac, load, rig->cfg->stop, out, rig->err);
-	rx_sender_run(rig->sender, load, rig->cfg->stop, out);
-	return 0;
+	int rc = rx_sender_run(rig->sender, load, rig->cfg->stop, out);
+	return rc == 0 ? 0
+		       : tl_fail(rig->err, rc,
+				 "cannot send frames of %u bytes on %s: %s; is it up, and its MTU large enough?",
+				 rig->row->size_bytes, rig->net->sender_name, strerror(-rc));
 }
 
-static int run_load(const struct rig *rig, const struct rx_load *load, struct run *run)
+static int run_load(const struct rig *rig, const struct rx_load *load, struct rx_run *run)
 {
-	*run = (struct run){.pkts = 0};
-	int rc = rx_child_ask(&rig->child, rig->cfg->stop, &run->was);
+	*run = (struct rx_run){.tick_ns = rx_tick_ns()};
+	int rc = rx_child_ask(&rig->child, rig->cfg->stop, &run->was, rig->err);
 	if (rc != 0)
 		return rc;
 	uint64_t drops = rx_net_drops(rig->net), softirq_ns = rx_softirq_ns(), begin_ns = tl_ladder_now_ns();
@@ -96,96 +98,15 @@ static int run_load(const struct rig *rig, const struct rx_load *load, struct ru
 			rc = drain(rig, load->stamped ? QUIET_LOOKS_SLOW : QUIET_LOOKS, drops, run);
 	} else {
 		wait_for(load->duration_ns, rig->cfg->stop);
-		rc = rx_child_ask(&rig->child, rig->cfg->stop, &run->is);
+		rc = rx_child_ask(&rig->child, rig->cfg->stop, &run->is, rig->err);
 	}
 	run->elapsed_ns = rig->sends ? run->sent.elapsed_ns : tl_ladder_now_ns() - begin_ns;
 	run->softirq_ns = rx_softirq_ns() - softirq_ns;
-	run->lost_interface_pkts = rx_net_drops(rig->net) - drops;
+	count_losses(rig, drops, run);
 	run->pkts = run->is.pkts - run->was.pkts;
 	uint64_t pkts = rig->sends ? run->sent.pkts : run->pkts;
 	run->pps = (double)pkts * (double)TL_NS_PER_S / (double)run->elapsed_ns;
 	return atomic_load(rig->cfg->stop) ? -EINTR : rc;
-}
-
-static uint64_t lost(const struct run *run)
-{
-	return run->sent.pkts > run->pkts ? run->sent.pkts - run->pkts : 0;
-}
-
-// ---- output of a run
-
-static double per_packet(const struct run *run, uint64_t value)
-{
-	return run->pkts == 0 ? TL_BENCH_RX_UNKNOWN : (double)value / (double)run->pkts;
-}
-
-static double event_per_packet(const struct run *run, int64_t was, int64_t is)
-{
-	return was < 0 || is < 0 ? TL_BENCH_RX_UNKNOWN : per_packet(run, (uint64_t)(is - was));
-}
-
-static double cost(const struct tl_ladder_rung *rung, const struct run *run)
-{
-	const struct rx_snapshot *was = &run->was, *is = &run->is;
-
-	uint64_t cpu_ns = is->cpu_ns - was->cpu_ns;
-
-	if (rung->polls) { // of the threads that poll, the part in polls with frames: by the wall clock, which also
-			   // runs while others do
-		uint64_t polling_ns = tl_min_u64(is->polling_ns - was->polling_ns, cpu_ns);
-		double busy = (double)(is->busy_ns - was->busy_ns) / (double)tl_max_u64(is->at_ns - was->at_ns, 1);
-		cpu_ns -= (uint64_t)((double)polling_ns * (1 - (busy < 1 ? busy : 1)));
-	}
-	return per_packet(run, cpu_ns);
-}
-
-// Attribute the losses: frames that did not leave, the rung's own counter, the interface's, and a rest that none has.
-static void fill_losses(const struct run *run, struct tl_bench_rx_row *row)
-{
-	uint64_t drops = run->is.drops - run->was.drops;
-
-	row->lost_pkts = run->sent.pkts > 0 ? lost(run) : drops;
-	uint64_t left = row->lost_pkts;
-	left -= row->lost_sender_pkts = tl_min_u64(run->sent.unsent_pkts, left);
-	left -= row->lost_rung_pkts = tl_min_u64(drops, left);
-	left -= row->lost_interface_pkts = tl_min_u64(run->lost_interface_pkts, left);
-	row->lost_elsewhere_pkts = left;
-}
-
-// Split the CPU time as its ticks are split. A run may be shorter than a tick: then the parts are not known.
-static void fill_parts(const struct run *run, struct tl_bench_rx_row *row)
-{
-	uint64_t user_ns = run->is.user_ns - tl_min_u64(run->was.user_ns, run->is.user_ns);
-	uint64_t system_ns = run->is.system_ns - tl_min_u64(run->was.system_ns, run->is.system_ns);
-	double all_ns = per_packet(run, run->is.cpu_ns - run->was.cpu_ns), both = (double)(user_ns + system_ns);
-
-	row->user_ns = row->system_ns = TL_BENCH_RX_UNKNOWN;
-	if (all_ns >= 0 && both > 0) {
-		row->user_ns = all_ns * (double)user_ns / both;
-		row->system_ns = all_ns * (double)system_ns / both;
-	}
-}
-
-static double received_pps(const struct run *run)
-{
-	return (double)run->pkts * (double)TL_NS_PER_S / (double)run->elapsed_ns;
-}
-
-static void fill_run(const struct run *run, struct tl_bench_rx_row *row)
-{
-	row->offered_pps = run->pps;
-	row->received_pps = received_pps(run);
-	row->cpu_ns = cost(row->rung, run);
-	fill_parts(run, row);
-	row->softirq_ns = per_packet(run, run->softirq_ns);
-	row->tick_ns = per_packet(run, rx_tick_ns());
-	row->sender_ns = run->sent.pkts == 0 ? TL_BENCH_RX_UNKNOWN : (double)run->sent.cpu_ns / (double)run->sent.pkts;
-	row->instructions = event_per_packet(run, run->was.instructions, run->is.instructions);
-	row->cycles = event_per_packet(run, run->was.cycles, run->is.cycles);
-	row->wakeups_per_s = run->is.wakeups < 0 ? TL_BENCH_RX_UNKNOWN
-						 : (double)(run->is.wakeups - run->was.wakeups) * (double)TL_NS_PER_S /
-							   (double)run->elapsed_ns;
-	fill_losses(run, row);
 }
 
 // ---- the three parts
@@ -196,7 +117,7 @@ static int check_slowly(const struct rig *rig)
 	const struct rx_load slow = {
 		.pps = SLOW_PPS, .pkts = tl_min_u64(tl_max_u64(pkts, SLOW_PKTS_MIN), SLOW_PKTS_MAX), .stamped = true};
 	struct tl_bench_rx_row *row = rig->row;
-	struct run run;
+	struct rx_run run;
 
 	int rc = run_load(rig, &slow, &run);
 	if (rc != 0)
@@ -212,45 +133,17 @@ static int check_slowly(const struct rig *rig)
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-// Sort the values of the runs. Return (largest - smallest) / median; 1 if only some of them are known.
-static double spread_of(double values[TL_BENCH_RX_RUNS])
-{
-	qsort(values, TL_BENCH_RX_RUNS, sizeof(values[0]), by_value);
-	double least = values[0], median = values[TL_BENCH_RX_RUNS / 2], most = values[TL_BENCH_RX_RUNS - 1];
-
-	if (median <= 0)
-		return most > median ? 1 : 0;
-	return (most - least) / median;
-}
-
-// The row has the figures of the run with the median cost. The spread is that of the cost or, with our own traffic, of
-// the rate.
 static int run_fast(const struct rig *rig)
 {
 	const struct rx_load fast = {.duration_ns = (uint64_t)(rig->cfg->seconds * (double)TL_NS_PER_S)};
-	struct run runs[TL_BENCH_RX_RUNS];
-	double costs[TL_BENCH_RX_RUNS], rates[TL_BENCH_RX_RUNS];
+	struct rx_run runs[TL_BENCH_RX_RUNS];
 
 	for (unsigned i = 0; i < TL_BENCH_RX_RUNS; i++) {
 		int rc = run_load(rig, &fast, &runs[i]);
 		if (rc != 0)
 			return rc;
-		costs[i] = cost(rig->row->rung, &runs[i]);
-		rates[i] = received_pps(&runs[i]);
 	}
-	double spread = spread_of(costs), rate_spread = rig->sends ? spread_of(rates) : 0;
-	for (unsigned i = TL_BENCH_RX_RUNS; i-- > 0;)
-		if (cost(rig->row->rung, &runs[i]) == costs[TL_BENCH_RX_RUNS / 2])
-			fill_run(&runs[i], rig->row);
-	rig->row->spread = spread > rate_spread ? spread : rate_spread;
-	rig->row->noisy = rig->row->spread > TL_BENCH_RX_SPREAD;
+	rx_runs_fill(runs, rig->sends, rig->row);
 	return 0;
 }
 
@@ -258,16 +151,17 @@ static int bisect(const struct rig *rig)
 {
 	struct tl_bench_rx_row *row = rig->row;
 	struct rx_load load = {.duration_ns = (uint64_t)(rig->cfg->seconds * (double)TL_NS_PER_S)};
-	double low = row->check.received_pkts == row->check.sent_pkts ? SLOW_PPS : 0, high = row->offered_pps;
+	double high = row->offered_pps, low = 0;
 
-	row->sender_bound = row->lost_pkts == 0;
+	if (row->check.received_pkts == row->check.sent_pkts)
+		low = high < SLOW_PPS ? high : SLOW_PPS;
 	for (unsigned step = 0; step < STEPS && !row->sender_bound && high > low; step++) {
-		struct run run;
+		struct rx_run run;
 		load.pps = (low + high) / 2;
 		int rc = run_load(rig, &load, &run);
 		if (rc != 0)
 			return rc;
-		if (lost(&run) == 0)
+		if (rx_run_lost(&run) == 0)
 			low = tl_max_u64((uint64_t)low, (uint64_t)run.pps);
 		else
 			high = load.pps;
@@ -312,12 +206,23 @@ static uint32_t lanes_of(const struct tl_ladder_rung *rung, const cpu_set_t *cpu
 	return (uint32_t)tl_min_u64(tl_max_u64((uint64_t)CPU_COUNT(cpus), 2), TL_LADDER_LANES_MAX);
 }
 
-// End the row with a reason, unless the benchmark was interrupted.
+// Begin a row without figures.
+static void begin_row(struct tl_bench_rx_row *row, uint32_t threads)
+{
+	*row = (struct tl_bench_rx_row){.rung = row->rung,
+		.threads = threads,
+		.size_bytes = row->size_bytes,
+		.loss_free_pps = TL_BENCH_RX_UNKNOWN,
+		.check = {.in_order = TL_BENCH_RX_UNKNOWN}};
+}
+
+// End the row with a reason and no figures, unless the benchmark was interrupted.
 static int refuse(struct tl_bench_rx_row *row, int rc, const char *why)
 {
 	if (rc == -EINTR)
 		return rc;
-	snprintf(row->refused, sizeof(row->refused), "%s", why);
+	begin_row(row, row->threads);
+	snprintf(row->refused, sizeof(row->refused), "%s", why[0] != '\0' ? why : strerror(-rc));
 	return 0;
 }
 
@@ -361,13 +266,11 @@ static int measure_open(struct rig *rig)
 int rx_measure(
 	const struct tl_bench_rx_cfg *cfg, const struct rx_net *net, const cpu_set_t *cpus, struct tl_bench_rx_row *row)
 {
-	struct tl_err err = {.text = "it did not answer, or could not receive"};
+	struct tl_err err = {.text = ""};
 	struct rig rig = {.cfg = cfg, .net = net, .cpus = cpus, .row = row, .err = &err};
 	const char *why = excluded(cfg, net, row->rung);
 
-	row->threads = lanes_of(row->rung, cpus);
-	row->loss_free_pps = TL_BENCH_RX_UNKNOWN;
-	row->check.in_order = TL_BENCH_RX_UNKNOWN;
+	begin_row(row, lanes_of(row->rung, cpus));
 	if (why != NULL)
 		return refuse(row, 0, why);
 	int rc = start(&rig);

@@ -32,6 +32,7 @@ struct way {
 	struct rx_load load; // part of this thread
 	const atomic_bool *stop;
 	struct rx_sent sent;
+	int rc; // error that ended the load
 };
 
 struct rx_sender {
@@ -96,18 +97,24 @@ void rx_sender_close(struct rx_sender *sender)
 	free(sender);
 }
 
-// Send n frames; return the number sent. The others keep their sequence numbers.
-static uint32_t send_batch(struct way *way, uint32_t n)
+// Check for a shortage that passes: of memory for an skb, or of room at the device.
+static bool passes(int error)
+{
+	return error == ENOBUFS || error == ENOMEM || error == EAGAIN || error == EINTR;
+}
+
+// Send n frames; return the number sent, or -errno. The others keep their sequence numbers.
+static int send_batch(struct way *way, uint32_t n)
 {
 	uint64_t stamp_ns = way->load.stamped ? tl_ladder_now_ns() : 0;
 
 	for (uint32_t i = 0; i < n; i++)
 		tl_ladder_number(way->frame[i], way->seq + i, stamp_ns);
 	int sent = way->send != NULL ? (int)way->send(way->ctx, way->room, n) : sendmmsg(way->fd, way->message, n, 0);
-	if (sent <= 0)
-		return 0; // ENOBUFS: no memory for an skb at this moment
+	if (sent < 0)
+		return passes(errno) ? 0 : -errno;
 	way->seq += (uint32_t)sent;
-	return (uint32_t)sent;
+	return sent;
 }
 
 static uint64_t thread_cpu_ns(void)
@@ -139,14 +146,19 @@ static void run_way(struct way *way)
 	uint64_t begin_ns = tl_ladder_now_ns(), cpu_ns = thread_cpu_ns(), elapsed_ns = 0, sent = 0;
 
 	way->seq = 0;
+	way->rc = 0;
 	while (!atomic_load_explicit(way->stop, memory_order_relaxed)) {
 		elapsed_ns = tl_ladder_now_ns() - begin_ns;
 		if ((load->duration_ns != 0 && elapsed_ns >= load->duration_ns) ||
 			(load->pkts != 0 && sent >= load->pkts))
 			break;
 		uint32_t n = due(load, sent, elapsed_ns);
-		if (n > 0)
-			sent += send_batch(way, n);
+		int rc = n > 0 ? send_batch(way, n) : 0;
+		if (rc < 0) {
+			way->rc = rc;
+			break;
+		}
+		sent += (uint64_t)rc;
 	}
 	way->sent = (struct rx_sent){sent, tl_max_u64(elapsed_ns, 1), thread_cpu_ns() - cpu_ns, 0};
 }
@@ -163,7 +175,7 @@ static void *way_main(void *arg)
 	return NULL;
 }
 
-void rx_sender_run(struct rx_sender *sender, const struct rx_load *load, const atomic_bool *stop, struct rx_sent *out)
+int rx_sender_run(struct rx_sender *sender, const struct rx_load *load, const atomic_bool *stop, struct rx_sent *out)
 {
 	uint32_t n = load->stamped || load->pkts != 0 ? 1 : sender->n, started = 1;
 
@@ -177,10 +189,13 @@ void rx_sender_run(struct rx_sender *sender, const struct rx_load *load, const a
 		started++;
 	run_way(&sender->ways[0]);
 	*out = sender->ways[0].sent;
+	int rc = sender->ways[0].rc;
 	for (uint32_t i = 1; i < started; i++) {
 		pthread_join(sender->ways[i].thread, NULL);
 		out->pkts += sender->ways[i].sent.pkts;
 		out->cpu_ns += sender->ways[i].sent.cpu_ns;
 		out->elapsed_ns = tl_max_u64(out->elapsed_ns, sender->ways[i].sent.elapsed_ns);
+		rc = rc != 0 ? rc : sender->ways[i].rc;
 	}
+	return rc;
 }
