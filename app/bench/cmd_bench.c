@@ -23,6 +23,7 @@
 
 #define DISK_BYTES (UINT64_C(4) << 30)
 #define DISK_BYTES_MIN (UINT64_C(64) << 20)
+#define CACHE_BYTES_MIN (UINT64_C(1) << 20)
 
 struct options {
 	struct tl_bench_overhead_cfg cfg;
@@ -35,6 +36,7 @@ struct options {
 	const char *interface, *peer;
 	uint64_t rounds, rate_pps, payload_bytes; // of overhead; 0: the default
 	uint64_t senders, disk_bytes;		  // of rx, of qualify; 0: the default
+	uint64_t cache_bytes;			  // of qualify; 0: unknown
 	const char *html;
 	bool json;
 	const char *benchmark;
@@ -86,6 +88,10 @@ static const struct tl_option options[] = {
 	{"disk", 0, "SIZE", "limit of the disk space for all recordings during the runs (default 4G)",
 		TL_INTO(SIZE, struct options, disk_bytes, "--disk is a size of at least 64M, such as 4G",
 			DISK_BYTES_MIN, UINT64_MAX)},
+	{"cache", 0, "SIZE",
+		"cache of the drive: stages that write go on until twice of it is written, and --disk is by default at least as much",
+		TL_INTO(SIZE, struct options, cache_bytes, "--cache is a size of at least 1M, such as 6G",
+			CACHE_BYTES_MIN, UINT64_C(1) << 50)},
 };
 
 const struct tl_command tl_bench_command = {
@@ -112,8 +118,8 @@ const struct tl_command tl_bench_command = {
 		"qualify: capacity of this host for a configuration. Runs its ports on frames in memory: without recordings, with\n"
 		"discarded slabs, with the filters, with the disk, and as configured. Shows the rate of each stage, the limiting\n"
 		"stage, the longest write stall and the time covered by the buffers. Writes to a ring of files of at most --disk\n"
-		"beside the recordings, and removes it. Choose --seconds to write more than twice the size of the disk's cache, for\n"
-		"the rate of a full cache.\n\n"
+		"beside the recordings, and removes it. With --cache a run writes at least twice the cache of the drive, for the rate\n"
+		"beyond it.\n\n"
 		"Needs root and iproute2, all but rx also ethtool, and an otherwise idle host.",
 	.words = "overhead rx echo qualify",
 	TL_OPTIONS(options),
@@ -195,7 +201,8 @@ static const char *choose_qualify(struct options *o)
 	if (o->qualify.config == NULL)
 		return "`bench qualify` needs a configuration: give -c CONFIG";
 	o->qualify.seconds = seconds(o, 5);
-	o->qualify.disk_bytes = o->disk_bytes != 0 ? o->disk_bytes : DISK_BYTES;
+	o->qualify.cache_bytes = o->cache_bytes;
+	o->qualify.disk_bytes = o->disk_bytes != 0 ? o->disk_bytes : tl_max_u64(DISK_BYTES, 2 * o->cache_bytes);
 	return tl_bench_sizes(o->sizes != NULL ? o->sizes : "60,508,1514", TL_LADDER_SIZE_MIN, TL_LADDER_SIZE_MAX,
 		       o->qualify.sizes, &o->qualify.n_sizes) == 0
 		       ? NULL
@@ -206,8 +213,9 @@ static const char *choose_qualify(struct options *o)
 static const char *choose(struct options *o, int words, char **word)
 {
 	o->benchmark = words == 1 ? word[0] : "";
-	if (strcmp(o->benchmark, "qualify") != 0 && (o->qualify.config != NULL || o->disk_bytes != 0))
-		return "--config and --disk are options of `bench qualify`";
+	if (strcmp(o->benchmark, "qualify") != 0 &&
+		(o->qualify.config != NULL || o->disk_bytes != 0 || o->cache_bytes != 0))
+		return "--config, --disk and --cache are options of `bench qualify`";
 	if (strcmp(o->benchmark, "overhead") == 0)
 		return choose_overhead(o);
 	if (o->rounds != 0 || o->rate_pps != 0 || o->payload_bytes != 0)

@@ -4,6 +4,8 @@
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
+slow_disk=${TL_BUILD:-$func_root/build}/tests/libslow_disk.so
+
 # write_config NAME CAPTURE: write a configuration of one port and one recording with these keys.
 write_config() {
 	mkdir -p recordings
@@ -19,6 +21,7 @@ wrong_calls() {
 	refuses "an interface is refused because it belongs to bench rx" "--interface" "$TAPLINE" bench qualify -c plain.json -i eth0
 	refuses "a configuration is refused by the other benchmarks" "bench qualify" "$TAPLINE" bench rx -c plain.json
 	refuses "a disk limit too small for a ring is refused" "--disk" "$TAPLINE" bench qualify -c plain.json --disk 1M
+	refuses "the cache of a drive is refused by the other benchmarks" "bench qualify" "$TAPLINE" bench rx --cache 6G
 	refuses "an error of the configuration is reported with its position" "\$.ports[0].colour" "$TAPLINE" bench qualify -c unknown.json
 	refuses "a configuration without recordings is refused" "\$.capture" "$TAPLINE" bench qualify -c idle.json
 }
@@ -34,14 +37,16 @@ qualify() {
 }
 
 every_stage() {
-	write_config whole.json '{"path": "recordings/%Y/a.pcapng", "filter": "udp port 5001", "digest": "crc32c"}'
+	write_config whole.json \
+		'{"path": "recordings/%Y/a.pcapng", "filter": "udp port 5001", "digest": "crc32c", "rotate_bytes": "1G", "index": true}'
 	qualify whole --sizes 1514
 	check_json "each stage is measured, in order" whole.out '.rows | map([.size_bytes, .stage, .skipped]) == [
-		("source", "rings", "parser", "disk", "whole") | [1514, ., false]] and .[0].pps > 0'
-	check_json "only the disk stages write to the disk" whole.out \
-		'.rows | all((.written_bytes_per_s != null) == (.stage == "disk" or .stage == "whole"))'
-	check_json "the verdict is the rate of the last stage" whole.out '(.rows | map(select(.stage == "whole").pps)) ==
-		(.verdicts | map(.pps)) and (.verdicts | all(.bits_per_s / (.size_bytes + 24) / 8 - .pps | fabs < 1))'
+		("source", "rings", "parser", "disk", "index", "whole") | [1514, ., false]] and .[0].pps > 0'
+	check_json "only the stages from the disk on write to it" whole.out '.rows |
+		all((.written_bytes_per_s != null) == (.stage | IN("disk", "index", "whole")))'
+	check_json "the verdict is the rate of the last stage or, if that slowed down, of its last quarter" whole.out '
+		.verdicts[0].pps == (.rows[5] | if .slowdown != null and .slowdown < 0.8 then .quarter_pps[3] else .pps end) and
+		(.verdicts | all(.bits_per_s / (.size_bytes + 24) / 8 - .pps | fabs < 1))'
 	check_json "the limit is a stage after the source" whole.out '.verdicts | all(.limit != "source" and .next != "source")'
 }
 
@@ -49,11 +54,11 @@ stages_without_keys_are_skipped() {
 	write_config plain.json '{"path": "recordings/a.pcapng"}'
 	qualify plain --sizes 60
 	check_json "stages without a key of the configuration are skipped" plain.out \
-		'.rows | map(select(.skipped).stage) == ["parser", "whole"]'
+		'.rows | map(select(.skipped).stage) == ["parser", "index", "whole"]'
 	write_config discarded.json '{"path": "null:"}'
 	qualify discarded --sizes 60
 	check_json "the disk stage of a discarding recording is skipped" discarded.out \
-		'.rows | map(select(.skipped).stage) == ["parser", "disk", "whole"]'
+		'.rows | map(select(.skipped).stage) == ["parser", "disk", "index", "whole"]'
 	check_json "without a disk the verdict is the rate of the rings" \
 		discarded.out '.verdicts[0].pps == (.rows | map(select(.stage == "rings"))[0].pps)'
 }
@@ -62,6 +67,32 @@ says_what_limits() {
 	"$TAPLINE" bench qualify -c discarded.json --seconds 0.5 --sizes 60,61 >text.txt 2>text.log
 	check "the text has a verdict" grep -qE '^60 bytes: sustains [0-9.]+ Mpps, .* for 0.5 s with 1 lcore; limit: ' text.txt
 	check "the text has one verdict per size" grep -q '^61 bytes: sustains' text.txt
+	check "without a disk the rate of 8 lcores needs none" grep -qE '^  8 lcores with a core each would fill slabs at [0-9.]+ Mpps$' text.txt
+}
+
+# A disk of 8 MB/s: a slab of 1 MiB takes 131 ms.
+limited_by_the_disk() {
+	write_config slow.json '{"path": "recordings/a.pcapng", "io": "pwrite"}'
+	LD_PRELOAD=$slow_disk SLOW_DISK=8000000 "$TAPLINE" bench qualify -c slow.json --seconds 1 --sizes 60 >slow.txt 2>slow.log
+	check "a slow disk is the limit" grep -qE '^60 bytes: sustains 0\.[0-9]+ Mpps, .* for 1 s with 1 lcore; limit: disk' slow.txt
+	check "the longest write stall is compared with the time that the buffers cover" \
+		grep -qE '^  the longest write stall, [0-9.]+ ms, is (not )?within the [0-9.]+ ms that the buffers cover$' slow.txt
+	check "warm-up and later quarters are told apart" grep -qE \
+		'^  warm-up and three quarters more:( [0-9.]+,?){4} Mpps; [0-9.]+ GB written, the cache of the drive is not known' slow.txt
+	check "the rate of 8 lcores is computed" \
+		grep -qE '^  8 lcores with a core each would fill slabs at [0-9.]+ Mpps, and need [0-9.]+ GB/s of the disk$' slow.txt
+	check "progress is shown" grep -qE '60 bytes, disk: 3 of 4 quarters, [0-9.]+ Mpps' slow.log
+}
+
+# The least time would end before the second quarter of the bytes.
+beyond_the_cache() {
+	LD_PRELOAD=$slow_disk SLOW_DISK=8000000 qualify slow --cache 4M --seconds 0.1 --sizes 60
+	check_json "with a known cache a run goes on until twice the cache is written" slow.out '.cache_bytes == 4194304 and
+		(.rows[] | select(.stage == "disk") | .written_bytes >= 8388608 and .seconds > 0.5)'
+	check_json "a stall is at least a write, and the buffers cover their bytes at the rate of the disk" slow.out '.rows[] |
+		select(.stage == "disk") | .stall_ns > 100000000 and (.buffer_ns / 1e9 * .written_bytes_per_s / 8388608 - 1 | fabs) < 0.01'
+	check_json "eight lcores have eight times the rate of one" slow.out '(.rows[] | select(.stage == "rings").pps) as $pps |
+		.verdicts[0].eight_lcores | (.pps - 8 * $pps | fabs) < 10 and .written_bytes_per_s > 0'
 }
 
 one_and_two_queues() {
@@ -83,16 +114,18 @@ interrupted() {
 	check_equal "no file remains" "$(find tmp recordings -mindepth 1 | wc -l)" 0
 }
 
-# Interrupted in the second stage: stages and sizes remain, so that a late signal ends the run, too.
+# Interrupted in the second quarter of the second stage, which lasts long enough for a late signal.
 interrupted_with_results() {
 	: >partly.log
-	"$TAPLINE" bench qualify -c plain.json --seconds 2 --sizes 60,512,1514 --json >partly.out 2>partly.log &
+	"$TAPLINE" bench qualify -c plain.json --seconds 10 --sizes 60,512,1514 --json >partly.out 2>partly.log &
 	app_pid=$!
-	wait_for 60 grep -q '60 bytes, rings' partly.log || func_die "the second stage does not run: $(<partly.log)"
+	wait_for 60 grep -q '60 bytes, rings: 1 of 4 quarters' partly.log || func_die "the second stage does not run: $(<partly.log)"
 	app_stop INT
 	check_equal "a run interrupted in a later stage ends with status 1" "$APP_STATUS" 1
 	check_json "its report has the stages that had ended, and no verdict about sizes that had not" partly.out \
-		'.interrupted and .rows[0].stage == "source" and .rows[0].pps > 0 and (.rows | length < 9) and all(.verdicts[]; .size_bytes != 1514)'
+		'.interrupted and (.rows[0] | .stage == "source" and .pps > 0 and .quarter_pps[3] > 0) and .verdicts == []'
+	check_json "the stage that was interrupted has its figures so far" partly.out '.rows | length == 2 and
+		(.[1] | .stage == "rings" and .seconds >= 2.5 and .quarter_pps[0] > 0 and .quarter_pps[3] == null and .slowdown == null)'
 	check_equal "no process of it remains" "$(pgrep -c -f "$DIR/tmp/" || true)" 0
 	check_equal "its recordings and files are removed" "$(find tmp recordings -mindepth 1 | wc -l)" 0
 }
@@ -104,6 +137,8 @@ wrong_calls
 every_stage
 stages_without_keys_are_skipped
 says_what_limits
+limited_by_the_disk
+beyond_the_cache
 one_and_two_queues
 interrupted
 interrupted_with_results

@@ -218,7 +218,8 @@ TL_TEST("a variant without means is not compared")
 
 static struct tl_qualify_row stage(enum tl_qualify_stage stage, double pps)
 {
-	return (struct tl_qualify_row){.stage = stage, .size_bytes = 60, .pps = pps, .skipped = pps == 0};
+	return (struct tl_qualify_row){
+		.stage = stage, .size_bytes = 60, .pps = pps, .slowdown = 1, .skipped = pps == 0};
 }
 
 TL_TEST("the limiting stage is the most expensive one")
@@ -243,6 +244,130 @@ TL_TEST("a stage below a tenth of the cost is not reported as a limit")
 	CU_ASSERT_EQUAL(v.next, -1);
 }
 
+TL_TEST("the sustained rate of a run that slowed down is that of its last quarter")
+{
+	struct tl_qualify_row rows[] = {
+		stage(TL_QUALIFY_SOURCE, 60e6), stage(TL_QUALIFY_DISK, 10e6), stage(TL_QUALIFY_WHOLE, 0)};
+
+	rows[1].quarter_pps[3] = 6e6;
+	rows[1].slowdown = 0.81;
+	CU_ASSERT_DOUBLE_EQUAL(tl_qualify_judge(rows, 3).pps, 10e6, 1);
+	rows[1].slowdown = 0.79;
+	CU_ASSERT_DOUBLE_EQUAL(tl_qualify_judge(rows, 3).pps, 6e6, 1);
+	CU_ASSERT_DOUBLE_EQUAL(tl_qualify_judge(rows, 3).bits_per_s, 6e6 * 84 * 8, 1);
+	CU_ASSERT_EQUAL(tl_qualify_judge(rows, 3).limit, TL_QUALIFY_DISK);
+	rows[1].stage = TL_QUALIFY_RINGS; // no drive is involved: the host was disturbed
+	CU_ASSERT_DOUBLE_EQUAL(tl_qualify_judge(rows, 3).pps, 10e6, 1);
+	rows[1].stage = TL_QUALIFY_DISK;
+	rows[1].slowdown = TL_QUALIFY_UNKNOWN;
+	CU_ASSERT_DOUBLE_EQUAL(tl_qualify_judge(rows, 3).pps, 10e6, 1);
+}
+
+// A recording: 1000 frames and 50 kB per second, from fast_ms to slow_ms 2000 and 100 kB; nothing is written from 500
+// ms to 750 ms, and made good at once. Ten times as many frames are polled.
+struct recording {
+	uint64_t fast_ms, slow_ms;
+};
+
+static struct tl_qualify_sample sample_at(const struct recording *r, uint64_t ms)
+{
+	uint64_t fast_ms = ms <= r->fast_ms ? 0 : tl_min_u64(ms, r->slow_ms) - r->fast_ms, units = ms + fast_ms;
+	uint64_t written = ms > 500 && ms < 750 ? 500 : units;
+
+	return (struct tl_qualify_sample){.ns = (7000 + ms) * TL_NS_PER_MS,
+		.polled_pkts = 10 * units,
+		.handled_pkts = units,
+		.dropped_pkts = 3,
+		.written_bytes = 50 * written};
+}
+
+// Sample a recording every 10 ms, until the run ends or the time is over. Return the ms of the last sample.
+static uint64_t watch_it(struct tl_qualify_watch *watch, const struct tl_qualify_cfg *cfg, enum tl_qualify_stage which,
+	const struct recording *r, uint64_t most_ms)
+{
+	uint64_t ms = 0;
+
+	*watch = (struct tl_qualify_watch){.n = 0};
+	for (;; ms += 10) {
+		const struct tl_qualify_sample sample = sample_at(r, ms);
+		(void)tl_qualify_take(watch, cfg, which, &sample);
+		if (watch->n > TL_QUALIFY_QUARTERS || ms >= most_ms)
+			return ms;
+	}
+}
+
+static const struct recording warming = {.fast_ms = 1000, .slow_ms = UINT64_MAX};
+
+TL_TEST("the first quarter of a run is its warm-up")
+{
+	const struct tl_qualify_cfg cfg = {.seconds = 4};
+	struct tl_qualify_row row = {.stage = TL_QUALIFY_RINGS};
+	struct tl_qualify_watch watch;
+
+	CU_ASSERT_EQUAL(watch_it(&watch, &cfg, row.stage, &warming, 60000), 4000);
+	CU_ASSERT_TRUE(tl_qualify_fill(&row, &watch, 0));
+	CU_ASSERT_DOUBLE_EQUAL(row.seconds, 4, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(row.quarter_pps[0], 1000, 1e-6);
+	for (unsigned i = 1; i < TL_QUALIFY_QUARTERS; i++)
+		CU_ASSERT_DOUBLE_EQUAL(row.quarter_pps[i], 2000, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(row.pps, 2000, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(row.slowdown, 1, 1e-9);
+	CU_ASSERT_EQUAL(row.dropped_pkts, 3);
+	CU_ASSERT_EQUAL(row.stall_ns, 0); // nothing is meant to be written
+	CU_ASSERT_EQUAL(row.written_bps, 0);
+	row.stage = TL_QUALIFY_SOURCE;
+	CU_ASSERT_TRUE(tl_qualify_fill(&row, &watch, 0));
+	CU_ASSERT_DOUBLE_EQUAL(row.pps, 20000, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(row.quarter_pps[0], 10000, 1e-6);
+}
+
+TL_TEST("a stall is the longest time without a written byte, and the buffers cover as long as they fill")
+{
+	const struct tl_qualify_cfg cfg = {.seconds = 4};
+	struct tl_qualify_row row = {.stage = TL_QUALIFY_DISK};
+	struct tl_qualify_watch watch;
+
+	(void)watch_it(&watch, &cfg, row.stage, &warming, 60000);
+	CU_ASSERT_TRUE(tl_qualify_fill(&row, &watch, 40000));
+	CU_ASSERT_EQUAL(row.stall_ns, 240 * TL_NS_PER_MS); // the sample at 750 ms has the next bytes
+	CU_ASSERT_DOUBLE_EQUAL(row.written_bps, 100000, 1e-6);
+	CU_ASSERT_EQUAL(row.buffer_ns, 400 * TL_NS_PER_MS);
+	CU_ASSERT_EQUAL(row.written_bytes, 350000);
+}
+
+TL_TEST("with a known cache a run that writes goes on until twice the cache is written")
+{
+	const struct tl_qualify_cfg cfg = {.seconds = 1, .cache_bytes = 500000};
+	const struct recording filling = {.fast_ms = 0, .slow_ms = 5000}; // at 500 kB the cache is full
+	struct tl_qualify_row row = {.stage = TL_QUALIFY_DISK};
+	struct tl_qualify_watch watch;
+
+	CU_ASSERT_EQUAL(watch_it(&watch, &cfg, TL_QUALIFY_PARSER, &filling, 60000), 1000);
+	CU_ASSERT_EQUAL(watch_it(&watch, &cfg, TL_QUALIFY_DISK, &filling, 60000), 15000);
+	CU_ASSERT_TRUE(tl_qualify_fill(&row, &watch, 0));
+	CU_ASSERT_EQUAL(row.written_bytes, 1000000);
+	CU_ASSERT_DOUBLE_EQUAL(row.quarter_pps[1], 2000, 1e-6); // into the cache
+	CU_ASSERT_DOUBLE_EQUAL(row.quarter_pps[3], 1000, 1e-6); // beyond it
+	CU_ASSERT_DOUBLE_EQUAL(row.slowdown, 0.5, 1e-9);
+}
+
+TL_TEST("an interrupted run has the figures so far")
+{
+	const struct tl_qualify_cfg cfg = {.seconds = 4};
+	struct tl_qualify_row row = {.stage = TL_QUALIFY_RINGS};
+	struct tl_qualify_watch watch;
+
+	(void)watch_it(&watch, &cfg, row.stage, &warming, 990);
+	CU_ASSERT_FALSE(tl_qualify_fill(&row, &watch, 0)); // of the warm-up
+	(void)watch_it(&watch, &cfg, row.stage, &warming, 2500);
+	CU_ASSERT_TRUE(tl_qualify_fill(&row, &watch, 0));
+	CU_ASSERT_DOUBLE_EQUAL(row.seconds, 2.5, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(row.pps, 2000, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(row.quarter_pps[1], 2000, 1e-6);
+	CU_ASSERT_EQUAL(row.quarter_pps[2], TL_QUALIFY_UNKNOWN);
+	CU_ASSERT_EQUAL(row.slowdown, TL_QUALIFY_UNKNOWN);
+}
+
 // Return the first recording in a stage's configuration.
 static const json_t *recording_of(json_t *config)
 {
@@ -258,7 +383,7 @@ TL_TEST("each stage adds its keys to a recording")
 				    "\"close\", \"rotate_seconds\": 60}]}",
 		0, NULL);
 	static const char *const keys[] = {"direction", "filter", "fsync", "digest", "rotate_bytes", "keep_bytes"};
-	static const char has[TL_QUALIFY_STAGES][7] = {"100000", "000000", "010000", "011011", "011111"};
+	static const char has[TL_QUALIFY_STAGES][7] = {"100000", "000000", "010000", "011011", "011011", "011111"};
 
 	for (enum tl_qualify_stage at = 0; at < TL_QUALIFY_STAGES; at++) {
 		json_t *made = tl_qualify_config(config, at, "f.pcap", dirs, UINT64_C(64) << 20);
@@ -266,7 +391,7 @@ TL_TEST("each stage adds its keys to a recording")
 			CU_ASSERT_EQUAL(json_object_get(recording_of(made), keys[k]) != NULL, has[at][k] == '1');
 		CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(recording_of(made), "path")),
 			at < TL_QUALIFY_DISK ? "null:" : "/data/q/recording.pcapng");
-		CU_ASSERT_EQUAL(json_is_true(json_object_get(recording_of(made), "index")), at == TL_QUALIFY_WHOLE);
+		CU_ASSERT_EQUAL(json_is_true(json_object_get(recording_of(made), "index")), at >= TL_QUALIFY_INDEX);
 		CU_ASSERT_PTR_NULL(json_object_get(made, "echo"));
 		const json_t *port = json_array_get(json_object_get(made, "ports"), 0);
 		CU_ASSERT_PTR_NULL(json_object_get(port, "ip"));

@@ -98,7 +98,7 @@ static json_t *capture_config(const json_t *capture, enum tl_qualify_stage stage
 	if (stage < TL_QUALIFY_DISK || dir == NULL)
 		return out;
 	put_ring(out, dir, ring_bytes);
-	json_object_set_new(out, "index", json_boolean(stage == TL_QUALIFY_WHOLE && has_index(capture)));
+	json_object_set_new(out, "index", json_boolean(stage >= TL_QUALIFY_INDEX && has_index(capture)));
 	return out;
 }
 

@@ -9,6 +9,7 @@
 struct tl_qualify_verdict tl_qualify_judge(const struct tl_qualify_row rows[], unsigned n)
 {
 	struct tl_qualify_verdict v = {.size_bytes = rows[0].size_bytes, .limit = -1, .next = -1};
+	const struct tl_qualify_row *last = &rows[0];
 	double least = COSTS, second = COSTS;
 
 	for (unsigned i = 0; i < n; i++) {
@@ -16,6 +17,7 @@ struct tl_qualify_verdict tl_qualify_judge(const struct tl_qualify_row rows[], u
 			continue;
 		double share = v.pps > 0 ? rows[i].pps / v.pps : 1;
 		v.pps = rows[i].pps;
+		last = &rows[i];
 		if (share < least) {
 			second = least;
 			v.next = v.limit;
@@ -26,6 +28,8 @@ struct tl_qualify_verdict tl_qualify_judge(const struct tl_qualify_row rows[], u
 			v.next = (int)rows[i].stage;
 		}
 	}
+	if (last->stage >= TL_QUALIFY_DISK && last->slowdown >= 0 && last->slowdown < TL_QUALIFY_SLOWS)
+		v.pps = last->quarter_pps[TL_QUALIFY_QUARTERS - 1];
 	v.bits_per_s = v.pps * (v.size_bytes + WIRE_EXTRA_BYTES) * 8;
 	return v;
 }

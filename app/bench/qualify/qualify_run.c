@@ -24,12 +24,6 @@
 #define LOOK_MS 10
 #define DIR_CHARS 4096
 
-// Sums over ports and recordings at a time.
-struct sample {
-	uint64_t ns;
-	uint64_t polled_pkts, handled_pkts, dropped_pkts, written_bytes;
-};
-
 // Trial: everything that the runs share.
 struct trial {
 	const struct tl_qualify_cfg *cfg;
@@ -38,7 +32,7 @@ struct trial {
 	struct tl_bench_process process;
 	char frames[128];
 	char *dirs[TL_CONFIG_CAPTURES_MAX]; // NULL: discarded
-	uint64_t ring_bytes, buffer_bytes;  // of each recording; of all
+	uint64_t ring_bytes, buffer_bytes;  // of each recording; of all that are written
 };
 
 // ---- directories of the recordings
@@ -88,9 +82,10 @@ static int make_dirs(struct trial *t, const struct tl_config *config, struct tl_
 	for (uint32_t i = 0; i < config->n_captures && rc == 0; i++) {
 		const struct tl_config_capture *capture = &config->captures[i];
 		rc = make_dir(capture->path, &t->dirs[i], err);
+		if (rc != 0 || t->dirs[i] == NULL)
+			continue;
 		t->buffer_bytes += capture->buffer_bytes * config->ports[capture->port].rx_queues;
-		if (rc == 0 && t->dirs[i] != NULL)
-			t->ring_bytes = tl_min_u64(t->ring_bytes, ring_bytes(t, t->dirs[i], config->n_captures));
+		t->ring_bytes = tl_min_u64(t->ring_bytes, ring_bytes(t, t->dirs[i], config->n_captures));
 	}
 	return rc;
 }
@@ -102,7 +97,7 @@ static uint64_t number(const json_t *object, const char *key)
 	return (uint64_t)json_integer_value(json_object_get(object, key));
 }
 
-static bool take_sample(const struct trial *t, struct sample *out)
+static bool take_sample(const struct trial *t, struct tl_qualify_sample *out)
 {
 	json_t *status = tl_bench_status(&t->rig);
 	const json_t *one;
@@ -110,7 +105,7 @@ static bool take_sample(const struct trial *t, struct sample *out)
 
 	if (status == NULL)
 		return false;
-	*out = (struct sample){.ns = tl_mono_ns()};
+	*out = (struct tl_qualify_sample){.ns = tl_mono_ns()};
 	json_array_foreach (json_object_get(status, "ports"), i, one)
 		out->polled_pkts += number(one, "rx_pkts");
 	json_array_foreach (json_object_get(status, "captures"), i, one) {
@@ -123,53 +118,30 @@ static bool take_sample(const struct trial *t, struct sample *out)
 	return true;
 }
 
-static double rate(uint64_t from, uint64_t to, uint64_t from_ns, uint64_t to_ns)
+static void show_progress(const struct tl_qualify_row *row, const struct tl_qualify_watch *watch)
 {
-	return to_ns <= from_ns ? 0 : (double)(to - from) * 1e9 / (double)(to_ns - from_ns);
-}
+	struct tl_qualify_row so_far = *row;
 
-static uint64_t count_of(const struct tl_qualify_row *row, const struct sample *sample)
-{
-	return row->stage == TL_QUALIFY_SOURCE ? sample->polled_pkts : sample->handled_pkts;
-}
-
-// Fill the row from a sample at each quarter of the run: the first quarter is the warm-up.
-static void fill_row(struct tl_qualify_row *row, const struct sample q[5], uint64_t buffer_bytes)
-{
-	double early = rate(count_of(row, &q[1]), count_of(row, &q[2]), q[1].ns, q[2].ns);
-	double late = rate(count_of(row, &q[3]), count_of(row, &q[4]), q[3].ns, q[4].ns);
-
-	row->pps = rate(count_of(row, &q[1]), count_of(row, &q[4]), q[1].ns, q[4].ns);
-	row->written_bps = rate(q[1].written_bytes, q[4].written_bytes, q[1].ns, q[4].ns);
-	row->written_bytes = q[4].written_bytes;
-	row->dropped_pkts = q[4].dropped_pkts;
-	row->slowdown = early > 0 ? late / early : 0;
-	row->buffer_ns = row->written_bps > 0 ? (uint64_t)((double)buffer_bytes * 1e9 / row->written_bps) : 0;
+	if (tl_qualify_fill(&so_far, watch, 0))
+		tl_info("%u bytes, %s: %u of %d quarters, %.3f Mpps", row->size_bytes,
+			tl_qualify_stage_name(row->stage), watch->n - 1, TL_QUALIFY_QUARTERS,
+			so_far.quarter_pps[watch->n - 2] / 1e6);
 }
 
 // Watch a run to its end. Return 0, or -EINTR.
-static int watch(const struct trial *t, struct tl_qualify_row *row)
+static int watch_run(const struct trial *t, const struct tl_qualify_row *row, struct tl_qualify_watch *watch)
 {
-	struct sample q[5], now;
-	unsigned n = 0;
-	uint64_t begin_ns = tl_mono_ns(), moved_ns = begin_ns, written = 0;
+	struct tl_qualify_sample now;
 
-	while (n < TL_ARRAY_LEN(q)) {
+	while (watch->n <= TL_QUALIFY_QUARTERS) {
 		if (atomic_load_explicit(t->cfg->stop, memory_order_relaxed))
 			return -EINTR;
 		if (!take_sample(t, &now) && !take_sample(t, &now)) // once more: it answers one client at a time
 			return -EPIPE;
-		if (now.written_bytes != written) {
-			written = now.written_bytes;
-			moved_ns = now.ns;
-		}
-		if (row->stage >= TL_QUALIFY_DISK && n > 0)
-			row->stall_ns = tl_max_u64(row->stall_ns, now.ns - moved_ns);
-		if ((double)(now.ns - begin_ns) >= t->cfg->seconds * 1e9 * n / 4)
-			q[n++] = now;
+		if (tl_qualify_take(watch, t->cfg, row->stage, &now))
+			show_progress(row, watch);
 		(void)poll(NULL, 0, LOOK_MS);
 	}
-	fill_row(row, q, t->buffer_bytes);
 	return 0;
 }
 
@@ -190,15 +162,18 @@ static bool is_empty(const struct trial *t, enum tl_qualify_stage stage)
 	return empty;
 }
 
-static int run_stage(struct trial *t, struct tl_qualify_row *row, struct tl_err *err)
+// Run a stage. Return 0, -EINTR or another -errno with a message; *measured: the row has figures, also if interrupted.
+static int run_stage(struct trial *t, struct tl_qualify_row *row, bool *measured, struct tl_err *err)
 {
+	struct tl_qualify_watch watch = {.n = 0};
 	json_t *config =
 		tl_qualify_config(t->config, row->stage, t->frames, (const char *const *)t->dirs, t->ring_bytes);
 	int rc = tl_bench_appliance(&t->rig, t->rig.app_ns, config, &t->process, err);
 
-	if (rc == 0 && (rc = watch(t, row)) == -EPIPE)
+	if (rc == 0 && (rc = watch_run(t, row, &watch)) == -EPIPE)
 		(void)tl_fail(err, rc, "%u bytes, %s: the run ended early; run the configuration by hand",
 			row->size_bytes, tl_qualify_stage_name(row->stage));
+	*measured = tl_qualify_fill(row, &watch, t->buffer_bytes);
 	(void)tl_bench_stop(&t->rig, &t->process, SIGTERM, NULL);
 	empty_dirs(t, false);
 	return rc;
@@ -211,11 +186,12 @@ static int run_size(struct trial *t, uint32_t size, struct tl_qualify_result *re
 
 	for (enum tl_qualify_stage stage = 0; stage < TL_QUALIFY_STAGES && rc == 0; stage++) {
 		struct tl_qualify_row row = {.stage = stage, .size_bytes = size, .skipped = is_empty(t, stage)};
+		bool measured = row.skipped;
 		if (!row.skipped) {
 			tl_info("%u bytes, %s: %g s", size, tl_qualify_stage_name(stage), t->cfg->seconds);
-			rc = run_stage(t, &row, err);
+			rc = run_stage(t, &row, &measured, err);
 		}
-		if (rc == 0)
+		if (measured)
 			result->rows[result->n_rows++] = row;
 	}
 	if (rc == 0)

@@ -12,7 +12,6 @@
 #include <tl_units.h>
 
 #define SHOWN_LCORES 8
-#define SLOWS 0.8 // of the rate, late against early in a run
 
 static const struct {
 	const char *name, *meaning;
@@ -21,7 +20,8 @@ static const struct {
 	[TL_QUALIFY_RINGS] = {"rings", "a stamp, and a copy as pcapng into a slab, per frame"},
 	[TL_QUALIFY_PARSER] = {"parser", "filter, snaplen and cut-off as configured"},
 	[TL_QUALIFY_DISK] = {"disk", "slabs are written to a ring of files"},
-	[TL_QUALIFY_WHOLE] = {"whole", "index, digest, compression, order and format as configured"},
+	[TL_QUALIFY_INDEX] = {"index", "the files have an index"},
+	[TL_QUALIFY_WHOLE] = {"whole", "digest, compression, order and format as configured"},
 };
 
 const char *tl_qualify_stage_name(enum tl_qualify_stage stage)
@@ -51,13 +51,23 @@ static const struct tl_qualify_row *last_of(const struct tl_qualify_result *resu
 	return last;
 }
 
-// Return the rate at which the lcores fill discarded slabs.
-static double cpu_pps(const struct tl_qualify_result *result, uint32_t size)
+// Rates of SHOWN_LCORES lcores, computed from those that the host has.
+struct more_lcores {
+	double pps;	    // at which they fill slabs that are discarded; 0: not measured
+	double written_bps; // of the disk for that rate; 0: nothing is written
+};
+
+static struct more_lcores more_lcores(const struct tl_qualify_result *result, uint32_t size)
 {
-	const struct tl_qualify_row *row = find(result, size, TL_QUALIFY_PARSER);
+	const struct tl_qualify_row *row = find(result, size, TL_QUALIFY_PARSER), *last = last_of(result, size);
+	struct more_lcores more = {0};
 
 	row = row != NULL ? row : find(result, size, TL_QUALIFY_RINGS);
-	return row != NULL ? row->pps : 0;
+	if (row != NULL)
+		more.pps = row->pps / result->lcores * SHOWN_LCORES;
+	if (last != NULL && last->pps > 0)
+		more.written_bps = last->written_bps / last->pps * more.pps;
+	return more;
 }
 
 // ---- text
@@ -100,29 +110,53 @@ static void print_table(const struct tl_qualify_result *result, FILE *out)
 		out);
 }
 
-static void print_disk(const struct tl_qualify_row *row, double cpu, uint32_t lcores, FILE *out)
+// Tell warm-up, steady state and a drive beyond its cache apart.
+static void print_quarters(const struct tl_qualify_cfg *cfg, const struct tl_qualify_row *row, FILE *out)
+{
+	fputs("  warm-up and three quarters more:", out);
+	for (unsigned i = 0; i < TL_QUALIFY_QUARTERS; i++)
+		fprintf(out, "%s %.3f", i > 0 ? "," : "", row->quarter_pps[i] / 1e6);
+	fprintf(out, " Mpps; %.2f GB written, ", (double)row->written_bytes / 1e9);
+	if (cfg->cache_bytes != 0)
+		fprintf(out, "%.1f times the cache of the drive\n",
+			(double)row->written_bytes / (double)cfg->cache_bytes);
+	else
+		fputs("the cache of the drive is not known (--cache)\n", out);
+	if (row->slowdown >= 0 && row->slowdown < TL_QUALIFY_SLOWS)
+		fprintf(out,
+			"  the rate fell to %.0f %% of the second quarter's: the cache of the drive is full, or it collects garbage;\n"
+			"  the verdict has the rate of the last quarter: measure longer (--seconds) for a steady one\n",
+			row->slowdown * 100);
+}
+
+static void print_disk(const struct tl_qualify_cfg *cfg, const struct tl_qualify_row *row, FILE *out)
 {
 	if (row->written_bps <= 0)
 		return;
 	fprintf(out, "  the longest write stall, %.1f ms, %s within the %.1f ms that the buffers cover\n",
 		(double)row->stall_ns / 1e6, row->stall_ns <= row->buffer_ns ? "is" : "is not",
 		(double)row->buffer_ns / 1e6);
-	if (row->slowdown < SLOWS)
-		fprintf(out,
-			"  the rate fell to %.0f %% during the run: measure longer (--seconds), the disk is not in a steady state\n",
-			row->slowdown * 100);
-	if (row->pps > 0 && cpu > 0)
-		fprintf(out,
-			"  %d lcores with a core each would fill slabs at %.3f Mpps, and need %.1f GB/s of the disk\n",
-			SHOWN_LCORES, cpu / lcores * SHOWN_LCORES / 1e6,
-			row->written_bps / row->pps * cpu / lcores * SHOWN_LCORES / 1e9);
+	print_quarters(cfg, row, out);
+}
+
+static void print_more_lcores(const struct more_lcores *more, FILE *out)
+{
+	if (more->pps <= 0)
+		return;
+	fprintf(out, "  %d lcores with a core each would fill slabs at %.3f Mpps", SHOWN_LCORES, more->pps / 1e6);
+	if (more->written_bps > 0)
+		fprintf(out, ", and need %.1f GB/s of the disk", more->written_bps / 1e9);
+	fputc('\n', out);
 }
 
 static void print_verdict(const struct tl_qualify_cfg *cfg, const struct tl_qualify_result *result,
 	const struct tl_qualify_verdict *v, FILE *out)
 {
+	const struct tl_qualify_row *last = last_of(result, v->size_bytes);
+	double seconds = last->seconds < cfg->seconds + 1 ? cfg->seconds : round(last->seconds); // more, with a cache
+
 	fprintf(out, "%u bytes: sustains %.3f Mpps, %.2f Gbit/s on the wire, for %g s with %u lcore%s; ", v->size_bytes,
-		v->pps / 1e6, v->bits_per_s / 1e9, cfg->seconds, result->lcores, result->lcores == 1 ? "" : "s");
+		v->pps / 1e6, v->bits_per_s / 1e9, seconds, result->lcores, result->lcores == 1 ? "" : "s");
 	if (v->limit < 0)
 		fputs("limit: the source, as no component costs a tenth", out);
 	else
@@ -130,8 +164,9 @@ static void print_verdict(const struct tl_qualify_cfg *cfg, const struct tl_qual
 	if (v->next >= 0)
 		fprintf(out, "; next limit: %s", stages[v->next].name);
 	fputc('\n', out);
-	const struct tl_qualify_row *last = last_of(result, v->size_bytes);
-	print_disk(last, cpu_pps(result, v->size_bytes), result->lcores, out);
+	const struct more_lcores more = more_lcores(result, v->size_bytes);
+	print_disk(cfg, last, out);
+	print_more_lcores(&more, out);
 }
 
 int tl_qualify_print(const struct tl_qualify_cfg *cfg, const struct tl_qualify_result *result, FILE *out)
@@ -140,11 +175,25 @@ int tl_qualify_print(const struct tl_qualify_cfg *cfg, const struct tl_qualify_r
 	for (unsigned i = 0; i < result->n_verdicts; i++)
 		print_verdict(cfg, result, &result->verdicts[i], out);
 	if (result->interrupted)
-		fputs("interrupted: sizes without a verdict were not finished\n", out);
+		fputs("interrupted: sizes without a verdict were not finished, and the last row may be shorter\n", out);
 	return fflush(out) == 0 && ferror(out) == 0 ? 0 : -EIO;
 }
 
 // ---- JSON
+
+static json_t *number_or_null(double value)
+{
+	return value < 0 ? json_null() : json_real(value);
+}
+
+static json_t *quarters_json(const struct tl_qualify_row *row)
+{
+	json_t *quarters = json_array();
+
+	for (unsigned i = 0; i < TL_QUALIFY_QUARTERS; i++)
+		json_array_append_new(quarters, number_or_null(round(row->quarter_pps[i])));
+	return quarters;
+}
 
 static json_t *row_json(const struct tl_qualify_row *row)
 {
@@ -152,21 +201,34 @@ static json_t *row_json(const struct tl_qualify_row *row)
 		return json_pack("{s:i, s:s, s:b}", "size_bytes", (int)row->size_bytes, "stage",
 			tl_qualify_stage_name(row->stage), "skipped", 1);
 	bool writes = row->stage >= TL_QUALIFY_DISK;
-	return json_pack("{s:i, s:s, s:b, s:f, s:I, s:I, s:o, s:o, s:o, s:f}", //
-		"size_bytes", (int)row->size_bytes,			       //
-		"stage", tl_qualify_stage_name(row->stage),		       //
-		"skipped", 0,						       //
-		"pps", round(row->pps),					       //
-		"written_bytes", (json_int_t)row->written_bytes,	       //
-		"dropped_pkts", (json_int_t)row->dropped_pkts,		       //
+	return json_pack("{s:i, s:s, s:b, s:f, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", //
+		"size_bytes", (int)row->size_bytes,					 //
+		"stage", tl_qualify_stage_name(row->stage),				 //
+		"skipped", 0,								 //
+		"seconds", row->seconds,						 //
+		"pps", round(row->pps),							 //
+		"quarter_pps", quarters_json(row),					 //
+		"written_bytes", (json_int_t)row->written_bytes,			 //
+		"dropped_pkts", (json_int_t)row->dropped_pkts,				 //
 		"written_bytes_per_s", writes ? json_real(round(row->written_bps)) : json_null(), "stall_ns",
 		writes ? json_integer((json_int_t)row->stall_ns) : json_null(), "buffer_ns",
-		writes ? json_integer((json_int_t)row->buffer_ns) : json_null(), "slowdown", row->slowdown);
+		writes ? json_integer((json_int_t)row->buffer_ns) : json_null(), "slowdown",
+		number_or_null(row->slowdown));
 }
 
 static json_t *stage_or_null(int stage)
 {
 	return stage < 0 ? json_null() : json_string(stages[stage].name);
+}
+
+static json_t *verdict_json(const struct tl_qualify_result *result, const struct tl_qualify_verdict *v)
+{
+	const struct more_lcores more = more_lcores(result, v->size_bytes);
+
+	return json_pack("{s:i, s:f, s:f, s:o, s:o, s:{s:f, s:o}}", "size_bytes", (int)v->size_bytes, "pps",
+		round(v->pps), "bits_per_s", round(v->bits_per_s), "limit", stage_or_null(v->limit), "next",
+		stage_or_null(v->next), "eight_lcores", "pps", round(more.pps), "written_bytes_per_s",
+		more.written_bps > 0 ? json_real(round(more.written_bps)) : json_null());
 }
 
 json_t *tl_qualify_json(const struct tl_qualify_cfg *cfg, const struct tl_qualify_result *result)
@@ -175,13 +237,9 @@ json_t *tl_qualify_json(const struct tl_qualify_cfg *cfg, const struct tl_qualif
 
 	for (unsigned i = 0; i < result->n_rows; i++)
 		json_array_append_new(rows, row_json(&result->rows[i]));
-	for (unsigned i = 0; i < result->n_verdicts; i++) {
-		const struct tl_qualify_verdict *v = &result->verdicts[i];
-		json_array_append_new(
-			verdicts, json_pack("{s:i, s:f, s:f, s:o, s:o}", "size_bytes", (int)v->size_bytes, "pps",
-					  round(v->pps), "bits_per_s", round(v->bits_per_s), "limit",
-					  stage_or_null(v->limit), "next", stage_or_null(v->next)));
-	}
-	return json_pack("{s:s, s:f, s:i, s:b, s:o, s:o}", "config", cfg->config, "seconds", cfg->seconds, "lcores",
-		(int)result->lcores, "interrupted", result->interrupted, "rows", rows, "verdicts", verdicts);
+	for (unsigned i = 0; i < result->n_verdicts; i++)
+		json_array_append_new(verdicts, verdict_json(result, &result->verdicts[i]));
+	return json_pack("{s:s, s:f, s:o, s:i, s:b, s:o, s:o}", "config", cfg->config, "seconds", cfg->seconds,
+		"cache_bytes", cfg->cache_bytes != 0 ? json_integer((json_int_t)cfg->cache_bytes) : json_null(),
+		"lcores", (int)result->lcores, "interrupted", result->interrupted, "rows", rows, "verdicts", verdicts);
 }
