@@ -4,6 +4,8 @@
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
+tuned_nic=${TL_BUILD:-$func_root/build}/tests/libtuned_nic.so
+
 # doctor_of OPTION...: run doctor on the simulated host, with the configuration.
 doctor_of() {
 	timeout 60 "$TAPLINE" doctor --root host -c doctor.json "$@"
@@ -435,10 +437,15 @@ make_receive() {
 	put $MLX5/net/ens1/queues/tx-1/xps_cpus f0
 }
 
+# check_of FILE ID: print verdict and value of a check.
+check_of() {
+	jq -r --arg id "$2" '.checks[] | select(.id == $id) | "\(.verdict) \(.read)"' "$1"
+}
+
 # receive_of ID: print the value of the check on the simulated host.
 receive_of() {
 	timeout 60 "$TAPLINE" doctor --root host -c kernel.json --json >receive.json || true
-	jq -r --arg id "receive.$1" '.checks[] | select(.id == $id) | "\(.verdict) \(.read)"' receive.json
+	check_of receive.json "receive.$1"
 }
 
 try_receive() {
@@ -471,6 +478,12 @@ try_live() {
 	survives "this host is reported" timeout 60 "$TAPLINE" doctor --json
 	check_equal "the output for interrupts is a shell script" "$("$TAPLINE" doctor --fix-script | shellcheck -)" ""
 	survives "this host is reported with a configuration" timeout 60 "$TAPLINE" doctor -c live.json --json
+	LD_PRELOAD=$tuned_nic "$TAPLINE" doctor -c live.json --json >tuned.json || true
+	check_equal "the ring of an interface, and its largest, are read from the driver" "$(check_of tuned.json receive.rings)" \
+		"warn lo: 512 of 4096 descriptors"
+	check_equal "its interrupt moderation is, too" "$(check_of tuned.json receive.moderation)" "warn lo: 30 us"
+	LD_PRELOAD=$tuned_nic ADAPTIVE_NIC=1 "$TAPLINE" doctor -c live.json --json >tuned.json || true
+	check_equal "and whether it adapts" "$(check_of tuned.json receive.moderation)" "warn lo: adaptive"
 	check "the disk is written to only on request" \
 		jq -e '.checks[] | select(.id == "storage.rate") | .verdict == "unknown"' report.json
 	cp "$TAPLINE" tapline

@@ -98,6 +98,8 @@ check_equal "by default all interfaces except lo are shown" "$(sed -n '2p' page.
 check_equal "--pages 1 prints one page" "$(grep -c '^interface' page.txt)" 1
 check "the page has the queues" grep -q '^  queue 1 ' page.txt
 check_equal "pages have no control sequences without a terminal" "$(grep -c $'\033' page.txt || true)" 0
+TERM=xterm in_app script -qec "stty cols 80 rows 24; $TAPLINE pps $APP_IF --interval 0.1 -n 2" /dev/null </dev/null >tty.txt 2>&1 || true
+check_equal "on a terminal each page is drawn over the one before" "$(grep -o $'\033\[H' tty.txt | wc -l)" 2
 ip -netns "$APP_NS" link add quiet0 type ifb
 pps quiet0 --once --interval 0.1 >page.txt
 check "a named interface that is down is shown" grep -q '^quiet0 ' page.txt
