@@ -44,7 +44,9 @@ every_rung() {
 		length == 2 and all((.refused | test("tapline bind.*-i.*--peer")) and .paced == null and .hugepages == null)'
 	check_json "rungs supported by every kernel were run" all.json '.rungs | map(select(.name |
 		IN("blocking", "epoll", "epoll-busy", "tapline", "tapline-poll"))) | length == 10 and all(.refused == null)'
-	check "the page has a bar for each rung" grep -q 'tapline-poll.*tcp-tcp.*class="b"' page.html
+	check_equal "the page has a bar, or a reason, for each row: of the throughput and, if measured, of the round trips" \
+		"$(grep -cE '^<tr( class="noisy")?><td>' page.html)" "$(jq '[.rungs[] | 1, (select(.paced != null) | 1)] | length' all.json)"
+	check_equal "the page needs no other file" "$(grep -ciE '(src|href)=|url\(|@import' page.html)" 0
 }
 
 large_messages() {
