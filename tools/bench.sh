@@ -149,11 +149,21 @@ run_cold() {
 }
 
 run_connections() {
-	start connections "$root/tests/bench/connections.sh" --most 100000
+	local most=1000000
+	! $quick || most=100000
+	start connections "$root/tests/bench/connections.sh" --most "$most"
 }
 
 run_record() {
-	start record "$root/tests/bench/instructions.sh"
+	local most=10000000
+	! $quick || most=1000000
+	start record "$root/tests/bench/instructions.sh" --most "$most"
+}
+
+run_startup() {
+	local rounds=5
+	! $quick || rounds=1
+	start startup "$root/tests/bench/startup.py" "$rounds"
 }
 
 run_tree() {

@@ -10,6 +10,7 @@
 
 #include <rte_cycles.h>
 
+#include "facts.h"
 #include "tl_test_crowd.h"
 #include "tl_test_eal.h"
 
@@ -22,7 +23,8 @@
 struct bench {
 	struct crowd crowd;
 	uint64_t next_tick_ns;
-	uint64_t cycles; // in take()
+	uint64_t start_ns; // time to create the stack and to join groups
+	uint64_t cycles;   // in take()
 };
 
 static _Noreturn void die(const char *text)
@@ -101,7 +103,9 @@ static void print(const struct bench *b, const char *what, uint32_t n, uint32_t 
 {
 	double ns = (double)b->cycles * 1e9 / (double)rte_get_tsc_hz();
 
-	printf("%s-%" PRIu32 " %" PRIu32 " %.0f\n", what, n, frames, ns);
+	printf("%s-%" PRIu32 " %" PRIu32 " %.0f", what, n, frames, ns);
+	bench_print_facts(b->start_ns);
+	printf("\n");
 	fflush(stdout);
 }
 
@@ -118,7 +122,9 @@ static void measure_echo(
 
 	if (b == NULL)
 		die("no memory");
+	uint64_t begin_ns = bench_now_ns();
 	crowd_start_family(&b->crowd, conns, pool, &opts, is_ip6);
+	b->start_ns = bench_now_ns() - begin_ns;
 	for (uint32_t i = 0; i < conns; i++)
 		crowd_open(&b->crowd, i);
 	if (b->crowd.opened != conns)
@@ -147,9 +153,11 @@ static void measure_groups(struct rte_mempool *pool, uint32_t groups)
 
 	if (b == NULL)
 		die("no memory");
+	uint64_t begin_ns = bench_now_ns();
 	crowd_start(&b->crowd, 1, pool, NULL);
 	if (tl_udp_open_groups(b->crowd.net, CROWD_GROUP(0), groups, 0, tl_be16(30001), take_datagram, &taken, &udp))
 		die("cannot join all groups");
+	b->start_ns = bench_now_ns() - begin_ns;
 	for (uint32_t i = 0; i < 30; i++) { // until all reports are sent
 		b->crowd.now_ns += 100 * TL_NS_PER_MS;
 		crowd_tick(&b->crowd);

@@ -16,7 +16,8 @@ usage() {
 		ACK, and the ACK, in each family.
 		--most N     of connections; 1000000 if left out, which takes some minutes
 		--plot FILE  draws cost against number into FILE, as SVG
-		Instructions are exact; nanoseconds are those of one short run.
+		Instructions are exact; nanoseconds are those of one short run. start_ms: time to create the stack; memory_mib: DPDK's
+		memory in use.
 	END
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cost of a 16-byte message on the RX lcore, from the return of rx_burst to the call of tx_burst: a null echo, which
 // swaps addresses and sends back, multicast to TCP, the same with its stages, in a VLAN, from an IPv6 group, and over
-// IPv6 both ways. All on a ring, recorded in both directions, with the product's loop. Print a line "NAME MESSAGES
-// NANOSECONDS" each, the latter the median, for echo_path.sh, which also runs it in callgrind and counts the
-// instructions between window_begin() and window_end(); and "stamp RDTSC STAMP", the nanoseconds of either, on stderr.
+// IPv6 both ways. All on a ring, recorded in both directions, with the product's loop. Then multicast to TCP by number
+// of echoes, without a recording, up to the end of the echo's bookkeeping. Print a line "NAME MESSAGES NANOSECONDS"
+// each, the latter the median, for echo_path.sh, which also runs it in callgrind and counts the instructions between
+// window_begin() and window_end(); and "stamp RDTSC STAMP", the nanoseconds of either, on stderr.
 // With the argument "burst" messages arrive 64 at a time, without a recording, at a queue that sends once per burst,
 // and at one that sends early. Print a line "NAME MESSAGES FIRST LAST": the median nanoseconds until the first and the
 // last send call of a burst; a window is then a whole turn.
@@ -16,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define TL_TEST_EAL_MB "1200"
 
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -30,6 +33,7 @@
 #include <tl_test_port.h>
 #include <tl_wire.h>
 
+#include "facts.h"
 #include "lcore_priv.h"
 
 #define IP(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
@@ -47,8 +51,10 @@
 		}                                                                                                      \
 	}
 #define PAYLOAD_BYTES 16
-#define WARM_UP 64 // messages, for the caches and for slow start
-#define UNTIL_NS (60 * TL_NS_PER_S)
+#define WARM_UP 64	 // messages, for the caches and for slow start
+#define WARM_UP_ROUNDS 3 // messages of each of many echoes
+#define ECHOES_MAX 1000
+#define UNTIL_NS (300 * TL_NS_PER_S)
 #define TICKS_NS (500 * TL_NS_PER_US) // some of them
 #define CACHES_BYTES (64u << 20)
 
@@ -68,10 +74,15 @@ struct bench {
 	eth_rx_burst_t ring_rx;
 	eth_tx_burst_t ring_tx;
 	void *rx_queue, *tx_queue;
+	uint32_t echoes;		// each with a group and a connection
+	uint32_t opened;		// connections
+	uint32_t warm_up, counted;	// messages
 	uint32_t messages, sent, taken; // to send; sent; returned to the peer
-	uint16_t vlan;			// of all frames, 0: untagged
-	bool is_group6, is_peer6;	// the group, and the peer of TCP, are of IPv6
-	bool ready;			// the peer has a connection, or needs none
+	bool of_many;			// of its echoes, each is idle for long; its window ends with its bookkeeping
+	void (*after_tx)(void *ctx, struct tl_burst *burst); // of the echo
+	uint16_t vlan;					     // of all frames, 0: untagged
+	bool is_group6, is_peer6;			     // the group, and the peer of TCP, are of IPv6
+	bool ready;					     // the peer has a connection, or needs none
 	bool in_window;
 	uint32_t at_once;		// messages per burst
 	bool in_turn;			// the window of the current burst ends with the next poll
@@ -80,6 +91,7 @@ struct bench {
 	bool emptied;
 	uint64_t next_ns; // earliest time of the next message
 	uint64_t ends_ns;
+	uint64_t start_ns; // time to create the echoes
 	struct tl_hist stay, last_stay;
 };
 
@@ -106,7 +118,7 @@ static __attribute__((noinline)) void window_end(void)
 
 static void peer_opened(void *ctx, struct tl_tcp *c)
 {
-	bench.ready = true;
+	bench.ready = ++bench.opened == bench.echoes;
 }
 
 static void peer_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
@@ -129,6 +141,11 @@ static const struct tl_ip6 GROUP6 = {{0xff, 0x3e, [15] = 1}};
 
 #define UDP_BYTES (TL_UDP_LEN + PAYLOAD_BYTES)
 
+static uint32_t group_of(uint32_t echo)
+{
+	return tl_be32(tl_be32(GROUP) + echo);
+}
+
 // Write the IP header of a message; return the sum of its pseudo-header.
 static uint32_t put_ip4(uint8_t *l3)
 {
@@ -137,7 +154,7 @@ static uint32_t put_ip4(uint8_t *l3)
 		.ttl = 1,
 		.proto = TL_IPPROTO_UDP,
 		.src_be = PEER_IP,
-		.dst_be = GROUP};
+		.dst_be = group_of(bench.sent % bench.echoes)};
 
 	tl_wire_ipv4_finish(&ip);
 	memcpy(l3, &ip, sizeof(ip));
@@ -175,7 +192,7 @@ static void send_message(void)
 	if (bench.is_group6)
 		tl_wire_mcast_mac6(&GROUP6, ether->dst);
 	else
-		tl_wire_mcast_mac(GROUP, ether->dst);
+		tl_wire_mcast_mac(group_of(bench.sent % bench.echoes), ether->dst);
 	ether->src[0] = 2;
 	ether->src[5] = 2;
 	memcpy(&ether->type_be, tag_be, tag_len);
@@ -241,9 +258,24 @@ static bool may_come(uint64_t mono_ns)
 static void end_turn(void)
 {
 	window_end();
-	if (bench.sent > WARM_UP)
-		tl_hist_record(&bench.last_stay, tl_clock_span_ns(bench.clock, bench.last_tsc - bench.arrived_tsc));
+	tl_hist_record(&bench.last_stay, tl_clock_span_ns(bench.clock, bench.last_tsc - bench.arrived_tsc));
 	bench.in_turn = false;
+}
+
+// End the window of a message, or note the first send call of a burst.
+static void end_stay(void)
+{
+	if (bench.at_once == 1)
+		window_end();
+	tl_hist_record(&bench.stay, tl_clock_span_ns(bench.clock, rte_rdtsc() - bench.arrived_tsc));
+	bench.in_window = false;
+}
+
+static void after_echo(void *ctx, struct tl_burst *burst)
+{
+	bench.after_tx(ctx, burst);
+	if (bench.in_window)
+		end_stay();
 }
 
 static uint16_t rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t max)
@@ -265,7 +297,7 @@ static uint16_t rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t max)
 				send_message();
 		n = bench.ring_rx(queue, pkts, max);
 	}
-	bench.in_window = bench.sent != before;
+	bench.in_window = bench.sent != before && bench.sent > bench.warm_up;
 	bench.in_turn = bench.in_window && bench.at_once > 1;
 	if (bench.in_window) {
 		bench.arrived_tsc = rte_rdtsc();
@@ -276,13 +308,8 @@ static uint16_t rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t max)
 
 static uint16_t tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 {
-	if (bench.in_window) {
-		if (bench.at_once == 1)
-			window_end();
-		if (bench.sent > WARM_UP)
-			tl_hist_record(&bench.stay, tl_clock_span_ns(bench.clock, rte_rdtsc() - bench.arrived_tsc));
-		bench.in_window = false;
-	}
+	if (bench.in_window && !bench.of_many)
+		end_stay();
 	bench.last_tsc = rte_rdtsc();
 	uint16_t sent = bench.ring_tx(queue, pkts, n); // a ring returns frames to its own port: pass them to the peer
 	bench.n_arrived += bench.ring_rx(bench.rx_queue, bench.arrived + bench.n_arrived, TL_BURST - bench.n_arrived);
@@ -343,31 +370,35 @@ static struct tl_net_cfg net_cfg(const char *name, struct tl_txq *txq, uint8_t h
 		.ip6_bits = 64,
 		.mtu = 1500,
 		.vlan = bench.vlan,
-		.max_conns = 4,
+		.max_conns = bench.echoes + 3,
 		.send_buffer_bytes = 65536,
 		.seed = host};
 }
 
-static void make_echo(struct tl_service *out, bool warm, bool stages)
+static void make_echoes(struct tl_service *out, bool warm, bool stages)
 {
+	static struct tl_echo_cfg echoes[ECHOES_MAX];
 	struct tl_err err = {{0}};
 	struct tl_echo_cfg echo = {.name = "mcast-to-tcp",
 		.kind = TL_ECHO_KIND_MCAST_TO_TCP,
-		.group_be = GROUP,
 		.udp_port_be = tl_be16(UDP_PORT),
 		.connect_ip_be = PEER_IP,
 		.connect_port_be = tl_be16(TCP_PORT),
 		.send_buffer_bytes = 65536,
-		.without_cwnd = bench.at_once > 1,
+		.without_cwnd = bench.at_once > 1 || bench.of_many,
 		.warm = warm,
 		.stages = stages};
 	if (bench.is_group6)
 		echo.group6 = GROUP6;
 	if (bench.is_peer6)
 		echo.connect_ip6 = (struct tl_ip6)PEER_IP6;
+	for (uint32_t i = 0; i < bench.echoes; i++) {
+		echoes[i] = echo;
+		echoes[i].group_be = group_of(i);
+	}
 	struct tl_echo_host_cfg cfg = {.net = net_cfg("ours", bench.txq, 1),
-		.echoes = &echo,
-		.n_echoes = 1,
+		.echoes = echoes,
+		.n_echoes = bench.echoes,
 		.port = bench.port,
 		.clock = bench.clock};
 
@@ -384,7 +415,7 @@ static void make_peer(void)
 
 	bench.peer_txq = (struct tl_txq){.flush_fn = to_our_port};
 	if (tl_net_create(&cfg, &bench.peer, &err) != 0 ||
-		tl_tcp_listen(bench.peer, tl_be16(TCP_PORT), 2, &ops, NULL, NULL, &bench.listener) != 0)
+		tl_tcp_listen(bench.peer, tl_be16(TCP_PORT), bench.echoes + 1, &ops, NULL, NULL, &bench.listener) != 0)
 		die(err.text);
 	tl_net_announce(bench.peer, tl_clock_mono_ns(bench.clock, rte_rdtsc()));
 }
@@ -440,8 +471,10 @@ static void measure(const char *name, struct tl_service service, const char *pat
 	}
 	if (tl_lcore_create(&cfg, &bench.lcore, &err) != 0)
 		die(err.text);
+	bench.messages = bench.warm_up + bench.counted;
 	bench.sent = 0;
 	bench.taken = 0;
+	bench.opened = 0;
 	bench.ready = bench.host == NULL;
 	bench.ends_ns = tl_clock_mono_ns(bench.clock, rte_rdtsc()) + UNTIL_NS;
 	tl_hist_init(&bench.stay);
@@ -454,7 +487,10 @@ static void measure(const char *name, struct tl_service service, const char *pat
 	printf("%s %" PRIu32 " %" PRIu64, name, bench.messages, tl_hist_permille(&bench.stay, 500));
 	if (bench.at_once > 1)
 		printf(" %" PRIu64, tl_hist_permille(&bench.last_stay, 500));
+	if (bench.of_many)
+		bench_print_facts(bench.start_ns);
 	printf("\n");
+	fflush(stdout);
 }
 
 static void print_stamp_cost(void)
@@ -467,8 +503,13 @@ static void print_stamp_cost(void)
 static void measure_echo(const char *name, bool warm, bool stages, const char *path)
 {
 	struct tl_service service;
+	uint64_t begin_ns = bench_now_ns();
 
-	make_echo(&service, warm, stages);
+	make_echoes(&service, warm, stages);
+	bench.start_ns = bench_now_ns() - begin_ns;
+	bench.after_tx = service.after_tx;
+	if (bench.of_many)
+		service.after_tx = after_echo;
 	measure(name, service, path);
 	if (stages)
 		print_stamp_cost();
@@ -480,11 +521,26 @@ static void measure_bursts(void)
 	uint16_t early_pkts = bench.txq->early_pkts;
 
 	bench.at_once = TL_BURST;
-	bench.messages -= bench.messages % TL_BURST;
+	bench.counted -= bench.counted % TL_BURST;
 	bench.txq->early_pkts = 0;
 	measure_echo("burst-sent-whole", true, false, NULL);
 	bench.txq->early_pkts = early_pkts;
 	measure_echo("burst-sent-early", true, false, NULL);
+}
+
+// Messages to one echo after the other.
+static void measure_many(void)
+{
+	static const uint32_t counts[] = {1, 16, 100, ECHOES_MAX};
+	char name[32];
+
+	bench.of_many = true;
+	for (size_t i = 0; i < TL_ARRAY_LEN(counts); i++) {
+		bench.echoes = counts[i];
+		bench.warm_up = (uint32_t)tl_max_u64(WARM_UP, (uint64_t)WARM_UP_ROUNDS * counts[i]);
+		snprintf(name, sizeof(name), "echoes-%" PRIu32, counts[i]);
+		measure_echo(name, true, false, NULL);
+	}
 }
 
 int main(int argc, char **argv)
@@ -494,7 +550,9 @@ int main(int argc, char **argv)
 	bool cold = argc > 2 && strcmp(argv[2], "cold") == 0, bursts = argc > 2 && strcmp(argv[2], "burst") == 0;
 
 	bench.at_once = 1;
-	bench.messages = WARM_UP + (argc > 1 ? (uint32_t)atoi(argv[1]) : 10000);
+	bench.echoes = 1;
+	bench.warm_up = WARM_UP;
+	bench.counted = argc > 1 ? (uint32_t)atoi(argv[1]) : 10000;
 	if (mkdtemp(dir) == NULL)
 		die("no directory under /tmp");
 	snprintf(path, sizeof(path), "%s/%%s.pcapng", dir);
@@ -525,6 +583,9 @@ int main(int argc, char **argv)
 		measure_echo("mcast6-to-tcp", true, false, path);
 		bench.is_peer6 = true;
 		measure_echo("mcast6-to-tcp6", true, false, path);
+		bench.is_group6 = false;
+		bench.is_peer6 = false;
+		measure_many();
 	}
 	rmdir(dir);
 	return 0;

@@ -13,8 +13,9 @@ usage() {
 		usage: tests/bench/echo_path.sh [--json | --cold]
 		Prints one JSON object. Scenarios: null-echo: swap addresses and send back; mcast-to-tcp: UDP multicast in, TCP out;
 		mcast-to-tcp-stages: the same with "stages"; mcast-to-tcp-vlan: the same on a port with a VLAN; mcast6-to-tcp: from an
-		IPv6 group to TCP over IPv4; mcast6-to-tcp6: both over IPv6. Instructions are the median over $messages messages,
-		nanoseconds over 10000. above_null is the difference of the first two, stages that of the second and third and
+		IPv6 group to TCP over IPv4; mcast6-to-tcp6: both over IPv6; echoes-N: mcast-to-tcp without a recording, to N echoes in
+		turn, with their bookkeeping after the send call, the time to create them (start_ms) and DPDK's memory (memory_mib).
+		Instructions are the median over $messages messages, nanoseconds over 10000. above_null is the difference of the first two, stages that of the second and third and
 		their ratio, with what one stamp costs, and a bare rdtsc.
 		--cold: nanoseconds alone, over 500 messages, before each of which the caches are emptied and some ticks pass; without and
 		with sends for practice between messages (echo[].warm).
@@ -66,11 +67,13 @@ counted "$(wc -l <"$dir/native")" >"$dir/instructions"
 paste -d' ' "$dir/native" "$dir/instructions" |
 	jq -nR --arg cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" --arg kernel "$(uname -r)" --argjson cpus "$(nproc)" \
 		--argjson rdtsc_ns "$rdtsc_ns" --argjson stamp_cost_ns "$stamp_ns" '
-		[inputs | split(" ") | {name: .[0], instructions: .[3] | tonumber, ns: .[2] | tonumber}] |
+		[inputs | split(" ") | {name: .[0], instructions: .[-1] | tonumber, ns: .[2] | tonumber} +
+			(.[3:-1] | map(split("=") | {(.[0]): (.[1] | tonumber)}) | add // {})] |
 		{host: {$cpu, $cpus, $kernel}, payload_bytes: 16, scenarios: .,
 		 figures: [{name: "echo-above-null-instructions", value: (.[1].instructions - .[0].instructions), unit: "instructions"},
 			{name: "echo-vlan-instructions", value: (.[3].instructions - .[1].instructions), unit: "instructions"},
-			{name: "echo-ipv6-instructions", value: (.[5].instructions - .[1].instructions), unit: "instructions"}],
+			{name: "echo-ipv6-instructions", value: (.[5].instructions - .[1].instructions), unit: "instructions"},
+			(.[] | select(.name | startswith("echoes-")) | {name: "\(.name)-instructions", value: .instructions, unit: "instructions"})],
 		 above_null: {instructions: (.[1].instructions - .[0].instructions), ns: (.[1].ns - .[0].ns)},
 		 stages: {instructions: (.[2].instructions - .[1].instructions), ns: (.[2].ns - .[1].ns),
 			ratio: (.[2].ns / .[1].ns * 1000 | round / 1000), $rdtsc_ns, $stamp_cost_ns}}'

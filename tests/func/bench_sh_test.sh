@@ -45,6 +45,9 @@ makes_a_result() {
 	jq -n '{scenarios: [{name: "files-1", instructions_per_pkt: 73, ns_per_pkt: 10},
 		{name: "files-1000", instructions_per_pkt: 74, ns_per_pkt: 20},
 		{name: "age-first-tenth", instructions_per_pkt: 75, ns_per_pkt: 20}]}' >raw/record.json
+	jq -n '{rounds: 3, scenarios: [{name: "run-echoes-1", start_ms: 50, start_ms_range: [40, 55], memory_mib: 30},
+		{name: "run-echoes-1000", start_ms: 200, start_ms_range: [200, 200], memory_mib: 500}]}' >raw/startup.json
+	made_run startup 0 0 900 2000
 	made_capture null-60 2000000 1900000 2100000 4000000
 	made_run null-60 0 0 900 2000
 	made_capture disk-1514 100 90 110 200
@@ -72,6 +75,8 @@ makes_a_result() {
 	has "a figure missing from its benchmark is named" pure-ack-instructions '.value == null and (.why | test("no figure pure-ack"))'
 	has "a figure of scale is that of its scenario" record-files-1000-instructions '.value == 74'
 	has "a figure listed by its benchmark is copied" tcp-echo-instructions '.value == 190'
+	has "the start of an appliance has the spread of its rounds" start-echoes-1 '.value == 50000000 and .spread == 0.2 and .unit == "ns"'
+	has "the memory of an appliance is in bytes" memory-echoes-1000 '.value == 524288000 and .unit == "B"'
 	has "steal makes a figure noisy" disk-1514 '.noisy and .noise == ["steal 2.0%"]'
 	has "other processes, a changed frequency and differing rounds make a figure noisy" dummy-60 '.noise ==
 		["other processes 6.0%", "change of frequency 5.0%", "rounds differ by 55%"]'
@@ -90,8 +95,9 @@ page_is_self_contained() {
 		import re, xml.dom.minidom
 		text = open("index.html", encoding="utf-8").read()
 		drawn = re.findall(r"<svg.*?</svg>", text, re.S)
-		assert len(drawn) == 4, drawn
+		assert len(drawn) == 5, drawn
 		assert ">files<" in text and ">connections<" in text and ">1000<" in text
+		assert text.count(">run-echoes<") == 1 and "MiB of memory" in text and "500 MiB" in text
 		for one in drawn:
 		    xml.dom.minidom.parseString(one)
 		assert not re.search(r"(src|href)=|url\(|@import|https?://(?!www.w3.org/2000/svg)", text)
@@ -143,11 +149,14 @@ commits_counts() {
 	"$figures" write-counts result.json "$TAPLINE" counts.json
 	check_json "only instruction counts are written, by compiler and DPDK version" counts.json \
 		'length == 1 and (keys[0] | test("^(gcc|clang)-[0-9]+ dpdk-[0-9.]+$")) and
-		.[] == {"connections-1000-instructions": 101, "echo-above-null-instructions": 300, "echo-stages-instructions": 20,
+		.[] == {"connections-1-instructions": 100, "connections-1000-instructions": 101, "echo-above-null-instructions": 300, "echo-stages-instructions": 20,
 			"record-files-1-instructions": 73, "record-files-1000-instructions": 74, "tcp-echo-instructions": 190}'
 	check "an instruction count 1 % above the committed one passes" counted 303
 	check "an instruction count 3 % above the committed one fails" fails counted 309
 	check "an instruction count 3 % below the committed one fails, so that a gain is committed" fails counted 291
+	jq '.[]."connections-1000000-instructions" = 408' counts.json >more.json
+	check "a count that only a complete run has is not demanded from a short one" \
+		"$figures" check-counts connections raw/connections.json "$TAPLINE" more.json
 }
 
 wrong_calls() {
@@ -209,6 +218,13 @@ is_below() {
 	return 1
 }
 
+starts_by_scale() {
+	TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$func_root/tests/bench/startup.py" 1 echoes >startup.json 2>bench.log || true
+	check_json "an appliance of 1, 100 and 1,000 echoes starts, with 450 KiB of memory per echo" startup.json \
+		'[.scenarios[] | .memory_mib] | length == 3 and .[2] - .[0] > 400 and .[2] - .[0] < 700'
+	check_json "and the time to start is reported" startup.json 'all(.scenarios[]; .start_ms > 0 and .start_ms <= .start_ms_range[1])'
+}
+
 # Measure the cheapest figure.
 measures() {
 	local status=0
@@ -231,4 +247,5 @@ commits_counts
 wrong_calls
 writes_documents
 ends_when_interrupted
+starts_by_scale
 measures

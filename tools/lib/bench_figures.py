@@ -27,6 +27,7 @@ class Figure:
     lower: bool  # whether lower is better
     pick: Callable  # Raw -> dict of value, spread and, where there is one, reference
     readme: bool = False
+    complete: bool = False  # measured by complete runs only, since it takes minutes
 
 
 class Raw:
@@ -73,6 +74,22 @@ def listed(name):
             if one["name"] == name:
                 return {"value": one["value"], "spread": COUNT_LIMIT}
         raise Missing(f"its benchmark has no figure {name}")
+    return pick
+
+
+def start_up(scenario):
+    """Pick the time to start of the appliance."""
+    def pick(raw):
+        found = raw.scenarios()[scenario]
+        rounds = found["start_ms_range"] if raw.rounds[0]["rounds"] > 1 else []
+        return {"value": found["start_ms"] * 1e6, "spread": spread_of(found["start_ms"], rounds)}
+    return pick
+
+
+def memory(scenario):
+    """Pick the memory of the appliance after its start."""
+    def pick(raw):
+        return {"value": raw.scenarios()[scenario]["memory_mib"] * 2**20, "spread": SPREAD_LEAST}
     return pick
 
 
@@ -174,6 +191,33 @@ def jit(raw):
 
 # ---- the figures
 
+# Ends of scales: run, scenario before its number, figure before its number, title, numbers. The last number of some takes minutes.
+SCALES = [
+    ("connections", "connections", "connections", "TCP segment, connections", (1, 1000, 100000, 1000000)),
+    ("connections", "groups", "groups", "multicast datagram, groups", (1, 10000)),
+    ("record", "plain-flows", "record-flows", "60-byte frame recorded, flows", (1000000, 10000000)),
+    ("record", "cutoff-flows", "record-cutoff-flows", "60-byte frame recorded, with cut-off, flows", (1, 1000000, 10000000)),
+    ("record", "recordings", "recordings", "60-byte frame in one recording, recordings", (1, 64)),
+    ("record", "files", "record-files", "60-byte frame recorded, files before", (1, 1000)),
+    ("record", "ring", "ring", "60-byte frame recorded, files in the ring", (10, 100000)),
+    ("path", "echoes", "echoes", "multicast to TCP, echoes", (1, 1000)),
+]
+COMPLETE = {"connections-1000000", "plain-flows-10000000", "cutoff-flows-10000000", "ring-100000"}
+RUN_SCALES = {"connections": (1, 1000000), "groups": (1, 10000), "flows": (1, 10000000), "recordings": (1, 64), "files": (10, 100000),
+              "echoes": (1, 1000)}
+
+
+def scale_figures():
+    for run, scenario, name, title, numbers in SCALES:
+        for n in numbers:
+            pick = listed(f"{name}-{n}-instructions") if run == "path" else per_packet(f"{scenario}-{n}")
+            yield Figure(f"{name}-{n}-instructions", run, f"{title}: {n:,}", COUNT, True, pick, complete=f"{scenario}-{n}" in COMPLETE)
+    for name, numbers in RUN_SCALES.items():
+        for n in numbers:
+            yield Figure(f"start-{name}-{n}", "startup", f"start of an appliance, {name}: {n:,}", "ns", True, start_up(f"run-{name}-{n}"))
+            yield Figure(f"memory-{name}-{n}", "startup", f"its memory, {name}: {n:,}", "B", True, memory(f"run-{name}-{n}"))
+
+
 FIGURES = [
     Figure("echo-above-null-instructions", "path", "multicast to TCP, recorded, 16 B, above a null echo", COUNT, True, above_null),
     Figure("echo-stages-instructions", "path", "stamps of the stages of an echo", COUNT, True, stages),
@@ -188,24 +232,7 @@ FIGURES = [
     Figure("tcp-echo-ipv6-instructions", "connections", "the same over IPv6", COUNT, True, listed("tcp-echo-ipv6-instructions")),
     Figure("pure-ack-ipv6-instructions", "connections", "ACK without data over IPv6", COUNT, True,
            listed("pure-ack-ipv6-instructions")),
-    Figure("connections-1000-instructions", "connections", "TCP segment, 1,000 connections", COUNT, True,
-           per_packet("connections-1000")),
-    Figure("connections-100000-instructions", "connections", "TCP segment, 100,000 connections", COUNT, True,
-           per_packet("connections-100000")),
-    Figure("groups-1-instructions", "connections", "multicast datagram, one group", COUNT, True, per_packet("groups-1")),
-    Figure("groups-10000-instructions", "connections", "multicast datagram, 10,000 groups", COUNT, True,
-           per_packet("groups-10000")),
     Figure("record-60-instructions", "record", "60-byte frame recorded", COUNT, True, per_packet("plain-flows-1")),
-    Figure("record-flows-1000000-instructions", "record", "the same, a million flows", COUNT, True,
-           per_packet("plain-flows-1000000")),
-    Figure("record-files-1-instructions", "record", "60-byte frame recorded, ring of files, first file", COUNT, True,
-           per_packet("files-1")),
-    Figure("record-files-1000-instructions", "record", "60-byte frame recorded, ring of files, thousandth file", COUNT, True,
-           per_packet("files-1000")),
-    Figure("record-cutoff-flows-1-instructions", "record", "60-byte frame recorded, with cut-off, one flow", COUNT, True,
-           per_packet("cutoff-flows-1")),
-    Figure("record-cutoff-flows-1000000-instructions", "record", "the same, a million flows", COUNT, True,
-           per_packet("cutoff-flows-1000000")),
     Figure("record-cutoff-60-instructions", "record", "60-byte frame recorded, with cut-off, 1,000 flows", COUNT, True,
            per_packet("cutoff-flows-1000")),
     Figure("record-police-60-instructions", "record", "60-byte frame recorded, in a class with a meter", COUNT, True,
@@ -249,4 +276,5 @@ FIGURES = [
     Figure("digest-sha256", "digest", "SHA-256 of a slab, per byte", "ns", True, digest("sha256")),
     Figure("filter-jit", "filter", "filter `udp port 5001` per frame", "ns", True, jit),
     Figure("residence-recorded", "residence", "median residence time of an echo that is recorded", "ns", True, residence, True),
+    *scale_figures(),
 ]

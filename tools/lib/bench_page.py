@@ -12,7 +12,7 @@ import tempfile
 
 PLOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "tests", "bench", "plot.py")
 SCALES = {"frames/s": [(1e6, "Mpps"), (1e3, "kpps"), (1, "pps")], "B/s": [(1e9, "GB/s"), (1e6, "MB/s"), (1, "B/s")],
-          "ns": [(1e6, "ms"), (1e3, "µs"), (1, "ns")]}
+          "ns": [(1e6, "ms"), (1e3, "µs"), (1, "ns")], "B": [(2**30, "GiB"), (2**20, "MiB"), (1, "B")]}
 WIDTH, LEFT, ROW = 900, 260, 22
 STYLE = """body{font:14px sans-serif;max-width:70em;margin:2em auto;padding:0 1em}table{border-collapse:collapse}
 td,th{padding:.2em .8em;border-bottom:1px solid #ddd;text-align:left}td.n{text-align:right}.noisy{color:#a60}
@@ -48,10 +48,10 @@ def measured_on(result):
 
 
 def text_table(rows):
-    lines = [f"{'figure':34}{'value':>20}{'ratio':>8}  reference"]
+    lines = [f"{'figure':42}{'value':>20}{'ratio':>8}  reference"]
     for row in rows:
         ratio = "–" if row["ratio"] is None else f"{row['ratio']:.2f}"
-        lines.append(f"{row['name']:34}{shown(row['value'], row['unit']):>20}{ratio:>8}  {reference(row)}"
+        lines.append(f"{row['name']:42}{shown(row['value'], row['unit']):>20}{ratio:>8}  {reference(row)}"
                      + (f"  ({note(row)})" if note(row) else ""))
     return "\n".join(lines) + "\n"
 
@@ -148,7 +148,7 @@ def plot_of(source):
 
 
 def cost_against_scale(raw):
-    drawn = [plot_of(os.path.join(raw, run + ".json")) for run in ("connections", "record")]
+    drawn = [plot_of(os.path.join(raw, run + ".json")) for run in ("connections", "record", "path", "startup")]
     return "<h2>Cost against scale</h2>" + "".join(drawn) if any(drawn) else ""
 
 
