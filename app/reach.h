@@ -9,7 +9,7 @@
 
 struct tl_err;
 
-#define TL_REACH_MAX 32 // classes that are compared with each other: each pair is compiled
+#define TL_REACH_MAX 16 // classes that are compared with each other: each pair is compiled
 
 struct tl_reach {
 	struct {
