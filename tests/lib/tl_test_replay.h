@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// test_replay: capture files of numbered frames, made in memory and saved in a directory that is removed at the end.
+// test_replay: capture files of numbered frames, made in memory and saved in a directory that is removed at the end,
+// and whole replays of them.
 //
 // Threads: main. Memory: static.
 
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include <tl_pcapfile.h>
+#include <tl_replay.h>
 #include <tl_units.h>
 #include <tl_wire.h>
 
@@ -94,6 +96,35 @@ static inline uint32_t number_of(const uint8_t *frame)
 
 	memcpy(&number, frame + TL_ETHER_LEN, sizeof(number));
 	return number;
+}
+
+// Return the configuration of a replay at recorded times through one port.
+static inline struct tl_replay_cfg recorded_cfg(
+	const char *const *paths, size_t n, struct tl_txq *txq, uint32_t frame_limit, struct tl_clock *clock)
+{
+	return (struct tl_replay_cfg){.paths = paths,
+		.n_paths = n,
+		.loops = 1,
+		.pacing = {.pace = TL_REPLAY_RECORDED, .speed = TL_REPLAY_MILLION, .max_gap_ns = UINT64_MAX},
+		.outs = {{.txq = txq, .frame_limit = frame_limit, .held_pkts = 64}},
+		.n_outs = 1,
+		.clock = clock,
+		.ahead_pkts = 64,
+		.late_ns = TL_NS_PER_S};
+}
+
+// Play all frames, and check the ledger.
+static inline void play_to_end(struct tl_replay *replay, struct tl_replay_stats *out)
+{
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL_FATAL(tl_replay_start(replay, &err), 0);
+	CU_ASSERT_TRUE(tl_test_until(tl_replay_is_ready(replay)));
+	tl_replay_begin(replay, 0);
+	CU_ASSERT_EQUAL(tl_replay_send(replay), 0);
+	tl_replay_finish(replay);
+	tl_replay_sample(replay, out);
+	CU_ASSERT_TRUE(tl_replay_ledger_ok(&out->ledger));
 }
 
 // Return false if there is no directory.

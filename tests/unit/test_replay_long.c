@@ -3,18 +3,13 @@
 
 #include "replay_priv.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <tl_test.h>
 #include <tl_test_eal.h>
+#include <tl_test_replay.h>
 
 #define LIMIT (65536u + TL_ETHER_LEN) // of the loopback
 #define FRAMES_MAX 64
 
-static char dir[] = "/tmp/tapline-test-long-XXXXXX";
 static struct tl_clock *test_clock;
 static struct tl_err err;
 
@@ -64,53 +59,34 @@ static void port_flush(struct tl_txq *q)
 
 // ---- a run
 
-static void put_frame(FILE *file, uint32_t bytes)
+static void add_frame(uint32_t bytes)
 {
 	const uint32_t head[] = {0, 0, bytes, bytes};
 
-	fwrite(head, sizeof(head), 1, file);
+	for (size_t i = 0; i < TL_ARRAY_LEN(head); i++)
+		put32(head[i]);
 	for (uint32_t i = 0; i < bytes; i++)
-		fputc(byte_of(i), file);
+		image[image_bytes++] = byte_of(i);
 }
 
 // Write frames of these lengths, and send them.
 static struct tl_replay_stats play(
 	const uint32_t *bytes, size_t n, enum tl_replay_mtu action, const struct tl_edit *edit)
 {
-	uint8_t head[TL_PCAP_HEADER_BYTES];
 	struct tl_replay_stats stats;
 	struct tl_replay *replay;
-	char path[64];
 
-	snprintf(path, sizeof(path), "%s/long.pcap", dir);
-	FILE *file = fopen(path, "wb");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-	fwrite(head, tl_pcap_put_header(head, sizeof(head), 262144), 1, file);
+	begin_pcap();
 	for (size_t i = 0; i < n; i++)
-		put_frame(file, bytes[i]);
-	fclose(file);
-	const char *paths[] = {path};
-	const struct tl_replay_cfg cfg = {.paths = paths,
-		.n_paths = 1,
-		.loops = 1,
-		.pacing = {.pace = TL_REPLAY_RECORDED, .speed = TL_REPLAY_MILLION, .max_gap_ns = UINT64_MAX},
-		.mtu_action = action,
-		.edit = edit,
-		.outs = {{.txq = &txq, .frame_limit = LIMIT, .held_pkts = 64}},
-		.n_outs = 1,
-		.clock = test_clock,
-		.ahead_pkts = 64,
-		.late_ns = TL_NS_PER_S};
+		add_frame(bytes[i]);
+	const char *path = save_as("long.pcap");
+	struct tl_replay_cfg cfg = recorded_cfg(&path, 1, &txq, LIMIT, test_clock);
+	cfg.mtu_action = action;
+	cfg.edit = edit;
 	txq = (struct tl_txq){.flush_fn = port_flush};
 	CU_ASSERT_EQUAL_FATAL(tl_replay_create(&cfg, &replay, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(tl_replay_start(replay, &err), 0);
-	CU_ASSERT_TRUE(tl_test_until(tl_replay_is_ready(replay)));
-	tl_replay_begin(replay, 0);
-	CU_ASSERT_EQUAL(tl_replay_send(replay), 0);
-	tl_replay_finish(replay);
-	tl_replay_sample(replay, &stats);
+	play_to_end(replay, &stats);
 	tl_replay_destroy(replay);
-	CU_ASSERT_TRUE(tl_replay_ledger_ok(&stats.ledger));
 	return stats;
 }
 
@@ -161,15 +137,12 @@ TL_TEST("frames that the port never takes are refused, and those behind them are
 
 int main(void)
 {
-	char command[96];
-
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
-	if (mkdtemp(dir) == NULL || test_clock == NULL)
+	if (!make_dir() || test_clock == NULL)
 		return EXIT_FAILURE;
 	int status = tl_test_run("replay_long");
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	(void)!system(command);
+	remove_dir();
 	tl_clock_destroy(test_clock);
 	return status;
 }

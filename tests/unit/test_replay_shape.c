@@ -403,23 +403,11 @@ TL_TEST("the ledger has the drops of the tree by reason")
 	rig.n = rig.refuses = rig.stop_after = 0;
 	two_classes(classes, GBIT, 8, 10); // a byte per second
 	make_shape(classes, 3, &txq, real_clock, &shape);
-	struct tl_replay_cfg cfg = {.paths = &path,
-		.n_paths = 1,
-		.loops = 1,
-		.pacing = {.pace = TL_REPLAY_RECORDED, .speed = TL_REPLAY_MILLION, .max_gap_ns = UINT64_MAX},
-		.outs = {{.txq = &txq, .frame_limit = LIMIT, .held_pkts = 64, .shape = shape, .shape_pkts = 20}},
-		.n_outs = 1,
-		.clock = real_clock,
-		.ahead_pkts = 64,
-		.late_ns = TL_NS_PER_S};
+	struct tl_replay_cfg cfg = recorded_cfg(&path, 1, &txq, LIMIT, real_clock);
+	cfg.outs[0].shape = shape;
+	cfg.outs[0].shape_pkts = 20;
 	CU_ASSERT_EQUAL_FATAL(tl_replay_create(&cfg, &replay, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(tl_replay_start(replay, &err), 0);
-	CU_ASSERT_TRUE(tl_test_until(tl_replay_is_ready(replay)));
-	tl_replay_begin(replay, 0);
-	CU_ASSERT_EQUAL(tl_replay_send(replay), 0);
-	tl_replay_finish(replay);
-	tl_replay_sample(replay, &stats);
-	CU_ASSERT_TRUE(tl_replay_ledger_ok(&stats.ledger));
+	play_to_end(replay, &stats);
 	CU_ASSERT_EQUAL(stats.ledger.read_pkts, 1000);
 	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, rig.n);
 	CU_ASSERT_TRUE(rig.n >= 1 && rig.n < 100);
