@@ -58,7 +58,7 @@ struct tl_flow_id {
 	bool syn;	// first frame of a TCP connection: SYN or SYN-ACK
 };
 
-// Return 0 and sets *out (caller owns it), or -EINVAL, -ENOMEM with a message.
+// Return 0 and set *out (caller owns it), or -EINVAL, -ENOMEM with a message.
 int tl_flow_create(const struct tl_flow_cfg *cfg, struct tl_flow_table **out, struct tl_err *err);
 void tl_flow_destroy(struct tl_flow_table *table);
 const struct tl_flow_stats *tl_flow_counters(const struct tl_flow_table *table);

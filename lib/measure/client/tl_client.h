@@ -214,7 +214,7 @@ enum tl_client_timestamps tl_client_resolve(enum tl_client_timestamps timestamps
 // Return the number of messages in a run of this configuration.
 uint64_t tl_client_planned(const struct tl_client_cfg *cfg);
 
-// Connect, send, receive. Return 0 and fills *result (also when interrupted), or -errno with a message: no socket, no
+// Connect, send, receive. Return 0 and fill *result (also when interrupted), or -errno with a message: no socket, no
 // connection in time (-ETIMEDOUT), interrupted before there was one (-EINTR), no memory, an interface that cannot stamp
 // (-EOPNOTSUPP).
 int tl_client_run(const struct tl_client_cfg *cfg, const struct tl_client_hooks *hooks, struct tl_client_result *result,

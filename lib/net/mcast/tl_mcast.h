@@ -46,7 +46,7 @@ struct tl_mcast_cfg {
 	uint8_t robustness;	  // transmissions of each state change, until a querier sets it; 0 means 2, at most 7
 };
 
-// Return 0 and sets *out (caller owns it), or -EINVAL, -ENOMEM.
+// Return 0 and set *out (caller owns it), or -EINVAL, -ENOMEM.
 int tl_mcast_create(const struct tl_mcast_cfg *cfg, struct tl_mcast **out);
 
 // Free; sends nothing. For an orderly end, leave() every group and tick() once before. NULL is allowed.

@@ -211,7 +211,7 @@ static int check_name(const char *path, const struct stat *opened, struct tl_err
 
 	if (lstat(path, &now) != 0 && errno != ENOENT)
 		return tl_fail(err, -errno, "its status cannot be read: %s", strerror(errno));
-	if (now.st_dev != opened->st_dev || now.st_ino != opened->st_ino)
+	if (!tl_is_same_inode(&now, opened))
 		return tl_fail(err, -EBUSY, "has just been completed by its recording");
 	return 0;
 }

@@ -7,8 +7,8 @@
 // in both directions, and hands frames of others over by reference: through a ring per pair of lcores, with one
 // producer and one consumer. Plain frames stay, and encapsulated ones without a flow (tl_flow.h).
 //
-// One service per lcore replaces the services of its recordings, and calls them with the frames that stay and with
-// those of other lcores. A frame that finds no room in a ring stays, too: it is recorded on the receiving lcore.
+// Each lcore has a single service in place of those of its recordings, which calls them with the frames that stay and
+// with those of other lcores. A frame that finds no room in a ring stays, too: it is recorded on the receiving lcore.
 //
 // Threads: create, add, destroy and sample on main; the service's functions run on the lcore of their queue.
 // Memory:  create/destroy. Frames in a ring hold a reference of their mbuf; received frames are never modified.
