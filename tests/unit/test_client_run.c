@@ -116,7 +116,7 @@ TL_TEST("a TCP run receives all messages that it sent")
 	CU_ASSERT_EQUAL(result.sender_late.count, 200);
 	CU_ASSERT_TRUE(result.first_rtt_ns > 0);
 	CU_ASSERT_TRUE(result.rtt.all.min_ns > 0 && result.rtt.all.max_ns < 2 * TL_NS_PER_S);
-	CU_ASSERT_TRUE(result.rate_pps > 800 && result.rate_pps < 1200);
+	CU_ASSERT_TRUE(result.rate_pps * (double)result.elapsed_ns >= 199e9); // first to last take no longer than all
 	CU_ASSERT_EQUAL(tl_client_check_result(&result, NULL), 0);
 }
 
