@@ -53,6 +53,9 @@
 #define PAYLOAD_BYTES 16
 #define WARM_UP 64	 // messages, for the caches and for slow start
 #define WARM_UP_ROUNDS 3 // messages of each of many echoes
+#define MANY_COUNTED 64
+#define IDLE_NS (30 * TL_NS_PER_MS) // of each of many echoes: its timers have ended
+#define RTO_US 60000000		    // longer than that on any host: cwnd does not restart
 #define ECHOES_MAX 1000
 #define UNTIL_NS (300 * TL_NS_PER_S)
 #define TICKS_NS (500 * TL_NS_PER_US) // some of them
@@ -78,7 +81,7 @@ struct bench {
 	uint32_t opened;		// connections
 	uint32_t warm_up, counted;	// messages
 	uint32_t messages, sent, taken; // to send; sent; returned to the peer
-	bool of_many;			// of its echoes, each is idle for long; its window ends with its bookkeeping
+	bool of_many;			// its echoes are idle for IDLE_NS; its window ends with their bookkeeping
 	void (*after_tx)(void *ctx, struct tl_burst *burst); // of the echo
 	uint16_t vlan;					     // of all frames, 0: untagged
 	bool is_group6, is_peer6;			     // the group, and the peer of TCP, are of IPv6
@@ -240,8 +243,19 @@ static void empty_caches(void)
 		bench.caches[at]++;
 }
 
+// Let each of many echoes idle for as long, however many there are.
+static bool may_come_to_many(uint64_t mono_ns)
+{
+	if (mono_ns < bench.next_ns)
+		return false;
+	bench.next_ns = mono_ns + IDLE_NS / bench.echoes;
+	return true;
+}
+
 static bool may_come(uint64_t mono_ns)
 {
+	if (bench.of_many)
+		return may_come_to_many(mono_ns);
 	if (bench.caches == NULL)
 		return true;
 	if (!bench.emptied) {
@@ -386,6 +400,7 @@ static void make_echoes(struct tl_service *out, bool warm, bool stages)
 		.connect_port_be = tl_be16(TCP_PORT),
 		.send_buffer_bytes = 65536,
 		.without_cwnd = bench.at_once > 1 || bench.of_many,
+		.rto_min_us = bench.of_many ? RTO_US : 0,
 		.warm = warm,
 		.stages = stages};
 	if (bench.is_group6)
@@ -535,6 +550,7 @@ static void measure_many(void)
 	char name[32];
 
 	bench.of_many = true;
+	bench.counted = (uint32_t)tl_min_u64(bench.counted, MANY_COUNTED);
 	for (size_t i = 0; i < TL_ARRAY_LEN(counts); i++) {
 		bench.echoes = counts[i];
 		bench.warm_up = (uint32_t)tl_max_u64(WARM_UP, (uint64_t)WARM_UP_ROUNDS * counts[i]);

@@ -15,7 +15,7 @@ usage() {
 		mcast-to-tcp-stages: the same with "stages"; mcast-to-tcp-vlan: the same on a port with a VLAN; mcast6-to-tcp: from an
 		IPv6 group to TCP over IPv4; mcast6-to-tcp6: both over IPv6; echoes-N: mcast-to-tcp without a recording, to N echoes in
 		turn, with their bookkeeping after the send call, the time to create them (start_ms) and DPDK's memory (memory_mib).
-		Instructions are the median over $messages messages, nanoseconds over 10000. above_null is the difference of the first two, stages that of the second and third and
+		Instructions are the median over $messages messages, nanoseconds over 10000 (64 of echoes-N). above_null is the difference of the first two, stages that of the second and third and
 		their ratio, with what one stamp costs, and a bare rdtsc.
 		--cold: nanoseconds alone, over 500 messages, before each of which the caches are emptied and some ticks pass; without and
 		with sends for practice between messages (echo[].warm).

@@ -168,6 +168,17 @@ static void account_one(struct tl_echo_host *host, struct tl_echo *echo, const s
 	echo->pending_msgs = 0;
 }
 
+static void account_listed(struct tl_echo_host *host, const struct tl_burst *burst, bool sent)
+{
+	struct tl_echo *end = &host->echoes[host->n_echoes], *echo = host->pending, *next;
+
+	for (host->pending = end; echo != end; echo = next) {
+		next = echo->next_pending;
+		echo->next_pending = NULL;
+		account_one(host, echo, burst, sent);
+	}
+}
+
 // Messages held back by a window have no residence time, nor those of a flush that sent only a part.
 void tl_echo_account(struct tl_echo_host *host, const struct tl_burst *burst)
 {
@@ -175,14 +186,11 @@ void tl_echo_account(struct tl_echo_host *host, const struct tl_burst *burst)
 
 	if (TL_UNLIKELY(host->marked.open))
 		tl_echo_publish_marked(host, burst);
-	for (uint32_t i = 0; host->n_echoes <= TL_ECHO_FEW && i < host->n_echoes; i++)
-		account_one(host, &host->echoes[i], burst, sent);
-	while (host->pending != &host->echoes[host->n_echoes]) {
-		struct tl_echo *echo = host->pending;
-		host->pending = echo->next_pending;
-		echo->next_pending = NULL;
-		account_one(host, echo, burst, sent);
-	}
+	if (host->n_echoes > TL_ECHO_FEW)
+		account_listed(host, burst, sent);
+	else
+		for (uint32_t i = 0; i < host->n_echoes; i++)
+			account_one(host, &host->echoes[i], burst, sent);
 }
 
 void tl_echo_after_tx(void *ctx, struct tl_burst *burst)

@@ -127,8 +127,7 @@ struct tl_udp {
 
 // A group of a port, or a unicast port, among all of a net.
 struct tl_udp_bind {
-	uint32_t group_be; // 0: unicast
-	uint16_t port_be;  // 0: free
+	uint64_t key; // of the group, 0: unicast, and the port; 0: free
 	struct tl_udp *udp;
 	struct tl_udp_bind *next; // in its bucket, in the order of opening; or of the free ones
 };
@@ -455,12 +454,16 @@ static inline void tl_udp_hand_over(const struct tl_udp *udp, const uint8_t *fra
 	udp->fn(udp->ctx, &datagram);
 }
 
-// HOT. Bucket of a group, or 0, and port; of an IPv6 group and port. What is in them is configured: the hash needs no
-// key.
+// HOT. Key of a group, or 0, and port; its bucket; that of an IPv6 group and port. What is in them is configured: the
+// hash needs no key.
 #define TL_UDP_HASH UINT64_C(0x9e3779b97f4a7c15)
-static inline struct tl_udp_bind **tl_udp_bucket(const struct tl_net *net, uint32_t group_be, uint16_t port_be)
+static inline uint64_t tl_udp_key(uint32_t group_be, uint16_t port_be)
 {
-	return &net->udp.bucket[((uint64_t)group_be << 16 | port_be) * TL_UDP_HASH >> net->udp.shift];
+	return (uint64_t)group_be << 16 | port_be;
+}
+static inline struct tl_udp_bind **tl_udp_bucket(const struct tl_net *net, uint64_t key)
+{
+	return &net->udp.bucket[key * TL_UDP_HASH >> net->udp.shift];
 }
 static inline struct tl_udp **tl_udp_bucket6(const struct tl_net *net, const struct tl_ip6 *group, uint32_t port_be)
 {

@@ -59,9 +59,10 @@ void tl_udp_fini(struct tl_net *net)
 // True if such a port is open. A port of several groups is in the bucket of its first one, too.
 static bool is_open(const struct tl_net *net, uint32_t group_be, uint32_t source_be, uint16_t port_be)
 {
-	for (const struct tl_udp_bind *b = *tl_udp_bucket(net, group_be, port_be); b != NULL; b = b->next)
-		if (b->group_be == group_be && b->port_be == port_be && b->udp->group_be == group_be &&
-			b->udp->source_be == source_be)
+	uint64_t key = tl_udp_key(group_be, port_be);
+
+	for (const struct tl_udp_bind *b = *tl_udp_bucket(net, key); b != NULL; b = b->next)
+		if (b->key == key && b->udp->group_be == group_be && b->udp->source_be == source_be)
 			return true;
 	return false;
 }
@@ -72,12 +73,12 @@ static uint32_t group_at(uint32_t first_be, uint32_t i)
 }
 
 // Count the binds of a group and port, and return the last other one than that of the port.
-static uint32_t sharers(const struct tl_net *net, const struct tl_udp *udp, uint32_t group_be, struct tl_udp **other)
+static uint32_t sharers(const struct tl_net *net, const struct tl_udp *udp, uint64_t key, struct tl_udp **other)
 {
 	uint32_t n = 0;
 
-	for (struct tl_udp_bind *b = *tl_udp_bucket(net, group_be, udp->port_be); b != NULL; b = b->next) {
-		if (b->group_be != group_be || b->port_be != udp->port_be)
+	for (struct tl_udp_bind *b = *tl_udp_bucket(net, key); b != NULL; b = b->next) {
+		if (b->key != key)
 			continue;
 		n++;
 		if (b->udp != udp)
@@ -89,16 +90,17 @@ static uint32_t sharers(const struct tl_net *net, const struct tl_udp *udp, uint
 // Add a group of the port. A second port makes it a shared group of the first, too. False: no room.
 static bool add_bind(struct tl_net *net, struct tl_udp *udp, uint32_t group_be)
 {
-	struct tl_udp_bind *bind = net->udp.free, **link = tl_udp_bucket(net, group_be, udp->port_be);
+	uint64_t key = tl_udp_key(group_be, udp->port_be);
+	struct tl_udp_bind *bind = net->udp.free, **link = tl_udp_bucket(net, key);
 	struct tl_udp *other = NULL;
-	uint32_t others = sharers(net, udp, group_be, &other);
+	uint32_t others = sharers(net, udp, key, &other);
 
 	if (bind == NULL)
 		return false;
 	net->udp.free = bind->next;
 	while (*link != NULL)
 		link = &(*link)->next;
-	*bind = (struct tl_udp_bind){.group_be = group_be, .port_be = udp->port_be, .udp = udp};
+	*bind = (struct tl_udp_bind){.key = key, .udp = udp};
 	*link = bind;
 	udp->n_shared += others != 0;
 	if (others == 1)
@@ -108,12 +110,13 @@ static bool add_bind(struct tl_net *net, struct tl_udp *udp, uint32_t group_be)
 
 static void remove_bind(struct tl_net *net, struct tl_udp *udp, uint32_t group_be)
 {
-	struct tl_udp_bind **link = tl_udp_bucket(net, group_be, udp->port_be);
+	uint64_t key = tl_udp_key(group_be, udp->port_be);
+	struct tl_udp_bind **link = tl_udp_bucket(net, key);
 	struct tl_udp *other = NULL;
 
-	while ((*link)->udp != udp || (*link)->group_be != group_be)
+	while ((*link)->udp != udp || (*link)->key != key)
 		link = &(*link)->next;
-	if (sharers(net, udp, group_be, &other) == 2)
+	if (sharers(net, udp, key, &other) == 2)
 		other->n_shared--;
 	struct tl_udp_bind *bind = *link;
 	*link = bind->next;

@@ -10,9 +10,10 @@
 
 static struct tl_udp_bind *find_bind(const struct tl_net *net, uint32_t group_be, uint16_t port_be)
 {
-	struct tl_udp_bind *bind = *tl_udp_bucket(net, group_be, port_be);
+	uint64_t key = tl_udp_key(group_be, port_be);
+	struct tl_udp_bind *bind = *tl_udp_bucket(net, key);
 
-	while (bind != NULL && (bind->group_be != group_be || bind->port_be != port_be))
+	while (bind != NULL && bind->key != key)
 		bind = bind->next;
 	return bind;
 }
@@ -24,10 +25,10 @@ bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt 
 
 	if (pkt->dst_port_be == 0)
 		return false; // port 0 marks a free bind
-	for (struct tl_udp_bind *bind = *tl_udp_bucket(net, group_be, pkt->dst_port_be), *next; bind != NULL;
-		bind = next) {
+	uint64_t key = tl_udp_key(group_be, pkt->dst_port_be);
+	for (struct tl_udp_bind *bind = *tl_udp_bucket(net, key), *next; bind != NULL; bind = next) {
 		next = bind->next; // the call may close the port
-		if (bind->group_be != group_be || !tl_udp_takes(bind->udp, group_be, pkt))
+		if (bind->key != key || !tl_udp_takes(bind->udp, group_be, pkt))
 			continue;
 		known = true;
 		tl_udp_hand_over(bind->udp, frame, pkt);
