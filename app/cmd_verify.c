@@ -191,10 +191,14 @@ static void verify_file(struct work *work, const char *path, bool named)
 		fail(work, path, "failed", err.text);
 		return;
 	}
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+	if (fstat(fd, &status) != 0) {
+		tl_fail(&err, -errno, "cannot be read: %s%s", strerror(errno), tl_remedy(-errno));
+		fail(work, path, "failed", err.text);
+	} else if (S_ISREG(status.st_mode)) {
 		verify_open(work, path, fd, named);
-	else if (named)
+	} else if (named) {
 		fail(work, path, "failed", "is not a regular file");
+	}
 	close(fd);
 }
 

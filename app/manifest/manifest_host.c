@@ -86,5 +86,5 @@ json_t *tl_manifest_host(const struct tl_tree *tree)
 		json_object_set_new(host, "dpdk", tl_json_string(tl_eal_version_running()));
 	}
 	free(facts);
-	return host;
+	return host != NULL ? host : json_null();
 }

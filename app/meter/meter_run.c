@@ -329,7 +329,8 @@ static int show(struct run *run, struct tl_err *err)
 // Set up everything that depends on the call. Return 0, or -errno with a message.
 static int prepare(struct run *run, struct tl_err *err)
 {
-	int rc = make_settings(&run->results, err);
+	int rc = run->manifest != NULL ? make_settings(&run->results, err)
+				       : tl_fail(err, -ENOMEM, "no memory for the report");
 
 	if (rc == 0 && run->results.args->device != NULL)
 		rc = tl_meter_live_check(&run->results.live, err);

@@ -286,7 +286,31 @@ def judge_index(outcome, usual, tapline, complaints):
         complaints.append(f"index: extract finds {len(count.of_before())} of {usual.earlier} frames through the indexes")
 
 
+def judge_report(scenario, outcome, usual):
+    """Check a command that only reads recordings: the usual status means the usual results, and a ledger holds in any case."""
+    complaints = []
+    if not judge_ending(outcome, complaints):
+        return complaints
+    report = load_json(outcome, complaints)
+    judge_whole(report, usual, complaints)
+    judge_leaks(outcome, usual, complaints)
+    if report is None:
+        return complaints
+    if not report.get("ledger_ok", True):
+        complaints.append("ledger: an identity is broken")
+    for name in scenario.results if outcome.status == scenario.status else ():
+        if report.get(name) not in (usual.report[name], None):  # null: unknown
+            complaints.append(f"result: {name} is {report.get(name)}, and the status {outcome.status}")
+    count = Count()
+    read_complete(outcome.cwd, outcome.suffix, count, complaints)
+    if len(count.of_before()) != usual.earlier:
+        complaints.append(f"recordings: {len(count.of_before())} frames of {usual.earlier}")
+    return complaints
+
+
 def judge(scenario, outcome, usual, tapline):
     if scenario.kind == "capture":
         return judge_capture(scenario, outcome, usual, tapline)
+    if scenario.kind == "report":
+        return judge_report(scenario, outcome, usual)
     return judge_other(scenario, outcome, usual, tapline)

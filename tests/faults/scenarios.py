@@ -25,6 +25,7 @@ class Scenario:
     suffix: str = ".pcapng"
     control: tuple = ()  # verbs sent by a client before it ends the run
     kind: str = "capture"
+    results: tuple = ()  # of kind report: members of the report that are the same whenever the status is
 
     @property
     def publishes(self):
@@ -37,6 +38,7 @@ class Scenario:
         return 1 if self.damaged else 0
 
 
+_REPLAYED = ("read_pkts", "sent_pkts", "skipped_pkts", "refused_pkts", "hw_sent_pkts")
 _RING = "--keep-files 3 --fsync close"
 SCENARIOS = [
     Scenario("plain", "capture -i pcap:{in} -w r.pcapng --index --fsync close"),
@@ -81,6 +83,18 @@ SCENARIOS = [
     Scenario("reindex-zstd", "extract . --reindex --json",
              "capture -i pcap:{earlier} -w r.pcapng.zst --compress zstd --rotate-packets 700", synced=False, suffix=".zst",
              kind="reindex"),
+    Scenario("verify", "verify . --json", "capture -i pcap:{earlier} -w r.pcapng --rotate-packets 700 --digest crc32c",
+             kind="report", results=("good", "files")),
+    Scenario("replay", "replay . -i vdev:net_null0 --line-rate --json", "capture -i pcap:{earlier} -w r.pcapng --rotate-packets 700",
+             kind="report", results=_REPLAYED),
+    Scenario("replay-zstd", "replay . -i vdev:net_null0 --line-rate --json",
+             "capture -i pcap:{earlier} -w r.pcapng.zst --compress zstd --rotate-packets 700", suffix=".zst", kind="report",
+             results=_REPLAYED),
+    Scenario("meter", "meter r.pcapng --cir 1Mbit --cbs 20000 --json --html out.html", "capture -i pcap:{earlier} -w r.pcapng",
+             kind="report", results=("pkts", "green_pkts", "red_pkts", "red_bytes", "damages", "settings")),
+    Scenario("latency", "latency r.pcapng --trigger udp[8:4]<16778000 --reply udp[8:4]<16778000 --json --csv out.csv --html out.html",
+             "capture -i pcap:{earlier} -w r.pcapng", kind="report",
+             results=("matched", "triggers", "answered", "unmatched_triggers", "ambiguous")),
 ]
 _HEAD = struct.pack("<II", reader.HEAD, 64)  # first bytes of a HEAD; of a slab, it is at the begin of a page, or of a frame there
 _JUNK = b"\xee" * 4096  # longer than any frame: it covers the lengths of a block

@@ -5,7 +5,7 @@ Broken has the place of the error."""
 import struct
 import subprocess
 
-SHB, IDB, ISB, EPB, PAD, HEAD = 0x0A0D0D0A, 1, 5, 6, 0x80000001, 0x80000002
+SHB, IDB, ISB, EPB, PAD, HEAD, CHAIN = 0x0A0D0D0A, 1, 5, 6, 0x80000001, 0x80000002, 0x80000003
 PCAP_NS = b"\x4d\x3c\xb2\xa1"
 ZSTD_MAGICS = (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")
 
@@ -45,7 +45,7 @@ def pcapng_frames(data, closed):
                 raise Broken(f"the record at {at} is longer than its block")
             frames.append(data[at + 28:at + 28 + captured])
             promised -= 1
-        elif kind not in (SHB, IDB, ISB, PAD):
+        elif kind not in (SHB, IDB, ISB, PAD, CHAIN):
             raise Broken(f"a block of type {kind:#x} at {at}")
         kinds.append(kind)
     if not kinds:
@@ -54,7 +54,7 @@ def pcapng_frames(data, closed):
         raise Broken(f"{promised} records too few at the end")
     if len(files) > 1:
         raise Broken(f"has slabs of {len(files)} files")
-    closing = [kind for kind in kinds if kind not in (PAD, HEAD)][-kinds.count(IDB):]
+    closing = [kind for kind in kinds if kind not in (PAD, HEAD, CHAIN)][-kinds.count(IDB):]
     if closed and any(kind != ISB for kind in closing):
         raise Broken("not closed by statistics")
     return frames

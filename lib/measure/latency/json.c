@@ -298,20 +298,36 @@ json_t *tl_latency_json(const struct tl_latency *report)
 	return object;
 }
 
-// Print one line per member: long lists stay on one line.
-int tl_latency_json_print(const json_t *json, FILE *out)
+// Encode one line per member: long lists stay on one line. Return 0, or -1.
+static int encode_lines(const json_t *json, FILE *out)
 {
 	const char *before = "{\n", *key;
 	json_t *value;
-	int rc = tl_json_check(json);
+	int rc = 0;
 
-	if (rc != 0)
-		return rc;
 	json_object_foreach ((json_t *)(uintptr_t)json, key, value) {
 		fprintf(out, "%s  \"%s\": ", before, key);
 		rc |= json_dumpf(value, out, JSON_ENCODE_ANY | TL_LATENCY_DIGITS);
 		before = ",\n";
 	}
-	fputs("\n}\n", out);
-	return rc == 0 && ferror(out) == 0 ? 0 : -EIO;
+	rc |= fputs("\n}\n", out) < 0;
+	return rc != 0 || ferror(out) != 0 ? -1 : 0;
+}
+
+// Print all of it, or nothing if memory runs out.
+int tl_latency_json_print(const json_t *json, FILE *out)
+{
+	char *text = NULL;
+	size_t chars = 0;
+	FILE *lines = tl_json_check(json) == 0 ? open_memstream(&text, &chars) : NULL;
+	int rc = lines != NULL ? encode_lines(json, lines) : -1;
+
+	if (lines != NULL && fclose(lines) != 0)
+		rc = -1;
+	if (rc == 0)
+		rc = fwrite(text, 1, chars, out) == chars ? 0 : -EIO;
+	else
+		rc = -ENOMEM;
+	free(text);
+	return rc;
 }
