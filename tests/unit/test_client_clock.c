@@ -30,6 +30,8 @@ int clock_gettime(clockid_t clock, struct timespec *out)
 struct echo_link {
 	struct tl_client_link link;
 	uint64_t sent, received; // datagrams
+	uint64_t lost_from;	 // datagrams from this one on have no echo; 0: all have one
+	uint64_t polls;
 	uint64_t due_ns[ON_THE_WAY];
 	uint8_t data[ON_THE_WAY][PAYLOAD_BYTES];
 };
@@ -73,6 +75,8 @@ static ssize_t receive_echo(struct tl_client_link *link, void *data, size_t room
 
 	if (echo->received == echo->sent || now_ns < echo->due_ns[slot])
 		return -EAGAIN;
+	if (echo->lost_from != 0 && echo->received >= echo->lost_from)
+		return -EAGAIN;
 	CU_ASSERT_FATAL(room >= PAYLOAD_BYTES);
 	memcpy(data, echo->data[slot], PAYLOAD_BYTES);
 	*arrival = (struct tl_client_arrival){0};
@@ -88,10 +92,11 @@ static bool no_departure(struct tl_client_link *link, bool expected, struct tl_c
 // Advance the clock to the next echo, in place of a sleep.
 static void sleep_on_link(struct tl_client_link *link, uint64_t timeout_ns, bool want_write)
 {
-	const struct echo_link *echo = (const struct echo_link *)link;
+	struct echo_link *echo = (struct echo_link *)link;
 	uint64_t until_ns = now_ns + timeout_ns;
 
-	if (echo->received < echo->sent)
+	echo->polls++;
+	if (echo->received < echo->sent && echo->due_ns[echo->received % ON_THE_WAY] > now_ns)
 		until_ns = tl_min_u64(until_ns, echo->due_ns[echo->received % ON_THE_WAY]);
 	now_ns = tl_max_u64(now_ns, until_ns);
 }
@@ -108,13 +113,12 @@ static const struct tl_client_ops echo_ops = {
 };
 
 // 22 messages, one every 50 ms.
-static struct tl_client_result run(const struct tl_client_hooks *hooks)
+static struct tl_client_result run_over(struct echo_link *echo, const struct tl_client_hooks *hooks)
 {
-	struct echo_link echo = {0};
 	struct tl_client_result result = {0};
 	const struct tl_client_cfg cfg = {
 		.transport = &echo_ops,
-		.transport_ctx = &echo,
+		.transport_ctx = echo,
 		.mode = TL_CLIENT_UDP,
 		.rate_pps = 20,
 		.duration_ns = 1100 * TL_NS_PER_MS,
@@ -127,8 +131,16 @@ static struct tl_client_result run(const struct tl_client_hooks *hooks)
 	};
 
 	CU_ASSERT_EQUAL_FATAL(tl_client_run(&cfg, hooks, &result, NULL), 0);
-	CU_ASSERT_EQUAL(result.received, 22);
 	CU_ASSERT_TRUE(result.balanced);
+	return result;
+}
+
+static struct tl_client_result run(const struct tl_client_hooks *hooks)
+{
+	struct echo_link echo = {0};
+	struct tl_client_result result = run_over(&echo, hooks);
+
+	CU_ASSERT_EQUAL(result.received, 22);
 	return result;
 }
 
@@ -157,6 +169,18 @@ TL_TEST("a client that polls constantly measures the delay of the link")
 	CU_ASSERT_FALSE(says(&result, "the sender was late"));
 	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++)
 		CU_ASSERT_FALSE(result.rtt.levels[i].late);
+}
+
+TL_TEST("a client that waits for a lost echo sleeps until the end of its patience")
+{
+	struct echo_link whole = {0}, lossy = {.lost_from = 21};
+	struct tl_client_result result = run_over(&whole, &(struct tl_client_hooks){0});
+
+	CU_ASSERT_EQUAL(result.lost, 0);
+	result = run_over(&lossy, &(struct tl_client_hooks){0});
+	CU_ASSERT_EQUAL(result.lost, 1);
+	CU_ASSERT_TRUE(is_near(result.elapsed_ns, 21 * 50 * TL_NS_PER_MS + TL_NS_PER_S));
+	CU_ASSERT_TRUE(lossy.polls <= whole.polls + 20); // of 100 ms each, and around reports
 }
 
 // Progress is printed while message 20 is in flight.

@@ -63,6 +63,14 @@ static bool is_finished(struct tl_client_session *s, uint64_t now)
 	return (s->account.received == s->account.sent && stamped) || now >= quiet_since_ns + s->cfg->linger_ns;
 }
 
+// Return when all is sent the next time at which the run may end: without further stamps, or without further echoes.
+static uint64_t next_end_ns(const struct tl_client_session *s, uint64_t now)
+{
+	uint64_t stamps_end_ns = s->last_send_ns + tl_min_u64(s->cfg->linger_ns, STAMP_LINGER_NS);
+
+	return now < stamps_end_ns ? stamps_end_ns : s->last_send_ns + s->cfg->linger_ns;
+}
+
 // Return how long the loop may sleep, at most LONGEST_SLEEP_NS. 0: do not sleep, a send or an echo is near.
 static uint64_t idle_ns(const struct tl_client_session *s, uint64_t now, bool blocked)
 {
@@ -74,7 +82,7 @@ static uint64_t idle_ns(const struct tl_client_session *s, uint64_t now, bool bl
 	if (s->account.received < s->account.sent && now < s->last_send_ns + spin_ns)
 		return 0;
 	if (tl_client_all_sent(s))
-		until_ns = tl_min_u64(until_ns, s->last_send_ns + tl_min_u64(s->cfg->linger_ns, STAMP_LINGER_NS));
+		until_ns = tl_min_u64(until_ns, next_end_ns(s, now));
 	else if (now < s->give_up_ns)
 		until_ns = tl_min_u64(until_ns, tl_client_due_ns(s, s->next) - s->link->lead_ns - spin_ns);
 	return until_ns > now ? until_ns - now : 0;
