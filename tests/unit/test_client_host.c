@@ -55,7 +55,7 @@ static int loopback_socket(struct sockaddr_in *address)
 static void await(int fd, short events)
 {
 	struct pollfd pfd = {.fd = fd, .events = events};
-	CU_ASSERT_EQUAL(poll(&pfd, 1, 5000), 1);
+	CU_ASSERT_EQUAL(poll(&pfd, 1, 60000), 1);
 }
 
 TL_TEST("datagrams are numbered and stamped in both directions")

@@ -3,6 +3,8 @@
 
 #include <tl_test_client.h>
 
+#define LOSS_LINGER_NS (5 * TL_NS_PER_S) // wait for echoes that never come, longer than a busy host stalls
+
 struct echo_server {
 	int fd;
 	struct tl_client_endpoint at;
@@ -62,8 +64,8 @@ static struct tl_client_cfg loopback_cfg(enum tl_client_mode mode, struct tl_cli
 		.rate_pps = 1000,
 		.duration_ns = 200 * TL_NS_PER_MS,
 		.payload_bytes = 24,
-		.connect_timeout_ns = 2 * TL_NS_PER_S,
-		.linger_ns = TL_NS_PER_S,
+		.connect_timeout_ns = 60 * TL_NS_PER_S,
+		.linger_ns = 60 * TL_NS_PER_S, // the run ends with the last echo
 		.spin_ns = 100 * TL_NS_PER_US,
 		.cold = 1,
 		.timestamps = TL_CLIENT_STAMPS_KERNEL,
@@ -86,7 +88,8 @@ static struct tl_client_result run_against_tcp(struct echo_server server, uint64
 	cfg.payload_bytes = payload_bytes;
 	cfg.rate_pps = rate_pps;
 	cfg.duration_ns = (server.messages != 0 ? server.messages : 200) * TL_NS_PER_S / rate_pps;
-	cfg.linger_ns = server.slow ? 20 * TL_NS_PER_S : cfg.linger_ns;
+	if (server.bad_byte || server.hang_up_after != 0)
+		cfg.linger_ns = LOSS_LINGER_NS;
 	CU_ASSERT_EQUAL(tl_client_run(&cfg, &(struct tl_client_hooks){0}, &result, &err), 0);
 	shutdown(server.fd, SHUT_RDWR);
 	pthread_join(server.thread, NULL);
@@ -115,7 +118,7 @@ TL_TEST("a TCP run receives all messages that it sent")
 	CU_ASSERT_EQUAL(result.wire_over_rtt, 0);
 	CU_ASSERT_EQUAL(result.sender_late.count, 200);
 	CU_ASSERT_TRUE(result.first_rtt_ns > 0);
-	CU_ASSERT_TRUE(result.rtt.all.min_ns > 0 && result.rtt.all.max_ns < 2 * TL_NS_PER_S);
+	CU_ASSERT_TRUE(result.rtt.all.min_ns > 0 && result.rtt.all.max_ns <= result.elapsed_ns);
 	CU_ASSERT_TRUE(result.rate_pps * (double)result.elapsed_ns >= 199e9); // first to last take no longer than all
 	CU_ASSERT_EQUAL(tl_client_check_result(&result, NULL), 0);
 }
@@ -261,7 +264,7 @@ TL_TEST("a stamp shared by several echoes is counted as shared")
 
 TL_TEST("a broken connection is reopened")
 {
-	struct tl_client_result result = run_against_tcp((struct echo_server){.hang_up_after = 24 * 5 + 3}, 24, 250);
+	struct tl_client_result result = run_against_tcp((struct echo_server){.hang_up_after = 24 * 5 + 3}, 24, 40);
 
 	CU_ASSERT_EQUAL(result.reconnects, 1);
 	CU_ASSERT_TRUE(result.received > 5);
@@ -313,12 +316,13 @@ TL_TEST("a UDP run counts lost, truncated and duplicate echoes")
 {
 	struct echo_server server = {0};
 	struct tl_client_result result = {0};
-	struct timeval patience = {.tv_sec = 2};
+	struct timeval patience = {.tv_sec = 60};
 
 	echo_server_open(&server, SOCK_DGRAM);
 	setsockopt(server.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&server.thread, NULL, udp_echo, &server), 0);
 	struct tl_client_cfg cfg = loopback_cfg(TL_CLIENT_UDP, server.at);
+	cfg.linger_ns = LOSS_LINGER_NS;
 	struct tl_latency *report = tl_latency_create();
 	CU_ASSERT_EQUAL(tl_client_run(&cfg, &(struct tl_client_hooks){.report = report}, &result, NULL), 0);
 	pthread_join(server.thread, NULL);
@@ -344,7 +348,7 @@ TL_TEST("a missing connection ends the run in time")
 
 	echo_server_open(&server, SOCK_STREAM); // bound, but does not listen
 	struct tl_client_cfg cfg = loopback_cfg(TL_CLIENT_TCP, server.at);
-	cfg.connect_timeout_ns = 300 * TL_NS_PER_MS;
+	cfg.connect_timeout_ns = 2 * TL_NS_PER_S;
 	CU_ASSERT_EQUAL(tl_client_run(&cfg, &(struct tl_client_hooks){0}, &result, &err), -ETIMEDOUT);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "Connection refused"));
 	close(server.fd);
