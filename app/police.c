@@ -81,6 +81,9 @@ static void police_print_class(uint32_t capture, const struct tl_config_police *
 	if (m->pir != 0)
 		printf(", cut to %" PRIu32 " bytes up to %s", cls->snaplen,
 			tl_policer_rate_text(m, m->pir, m->pbs, "frames", yellow));
+	else if (m->eir != 0)
+		printf(", cut to %" PRIu32 " bytes up to another %s", cls->snaplen,
+			tl_policer_rate_text(m, m->eir, m->ebs, "frames", yellow));
 	else if (m->ebs != 0)
 		printf(", cut to %" PRIu32 " bytes within another %" PRIu64, cls->snaplen, m->ebs);
 	printf("; the rest is counted%s", m->aware ? "; frames arrive with the colour of their DSCP" : "");
@@ -118,12 +121,12 @@ static json_t *police_class_json(uint32_t capture, const struct tl_config_police
 	const struct tl_config_meter *m = &cls->meter;
 	bool yellow = m->ebs != 0 || m->pir != 0;
 
-	return json_pack("{s:i, s:s, s:s?, s:b, s:s, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:s, s:o}", "capture",
+	return json_pack("{s:i, s:s, s:s?, s:b, s:s, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "capture",
 		(int)capture, "name", cls->name, "match", cls->match, "default", cls->is_default, "unit",
 		units[m->unit], "aware", m->aware, "cir", (json_int_t)m->cir, "cbs", (json_int_t)m->cbs, "ebs",
-		police_limit(m->ebs), "pir", police_limit(m->pir), "pbs", police_limit(m->pbs), "snaplen",
-		police_limit(yellow ? cls->snaplen : 0), "per", pers[cls->per], "meters",
-		police_limit(cls->per != TL_POLICE_PER_CLASS ? cls->meters : 0));
+		police_limit(m->ebs), "eir", police_limit(m->eir), "pir", police_limit(m->pir), "pbs",
+		police_limit(m->pbs), "snaplen", police_limit(yellow ? cls->snaplen : 0), "per", pers[cls->per],
+		"meters", police_limit(cls->per != TL_POLICE_PER_CLASS ? cls->meters : 0));
 }
 
 json_t *tl_police_json(const struct tl_config *config, uint32_t port)

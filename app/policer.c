@@ -12,11 +12,14 @@ static const char *const colours[TL_METER_COLOURS] = {"green", "yellow", "red"};
 
 struct tl_meter_cfg tl_policer_meter(const struct tl_config_meter *meter, uint32_t overhead_bytes)
 {
-	return (struct tl_meter_cfg){.kind = meter->pir != 0 ? TL_METER_TRTCM : TL_METER_SRTCM,
+	return (struct tl_meter_cfg){.kind = meter->pir != 0   ? TL_METER_TRTCM
+					     : meter->eir != 0 ? TL_METER_RFC4115
+							       : TL_METER_SRTCM,
 		.unit = meter->unit == TL_CONFIG_POLICE_PKTS ? TL_METER_PKTS : TL_METER_BYTES,
 		.cir = meter->cir,
 		.cbs = meter->cbs,
 		.ebs = meter->ebs,
+		.eir = meter->eir,
 		.pir = meter->pir,
 		.pbs = meter->pbs,
 		.overhead_bytes = overhead_bytes};
@@ -68,6 +71,8 @@ void tl_policer_print(const struct tl_config_policer *policer, const char *thing
 	print_action(&policer->actions[TL_METER_GREEN]);
 	if (m->pir != 0)
 		printf(", yellow up to %s", tl_policer_rate_text(m, m->pir, m->pbs, things, text));
+	else if (m->eir != 0)
+		printf(", yellow up to another %s", tl_policer_rate_text(m, m->eir, m->ebs, things, text));
 	else if (m->ebs != 0)
 		printf(", yellow within another %" PRIu64, m->ebs);
 	print_action(&policer->actions[TL_METER_YELLOW]);
@@ -104,9 +109,9 @@ json_t *tl_policer_json(const struct tl_config_policer *policer)
 
 	if (m->cir == 0)
 		return json_null();
-	json_t *object = json_pack("{s:s, s:b, s:I, s:I, s:o, s:o, s:o}", "unit", units[m->unit], "aware", m->aware,
-		"cir", (json_int_t)m->cir, "cbs", (json_int_t)m->cbs, "ebs", limit_json(m->ebs), "pir",
-		limit_json(m->pir), "pbs", limit_json(m->pbs));
+	json_t *object = json_pack("{s:s, s:b, s:I, s:I, s:o, s:o, s:o, s:o}", "unit", units[m->unit], "aware",
+		m->aware, "cir", (json_int_t)m->cir, "cbs", (json_int_t)m->cbs, "ebs", limit_json(m->ebs), "eir",
+		limit_json(m->eir), "pir", limit_json(m->pir), "pbs", limit_json(m->pbs));
 	for (int i = 0; i < TL_METER_COLOURS; i++)
 		json_object_set_new(object, colours[i], action_json(&policer->actions[i]));
 	return object;

@@ -26,7 +26,10 @@ static const struct tl_option options[] = {
 		TL_INTO(FLAG, struct tl_meter_args, take)},
 	{"cir", 0, "RATE", "committed information rate", 'c'},
 	{"cbs", 0, "SIZE", "committed burst size: of the bucket filled at --cir", 'b'},
-	{"ebs", 0, "SIZE", "excess burst size: of the bucket that gets the overflow of the first (RFC 2697)", 'e'},
+	{"ebs", 0, "SIZE",
+		"excess burst size: of the bucket that gets the overflow of the first (RFC 2697), or is filled at --eir",
+		'e'},
+	{"eir", 0, "RATE", "excess information rate: of a second bucket that fills independently (RFC 4115)", 'E'},
 	{"pir", 0, "RATE", "peak information rate, not below --cir (RFC 2698)", 'p'},
 	{"pbs", 0, "SIZE", "peak burst size: of the bucket filled at --pir", 'P'},
 	{"aware", 0, NULL,
@@ -50,6 +53,7 @@ const struct tl_command tl_meter_command = {
 	.name = "meter",
 	.summary = "compute the effect of a policer or shaper on recorded or received traffic",
 	.usage = "meter FILE... --cir RATE --cbs SIZE [--ebs SIZE] [options]\n"
+		 "meter FILE... --cir RATE --cbs SIZE --eir RATE --ebs SIZE [options]\n"
 		 "meter FILE... --cir RATE --cbs SIZE --pir RATE --pbs SIZE [options]\n"
 		 "meter FILE... --cir RATE --cbs SIZE --shape [--limit SIZE] [options]\n"
 		 "meter -i PORT [--duration S] [--count N] --cir RATE --cbs SIZE [options]",
@@ -79,8 +83,9 @@ static const char *set(void *ctx, int id, const char *value)
 		int (*parse)(const char *text, uint64_t *out, struct tl_err *err);
 		struct tl_meter_values *values;
 	} rows[] = {{'c', "--cir", tl_parse_rate, &a->cir}, {'p', "--pir", tl_parse_rate, &a->pir},
-		{'b', "--cbs", tl_parse_size, &a->cbs}, {'e', "--ebs", tl_parse_size, &a->ebs},
-		{'P', "--pbs", tl_parse_size, &a->pbs}, {'l', "--limit", tl_parse_size, &a->limit}};
+		{'E', "--eir", tl_parse_rate, &a->eir}, {'b', "--cbs", tl_parse_size, &a->cbs},
+		{'e', "--ebs", tl_parse_size, &a->ebs}, {'P', "--pbs", tl_parse_size, &a->pbs},
+		{'l', "--limit", tl_parse_size, &a->limit}};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(rows); i++) {
 		struct tl_meter_values *values = rows[i].values;
@@ -108,14 +113,16 @@ static const char *check(const struct tl_meter_args *a)
 		return "--duration, --count and --take are of -i";
 	if (a->cir.n == 0 || a->cbs.n == 0)
 		return "which contract? give --cir RATE and --cbs SIZE";
-	if (a->shape && (a->ebs.n != 0 || a->pir.n != 0 || a->pbs.n != 0))
-		return "--shape has one bucket: it goes without --ebs, --pir and --pbs";
+	if (a->shape && (a->ebs.n + a->eir.n + a->pir.n + a->pbs.n != 0))
+		return "--shape has one bucket: it goes without --ebs, --eir, --pir and --pbs";
 	if (a->shape && a->aware)
 		return "--aware is of a policer: a shaper has no colours";
 	if (!a->shape && a->limit.n != 0)
 		return "--limit is of the queue of --shape";
-	if (a->ebs.n != 0 && a->pir.n + a->pbs.n != 0)
-		return "--ebs is of one rate, --pir and --pbs are of two: give one or the other";
+	if (a->ebs.n + a->eir.n != 0 && a->pir.n + a->pbs.n != 0)
+		return "--ebs and --eir are of an excess bucket, --pir and --pbs of a peak bucket: give one or the other";
+	if (a->eir.n != 0 && a->ebs.n == 0)
+		return "--eir needs the size of its bucket, --ebs";
 	if ((a->pir.n == 0) != (a->pbs.n == 0))
 		return "--pir and --pbs go together";
 	return NULL;

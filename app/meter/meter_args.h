@@ -25,7 +25,7 @@ struct tl_meter_args {
 	const char *device;		      // port, in place of files; NULL: none
 	uint64_t duration_ns, count;	      // of it; 0: no limit
 	bool take;			      // its interface may be that of the default route or the login
-	struct tl_meter_values cir, pir;      // bit/s
+	struct tl_meter_values cir, eir, pir; // bit/s
 	struct tl_meter_values cbs, ebs, pbs; // bytes
 	struct tl_meter_values limit;	      // bytes
 	uint64_t overhead_bytes;

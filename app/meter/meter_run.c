@@ -44,11 +44,11 @@ static uint64_t pick(const struct tl_meter_values *values, size_t *index, uint64
 static size_t count_settings(const struct tl_meter_args *args)
 {
 	const struct tl_meter_values *const values[] = {
-		&args->cir, &args->cbs, &args->ebs, &args->pir, &args->pbs, &args->limit};
+		&args->cir, &args->cbs, &args->ebs, &args->eir, &args->pir, &args->pbs, &args->limit};
 	size_t n = 1;
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(values); i++)
-		n *= values[i]->n != 0 ? values[i]->n : 1; // 16^6 at most
+		n *= values[i]->n != 0 ? values[i]->n : 1; // 16^7 at most
 	return n;
 }
 
@@ -65,13 +65,14 @@ static int make_settings(struct tl_meter_results *r, struct tl_err *err)
 		struct tl_meter_setting *s = &r->setting[r->n_settings];
 		size_t index = i;
 		*s = (struct tl_meter_setting){.shape = args->shape};
-		s->cfg.kind = args->pir.n != 0 ? TL_METER_TRTCM : TL_METER_SRTCM;
+		s->cfg.kind = args->pir.n != 0 ? TL_METER_TRTCM : args->eir.n != 0 ? TL_METER_RFC4115 : TL_METER_SRTCM;
 		s->cfg.overhead_bytes = (uint32_t)args->overhead_bytes;
 		s->limit_bytes = pick(&args->limit, &index, UINT64_MAX);
 		s->cfg.pbs = pick(&args->pbs, &index, 0);
 		s->cfg.ebs = pick(&args->ebs, &index, 0);
 		s->cfg.cbs = pick(&args->cbs, &index, 0);
 		s->cfg.pir = pick(&args->pir, &index, 0);
+		s->cfg.eir = pick(&args->eir, &index, 0);
 		s->cfg.cir = pick(&args->cir, &index, 0);
 		r->n_settings++;
 		int rc = tl_meter_setting_init(s, err);

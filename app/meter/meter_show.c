@@ -39,19 +39,23 @@ static void put_colours(json_t *json, const struct tl_meter_setting *s)
 
 static const char *kind_of(const struct tl_meter_setting *s)
 {
-	return s->shape ? "shaper" : s->cfg.kind == TL_METER_TRTCM ? "trtcm" : "srtcm";
+	static const char *const kinds[] = {
+		[TL_METER_SRTCM] = "srtcm", [TL_METER_TRTCM] = "trtcm", [TL_METER_RFC4115] = "rfc4115"};
+
+	return s->shape ? "shaper" : kinds[s->cfg.kind];
 }
 
 static void put_contract(json_t *json, const struct tl_meter_setting *s)
 {
-	bool two_rates = s->cfg.kind == TL_METER_TRTCM;
+	bool peak = s->cfg.kind == TL_METER_TRTCM;
 
 	json_object_set_new(json, "kind", json_string(kind_of(s)));
 	json_object_set_new(json, "cir_bps", tl_json_number(s->cfg.cir));
 	json_object_set_new(json, "cbs_bytes", tl_json_number(s->cfg.cbs));
-	json_object_set_new(json, "ebs_bytes", number_or_null(s->cfg.ebs, !two_rates && !s->shape));
-	json_object_set_new(json, "pir_bps", number_or_null(s->cfg.pir, two_rates));
-	json_object_set_new(json, "pbs_bytes", number_or_null(s->cfg.pbs, two_rates));
+	json_object_set_new(json, "ebs_bytes", number_or_null(s->cfg.ebs, !peak && !s->shape));
+	json_object_set_new(json, "eir_bps", number_or_null(s->cfg.eir, s->cfg.kind == TL_METER_RFC4115));
+	json_object_set_new(json, "pir_bps", number_or_null(s->cfg.pir, peak));
+	json_object_set_new(json, "pbs_bytes", number_or_null(s->cfg.pbs, peak));
 	json_object_set_new(json, "limit_bytes", number_or_null(s->limit_bytes, s->limit_bytes != UINT64_MAX));
 }
 
@@ -154,7 +158,9 @@ static void print_contract(const struct tl_meter_setting *s, FILE *out)
 	fprintf(out, "\n%s: cir %" PRIu64 " bit/s, cbs %" PRIu64 " bytes", kind_of(s), s->cfg.cir, s->cfg.cbs);
 	if (s->cfg.kind == TL_METER_TRTCM)
 		fprintf(out, ", pir %" PRIu64 " bit/s, pbs %" PRIu64 " bytes", s->cfg.pir, s->cfg.pbs);
-	else if (!s->shape)
+	if (s->cfg.kind == TL_METER_RFC4115)
+		fprintf(out, ", eir %" PRIu64 " bit/s", s->cfg.eir);
+	if (s->cfg.kind != TL_METER_TRTCM && !s->shape)
 		fprintf(out, ", ebs %" PRIu64 " bytes", s->cfg.ebs);
 	if (s->limit_bytes != UINT64_MAX)
 		fprintf(out, ", limit %" PRIu64 " bytes", s->limit_bytes);

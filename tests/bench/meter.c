@@ -42,11 +42,14 @@ int main(void)
 	static const struct tl_meter_cfg single = {.cir = 3000000000, .cbs = 4096, .ebs = 4096};
 	static const struct tl_meter_cfg two = {
 		.kind = TL_METER_TRTCM, .cir = 2000000000, .cbs = 4096, .pir = 4000000000, .pbs = 4096};
+	static const struct tl_meter_cfg apart = {
+		.kind = TL_METER_RFC4115, .cir = 2000000000, .cbs = 4096, .eir = 2000000000, .ebs = 4096};
 	static const struct tl_meter_cfg pkts = {.unit = TL_METER_PKTS, .cir = 1000000, .cbs = 32, .ebs = 32};
 
 	measure("meter-green", &green);
 	measure("meter-srtcm", &single);
 	measure("meter-trtcm", &two);
+	measure("meter-rfc4115", &apart);
 	measure("meter-pkts", &pkts);
 	return 0;
 }

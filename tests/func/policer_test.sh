@@ -103,6 +103,10 @@ check_equal "every checksum is right, of IPv4 headers and of UDP" "$(awk '{print
 	" 3 1
  $(jq '.shapes[0].classes[0].sent_pkts - 3' run.json) 1,1"
 
+config_with apart.json '{"cir": 8, "cbs": 2000, "eir": "1Mbit", "ebs": 3000}'
+in_app "$TAPLINE" run --explain apart.json >explain.txt </dev/null
+check "--explain prints the excess rate of RFC 4115" grep -Fq \
+	"policed: green up to 8bit/s with bursts of 2000 bytes, yellow up to another 1.00Mbit/s with bursts of 3000 bytes, else red (drop)" explain.txt
 config_with bad.json '{"cir": 8, "cbs": 100}'
 refuses "a bucket that cannot hold a frame is refused by line and path" 'bad.json:8: $.shape[0].classes[1].police.cbs: 100 is less than' in_app "$TAPLINE" run bad.json
 config_with bad.json '{"cir": 8, "cbs": 2000, "red": "mark"}'

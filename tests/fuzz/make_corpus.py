@@ -510,7 +510,7 @@ def seeds():
     policed["capture"][0] |= {"inner": True, "classes": [
         {"name": "a", "match": "udp", "vlan": 5, "dscp": 46, "prefix": "192.0.2.0/24", "cir": "1Mbit", "cbs": 2000, "ebs": "3k", "snaplen": 64},
         {"name": "b", "prefix": "2001:db8::1", "unit": "packets", "cir": 5, "cbs": 1, "pir": 6, "pbs": 2, "per": "flow", "meters": 64},
-        {"name": "c", "default": True, "cir": 8, "cbs": 1518, "per": "source"}]}
+        {"name": "c", "default": True, "cir": 8, "cbs": 1518, "eir": 9, "ebs": 1518, "per": "source"}]}
     yield "config/classes", json.dumps(policed).encode()
     yield "config/deep", b"[" * 3000
     yield "config/not_utf8", text.encode().replace(b"eth0", b"\xff\xfe\x00")

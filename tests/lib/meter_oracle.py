@@ -82,7 +82,7 @@ def envelope(frames, rate):
     return levels
 
 
-def police(frames, cir, cbs, ebs, pir, pbs):
+def police(frames, cir, cbs, ebs, eir, pir, pbs):
     """Yield colour, no departure, committed tokens, and no queue, after each frame."""
     committed, second, last = Fraction(cbs), Fraction(pbs if pir else ebs), frames[0][0]
     for now, size in frames:
@@ -90,6 +90,8 @@ def police(frames, cir, cbs, ebs, pir, pbs):
         committed += cir * elapsed
         if pir:
             second = min(second + pir * elapsed, pbs)
+        elif eir:
+            second = min(second + eir * elapsed, ebs)
         else:
             second = min(second + max(committed - cbs, 0), ebs)
         committed = min(committed, cbs)
@@ -143,14 +145,16 @@ def size(rng):
 
 def make_call(rng):
     """Return the arguments and the settings, in the order of the report: the last option of the call varies fastest."""
-    kind, options = rng.choice(["one", "two", "shaper"]), {}
+    kind, options = rng.choice(["one", "apart", "two", "shaper"]), {}
     low = 1 if kind == "shaper" else 3  # delays beyond 137 s, the end of a histogram
     options["--cir"] = [rate(rng, low) for _ in range(rng.choice([1, 1, 2]))]
     if kind == "two":
         most = max(bps for _, bps in options["--cir"])
         options["--pir"] = [(str(most + extra), most + extra) for extra in [rng.randrange(10**7)]]
+    if kind == "apart":
+        options["--eir"] = [rate(rng, low) for _ in range(rng.choice([1, 2]))]
     options["--cbs"] = [size(rng) for _ in range(rng.choice([1, 2, 3]))]
-    if kind == "one" and rng.random() < 0.7:
+    if kind == "apart" or (kind == "one" and rng.random() < 0.7):
         options["--ebs"] = [size(rng)]
     if kind == "two":
         options["--pbs"] = [size(rng)]
@@ -169,8 +173,8 @@ def judge(frames, setting, kind):
     cir = Fraction(setting["--cir"], 8)
     if kind == "shaper":
         return list(shape(frames, cir, setting["--cbs"], setting.get("--limit")))
-    pir = Fraction(setting["--pir"], 8) if "--pir" in setting else None
-    return list(police(frames, cir, setting["--cbs"], setting.get("--ebs", 0), pir, setting.get("--pbs")))
+    eir, pir = (Fraction(setting[name], 8) if name in setting else None for name in ("--eir", "--pir"))
+    return list(police(frames, cir, setting["--cbs"], setting.get("--ebs", 0), eir, pir, setting.get("--pbs")))
 
 
 def differs(name, ours, theirs):

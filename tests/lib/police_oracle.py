@@ -3,7 +3,7 @@
 """police_oracle.py write FILE: write a capture file of a storm from 10.0.0.1, a trickle from 10.0.9.9, calls with DSCP 46, frames in VLAN 7, other
 sources and ARP.
 police_oracle.py judge FILE CONFIG OUT REPORT: compare a recording OUT (pcap-ns) of FILE by the classes of CONFIG, and their counters in REPORT, with
-meters in fractions, by the formulas of RFC 2697 and RFC 2698. Prints the differences."""
+meters in fractions, by the formulas of RFC 2697, RFC 2698 and RFC 4115. Prints the differences."""
 
 import json
 import random
@@ -60,7 +60,7 @@ class Meter:
     def __init__(self, cls):
         byte = cls.get("unit") != "packets"
         self.cost = (lambda size: size) if byte else (lambda size: 1)
-        self.cir, self.pir = (self.rate(cls.get(key, 0), byte) for key in ("cir", "pir"))
+        self.cir, self.eir, self.pir = (self.rate(cls.get(key, 0), byte) for key in ("cir", "eir", "pir"))
         self.cbs, self.second = cls["cbs"], cls.get("pbs", cls.get("ebs", 0))
         self.tc, self.te, self.last = Fraction(self.cbs), Fraction(self.second), None
 
@@ -75,7 +75,8 @@ class Meter:
         self.last = now
         tc = self.tc + self.cir * passed
         self.tc = min(tc, self.cbs)
-        self.te = min(self.te + (self.pir * passed if self.pir else tc - self.tc), self.second)
+        own = self.eir or self.pir
+        self.te = min(self.te + (own * passed if own else tc - self.tc), self.second)
         if arrival == "red" or (self.pir and self.te < cost):
             return "red"
         if self.tc >= cost and arrival == "green":

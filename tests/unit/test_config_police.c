@@ -114,8 +114,13 @@ TL_TEST("a meter has one rate or two, and each bucket holds a frame")
 			"4: $.capture[0].classes[0].snaplen: has no effect: no frame of the class is yellow; add 'ebs', "
 			"or 'pir' and 'pbs'"},
 		{CLASSES(CLASS(METER ",\n'ebs': 2000, 'pir': '2Mbit', 'pbs': 2000")),
-			"4: $.capture[0].classes[0].ebs: a meter has either 'ebs' (one rate, RFC 2697) or 'pir' and 'pbs' "
-			"(two rates, RFC 2698)"},
+			"4: $.capture[0].classes[0].ebs: a meter has either 'ebs' (one rate, RFC 2697; with 'eir' RFC 4115) or "
+			"'pir' and 'pbs' (two rates, RFC 2698)"},
+		{CLASSES(CLASS(METER ",\n'eir': '2Mbit'")),
+			"4: $.capture[0].classes[0].eir: the bucket that it fills has no size: add 'ebs' (RFC 4115)"},
+		{CLASSES(CLASS(METER ", 'eir': '2Mbit',\n'ebs': 2000, 'pir': '2Mbit', 'pbs': 2000")),
+			"4: $.capture[0].classes[0].ebs: a meter has either 'ebs' (one rate, RFC 2697; with 'eir' RFC 4115) or "
+			"'pir' and 'pbs' (two rates, RFC 2698)"},
 		{CLASSES(CLASS(METER ", 'pir': '2Mbit'")),
 			"3: $.capture[0].classes[0]: 'pir' and 'pbs' belong together; 'pbs' is missing"},
 		{CLASSES(CLASS(METER ", 'pbs': 2000")),

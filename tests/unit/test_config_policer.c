@@ -19,7 +19,7 @@ TL_TEST("a policer passes what is within its rates by default")
 	CU_ASSERT_EQUAL(p->meter.unit, TL_CONFIG_POLICE_BYTES);
 	CU_ASSERT_EQUAL(p->meter.cir, 1000000);
 	CU_ASSERT_EQUAL(p->meter.cbs, 2000);
-	CU_ASSERT_EQUAL(p->meter.ebs | p->meter.pir | p->meter.pbs, 0);
+	CU_ASSERT_EQUAL(p->meter.ebs | p->meter.eir | p->meter.pir | p->meter.pbs, 0);
 	CU_ASSERT_FALSE(p->actions[0].drop || p->actions[1].drop);
 	CU_ASSERT_TRUE(p->actions[2].drop);
 	tl_config_free(config);
@@ -48,6 +48,18 @@ TL_TEST("each colour has an action")
 	tl_config_free(config);
 }
 
+TL_TEST("an excess rate is read in the unit of the meter")
+{
+	struct tl_config *config = load_right(SHAPE("{" METER ", 'eir': '3Mbit', 'ebs': 2000}"));
+
+	CU_ASSERT_EQUAL(config->shapes[0].classes[2].police.meter.eir, 3000000);
+	tl_config_free(config);
+	config = load_right(SHAPE("{'unit': 'packets', 'cir': 10, 'cbs': 1, 'eir': 7, 'ebs': 5}"));
+	CU_ASSERT_EQUAL(config->shapes[0].classes[2].police.meter.eir, 7);
+	CU_ASSERT_EQUAL(config->shapes[0].classes[2].police.meter.ebs, 5);
+	tl_config_free(config);
+}
+
 TL_TEST("policers are the same if each key is")
 {
 	static const char *const others[] = {SHAPE("{'cir': 1000000, 'cbs': 2000, 'ebs': 2000, 'unit': 'packets'}"),
@@ -55,7 +67,7 @@ TL_TEST("policers are the same if each key is")
 		SHAPE("{'cir': 1000000, 'cbs': 2001, 'ebs': 2000}"), SHAPE("{" METER "}"),
 		SHAPE("{" METER ", 'ebs': 2000, 'aware': true}"), SHAPE("{" METER ", 'ebs': 2000, 'green': 'drop'}"),
 		SHAPE("{" METER ", 'ebs': 2000, 'yellow': {'dscp': 0}}"),
-		SHAPE("{" METER ", 'ebs': 2000, 'green': {'pcp': 0}}"),
+		SHAPE("{" METER ", 'ebs': 2000, 'green': {'pcp': 0}}"), SHAPE("{" METER ", 'ebs': 2000, 'eir': 1}"),
 		SHAPE("{" METER ", 'pir': 2000000, 'pbs': 2000}")};
 	struct tl_config *config = load_right(SHAPE("{" METER ", 'ebs': 2000}")), *other;
 	const struct tl_config_policer *p = &config->shapes[0].classes[2].police;
@@ -89,7 +101,7 @@ TL_TEST("mistakes are refused with path and line")
 		{ECHO(METER ", 'yellow': 'drop'"),
 			"3: $.echo[0].police.yellow: has no effect: nothing is yellow; add 'ebs', or 'pir' and 'pbs'"},
 		{ECHO(METER ", 'ebs': 2000, 'pir': 1, 'pbs': 1"),
-			"3: $.echo[0].police.ebs: a meter has either 'ebs' (one rate, RFC 2697) or 'pir' and 'pbs' (two rates, RFC 2698)"},
+			"3: $.echo[0].police.ebs: a meter has either 'ebs' (one rate, RFC 2697; with 'eir' RFC 4115) or 'pir' and 'pbs' (two rates, RFC 2698)"},
 		{ECHO(METER ", 'red': {'dscp': 1}"),
 			"3: $.echo[0].police.red: an echo polices messages, which have no marks: mark its frames by the 'police' of a class of 'shape' with 'echo'"},
 		{ECHO(METER ",\n'aware': true"),

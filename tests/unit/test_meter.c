@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Meter and shaper on a simulated clock: the rules of RFC 2697 and RFC 2698, the bounds of a token bucket, and
-// rte_meter as a reference where its periods are exact.
+// Meter and shaper on a simulated clock: the rules of RFC 2697, RFC 2698 and RFC 4115, the bounds of a token bucket,
+// and rte_meter as a reference where its periods are exact.
 
 #include <errno.h>
 #include <stdio.h>
@@ -112,6 +112,30 @@ TL_TEST("trTCM, colour-aware: a frame's colour never improves")
 	follow(two, steps, TL_ARRAY_LEN(steps));
 }
 
+// ---- RFC 4115
+
+static const struct tl_meter_cfg apart = {
+	.kind = TL_METER_RFC4115, .cir = 8000, .cbs = 1000, .eir = 16000, .ebs = 500}; // 1 and 2 bytes per ms
+
+TL_TEST("RFC 4115, colour-blind: green takes nothing from Te, which fills at EIR while Tc is not full")
+{
+	static const struct step steps[] = {{0, 1001, G, R}, {0, 1000, G, G}, {0, 501, G, R}, {0, 500, G, Y},
+		{0, 1, G, R}, {500000, 1, G, Y}, {1000000, 1, G, G}, {1000000, 1, G, Y}, {1000000, 1, G, R},
+		{11000000, 11, G, Y}, {11000000, 10, G, G}, {11000000, 9, G, Y}, {11000000, 1, G, R},
+		{2000000000000, 1000, G, G}, {2000000000000, 501, G, R}, {2000000000000, 500, G, Y}};
+
+	follow(apart, steps, TL_ARRAY_LEN(steps));
+}
+
+TL_TEST("RFC 4115, colour-aware: yellow takes nothing from Tc, red nothing at all")
+{
+	static const struct step steps[] = {{0, 100, R, R}, {0, 501, Y, R}, {0, 400, Y, Y}, {0, 1000, G, G},
+		{0, 101, G, R}, {0, 100, G, Y}, {0, 1, Y, R}, {1000000, 1, R, R}, {1000000, 1, Y, Y},
+		{1000000, 2, Y, R}, {1000000, 1, G, G}};
+
+	follow(apart, steps, TL_ARRAY_LEN(steps));
+}
+
 // ---- time
 
 TL_TEST("time that decreases adds no tokens")
@@ -165,6 +189,14 @@ TL_TEST("in packet mode a frame of any length takes one token")
 	CU_ASSERT_EQUAL(tl_meter_colour(&meter, 999999, 60, G), R);
 	CU_ASSERT_EQUAL(tl_meter_committed(&meter), 0);
 	CU_ASSERT_EQUAL(tl_meter_colour(&meter, 1000000, 60, G), G);
+	meter = meter_of((struct tl_meter_cfg){
+		.kind = TL_METER_RFC4115, .unit = TL_METER_PKTS, .cir = 1000, .cbs = 2, .eir = 3000, .ebs = 1});
+	CU_ASSERT_EQUAL(tl_meter_colour(&meter, 0, 9000, G), G);
+	CU_ASSERT_EQUAL(tl_meter_colour(&meter, 0, 60, G), G);
+	CU_ASSERT_EQUAL(tl_meter_colour(&meter, 0, 60, G), Y);
+	CU_ASSERT_EQUAL(tl_meter_colour(&meter, 333333, 60, G), R);
+	CU_ASSERT_EQUAL(tl_meter_colour(&meter, 333334, 60, G), Y);
+	CU_ASSERT_EQUAL(tl_meter_colour(&meter, 1000000, 60, G), G);
 }
 
 TL_TEST("overhead is added to each frame")
@@ -193,6 +225,10 @@ TL_TEST("rates and bursts that pass no frame are refused with their key")
 	refused((struct tl_meter_cfg){.kind = TL_METER_TRTCM, .cir = 1, .cbs = 1, .pbs = 1}, "pir 0: out of range");
 	refused((struct tl_meter_cfg){.kind = TL_METER_TRTCM, .cir = 1, .cbs = 1, .pir = 1}, "pbs 0: out of range");
 	refused((struct tl_meter_cfg){.kind = TL_METER_TRTCM, .cir = 3, .cbs = 1, .pir = 2, .pbs = 1}, "below cir 3");
+	refused((struct tl_meter_cfg){.kind = TL_METER_RFC4115, .cir = 1, .cbs = 1, .ebs = 1}, "eir 0: out of range");
+	refused((struct tl_meter_cfg){.kind = TL_METER_RFC4115, .cir = 1, .cbs = 1, .eir = 1}, "ebs 0: out of range");
+	refused((struct tl_meter_cfg){.kind = TL_METER_RFC4115, .cir = 8, .cbs = 1, .eir = 3, .ebs = 576460753},
+		"ebs 576460753: too large to be exact");
 	refused((struct tl_meter_cfg){.cir = rate, .cbs = burst + 1}, "cbs 1099511627777: out of range");
 	refused((struct tl_meter_cfg){.cir = rate, .cbs = 1, .ebs = burst + 1}, "ebs 1099511627777: out of range");
 	refused((struct tl_meter_cfg){.cir = rate + 1, .cbs = 1}, "cir 1152921504606846977: out of range");
@@ -213,16 +249,23 @@ static void is_about(uint64_t pkts, uint64_t expected)
 		printf("# %lu, not %lu\n", (unsigned long)pkts, (unsigned long)expected);
 }
 
-static void steady(struct tl_meter_cfg cfg, uint64_t green, uint64_t yellow)
+// Offer frames of which arriving_green per second, evenly spread, arrive green, and the others yellow.
+static void steady_of(struct tl_meter_cfg cfg, uint64_t arriving_green, uint64_t green, uint64_t yellow)
 {
 	struct tl_meter meter = meter_of(cfg);
 	uint64_t pkts[TL_METER_COLOURS] = {0};
 
 	for (uint64_t i = 0; i < OFFERED; i++)
-		pkts[tl_meter_colour(&meter, i * TL_NS_PER_S / OFFERED, 46, G)]++;
+		pkts[tl_meter_colour(&meter, i * TL_NS_PER_S / OFFERED, 46,
+			(i + 1) * arriving_green / OFFERED != i * arriving_green / OFFERED ? G : Y)]++;
 	is_about(pkts[G], green);
 	is_about(pkts[Y], yellow);
 	CU_ASSERT_EQUAL(pkts[G] + pkts[Y] + pkts[R], OFFERED);
+}
+
+static void steady(struct tl_meter_cfg cfg, uint64_t green, uint64_t yellow)
+{
+	steady_of(cfg, OFFERED, green, yellow);
 }
 
 TL_TEST("trTCM of 14.88 Mpps: 1 green, 0.5 yellow, 13.38 red")
@@ -235,8 +278,29 @@ TL_TEST("trTCM of 14.88 Mpps: 1 green, 0.5 yellow, 13.38 red")
 		MPPS, MPPS / 2);
 }
 
-// The guide states 1 Mpps of yellow. That requires a Te that fills at CIR beside Tc: RFC 2697, and rte_meter, fill it
-// with the overflow of Tc.
+// The guide's figure of srTCM: rte_meter filled both buckets at CIR when it was written. Of the modes of today, that is
+// RFC 4115 with EIR = CIR.
+TL_TEST("two buckets that fill at 1 Mpps each: 1 green, 1 yellow, 12.88 red of 14.88 Mpps; rte_meter agrees")
+{
+	struct rte_meter_trtcm_rfc4115_profile profile = {2048, 2048, 1000, 46, 1000, 46}; // of 1 GHz: exact
+	struct rte_meter_trtcm_rfc4115 theirs = {.tc = 2048, .te = 2048};
+	uint64_t pkts[RTE_COLORS] = {0}, rate = MPPS * 46ull * 8;
+
+	steady((struct tl_meter_cfg){.kind = TL_METER_RFC4115, .cir = rate, .cbs = 2048, .eir = rate, .ebs = 2048},
+		MPPS, MPPS);
+	for (uint64_t i = 0; i < OFFERED; i++)
+		pkts[rte_meter_trtcm_rfc4115_color_blind_check(&theirs, &profile, i * TL_NS_PER_S / OFFERED, 46)]++;
+	is_about(pkts[RTE_COLOR_GREEN], MPPS);
+	is_about(pkts[RTE_COLOR_YELLOW], MPPS);
+	is_about(pkts[RTE_COLOR_RED], OFFERED - 2 * MPPS);
+}
+
+TL_TEST("srTCM, colour-aware: what green frames leave of 2 Mpps is yellow: 1 green, 1 yellow, 12.88 red")
+{
+	steady_of((struct tl_meter_cfg){.cir = 2 * MPPS * 46ull * 8, .cbs = 2048, .ebs = 2048}, MPPS, MPPS, MPPS);
+}
+
+// RFC 2697, and rte_meter of today, fill Te with the overflow of Tc.
 TL_TEST("srTCM of 14.88 Mpps: 1 green, 13.88 red, yellow only the first burst; rte_meter agrees")
 {
 	struct rte_meter_srtcm_profile profile = {
@@ -281,14 +345,15 @@ static void make_frames(struct frame *frames, size_t n, uint64_t *state)
 
 static struct tl_meter_cfg make_cfg(uint64_t *state)
 {
-	struct tl_meter_cfg cfg = {.kind = upto(state, 2) ? TL_METER_SRTCM : TL_METER_TRTCM,
+	struct tl_meter_cfg cfg = {.kind = (enum tl_meter_kind)upto(state, 3),
 		.cir = 1 + upto(state, 400000000),
 		.cbs = 1 + upto(state, 20000),
-		.ebs = upto(state, 20000),
+		.ebs = 1 + upto(state, 20000),
 		.pbs = 1 + upto(state, 20000),
 		.overhead_bytes = (uint32_t)upto(state, 30)};
 
 	cfg.pir = cfg.cir + upto(state, 400000000);
+	cfg.eir = 1 + upto(state, 400000000);
 	return cfg;
 }
 
@@ -323,14 +388,15 @@ TL_TEST("in any window green, and green plus yellow, are at most burst + rate x 
 		uint64_t state = seed;
 		struct tl_meter_cfg cfg = make_cfg(&state);
 		struct tl_meter meter = meter_of(cfg);
-		bool one = cfg.kind == TL_METER_SRTCM;
+		bool peak = cfg.kind == TL_METER_TRTCM;
+		uint64_t eir = cfg.kind == TL_METER_RFC4115 ? cfg.eir : 0;
 		make_frames(frames, FRAMES, &state);
 		for (size_t i = 0; i < FRAMES; i++)
 			frames[i].out = tl_meter_colour(
 				&meter, frames[i].now_ns, frames[i].bytes, seed % 2 ? frames[i].in : TL_METER_GREEN);
 		bool green = is_bounded(frames, FRAMES, G, &cfg, cfg.cbs, cfg.cir);
-		bool both =
-			is_bounded(frames, FRAMES, Y, &cfg, one ? cfg.cbs + cfg.ebs : cfg.pbs, one ? cfg.cir : cfg.pir);
+		bool both = is_bounded(
+			frames, FRAMES, Y, &cfg, peak ? cfg.pbs : cfg.cbs + cfg.ebs, peak ? cfg.pir : cfg.cir + eir);
 		CU_ASSERT(green && both);
 		if (!green || !both)
 			printf("# seed %lu\n", (unsigned long)seed);
@@ -386,11 +452,15 @@ static void equals_rte_meter(uint64_t seed)
 	uint64_t cbs = 1 + upto(&state, 5000), ebs = upto(&state, 5000), pbs = 1 + upto(&state, 5000);
 	struct rte_meter_srtcm_profile sp = {cbs, ebs, period, 1};
 	struct rte_meter_trtcm_profile tp = {cbs, pbs, 2 * period, 1, period, 1};
+	struct rte_meter_trtcm_rfc4115_profile ap = {cbs, pbs, 2 * period, 1, period, 1};
 	struct rte_meter_srtcm s = {.tc = cbs, .te = ebs};
+	struct rte_meter_trtcm_rfc4115 a = {.tc = cbs, .te = pbs};
 	struct rte_meter_trtcm t = {.tc = cbs, .tp = pbs};
 	struct tl_meter ours_single = meter_of((struct tl_meter_cfg){.cir = UNIT / period, .cbs = cbs, .ebs = ebs});
 	struct tl_meter ours_two = meter_of((struct tl_meter_cfg){
 		.kind = TL_METER_TRTCM, .cir = UNIT / period / 2, .cbs = cbs, .pir = UNIT / period, .pbs = pbs});
+	struct tl_meter ours_apart = meter_of((struct tl_meter_cfg){
+		.kind = TL_METER_RFC4115, .cir = UNIT / period / 2, .cbs = cbs, .eir = UNIT / period, .ebs = pbs});
 
 	for (unsigned i = 0; i < 1000; i++) {
 		now_ns += 2 * period * upto(&state, upto(&state, 50) == 0 ? 4000 : 800);
@@ -398,8 +468,12 @@ static void equals_rte_meter(uint64_t seed)
 		enum tl_meter_colour single_colour = their_single(&s, &sp, &f);
 		enum rte_color two_colour =
 			rte_meter_trtcm_color_aware_check(&t, &tp, now_ns, f.bytes, (enum rte_color)f.in);
+		enum rte_color apart_colour =
+			rte_meter_trtcm_rfc4115_color_aware_check(&a, &ap, now_ns, f.bytes, (enum rte_color)f.in);
 		CU_ASSERT_EQUAL(tl_meter_colour(&ours_single, now_ns, f.bytes, f.in), single_colour);
 		CU_ASSERT_EQUAL(tl_meter_colour(&ours_two, now_ns, f.bytes, f.in), (enum tl_meter_colour)two_colour);
+		CU_ASSERT_EQUAL(
+			tl_meter_colour(&ours_apart, now_ns, f.bytes, f.in), (enum tl_meter_colour)apart_colour);
 	}
 }
 

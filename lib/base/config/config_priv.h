@@ -181,6 +181,7 @@ void tl_config_free_classes(struct tl_config_capture *capture);
 		{KEY(tl_config_meter, cbs, tl_config_meter_burst), .min = 1, .max = TL_CONFIG_BURST_MAX,               \
 			.required = true},                                                                             \
 		{KEY(tl_config_meter, ebs, tl_config_meter_burst), .min = 1, .max = TL_CONFIG_BURST_MAX},              \
+		{KEY(tl_config_meter, eir, tl_config_meter_rate), .min = 1, .max = TL_CONFIG_RATE_MAX},                \
 		{KEY(tl_config_meter, pir, tl_config_meter_rate), .min = 1, .max = TL_CONFIG_RATE_MAX},                \
 		{KEY(tl_config_meter, pbs, tl_config_meter_burst), .min = 1, .max = TL_CONFIG_BURST_MAX},              \
 	{                                                                                                              \

@@ -29,7 +29,9 @@ int tl_config_check_meter(struct tl_config_reader *r, const struct tl_config_met
 {
 	if (meter->ebs != 0 && (meter->pir != 0 || meter->pbs != 0))
 		return tl_config_refuse_key(r, "ebs",
-			"a meter has either \"ebs\" (one rate, RFC 2697) or \"pir\" and \"pbs\" (two rates, RFC 2698)");
+			"a meter has either \"ebs\" (one rate, RFC 2697; with \"eir\" RFC 4115) or \"pir\" and \"pbs\" (two rates, RFC 2698)");
+	if (meter->eir != 0 && meter->ebs == 0)
+		return tl_config_refuse_key(r, "eir", "the bucket that it fills has no size: add \"ebs\" (RFC 4115)");
 	if ((meter->pir != 0) != (meter->pbs != 0))
 		return tl_config_refuse(
 			r, "\"pir\" and \"pbs\" belong together; \"%s\" is missing", meter->pir != 0 ? "pbs" : "pir");

@@ -95,7 +95,7 @@ bool tl_config_same_policer(const struct tl_config_policer *a, const struct tl_c
 {
 	const struct tl_config_meter *m = &a->meter, *n = &b->meter;
 	bool same = m->unit == n->unit && m->cir == n->cir && m->cbs == n->cbs && m->ebs == n->ebs &&
-		    m->pir == n->pir && m->pbs == n->pbs && m->aware == n->aware;
+		    m->eir == n->eir && m->pir == n->pir && m->pbs == n->pbs && m->aware == n->aware;
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(policer_colours); i++)
 		same = same && policer_same_action(&a->actions[i], &b->actions[i]);

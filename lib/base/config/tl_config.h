@@ -159,12 +159,13 @@ struct tl_config_trigger {
 	uint64_t echo_latency_us;   // "echo_latency_us", 0 (never, default) or 1 .. 60000000
 };
 
-// Rates and bursts of a meter (RFC 2697, RFC 2698).
+// Rates and bursts of a meter (RFC 2697, RFC 2698, RFC 4115).
 struct tl_config_meter {
 	enum tl_config_police_unit unit; // "unit": "bytes" (default), "packets"
 	uint64_t cir;			 // "cir", required: bit/s or packets/s, 1 .. 2^42
 	uint64_t cbs;			 // "cbs", required: bytes or packets, 1 .. 576460752; a frame at least
 	uint64_t ebs;			 // "ebs", the same; 0 when absent
+	uint64_t eir;			 // "eir", with "ebs"; 0 when absent
 	uint64_t pir, pbs;		 // "pir", from cir, and "pbs"; 0 when absent: both
 	bool aware;			 // "aware": frames arrive with the colour of their DSCP; default false
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// meter: colours frames by token buckets: the single rate three color marker (srTCM, RFC 2697) and the two rate three
-// color marker (trTCM, RFC 2698).
+// meter: colours frames by token buckets: the single rate three color marker (srTCM, RFC 2697), the two rate three
+// color marker (trTCM, RFC 2698), and the one whose buckets fill independently (RFC 4115).
 //
 // Buckets are exact: tokens are integers, a fraction of a byte small enough that each rate adds a whole number of them
 // per nanosecond. Frames of equal time share the tokens of that time. A time before the last one counts as the last
@@ -23,14 +23,15 @@ struct tl_err;
 #define TL_METER_FRAME_MAX (UINT64_C(1) << 30) // bytes of a frame, with overhead
 
 enum tl_meter_colour { TL_METER_GREEN, TL_METER_YELLOW, TL_METER_RED, TL_METER_COLOURS };
-enum tl_meter_kind { TL_METER_SRTCM, TL_METER_TRTCM };
+enum tl_meter_kind { TL_METER_SRTCM, TL_METER_TRTCM, TL_METER_RFC4115 };
 enum tl_meter_unit { TL_METER_BYTES, TL_METER_PKTS };
 
 struct tl_meter_cfg {
 	enum tl_meter_kind kind;
 	enum tl_meter_unit unit; // rates: bit/s or packets/s; bursts: bytes or packets
 	uint64_t cir, cbs;	 // committed rate and burst, from 1
-	uint64_t ebs;		 // srTCM: excess burst; 0: no frame is yellow
+	uint64_t ebs;		 // excess burst; srTCM: 0: no frame is yellow; RFC 4115: from 1
+	uint64_t eir;		 // RFC 4115: excess rate, from 1
 	uint64_t pir, pbs;	 // trTCM: peak rate, not below cir, and its burst, from 1
 	uint32_t overhead_bytes; // added to the length of each frame
 };
@@ -38,15 +39,15 @@ struct tl_meter_cfg {
 // Buckets of a meter. A token is the largest fraction of a byte, or packet, such that each rate adds a whole number per
 // ns.
 struct tl_meter_state {
-	uint64_t committed; // Tc of both RFCs, tokens
-	uint64_t excess;    // Te of RFC 2697, Tp of RFC 2698, tokens
+	uint64_t committed; // Tc of each RFC, tokens
+	uint64_t excess;    // Te of RFC 2697 and RFC 4115, Tp of RFC 2698, tokens
 	uint64_t time_ns;   // time of both
 };
 
 struct tl_meter {
 	struct tl_meter_state state;
 	enum tl_meter_kind kind;
-	uint64_t cir, pir;	      // tokens per ns
+	uint64_t cir, excess_rate;    // tokens per ns; of the second bucket: PIR or EIR; srTCM: 0
 	uint64_t byte_cost, pkt_cost; // tokens per byte; per packet, with overhead
 	uint64_t committed_max, excess_max;
 	uint64_t committed_full_ns, excess_full_ns; // an interval that fills each bucket; of srTCM the first: both
@@ -58,7 +59,7 @@ int tl_meter_init(struct tl_meter *meter, const struct tl_meter_cfg *cfg, struct
 
 // HOT. Colour a frame that arrives at now_ns, of any origin, and take its tokens. bytes: with overhead at most
 // TL_METER_FRAME_MAX. colour: that of the frame on arrival (colour-aware mode); TL_METER_GREEN for all frames gives the
-// colour-blind mode (RFC 2697 and RFC 2698, section 3).
+// colour-blind mode (section 3 of each RFC).
 enum tl_meter_colour tl_meter_colour(
 	struct tl_meter *meter, uint64_t now_ns, uint32_t bytes, enum tl_meter_colour colour);
 
