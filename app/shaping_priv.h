@@ -5,20 +5,15 @@
 
 #include <tl_shape.h>
 #include <tl_share.h>
+#include <tl_share_group.h>
 
 #include "shaping.h"
 
-// Demand of a member of a share when the share was divided last.
-struct shaping_demand {
-	uint64_t in_bytes; // arrived since the start
-	uint64_t bps;
-};
-
 // What is kept of each class of the configuration in force, by its index.
 struct shaping_kept {
-	struct tl_tree_class *classes; // in force, without the limit
-	uint64_t *limits;	       // of their share, bit/s; UINT64_MAX: none
-	struct shaping_demand *demands;
+	struct tl_tree_class *classes;	 // in force, without the limit
+	uint64_t *limits;		 // of their share, bit/s; UINT64_MAX: none
+	struct tl_share_demand *demands; // when the share was divided last
 	struct tl_report_class *rows;
 };
 
@@ -31,7 +26,7 @@ struct tl_shaping {
 	struct shaping_kept kept;
 	uint64_t limit; // of its share, bit/s; UINT64_MAX: none
 	// Of the tree when the share was divided last:
-	struct shaping_demand demand;
+	struct tl_share_demand demand;
 	uint64_t sent_bytes, busy_ns;
 };
 
@@ -74,12 +69,7 @@ void shaping_clamp(struct tl_tree_class *classes, uint32_t n, const uint64_t *li
 // that continues class i, or TL_TREE_REMOVED. Return 0, or as tl_shape_set_classes(), and nothing has changed.
 int shaping_replace(struct tl_shaping *shaping, struct tl_config_shape *next, const uint32_t *to, struct tl_err *err);
 
-// shaping_share.c: return the demand of a member: the rate that sends within an interval what waits, and what arrives
-// if that continues as in the last one. If it has more than doubled, and frames wait, it may have begun in the middle
-// of the interval: then TL_SHARE_MAX, and the member has its whole share before the next division.
-uint64_t shaping_demand(struct shaping_demand *last, uint64_t in_bytes, uint64_t backlog_bytes, uint64_t elapsed_ns);
-
-// Return the part of a rate that an idle member keeps, for the frames that show its demand.
+// shaping_share.c: return the part of a rate that an idle member keeps, for the frames that show its demand.
 uint64_t shaping_idle_part(uint64_t rate, uint64_t weight, uint64_t weights);
 
 // Check whether a limit has changed by more than a little.

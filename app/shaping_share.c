@@ -26,22 +26,6 @@ static void share_add_use(struct tl_share_use *use, struct tl_shaping *s, uint64
 	s->busy_ns = busy_ns;
 }
 
-static uint64_t share_rate(uint64_t bytes, uint64_t elapsed_ns)
-{
-	unsigned __int128 rate = (unsigned __int128)bytes * 8 * TL_NS_PER_S / elapsed_ns;
-
-	return rate < TL_SHARE_MAX ? (uint64_t)rate : TL_SHARE_MAX;
-}
-
-uint64_t shaping_demand(struct shaping_demand *last, uint64_t in_bytes, uint64_t backlog_bytes, uint64_t elapsed_ns)
-{
-	uint64_t rate = share_rate(in_bytes - last->in_bytes + backlog_bytes, elapsed_ns);
-	bool begins = backlog_bytes != 0 && rate / 2 > last->bps;
-
-	*last = (struct shaping_demand){.in_bytes = in_bytes, .bps = rate};
-	return begins ? TL_SHARE_MAX : rate;
-}
-
 uint64_t shaping_idle_part(uint64_t rate, uint64_t weight, uint64_t weights)
 {
 	return tl_max_u64(rate / IDLE_PART * weight / weights, 1);
@@ -60,7 +44,7 @@ static uint64_t share_demand(struct tl_shaping *s, struct tl_share_use *use, uin
 
 	tl_shape_load(s->shape, &load);
 	share_add_use(use, s, load.sent_bytes);
-	return shaping_demand(&s->demand, load.in_bytes, load.backlog_bytes, elapsed_ns);
+	return tl_share_demand(&s->demand, load.in_bytes, load.backlog_bytes, elapsed_ns);
 }
 
 static void share_add(struct share_members *m, struct tl_shaping *s, uint64_t elapsed_ns)

@@ -18,7 +18,7 @@ static uint64_t class_demand(struct tl_shaping *s, uint32_t cls, uint64_t elapse
 
 	tl_shape_sample(s->shape, cls, &stats);
 	uint64_t in_bytes = stats.in_bytes - stats.drop_bytes[TL_TREE_DROP_POLICE];
-	return shaping_demand(&s->kept.demands[cls], in_bytes, stats.backlog_bytes, elapsed_ns);
+	return tl_share_demand(&s->kept.demands[cls], in_bytes, stats.backlog_bytes, elapsed_ns);
 }
 
 static void class_add(struct class_members *m, struct tl_shaping *s, uint32_t cls, uint64_t elapsed_ns)

@@ -25,7 +25,7 @@ struct bed {
 	struct tl_config_class classes[MEMBERS + 1]; // of each shape the first; of one shape all
 	struct tl_shaping shapes[MEMBERS], *of[MEMBERS];
 	struct tl_tree_class trees[MEMBERS + 1];
-	struct shaping_demand demands[MEMBERS + 1];
+	struct tl_share_demand demands[MEMBERS + 1];
 	uint64_t limits[MEMBERS + 1];
 	struct tl_shaping_shares shares;
 	uint64_t now_ms;
@@ -171,17 +171,6 @@ TL_TEST("a member that begins has its share within 100 ms, and what it does not 
 					(unsigned long)offered[i], (unsigned long)taken_ms, (unsigned long)lent_ms);
 		}
 	}
-}
-
-TL_TEST("a demand that has more than doubled while frames wait is not known")
-{
-	struct shaping_demand last = {0};
-
-	CU_ASSERT_EQUAL(shaping_demand(&last, 1000, 500, TL_NS_PER_S), TL_SHARE_MAX);
-	CU_ASSERT_EQUAL(shaping_demand(&last, 2500, 1500, TL_NS_PER_S), 24000); // twice as much
-	CU_ASSERT_EQUAL(shaping_demand(&last, 12500, 0, TL_NS_PER_S), 80000);	// none waits
-	CU_ASSERT_EQUAL(shaping_demand(&last, 12500, 0, TL_NS_PER_S), 0);
-	CU_ASSERT_EQUAL(shaping_demand(&last, 12501, 1, TL_NS_PER_S), TL_SHARE_MAX);
 }
 
 int main(void)

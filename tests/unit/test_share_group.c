@@ -15,6 +15,7 @@
 #define STEPS 100u
 #define INTERVAL_NS (STEPS * TL_NS_PER_MS)
 #define USERS 8
+#define DIVIDE_MS 80 // of disk_shares.c
 
 #define MBPS (UINT64_C(8) * 1000 * 1000) // of bytes per second
 
@@ -91,6 +92,19 @@ static void step(struct disk *d, uint64_t limits[USERS])
 	write_some(d);
 }
 
+// A writer counts sealed slabs.
+static void divide(struct disk *d, uint64_t elapsed_ns)
+{
+	for (uint32_t i = 0; i < d->group.n; i++) {
+		const struct user *u = &d->users[i];
+		d->group.members[i].load = (struct tl_share_load){.in_bytes = u->arrived - u->backlog % SLAB,
+			.backlog_bytes = u->backlog - u->backlog % SLAB,
+			.done_bytes = u->done,
+			.busy_ns = u->busy_ns};
+	}
+	tl_share_group_divide(&d->group, elapsed_ns);
+}
+
 // Run an interval with the limits of the last division, then divide.
 static void run(struct disk *d, uint32_t intervals)
 {
@@ -101,14 +115,7 @@ static void run(struct disk *d, uint32_t intervals)
 			limits[i] = d->group.members[i].limit;
 		for (uint32_t k = 0; k < STEPS; k++)
 			step(d, limits);
-		for (uint32_t i = 0; i < d->group.n; i++) {
-			const struct user *u = &d->users[i];
-			d->group.members[i].load = (struct tl_share_load){.in_bytes = u->arrived,
-				.backlog_bytes = u->backlog,
-				.done_bytes = u->done,
-				.busy_ns = u->busy_ns};
-		}
-		tl_share_group_divide(&d->group, INTERVAL_NS);
+		divide(d, INTERVAL_NS);
 	}
 }
 
@@ -175,6 +182,72 @@ TL_TEST("an unused share is lent to others and reclaimed within an interval")
 		run(&d, 1);
 	run(&d, 1);
 	CU_ASSERT(is_about(run_part(&d, 1, batch), 100));
+}
+
+// Run for a ms, with a division every DIVIDE_MS. Return the limit of a member.
+static uint64_t pass(struct disk *d, uint64_t *now_ms, uint32_t member)
+{
+	uint64_t limits[USERS];
+
+	for (uint32_t i = 0; i < d->group.n; i++)
+		limits[i] = d->group.members[i].limit;
+	step(d, limits);
+	if (++*now_ms % DIVIDE_MS == 0)
+		divide(d, DIVIDE_MS * TL_NS_PER_MS);
+	return d->group.members[member].limit;
+}
+
+// Let a writer begin at any ms between two divisions, and end with what it has. Return the longest waits for its limit,
+// and for the return of it.
+static void measure_wait(uint64_t arriving_mb, uint64_t share_mb, uint64_t *taken_ms, uint64_t *lent_ms)
+{
+	*taken_ms = *lent_ms = 0;
+	for (uint64_t phase = 0; phase < DIVIDE_MS; phase++) {
+		struct disk d;
+		uint64_t now_ms = 0, ms;
+		begin_disk(&d, 200, 200 * MBPS);
+		struct user *begins = join(&d, 0, (struct tl_share_member){.weight = 1});
+		join(&d, 600, (struct tl_share_member){.weight = 1});
+		while (now_ms < 5 * DIVIDE_MS + phase)
+			pass(&d, &now_ms, 0);
+		CU_ASSERT_EQUAL(d.group.members[0].limit, 0);
+		begins->arriving = arriving_mb * 1000;
+		for (ms = 0; pass(&d, &now_ms, 0) < share_mb * MBPS - share_mb * MBPS / 64 && ms < 1000;)
+			ms++;
+		*taken_ms = tl_max_u64(*taken_ms, ms);
+		for (ms = 0; ms < 10 * DIVIDE_MS; ms++)
+			pass(&d, &now_ms, 0);
+		CU_ASSERT(d.group.members[0].limit <= share_mb * MBPS + 10 * MBPS);
+		begins->arriving = begins->backlog = 0;
+		for (ms = 0; pass(&d, &now_ms, 1) < 200 * MBPS && ms < 1000;)
+			ms++;
+		*lent_ms = tl_max_u64(*lent_ms, ms);
+	}
+}
+
+TL_TEST("a writer that begins at any time has its share within 100 ms, and what it does not use is lent within two divisions")
+{
+	static const uint64_t arriving_mb[] = {12, 25, 50, 99, 300};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(arriving_mb); i++) {
+		uint64_t taken_ms, lent_ms;
+		measure_wait(arriving_mb[i], tl_min_u64(arriving_mb[i], 100), &taken_ms, &lent_ms);
+		CU_ASSERT(taken_ms <= 100 && lent_ms <= 2 * DIVIDE_MS);
+		if (taken_ms > 100 || lent_ms > 2 * DIVIDE_MS)
+			printf("# %lu MB/s: taken after %lu ms, lent after %lu ms\n", (unsigned long)arriving_mb[i],
+				(unsigned long)taken_ms, (unsigned long)lent_ms);
+	}
+}
+
+TL_TEST("a demand that has more than doubled while bytes wait is not known")
+{
+	struct tl_share_demand last = {0};
+
+	CU_ASSERT_EQUAL(tl_share_demand(&last, 1000, 500, TL_NS_PER_S), TL_SHARE_MAX);
+	CU_ASSERT_EQUAL(tl_share_demand(&last, 2500, 1500, TL_NS_PER_S), 24000); // twice as much
+	CU_ASSERT_EQUAL(tl_share_demand(&last, 12500, 0, TL_NS_PER_S), 80000);	 // nothing waits
+	CU_ASSERT_EQUAL(tl_share_demand(&last, 12500, 0, TL_NS_PER_S), 0);
+	CU_ASSERT_EQUAL(tl_share_demand(&last, 12501, 1, TL_NS_PER_S), TL_SHARE_MAX);
 }
 
 // ---- a measured capacity
@@ -287,8 +360,10 @@ static bool is_right(const struct disk *d, const struct tl_share_member *members
 	for (uint32_t i = 0; i < d->group.n; i++) {
 		const struct tl_share_member *m = &members[i];
 		wide bytes = (wide)m->load.in_bytes - m->last.in_bytes + m->load.backlog_bytes;
+		uint64_t demand = (uint64_t)(bytes * 8 * TL_NS_PER_S / INTERVAL_NS);
+		bool begins = m->load.backlog_bytes != 0 && demand / 2 > m->demand.bps;
 		add(&t, 0,
-			(struct tl_share_node){.demand = (uint64_t)(bytes * 8 * TL_NS_PER_S / INTERVAL_NS),
+			(struct tl_share_node){.demand = begins ? TL_SHARE_MAX : demand,
 				.weight = m->weight,
 				.tier = m->tier,
 				.floor = m->floor});
@@ -340,7 +415,8 @@ TL_TEST("decreasing totals count as unchanged")
 	tl_share_group_init(&g, 800);
 	g.n = 2;
 	g.members[0] = (struct tl_share_member){.weight = 1,
-		.last = {.in_bytes = 1000, .done_bytes = 1000, .busy_ns = 1000},
+		.demand = {.in_bytes = 1000},
+		.last = {.done_bytes = 1000, .busy_ns = 1000},
 		.load = {.in_bytes = 999, .done_bytes = 999, .busy_ns = 999}};
 	g.members[1] = (struct tl_share_member){.weight = 1, .load = {.in_bytes = 1000, .backlog_bytes = 1000}};
 	tl_share_group_divide(&g, TL_NS_PER_S);

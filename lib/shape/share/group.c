@@ -50,10 +50,13 @@ static struct tl_share_use group_use(const struct tl_share_group *g)
 	return use;
 }
 
-// Return the rate that does within an interval what waits, and what arrives if it continues as in the last one.
-static uint64_t group_demand(const struct tl_share_member *m, uint64_t elapsed_ns)
+uint64_t tl_share_demand(struct tl_share_demand *last, uint64_t in_bytes, uint64_t backlog_bytes, uint64_t elapsed_ns)
 {
-	return group_rate(group_growth(m->load.in_bytes, m->last.in_bytes) + m->load.backlog_bytes, elapsed_ns);
+	uint64_t rate = group_rate(group_growth(in_bytes, last->in_bytes) + backlog_bytes, elapsed_ns);
+	bool begins = backlog_bytes != 0 && rate / 2 > last->bps;
+
+	*last = (struct tl_share_demand){.in_bytes = in_bytes, .bps = rate};
+	return begins ? TL_SHARE_MAX : rate;
 }
 
 void tl_share_group_init(struct tl_share_group *group, uint64_t given)
@@ -65,12 +68,14 @@ void tl_share_group_divide(struct tl_share_group *g, uint64_t elapsed_ns)
 {
 	struct tl_share_node nodes[TL_SHARE_MEMBERS_MAX + 1] = {{.weight = 1}};
 
-	for (uint32_t i = 0; i < g->n; i++)
-		nodes[i + 1] = (struct tl_share_node){.weight = g->members[i].weight,
-			.tier = g->members[i].tier,
-			.floor = g->members[i].floor,
-			.ceil = g->members[i].ceil,
-			.demand = group_demand(&g->members[i], elapsed_ns)};
+	for (uint32_t i = 0; i < g->n; i++) {
+		struct tl_share_member *m = &g->members[i];
+		nodes[i + 1] = (struct tl_share_node){.weight = m->weight,
+			.tier = m->tier,
+			.floor = m->floor,
+			.ceil = m->ceil,
+			.demand = tl_share_demand(&m->demand, m->load.in_bytes, m->load.backlog_bytes, elapsed_ns)};
+	}
 	struct tl_share_use use = group_use(g);
 	tl_share_measure(&g->measured, &use, elapsed_ns);
 	uint64_t capacity = g->given != 0 ? g->given : g->measured.bps;

@@ -33,6 +33,17 @@ struct tl_share_use {
 // Measure an interval of elapsed_ns, not 0.
 void tl_share_measure(struct tl_share_capacity *capacity, const struct tl_share_use *use, uint64_t elapsed_ns);
 
+// Demand of a member when its share was divided last.
+struct tl_share_demand {
+	uint64_t in_bytes; // arrived since the start
+	uint64_t bps;
+};
+
+// Return the demand of a member, and keep it: the rate that does within an interval of elapsed_ns, not 0, what waits,
+// and what arrives if that continues as in the last one. If it has more than doubled, and bytes wait, it may have begun
+// in the middle of the interval: then TL_SHARE_MAX, and the member has its whole share before the next division.
+uint64_t tl_share_demand(struct tl_share_demand *last, uint64_t in_bytes, uint64_t backlog_bytes, uint64_t elapsed_ns);
+
 // Totals of a user since its start, and its backlog.
 struct tl_share_load {
 	uint64_t in_bytes;	// arrived, with the backlog
@@ -45,6 +56,7 @@ struct tl_share_member {
 	uint32_t weight, tier;		 // as in tl_share_node
 	uint64_t floor, ceil;		 // bit/s
 	struct tl_share_load load, last; // now, set by the caller; at the last division
+	struct tl_share_demand demand;	 // at the last division
 	uint64_t limit;			 // bit/s; TL_SHARE_MAX: none
 };
 
