@@ -125,8 +125,10 @@ static void explain_member(
 	char floor[24];
 
 	if (c->member.weight != 0)
-		printf("; of share %s: %s, weight %" PRIu32 ", floor %sbit/s", config->shares[shape->class_share].name,
-			tiers[c->member.tier], c->member.weight, bps(tl_config_member_floor(c), floor));
+		printf("; of share %s%s: %s, weight %" PRIu32 ", floor %sbit/s",
+			config->shares[shape->class_share].name,
+			config->shares[shape->class_share].rate == 0 ? ", as measured" : "", tiers[c->member.tier],
+			c->member.weight, bps(tl_config_member_floor(c), floor));
 }
 
 static void explain_class(const struct tl_config *config, const struct tl_config_shape *shape, uint32_t cls)

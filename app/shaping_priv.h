@@ -75,9 +75,12 @@ uint64_t shaping_idle_part(uint64_t rate, uint64_t weight, uint64_t weights);
 // Check whether a limit has changed by more than a little.
 bool shaping_differs(uint64_t limit, uint64_t before);
 
-// shaping_share_class.c: divide the rate of a share with classes.
-void shaping_share_classes(
-	const struct tl_config *config, uint32_t index, struct tl_shaping *const *shapes, uint64_t elapsed_ns);
+// Add what a shape has sent, and the time that it waited for the port, since the last call.
+void shaping_add_use(struct tl_share_use *use, struct tl_shaping *shaping, uint64_t sent_bytes);
+
+// shaping_share_class.c: divide the rate of a share with classes, or what the port takes from the whole shape.
+void shaping_share_classes(const struct tl_config *config, uint32_t index, struct tl_shaping *const *shapes,
+	struct tl_share_capacity *measured, uint64_t elapsed_ns);
 
 // Write the rates of a shape into the rows of the report.
 void shaping_show_rates(struct tl_shaping *shaping, const struct tl_tree_class *classes);

@@ -16,7 +16,7 @@ struct share_members {
 	struct tl_share_use use; // of the port since the last division
 };
 
-static void share_add_use(struct tl_share_use *use, struct tl_shaping *s, uint64_t sent_bytes)
+void shaping_add_use(struct tl_share_use *use, struct tl_shaping *s, uint64_t sent_bytes)
 {
 	uint64_t busy_ns = tl_shape_busy_ns(s->shape);
 
@@ -43,7 +43,7 @@ static uint64_t share_demand(struct tl_shaping *s, struct tl_share_use *use, uin
 	struct tl_tree_load load;
 
 	tl_shape_load(s->shape, &load);
-	share_add_use(use, s, load.sent_bytes);
+	shaping_add_use(use, s, load.sent_bytes);
 	return tl_share_demand(&s->demand, load.in_bytes, load.backlog_bytes, elapsed_ns);
 }
 
@@ -108,7 +108,7 @@ void tl_shaping_share(const struct tl_config *config, struct tl_shaping *const *
 		return;
 	for (uint32_t i = 0; i < config->n_shares; i++)
 		if (config->shares[i].n_classes != 0)
-			shaping_share_classes(config, i, shapes, now_ns - shares->done_ns);
+			shaping_share_classes(config, i, shapes, &shares->measured[i], now_ns - shares->done_ns);
 		else
 			share_divide(config, i, shapes, &shares->measured[i], now_ns - shares->done_ns);
 	shares->done_ns = now_ns;

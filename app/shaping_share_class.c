@@ -55,8 +55,23 @@ static void class_set(struct tl_shaping *s, const struct class_members *m, uint6
 		s->kept.limits[m->cls[i]] = before[i];
 }
 
-void shaping_share_classes(
-	const struct tl_config *config, uint32_t index, struct tl_shaping *const *shapes, uint64_t elapsed_ns)
+// Return the rate to divide: the given one, or what the port takes, whichever classes send it.
+static uint64_t class_rate(
+	struct tl_shaping *s, uint64_t given, struct tl_share_capacity *measured, uint64_t elapsed_ns)
+{
+	struct tl_share_use use = {0};
+	struct tl_tree_load load;
+
+	if (given != 0)
+		return given;
+	tl_shape_load(s->shape, &load);
+	shaping_add_use(&use, s, load.sent_bytes);
+	tl_share_measure(measured, &use, elapsed_ns);
+	return measured->bps;
+}
+
+void shaping_share_classes(const struct tl_config *config, uint32_t index, struct tl_shaping *const *shapes,
+	struct tl_share_capacity *measured, uint64_t elapsed_ns)
 {
 	struct class_members m = {.n = 1, .node[0] = {.weight = 1}};
 	struct tl_shaping *s = NULL;
@@ -68,6 +83,7 @@ void shaping_share_classes(
 			s = shapes[i];
 			class_add(&m, s, c, elapsed_ns);
 		}
-	tl_share_limits(m.node, m.n, config->shares[index].rate);
-	class_set(s, &m, config->shares[index].rate);
+	uint64_t rate = class_rate(s, config->shares[index].rate, measured, elapsed_ns);
+	tl_share_limits(m.node, m.n, rate);
+	class_set(s, &m, rate);
 }

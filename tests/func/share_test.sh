@@ -75,3 +75,21 @@ check "the limits add up to what the port takes, by weight" wait_for 60 status_i
 app_stop TERM
 check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
 check_json "the ledger holds" run.json '.ledger_ok and all(.shapes[]; .ledger_ok)'
+
+# The same port, with classes of one shape. What is queued lasts for longer than the test.
+app_config config.json '"echo": [{"name": "a", "port": "lan", "udp_listen": 1007}, {"name": "b", "port": "lan", "udp_listen": 1009}]' \
+	'"share": [{"name": "up", "rate": "measured", "classes": [{"class": "wan/a", "weight": 3}, {"class": "wan/b"}]}]' \
+	'"shape": [{"name": "wan", "port": "lan", "rate": "10Mbit", "classes": [{"name": "a", "echo": "a", "limit": 3000},
+		{"name": "b", "echo": "b", "limit": 3000}, {"name": "rest", "default": true}]}]'
+in_app "$TAPLINE" run --explain config.json >explain.txt </dev/null
+check "--explain shows the share of classes as measured" grep -Fq '; of share up, as measured: prod, weight 3' explain.txt
+LD_PRELOAD=${TL_BUILD:-$func_root/build}/tests/libslow_port.so SLOW_PORT=100000 app_start config.json
+in_peer ping -c 1 -W 60 "$APP_IP" >/dev/null
+wait_for 60 has_neighbour
+send 1007 2000
+send 1009 2000
+check "the limits of classes add up to what the port takes, by weight" wait_for 60 status_is '.shapes[0].classes | map({(.name): .ceil_bps}) | add |
+	(.a + .b | . > 600000 and . < 1100000) and .a > 2.9 * .b and .a < 3.1 * .b and .rest == 10000000'
+app_stop TERM
+check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
+check_json "the ledger holds" run.json '.ledger_ok and all(.shapes[]; .ledger_ok)'

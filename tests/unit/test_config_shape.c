@@ -354,13 +354,18 @@ TL_TEST("classes of a shape share a rate")
 	CU_ASSERT_EQUAL(tl_config_member_floor(&s->classes[3]), 5000);
 	CU_ASSERT_EQUAL(config->shapes[1].classes[1].member.weight, 0);
 	tl_config_free(config);
+	config = load_right(OF_CLASSES("'measured'", "{'class': 'wan/x'}, {'class': 'wan/y', 'floor': '1Mbit'}"));
+	CU_ASSERT_EQUAL(config->shares[0].rate, 0);
+	CU_ASSERT_EQUAL(config->shares[0].n_classes, 2);
+	tl_config_free(config);
 }
 
 TL_TEST("the members of a share are classes of one shape")
 {
 	static const struct refusal refusals[] = {
-		{OF_CLASSES("'measured'", "{'class': 'wan/x'}"),
-			"3: $.share[0].rate: the capacity of a port is measured for shapes, not for classes: give a rate"},
+		{OF_CLASSES("'measured'", "{'class': 'wan/x'}, {'class': 'wan/y', 'floor': '1.1Mbit'}"),
+			"3: $.share[0].rate: the floors of its classes, or their rates, add up to 2100000 bit/s, more than "
+			"the rate of their shape: lower them"},
 		{PORTS "'capture': [{'port': 'a', 'path': 'x', 'share': 'up'}],\n"
 		       "'share': [{'name': 'up', 'rate': '1Mbit',\n'classes': [{'class': 'wan/x'}]}]}",
 			"5: $.share[0].classes: recordings have the same 'share': give them another"},

@@ -17,6 +17,8 @@
 struct line {
 	uint64_t offered;
 	uint64_t in_bytes, sent_bytes;
+	uint32_t n; // lines of the shape, this one and those behind it
+	uint64_t busy_ns;
 };
 
 struct bed {
@@ -30,6 +32,7 @@ struct bed {
 	struct tl_shaping_shares shares;
 	uint64_t now_ms;
 	bool by_class;
+	uint64_t port; // what it takes, bytes per ms; 0: everything
 };
 
 // ---- lib/shape
@@ -38,15 +41,17 @@ void tl_shape_load(const struct tl_shape *shape, struct tl_tree_load *out)
 {
 	const struct line *line = (const void *)shape;
 
-	*out = (struct tl_tree_load){.in_bytes = line->in_bytes,
-		.sent_bytes = line->sent_bytes,
-		.backlog_bytes = line->in_bytes - line->sent_bytes};
+	*out = (struct tl_tree_load){0};
+	for (uint32_t i = 0; i < line->n; i++) {
+		out->in_bytes += line[i].in_bytes;
+		out->sent_bytes += line[i].sent_bytes;
+	}
+	out->backlog_bytes = out->in_bytes - out->sent_bytes;
 }
 
 uint64_t tl_shape_busy_ns(const struct tl_shape *shape)
 {
-	(void)shape;
-	return 0;
+	return ((const struct line *)(const void *)shape)->busy_ns;
 }
 
 void tl_shape_sample(const struct tl_shape *shape, uint32_t cls, struct tl_tree_stats *out)
@@ -77,6 +82,7 @@ static void open_shape(struct bed *b, uint32_t i, uint32_t n_classes)
 		.n_classes = n_classes,
 		.weight = 1,
 		.share = b->by_class ? TL_CONFIG_NO_SHARE : 0};
+	b->lines[i].n = n_classes == 1 ? 1 : MEMBERS;
 	b->shapes[i] = (struct tl_shaping){.config = &b->config.shapes[i],
 		.shape = (void *)&b->lines[i],
 		.kept = {.classes = &b->trees[i], .limits = b->limits, .demands = b->demands},
@@ -104,15 +110,29 @@ static void open_bed(struct bed *b, bool by_class)
 	tl_shaping_share_init(&b->shares);
 }
 
+// Send in turn what the limits permit, up to what the port takes: it knows nothing of shares.
+static void send_some(struct bed *b)
+{
+	uint64_t may[MEMBERS], room = b->port != 0 ? b->port : UINT64_MAX;
+
+	for (uint32_t i = 0; i < MEMBERS; i++)
+		may[i] = tl_min_u64(
+			b->lines[i].in_bytes - b->lines[i].sent_bytes, tl_min_u64(limit_of(b, i), RATE) / 8000);
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		uint64_t others = i == 0 ? may[1] : 0;
+		uint64_t bytes = tl_min_u64(may[i], room - tl_min_u64(room / 2, others));
+		b->lines[i].sent_bytes += bytes;
+		room -= bytes;
+		b->lines[b->by_class ? 0 : i].busy_ns += bytes < may[i] ? TL_NS_PER_MS : 0;
+	}
+}
+
 // Pass a ms.
 static void pass(struct bed *b)
 {
-	for (uint32_t i = 0; i < MEMBERS; i++) {
-		struct line *line = &b->lines[i];
-		line->in_bytes += line->offered / 8000;
-		line->sent_bytes +=
-			tl_min_u64(line->in_bytes - line->sent_bytes, tl_min_u64(limit_of(b, i), RATE) / 8000);
-	}
+	for (uint32_t i = 0; i < MEMBERS; i++)
+		b->lines[i].in_bytes += b->lines[i].offered / 8000;
+	send_some(b);
 	if (++b->now_ms % POLL_MS == 0)
 		tl_shaping_share(&b->config, b->of, &b->shares, b->now_ms * TL_NS_PER_MS);
 }
@@ -170,6 +190,38 @@ TL_TEST("a member that begins has its share within 100 ms, and what it does not 
 				printf("# offered %lu: taken after %lu ms, lent after %lu ms\n",
 					(unsigned long)offered[i], (unsigned long)taken_ms, (unsigned long)lent_ms);
 		}
+	}
+}
+
+// The port takes a quarter of what the shapes, or classes, may send.
+TL_TEST("members divide by weight what a port takes that is slower than their rates")
+{
+	static struct bed b;
+
+	for (uint32_t by_class = 0; by_class < 2; by_class++) {
+		open_bed(&b, by_class != 0);
+		b.config.shares[0].rate = 0;
+		b.config.shapes[0].weight = 3;
+		b.classes[1].member.weight = by_class != 0 ? 3 : 0;
+		b.lines[0].offered = b.lines[1].offered = RATE / 16;
+		pass_ms(&b, 1000);
+		CU_ASSERT(limit_of(&b, 0) >= RATE && limit_of(&b, 1) >= RATE); // not known yet
+		b.port = RATE / 4 / 8000;
+		b.lines[0].offered = b.lines[1].offered = RATE;
+		pass_ms(&b, 5000);
+		uint64_t sum = limit_of(&b, 0) + limit_of(&b, 1), before = b.lines[0].sent_bytes;
+		CU_ASSERT(sum >= RATE / 4 * 15 / 16 && sum <= RATE / 4 * 5 / 4);
+		CU_ASSERT(limit_of(&b, 0) >= 29 * limit_of(&b, 1) / 10 && limit_of(&b, 0) <= 31 * limit_of(&b, 1) / 10);
+		pass_ms(&b, 1000);
+		uint64_t percent = (b.lines[0].sent_bytes - before) * 100 / (1000 * b.port);
+		CU_ASSERT(percent >= 68 && percent <= 78);
+		b.lines[1].offered = 0;
+		b.lines[1].in_bytes = b.lines[1].sent_bytes; // frames that waited are dropped
+		pass_ms(&b, 1000);
+		CU_ASSERT(limit_of(&b, 0) >= RATE / 4 * 14 / 16);
+		b.port *= 2;
+		pass_ms(&b, 3000);
+		CU_ASSERT(limit_of(&b, 0) + limit_of(&b, 1) >= RATE / 2 * 15 / 16);
 	}
 }
 

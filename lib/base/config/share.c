@@ -111,9 +111,6 @@ int tl_config_check_share(struct tl_config_reader *r, const struct tl_config *co
 	if (has_classes && has_disk)
 		return tl_config_refuse_at(
 			r, "share", index, "classes", "recordings have the same \"share\": give them another");
-	if (has_classes && config->shares[index].rate == 0)
-		return tl_config_refuse_at(r, "share", index, "rate",
-			"the capacity of a port is measured for shapes, not for classes: give a rate");
 	if (has_classes)
 		return tl_config_check_members(r, config, index);
 	return has_disk ? tl_config_check_disk(r, config, index) : config_check_floors(r, config, index);

@@ -109,7 +109,7 @@ static int config_check_member_sums(
 	struct tl_config_reader *r, const struct tl_config *config, uint32_t index, const struct tl_config_shape *shape)
 {
 	const struct tl_config_share *share = &config->shares[index];
-	uint64_t floors = 0;
+	uint64_t floors = 0, rate = share->rate != 0 ? share->rate : shape->rate;
 
 	for (uint32_t i = 1; i < shape->n_classes; i++)
 		floors += shape->classes[i].member.weight != 0 && shape->class_share == index
@@ -121,10 +121,10 @@ static int config_check_member_sums(
 	tl_config_enter(r, "rate");
 	if (share->rate > shape->rate)
 		return tl_config_refuse(r, "above that of the shape \"%s\": lower it", shape->name);
-	if (floors > share->rate)
+	if (floors > rate)
 		return tl_config_refuse(r,
-			"the floors of its classes, or their rates, add up to %ju bit/s, more than this: lower them",
-			(uintmax_t)floors);
+			"the floors of its classes, or their rates, add up to %ju bit/s, more than %s: lower them",
+			(uintmax_t)floors, share->rate != 0 ? "this" : "the rate of their shape");
 	return 0;
 }
 
