@@ -202,6 +202,14 @@ static void put_time(const struct tl_replay_results *r, json_t *json)
 	json_object_set_new(json, "clock_steps", number(s->clock_steps));
 }
 
+static void put_reads(const struct tl_replay_stats *s, json_t *json)
+{
+	json_object_set_new(json, "read_io", json_string(s->by_uring ? "io_uring" : "pread"));
+	json_object_set_new(json, "read_direct_bytes", number(s->read_direct_bytes));
+	json_object_set_new(json, "read_cached_bytes", number(s->read_cached_bytes));
+	json_object_set_new(json, "read_waits", number(s->read_waits));
+}
+
 json_t *tl_replay_json(const struct tl_replay_results *results)
 {
 	const struct tl_replay_stats *s = &results->stats;
@@ -219,6 +227,7 @@ json_t *tl_replay_json(const struct tl_replay_results *results)
 	put_time(results, json);
 	json_object_set_new(json, "merged", json_boolean(args->merge));
 	json_object_set_new(json, "waited_files", number(s->waited_files));
+	put_reads(s, json);
 	json_object_set_new(json, "cut_pkts", number(s->cut_pkts));
 	json_object_set_new(json, "fragmented_pkts", number(s->fragmented_pkts));
 	json_object_set_new(json, "edit_malformed_pkts", number(s->edit_malformed_pkts));
@@ -346,6 +355,18 @@ static void print_notes(const struct tl_replay_results *r, FILE *out)
 			fprintf(out, "%s: %" PRIu64 "\n", notes[i].name, notes[i].value);
 }
 
+static void print_reads(const struct tl_replay_stats *s, FILE *out)
+{
+	char direct[32], cached[32];
+
+	if (!s->by_uring)
+		fprintf(out, "files read with pread\n");
+	else
+		fprintf(out, "files read with io_uring: %s past the page cache, %s through it; %" PRIu64 " waits\n",
+			tl_format_bytes(s->read_direct_bytes, direct, sizeof(direct)),
+			tl_format_bytes(s->read_cached_bytes, cached, sizeof(cached)), s->read_waits);
+}
+
 void tl_replay_print(const struct tl_replay_results *results, FILE *out)
 {
 	const struct tl_replay_stats *s = &results->stats;
@@ -361,6 +382,7 @@ void tl_replay_print(const struct tl_replay_results *results, FILE *out)
 	if (s->shifted_ns != 0)
 		fprintf(out, "shifted by %s, as frames were read after they were due\n",
 			tl_format_ns(s->shifted_ns, time, sizeof(time)));
+	print_reads(s, out);
 	print_lateness(results, out);
 	print_wire(results, out);
 	print_notes(results, out);

@@ -34,6 +34,9 @@
 #define EXTRACT_KEPT_MAX 1024u			// interfaces of an output section, beside those of the input section
 #define EXTRACT_KEPT_BYTES_MAX (1u << 20)	// the same of their descriptions
 
+struct tl_ahead;
+struct tl_ahead_file;
+
 // An input file.
 struct extract_file {
 	char *path;
@@ -53,10 +56,12 @@ struct extract_files {
 struct extract_input {
 	int fd;
 	const char *path;
-	uint64_t file_bytes; // size at open
-	bool direct;	     // O_DIRECT
-	uint32_t ahead;	     // least number of bytes to read
-	uint8_t *data;	     // aligned
+	uint64_t file_bytes;	    // size at open
+	bool direct;		    // O_DIRECT
+	uint32_t ahead;		    // least number of bytes to read
+	struct tl_ahead_file *lane; // reads ahead for requests of up to tl_ahead_longest(); NULL: none
+	int broken;		    // -errno of the read after the last bytes returned; 0: none. Without extract
+	uint8_t *data;		    // aligned
 	size_t capacity;
 	uint64_t at; // offset of data[0], a multiple of 4096
 	size_t len;
@@ -134,6 +139,8 @@ void extract_files_free(struct extract_files *files);
 
 // input.c: return 0, -ENOENT: removed meanwhile; or another -errno.
 int extract_input_open(struct extract_input *input, struct extract *extract, const char *path);
+// Read a file opened without extract ahead, if ahead is not NULL and has room for it.
+void extract_input_read_ahead(struct extract_input *input, struct tl_ahead *ahead);
 void extract_input_close(struct extract_input *input);
 // True if a recording is writing the file.
 bool extract_input_is_written(const struct extract_input *input);

@@ -33,7 +33,7 @@ static int unpack_if_packed(struct tl_extract_feed *feed)
 	return magic == EXTRACT_PACKED_MAGIC ? extract_packed_open(&feed->input) : 0;
 }
 
-int tl_extract_feed_open(const char *path, struct tl_extract_feed **out, struct tl_err *err)
+int tl_extract_feed_open(const char *path, struct tl_ahead *ahead, struct tl_extract_feed **out, struct tl_err *err)
 {
 	struct tl_extract_feed *feed = calloc(1, sizeof(*feed));
 
@@ -45,6 +45,7 @@ int tl_extract_feed_open(const char *path, struct tl_extract_feed **out, struct 
 		return tl_fail(
 			err, rc, "%.300s: cannot read: %s", path, rc == -EINVAL ? "not a regular file" : strerror(-rc));
 	}
+	extract_input_read_ahead(&feed->input, ahead);
 	rc = unpack_if_packed(feed);
 	if (rc != 0) {
 		fail(feed, rc, err);
@@ -66,6 +67,11 @@ int tl_extract_feed_get(
 bool tl_extract_feed_is_end(const struct tl_extract_feed *feed, uint64_t offset)
 {
 	return extract_input_is_end(&feed->input, offset);
+}
+
+int tl_extract_feed_error(const struct tl_extract_feed *feed)
+{
+	return feed->input.broken;
 }
 
 uint64_t tl_extract_feed_bytes(const struct tl_extract_feed *feed)

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <tl_ahead.h>
 #include <tl_units.h>
 
 #define PAGE 4096u
@@ -61,8 +62,15 @@ int extract_input_open(struct extract_input *input, struct extract *extract, con
 	return 0;
 }
 
+void extract_input_read_ahead(struct extract_input *input, struct tl_ahead *ahead)
+{
+	input->lane = ahead != NULL ? tl_ahead_open(ahead, input->fd) : NULL;
+}
+
 void extract_input_close(struct extract_input *input)
 {
+	if (input->lane != NULL)
+		tl_ahead_close(input->lane);
 	extract_packed_close(input->packed);
 	close(input->fd);
 	free(input->data);
@@ -129,33 +137,54 @@ static int make_room(struct extract_input *input, size_t bytes)
 	return 0;
 }
 
+// Return what was read before an error; the error, if nothing was.
+static int keep_error(struct extract_input *input, int rc, size_t got)
+{
+	if (rc == 0 || got == 0 || input->extract != NULL)
+		return rc;
+	input->broken = rc;
+	return 0;
+}
+
+// Read into the buffer; keep what it has from start on.
+static int refill(struct extract_input *input, uint64_t start, uint64_t end)
+{
+	size_t keep = 0;
+
+	if (start >= input->at && start < input->at + input->len)
+		keep = (size_t)(input->at + input->len - start) & ~(size_t)(PAGE - 1);
+	size_t need = tl_align_up(end - start, PAGE);
+	size_t rest = tl_align_up(input->file_bytes - tl_min_u64(start, input->file_bytes), PAGE);
+	size_t want = tl_max_u64(need, tl_min_u64(keep + input->ahead, rest));
+	int rc = make_room(input, want);
+	if (rc != 0)
+		return rc;
+	if (keep != 0)
+		memmove(input->data, input->data + (start - input->at), keep);
+	input->at = start;
+	input->len = keep;
+	if (input->lane != NULL)
+		input->direct = tl_ahead_is_direct(input->lane);
+	return fill(input, want - keep);
+}
+
 int extract_input_raw(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got)
 {
-	uint64_t end = offset + len, start = offset & ~(uint64_t)(PAGE - 1);
-	int rc;
+	uint64_t end = offset + len;
+	int rc = 0;
 
-	if (offset < input->at || end > input->at + input->len) {
-		size_t keep = 0;
-		if (start >= input->at && start < input->at + input->len)
-			keep = (size_t)(input->at + input->len - start) & ~(size_t)(PAGE - 1);
-		size_t need = tl_align_up(end - start, PAGE);
-		size_t rest = tl_align_up(input->file_bytes - tl_min_u64(start, input->file_bytes), PAGE);
-		size_t want = tl_max_u64(need, tl_min_u64(keep + input->ahead, rest));
-		rc = make_room(input, want);
-		if (rc != 0)
-			return rc;
-		if (keep != 0)
-			memmove(input->data, input->data + (start - input->at), keep);
-		input->at = start;
-		input->len = keep;
-		rc = fill(input, want - keep);
-		if (rc != 0)
-			return rc;
+	if (input->lane != NULL && len <= tl_ahead_longest(input->lane)) {
+		rc = tl_ahead_get(input->lane, offset, len, out, got);
+		return keep_error(input, rc, *got);
 	}
+	if (offset < input->at || end > input->at + input->len)
+		rc = refill(input, offset & ~(uint64_t)(PAGE - 1), end);
+	if (rc == -ENOMEM) // the buffer has other bytes
+		return rc;
 	uint64_t have = input->at + input->len;
 	*got = have > offset ? tl_min_u64(have - offset, len) : 0;
 	*out = input->data + (offset - input->at);
-	return 0;
+	return keep_error(input, rc, *got);
 }
 
 int extract_input_get(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got)

@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
+#include <tl_ahead.h>
 #include <tl_err.h>
 #include <tl_extract_feed.h>
 
@@ -27,6 +29,11 @@ static int look(struct tl_extract_source *s, uint64_t offset, const uint8_t **da
 
 static int fail_cut(const struct tl_extract_source *s, uint64_t offset, struct tl_err *err)
 {
+	int error = tl_extract_feed_error(s->feed);
+
+	if (error != 0)
+		return tl_fail(err, error, "%s, byte %" PRIu64 ": cannot be read from here on: %s", s->path, offset,
+			strerror(-error));
 	return tl_fail(err, -EINVAL,
 		"%s, byte %" PRIu64
 		": cannot be read from here on: the file became shorter, or its compressed data is damaged or of another "
@@ -53,16 +60,24 @@ static int open_reader(struct tl_extract_source *s, struct tl_err *err)
 	}
 }
 
-int tl_extract_source_open(struct tl_extract_source *source, const char *path, struct tl_err *err)
+int tl_extract_source_open_ahead(
+	struct tl_extract_source *source, const char *path, struct tl_ahead *ahead, struct tl_err *err)
 {
-	*source = (struct tl_extract_source){.path = path, .window = WINDOW_BYTES};
-	int rc = tl_extract_feed_open(path, &source->feed, err);
+	size_t window = ahead != NULL ? tl_ahead_slab_bytes(ahead) : WINDOW_BYTES;
+
+	*source = (struct tl_extract_source){.path = path, .window = window, .least = window};
+	int rc = tl_extract_feed_open(path, ahead, &source->feed, err);
 	if (rc != 0)
 		return rc;
 	rc = open_reader(source, err);
 	if (rc != 0)
 		tl_extract_source_close(source);
 	return rc;
+}
+
+int tl_extract_source_open(struct tl_extract_source *source, const char *path, struct tl_err *err)
+{
+	return tl_extract_source_open_ahead(source, path, NULL, err);
 }
 
 // Move the window to the start of a partial record; enlarge it if it already begins there. Return 0, 1: no more data,
@@ -75,7 +90,7 @@ static int move(struct tl_extract_source *s, uint64_t offset, struct tl_err *err
 	if (s->last)
 		return 1;
 	if (offset != s->at)
-		s->window = WINDOW_BYTES;
+		s->window = s->least;
 	else if (s->window == TL_EXTRACT_FEED_MAX)
 		return 1;
 	else

@@ -13,18 +13,23 @@
 
 #include <tl_base.h>
 
+struct tl_ahead;
 struct tl_err;
 struct tl_extract_feed; // opaque
 
 #define TL_EXTRACT_FEED_MAX (16u << 20) // limit of the length of a request
 
-// Open a regular file; path is borrowed until close. Return 0, or -errno with a message.
-int tl_extract_feed_open(const char *path, struct tl_extract_feed **out, struct tl_err *err);
+// Open a regular file; path is borrowed until close, and so is ahead, which reads it ahead; NULL: nothing does. Return
+// 0, or -errno with a message.
+int tl_extract_feed_open(const char *path, struct tl_ahead *ahead, struct tl_extract_feed **out, struct tl_err *err);
 
 // Read len bytes at this offset, which must not decrease: *got of them, fewer only if no more can be read. Valid until
 // the next call. Return 0, or -errno with a message.
 int tl_extract_feed_get(struct tl_extract_feed *feed, uint64_t offset, size_t len, const uint8_t **out, size_t *got,
 	struct tl_err *err);
+
+// Return the -errno of the read after the last bytes of tl_extract_feed_get(); 0: none failed.
+int tl_extract_feed_error(const struct tl_extract_feed *feed);
 
 // True if this offset is the end of the file; otherwise the missing data is due to truncation of the file, or to
 // damaged compressed data.

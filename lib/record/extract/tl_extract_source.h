@@ -5,7 +5,8 @@
 // recordings. It reads through a sliding window: memory is bounded, and truncation of the file during the read is an
 // error instead of a signal.
 //
-// Threads: one per source. Memory: a window of 1 MiB, up to TL_EXTRACT_FEED_MAX for a longer record.
+// Threads: one per source. Memory: a window of 1 MiB, or a slab of the memory that reads ahead, up to
+// TL_EXTRACT_FEED_MAX for a longer record.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 
 #include <tl_pcapfile.h>
 
+struct tl_ahead;
 struct tl_err;
 struct tl_extract_feed;
 
@@ -23,6 +25,7 @@ struct tl_extract_source {
 	const char *path;
 	uint64_t at;	   // offset of the window in the file
 	size_t window;	   // bytes requested
+	size_t least;	   // of them
 	bool last;	   // the window reaches the end of the readable data
 	bool cut;	   // the readable data ends before the end of the file
 	uint64_t wrong_at; // offset of an error
@@ -34,6 +37,9 @@ int tl_extract_directory(const char *path, char ***out, size_t *out_n, struct tl
 
 // Open a file, whose path is borrowed until close, and read its header. Return 0, or -errno with a message.
 int tl_extract_source_open(struct tl_extract_source *source, const char *path, struct tl_err *err);
+// The same, read ahead; ahead is borrowed until close. NULL: when it is needed.
+int tl_extract_source_open_ahead(
+	struct tl_extract_source *source, const char *path, struct tl_ahead *ahead, struct tl_err *err);
 // Read the next record. Return 1 with *out, valid until the next call; 0 at the end of the file; or -errno with a
 // message.
 int tl_extract_source_next(struct tl_extract_source *source, struct tl_pcap_frame *out, struct tl_err *err);

@@ -92,7 +92,7 @@ static void open_next(struct replay_reader *r, struct replay_merge *m)
 
 	s->file = m->next_file++;
 	tl_count(&r->waited_files, m->last_ts_ns > r->cfg->first_ns[s->file] && r->cfg->first_ns[s->file] != 0);
-	if (tl_extract_source_open(&s->source, r->cfg->paths[s->file], &err) != 0) {
+	if (tl_extract_source_open_ahead(&s->source, r->cfg->paths[s->file], r->ahead, &err) != 0) {
 		replay_note_damage(r, r->cfg->paths[s->file], 0, &err);
 		tl_count(&r->files_read, 1);
 	} else if (advance(r, s)) {

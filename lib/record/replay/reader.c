@@ -250,7 +250,7 @@ static void read_file(struct replay_reader *r, const char *path)
 	struct tl_err err;
 	int rc = 0;
 
-	if (tl_extract_source_open(&source, path, &err) != 0) {
+	if (tl_extract_source_open_ahead(&source, path, r->ahead, &err) != 0) {
 		replay_note_damage(r, path, 0, &err);
 		return;
 	}

@@ -12,6 +12,7 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
+#include <tl_ahead.h>
 #include <tl_guard.h>
 #include <tl_shape.h>
 #include <tl_wire.h>
@@ -89,6 +90,7 @@ static int make_account(struct tl_replay *r, struct tl_err *err)
 		r->reader.scratch = malloc(2 * REPLAY_SCRATCH);
 	if (r->cfg.first_ns != NULL)
 		r->reader.merge = replay_merge_create();
+	r->reader.ahead = replay_ahead_create(&r->cfg);
 	if (r->reader.damages.list == NULL || !make_hists(r) || (needs_scratch(&r->cfg) && r->reader.scratch == NULL) ||
 		(r->cfg.first_ns != NULL && r->reader.merge == NULL))
 		return tl_fail(err, -ENOMEM, "not enough memory");
@@ -168,6 +170,7 @@ void tl_replay_destroy(struct tl_replay *replay)
 	free(replay->reader.damages.list);
 	free(replay->reader.scratch);
 	free(replay->reader.merge);
+	tl_ahead_destroy(replay->reader.ahead);
 	replay_split_fini(&replay->reader.split);
 	for (unsigned i = 0; i < TL_REPLAY_PORTS; i++)
 		free(replay->sender.outs[i].lateness);
@@ -397,6 +400,7 @@ void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *ou
 		.drift_bound_ns = replay->begin.half_ns + replay->end.half_ns,
 		.clock_steps = replay->cfg.clock->steps - replay->steps_before,
 		.by_nic = replay->by_nic};
+	replay_ahead_sample(r, out);
 	replay_control_sample(replay, out);
 	replay_left_sample(replay, out);
 	sample_outs(replay, out);

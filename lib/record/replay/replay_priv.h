@@ -12,6 +12,7 @@
 //   damage.c    list of the files that ended damaged
 //   schedule.c  due times
 //   pacing.c    speeds and rates as text
+//   ahead.c     memory and ring for files read ahead
 //   ledger.c    the ledger's rows and identity
 //   tempo.c     the run's time: pauses, speeds, positions
 //   left.c      time left
@@ -95,6 +96,8 @@ void replay_damages_add(
 
 // ---- reader.c
 
+struct tl_ahead;
+
 struct replay_reader {
 	const struct tl_replay_cfg *cfg;
 	struct rte_ring *ring;
@@ -112,6 +115,7 @@ struct replay_reader {
 	// or there is none.
 	uint8_t *scratch;
 	struct replay_merge *merge; // NULL: one file after the other
+	struct tl_ahead *ahead;	    // NULL: files are read when they are needed
 	uint64_t waited_files;
 	uint64_t cut_pkts, fragmented_pkts, edit_malformed_pkts, edit_unsummed_pkts;
 	struct replay_damages damages;
@@ -148,6 +152,14 @@ void replay_note_damage(struct replay_reader *r, const char *path, uint64_t offs
 
 // Copy the frame with the edits of the run; return its length.
 uint32_t replay_copy(struct replay_reader *r, const struct tl_pcap_frame *frame, uint8_t *out);
+
+// ---- ahead.c
+
+// Prepare to read the files of cfg ahead. Return NULL, with a note in the log, if the kernel does not provide io_uring.
+struct tl_ahead *replay_ahead_create(const struct tl_replay_cfg *cfg);
+
+// Fill the counters of reads.
+void replay_ahead_sample(const struct replay_reader *r, struct tl_replay_stats *out);
 
 // ---- merge.c
 

@@ -171,9 +171,12 @@ struct tl_replay_stats {
 	uint64_t unknown_hosts;	      // addresses beyond TL_REPLAY_SPLIT_HOSTS
 	uint64_t backward_pkts, rebased_files, shortened_gaps; // see tl_replay_schedule.h
 	uint64_t waited_files; // merged late: TL_REPLAY_MERGE_MAX files were open at the time of their first frame
-	uint64_t loops_read, files_read; // files: sum over all loops
-	uint64_t damages;		 // files that ended damaged, sum over all loops
-	uint64_t elapsed_ns;		 // from the anchor to the hand-over of the last frame, in the run's time
+	bool by_uring;	       // files are read by io_uring; false: by pread
+	uint64_t read_direct_bytes, read_cached_bytes; // by io_uring, past and through the page cache
+	uint64_t read_waits;			       // number of times the reader waited for the disk
+	uint64_t loops_read, files_read;	       // files: sum over all loops
+	uint64_t damages;			       // files that ended damaged, sum over all loops
+	uint64_t elapsed_ns; // from the anchor to the hand-over of the last frame, in the run's time
 	enum tl_replay_state state;
 	bool paused;	      // after a seek, too
 	uint64_t speed;	      // of TL_REPLAY_RECORDED, in 10^-6

@@ -4,9 +4,8 @@
 #include "writer_priv.h"
 
 #include <errno.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+
+#include <tl_uring.h>
 
 #define BUFFER_BYTES_MAX (UINT64_C(1) << 30) // io_uring_register_buffers(3)
 #define BUFFERS_MAX 1024u
@@ -72,25 +71,17 @@ static void uring_start(struct tl_writer *writer, struct tl_writer_write *write)
 	io_uring_submit(&writer->uring);
 }
 
+static void note_result(void *ctx, void *data, int32_t result)
+{
+	struct tl_writer_write *write = data;
+
+	// A short write counts as failed and is repeated from its start.
+	write->result = result < 0 ? result : (uint32_t)result == write->len_bytes ? 0 : -EIO;
+}
+
 static void uring_reap(struct tl_writer *writer, bool wait)
 {
-	struct io_uring *uring = &writer->uring;
-	struct io_uring_cqe *cqe;
-	bool any = false;
-
-	do {
-		int rc = io_uring_submit_and_wait(uring, wait && !any ? 1 : 0);
-		while (io_uring_peek_cqe(uring, &cqe) == 0) {
-			struct tl_writer_write *write = io_uring_cqe_get_data(cqe);
-			// A short write counts as failed and is repeated from its start.
-			bool whole = cqe->res >= 0 && (uint32_t)cqe->res == write->len_bytes;
-			write->result = whole ? 0 : cqe->res < 0 ? cqe->res : -EIO;
-			io_uring_cqe_seen(uring, cqe);
-			any = true;
-		}
-		if (rc < 0 && !any) // for example out of memory: do not spin
-			nanosleep(&(struct timespec){.tv_nsec = TL_NS_PER_MS}, NULL);
-	} while (wait && !any);
+	tl_uring_reap(&writer->uring, wait, note_result, NULL);
 }
 
 static void uring_fini(struct tl_writer *writer)
@@ -98,26 +89,9 @@ static void uring_fini(struct tl_writer *writer)
 	io_uring_queue_exit(&writer->uring);
 }
 
-// io_uring_register(2): liburing 2.3 lacks the functions for these two operations.
-static int register_at(const struct io_uring *uring, unsigned operation, const void *args, unsigned n)
-{
-	return syscall(SYS_io_uring_register, uring->ring_fd, operation, args, n) < 0 ? -errno : 0;
-}
-
-// Restrict the ring to writes, and begin: seccomp does not see what io_uring opens.
-static int enable(const struct io_uring *uring)
-{
-	static const struct io_uring_restriction writes[] = {
-		{.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_WRITE},
-		{.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_WRITE_FIXED},
-	};
-	int rc = register_at(uring, IORING_REGISTER_RESTRICTIONS, writes, TL_ARRAY_LEN(writes));
-
-	return rc != 0 ? rc : register_at(uring, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
-}
-
 int tl_writer_uring_init(struct tl_writer *writer)
 {
+	static const uint8_t writes[] = {IORING_OP_WRITE, IORING_OP_WRITE_FIXED};
 	static const struct tl_writer_backend backend = {
 		.depth = TL_WRITER_DEPTH,
 		.start = uring_start,
@@ -125,11 +99,11 @@ int tl_writer_uring_init(struct tl_writer *writer)
 		.fini = uring_fini,
 	};
 
-	int rc = io_uring_queue_init(TL_WRITER_DEPTH, &writer->uring, IORING_SETUP_R_DISABLED);
+	int rc = tl_uring_init(&writer->uring, TL_WRITER_DEPTH);
 	if (rc != 0)
 		return rc;
 	writer->uring_registered = register_buffers(writer);
-	rc = enable(&writer->uring);
+	rc = tl_uring_enable(&writer->uring, writes, TL_ARRAY_LEN(writes));
 	if (rc == 0)
 		writer->backend = &backend;
 	else
