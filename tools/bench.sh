@@ -60,7 +60,7 @@ build() {
 		"$here/install-deps.sh" bench || say "not everything is installed: some figures are missing"
 		export TL_BUILD=$root/build-bench
 		[[ -e $TL_BUILD/build.ninja ]] || meson setup "$TL_BUILD" "$root" >&2
-		ninja -C "$TL_BUILD" app/tapline tests/bench/bench_{record,echo_path,connections,digest,filter,primary,blast,steer,rules,shape,tree} \
+		ninja -C "$TL_BUILD" app/tapline tests/bench/bench_{record,echo_path,connections,digest,filter,primary,blast,spin,steer,rules,shape,tree} \
 			tests/bench/libbench_paced.so >&2
 	fi
 	TL_BUILD=$(realpath "$TL_BUILD")
@@ -200,6 +200,12 @@ run_residence() {
 	local size=(--rounds 14 --seconds 0.5)
 	! $quick || size=(--rounds 6 --seconds 0.1)
 	start residence "$TL_BUILD/app/tapline" bench overhead "${size[@]}" --json
+}
+
+run_replay() {
+	local size=()
+	! $quick || size=(--seconds 2 --rounds 1)
+	start replay "$root/tests/bench/replay_late.sh" "${size[@]}"
 }
 
 run_demo() {

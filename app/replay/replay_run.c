@@ -82,6 +82,7 @@ static void look(struct tl_replay_session *s, struct watch *w)
 	tl_replay_follow_nics(s);
 	tl_replay_sample_stamps(s);
 	tl_replay_follow(s->replay);
+	tl_replay_watch_second(s);
 	for (unsigned i = 0; i < s->n_ports; i++)
 		(void)tl_port_watch(s->ports[i].port);
 	tl_replay_sample(s->replay, &stats);

@@ -164,6 +164,15 @@ static void put_ledger(const struct tl_replay_results *r, json_t *json)
 	json_object_set_new(json, "sent_bytes", number(r->stats.sent_bytes));
 }
 
+static void put_seconds(const struct tl_replay_seconds *seconds, json_t *json)
+{
+	bool has = seconds != NULL;
+
+	json_object_set_new(json, "watched_seconds", has ? number(seconds->watched) : json_null());
+	json_object_set_new(json, "undisturbed_seconds", has ? number(seconds->undisturbed) : json_null());
+	json_object_set_new(json, "lateness_undisturbed_ns", summary_json(has ? &seconds->lateness : NULL));
+}
+
 static void put_wire(const struct tl_replay_results *r, json_t *json)
 {
 	bool has = r->wire != NULL;
@@ -188,6 +197,7 @@ static void put_time(const struct tl_replay_results *r, json_t *json)
 	json_object_set_new(json, "late_pkts", due ? number(s->late_pkts) : json_null());
 	json_object_set_new(json, "lateness_ns", summary_json(r->lateness));
 	json_object_set_new(json, "late", late_json(r->lateness));
+	put_seconds(r->seconds, json);
 	put_wire(r, json);
 	json_object_set_new(json, "reader_late_pkts", number(s->reader_late_pkts));
 	json_object_set_new(json, "reader_late_times", number(s->reader_late_times));
@@ -319,6 +329,23 @@ static void print_lateness(const struct tl_replay_results *r, FILE *out)
 		r->stats.late_pkts);
 }
 
+static void print_seconds(const struct tl_replay_seconds *seconds, FILE *out)
+{
+	struct tl_hist_summary s;
+	char texts[3][32];
+
+	if (seconds == NULL || seconds->watched == 0)
+		return;
+	fprintf(out, "in %" PRIu64 " of %" PRIu64 " seconds the lcore kept its CPU", seconds->undisturbed,
+		seconds->watched);
+	tl_hist_summarize(&seconds->lateness, &s);
+	if (s.count != 0)
+		fprintf(out, ": p50 %s, p99 %s, max %s", tl_format_ns(s.p50_ns, texts[0], sizeof(texts[0])),
+			tl_format_ns(s.p99_ns, texts[1], sizeof(texts[1])),
+			tl_format_ns(s.max_ns, texts[2], sizeof(texts[2])));
+	fputc('\n', out);
+}
+
 static void print_wire(const struct tl_replay_results *r, FILE *out)
 {
 	struct tl_hist_summary s;
@@ -384,6 +411,7 @@ void tl_replay_print(const struct tl_replay_results *results, FILE *out)
 			tl_format_ns(s->shifted_ns, time, sizeof(time)));
 	print_reads(s, out);
 	print_lateness(results, out);
+	print_seconds(results->seconds, out);
 	print_wire(results, out);
 	print_notes(results, out);
 }

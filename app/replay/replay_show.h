@@ -9,6 +9,8 @@
 
 #include <jansson.h>
 
+#include <tl_replay_seconds.h>
+
 #include "replay_args.h"
 
 struct tl_replay_port_results {
@@ -30,7 +32,8 @@ struct tl_replay_results {
 	size_t n_damages;
 	struct tl_replay_port_results ports[TL_REPLAY_PORTS];
 	unsigned n_ports;
-	struct tl_hist *wire; // lateness up to the wire, of stamped frames; NULL: no port has stamps
+	const struct tl_replay_seconds *seconds; // undisturbed ones; NULL with --line-rate
+	struct tl_hist *wire;			 // lateness up to the wire, of stamped frames; NULL: no port has stamps
 	uint64_t wire_lost_pkts, wire_bound_ns;
 	struct tl_err timing_reason; // for the lcore instead of the NIC; "": none
 	bool stopped;		     // stopped before everything was sent

@@ -131,6 +131,7 @@ void tl_replays_destroy(struct tl_replays *replays)
 		return;
 	for (uint32_t i = 0; i < replays->n; i++) {
 		struct tl_replay_session *s = &replays->list[i].session;
+		free(s->seconds);
 		tl_replay_destroy(s->replay);
 		tl_filter_destroy(s->filter);
 		tl_filter_destroy(s->split_filter);
@@ -328,6 +329,8 @@ void tl_replays_follow(struct tl_replays *replays)
 			continue;
 		tl_replay_sample_stamps(&replays->list[i].session);
 		tl_replay_follow(replays->list[i].session.replay);
+		if (replays->list[i].phase == SENDING)
+			tl_replay_watch_second(&replays->list[i].session);
 	}
 }
 

@@ -48,6 +48,8 @@ makes_a_result() {
 	jq -n '{rounds: 3, scenarios: [{name: "run-echoes-1", start_ms: 50, start_ms_range: [40, 55], memory_mib: 30},
 		{name: "run-echoes-1000", start_ms: 200, start_ms_range: [200, 200], memory_mib: 500}]}' >raw/startup.json
 	made_run startup 0 0 900 2000
+	jq -n '{rounds: [{ours: {p99: 900}, spin: {p99: 600}}, {ours: {p99: 1000}, spin: {p99: null}}], p99_ns: 1000, spin_p99_ns: 600}' >raw/replay.json
+	made_run replay 0 0 900 2000
 	made_capture null-60 2000000 1900000 2100000 4000000
 	made_run null-60 0 0 900 2000
 	made_capture disk-1514 100 90 110 200
@@ -76,6 +78,8 @@ makes_a_result() {
 	has "a figure of scale is that of its scenario" record-files-1000-instructions '.value == 74'
 	has "a figure listed by its benchmark is copied" tcp-echo-instructions '.value == 190'
 	has "the start of an appliance has the spread of its rounds" start-echoes-1 '.value == 50000000 and .spread == 0.2 and .unit == "ns"'
+	has "the lateness of a replay is beside that of a thread that only waits" replay-late-p99 '.value == 1000 and .spread == 0.1 and
+		.reference == {name: "thread that only waits", value: 600} and .unit == "ns"'
 	has "the memory of an appliance is in bytes" memory-echoes-1000 '.value == 524288000 and .unit == "B"'
 	has "steal makes a figure noisy" disk-1514 '.noisy and .noise == ["steal 2.0%"]'
 	has "other processes, a changed frequency and differing rounds make a figure noisy" dummy-60 '.noise ==

@@ -80,7 +80,8 @@ forms_are_read() {
 	comes_whole "at a rate" a.pcap 400 a.pcap --rate 5000pps
 	check_json "at a rate: the duration is that of the rate" replay.json '.elapsed_ns >= 399 * 200000 and .pacing.rate == 5000'
 	comes_whole "as fast as the port takes them" a.pcap 4000 a.pcap --line-rate --loops 10
-	check_json "at line rate there is no lateness" replay.json '.lateness_ns == null and .late_pkts == null'
+	check_json "at line rate there is no lateness" replay.json '.lateness_ns == null and .late_pkts == null and
+		.watched_seconds == null and .lateness_undisturbed_ns == null'
 }
 
 # Files of one recording with alternating frames.
@@ -324,6 +325,11 @@ has_sent() {
 	grep -qs 'replay: sent [1-9]' hours.log
 }
 
+# has_looked TIMES: check that progress was printed so often.
+has_looked() {
+	(($(grep -c 'replay: sent' hours.log) >= $1))
+}
+
 start_hours() {
 	rm -f hours.log
 	ip netns exec "$APP_NS" "$TAPLINE" replay a.pcap -i "$APP_IF" --speed 0.01 --json >replay.json 2>hours.log </dev/null &
@@ -335,9 +341,13 @@ a_signal_ends_it() {
 	start_hours
 	check "the line of progress has position, rate and lateness" wait_for 30 grep -Eq \
 		'frames read \([0-9]+ pps\), .* into the run.*, lateness p99 .*, max [0-9]' hours.log
+	wait_for 60 has_looked 4 || func_die "there are no lines of progress"
 	app_stop INT
 	check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
 	check_json "and unsent frames are counted" replay.json "$IDENTITY and .stopped and .unsent_pkts > 0 and .sent_pkts > 0"
+	check_json "the lateness of undisturbed seconds is part of that of all" replay.json '.watched_seconds > 0 and
+		.undisturbed_seconds <= .watched_seconds and (.undisturbed_seconds > 0) == (.lateness_undisturbed_ns.count > 0) and
+		.lateness_undisturbed_ns.count < .lateness_ns.count'
 }
 
 a_lost_interface_ends_it() {

@@ -4,10 +4,12 @@
 #include "replay_priv.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_errno.h>
 #include <rte_lcore.h>
@@ -207,8 +209,18 @@ int tl_replay_send(void *replay)
 	struct tl_replay *r = replay;
 
 	tl_guard_thread(TL_GUARD_LCORE, NULL);
+	atomic_store_explicit(&r->cpu, (unsigned)sched_getcpu(), memory_order_relaxed);
+	atomic_store_explicit(&r->tid, gettid(), memory_order_release);
 	replay_send(&r->sender);
 	return 0;
+}
+
+int tl_replay_thread(const struct tl_replay *replay, unsigned *cpu)
+{
+	int tid = atomic_load_explicit(&replay->tid, memory_order_acquire);
+
+	*cpu = atomic_load_explicit(&replay->cpu, memory_order_relaxed);
+	return tid;
 }
 
 void tl_replay_allow(struct tl_replay *replay, uint64_t n)

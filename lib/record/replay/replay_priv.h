@@ -14,6 +14,7 @@
 //   pacing.c    speeds and rates as text
 //   ahead.c     memory and ring for files read ahead
 //   ledger.c    the ledger's rows and identity
+//   seconds.c   lateness in undisturbed seconds
 //   tempo.c     the run's time: pauses, speeds, positions
 //   left.c      time left
 //   control.c   pause, speed and seek while the lcore sends
@@ -283,6 +284,8 @@ struct tl_replay {
 	uint64_t held_since_ns, paused_ns; // by the clock
 	uint64_t seeks;
 	atomic_bool stop;
+	atomic_int tid;	 // of the sending thread; 0: it has not begun
+	atomic_uint cpu; // its CPU
 	struct replay_pair begin, end;
 	uint64_t unsent_pkts, refused_pkts[TL_REPLAY_PORTS]; // counted by main, at the end
 };

@@ -208,6 +208,9 @@ void tl_replay_begin(struct tl_replay *replay, uint64_t start_ns);
 // Send until all frames have been sent, or the run is stopped. Return 0. For rte_eal_remote_launch().
 int tl_replay_send(void *replay);
 
+// Return the sending thread's ID, and its CPU in *cpu; 0 before it begins.
+int tl_replay_thread(const struct tl_replay *replay, unsigned *cpu);
+
 // Let the run's time follow the clock: after each tl_clock_discipline(), about once a second, and after that of the
 // NICs' clocks. A step of CLOCK_REALTIME affects only the clock.
 void tl_replay_follow(struct tl_replay *replay);
