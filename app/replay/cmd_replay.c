@@ -47,7 +47,7 @@ static const struct tl_option options[] = {
 		"time lost (shift)",
 		.choices = "keep shift", TL_INTO(TEXT, struct tl_replay_args, underrun_text)},
 	{"wire-stamps", 0, NULL,
-		"measure lateness up to the wire, too, by the NIC's stamps of sent frames, up to 50 a second",
+		"measure lateness up to the wire, too, by stamps of sent frames, up to 50 a second: the NIC's, or the kernel's for an interface",
 		TL_INTO(FLAG, struct tl_replay_args, wire_stamps)},
 	{"mtu", 0, "BYTES",
 		"MTU of a PCI or virtual device, 576 to 9600 (default 1500); kernel interfaces have their own", 'm'},

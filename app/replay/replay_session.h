@@ -30,6 +30,7 @@ struct tl_replay_port {
 	struct tl_shape *shape;	  // class tree; NULL: none
 	uint32_t shape_pkts;	  // frames that it may hold
 	struct tl_timesync *sync; // --wire-stamps; NULL: none
+	bool kernel_stamps;	  // they are the kernel's, not the NIC's
 	uint64_t hw_before;
 	struct tl_replay_nic nic;			     // with --timing nic
 	uint64_t nic_steps, nic_faults[TL_PORT_SEND_FAULTS]; // at the start

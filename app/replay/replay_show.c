@@ -178,7 +178,7 @@ static void put_wire(const struct tl_replay_results *r, json_t *json)
 	bool has = r->wire != NULL;
 
 	json_object_set_new(json, "lateness_wire_ns", summary_json(r->wire));
-	json_object_set_new(json, "lateness_wire_source", has ? json_string("nic-tx") : json_null());
+	json_object_set_new(json, "lateness_wire_source", has ? json_string(r->wire_source) : json_null());
 	json_object_set_new(json, "lateness_wire_bound_ns", has ? number(r->wire_bound_ns) : json_null());
 	json_object_set_new(json, "wire_lost_pkts", has ? number(r->wire_lost_pkts) : json_null());
 }
@@ -356,9 +356,8 @@ static void print_wire(const struct tl_replay_results *r, FILE *out)
 	tl_hist_summarize(r->wire, &s);
 	fprintf(out,
 		"lateness up to the wire, of %" PRIu64
-		" frames with stamps of the NIC (nic-tx, within %s): p50 %s, p99 %s, max %s; %" PRIu64
-		" stamps are missing\n",
-		s.count, tl_format_ns(r->wire_bound_ns, texts[0], sizeof(texts[0])),
+		" stamped frames (%s, within %s): p50 %s, p99 %s, max %s; %" PRIu64 " stamps are missing\n",
+		s.count, r->wire_source, tl_format_ns(r->wire_bound_ns, texts[0], sizeof(texts[0])),
 		tl_format_ns(s.p50_ns, texts[1], sizeof(texts[1])), tl_format_ns(s.p99_ns, texts[2], sizeof(texts[2])),
 		tl_format_ns(s.max_ns, texts[3], sizeof(texts[3])), r->wire_lost_pkts);
 }

@@ -34,6 +34,7 @@ struct tl_replay_results {
 	unsigned n_ports;
 	const struct tl_replay_seconds *seconds; // undisturbed ones; NULL with --line-rate
 	struct tl_hist *wire;			 // lateness up to the wire, of stamped frames; NULL: no port has stamps
+	const char *wire_source;		 // of its stamps
 	uint64_t wire_lost_pkts, wire_bound_ns;
 	struct tl_err timing_reason; // for the lcore instead of the NIC; "": none
 	bool stopped;		     // stopped before everything was sent

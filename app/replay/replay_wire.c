@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lateness up to the wire: the NIC stamps a sent frame at a time, and the stamp is compared with the frame's due time.
+// Lateness up to the wire: the NIC, or for an interface the kernel, stamps a sent frame at a time, and the stamp is
+// compared with the frame's due time.
 
 #include "replay_session.h"
 
@@ -13,12 +14,19 @@
 
 static int open_port(struct tl_replay_session *s, struct tl_replay_port *p, struct tl_err *err)
 {
-	const struct tl_timesync_cfg cfg = {
+	struct tl_timesync_cfg cfg = {
 		.name = p->cfg.name, .port = p->port, .clock = s->clock, .replies_per_s = STAMPS_PER_S};
+	p->kernel_stamps = tl_port_stamps_sent(p->port);
+	if (p->kernel_stamps) {
+		cfg.ops = &tl_timesync_kernel_ops;
+		cfg.ops_ctx = p->port;
+	}
 	int rc = tl_timesync_create(&cfg, &p->sync, err);
 
 	if (rc == -ENOTSUP)
-		return tl_fail(err, rc, "its driver stamps no sent frames (those of igb, ixgbe, i40e and ice do)");
+		return tl_fail(err, rc,
+			"its driver stamps no sent frames (those of igb, ixgbe, i40e and ice do; of an interface `ethtool -T` "
+			"shows software-transmit)");
 	return rc == 0 ? tl_timesync_start(p->sync, err) : rc;
 }
 
@@ -26,6 +34,18 @@ static void close_port(struct tl_replay_port *p)
 {
 	tl_timesync_destroy(p->sync);
 	p->sync = NULL;
+}
+
+// The kernel's stamps are not those of a NIC: do not add them up.
+static void keep_one_source(struct tl_replay_port *a, struct tl_replay_port *b)
+{
+	struct tl_replay_port *kernels = a->kernel_stamps ? a : b;
+
+	if (a->sync == NULL || b->sync == NULL || a->kernel_stamps == b->kernel_stamps)
+		return;
+	tl_warn("--wire-stamps: %s: its stamps are the kernel's, the other port's the NIC's: only these are used",
+		kernels->device);
+	close_port(kernels);
 }
 
 void tl_replay_open_stamps(struct tl_replay_session *s)
@@ -39,6 +59,7 @@ void tl_replay_open_stamps(struct tl_replay_session *s)
 		tl_warn("--wire-stamps: %s: %s", p->device, err.text);
 		close_port(p);
 	}
+	keep_one_source(&s->ports[0], &s->ports[1]);
 }
 
 void tl_replay_read_stamps(struct tl_replay_session *s)
@@ -80,6 +101,7 @@ void tl_replay_sum_stamps(struct tl_replay_session *s)
 	if (!has_stamps(s) || (r->wire == NULL && (r->wire = malloc(sizeof(*r->wire))) == NULL))
 		return;
 	tl_hist_init(r->wire);
+	r->wire_source = s->ports[s->ports[0].sync == NULL].kernel_stamps ? "kernel-tx" : "nic-tx";
 	r->wire_lost_pkts = r->wire_bound_ns = 0;
 	for (unsigned i = 0; i < s->n_ports; i++)
 		if (s->ports[i].sync != NULL)

@@ -65,7 +65,7 @@ slow_is() {
 # One port replays, another records it; a third replays to nowhere, and is controlled.
 a_replay_is_recorded_by_another_port() {
 	local before
-	config '{"name": "fast", "port": "out", "files": ["a.pcap"], "filter": "udp", "speed": 5},
+	config '{"name": "fast", "port": "out", "files": ["a.pcap"], "filter": "udp", "speed": 2, "wire_stamps": true},
 		{"name": "slow", "port": "null", "files": ["a.pcap"], "speed": 0.01}' \
 		'"capture": [{"port": "in", "path": "got.pcap", "format": "pcap-ns", "direction": "rx"}]' >config.json
 	app_start config.json
@@ -92,7 +92,7 @@ a_replay_is_recorded_by_another_port() {
 	jq '.replays[1]' run.json >slow.json
 	check "the other port has recorded every frame, byte for byte and in order" "$LIB/judge_replay.py" same udp.pcap got.pcap fast.json
 	check_json "its ledger counts the filter" fast.json '.ledger_ok and .read_pkts == 400 and .sent_pkts == 200 and .filtered_pkts == 200 and
-		.hw_sent_pkts >= 200 and .lateness_ns.count == 200'
+		.hw_sent_pkts >= 200 and .lateness_ns.count == 200 and .lateness_wire_source == "kernel-tx" and .lateness_wire_ns.count > 0'
 	check_json "that of the other one the seek" slow.json ".ledger_ok and .sent_pkts == $before + 100 and .seeks == 1 and .paused_ns > 0"
 	check_json "the ports count the frames" run.json '.ledger_ok and .ports[0].tx_pkts == 200 and .ports[1].rx_pkts >= 200'
 	check "the tables name the replays" grep -q '^replay fast on port out$' run.log

@@ -67,6 +67,20 @@ times_are_kept() {
 		'(.drift_ns | fabs) <= .drift_bound_ns + 0.001 * .elapsed_ns'
 }
 
+# The kernel stamps a frame when the interface's driver takes it. Frames are stamped 20 ms apart.
+lateness_up_to_the_driver() {
+	comes_whole "with the kernel's stamps" a.pcap 400 a.pcap --speed 0.5 --wire-stamps
+	check_json "lateness up to the interface's driver is that of the kernel's stamps, not of a NIC's" replay.json '
+		.lateness_wire_source == "kernel-tx" and .lateness_wire_ns.count > 1 and .wire_lost_pkts == 0 and .lateness_wire_ns.count <= 50 and
+		.lateness_wire_ns.min + .lateness_wire_bound_ns >= .lateness_ns.min and .lateness_wire_ns.min > 0 and
+		.lateness_wire_ns.min <= .lateness_wire_ns.p50 and .lateness_wire_bound_ns > 0'
+	cp replay.json wire.json # for its schema
+	replay a.pcap -i "$APP_IF" -I vdev:net_null0 --split filter:udp --speed 0.5 --wire-stamps
+	check_json "of two ports only the interface has stamps" replay.json \
+		"$IDENTITY and .lateness_wire_source == \"kernel-tx\" and .lateness_wire_ns.count > 0 and .ports[1].sent_pkts == 200"
+	check "and the other one a warning" grep -q 'wire-stamps: vdev:net_null0: its driver stamps no sent frames' replay.log
+}
+
 forms_are_read() {
 	"$TAPLINE" extract a.pcap -w a.pcapng 2>/dev/null >/dev/null
 	mkdir rec
@@ -407,6 +421,7 @@ func_begin
 net_begin
 "$LIB/make_pcap.py" a.pcap 400
 times_are_kept 0.5
+lateness_up_to_the_driver
 forms_are_read
 playlists_are_played
 many_files_are_played

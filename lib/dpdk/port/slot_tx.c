@@ -5,17 +5,37 @@
 #include "port_priv.h"
 
 #include <errno.h>
+#include <linux/net_tstamp.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 #include "flush.h"
 
-// Send a frame in parts, as a replay has them beyond TL_PORT_SEGMENT_BYTES.
-static __attribute__((noinline)) bool send_segments(int fd, const struct rte_mbuf *m)
+#define TO_BE_STAMPED RTE_MBUF_F_TX_IEEE1588_TMST
+
+// Have the kernel stamp a frame when its driver takes it: kernel_stamp.c reads the stamp.
+static void request_stamp(struct msghdr *message, char *control, size_t size)
 {
+	const uint32_t flag = SOF_TIMESTAMPING_TX_SOFTWARE;
+
+	message->msg_control = control;
+	message->msg_controllen = size;
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(message);
+	*cmsg = (struct cmsghdr){
+		.cmsg_level = SOL_SOCKET, .cmsg_type = SO_TIMESTAMPING, .cmsg_len = CMSG_LEN(sizeof(flag))};
+	memcpy(CMSG_DATA(cmsg), &flag, sizeof(flag));
+}
+
+// Send a frame in parts, as a replay has them beyond TL_PORT_SEGMENT_BYTES, or one to be stamped.
+static __attribute__((noinline)) bool send_message(int fd, const struct rte_mbuf *m)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(uint32_t))] = {0};
 	struct iovec parts[TL_PORT_SEGMENTS_MAX];
 	struct msghdr message = {.msg_iov = parts};
 
+	if ((m->ol_flags & TO_BE_STAMPED) != 0)
+		request_stamp(&message, control, sizeof(control));
 	for (; m != NULL && message.msg_iovlen < TL_PORT_SEGMENTS_MAX; m = m->next)
 		parts[message.msg_iovlen++] = (struct iovec){rte_pktmbuf_mtod(m, void *), m->data_len};
 	if (m == NULL)
@@ -26,8 +46,8 @@ static __attribute__((noinline)) bool send_segments(int fd, const struct rte_mbu
 
 static bool send_frame(int fd, const struct rte_mbuf *m)
 {
-	if (TL_UNLIKELY(m->nb_segs != 1))
-		return send_segments(fd, m);
+	if (TL_UNLIKELY(m->nb_segs != 1 || (m->ol_flags & TO_BE_STAMPED) != 0))
+		return send_message(fd, m);
 	return send(fd, rte_pktmbuf_mtod(m, void *), m->data_len, MSG_DONTWAIT) >= 0;
 }
 

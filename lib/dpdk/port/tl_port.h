@@ -338,6 +338,13 @@ uint32_t tl_port_frame_limit(const struct tl_port *port);
 // the kernel for its interface, including frames of other senders. False if no count exists. Main only.
 bool tl_port_sent(const struct tl_port *port, uint64_t *out_pkts);
 
+// Stamps by the kernel of frames that a port sends to its interface, if marked by tl_tx_stamp_take(). True if the
+// driver supports them: a started port of the kind TL_PORT_KERNEL. Main only.
+bool tl_port_stamps_sent(const struct tl_port *port);
+int tl_port_enable_sent_stamps(const struct tl_port *port); // 0 or -errno
+// Take the last stamp so far, in ns since 1970. False: none is new.
+bool tl_port_read_sent_stamp(const struct tl_port *port, uint64_t *ns);
+
 // Wait until frames can leave: cable connected, link partner up; or until the timeout. Return whether they can; true
 // if unknown. Main only.
 bool tl_port_await_link(struct tl_port *port, uint64_t timeout_ns);

@@ -82,4 +82,7 @@ const struct tl_timesync_ops tl_timesync_eth_ops = {
 	.read_received = read_received,
 	.latches = latches,
 	.bits = 64,
+	.silence =
+		"this DPDK was built without RTE_LIBRTE_IEEE1588, as Debian's is (make one with tools/build-dpdk.sh, and "
+		"Tapline with -Ddpdk_prefix)",
 };

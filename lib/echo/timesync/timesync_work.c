@@ -27,15 +27,13 @@ void tl_timesync_record(struct tl_hist *hist, int64_t span_ns)
 
 // ---- sent frames
 
-// Detect, once, a DPDK without RTE_LIBRTE_IEEE1588: its drivers send a frame and do not request its stamp.
+// Detect, once, a driver that sends a frame and does not request its stamp, as in a DPDK without RTE_LIBRTE_IEEE1588.
 static void judge_silence(struct tl_timesync *sync)
 {
 	if (sync->heard || sync->stats.unstamped || ++sync->silent < TELL_AFTER)
 		return;
 	sync->stats.unstamped = true;
-	tl_warn("port %s: the NIC stamped none of %u frames that it was to stamp: this DPDK was built without "
-		"RTE_LIBRTE_IEEE1588, as Debian's is (make one with tools/build-dpdk.sh, and Tapline with -Ddpdk_prefix)",
-		sync->name, TELL_AFTER);
+	tl_warn("port %s: none of %u frames to be stamped was: %s", sync->name, TELL_AFTER, sync->cfg.ops->silence);
 }
 
 enum tl_timesync_look tl_timesync_look(struct tl_timesync *sync, uint64_t begin_tsc, bool last_look, uint64_t *stamp_ns)

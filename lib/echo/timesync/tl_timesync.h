@@ -10,6 +10,8 @@
 //   create → tl_port_start → start → the lcore runs with the service; work() every few ms, sample() every second
 //   → the lcore has returned → end → read → destroy
 //
+// Stamps of the kernel, for a port that is a kernel interface, are those of the driver taking the frame.
+//
 // Threads: the service functions on the port's first lcore, those of the tx_stamp on all, all others on main.
 // Memory:  create/destroy; a probe is an mbuf of the port's pool.
 
@@ -36,7 +38,11 @@ struct tl_timesync_ops {
 	int (*read_received)(void *ctx, uint32_t latch, uint64_t *ns); // the same
 	unsigned (*latches)(void *ctx); // number of registers for stamps of received frames; NULL: one
 	unsigned bits;			// width of the stamps
+	const char *silence;		// cause and remedy if it stamps none of many frames
 };
+
+// The kernel, for an interface of which tl_port_stamps_sent() is true: its stamps are of replies only.
+extern const struct tl_timesync_ops tl_timesync_kernel_ops; // ctx: the port
 
 struct tl_timesync_cfg {
 	const char *name;     // name of the port, for messages; borrowed

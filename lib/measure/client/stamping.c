@@ -5,7 +5,6 @@
 #include "kernel_priv.h"
 
 #include <errno.h>
-#include <linux/errqueue.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -15,6 +14,8 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <tl_departure.h>
 
 // ---- stamps of a socket
 
@@ -70,21 +71,6 @@ int tl_client_stamping_await(void)
 	return fd;
 }
 
-// Return a stamp: of struct scm_timestamping, [0] is the kernel's and [2] the NIC's; only the requested one is set.
-static uint64_t stamp_of(const struct cmsghdr *cmsg)
-{
-	struct scm_timestamping stamps;
-
-	memcpy(&stamps, CMSG_DATA(cmsg), sizeof(stamps));
-	const struct timespec *ts = &stamps.ts[stamps.ts[2].tv_sec != 0 || stamps.ts[2].tv_nsec != 0 ? 2 : 0];
-	return (uint64_t)ts->tv_sec * TL_NS_PER_S + (uint64_t)ts->tv_nsec;
-}
-
-static bool is_stamp(const struct cmsghdr *cmsg)
-{
-	return cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_TIMESTAMPING;
-}
-
 // True for the bytes of the stream still waiting after the read.
 static bool is_inq(const struct cmsghdr *cmsg)
 {
@@ -106,8 +92,7 @@ ssize_t tl_client_stamping_receive(int fd, void *data, size_t room, struct tl_cl
 		return -errno;
 	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg); cmsg != NULL; cmsg = CMSG_NXTHDR(&msg, cmsg)) {
 		int waiting = 0;
-		if (is_stamp(cmsg))
-			arrival->stamp_ns = stamp_of(cmsg);
+		arrival->stamp_ns = tl_max_u64(arrival->stamp_ns, tl_departure_stamp_ns(cmsg));
 		if (is_inq(cmsg))
 			memcpy(&waiting, CMSG_DATA(cmsg), sizeof(waiting));
 		arrival->shared |= waiting > 0;
@@ -115,31 +100,13 @@ ssize_t tl_client_stamping_receive(int fd, void *data, size_t room, struct tl_cl
 	return n;
 }
 
-static bool is_error(const struct cmsghdr *cmsg)
-{
-	return (cmsg->cmsg_level == IPPROTO_IP && cmsg->cmsg_type == IP_RECVERR) ||
-	       (cmsg->cmsg_level == IPPROTO_IPV6 && cmsg->cmsg_type == IPV6_RECVERR);
-}
-
 bool tl_client_stamping_departed(int fd, struct tl_client_departure *departure)
 {
-	struct control control;
-	struct msghdr msg = {.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)};
-	struct sock_extended_err error = {0};
+	struct tl_departure read;
+	bool found = tl_departure_read(fd, &read);
 
-	*departure = (struct tl_client_departure){0};
-	if (recvmsg(fd, &msg, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
-		return false;
-	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg); cmsg != NULL; cmsg = CMSG_NXTHDR(&msg, cmsg)) {
-		if (is_stamp(cmsg))
-			departure->stamp_ns = stamp_of(cmsg);
-		if (is_error(cmsg))
-			memcpy(&error, CMSG_DATA(cmsg), sizeof(error));
-	}
-	if (error.ee_origin != SO_EE_ORIGIN_TIMESTAMPING || error.ee_info != SCM_TSTAMP_SND)
-		departure->stamp_ns = 0; // of another source
-	departure->id = error.ee_data;
-	return true;
+	*departure = (struct tl_client_departure){.id = read.id, .stamp_ns = read.stamp_ns};
+	return found;
 }
 
 // ---- configuration of a NIC
