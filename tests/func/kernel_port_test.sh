@@ -146,6 +146,16 @@ loopback() {
 
 # ---- options
 
+# 10 pings and more come between two polls of a port that only records.
+polled_stamps() {
+	record "$APP_IF" --direction rx --timestamps tsc
+	ping_app -c 100 -i 0.002
+	app_stop INT
+	check_json "the report names the poll as the source of the stamps" run.json '.port.timestamps.source == "tsc" and .lossless'
+	check "frames of one poll have one stamp, which the kernel never gives" \
+		test "$(tshark -r ours.pcapng -Y 'icmp.type == 8' -T fields -e frame.time_epoch | sort -u | wc -l)" -lt 90
+}
+
 one_direction() {
 	local queues
 	for queues in 1 2; do
@@ -335,6 +345,7 @@ frames_are_those_that_tcpdump_sees
 jumbo_frames
 long_segments
 loopback
+polled_stamps
 one_direction
 promiscuous
 burst

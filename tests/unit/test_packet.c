@@ -207,6 +207,21 @@ TL_TEST("time and direction are taken from the kernel")
 	rig_end();
 }
 
+TL_TEST("with source tsc the time is that of the poll")
+{
+	rig_begin();
+	rig.q.burst = tl_packet_polled_burst;
+	kernel_puts(60, 1, (struct tpacket3_hdr){.tp_sec = 5}, PACKET_OUTGOING);
+	kernel_puts_plain(60, 2);
+	kernel_retires_block();
+	CU_ASSERT_EQUAL(receive(), 2);
+	CU_ASSERT_EQUAL(rig.burst.sent, 1);
+	CU_ASSERT_EQUAL(rig.burst.ts_ns[0], tl_clock_wall_ns(test_clock, rig.burst.tsc));
+	CU_ASSERT_EQUAL(rig.burst.ts_ns[1], rig.burst.ts_ns[0]);
+	free_burst();
+	rig_end();
+}
+
 TL_TEST("a stripped tag is restored between addresses and EtherType")
 {
 	static const uint8_t tagged[] = {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0x88, 0xa8, 0xe0, 0x07, 5, 5, 5};

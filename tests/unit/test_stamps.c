@@ -139,31 +139,25 @@ TL_TEST("an unsupported source is refused with the supported ones")
 	static const struct {
 		const char *port;
 		enum tl_ts_source wanted;
-		uint16_t tx_queues;
 		const char *says;
 	} cases[] = {
-		{"pcap:/no/such/file", TL_TS_TSC, 0, "no timestamps \"tsc\": give one of those that it has, \"file\","},
-		{"lo", TL_TS_NIC_RX, 0, "it has, \"kernel\","},
-		{"lo", TL_TS_NIC_RX, 1, "it has, \"tsc\", \"kernel\","},
-		{"xdp:lo", TL_TS_KERNEL, 0, "it has, \"tsc\","},
-		{"0000:ff:1f.7", TL_TS_KERNEL, 0, "it has, \"tsc\", \"nic-rx\","},
-		{"vdev:net_pcap0,rx_pcap=f", TL_TS_NIC_RX, 0, "it has, \"tsc\", \"file\","},
-		{"vdev:eth_pcap0,tx_pcap=g,rx_pcap=f,rx_pcap=h", TL_TS_KERNEL, 0, "it has, \"tsc\", \"file\","},
-		{"vdev:net_pcap0,rx_pcap=f,infinite_rx=0", TL_TS_KERNEL, 0, "it has, \"tsc\", \"file\","},
-		{"vdev:net_pcap0,rx_pcap=f,infinite_rx=1", TL_TS_FILE, 0, "it has, \"tsc\", or"},
-		{"vdev:net_pcap0,rx_iface_in=lo,rx_pcap=f", TL_TS_FILE, 0, "it has, \"tsc\", or"},
-		{"vdev:net_pcap0,rx_iface=lo", TL_TS_NIC_RX, 0, "it has, \"tsc\", or"},
-		{"vdev:net_pcap0,iface=rx_pcap", TL_TS_FILE, 0, "it has, \"tsc\", or"},
-		{"vdev:net_pcap0", TL_TS_FILE, 0, "it has, \"tsc\", or"},
-		{"vdev:net_null_x", TL_TS_FILE, 0, "it has, \"tsc\", \"nic-rx\","},
+		{"pcap:/no/such/file", TL_TS_TSC, "no timestamps \"tsc\": give one of those that it has, \"file\","},
+		{"lo", TL_TS_NIC_RX, "it has, \"tsc\", \"kernel\","},
+		{"xdp:lo", TL_TS_KERNEL, "it has, \"tsc\","},
+		{"0000:ff:1f.7", TL_TS_KERNEL, "it has, \"tsc\", \"nic-rx\","},
+		{"vdev:net_pcap0,rx_pcap=f", TL_TS_NIC_RX, "it has, \"tsc\", \"file\","},
+		{"vdev:eth_pcap0,tx_pcap=g,rx_pcap=f,rx_pcap=h", TL_TS_KERNEL, "it has, \"tsc\", \"file\","},
+		{"vdev:net_pcap0,rx_pcap=f,infinite_rx=0", TL_TS_KERNEL, "it has, \"tsc\", \"file\","},
+		{"vdev:net_pcap0,rx_pcap=f,infinite_rx=1", TL_TS_FILE, "it has, \"tsc\", or"},
+		{"vdev:net_pcap0,rx_iface_in=lo,rx_pcap=f", TL_TS_FILE, "it has, \"tsc\", or"},
+		{"vdev:net_pcap0,rx_iface=lo", TL_TS_NIC_RX, "it has, \"tsc\", or"},
+		{"vdev:net_pcap0,iface=rx_pcap", TL_TS_FILE, "it has, \"tsc\", or"},
+		{"vdev:net_pcap0", TL_TS_FILE, "it has, \"tsc\", or"},
+		{"vdev:net_null_x", TL_TS_FILE, "it has, \"tsc\", \"nic-rx\","},
 	};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
-		struct tl_port_cfg cfg = {.name = "p",
-			.rx_queues = 1,
-			.tx_queues = cases[i].tx_queues,
-			.mtu = 1500,
-			.timestamps = cases[i].wanted};
+		struct tl_port_cfg cfg = {.name = "p", .rx_queues = 1, .mtu = 1500, .timestamps = cases[i].wanted};
 		struct tl_err err = {{0}};
 		CU_ASSERT_EQUAL_FATAL(tl_port_spec_parse(cases[i].port, &cfg.spec, &err), 0);
 		CU_ASSERT_EQUAL(tl_port_check(&cfg, &err), -EINVAL);

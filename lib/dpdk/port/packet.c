@@ -136,16 +136,19 @@ static int open_blocks(struct tl_port *port, uint16_t queue, int fd, struct tl_e
 static int open_queue(struct tl_port *port, uint16_t queue, struct tl_err *err)
 {
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	bool by_poll = port->cfg.timestamps == TL_TS_TSC;
 
 	if (fd < 0)
 		return tl_fail(err, -errno, "port %s: no AF_PACKET socket (%s): are you root (CAP_NET_RAW)?",
 			port->name, strerror(errno));
 	port->sockets.fd[port->sockets.n++] = fd;
-	port->rxq[queue] = (struct tl_rxq){.burst = sends(port) ? tl_slot_burst : tl_packet_burst,
+	port->rxq[queue] = (struct tl_rxq){.burst = sends(port) ? tl_slot_burst
+						    : by_poll	? tl_packet_polled_burst
+								: tl_packet_burst,
 		.frame_max = tl_kernel_frame_max(port->cfg.spec.arg),
 		.port_id = port->port_id,
 		.queue_id = queue,
-		.source = port->cfg.timestamps == TL_TS_TSC ? TL_TS_TSC : TL_TS_KERNEL,
+		.source = by_poll ? TL_TS_TSC : TL_TS_KERNEL,
 		.wait_fd = fd,
 		.gathers = !sends(port),
 		.clock = port->cfg.clock,

@@ -338,6 +338,15 @@ void tl_port_find_queue_counters(struct tl_port *port);
 // ixgbe's queues count drops apart from that, and this function adds them.
 void tl_port_queue_drops(const struct tl_port *port, struct tl_port_stats *out);
 
+// HOT. Give all frames of a burst the time of its poll.
+static inline void tl_port_stamp_by_poll(const struct tl_rxq *q, struct tl_burst *b)
+{
+	uint64_t wall_ns = tl_clock_wall_ns(q->clock, b->tsc);
+
+	for (uint16_t i = 0; i < b->n; i++)
+		b->ts_ns[i] = wall_ns;
+}
+
 // HOT: the backends' burst and flush functions.
 uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b);
 // Burst of mbufs that carry stamps.
@@ -347,6 +356,8 @@ uint16_t tl_eth_gated_burst(struct tl_rxq *q, struct tl_burst *b);
 // With marks: counts them.
 uint16_t tl_eth_marked_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_packet_burst(struct tl_rxq *q, struct tl_burst *b);
+// The same with the times of polls.
+uint16_t tl_packet_polled_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_slot_burst(struct tl_rxq *q, struct tl_burst *b);
 void tl_eth_flush(struct tl_txq *q);
 void tl_slot_flush(struct tl_txq *q);

@@ -54,14 +54,6 @@ static void take_frame(struct tl_rxq *q, struct tl_burst *b, uint16_t i, const s
 		tl_count(&q->stats.altered_pkts, 1);
 }
 
-static void stamp_by_poll(const struct tl_rxq *q, struct tl_burst *b)
-{
-	uint64_t wall_ns = tl_clock_wall_ns(q->clock, b->tsc);
-
-	for (uint16_t i = 0; i < b->n; i++)
-		b->ts_ns[i] = wall_ns;
-}
-
 // Without an mbuf a frame waits in its slot. TP_STATUS_LOSING is not read: PACKET_STATISTICS has the number.
 uint16_t tl_slot_burst(struct tl_rxq *q, struct tl_burst *b)
 {
@@ -85,7 +77,7 @@ uint16_t tl_slot_burst(struct tl_rxq *q, struct tl_burst *b)
 	b->tsc = rte_rdtsc();
 	b->mono_ns = tl_clock_mono_ns(q->clock, b->tsc);
 	if (q->source == TL_TS_TSC)
-		stamp_by_poll(q, b);
+		tl_port_stamp_by_poll(q, b);
 	tl_count(&q->stats.rx_pkts, n);
 	tl_count(&q->stats.rx_bytes, bytes);
 	return n;

@@ -20,8 +20,7 @@ static const struct tl_port_traits kinds[] = {
 	[TL_PORT_KERNEL] = {.interface = true,
 		.sends = true,
 		.shows_sent = true,
-		.sources = TL_TS_BIT(TL_TS_KERNEL),
-		.sources_sending = TL_TS_BIT(TL_TS_TSC),
+		.sources = TL_TS_BIT(TL_TS_TSC) | TL_TS_BIT(TL_TS_KERNEL),
 		.way = "AF_PACKET (TPACKET_V3), a block at a time: the port only records",
 		.way_sending =
 			"AF_PACKET (TPACKET_V2), a frame at a time: the port has an echo (xdp: would take the interface "

@@ -62,7 +62,7 @@ static unsigned sources_of(const struct tl_port_cfg *cfg)
 
 	if (traits->devargs && is_libpcap(cfg->spec.arg))
 		return TL_TS_BIT(TL_TS_TSC) | (reads_files(cfg->spec.arg) ? TL_TS_BIT(TL_TS_FILE) : 0);
-	return traits->sources | (cfg->tx_queues != 0 ? traits->sources_sending : 0);
+	return traits->sources;
 }
 
 static enum tl_ts_source best_of(const struct tl_port_cfg *cfg)

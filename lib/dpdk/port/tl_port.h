@@ -65,19 +65,18 @@ struct tl_port_spec {
 
 // Capabilities of a kind of port; the rows are in spec.c.
 struct tl_port_traits {
-	const char *prefix;	  // of PORT; NULL: none
-	bool nic;		  // spec.arg is the address of a PCI device
-	bool interface;		  // spec.arg is the name of a kernel interface
-	bool devargs;		  // spec.arg is the name of a virtual device of DPDK and its arguments
-	bool dpdk;		  // frames pass through a DPDK driver, which holds mbufs
-	bool sends;		  // frames can be sent
-	bool shows_sent;	  // received frames include those that the host sends
-	bool bpf;		  // AF_XDP: a BPF program takes the frames from the kernel
-	unsigned sources;	  // of stamps, TL_TS_BIT() of each, as far as known without the device
-	unsigned sources_sending; // more of them, of a port that also sends
-	const char *way;	  // of receiving, for users
-	const char *way_sending;  // the same of a port that also sends; NULL: no other
-	const char *drops;	  // source of drop counts, for users
+	const char *prefix;	 // of PORT; NULL: none
+	bool nic;		 // spec.arg is the address of a PCI device
+	bool interface;		 // spec.arg is the name of a kernel interface
+	bool devargs;		 // spec.arg is the name of a virtual device of DPDK and its arguments
+	bool dpdk;		 // frames pass through a DPDK driver, which holds mbufs
+	bool sends;		 // frames can be sent
+	bool shows_sent;	 // received frames include those that the host sends
+	bool bpf;		 // AF_XDP: a BPF program takes the frames from the kernel
+	unsigned sources;	 // of stamps, TL_TS_BIT() of each, as far as known without the device
+	const char *way;	 // of receiving, for users
+	const char *way_sending; // the same of a port that also sends; NULL: no other
+	const char *drops;	 // source of drop counts, for users
 	int (*check)(const struct tl_port_cfg *cfg, struct tl_err *err); // see tl_port_check(); NULL: nothing to check
 	const struct tl_port_ops *ops;
 };
