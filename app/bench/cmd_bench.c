@@ -116,10 +116,10 @@ const struct tl_command tl_bench_command = {
 		"messages, all with the same client, with the cause of each difference. With -i and --peer also the appliance on a\n"
 		"port that a DPDK driver has, with Tapline's own client.\n\n"
 		"qualify: capacity of this host for a configuration. Runs its ports on frames in memory: without recordings, with\n"
-		"discarded slabs, with the filters, with the disk, and as configured. Shows the rate of each stage, the limiting\n"
-		"stage, the longest write stall and the time covered by the buffers. Writes to a ring of files of at most --disk\n"
-		"beside the recordings, and removes it. With --cache a run writes at least twice the cache of the drive, for the rate\n"
-		"beyond it.\n\n"
+		"discarded slabs, with the filters, with the writer, with the disk, with the index, and as configured. Shows the rate of\n"
+		"each stage, the limiting stage, the longest write stall and the time covered by the buffers. Writes to a ring of files of\n"
+		"at most --disk beside the recordings, and removes it. With --cache a run writes at least twice the cache of the drive,\n"
+		"for the rate beyond it.\n\n"
 		"Needs root and iproute2, all but rx also ethtool, and an otherwise idle host.",
 	.words = "overhead rx echo qualify",
 	TL_OPTIONS(options),

@@ -29,15 +29,15 @@ every_rung() {
 	check_json "each rung received every slow frame once, in order and complete" all.json \
 		"$ALL_RAN"' | map(select(.name != "dpdk-memory")) | length > 8 and all(.check | .sent_pkts == 100
 		and .received_pkts == 100 and .received_bytes == 6000 and .in_order != false)'
-	check_json "the marks of the frames were checked except by a recorder" all.json \
-		"$ALL_RAN"' | all((.check == null or .check.in_order == null) == (.name == "dpdk-memory" or .name == "tapline"))'
+	check_json "the marks of the frames were checked except in memory" all.json \
+		"$ALL_RAN"' | all(if .name == "dpdk-memory" then .check == null else .check.in_order != null end)'
 	check_json "rungs supported on every host ran" all.json "$ALL_RAN"' | map(.name) |
 		contains(["udp", "recv", "recv-fanout-hash", "recvmmsg", "pcap", "pcap-immediate", "pcap-dump", "ring-v2", "ring-v3", "ring-v3-copy",
 		"ring-v3-hash", "ring-v3-cpu", "ring-v3-queue", "ring-v3-rnd", "ring-v3-rollover", "ring-v3-cbpf", "ring-v3-ebpf",
 		"dpdk-af_packet", "dpdk-memory", "tapline"])'
 	check_json "each rung that sleeps has a rate and a cost" all.json \
 		"$ALL_RAN"' | map(select(.polls | not)) | length > 8 and all(.received_pps > 0 and .cpu_ns_per_pkt > 0)'
-	check_json "each rung that reads marks has a latency of every slow frame" all.json "$ALL_RAN"' | all(if .check.in_order == null
+	check_json "each rung that reads marks has a latency of every slow frame" all.json "$ALL_RAN"' | all(if .check == null
 		then .latency_ns == null else (.latency_ns | .count == 100 and 0 < .p50 and .p50 <= .p99) end)'
 	check_json "the cost of a rung that sleeps is user and system time" all.json "$ALL_RAN"' | map(select(.polls | not)) | length > 8 and
 		all(.user_ns_per_pkt == null or (.user_ns_per_pkt + .system_ns_per_pkt - .cpu_ns_per_pkt | fabs) <= 1e-6 * .cpu_ns_per_pkt)'
@@ -52,6 +52,14 @@ every_rung() {
 		'.rungs | all((.threads >= 2) == (.name | test("fanout|-(hash|cpu|queue|rnd|rollover|cbpf|ebpf)$")))'
 	check_json "a cost that varies between runs is marked noisy" all.json \
 		"$ALL_RAN"' | all(.noisy == (.spread > 0.1))'
+	check_json "the goals of the ladder are judged by the figures of their rungs" all.json '(.rungs | map({(.name): .}) | add) as $row |
+		(.goals | map(.rung) == ["ring-v3-hash", "dpdk-memory", "tapline"] or map(.rung) == ["ring-v3-hash", "tapline"]) and
+		(.goals | all(.figure as $f | ($row[.rung][$f] / $row[.than][$f] - .ratio | fabs) <= 1e-6 * .ratio and
+		.met == (.ratio >= (.at_least // 0) and .ratio <= (.at_most // 1e9)) and .noisy == ($row[.rung].noisy or $row[.than].noisy))) and
+		([.rungs[] | select(.refused == null and (.name | IN("dpdk-memory", "tapline") | not)).cpu_ns_per_pkt] | min) ==
+		$row[.goals[-1].than].cpu_ns_per_pkt'
+	check_json "instructions and cycles are counted, or the reason why not is given" all.json '.host.counters_refused as $why | .rungs |
+		map(select(.refused == null and .received_pps > 0)) | length > 8 and all((.instructions_per_pkt == null) == ($why != null))'
 	check_json "a run with such a row is noisy" all.json '.noisy == (.rungs | any(.noisy))'
 	check_json "the wake-ups of each rung are counted" all.json "$ALL_RAN"' | all(.wakeups_per_s != null)'
 	check_equal "the page has a bar, or a reason, for each rung and size" "$(grep -cE '^<tr( class="noisy")?><td>' page.html)" \
@@ -97,12 +105,14 @@ several_senders() {
 }
 
 tells_why() {
-	"$TAPLINE" bench rx --seconds 0.01 --sizes 60,1514 --rungs recv,recvmmsg >text.txt 2>text.log
+	"$TAPLINE" bench rx --seconds 0.01 --sizes 60,1514 --rungs recv,recvmmsg,ring-v3-hash >text.txt 2>text.log
 	check "the text states the cause of each cost with the figure" \
 		grep -A1 '^recvmmsg, beside recv: up to 64 frames per system call' text.txt
-	check_equal "for each size" "$(grep -cE '^  [0-9]+ ns per frame of (60|1514) bytes' text.txt)" 4
-	check_equal "the text counts the noisy rows" "$(sed -n 's/^noisy: cost or rate of \([0-9]*\) of 4 rows.*/\1/p' text.txt)" \
+	check_equal "for each size" "$(grep -cE '^  [0-9]+ ns per frame of (60|1514) bytes' text.txt)" 6
+	check_equal "the text counts the noisy rows" "$(sed -n 's/^noisy: cost or rate of \([0-9]*\) of 6 rows.*/\1/p' text.txt)" \
 		"$(grep -c ' noisy$' text.txt | sed 's/^0$//')"
+	check "the text judges a goal if its rungs were measured" grep -qE \
+		'^  ring-v3-hash over recv, CPU per frame of 60 bytes: [0-9.]+, at most 0.33: (met|missed)' text.txt
 	check "the text states the ratio" grep -qE ' ns per frame of 60 bytes, [0-9.]+ times recv$' text.txt
 }
 
@@ -134,7 +144,9 @@ counts_events() {
 	fi
 	check_json "instructions and cycles are those of the receiving threads" events.json '.rungs[1].cycles_per_pkt > 0 and (.rungs[0] |
 		(.instructions_per_pkt / .cpu_ns_per_pkt | 0.5 < . and . < 2) and (.cycles_per_pkt / .cpu_ns_per_pkt | 0.5 < . and . < 2))'
-	check_json "those of another process are unknown" events.json '.rungs[2] | .name == "tapline" and .instructions_per_pkt == null'
+	# The clock of a thread omits its switches, which are a large part where it sleeps often.
+	check_json "those of Tapline are of its own threads" events.json '.host.counters_refused == null and (.rungs[2] | .name == "tapline" and
+		(.instructions_per_pkt / .cpu_ns_per_pkt | 0.2 < . and . < 2) and (.cycles_per_pkt / .cpu_ns_per_pkt | 0.2 < . and . < 2))'
 }
 
 sent_on_app() {

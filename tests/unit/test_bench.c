@@ -234,6 +234,17 @@ TL_TEST("the limiting stage is the most expensive one")
 	CU_ASSERT_DOUBLE_EQUAL(v.bits_per_s, 9.5e6 * 84 * 8, 1); // with preamble, FCS and gap
 }
 
+TL_TEST("each component is the limit if it costs most")
+{
+	for (enum tl_qualify_stage slow = TL_QUALIFY_RINGS; slow < TL_QUALIFY_STAGES; slow++) {
+		struct tl_qualify_row rows[TL_QUALIFY_STAGES];
+		for (enum tl_qualify_stage at = 0; at < TL_QUALIFY_STAGES; at++)
+			rows[at] = stage(at, at < slow ? 60e6 : 6e6);
+		CU_ASSERT_EQUAL(tl_qualify_judge(rows, TL_QUALIFY_STAGES).limit, slow);
+		CU_ASSERT_EQUAL(tl_qualify_judge(rows, TL_QUALIFY_STAGES).next, -1);
+	}
+}
+
 TL_TEST("a stage below a tenth of the cost is not reported as a limit")
 {
 	const struct tl_qualify_row rows[] = {
@@ -383,15 +394,21 @@ TL_TEST("each stage adds its keys to a recording")
 				    "\"close\", \"rotate_seconds\": 60}]}",
 		0, NULL);
 	static const char *const keys[] = {"direction", "filter", "fsync", "digest", "rotate_bytes", "keep_bytes"};
-	static const char has[TL_QUALIFY_STAGES][7] = {"100000", "000000", "010000", "011011", "011011", "011111"};
+	static const char has[TL_QUALIFY_STAGES][7] = {
+		"100000", "000000", "010000", "010000", "011011", "011011", "011111"};
 
 	for (enum tl_qualify_stage at = 0; at < TL_QUALIFY_STAGES; at++) {
 		json_t *made = tl_qualify_config(config, at, "f.pcap", dirs, UINT64_C(64) << 20);
 		for (size_t k = 0; k < TL_ARRAY_LEN(keys); k++)
 			CU_ASSERT_EQUAL(json_object_get(recording_of(made), keys[k]) != NULL, has[at][k] == '1');
 		CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(recording_of(made), "path")),
-			at < TL_QUALIFY_DISK ? "null:" : "/data/q/recording.pcapng");
+			at < TL_QUALIFY_WRITER ? "null:"
+			: at < TL_QUALIFY_DISK ? "/dev/null"
+					       : "/data/q/recording.pcapng");
 		CU_ASSERT_EQUAL(json_is_true(json_object_get(recording_of(made), "index")), at >= TL_QUALIFY_INDEX);
+		if (at >= TL_QUALIFY_DISK)
+			CU_ASSERT_EQUAL(
+				json_integer_value(json_object_get(recording_of(made), "rotate_bytes")), 16 << 20);
 		CU_ASSERT_PTR_NULL(json_object_get(made, "echo"));
 		const json_t *port = json_array_get(json_object_get(made, "ports"), 0);
 		CU_ASSERT_PTR_NULL(json_object_get(port, "ip"));
@@ -399,6 +416,22 @@ TL_TEST("each stage adds its keys to a recording")
 			"vdev:net_pcap0,rx_pcap=f.pcap,rx_pcap=f.pcap,infinite_rx=1");
 		json_decref(made);
 	}
+	json_decref(config);
+}
+
+TL_TEST("recordings have a dummy disk each, but those that are discarded have none")
+{
+	static const char *const dirs[] = {"/data/q", NULL, "/data/r"};
+	static const char *const paths[] = {"/dev/null", "null:", "/dev///null"};
+	json_t *config =
+		json_loads("{\"capture\": [{\"port\": \"a\"}, {\"port\": \"a\"}, {\"port\": \"a\"}]}", 0, NULL);
+	json_t *made = tl_qualify_config(config, TL_QUALIFY_WRITER, "f.pcap", dirs, UINT64_C(64) << 20);
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(paths); i++)
+		CU_ASSERT_STRING_EQUAL(
+			json_string_value(json_object_get(json_array_get(json_object_get(made, "capture"), i), "path")),
+			paths[i]);
+	json_decref(made);
 	json_decref(config);
 }
 

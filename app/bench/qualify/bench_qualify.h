@@ -30,7 +30,8 @@ enum tl_qualify_stage {
 	TL_QUALIFY_SOURCE, // lcores poll, and record nothing
 	TL_QUALIFY_RINGS,  // a stamp and a copy into a slab per frame; slabs are discarded
 	TL_QUALIFY_PARSER, // filter, snaplen, cut-off, inner
-	TL_QUALIFY_DISK,   // the writer and the file system
+	TL_QUALIFY_WRITER, // the writer, on a device that discards what it is given
+	TL_QUALIFY_DISK,   // the file system and the disk
 	TL_QUALIFY_INDEX,  // the index of the files
 	TL_QUALIFY_WHOLE,  // digest, compression, order, format
 	TL_QUALIFY_STAGES,

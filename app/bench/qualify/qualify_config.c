@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <tl_base.h>
+#include <tl_config.h>
 
 #define FILES_OF_RING 4
 #define FILE_BYTES_MIN (UINT64_C(4) << 20)
@@ -75,6 +76,17 @@ static void put_ring(json_t *out, const char *dir, uint64_t ring_bytes)
 		out, "keep_bytes", json_integer((json_int_t)tl_max_u64(ring_bytes, FILES_OF_RING * FILE_BYTES_MIN)));
 }
 
+// Write to a device that completes each write at once, and keeps nothing. Two recordings may not have one path, so the
+// i-th has i slashes more.
+static void put_dummy_disk(json_t *out, size_t i)
+{
+	char path[TL_CONFIG_CAPTURES_MAX + 16] = "/dev/";
+
+	memset(path + strlen(path), '/', i);
+	strcat(path, "null");
+	json_object_set_new(out, "path", json_string(path));
+}
+
 // Check whether the recording has an index as configured: by default one of several files has.
 static bool has_index(const json_t *capture)
 {
@@ -86,7 +98,9 @@ static bool has_index(const json_t *capture)
 				       json_object_get(capture, "rotate_packets") != NULL;
 }
 
-static json_t *capture_config(const json_t *capture, enum tl_qualify_stage stage, const char *dir, uint64_t ring_bytes)
+// The configuration of the i-th recording; dir: of its files, NULL: discard them.
+static json_t *capture_config(
+	const json_t *capture, size_t i, enum tl_qualify_stage stage, const char *dir, uint64_t ring_bytes)
 {
 	json_t *out = json_pack("{s:s}", "path", "null:");
 
@@ -95,6 +109,8 @@ static json_t *capture_config(const json_t *capture, enum tl_qualify_stage stage
 			copy_key(capture, capture_keys[k].key, out);
 	if (stage == TL_QUALIFY_SOURCE)
 		json_object_set_new(out, "direction", json_string("tx")); // the source sends nothing: record none
+	if (stage == TL_QUALIFY_WRITER && dir != NULL)
+		put_dummy_disk(out, i);
 	if (stage < TL_QUALIFY_DISK || dir == NULL)
 		return out;
 	put_ring(out, dir, ring_bytes);
@@ -112,7 +128,7 @@ json_t *tl_qualify_config(const json_t *config, enum tl_qualify_stage stage, con
 	json_array_foreach (json_object_get(config, "ports"), i, one)
 		json_array_append_new(ports, port_config(one, i, frames));
 	json_array_foreach (json_object_get(config, "capture"), i, one)
-		json_array_append_new(captures, capture_config(one, stage, dirs[i], ring_bytes));
+		json_array_append_new(captures, capture_config(one, i, stage, dirs[i], ring_bytes));
 	for (size_t k = 0; k < TL_ARRAY_LEN(eal_keys); k++)
 		copy_key(json_object_get(config, "eal"), eal_keys[k], eal);
 	return json_pack("{s:o, s:o, s:o}", "eal", eal, "ports", ports, "capture", captures);

@@ -19,6 +19,7 @@ static const struct {
 	[TL_QUALIFY_SOURCE] = {"source", "lcores poll frames in memory and record nothing"},
 	[TL_QUALIFY_RINGS] = {"rings", "a stamp, and a copy as pcapng into a slab, per frame"},
 	[TL_QUALIFY_PARSER] = {"parser", "filter, snaplen and cut-off as configured"},
+	[TL_QUALIFY_WRITER] = {"writer", "slabs are written to a device that discards them at once"},
 	[TL_QUALIFY_DISK] = {"disk", "slabs are written to a ring of files"},
 	[TL_QUALIFY_INDEX] = {"index", "the files have an index"},
 	[TL_QUALIFY_WHOLE] = {"whole", "digest, compression, order and format as configured"},

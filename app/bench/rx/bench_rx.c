@@ -82,6 +82,18 @@ static uint32_t default_senders(const cpu_set_t *cpus)
 	return (uint32_t)tl_min_u64(tl_max_u64((uint64_t)CPU_COUNT(cpus) / 2, 1), TL_BENCH_RX_SENDERS_MAX);
 }
 
+// Find out whether the host counts instructions and cycles.
+static void try_counters(struct tl_bench_rx_result *result)
+{
+	struct rx_events events;
+	int rc = rx_events_open(&events, 0);
+
+	rx_events_close(&events);
+	if (rc != 0)
+		snprintf(result->counters_refused, sizeof(result->counters_refused), "perf_event_open(2): %s%s",
+			strerror(-rc), rc == -ENOENT ? ": this processor, or its hypervisor, offers no counters" : "");
+}
+
 int tl_bench_rx(const struct tl_bench_rx_cfg *cfg, struct tl_bench_rx_result *result, struct tl_err *err)
 {
 	struct tl_bench_rx_cfg with_senders = *cfg;
@@ -104,6 +116,7 @@ int tl_bench_rx(const struct tl_bench_rx_cfg *cfg, struct tl_bench_rx_result *re
 		result->cpus = (uint32_t)CPU_COUNT(&cpus);
 		result->buffer_bytes = RX_BUFFER_BYTES;
 		result->seconds = cfg->seconds;
+		try_counters(result);
 		if (net.own)
 			pin_sender(&cpus);
 		result->interrupted = run_rungs(&with_senders, &net, &cpus, result) == -EINTR;

@@ -71,6 +71,7 @@ struct tl_bench_rx_result {
 	bool own_traffic;
 	bool pair; // the private one
 	bool interrupted;
+	char counters_refused[160]; // why there are no instructions and cycles; "": there are
 	uint32_t cpus, buffer_bytes;
 	double seconds;
 	struct tl_bench_rx_row *rows;
@@ -78,6 +79,23 @@ struct tl_bench_rx_result {
 };
 
 #define TL_BENCH_RX_RUNGS_MAX 32
+
+// A goal: a figure of a rung over that of another, with frames of one size.
+#define TL_BENCH_RX_GOALS 3 // per size
+
+struct tl_bench_rx_goal {
+	const char *rung, *than;
+	uint32_t size_bytes;
+	bool by_rate; // the figure is received_pps, else cpu_ns
+	double ratio, at_least, at_most;
+	bool met;
+	bool noisy;	   // one of the rows is
+	bool sender_bound; // than could receive faster than the sender sends: ratio is too high
+};
+
+// Fill in the goals whose rungs were measured. Return their number. Pure.
+unsigned tl_bench_rx_goals(
+	const struct tl_bench_rx_result *result, struct tl_bench_rx_goal out[TL_BENCH_RX_GOALS * TL_BENCH_SIZES_MAX]);
 
 // Check whether every name of a list is a rung.
 bool tl_bench_rx_known(const char *names);

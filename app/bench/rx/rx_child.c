@@ -42,7 +42,7 @@ static void *lane_main(void *arg)
 {
 	struct work *work = arg;
 
-	rx_events_open(&work->events);
+	(void)rx_events_open(&work->events, 0);
 	atomic_store(&work->rc, work->rung->ops->receive(work->lane, &work->sink, &work->stop));
 	return NULL;
 }
@@ -69,7 +69,8 @@ static int open_lanes(const struct rx_child_cfg *cfg, struct work *works, struct
 			.size_bytes = cfg->size_bytes,
 			.group = (uint16_t)getpid(),
 			.cpu = lane_cpu(cfg, i),
-			.huge = cfg->huge};
+			.huge = cfg->huge,
+			.timed = cfg->timed};
 		tl_hist_init(&works[i].latency);
 		works[i].rung = cfg->rung;
 		works[i].sink = (struct tl_ladder_sink){.any = !cfg->net->own, .latency = &works[i].latency};
@@ -121,21 +122,25 @@ static void add_lane(struct work *work, struct rx_snapshot *out)
 	out->drops += work->rung->ops->dropped(work->lane);
 	if (work->rung->polls && work->rung != &rx_tapline_nic)
 		out->polling_ns += rx_usage_thread(work->thread);
-	rx_events_add(&work->events, out);
+	if (!rx_is_tapline(work->rung)) // its lane only asks
+		rx_events_add(&work->events, out);
 }
 
-static void take_snapshot(const struct rx_child_cfg *cfg, struct work *works, struct rx_snapshot *out)
+static void take_snapshot(const struct rx_child_cfg *cfg, struct work *works, const struct rx_process_events *others,
+	struct rx_snapshot *out)
 {
 	static struct tl_hist all; // 224 KiB: of this process, which has one main
 	struct tl_hist_summary latency;
 
 	*out = (struct rx_snapshot){.at_ns = tl_ladder_now_ns()};
-	if (rx_is_tapline(cfg->rung)) {
-		out->instructions = out->cycles = -1;
+	if (rx_is_tapline(cfg->rung))
 		rx_usage_of(rx_tapline_pid(works[0].lane), out);
-	} else {
+	else
 		rx_usage_own(out);
-	}
+	if (rx_is_tapline(cfg->rung) && others->n == 0) // it has ended
+		out->instructions = out->cycles = -1;
+	for (unsigned i = 0; i < others->n; i++)
+		rx_events_add(&others->of[i], out);
 	tl_hist_init(&all);
 	for (unsigned i = 0; i < cfg->lanes; i++) {
 		add_lane(&works[i], out);
@@ -149,11 +154,14 @@ static void take_snapshot(const struct rx_child_cfg *cfg, struct work *works, st
 
 static void answer(const struct rx_child_cfg *cfg, struct work *works, int fd)
 {
+	struct rx_process_events others = {.n = 0};
 	struct rx_snapshot snapshot;
 	char byte;
 
+	if (rx_is_tapline(cfg->rung))
+		rx_process_events_open(&others, rx_tapline_pid(works[0].lane));
 	while (read(fd, &byte, 1) == 1) {
-		take_snapshot(cfg, works, &snapshot);
+		take_snapshot(cfg, works, &others, &snapshot);
 		if (send(fd, &snapshot, sizeof(snapshot), MSG_NOSIGNAL) != (ssize_t)sizeof(snapshot))
 			return;
 	}

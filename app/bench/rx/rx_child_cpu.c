@@ -13,17 +13,26 @@
 
 #include "rx_priv.h"
 
-static int open_event(uint64_t config)
+static int open_event(uint64_t config, pid_t tid)
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .size = sizeof(attr), .config = config};
 
-	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-void rx_events_open(struct rx_events *events)
+int rx_events_open(struct rx_events *events, pid_t tid)
 {
-	atomic_store(&events->instructions_fd, open_event(PERF_COUNT_HW_INSTRUCTIONS));
-	atomic_store(&events->cycles_fd, open_event(PERF_COUNT_HW_CPU_CYCLES));
+	atomic_store(&events->instructions_fd, open_event(PERF_COUNT_HW_INSTRUCTIONS, tid));
+	atomic_store(&events->cycles_fd, open_event(PERF_COUNT_HW_CPU_CYCLES, tid));
+	return atomic_load(&events->instructions_fd) < 0 || atomic_load(&events->cycles_fd) < 0 ? -errno : 0;
+}
+
+void rx_events_close(struct rx_events *events)
+{
+	if (events->instructions_fd >= 0)
+		close(events->instructions_fd);
+	if (events->cycles_fd >= 0)
+		close(events->cycles_fd);
 }
 
 // Add a counter to *sum, which becomes -1 if it cannot be read.
@@ -139,21 +148,45 @@ static void add_wakeups(pid_t pid, const char *tid, struct rx_snapshot *out)
 		fclose(file);
 }
 
-void rx_usage_of(pid_t pid, struct rx_snapshot *out)
+// Call fn for each thread of a process but main.
+static void for_each_thread(pid_t pid, void (*fn)(pid_t pid, const char *tid, void *ctx), void *ctx)
 {
 	char path[48];
 	const struct dirent *entry;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	DIR *tasks = opendir(path);
-	while (tasks != NULL && (entry = readdir(tasks)) != NULL) {
-		if (entry->d_name[0] == '.' || strtol(entry->d_name, NULL, 10) == pid)
-			continue;
-		add_cpu(pid, entry->d_name, out);
-		add_wakeups(pid, entry->d_name, out);
-	}
+	while (tasks != NULL && (entry = readdir(tasks)) != NULL)
+		if (entry->d_name[0] != '.' && strtol(entry->d_name, NULL, 10) != pid)
+			fn(pid, entry->d_name, ctx);
 	if (tasks != NULL)
 		closedir(tasks);
+}
+
+static void add_usage(pid_t pid, const char *tid, void *ctx)
+{
+	add_cpu(pid, tid, ctx);
+	add_wakeups(pid, tid, ctx);
+}
+
+void rx_usage_of(pid_t pid, struct rx_snapshot *out)
+{
+	for_each_thread(pid, add_usage, out);
+}
+
+static void open_thread_events(pid_t pid, const char *tid, void *ctx)
+{
+	struct rx_process_events *events = ctx;
+
+	(void)pid;
+	if (events->n < TL_ARRAY_LEN(events->of))
+		(void)rx_events_open(&events->of[events->n++], (pid_t)strtol(tid, NULL, 10));
+}
+
+void rx_process_events_open(struct rx_process_events *events, pid_t pid)
+{
+	events->n = 0;
+	for_each_thread(pid, open_thread_events, events);
 }
 
 // Field 7 of the first line: user, nice, system, idle, iowait, irq, softirq.

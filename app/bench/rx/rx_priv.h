@@ -11,6 +11,7 @@
 #include "bench_rx.h"
 
 #define RX_BUFFER_BYTES (64u << 20) // of each rung, over all its lanes
+#define RX_THREADS_MAX 64	    // of a Tapline that records: far fewer
 
 extern const struct tl_ladder_rung rx_tapline, rx_tapline_nic;
 
@@ -130,7 +131,7 @@ struct rx_child_cfg {
 	const struct rx_net *net;
 	const cpu_set_t *cpus;
 	uint32_t lanes, size_bytes;
-	bool huge;
+	bool huge, timed; // as in struct tl_ladder_cfg
 	const atomic_bool *stop;
 };
 
@@ -147,8 +148,18 @@ struct rx_events {
 	atomic_int instructions_fd, cycles_fd;
 };
 
-void rx_events_open(struct rx_events *events); // of the calling thread
+// Open the counters of a thread; tid 0: the calling one. Return 0, or the -errno of a counter that was refused.
+int rx_events_open(struct rx_events *events, pid_t tid);
+void rx_events_close(struct rx_events *events);
 void rx_events_add(const struct rx_events *events, struct rx_snapshot *out);
+
+// Those of all threads of another process but main; closed with the caller's.
+struct rx_process_events {
+	struct rx_events of[RX_THREADS_MAX];
+	unsigned n;
+};
+
+void rx_process_events_open(struct rx_process_events *events, pid_t pid);
 
 // Fill in CPU times and wake-ups: of all threads but the one that answers, the calling one, or main of another process.
 void rx_usage_own(struct rx_snapshot *out);
@@ -160,6 +171,15 @@ uint64_t rx_tick_ns(void);
 
 // Process of a Tapline lane.
 pid_t rx_tapline_pid(void *lane);
+
+// ---- rx_returned.c: frames of a recording that comes through a pipe
+
+struct rx_returned; // opaque
+
+struct rx_returned *rx_returned_create(int fd); // takes fd; NULL: out of memory
+// Take the frames that have come, after wait_ms at most. Return 0, or -errno: the recording has ended, or is damaged.
+int rx_returned_take(struct rx_returned *returned, struct tl_ladder_sink *sink, unsigned wait_ms);
+void rx_returned_destroy(struct rx_returned *returned);
 
 // ---- rx_figures.c: figures of runs; pure
 

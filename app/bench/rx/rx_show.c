@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <sys/utsname.h>
 
 #include <tl_json.h>
@@ -77,6 +78,8 @@ static void print_figure(const struct tl_bench_rx_result *result, const struct t
 			" uncounted",
 			row->lost_rung_pkts, row->rung->drops, row->lost_interface_pkts, row->lost_sender_pkts,
 			row->lost_elsewhere_pkts);
+	if (row->instructions >= 0 && row->cycles >= 0)
+		fprintf(out, "; %.0f instructions, %.0f cycles", row->instructions, row->cycles);
 	if (knows_memory(row) && !row->hugepages)
 		fputs("; without hugepages", out);
 	fputc('\n', out);
@@ -110,6 +113,24 @@ static void print_noise(const struct tl_bench_rx_result *result, FILE *out)
 			noisy, result->n_rows, 100 * TL_BENCH_RX_SPREAD);
 }
 
+static void print_goals(const struct tl_bench_rx_result *result, FILE *out)
+{
+	struct tl_bench_rx_goal goals[TL_BENCH_RX_GOALS * TL_BENCH_SIZES_MAX];
+	unsigned n = tl_bench_rx_goals(result, goals);
+
+	if (n > 0)
+		fputs("\ngoals:\n", out);
+	for (unsigned i = 0; i < n; i++) {
+		const struct tl_bench_rx_goal *g = &goals[i];
+		fprintf(out, "  %s over %s, %s", g->rung, g->than, g->by_rate ? "frames per second" : "CPU per frame");
+		if (g->size_bytes != 0)
+			fprintf(out, " of %u bytes", g->size_bytes);
+		fprintf(out, ": %.2f, at %s %.2f: %s%s%s\n", g->ratio, g->at_most < INFINITY ? "most" : "least",
+			g->at_most < INFINITY ? g->at_most : g->at_least, g->met ? "met" : "missed",
+			g->noisy ? " (noisy)" : "", g->sender_bound ? "; the sender limits the second" : "");
+	}
+}
+
 int tl_bench_rx_print(const struct tl_bench_rx_result *result, FILE *out)
 {
 	fprintf(out, "%s (%s), ", result->ifname, result->driver);
@@ -130,7 +151,10 @@ int tl_bench_rx_print(const struct tl_bench_rx_result *result, FILE *out)
 	      "polls\nthat returned frames. softirq: of the whole host, counted in ticks of 10 ms. -: not known.\n\n",
 		out);
 	print_steps(result, out);
+	print_goals(result, out);
 	print_noise(result, out);
+	if (result->counters_refused[0] != '\0')
+		fprintf(out, "\ninstructions and cycles are not known: %s\n", result->counters_refused);
 	if (result->interrupted)
 		fputs("interrupted: the rungs after these were not measured\n", out);
 	return ferror(out) ? -EIO : 0;
@@ -206,13 +230,33 @@ static json_t *host_json(const struct tl_bench_rx_result *result)
 {
 	struct utsname name;
 
-	return json_pack("{s:o, s:o, s:s, s:o, s:o, s:b, s:I, s:I, s:f}", "kernel",
+	return json_pack("{s:o, s:o, s:s, s:o, s:o, s:b, s:I, s:I, s:f, s:o}", "kernel",
 		uname(&name) == 0 ? json_string(name.release) : json_null(), "interface",
 		tl_json_string(result->ifname), "driver", result->driver, "sender",
 		result->own_traffic ? tl_json_string(result->sender) : json_null(), "senders",
 		result->own_traffic ? json_integer(result->senders) : json_null(), "own_traffic", result->own_traffic,
 		"cpus", (json_int_t)result->cpus, "buffer_bytes", (json_int_t)result->buffer_bytes, "seconds",
-		result->seconds);
+		result->seconds, "counters_refused",
+		result->counters_refused[0] != '\0' ? json_string(result->counters_refused) : json_null());
+}
+
+static json_t *goals_json(const struct tl_bench_rx_result *result)
+{
+	struct tl_bench_rx_goal goals[TL_BENCH_RX_GOALS * TL_BENCH_SIZES_MAX];
+	unsigned n = tl_bench_rx_goals(result, goals);
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct tl_bench_rx_goal *g = &goals[i];
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:o, s:s, s:f, s:o, s:o, s:b, s:b, s:b}", "rung", g->rung, "than",
+				g->than, "size_bytes", g->size_bytes == 0 ? json_null() : json_integer(g->size_bytes),
+				"figure", g->by_rate ? "received_pps" : "cpu_ns_per_pkt", "ratio", g->ratio, "at_least",
+				g->at_least > 0 ? json_real(g->at_least) : json_null(), "at_most",
+				g->at_most < INFINITY ? json_real(g->at_most) : json_null(), "met", g->met, "noisy",
+				g->noisy, "sender_bound", g->sender_bound));
+	}
+	return list;
 }
 
 json_t *tl_bench_rx_json(const struct tl_bench_rx_result *result)
@@ -224,6 +268,6 @@ json_t *tl_bench_rx_json(const struct tl_bench_rx_result *result)
 		json_array_append_new(rungs, row_json(&result->rows[i]));
 		noisy |= result->rows[i].noisy;
 	}
-	return json_pack("{s:o, s:b, s:b, s:o}", "host", host_json(result), "noisy", noisy, "interrupted",
-		result->interrupted, "rungs", rungs);
+	return json_pack("{s:o, s:b, s:b, s:o, s:o}", "host", host_json(result), "noisy", noisy, "interrupted",
+		result->interrupted, "goals", goals_json(result), "rungs", rungs);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tapline: this program, capturing to null: TPACKET_V3, or a DPDK driver, each frame parsed where a filter asks for it,
-// stamped, and encoded as pcapng into a discarded slab. It is a separate process, queried for its counters.
+// stamped, and encoded as pcapng into a discarded slab. It is a separate process, queried for its counters. To show
+// when it has each frame it is first run with its recording in a pipe, stamped at the return of the poll.
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -25,8 +27,9 @@
 struct lane {
 	pid_t pid;
 	bool nic;
-	char dir[96], socket[108]; // "": not created
-	uint64_t drops;		   // atomically: main reads it
+	char dir[96], socket[108];    // "": not created
+	struct rx_returned *returned; // frames with the time of the poll that took them; NULL: discarded
+	uint64_t drops;		      // atomically: main reads it
 };
 
 pid_t rx_tapline_pid(void *arg)
@@ -45,32 +48,59 @@ static void close_lane(void *arg)
 			(void)kill(lane->pid, SIGKILL);
 		(void)poll(NULL, 0, 1);
 	}
+	rx_returned_destroy(lane->returned);
 	if (lane->dir[0] != '\0') {
 		(void)unlink(lane->socket);
 		(void)rmdir(lane->dir);
 	}
 }
 
-static int spawn(struct lane *lane, const struct tl_ladder_cfg *cfg, struct tl_err *err)
+// Start a process whose standard output is fd. Return 0 or an errno.
+static int spawn(pid_t *pid, const char *const argv[], int fd)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t defaults;
+
+	posix_spawnattr_init(&attr); // its own group: Ctrl-C ends the benchmark, which ends it in order
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGINT);
+	sigaddset(&defaults, SIGTERM);
+	posix_spawnattr_setsigdefault(&attr, &defaults);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, fd, STDOUT_FILENO);
+	int rc = posix_spawn(pid, argv[0], &files, &attr, (char *const *)(uintptr_t)argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return rc;
+}
+
+static int start(struct lane *lane, const struct tl_ladder_cfg *cfg, int fd, struct tl_err *err)
 {
 	char buffer[16];
 	snprintf(buffer, sizeof(buffer), "%u", cfg->buffer_bytes);
 	// The benchmark holds an interface in promiscuous mode; a port is set by its driver.
 	const char *promiscuous = lane->nic ? NULL : "--no-promisc";
-	const char *const argv[] = {"/proc/self/exe", "capture", "-i", cfg->ifname, "-w", "null:", "--direction", "rx",
+	const char *const argv[] = {"/proc/self/exe", "capture", "-i", cfg->ifname, "-w",
+		cfg->timed ? "-" : "null:", "--timestamps", cfg->timed ? "tsc" : "auto", "--direction", "rx",
 		"--buffer", buffer, "--control", lane->socket, promiscuous, NULL};
-	posix_spawnattr_t attr;
 
-	posix_spawnattr_init(&attr); // its own group: Ctrl-C ends the benchmark, which ends it in order
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-	sigset_t defaults;
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGINT);
-	sigaddset(&defaults, SIGTERM);
-	posix_spawnattr_setsigdefault(&attr, &defaults);
-	int rc = posix_spawn(&lane->pid, argv[0], NULL, &attr, (char *const *)(uintptr_t)argv, environ);
-	posix_spawnattr_destroy(&attr);
+	int rc = spawn(&lane->pid, argv, fd);
 	return rc == 0 ? 0 : tl_fail(err, -rc, "cannot start tapline: %s", strerror(rc));
+}
+
+// Start the recorder with a pipe for its recording.
+static int start_timed(struct lane *lane, const struct tl_ladder_cfg *cfg, struct tl_err *err)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) != 0)
+		return tl_fail(err, -errno, "no pipe: %s", strerror(errno));
+	lane->returned = rx_returned_create(fds[0]);
+	int rc = lane->returned == NULL ? tl_fail(err, -ENOMEM, "not enough memory") : start(lane, cfg, fds[1], err);
+	close(fds[1]);
+	return rc;
 }
 
 // Return the status, or NULL while it does not answer.
@@ -122,7 +152,7 @@ static int open_lane(void *arg, const struct tl_ladder_rung *rung, const struct 
 	lane->nic = rung->nic;
 	int rc = make_dir(lane, err);
 	if (rc == 0)
-		rc = spawn(lane, cfg, err);
+		rc = cfg->timed ? start_timed(lane, cfg, err) : start(lane, cfg, STDOUT_FILENO, err);
 	return rc == 0 ? await(lane, err) : rc;
 }
 
@@ -159,8 +189,10 @@ static void take_status(struct lane *lane, struct tl_ladder_sink *sink)
 	const json_t *capture = json_array_get(json_object_get(status, "captures"), 0);
 	uint64_t lost = number(capture, "drop_ring_pkts");
 	uint64_t pkts = number(json_object_get(capture, "rx"), "offered_pkts") - lost;
-	tl_count(&sink->pkts, pkts - sink->pkts);
-	tl_count(&sink->bytes, number(port, "rx_bytes") - sink->bytes);
+	if (lane->returned == NULL) {
+		tl_count(&sink->pkts, pkts - sink->pkts);
+		tl_count(&sink->bytes, number(port, "rx_bytes") - sink->bytes);
+	}
 	tl_count(&sink->busy_ns, busy_ns(port) - sink->busy_ns);
 	__atomic_store_n(&lane->drops, port_drops(port) + lost, __ATOMIC_RELAXED);
 	json_decref(status);
@@ -168,11 +200,17 @@ static void take_status(struct lane *lane, struct tl_ladder_sink *sink)
 
 static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *stop)
 {
-	while (!atomic_load_explicit(stop, memory_order_relaxed)) {
-		take_status(arg, sink);
-		(void)poll(NULL, 0, LOOK_MS);
+	struct lane *lane = arg;
+	int rc = 0;
+
+	while (rc == 0 && !atomic_load_explicit(stop, memory_order_relaxed)) {
+		take_status(lane, sink);
+		if (lane->returned != NULL)
+			rc = rx_returned_take(lane->returned, sink, LOOK_MS);
+		else
+			(void)poll(NULL, 0, LOOK_MS);
 	}
-	return 0;
+	return rc;
 }
 
 static uint64_t dropped(void *arg)

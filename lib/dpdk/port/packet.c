@@ -137,14 +137,13 @@ static int open_queue(struct tl_port *port, uint16_t queue, struct tl_err *err)
 {
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	bool by_poll = port->cfg.timestamps == TL_TS_TSC;
+	uint16_t (*blocks)(struct tl_rxq *, struct tl_burst *) = by_poll ? tl_packet_polled_burst : tl_packet_burst;
 
 	if (fd < 0)
 		return tl_fail(err, -errno, "port %s: no AF_PACKET socket (%s): are you root (CAP_NET_RAW)?",
 			port->name, strerror(errno));
 	port->sockets.fd[port->sockets.n++] = fd;
-	port->rxq[queue] = (struct tl_rxq){.burst = sends(port) ? tl_slot_burst
-						    : by_poll	? tl_packet_polled_burst
-								: tl_packet_burst,
+	port->rxq[queue] = (struct tl_rxq){.burst = sends(port) ? tl_slot_burst : blocks,
 		.frame_max = tl_kernel_frame_max(port->cfg.spec.arg),
 		.port_id = port->port_id,
 		.queue_id = queue,

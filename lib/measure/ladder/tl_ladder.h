@@ -75,9 +75,9 @@ static inline uint64_t tl_ladder_now_ns(void)
 	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-// HOT. Count the payload of a datagram, received in a frame of frame_bytes.
-static inline void tl_ladder_take_payload(
-	struct tl_ladder_sink *sink, const uint8_t *payload, uint32_t payload_bytes, uint32_t frame_bytes)
+// HOT. Count the payload of a datagram, received at at_ns of CLOCK_MONOTONIC (0: now) in a frame of frame_bytes.
+static inline void tl_ladder_take_payload_at(struct tl_ladder_sink *sink, const uint8_t *payload,
+	uint32_t payload_bytes, uint32_t frame_bytes, uint64_t at_ns)
 {
 	struct tl_ladder_mark mark = {.magic = 0};
 
@@ -95,16 +95,31 @@ static inline void tl_ladder_take_payload(
 		tl_count(&sink->disorder_pkts, 1);
 	sink->next_seq = mark.seq + 1;
 	tl_count(&sink->seq_sum, mark.seq);
-	if (mark.stamp_ns != 0)
-		tl_hist_record(sink->latency, tl_ladder_now_ns() - mark.stamp_ns);
+	if (mark.stamp_ns == 0)
+		return;
+	at_ns = at_ns != 0 ? at_ns : tl_ladder_now_ns();
+	tl_hist_record(sink->latency, at_ns > mark.stamp_ns ? at_ns - mark.stamp_ns : 0);
 }
 
-// HOT. Count a frame.
-static inline void tl_ladder_take(struct tl_ladder_sink *sink, const void *frame, uint32_t bytes)
+// HOT. Count the payload of a datagram, received now in a frame of frame_bytes.
+static inline void tl_ladder_take_payload(
+	struct tl_ladder_sink *sink, const uint8_t *payload, uint32_t payload_bytes, uint32_t frame_bytes)
+{
+	tl_ladder_take_payload_at(sink, payload, payload_bytes, frame_bytes, 0);
+}
+
+// HOT. Count a frame received at at_ns of CLOCK_MONOTONIC; 0: now.
+static inline void tl_ladder_take_at(struct tl_ladder_sink *sink, const void *frame, uint32_t bytes, uint64_t at_ns)
 {
 	uint32_t headers = bytes < TL_LADDER_HEADERS ? bytes : TL_LADDER_HEADERS;
 
-	tl_ladder_take_payload(sink, (const uint8_t *)frame + headers, bytes - headers, bytes);
+	tl_ladder_take_payload_at(sink, (const uint8_t *)frame + headers, bytes - headers, bytes, at_ns);
+}
+
+// HOT. Count a frame received now.
+static inline void tl_ladder_take(struct tl_ladder_sink *sink, const void *frame, uint32_t bytes)
+{
+	tl_ladder_take_at(sink, frame, bytes, 0);
 }
 
 // ---- rungs
@@ -120,6 +135,7 @@ struct tl_ladder_cfg {
 	uint16_t group;	       // fanout group of all lanes
 	uint32_t cpu;	       // on which the lane's thread will run
 	bool huge;	       // of a rung with nic: DPDK's memory is in hugepages
+	bool timed;	       // of a rung in another process: it returns each frame with the time at which it had it
 };
 
 struct tl_ladder_ops {
