@@ -147,21 +147,22 @@ explain_failure() {
 	grep -v '^ok - ' "$1" | tail -n 40 | sed 's/^/  #   /'
 }
 
-# build NAME [-t TARGET...] [MESON OPTION...]: build into build-NAME. A failed build is a failed suite, and the suites that need
-# it do not run.
+# build NAME [-t TARGET...] [MESON OPTION...]: build into build-NAME, as far as possible. A failed build is a failed suite, and the
+# suites that need it do not run.
 build() {
-	local name=$1 log=$logs/build-$1.log begin=$SECONDS targets=()
+	local name=$1 log=$logs/build-$1.log begin=$SECONDS targets=() errors
 	shift
 	while [[ ${1:-} == -t ]]; do
 		targets+=("$2")
 		shift 2
 	done
 	if { [[ -e build-$name/build.ninja ]] || meson setup "$@" "build-$name"; } >"$log" 2>&1 &&
-		ninja -C "build-$name" "${targets[@]}" >>"$log" 2>&1; then
+		ninja -k 0 -C "build-$name" "${targets[@]}" >>"$log" 2>&1; then
 		printf '%-24s %4d s\n' "build-$name" $((SECONDS - begin))
 		return
 	fi
-	echo "not ok - build-$name: does not build" >>"$log"
+	errors=$(grep -E -A 3 'error: |ERROR: |undefined reference' "$log" | sed 's/^/#  /') || true
+	printf 'not ok - build-%s: does not build\n%s\n' "$name" "$errors" >>"$log"
 	cp "$log" "$results/"
 	printf '%-24s %4d s  FAILED\n' "build-$name" $((SECONDS - begin))
 	explain_failure "$log"
