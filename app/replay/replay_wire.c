@@ -84,9 +84,10 @@ static void add_results(struct tl_replay_results *r, const struct tl_timesync *s
 
 	tl_timesync_read(sync, &stats);
 	r->wire_lost_pkts += stats.replies_lost;
-	r->wire_bound_ns = tl_max_u64(r->wire_bound_ns, stats.bound_ns);
-	if (tl_timesync_replies(sync, &replies))
+	if (tl_timesync_replies(sync, &replies)) {
+		r->wire_bound_ns = tl_max_u64(r->wire_bound_ns, replies.reply_bound_ns);
 		tl_hist_merge(r->wire, replies.latency);
+	}
 }
 
 static bool has_stamps(const struct tl_replay_session *s)

@@ -44,6 +44,7 @@ static struct tl_clock *test_clock;
 static struct tl_port *port;
 static struct nic nic;
 static unsigned (*latches)(void *ctx); // function for the next NIC
+static unsigned slow_us;	       // duration of a reading of its clock
 
 static uint64_t nic_ns(uint64_t tsc)
 {
@@ -62,6 +63,7 @@ static void disable(void *ctx)
 
 static int read_clock(void *ctx, uint64_t *ns)
 {
+	rte_delay_us_block(slow_us);
 	*ns = nic_ns(rte_rdtsc_precise());
 	return 0;
 }
@@ -534,6 +536,27 @@ TL_TEST("a stamped reply gives the time from the poll to the wire")
 	CU_ASSERT_PTR_NULL(replies.wire_to_poll);
 	check_delays(sync, replies.latency, 3);
 	check_delays(sync, replies.tx_to_wire, 3);
+	end_replies(sync);
+}
+
+TL_TEST("the bound of latencies is the widest of their stamps, not that of a line which has settled since")
+{
+	struct tl_service service;
+
+	slow_us = 50;
+	struct tl_timesync *sync = start_replies(NULL, 0, &service);
+	struct tl_tx_stamp_facts facts = facts_now();
+	answer(sync, facts, nic_ns(facts.begin_tsc) + DELAY_NS);
+	uint64_t early_ns = replies_of(sync).reply_bound_ns;
+	CU_ASSERT(early_ns >= 25000); // half of a reading
+	slow_us = 0;
+	while (stats_of(sync).bound_ns >= early_ns) {
+		rte_delay_us_block(10000);
+		tl_timesync_sample(sync);
+	}
+	facts = facts_now();
+	answer(sync, facts, nic_ns(facts.begin_tsc) + DELAY_NS);
+	CU_ASSERT(replies_of(sync).reply_bound_ns >= early_ns);
 	end_replies(sync);
 }
 

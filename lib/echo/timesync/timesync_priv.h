@@ -25,6 +25,7 @@ struct tl_timesync_reply {
 	bool has_rx;	  // the port stamps received frames
 	bool one_clock;	  // with the clock that stamps sent frames
 	const struct tl_clock_track *rx_track;
+	uint64_t trigger_bound_ns, reply_bound_ns; // largest of the latencies
 	struct tl_hist latency, wire_to_poll, poll_to_tx, tx_to_wire;
 	struct tl_tail_samples *samples;
 };

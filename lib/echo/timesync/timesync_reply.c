@@ -48,14 +48,28 @@ void tl_timesync_replies_start(struct tl_timesync *sync)
 	r->rx_track = tl_port_rxq(sync->cfg.port, 0)->track;
 }
 
-static void keep(struct tl_timesync_reply *r, uint64_t time_ns, int64_t span_ns)
+// Widen the bounds to those of this latency's stamps: while the line is young they are larger than at the end. The
+// difference between stamps of one clock is not converted.
+static void widen(struct tl_timesync *sync, bool is_due)
 {
+	struct tl_timesync_reply *r = sync->reply;
+	bool is_exact = r->one_clock && !is_due, has_rx = r->has_rx && !is_due && !is_exact;
+
+	r->trigger_bound_ns = tl_max_u64(r->trigger_bound_ns, has_rx ? tl_clock_track_bound_ns(r->rx_track) : 1);
+	r->reply_bound_ns = tl_max_u64(r->reply_bound_ns, is_exact ? 1 : tl_clock_track_bound_ns(sync->track));
+}
+
+static void keep(struct tl_timesync *sync, bool is_due, uint64_t time_ns, int64_t span_ns)
+{
+	struct tl_timesync_reply *r = sync->reply;
 	uint64_t latency_ns = span_ns > 0 ? (uint64_t)span_ns : 0;
 	struct tl_tail_sample sample = {
 		.time_ns = time_ns, .residence_ns = latency_ns, .poll_gap_ns = TL_TAIL_UNKNOWN, .msgs = 1};
 
+	widen(sync, is_due);
 	tl_hist_record(&r->latency, latency_ns);
 	tl_tail_samples_add(r->samples, &sample);
+	sync->stats.replies_timed++;
 }
 
 // Measure from the trigger's stamp to the reply's. With one clock the difference is exact; the absolute times of both
@@ -81,7 +95,7 @@ static bool pair(struct tl_timesync *sync, const struct tl_tx_stamp_facts *facts
 		return false;
 	if (wire_to_poll_ns >= -bound_ns)
 		tl_timesync_record(&r->wire_to_poll, wire_to_poll_ns);
-	keep(r, facts->rx_ns, latency_ns);
+	keep(sync, false, facts->rx_ns, latency_ns);
 	return true;
 }
 
@@ -95,19 +109,14 @@ static void account(struct tl_timesync *sync, const struct tl_tx_stamp_facts *fa
 
 	tl_timesync_record(&r->tx_to_wire, tx_to_wire_ns);
 	if (facts->is_due) {
-		keep(r, (uint64_t)wire_ns, facts->late_ns + tx_to_wire_ns);
-		sync->stats.replies_timed++;
+		keep(sync, true, (uint64_t)wire_ns, facts->late_ns + tx_to_wire_ns);
 		return;
 	}
 	tl_hist_record(&r->poll_to_tx, tl_clock_span_ns(sync->cfg.clock, facts->begin_tsc - facts->poll_tsc));
-	if (!r->has_rx) {
-		keep(r, facts->poll_ns, span_ns);
-		sync->stats.replies_timed++;
-	} else if (facts->stamped && pair(sync, facts, stamp_ns)) {
-		sync->stats.replies_timed++;
-	} else {
+	if (!r->has_rx)
+		keep(sync, false, facts->poll_ns, span_ns);
+	else if (!facts->stamped || !pair(sync, facts, stamp_ns))
 		sync->stats.replies_untimed++;
-	}
 }
 
 bool tl_timesync_read_reply(struct tl_timesync *sync, bool last_look)
@@ -136,7 +145,6 @@ struct tl_tx_stamp *tl_timesync_tx_stamp(struct tl_timesync *sync)
 bool tl_timesync_replies(const struct tl_timesync *sync, struct tl_timesync_replies *out)
 {
 	const struct tl_timesync_reply *r = sync->reply;
-	uint64_t tx_bound_ns = sync->track != NULL ? tl_clock_track_bound_ns(sync->track) : 0;
 
 	if (r == NULL)
 		return false;
@@ -147,7 +155,7 @@ bool tl_timesync_replies(const struct tl_timesync *sync, struct tl_timesync_repl
 		.samples = r->samples,
 		.trigger_source = r->has_rx ? TL_TS_NIC_RX : TL_TS_TSC,
 		.one_clock = r->one_clock,
-		.trigger_bound_ns = r->has_rx && !r->one_clock ? tl_clock_track_bound_ns(r->rx_track) : 1,
-		.reply_bound_ns = r->one_clock ? 1 : tx_bound_ns};
+		.trigger_bound_ns = r->trigger_bound_ns,
+		.reply_bound_ns = r->reply_bound_ns};
 	return true;
 }

@@ -101,8 +101,8 @@ const struct tl_hist *tl_timesync_wire_to_poll(const struct tl_timesync *sync);
 
 // Latency of replies from their trigger, and its parts. The histograms are written by main.
 struct tl_timesync_replies {
-	enum tl_ts_source trigger_source; // TL_TS_NIC_RX: on the wire, TL_TS_TSC: at the return of the poll
-	uint64_t trigger_bound_ns, reply_bound_ns;
+	enum tl_ts_source trigger_source;	   // TL_TS_NIC_RX: on the wire, TL_TS_TSC: at the return of the poll
+	uint64_t trigger_bound_ns, reply_bound_ns; // largest of the stamps of all latencies, when they were converted
 	bool one_clock;			    // both stamped by the same clock: the latency contains no clock conversion
 	const struct tl_hist *latency;	    // of frames with a due time: from this to the wire
 	const struct tl_hist *wire_to_poll; // NULL: triggers have no wire timestamp
