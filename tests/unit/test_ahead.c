@@ -242,6 +242,18 @@ TL_TEST("a short read is continued behind its bytes")
 	end(file);
 }
 
+// As of network file systems. O_DIRECT refuses to continue there.
+TL_TEST("a short read within a block is continued, too: only the file's length ends it")
+{
+	for (enum ahead_way way = AHEAD_PROBE; way <= AHEAD_DIRECT; way++) {
+		struct tl_ahead_file *file = begin(LONG);
+		(void)drop_cache();
+		set_fault(3, 1000, 2, way);
+		read_to_end(file, 0, LONG);
+		end(file);
+	}
+}
+
 TL_TEST("an error ends the bytes before it, and is returned with them")
 {
 	struct tl_ahead_file *file = begin(LONG);

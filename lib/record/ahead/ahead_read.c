@@ -10,6 +10,12 @@
 
 #define TRIES 1000u // of a read that the kernel puts off
 
+// Return the offset in the file behind the bytes read.
+static uint64_t end_of(const struct ahead_slab *slab)
+{
+	return slab->number * slab->file->ahead->cfg.slab_bytes + slab->bytes;
+}
+
 void ahead_start(struct ahead_slab *slab)
 {
 	struct tl_ahead_file *file = slab->file;
@@ -18,8 +24,8 @@ void ahead_start(struct ahead_slab *slab)
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&file->ahead->uring);
 	uint64_t place = slab->number % cfg->slabs * cfg->slab_bytes;
 
-	io_uring_prep_read(sqe, file->fd, file->data + place + slab->bytes, cfg->slab_bytes - slab->bytes,
-		slab->number * cfg->slab_bytes + slab->bytes);
+	io_uring_prep_read(
+		sqe, file->fd, file->data + place + slab->bytes, cfg->slab_bytes - slab->bytes, end_of(slab));
 	if (file->way == AHEAD_PROBE)
 		sqe->rw_flags = RWF_NOWAIT;
 	io_uring_sqe_set_data(sqe, slab);
@@ -73,10 +79,9 @@ static void note_result(void *ctx, void *data, int32_t result)
 	slab->bytes += (uint32_t)result;
 	if (slab->bytes == slab->file->ahead->cfg.slab_bytes)
 		return;
-	if (result != 0 && (uint32_t)result % TL_AHEAD_ALIGN == 0)
+	slab->ended = result == 0 || end_of(slab) >= slab->file->file_bytes;
+	if (!slab->ended)
 		ahead_start(slab);
-	else
-		slab->ended = true;
 }
 
 void ahead_reap(struct tl_ahead *ahead, bool wait)
