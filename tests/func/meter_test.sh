@@ -56,6 +56,8 @@ check_json "the series add up to the counts" first.json '. as $all | .settings[0
 	. as $c | ($s.series[$c + "_bytes"] | add) == $all[$c + "_bytes"])'
 timeout 120 "$TAPLINE" capture -i pcap:a.pcap -w a.pcapng.zst --compress zstd >capture.log 2>&1 </dev/null || true
 is_like_the_first "a compressed recording" a.pcapng.zst
+zstd -q -c <a.pcap >piped.pcap.zst
+is_like_the_first "a file compressed by zstd from a pipe" piped.pcap.zst
 timeout 120 "$TAPLINE" capture -i pcap:a.pcap -w snapped.pcapng --snaplen 64 >capture.log 2>&1 </dev/null || true
 is_like_the_first "a recording that was cut to a snaplen" snapped.pcapng
 meter a.pcap a.pcap "${CONTRACT[@]}"

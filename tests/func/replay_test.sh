@@ -87,6 +87,10 @@ forms_are_read() {
 	"$TAPLINE" capture -i pcap:a.pcap -w rec/a.pcapng.zst --compress zstd >/dev/null 2>capture.log
 	comes_whole "a pcapng file" a.pcap 400 a.pcapng --speed 10
 	comes_whole "a compressed recording" a.pcap 400 rec/a.pcapng.zst --speed 10
+	zstd -q -c <a.pcapng >piped.pcapng.zst
+	comes_whole "a file compressed by zstd from a pipe" a.pcap 400 piped.pcapng.zst --speed 10
+	{ head -c 10000 a.pcap | zstd -q -c && tail -c +10001 a.pcap | zstd -q -c; } >joined.pcap.zst
+	comes_whole "two outputs of zstd, joined within a record" a.pcap 400 joined.pcap.zst --speed 10
 	comes_whole "a file twice over" a.pcap 800 a.pcap --speed 20 --loops 2
 	split_in_two
 	comes_whole "two files, one after the other" a.pcap 400 first.pcap second.pcap --speed 10

@@ -9,6 +9,7 @@
 //   files.c    input files
 //   input.c    paced reads past the page cache
 //   packed.c   the same for compressed recordings
+//   stream.c   compressed files of any program, for feed.c
 //   walk.c     blocks in memory or through a file, damage
 //   section.c  section state: byte order, interfaces and their descriptions
 //   match.c    selection of slabs and records
@@ -48,6 +49,7 @@ struct extract_files {
 	struct extract_file *file;
 	uint32_t n;
 	size_t capacity;
+	bool streams;	 // of directories also files compressed by other programs, which a feed reads
 	uint32_t others; // files of the last directory that do not begin like a capture
 	char other[256]; // the first of them
 };
@@ -172,6 +174,17 @@ int extract_packed_unit(
 // Make this unit offset 0.
 void extract_packed_seek(struct extract_input *input, uint64_t unit_at);
 bool extract_packed_is_end(const struct extract_input *input, uint64_t offset);
+
+// stream.c: the content of a compressed file, of any program. The offset of get() must not decrease beyond what is in
+// memory; otherwise as extract_input_get(). why(): the reason why the content ends before the file; NULL: it does not.
+struct extract_stream;
+bool extract_stream_is(const void *data, size_t size); // true for the start of such a file
+struct extract_stream *extract_stream_open(void);      // NULL: out of memory
+void extract_stream_close(struct extract_stream *stream);
+int extract_stream_get(struct extract_stream *stream, struct extract_input *input, uint64_t offset, size_t len,
+	const uint8_t **out, size_t *got);
+bool extract_stream_is_end(const struct extract_stream *stream, uint64_t offset);
+const char *extract_stream_why(const struct extract_stream *stream);
 
 // section.c: return 0, -EINVAL or -ENOMEM.
 int extract_section_add(struct extract_section *section, const uint8_t *block, uint32_t size);

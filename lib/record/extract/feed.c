@@ -11,6 +11,7 @@
 
 struct tl_extract_feed {
 	struct extract_input input;
+	struct extract_stream *stream; // compressed: the content; NULL: the file is not
 };
 
 static int fail(const struct tl_extract_feed *feed, int rc, struct tl_err *err)
@@ -18,19 +19,16 @@ static int fail(const struct tl_extract_feed *feed, int rc, struct tl_err *err)
 	return tl_fail(err, rc, "%.300s: cannot read: %s", feed->input.path, strerror(-rc));
 }
 
-// Detect a compressed file by its first bytes, as extract does.
 static int unpack_if_packed(struct tl_extract_feed *feed)
 {
 	const uint8_t *data;
-	uint32_t magic = 0;
 	size_t got;
 
-	int rc = extract_input_raw(&feed->input, 0, sizeof(magic), &data, &got);
-	if (rc != 0)
+	int rc = extract_input_raw(&feed->input, 0, sizeof(uint32_t), &data, &got);
+	if (rc != 0 || !extract_stream_is(data, got))
 		return rc;
-	if (got == sizeof(magic))
-		memcpy(&magic, data, sizeof(magic));
-	return magic == EXTRACT_PACKED_MAGIC ? extract_packed_open(&feed->input) : 0;
+	feed->stream = extract_stream_open();
+	return feed->stream != NULL ? 0 : -ENOMEM;
 }
 
 int tl_extract_feed_open(const char *path, struct tl_ahead *ahead, struct tl_extract_feed **out, struct tl_err *err)
@@ -59,30 +57,39 @@ int tl_extract_feed_open(const char *path, struct tl_ahead *ahead, struct tl_ext
 int tl_extract_feed_get(
 	struct tl_extract_feed *feed, uint64_t offset, size_t len, const uint8_t **out, size_t *got, struct tl_err *err)
 {
-	int rc = extract_input_get(&feed->input, offset, len, out, got);
+	struct extract_input *input = &feed->input;
+	int rc = feed->stream != NULL ? extract_stream_get(feed->stream, input, offset, len, out, got)
+				      : extract_input_raw(input, offset, len, out, got);
 
 	return rc == 0 ? 0 : fail(feed, rc, err);
 }
 
 bool tl_extract_feed_is_end(const struct tl_extract_feed *feed, uint64_t offset)
 {
-	return extract_input_is_end(&feed->input, offset);
+	return feed->stream != NULL ? extract_stream_is_end(feed->stream, offset)
+				    : extract_input_is_end(&feed->input, offset);
 }
 
-int tl_extract_feed_error(const struct tl_extract_feed *feed)
+int tl_extract_feed_error(const struct tl_extract_feed *feed, const char **why)
 {
-	return feed->input.broken;
+	*why = feed->stream != NULL ? extract_stream_why(feed->stream) : NULL;
+	if (feed->input.broken != 0)
+		*why = strerror(-feed->input.broken);
+	else if (*why == NULL)
+		*why = "the file became shorter";
+	return feed->input.broken != 0 ? feed->input.broken : -EINVAL;
 }
 
 uint64_t tl_extract_feed_bytes(const struct tl_extract_feed *feed)
 {
-	return feed->input.packed == NULL ? feed->input.file_bytes : 0;
+	return feed->stream == NULL ? feed->input.file_bytes : 0;
 }
 
 void tl_extract_feed_close(struct tl_extract_feed *feed)
 {
 	if (feed == NULL)
 		return;
+	extract_stream_close(feed->stream);
 	extract_input_close(&feed->input);
 	free(feed);
 }

@@ -3,6 +3,7 @@
 
 #include "extract_priv.h"
 #include <tl_array.h>
+#include <tl_extract_feed.h>
 #include <tl_extract_source.h>
 #include <tl_log.h>
 #include <tl_remedy.h>
@@ -48,7 +49,31 @@ static int begins_packed(int fd)
 	return rc;
 }
 
-static int begins_as_capture(int fd, struct stat *status)
+static bool is_magic(uint32_t magic)
+{
+	return magic == TL_PCAPNG_SHB || tl_pcap_is_magic(magic);
+}
+
+// Check the content of a file compressed by any program. Return 1, 0 or -errno.
+static int contains_capture(const char *path)
+{
+	struct tl_extract_feed *feed;
+	uint32_t magic = 0;
+	const uint8_t *data;
+	size_t got;
+	struct tl_err err;
+
+	int rc = tl_extract_feed_open(path, NULL, &feed, &err);
+	if (rc != 0)
+		return rc;
+	rc = tl_extract_feed_get(feed, 0, sizeof(magic), &data, &got, &err);
+	if (rc == 0 && got == sizeof(magic))
+		memcpy(&magic, data, sizeof(magic));
+	tl_extract_feed_close(feed);
+	return rc != 0 ? rc : is_magic(magic);
+}
+
+static int begins_as_capture(int fd, const char *path, bool streams, struct stat *status)
 {
 	uint32_t magic = 0;
 
@@ -59,19 +84,19 @@ static int begins_as_capture(int fd, struct stat *status)
 	ssize_t n = read(fd, &magic, sizeof(magic));
 	if (n != (ssize_t)sizeof(magic))
 		return n < 0 ? -errno : 0;
-	if (magic == EXTRACT_PACKED_MAGIC)
-		return begins_packed(fd);
-	return magic == TL_PCAPNG_SHB || tl_pcap_is_magic(magic);
+	if (streams && extract_stream_is(&magic, sizeof(magic)))
+		return contains_capture(path);
+	return magic == EXTRACT_PACKED_MAGIC ? begins_packed(fd) : is_magic(magic);
 }
 
 // Check for a regular file that starts like a capture: 1, 0, or -errno.
-static int is_capture(const char *path, struct stat *status)
+static int is_capture(const char *path, bool streams, struct stat *status)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0) // removed, a dangling link, or a socket
 		return errno == ENOENT || errno == ELOOP || errno == ENXIO ? 0 : -errno;
-	int rc = begins_as_capture(fd, status);
+	int rc = begins_as_capture(fd, path, streams, status);
 	close(fd);
 	return rc;
 }
@@ -104,7 +129,7 @@ static bool has_sidecar(const char *path)
 static int add_item(struct extract_files *files, const char *path, const char *item)
 {
 	struct stat status = {0};
-	int rc = is_capture(path, &status);
+	int rc = is_capture(path, files->streams, &status);
 	bool other = rc == 0 && S_ISREG(status.st_mode) && !is_sidecar(item);
 
 	if (rc > 0 || (other && has_sidecar(path)))
@@ -155,7 +180,7 @@ static int add_directory(struct extract_files *files, const char *path, struct t
 
 int tl_extract_directory(const char *path, char ***out, size_t *out_n, struct tl_err *err)
 {
-	struct extract_files files = {0};
+	struct extract_files files = {.streams = true};
 
 	int rc = add_directory(&files, path, err);
 	*out = calloc(files.n + 1u, sizeof(**out));

@@ -29,16 +29,10 @@ static int look(struct tl_extract_source *s, uint64_t offset, const uint8_t **da
 
 static int fail_cut(const struct tl_extract_source *s, uint64_t offset, struct tl_err *err)
 {
-	int error = tl_extract_feed_error(s->feed);
+	const char *why;
+	int rc = tl_extract_feed_error(s->feed, &why);
 
-	if (error != 0)
-		return tl_fail(err, error, "%s, byte %" PRIu64 ": cannot be read from here on: %s", s->path, offset,
-			strerror(-error));
-	return tl_fail(err, -EINVAL,
-		"%s, byte %" PRIu64
-		": cannot be read from here on: the file became shorter, or its compressed data is damaged or of another "
-		"program (unpack it first)",
-		s->path, offset);
+	return tl_fail(err, rc, "%s, byte %" PRIu64 ": cannot be read from here on: %s", s->path, offset, why);
 }
 
 // Open a reader on the window. The start of a file, up to its first frame, may be longer than a window.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// extract_source: the frames of a capture file of any size and link type, in file order: pcap, pcapng and compressed
-// recordings. It reads through a sliding window: memory is bounded, and truncation of the file during the read is an
-// error instead of a signal.
+// extract_source: the frames of a capture file of any size and link type, in file order: pcap and pcapng, also
+// compressed (tl_extract_feed.h). It reads through a sliding window: memory is bounded, and truncation of the file
+// during the read is an error instead of a signal.
 //
 // Threads: one per source. Memory: a window of 1 MiB, or a slab of the memory that reads ahead, up to
 // TL_EXTRACT_FEED_MAX for a longer record.
