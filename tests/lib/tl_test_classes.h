@@ -13,7 +13,7 @@
 #include <tl_tree.h>
 
 #define TEST_MTU 1514
-#define TEST_CLASSES 64
+#define TEST_CLASSES 512
 #define MBIT UINT64_C(1000000)
 
 // Load of a leaf.

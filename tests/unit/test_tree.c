@@ -618,6 +618,101 @@ TL_TEST("after random changes of rates, guarantees and prios all counters are co
 	}
 }
 
+// More classes than adopt new rates in one call: each leaf with a ceil of 8 kbit/s, 1 byte per ms, and an empty bucket.
+#define MANY 300
+
+static void open_many(struct test_tree *t)
+{
+	*t = (struct test_tree){.n = 0};
+	test_add(t, NONE, (struct tl_tree_class){.rate = 10000 * MBIT});
+	for (uint32_t i = 1; i < MANY; i++)
+		test_add(t, 0, (struct tl_tree_class){.ceil = 8000, .cburst = 200000});
+	test_open_mtu(t, TEST_MTU, 65536);
+	for (uint32_t i = 1; i < MANY; i += MANY - 2) // the first and the last leaf
+		for (uint32_t k = 0; k < 400; k++)
+			test_put(t, i, 0, 1000);
+	test_run(t, TL_NS_PER_MS);
+	CU_ASSERT_EQUAL(t->sent_pkts[1], 199); // until tokens for less than the mtu are left
+	CU_ASSERT_EQUAL(t->sent_pkts[MANY - 1], 199);
+}
+
+static struct tl_tree_rates *change_all(struct test_tree *t, uint64_t ceil)
+{
+	for (uint32_t i = 1; i < MANY; i++)
+		t->classes[i].ceil = ceil;
+	return change_rates(t);
+}
+
+TL_TEST("no frame leaves while a part of the classes has the new rates")
+{
+	struct test_tree t;
+
+	open_many(&t);
+	struct tl_tree_rates *rates = change_all(&t, 1000 * MBIT);
+	uint32_t before = (uint32_t)t.sent_pkts[0], calls = 0;
+	for (;; calls++) {
+		t.now_ns += TL_NS_PER_MS;
+		uint32_t sent = test_send(&t, 64);
+		if (tl_tree_rates_in_use(t.tree) == rates)
+			break;
+		CU_ASSERT_EQUAL(sent, 0);
+		CU_ASSERT_EQUAL(tl_tree_next_ns(t.tree), t.now_ns); // goes on at once
+	}
+	CU_ASSERT(calls >= 2);
+	CU_ASSERT(t.sent_pkts[0] > before);
+	test_close(&t);
+	tl_tree_rates_destroy(rates);
+}
+
+// At 80 Mbit/s, 10 bytes per us, the 5 ms of a call are 50,000 bytes.
+TL_TEST("all classes change their rates at one time, in whichever call they adopt them")
+{
+	struct test_tree t;
+
+	open_many(&t);
+	struct tl_tree_rates *high = change_all(&t, 80 * MBIT), *low;
+	for (uint32_t i = 0; i < 4; i++, t.now_ns += 5 * TL_NS_PER_MS)
+		while (test_send(&t, 64) != 0)
+			;
+	CU_ASSERT_PTR_EQUAL(tl_tree_rates_in_use(t.tree), high);
+	CU_ASSERT_EQUAL(t.sent_pkts[1], 199 + 150); // since the first call, 15 ms
+	CU_ASSERT_EQUAL(t.sent_pkts[MANY - 1], 199 + 150);
+	t.now_ns -= 5 * TL_NS_PER_MS;
+	low = change_all(&t, 8000);
+	for (uint32_t i = 0; i < 4; i++, t.now_ns += 5 * TL_NS_PER_MS)
+		while (test_send(&t, 64) != 0)
+			;
+	CU_ASSERT_PTR_EQUAL(tl_tree_rates_in_use(t.tree), low);
+	CU_ASSERT_EQUAL(t.sent_pkts[1], 199 + 150);
+	CU_ASSERT_EQUAL(t.sent_pkts[MANY - 1], 199 + 150);
+	test_close(&t);
+	tl_tree_rates_destroy(high);
+	tl_tree_rates_destroy(low);
+}
+
+TL_TEST("a class that gets frames during a change of rates has the new ones")
+{
+	struct test_tree t;
+
+	open_many(&t);
+	struct tl_tree_rates *rates = change_all(&t, 80 * MBIT);
+	CU_ASSERT_EQUAL(test_send(&t, 64), 0);
+	t.now_ns += 5 * TL_NS_PER_MS;
+	for (uint32_t k = 0; k < 400; k++)
+		test_put(&t, MANY - 2, 0, 1000);
+	CU_ASSERT_PTR_NOT_EQUAL(tl_tree_rates_in_use(t.tree), rates);
+	while (test_send(&t, 64) != 0 || tl_tree_rates_in_use(t.tree) != rates)
+		;
+	CU_ASSERT_EQUAL(t.sent_pkts[MANY - 2], 199);
+	t.now_ns += TL_NS_PER_MS; // 10,000 bytes
+	while (test_send(&t, 64) != 0)
+		;
+	CU_ASSERT_EQUAL(t.sent_pkts[MANY - 2], 199 + 10);
+	CU_ASSERT_EQUAL(t.sent_pkts[1], 199 + 50 + 10);
+	test_close(&t);
+	tl_tree_rates_destroy(rates);
+}
+
 // ---- descriptions
 
 static void refused(const struct tl_tree_class *classes, uint32_t n, const char *message)

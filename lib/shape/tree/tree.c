@@ -189,7 +189,7 @@ static void tree_set(struct tl_tree *t, const struct tl_tree_cfg *cfg)
 	t->mtu = cfg->mtu;
 	t->mtu_cost = cfg->mtu * TL_BUCKET_BYTE_COST;
 	t->overhead_bytes = cfg->overhead_bytes;
-	t->n_nodes = t->refreshed = cfg->n_classes;
+	t->n_nodes = t->adopted = cfg->n_classes;
 	t->drop = cfg->drop;
 	t->drop_ctx = cfg->drop_ctx;
 	tl_wheel_init(&t->wheel, cfg->now_ns);

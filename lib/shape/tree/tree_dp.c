@@ -6,84 +6,9 @@
 // in the green list, too, while its rate has tokens, and else borrows, and is in the wheel.
 
 #include "queue.h"
+#include "turns.h"
 
-#define REFRESH 32 // classes per call after a change of rates
-
-// ---- lists
-
-static inline bool tree_is_in(const struct tree_node *n, uint32_t band)
-{
-	return n->turns[band].list != TREE_LISTS;
-}
-
-static inline void tree_set_used(struct tree_node *n, uint32_t used)
-{
-	n->used = used;
-	n->work = used != 0 ? n->work & ~(uint32_t)TREE_IS_IDLE : n->work | TREE_IS_IDLE;
-}
-
-// Enter a list of the parent: in front with the rest of a round that was broken off, else last with a new one.
-static inline void tree_join(struct tree_node *n, uint32_t band)
-{
-	struct tree_turn *turn = &n->turns[band];
-	struct tree_node *parent = n->parent;
-	uint32_t list = band * TL_TREE_PRIOS + n->rate->prio;
-	struct tree_node *head = parent->heads[list];
-	bool goes_on = turn->deficit > 0;
-
-	if (!goes_on)
-		turn->deficit += (int32_t)n->rate->quantum;
-	turn->list = list;
-	n->work |= band == TREE_GREEN ? TREE_PAYS_RATE : 0;
-	if (head == NULL) {
-		turn->next = turn->prev = parent->heads[list] = n;
-		tree_set_used(parent, parent->used | 1u << list);
-		return;
-	}
-	turn->next = head;
-	turn->prev = head->turns[band].prev;
-	turn->prev->turns[band].next = n;
-	head->turns[band].prev = n;
-	if (goes_on)
-		parent->heads[list] = n;
-}
-
-// Leave a list of the parent, if in one. A class whose round is not on keeps only its debt.
-static inline void tree_leave(struct tree_node *n, uint32_t band)
-{
-	struct tree_turn *turn = &n->turns[band];
-	struct tree_node *parent = n->parent;
-	uint32_t list = turn->list;
-
-	if (list == TREE_LISTS)
-		return;
-	turn->list = TREE_LISTS;
-	n->work &= band == TREE_GREEN ? ~(uint32_t)TREE_PAYS_RATE : UINT32_MAX;
-	turn->prev->turns[band].next = turn->next;
-	turn->next->turns[band].prev = turn->prev;
-	if (parent->heads[list] != n) {
-		turn->deficit = turn->deficit < 0 ? turn->deficit : 0;
-	} else if (turn->next != n) {
-		parent->heads[list] = turn->next;
-	} else {
-		parent->heads[list] = NULL;
-		tree_set_used(parent, parent->used & ~(1u << list));
-	}
-}
-
-static inline void tree_leave_both(struct tree_node *n)
-{
-	tree_leave(n, TREE_GREEN);
-	tree_leave(n, TREE_EXCESS);
-}
-
-// Leave all lists. A leaf without frames loses the rest of its round; a class whose children wait for tokens does not.
-static inline void tree_leave_idle(struct tree_node *n)
-{
-	tree_leave_both(n);
-	for (uint32_t band = 0; n->leaf != NULL && band < TREE_BANDS; band++)
-		n->turns[band].deficit = n->turns[band].deficit < 0 ? n->turns[band].deficit : 0;
-}
+#define ADOPT 128 // classes per call that adopt new rates
 
 // ---- bands
 
@@ -256,43 +181,63 @@ static inline const struct tree_frame *tree_send(struct tl_tree *t, struct tree_
 	return frame;
 }
 
-// Have some of the classes adopt the new rates, and move them between lists. The root is in no list.
-static void tree_refresh(struct tl_tree *t)
-{
-	uint32_t end = (uint32_t)tl_min_u64(t->refreshed + REFRESH, t->n_nodes);
+// ---- changes of rates
 
-	for (; t->refreshed < end; t->refreshed++) {
-		struct tree_node *n = &t->nodes[t->refreshed];
-		tree_earn_rate(n, t->now_ns, n->rate->owed);
-		tree_earn_ceil(n, t->now_ns);
-		if (n->parent != NULL)
-			tree_leave_both(n);
-		bool was_free = n->rate->ceil == 0;
-		n->rate = &t->rates->of[t->refreshed];
-		n->work = (n->work & TREE_IS_IDLE) | (n->rate->ceil != 0 ? TREE_PAYS_CEIL : 0);
-		if (was_free || n->rate->ceil == 0) // a bucket that is not in use holds a frame
-			n->ctokens = t->mtu_cost;
-		n->tokens = tl_min_u64(n->tokens, n->rate->owed);
-		n->ctokens = tl_min_u64(n->ctokens, n->rate->cburst);
-		if (n->used != 0)
-			tree_place(t, n, true);
+// Have a class adopt the new rates, after those above it: it has the tokens of the old ones until the change, and of the
+// new ones since. The root is in no list.
+static __attribute__((noinline)) void tree_adopt_rate(struct tl_tree *t, struct tree_node *n)
+{
+	const struct tree_rate *rate = &t->rates->of[n - t->nodes];
+
+	if (n->rate == rate)
+		return;
+	if (n->parent != NULL) {
+		tree_adopt_rate(t, n->parent);
+		tree_leave_both(n);
 	}
-	if (end == t->n_nodes)
-		__atomic_store_n(&t->in_use, t->rates, __ATOMIC_RELEASE);
+	tree_earn_rate(n, t->change_ns, n->rate->owed);
+	tree_earn_ceil(n, t->change_ns);
+	if (n->rate->ceil == 0 || rate->ceil == 0) // a bucket that is not in use holds a frame
+		n->ctokens = t->mtu_cost;
+	n->rate = rate;
+	n->work = (n->work & TREE_IS_IDLE) | (rate->ceil != 0 ? TREE_PAYS_CEIL : 0);
+	n->tokens = tl_min_u64(n->tokens, rate->owed);
+	n->ctokens = tl_min_u64(n->ctokens, rate->cburst);
+	if (n->used != 0)
+		tree_place(t, n, true);
 }
 
-static inline void tree_take_rates(struct tl_tree *t)
+static inline bool tree_is_changing(const struct tl_tree *t)
+{
+	return t->adopted != t->n_nodes;
+}
+
+// Have the next classes adopt the offered rates. Return whether all have: until then no frame leaves, so none leaves by
+// old rates after one by new rates.
+static bool tree_change_rates(struct tl_tree *t)
 {
 	const struct tl_tree_rates *offered = atomic_load_explicit(&t->offered, memory_order_acquire);
 
-	if (TL_LIKELY(offered == t->in_use))
-		return;
 	if (offered != t->rates) {
 		t->rates = offered;
-		t->refreshed = 0;
+		t->change_ns = t->now_ns;
+		t->adopted = 0;
 	}
-	tree_refresh(t);
+	uint32_t end = (uint32_t)tl_min_u64(t->adopted + ADOPT, t->n_nodes);
+	for (; t->adopted < end; t->adopted++)
+		tree_adopt_rate(t, &t->nodes[t->adopted]);
+	if (tree_is_changing(t))
+		return false;
+	__atomic_store_n(&t->in_use, offered, __ATOMIC_RELEASE);
+	return true;
 }
+
+static inline bool tree_is_offered(const struct tl_tree *t)
+{
+	return atomic_load_explicit(&t->offered, memory_order_relaxed) != t->in_use;
+}
+
+// ----
 
 void tree_wake(struct tl_tree *t, struct tree_node *n)
 {
@@ -307,21 +252,20 @@ void tl_tree_enqueue(struct tl_tree *t, uint64_t now_ns, uint32_t cls, uint32_t 
 	t->now_ns = tl_max_u64(t->now_ns, now_ns);
 	queue_push(t, n->leaf, hash, bytes, frame);
 	if (n->used == 0 && n->leaf->backlog_pkts != 0) {
+		if (TL_UNLIKELY(tree_is_changing(t)))
+			tree_adopt_rate(t, n);
 		tree_set_used(n, 1);
 		tree_place(t, n, false);
 	}
 }
 
-uint32_t tl_tree_dequeue(struct tl_tree *t, uint64_t now_ns, void **out, uint32_t n)
+// Dequeue up to n frames for which the root has tokens.
+static inline uint32_t tree_drain(struct tl_tree *t, void **out, uint32_t n)
 {
 	struct tree_node *root = t->nodes;
 	uint64_t mtu_cost = t->mtu_cost;
 	uint32_t sent = 0;
 
-	t->now_ns = tl_max_u64(t->now_ns, now_ns);
-	tree_take_rates(t);
-	if (t->now_ns >= t->wheel.next_ns)
-		tree_run_wheel(t);
 	tree_earn_ceil(root, t->now_ns);
 	while (sent < n && root->used != 0 && root->ctokens >= mtu_cost) {
 		const struct tree_frame *frame = tree_send(t, root);
@@ -331,12 +275,30 @@ uint32_t tl_tree_dequeue(struct tl_tree *t, uint64_t now_ns, void **out, uint32_
 	return sent;
 }
 
+// Not inline: the common case needs the registers.
+static __attribute__((noinline)) uint32_t tree_drain_after_work(struct tl_tree *t, void **out, uint32_t n)
+{
+	if (tree_is_offered(t) && !tree_change_rates(t))
+		return 0;
+	if (t->now_ns >= t->wheel.next_ns)
+		tree_run_wheel(t);
+	return tree_drain(t, out, n);
+}
+
+uint32_t tl_tree_dequeue(struct tl_tree *t, uint64_t now_ns, void **out, uint32_t n)
+{
+	t->now_ns = tl_max_u64(t->now_ns, now_ns);
+	if (TL_UNLIKELY(tree_is_offered(t) || t->now_ns >= t->wheel.next_ns))
+		return tree_drain_after_work(t, out, n);
+	return tree_drain(t, out, n);
+}
+
 uint64_t tl_tree_next_ns(const struct tl_tree *t)
 {
 	const struct tree_node *root = t->nodes;
 	const struct tree_rate *r = root->rate;
 
-	if (TL_UNLIKELY(atomic_load_explicit(&t->offered, memory_order_relaxed) != t->in_use))
+	if (TL_UNLIKELY(tree_is_offered(t)))
 		return t->now_ns;
 	if (root->used == 0)
 		return t->wheel.next_ns;

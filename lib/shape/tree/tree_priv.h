@@ -138,12 +138,13 @@ struct tl_tree {
 	uint64_t mtu_cost; // tokens that a bucket needs
 	struct tree_node *nodes;
 	_Atomic(const struct tl_tree_rates *) offered;
-	const struct tl_tree_rates *rates;  // those that classes get
+	const struct tl_tree_rates *rates;  // those that classes get, from change_ns on
+	uint64_t change_ns;
 	const struct tl_tree_rates *in_use; // those that all classes have
 	uint32_t mtu, overhead_bytes;
 	struct tree_frame *free;
 	uint32_t n_nodes;
-	uint32_t refreshed; // nodes that have the rates
+	uint32_t adopted;   // nodes that have the rates
 	struct tree_frame *frames;
 	struct tree_flow *flows;
 	void (*drop)(void *ctx, void *frame);
