@@ -50,13 +50,15 @@ static __attribute__((noinline)) uint32_t bench_frames(struct tl_tree *tree, uin
 	return n;
 }
 
-static struct tl_tree *bench_tree(const struct scenario *s, uint32_t *out_leaf, uint32_t *out_n)
+static uint32_t bench_leaf(const struct scenario *s)
 {
-	uint32_t n = 1 + s->width[0] + s->width[1] + s->width[2], level_at = 1, above_at = 0, above = 1;
+	return 1 + s->width[0] + s->width[1];
+}
+
+static struct tl_tree_class *bench_classes(const struct scenario *s, uint32_t n)
+{
+	uint32_t level_at = 1, above_at = 0, above = 1;
 	struct tl_tree_class *classes = calloc(n, sizeof(*classes));
-	struct tl_tree_cfg cfg = {
-		.classes = classes, .n_classes = n, .mtu = MTU, .frames = s->queued * n, .drop = bench_drop};
-	struct tl_tree *tree;
 
 	if (classes == NULL)
 		exit(1);
@@ -74,35 +76,83 @@ static struct tl_tree *bench_tree(const struct scenario *s, uint32_t *out_leaf, 
 		above = s->width[level];
 		level_at += above;
 	}
-	struct tl_err *none = NULL;
-	if (tl_tree_create(&cfg, &tree, none) != 0)
+	return classes;
+}
+
+static struct tl_tree *bench_tree(const struct scenario *s, uint32_t n)
+{
+	struct tl_tree_class *classes = bench_classes(s, n);
+	struct tl_tree_cfg cfg = {
+		.classes = classes, .n_classes = n, .mtu = MTU, .frames = s->queued * n, .drop = bench_drop};
+	struct tl_tree *tree;
+
+	if (tl_tree_create(&cfg, &tree, NULL) != 0)
 		exit(1);
 	free(classes);
-	*out_leaf = above_at;
-	*out_n = n;
 	return tree;
+}
+
+static struct tl_tree *bench_open(const struct scenario *s, uint32_t *out_n, uint64_t *out_now_ns)
+{
+	uint32_t n = bench_leaf(s) + s->width[2];
+	struct tl_tree *tree = bench_tree(s, n);
+
+	*out_n = n;
+	*out_now_ns = 0;
+	for (uint32_t k = 0; k < s->queued; k++)
+		for (uint32_t i = bench_leaf(s); i < n; i++)
+			tl_tree_enqueue(tree, 0, i, k, BYTES, (void *)(uintptr_t)i);
+	for (uint32_t i = 0; i < 8 * n / s->burst; i++) // the first bursts
+		bench_frames(tree, *out_now_ns += s->gap_ns * s->burst, s->burst);
+	return tree;
+}
+
+// End a scenario that began at this time.
+static void report(const char *name, uint32_t n, const struct timespec *from)
+{
+	struct timespec to;
+
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	end_of_scenario();
+	printf("%s %" PRIu32 " %" PRId64 "\n", name, n,
+		(int64_t)(to.tv_sec - from->tv_sec) * (int64_t)TL_NS_PER_S + to.tv_nsec - from->tv_nsec);
 }
 
 static void measure(const struct scenario *s)
 {
-	uint32_t leaf, n, sent = 0;
-	struct tl_tree *tree = bench_tree(s, &leaf, &n);
-	struct timespec from, to;
-	uint64_t now_ns = 0;
+	uint32_t n, sent = 0;
+	uint64_t now_ns;
+	struct tl_tree *tree = bench_open(s, &n, &now_ns);
+	struct timespec from;
 
-	for (uint32_t k = 0; k < s->queued; k++)
-		for (uint32_t i = leaf; i < n; i++)
-			tl_tree_enqueue(tree, 0, i, k, BYTES, (void *)(uintptr_t)i);
-	for (uint32_t i = 0; i < 8 * n / s->burst; i++) // the first bursts
-		bench_frames(tree, now_ns += s->gap_ns * s->burst, s->burst);
 	end_of_scenario();
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	while (sent < FRAMES)
 		sent += bench_frames(tree, now_ns += s->gap_ns * s->burst, s->burst);
-	clock_gettime(CLOCK_MONOTONIC, &to);
+	report(s->name, sent, &from);
+}
+
+// Measure a change of the rates: per class, in place of frames.
+static void measure_change(const struct scenario *s)
+{
+	uint32_t n;
+	uint64_t now_ns;
+	struct tl_tree *tree = bench_open(s, &n, &now_ns);
+	struct tl_tree_class *classes = bench_classes(s, n);
+	struct tl_tree_rates *rates;
+	struct timespec from;
+
+	for (uint32_t i = 1; i < n; i++)
+		classes[i].prio = 1;
+	if (tl_tree_rates_create(tree, classes, &rates, NULL) != 0)
+		exit(1);
+	tl_tree_offer_rates(tree, rates);
 	end_of_scenario();
-	printf("%s %" PRIu32 " %" PRId64 "\n", s->name, sent,
-		(int64_t)(to.tv_sec - from.tv_sec) * (int64_t)TL_NS_PER_S + to.tv_nsec - from.tv_nsec);
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	while (tl_tree_rates_in_use(tree) != rates)
+		bench_frames(tree, now_ns, 1);
+	report(s->name, n, &from);
+	free(classes);
 }
 
 int main(void)
@@ -118,8 +168,10 @@ int main(void)
 		{"tree-light-10", {1, 2, 6}, 4 * FRAME_NS, 1, 1, 0, 50},
 		{"tree-light-10000", {10, 100, 9889}, 4 * FRAME_NS, 1, 1, 0, 50},
 	};
+	static const struct scenario change = {"tree-change-10000", {10, 100, 9889}, FRAME_NS, 32, 4, 0, 50};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(scenarios); i++)
 		measure(&scenarios[i]);
+	measure_change(&change);
 	return 0;
 }

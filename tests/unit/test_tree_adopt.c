@@ -97,6 +97,9 @@ TL_TEST("the totals include the counters of removed classes")
 	struct tl_tree_stats now = sample(&t, 3);
 	CU_ASSERT(in.sent_pkts == 6 && has_same_counts(&now, &in));
 	CU_ASSERT_EQUAL(sample(&t, 4).in_pkts, 0);
+	adopt(&t, &next, (const uint32_t[]){0, 1, 2, 3, 4}, 1); // removes nothing
+	now = sample(&t, 3);
+	CU_ASSERT_TRUE(has_same_counts(&now, &in));
 	next.n = 3;
 	adopt(&t, &next, (const uint32_t[]){0, 1, 2, GONE, GONE}, 1);
 	now = sample(&t, 0);

@@ -4,6 +4,7 @@
 #include "tree_priv.h"
 
 #include <stddef.h>
+#include <string.h>
 
 // Continue the buckets of a class. One that was not in use, or is not any more, holds a frame.
 static void adopt_tokens(struct tl_tree *t, struct tree_node *n, struct tree_node *from)
@@ -37,13 +38,36 @@ static void adopt_add(struct tree_counters *sum, const struct tree_counters *fro
 	}
 }
 
-// Return the counters, in the new tree, that continue those of a removed class.
-static struct tree_counters *adopt_gone(
-	struct tl_tree *t, const struct tl_tree *from, const struct tree_node *n, const uint32_t *to)
+// Continue the counters of a leaf, which stay where they are, since they are long: the trees exchange their leaves, and
+// these all else.
+static void adopt_counters(struct tree_node *n, struct tree_node *from)
 {
+	const size_t rest = offsetof(struct tree_leaf, count);
+	struct tree_leaf *leaf = from->leaf;
+	char set_up[offsetof(struct tree_leaf, count)];
+
+	memcpy(set_up, n->leaf, rest);
+	memcpy(n->leaf, leaf, rest);
+	memcpy(leaf, set_up, rest);
+	from->leaf = n->leaf;
+	n->leaf = leaf;
+}
+
+// Keep the counters of a removed leaf, or of some, with the class in the new tree nearest above it.
+static void adopt_gone(struct tl_tree *t, const struct tl_tree *from, uint32_t cls, struct tree_leaf **leaf,
+	const uint32_t *to)
+{
+	const struct tree_node *n = &from->nodes[cls];
+
 	while (to[n - from->nodes] == TL_TREE_REMOVED)
 		n = n->parent;
-	return &t->gone[to[n - from->nodes]];
+	struct tree_leaf **gone = &t->gone[to[n - from->nodes]];
+	if (*leaf != NULL && *gone != NULL) {
+		adopt_add(&(*gone)->count, &(*leaf)->count);
+	} else if (*leaf != NULL) {
+		*gone = *leaf;
+		*leaf = NULL;
+	}
 }
 
 // Move the frames of a removed leaf. They arrive at the other leaf, and not at this one.
@@ -68,6 +92,15 @@ static void adopt_memory(struct tl_tree *t, struct tl_tree *from)
 	from->free = NULL;
 }
 
+static void adopt_class(struct tl_tree *t, struct tree_node *n, struct tree_node *from)
+{
+	adopt_tokens(t, n, from);
+	if (n->leaf == NULL)
+		return;
+	adopt_counters(n, from);
+	tree_move(n->leaf, from->leaf);
+}
+
 struct tl_tree_moved tl_tree_adopt(
 	struct tl_tree *t, struct tl_tree *from, uint64_t now_ns, const uint32_t *to, uint32_t fallback)
 {
@@ -78,25 +111,18 @@ struct tl_tree_moved tl_tree_adopt(
 	for (uint32_t i = 0; i < from->n_nodes; i++) { // those that stay first, so that frames of others are behind
 		if (to[i] == TL_TREE_REMOVED)
 			continue;
-		struct tree_node *n = &t->nodes[to[i]];
-		adopt_tokens(t, n, &from->nodes[i]);
-		if (from->gone != NULL)
-			adopt_add(&t->gone[to[i]], &from->gone[i]);
-		if (n->leaf == NULL)
-			continue;
-		n->leaf->count = from->nodes[i].leaf->count;
-		tree_move(n->leaf, from->nodes[i].leaf);
+		adopt_class(t, &t->nodes[to[i]], &from->nodes[i]);
+		t->gone[to[i]] = from->gone[i];
+		from->gone[i] = NULL;
 	}
 	for (uint32_t i = 0; i < from->n_nodes; i++) {
 		struct tree_node *n = &from->nodes[i];
 		if (to[i] != TL_TREE_REMOVED)
 			continue;
-		if (n->leaf != NULL) {
+		if (n->leaf != NULL)
 			adopt_removed(t->nodes[fallback].leaf, n->leaf, &moved);
-			adopt_add(adopt_gone(t, from, n, to), &n->leaf->count);
-		}
-		if (from->gone != NULL)
-			adopt_add(adopt_gone(t, from, n, to), &from->gone[i]);
+		adopt_gone(t, from, i, &n->leaf, to);
+		adopt_gone(t, from, i, &from->gone[i], to);
 	}
 	for (uint32_t i = 0; i < t->n_nodes; i++)
 		if (t->nodes[i].leaf != NULL && t->nodes[i].leaf->backlog_pkts != 0)

@@ -51,12 +51,27 @@ void tl_tree_sample(const struct tl_tree *t, uint32_t cls, struct tl_tree_stats 
 			continue;
 		if (t->nodes[i].leaf != NULL)
 			stats_add(out, &delays, &t->nodes[i].leaf->count);
-		else if (t->gone != NULL)
-			stats_add(out, &delays, &t->gone[i]);
+		if (t->gone[i] != NULL)
+			stats_add(out, &delays, &t->gone[i]->count);
 	}
 	stats_derive_backlog(out);
 	out->borrowed_bytes = cls != 0 ? out->sent_bytes - own_bytes : 0;
 	out->delay_p99_ns = tl_min_u64(tl_coarse_permille(&delays, out->sent_pkts, 990), out->delay_max_ns);
+}
+
+// Add what arrived at a leaf and left it. Return the bytes that it dropped from its queue.
+static uint64_t stats_load(struct tl_tree_load *sum, const struct tree_leaf *leaf)
+{
+	uint64_t drop_bytes = 0;
+
+	if (leaf == NULL)
+		return 0;
+	uint64_t policed_bytes = tl_count_read(&leaf->count.drop_bytes[TL_TREE_DROP_POLICE]);
+	for (uint32_t reason = TL_TREE_DROP_POLICE + 1; reason < TL_TREE_DROPS; reason++)
+		drop_bytes += tl_count_read(&leaf->count.drop_bytes[reason]);
+	sum->sent_bytes += tl_count_read(&leaf->count.sent_bytes);
+	sum->in_bytes += tl_count_read(&leaf->count.in_bytes) - policed_bytes;
+	return drop_bytes;
 }
 
 void tl_tree_load(const struct tl_tree *t, struct tl_tree_load *out)
@@ -65,15 +80,8 @@ void tl_tree_load(const struct tl_tree *t, struct tl_tree_load *out)
 
 	*out = (struct tl_tree_load){0};
 	for (uint32_t i = 0; i < t->n_nodes; i++) {
-		const struct tree_leaf *leaf = t->nodes[i].leaf;
-		if (leaf == NULL && t->gone == NULL)
-			continue;
-		const struct tree_counters *count = leaf != NULL ? &leaf->count : &t->gone[i];
-		uint64_t policed_bytes = tl_count_read(&count->drop_bytes[TL_TREE_DROP_POLICE]);
-		for (uint32_t reason = TL_TREE_DROP_POLICE + 1; reason < TL_TREE_DROPS; reason++)
-			drop_bytes += tl_count_read(&count->drop_bytes[reason]);
-		out->sent_bytes += tl_count_read(&count->sent_bytes);
-		out->in_bytes += tl_count_read(&count->in_bytes) - policed_bytes;
+		drop_bytes += stats_load(out, t->nodes[i].leaf);
+		drop_bytes += stats_load(out, t->gone[i]);
 	}
 	out->backlog_bytes = out->in_bytes - out->sent_bytes - drop_bytes;
 }

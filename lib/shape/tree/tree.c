@@ -73,7 +73,7 @@ int tl_tree_check(const struct tl_tree_cfg *cfg, uint32_t *at, struct tl_err *er
 
 // Memory of leaves.
 struct tree_counts {
-	uint32_t leaves, flows, sizes, codels;
+	uint32_t flows, sizes, codels;
 };
 
 static uint32_t tree_flows(const struct tl_tree_class *c)
@@ -83,7 +83,7 @@ static uint32_t tree_flows(const struct tl_tree_class *c)
 
 static void tree_set_leaf(struct tl_tree *t, uint32_t index, const struct tl_tree_class *c, struct tree_counts *used)
 {
-	struct tree_leaf *leaf = &t->leaves[used->leaves++];
+	struct tree_leaf *leaf = t->nodes[index].leaf;
 	uint32_t flows = tree_flows(c);
 
 	leaf->flows = &t->flows[used->flows];
@@ -98,9 +98,10 @@ static void tree_set_leaf(struct tl_tree *t, uint32_t index, const struct tl_tre
 	leaf->limit_ns = c->limit_ns != 0 ? c->limit_ns : UINT64_MAX;
 	for (uint32_t i = 0; i < flows; i++)
 		leaf->flows[i].quantum = t->mtu;
+	if (leaf->sizes != NULL)
+		leaf->sizes->used[0] = 0; // no page fault on the lcore
 	used->flows += flows;
 	used->codels += leaf->codel != NULL ? flows : 0;
-	t->nodes[index].leaf = leaf;
 }
 
 static void tree_set_node(struct tl_tree *t, uint32_t index, struct tree_node *parent, uint64_t now_ns)
@@ -115,25 +116,19 @@ static void tree_set_node(struct tl_tree *t, uint32_t index, struct tree_node *p
 		.rate = rate,
 		.work = TREE_IS_IDLE | (rate->ceil != 0 ? TREE_PAYS_CEIL : 0),
 		.wait = {.slot = TL_WHEEL_OUT},
+		.leaf = n->leaf,
 		.parent = parent};
 	n->turns[TREE_GREEN].list = n->turns[TREE_EXCESS].list = TREE_LISTS;
 }
 
-// Mark the classes with children: until set-up ends, in "used".
 static void tree_set_nodes(struct tl_tree *t, const struct tl_tree_cfg *cfg)
 {
 	struct tree_counts used = {0};
 
 	for (uint32_t i = 0; i < cfg->n_classes; i++) {
-		struct tree_node *parent = i != 0 ? &t->nodes[cfg->classes[i].parent] : NULL;
-		tree_set_node(t, i, parent, cfg->now_ns);
-		if (parent != NULL)
-			parent->used = 1;
-	}
-	for (uint32_t i = 0; i < cfg->n_classes; i++) {
-		if (t->nodes[i].used == 0)
+		tree_set_node(t, i, i != 0 ? &t->nodes[cfg->classes[i].parent] : NULL, cfg->now_ns);
+		if (t->nodes[i].leaf != NULL)
 			tree_set_leaf(t, i, &cfg->classes[i], &used);
-		t->nodes[i].used = 0;
 	}
 }
 
@@ -144,9 +139,26 @@ static void tree_set_frames(struct tl_tree *t, uint32_t n)
 	t->free = t->frames;
 }
 
+// Allocate each leaf by itself: a tree takes over those of another. Classes with children are marked, until set-up ends,
+// in "used".
+static bool tree_allocate_leaves(struct tl_tree *t, const struct tl_tree_cfg *cfg)
+{
+	memset(t->nodes, 0, cfg->n_classes * sizeof(t->nodes[0]));
+	for (uint32_t i = 1; i < cfg->n_classes; i++)
+		t->nodes[cfg->classes[i].parent].used = 1;
+	for (uint32_t i = 0; i < cfg->n_classes; i++) {
+		if (t->nodes[i].used != 0)
+			continue;
+		t->nodes[i].leaf = calloc(1, sizeof(*t->nodes[i].leaf));
+		if (t->nodes[i].leaf == NULL)
+			return false;
+	}
+	return true;
+}
+
 static int tree_allocate(struct tl_tree *t, const struct tl_tree_cfg *cfg, struct tl_err *err)
 {
-	struct tree_counts most = {.leaves = cfg->n_classes};
+	struct tree_counts most = {0};
 
 	for (uint32_t i = 0; i < cfg->n_classes; i++) {
 		most.flows += tree_flows(&cfg->classes[i]);
@@ -154,16 +166,13 @@ static int tree_allocate(struct tl_tree *t, const struct tl_tree_cfg *cfg, struc
 		most.codels += cfg->classes[i].codel_target_ns != 0 ? tree_flows(&cfg->classes[i]) : 0;
 	}
 	t->nodes = aligned_alloc(TL_CACHE_LINE, cfg->n_classes * sizeof(t->nodes[0]));
-	t->leaves = calloc(most.leaves, sizeof(t->leaves[0]));
 	t->flows = calloc(most.flows, sizeof(t->flows[0]));
 	t->sizes = calloc(most.sizes + 1, sizeof(t->sizes[0]));
 	t->codels = calloc(most.codels + 1, sizeof(t->codels[0]));
-	if (cfg->frames != 0)
-		t->frames = calloc(cfg->frames, sizeof(t->frames[0]));
-	else
-		t->gone = calloc(cfg->n_classes, sizeof(t->gone[0]));
-	if (t->nodes == NULL || t->leaves == NULL || t->flows == NULL || t->sizes == NULL || t->codels == NULL ||
-		(t->frames == NULL && t->gone == NULL))
+	t->gone = calloc(cfg->n_classes, sizeof(t->gone[0]));
+	t->frames = cfg->frames != 0 ? calloc(cfg->frames, sizeof(t->frames[0])) : NULL;
+	if (t->nodes == NULL || !tree_allocate_leaves(t, cfg) || t->flows == NULL || t->sizes == NULL ||
+		t->codels == NULL || t->gone == NULL || (t->frames == NULL && cfg->frames != 0))
 		return tl_fail(err, -ENOMEM,
 			"no memory for %" PRIu32 " classes, %" PRIu32 " queues and %" PRIu32 " frames; give fewer",
 			cfg->n_classes, most.flows, cfg->frames);
@@ -172,8 +181,11 @@ static int tree_allocate(struct tl_tree *t, const struct tl_tree_cfg *cfg, struc
 
 static void tree_free(struct tl_tree *t)
 {
+	for (uint32_t i = 0; t->nodes != NULL && i < t->n_nodes; i++)
+		free(t->nodes[i].leaf);
+	for (uint32_t i = 0; t->gone != NULL && i < t->n_nodes; i++)
+		free(t->gone[i]);
 	free(t->nodes);
-	free(t->leaves);
 	free(t->flows);
 	free(t->sizes);
 	free(t->codels);
@@ -189,7 +201,7 @@ static void tree_set(struct tl_tree *t, const struct tl_tree_cfg *cfg)
 	t->mtu = cfg->mtu;
 	t->mtu_cost = cfg->mtu * TL_BUCKET_BYTE_COST;
 	t->overhead_bytes = cfg->overhead_bytes;
-	t->n_nodes = t->adopted = cfg->n_classes;
+	t->adopted = t->n_nodes;
 	t->drop = cfg->drop;
 	t->drop_ctx = cfg->drop_ctx;
 	tl_wheel_init(&t->wheel, cfg->now_ns);
@@ -209,6 +221,7 @@ int tl_tree_create(const struct tl_tree_cfg *cfg, struct tl_tree **out, struct t
 	struct tl_tree *t = calloc(1, sizeof(*t));
 	if (t == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for a class tree");
+	t->n_nodes = cfg->n_classes;
 	rc = tree_rates_create(cfg->classes, cfg->n_classes, cfg->mtu, &t->own_rates, &at, err);
 	if (rc == 0)
 		rc = tree_allocate(t, cfg, err);

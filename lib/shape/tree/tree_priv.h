@@ -92,7 +92,7 @@ struct tree_leaf {
 	uint32_t backlog_pkts, limit_pkts; // limit UINT32_MAX: none
 	uint64_t backlog_bytes, limit_bytes, limit_ns;
 	uint64_t target_ns, interval_ns; // of CoDel
-	struct tree_counters count;
+	struct tree_counters count;	 // last
 };
 
 // Reasons for which a frame costs a class more than a part of its turn: it pays tokens of its ceil, which is below its
@@ -138,13 +138,13 @@ struct tl_tree {
 	uint64_t mtu_cost; // tokens that a bucket needs
 	struct tree_node *nodes;
 	_Atomic(const struct tl_tree_rates *) offered;
-	const struct tl_tree_rates *rates;  // those that classes get, from change_ns on
+	const struct tl_tree_rates *rates; // those that classes get, from change_ns on
 	uint64_t change_ns;
 	const struct tl_tree_rates *in_use; // those that all classes have
 	uint32_t mtu, overhead_bytes;
 	struct tree_frame *free;
 	uint32_t n_nodes;
-	uint32_t adopted;   // nodes that have the rates
+	uint32_t adopted; // nodes that have the rates
 	struct tree_frame *frames;
 	struct tree_flow *flows;
 	void (*drop)(void *ctx, void *frame);
@@ -152,11 +152,9 @@ struct tl_tree {
 	struct tl_wheel wheel;
 	// Cold.
 	struct tl_tree_rates *own_rates;
-	struct tree_leaf *leaves;
 	struct tree_sizes *sizes;
 	struct tree_codel *codels;
-	struct tree_counters
-		*gone; // by class: of removed leaves, whose nearest class above it is; NULL: none was removed
+	struct tree_leaf **gone; // by class: counters of removed leaves, whose nearest class above it is; or NULL
 };
 
 // A value of a description.
