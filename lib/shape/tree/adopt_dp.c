@@ -54,8 +54,8 @@ static void adopt_counters(struct tree_node *n, struct tree_node *from)
 }
 
 // Keep the counters of a removed leaf, or of some, with the class in the new tree nearest above it.
-static void adopt_gone(struct tl_tree *t, const struct tl_tree *from, uint32_t cls, struct tree_leaf **leaf,
-	const uint32_t *to)
+static void adopt_gone(
+	struct tl_tree *t, const struct tl_tree *from, uint32_t cls, struct tree_leaf **leaf, const uint32_t *to)
 {
 	const struct tree_node *n = &from->nodes[cls];
 

@@ -120,9 +120,9 @@ int tl_tree_rates_create(const struct tl_tree *tree, const struct tl_tree_class 
 	struct tl_err *err);
 void tl_tree_rates_destroy(struct tl_tree_rates *rates);
 
-// Offer new rates, which all classes have from the next dequeue on. No frame is lost and no bucket filled. With more than
-// 128 classes some calls of dequeue prepare them, 128 each, and send nothing: no frame leaves by old rates after one by
-// new ones. Until tl_tree_rates_in_use() returns them, offer no others, and keep those in use.
+// Offer new rates, which all classes have from the next dequeue on. No frame is lost and no bucket filled. With more
+// than 128 classes some calls of dequeue prepare them, 128 each, and send nothing: no frame leaves by old rates after
+// one by new ones. Until tl_tree_rates_in_use() returns them, offer no others, and keep those in use.
 void tl_tree_offer_rates(struct tl_tree *tree, const struct tl_tree_rates *rates);
 const struct tl_tree_rates *tl_tree_rates_in_use(const struct tl_tree *tree);
 

@@ -139,8 +139,8 @@ static void tree_set_frames(struct tl_tree *t, uint32_t n)
 	t->free = t->frames;
 }
 
-// Allocate each leaf by itself: a tree takes over those of another. Classes with children are marked, until set-up ends,
-// in "used".
+// Allocate each leaf by itself: a tree takes over those of another. Classes with children are marked, until set-up
+// ends, in "used".
 static bool tree_allocate_leaves(struct tl_tree *t, const struct tl_tree_cfg *cfg)
 {
 	memset(t->nodes, 0, cfg->n_classes * sizeof(t->nodes[0]));

@@ -183,8 +183,8 @@ static inline const struct tree_frame *tree_send(struct tl_tree *t, struct tree_
 
 // ---- changes of rates
 
-// Have a class adopt the new rates, after those above it: it has the tokens of the old ones until the change, and of the
-// new ones since. The root is in no list.
+// Have a class adopt the new rates, after those above it: it has the tokens of the old ones until the change, and of
+// the new ones since. The root is in no list.
 static __attribute__((noinline)) void tree_adopt_rate(struct tl_tree *t, struct tree_node *n)
 {
 	const struct tree_rate *rate = &t->rates->of[n - t->nodes];
