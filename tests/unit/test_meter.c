@@ -295,6 +295,39 @@ TL_TEST("two buckets that fill at 1 Mpps each: 1 green, 1 yellow, 12.88 red of 1
 	is_about(pkts[RTE_COLOR_RED], OFFERED - 2 * MPPS);
 }
 
+// The rte_meter that the guide describes: each period adds 46 bytes to both buckets, and a frame takes from the first
+// of them that has enough. Returns the colour, RED if none has.
+static enum tl_meter_colour colour_of_guide(uint64_t buckets[2], uint64_t periods)
+{
+	for (int i = 0; i < 2; i++)
+		buckets[i] = tl_min_u64(buckets[i] + 46 * periods, 2048);
+	for (int i = 0; i < 2; i++)
+		if (buckets[i] >= 46) {
+			buckets[i] -= 46;
+			return (enum tl_meter_colour)i;
+		}
+	return R;
+}
+
+TL_TEST("the rte_meter of DPDK's guide gives each frame the colour of RFC 4115 with EIR = CIR")
+{
+	struct tl_meter meter = meter_of((struct tl_meter_cfg){
+		.kind = TL_METER_RFC4115, .cir = MPPS * 46ull * 8, .cbs = 2048, .eir = MPPS * 46ull * 8, .ebs = 2048});
+	uint64_t buckets[2] = {2048, 2048}, last_us = 0, pkts[TL_METER_COLOURS] = {0}, different = 0;
+
+	for (uint64_t i = 0; i < OFFERED; i++) {
+		uint64_t now_us = i * MPPS / OFFERED; // whole periods, in which rte_meter adds tokens
+		enum tl_meter_colour colour = colour_of_guide(buckets, now_us - last_us);
+		different += colour != tl_meter_colour(&meter, now_us * TL_NS_PER_US, 46, G);
+		pkts[colour]++;
+		last_us = now_us;
+	}
+	CU_ASSERT_EQUAL(different, 0);
+	is_about(pkts[G], MPPS);
+	is_about(pkts[Y], MPPS);
+	is_about(pkts[R], OFFERED - 2 * MPPS);
+}
+
 TL_TEST("srTCM, colour-aware: what green frames leave of 2 Mpps is yellow: 1 green, 1 yellow, 12.88 red")
 {
 	steady_of((struct tl_meter_cfg){.cir = 2 * MPPS * 46ull * 8, .cbs = 2048, .ebs = 2048}, MPPS, MPPS, MPPS);
