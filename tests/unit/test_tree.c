@@ -257,6 +257,23 @@ TL_TEST("the p99 of the delays of sent frames is at most an eighth too high, for
 	test_close(&t);
 }
 
+TL_TEST("a class with children has the counts of the leaves below it, not of later ones")
+{
+	struct test_tree t = {.n = 0};
+	struct tl_tree_stats s;
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 100 * MBIT});
+	uint32_t in = test_add(&t, 0, (struct tl_tree_class){.rate = MBIT});
+	uint32_t leaf = test_add(&t, in, (struct tl_tree_class){.rate = MBIT});
+	uint32_t later = test_add(&t, 0, (struct tl_tree_class){.rate = MBIT});
+	test_open(&t);
+	test_put(&t, leaf, 0, 1000);
+	test_put(&t, later, 0, 1000);
+	tl_tree_sample(t.tree, in, &s);
+	CU_ASSERT(s.in_pkts == 1 && s.backlog_bytes == 1000);
+	test_close(&t);
+}
+
 TL_TEST("a delay of 146 years is counted")
 {
 	struct test_tree t;
@@ -419,6 +436,28 @@ TL_TEST("a class keeps its rate with a ceil hardly above it, and a cburst of two
 		CU_ASSERT(bytes_of_a_tenth(105 * MBIT / 100, 2 * TEST_MTU, bytes) >= least);
 		CU_ASSERT(bytes_of_a_tenth(MBIT, 0, bytes) >= least);
 	}
+}
+
+// The burst of a is 0.7 s in which b gets nothing. Then b makes up for it, ahead of the rest that borrows, and waits
+// for its ceil between two frames.
+TL_TEST("a class keeps what its rate owes it while it waits for its ceil")
+{
+	struct test_tree t = {.n = 0};
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 10 * MBIT});
+	uint32_t a = test_add(&t, 0, (struct tl_tree_class){.rate = 5 * MBIT, .ceil = 10 * MBIT, .burst = 500000});
+	uint32_t b = test_add(&t, 0,
+		(struct tl_tree_class){
+			.rate = 5 * MBIT, .ceil = 8 * MBIT, .burst = 4 * TEST_MTU, .cburst = 4 * TEST_MTU, .prio = 1});
+	uint32_t rest = test_add(&t, 0, (struct tl_tree_class){.ceil = 10 * MBIT});
+	t.loads[b] = t.loads[rest] = (struct test_load){.bytes = 1000, .depth = 8};
+	test_open(&t);
+	for (uint32_t k = 0; k < 900; k++)
+		test_put(&t, a, 0, 1000);
+	test_begin_loads(&t);
+	test_run(&t, 4 * TL_NS_PER_S);
+	CU_ASSERT(t.sent_bytes[b] >= 2500000 - 10000);
+	test_close(&t);
 }
 
 TL_TEST("an idle class accumulates no more than its burst")
@@ -631,6 +670,8 @@ static void open_many(struct test_tree *t)
 	for (uint32_t i = 1; i < MANY; i += MANY - 2) // the first and the last leaf
 		for (uint32_t k = 0; k < 400; k++)
 			test_put(t, i, 0, 1000);
+	for (uint32_t k = 0; k < 199; k++) // has no frames afterwards
+		test_put(t, MANY - 2, 0, 1000);
 	test_run(t, TL_NS_PER_MS);
 	CU_ASSERT_EQUAL(t->sent_pkts[1], 199); // until tokens for less than the mtu are left
 	CU_ASSERT_EQUAL(t->sent_pkts[MANY - 1], 199);
@@ -703,11 +744,11 @@ TL_TEST("a class that gets frames during a change of rates has the new ones")
 	CU_ASSERT_PTR_NOT_EQUAL(tl_tree_rates_in_use(t.tree), rates);
 	while (test_send(&t, 64) != 0 || tl_tree_rates_in_use(t.tree) != rates)
 		;
-	CU_ASSERT_EQUAL(t.sent_pkts[MANY - 2], 199);
+	CU_ASSERT_EQUAL(t.sent_pkts[MANY - 2], 199 + 50);
 	t.now_ns += TL_NS_PER_MS; // 10,000 bytes
 	while (test_send(&t, 64) != 0)
 		;
-	CU_ASSERT_EQUAL(t.sent_pkts[MANY - 2], 199 + 10);
+	CU_ASSERT_EQUAL(t.sent_pkts[MANY - 2], 199 + 50 + 10);
 	CU_ASSERT_EQUAL(t.sent_pkts[1], 199 + 50 + 10);
 	test_close(&t);
 	tl_tree_rates_destroy(rates);
