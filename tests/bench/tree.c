@@ -155,6 +155,38 @@ static void measure_change(const struct scenario *s)
 	free(classes);
 }
 
+// Of the functions that callgrind counts, by its name.
+static void bench_adopt(struct tl_tree *tree, struct tl_tree *from, uint64_t now_ns, const uint32_t *to,
+	uint32_t leaf) __asm__("bench_frames.adopt");
+static __attribute__((noinline)) void bench_adopt(
+	struct tl_tree *tree, struct tl_tree *from, uint64_t now_ns, const uint32_t *to, uint32_t leaf)
+{
+	(void)tl_tree_adopt(tree, from, now_ns, to, leaf);
+}
+
+// Measure a change of the classes, which all continue: per class.
+static void measure_adopt(const struct scenario *s)
+{
+	uint32_t n;
+	uint64_t now_ns;
+	struct scenario without_frames = *s;
+	struct tl_tree *from = bench_open(s, &n, &now_ns), *tree;
+	uint32_t *to = calloc(n, sizeof(*to));
+	struct timespec begin;
+
+	if (to == NULL)
+		exit(1);
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = i;
+	without_frames.queued = 0;
+	tree = bench_tree(&without_frames, n);
+	end_of_scenario();
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	bench_adopt(tree, from, now_ns, to, n - 1);
+	report(s->name, n, &begin);
+	free(to);
+}
+
 int main(void)
 {
 	static const struct scenario scenarios[] = {
@@ -169,9 +201,11 @@ int main(void)
 		{"tree-light-10000", {10, 100, 9889}, 4 * FRAME_NS, 1, 1, 0, 50},
 	};
 	static const struct scenario change = {"tree-change-10000", {10, 100, 9889}, FRAME_NS, 32, 4, 0, 50};
+	static const struct scenario adopt = {"tree-adopt-10000", {10, 100, 9889}, FRAME_NS, 32, 4, 0, 50};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(scenarios); i++)
 		measure(&scenarios[i]);
 	measure_change(&change);
+	measure_adopt(&adopt);
 	return 0;
 }
