@@ -559,7 +559,7 @@ static int list_metrics(struct tl_appliance *a, struct tl_err *err)
 		.n_captures = a->config->n_captures,
 		.n_echoes = a->config->n_echoes,
 		.n_shapes = a->config->n_shapes,
-		.start_ns = tl_clock_mono_ns(a->clock, rte_rdtsc())};
+		.start_ns = tl_clock_now_ns(a->clock)};
 	if (tl_metrics_init(m) != 0)
 		return tl_fail(err, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < m->n_ports; i++) {

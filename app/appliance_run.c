@@ -26,11 +26,6 @@
 #define LINK_NS (10 * TL_NS_PER_S) // negotiation takes 1 to 3 s on copper, up to 9 s on multi-rate optics
 #define SETTLE_MS 1000		   // longest transit time of frames through a busy kernel
 
-static uint64_t now_ns(const struct tl_appliance *a)
-{
-	return tl_clock_mono_ns(a->clock, rte_rdtsc());
-}
-
 // Start the hosts of a port. The port runs, so its RSS configuration is known if the driver reports it.
 static int start_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err)
 {
@@ -48,7 +43,7 @@ static int start_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err
 
 static uint64_t left_ns(const struct tl_appliance *a, uint64_t deadline_ns)
 {
-	uint64_t now = now_ns(a);
+	uint64_t now = tl_clock_now_ns(a->clock);
 
 	return now < deadline_ns ? deadline_ns - now : 0;
 }
@@ -58,7 +53,7 @@ static uint64_t left_ns(const struct tl_appliance *a, uint64_t deadline_ns)
 // unpolled.
 static void await_links(const struct tl_appliance *a)
 {
-	uint64_t deadline_ns = now_ns(a) + LINK_NS;
+	uint64_t deadline_ns = tl_clock_now_ns(a->clock) + LINK_NS;
 
 	for (uint32_t i = 0; i < a->config->n_ports; i++) {
 		bool nic = tl_port_traits(&a->plan.specs[i])->nic;
@@ -298,12 +293,12 @@ static void watch(struct tl_appliance *a, int signal_fd)
 {
 	struct pollfd fds[2] = {
 		{.fd = signal_fd, .events = POLLIN}, {.fd = a->ctl != NULL ? tl_ctl_fd(a->ctl) : -1, .events = POLLIN}};
-	uint64_t begin_ns = now_ns(a);
+	uint64_t begin_ns = tl_clock_now_ns(a->clock);
 	uint64_t next_sample_ns = begin_ns + SAMPLE_NS;
 
 	for (;;) {
 		await_events(fds);
-		uint64_t now = now_ns(a);
+		uint64_t now = tl_clock_now_ns(a->clock);
 		look_at_outliers(a);
 		tl_shaping_share(a->config, a->shapes, &a->shares, now);
 		tl_disk_shares_divide(a->disk_shares, now);
@@ -338,7 +333,7 @@ static void request_all(struct tl_appliance *a, enum tl_lcore_phase phase)
 // Close connections in order, within a time limit.
 static void close_services(struct tl_appliance *a)
 {
-	uint64_t deadline_ns = now_ns(a) + CLOSE_NS;
+	uint64_t deadline_ns = tl_clock_now_ns(a->clock) + CLOSE_NS;
 	bool closed;
 
 	request_all(a, TL_LCORE_CLOSE);
@@ -348,7 +343,7 @@ static void close_services(struct tl_appliance *a)
 			closed &= tl_lcore_closed(a->lcores[i]);
 		if (!closed)
 			(void)poll(NULL, 0, 1);
-	} while (!closed && now_ns(a) < deadline_ns);
+	} while (!closed && tl_clock_now_ns(a->clock) < deadline_ns);
 	if (!closed)
 		tl_warn("within %" PRIu64
 			" s not all connections were closed, as their peers do not answer, or not all queued frames of class trees were sent",

@@ -141,10 +141,8 @@ static int make_host(struct tl_app_client_port *p, const struct tl_client_port *
 		.send_grain_ns = send_grain_ns(&tl_port_config(p->port)->spec),
 		.seed = rte_rand()};
 
-	p->metrics = (struct tl_metrics){.start_ns = tl_clock_mono_ns(p->clock, rte_rdtsc()),
-		.clock = p->clock,
-		.n_ports = 1,
-		.ports = {p->port}};
+	p->metrics = (struct tl_metrics){
+		.start_ns = tl_clock_now_ns(p->clock), .clock = p->clock, .n_ports = 1, .ports = {p->port}};
 	return tl_dclient_create(&cfg, &p->host, err);
 }
 

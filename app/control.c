@@ -171,8 +171,7 @@ char *tl_appliance_answer(void *appliance, const struct tl_ctl_request *request)
 	else if (strcmp(request->verb, "status") == 0 && request->name == NULL)
 		json = status(a);
 	else if (strcmp(request->verb, "share") == 0)
-		json = tl_disk_shares_read(
-			a->disk_shares, request->name, request->pid, tl_clock_mono_ns(a->clock, rte_rdtsc()));
+		json = tl_disk_shares_read(a->disk_shares, request->name, request->pid, tl_clock_now_ns(a->clock));
 	else
 		json = refusal("unknown", "command");
 	char *text = tl_json_text(json, JSON_INDENT(2));

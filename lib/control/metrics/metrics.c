@@ -458,7 +458,7 @@ static void snapshot(struct tl_metrics *m, bool final, struct tl_hist *scratch, 
 {
 	memset(out, 0, sizeof(*out));
 	out->final = final;
-	out->uptime_ns = tl_clock_mono_ns(m->clock, rte_rdtsc()) - m->start_ns;
+	out->uptime_ns = tl_clock_now_ns(m->clock) - m->start_ns;
 	out->tai_offset_s = tl_clock_tai_offset_s();
 	out->wall_steps = m->clock->steps;
 	out->n_ports = m->n_ports;

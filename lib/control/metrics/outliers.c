@@ -24,11 +24,6 @@ struct tl_outliers {
 	struct tl_report_outlier *rows;
 };
 
-static uint64_t now_ns(const struct tl_outliers *o)
-{
-	return tl_clock_mono_ns(o->cfg.clock, rte_rdtsc());
-}
-
 struct tl_outliers *tl_outliers_create(const struct tl_outliers_cfg *cfg)
 {
 	struct tl_outliers *o = calloc(1, sizeof(*o));
@@ -56,7 +51,7 @@ void tl_outliers_destroy(struct tl_outliers *o)
 
 void tl_outliers_look(struct tl_outliers *o)
 {
-	uint64_t count = tl_tail_count(o->cfg.tail), at_ns = now_ns(o);
+	uint64_t count = tl_tail_count(o->cfg.tail), at_ns = tl_clock_now_ns(o->cfg.clock);
 	struct tl_noise noise;
 
 	if (count == o->seen && at_ns - o->looked_ns < LOOK_NS)

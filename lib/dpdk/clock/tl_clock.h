@@ -100,6 +100,11 @@ static inline uint64_t tl_clock_mono_ns(const struct tl_clock *clock, uint64_t t
 	return tl_clock_apply(&clock->mono, tsc);
 }
 
+static inline uint64_t tl_clock_now_ns(const struct tl_clock *clock)
+{
+	return tl_clock_mono_ns(clock, rte_rdtsc());
+}
+
 // HOT. Convert a TSC difference to nanoseconds.
 static inline uint64_t tl_clock_span_ns(const struct tl_clock *clock, uint64_t tsc)
 {

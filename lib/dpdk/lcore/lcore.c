@@ -170,5 +170,5 @@ void tl_lcore_idle(struct tl_lcore *l)
 	l->slept = true;
 	bool woken = tl_rxq_wait(naps ? NULL : q, l->handover, us);
 
-	tl_patience_note_sleep(&l->patience, woken, tl_clock_mono_ns(l->cfg.clock, rte_rdtsc()));
+	tl_patience_note_sleep(&l->patience, woken, tl_clock_now_ns(l->cfg.clock));
 }

@@ -176,15 +176,16 @@ struct overrun {
 static void receive_rest(struct tl_selftest *t, const struct tl_selftest_account *before,
 	struct tl_selftest_account *after, struct overrun *o)
 {
-	uint64_t until_ns = tl_selftest_now_ns(t) + t->cfg->silence_ns;
+	uint64_t until_ns = tl_clock_now_ns(t->cfg->clock) + t->cfg->silence_ns;
 	bool late = false;
 
 	while (o->came < o->sent && !late && !tl_selftest_stopped(t)) {
-		late = tl_selftest_now_ns(t) >= until_ns; // before the poll: this thread may have been suspended
+		late = tl_clock_now_ns(t->cfg->clock) >=
+		       until_ns; // before the poll: this thread may have been suspended
 		uint32_t more = tl_selftest_poll(t, NULL, NULL);
 		if (more != 0) {
 			o->came += more;
-			until_ns = tl_selftest_now_ns(t) + t->cfg->silence_ns;
+			until_ns = tl_clock_now_ns(t->cfg->clock) + t->cfg->silence_ns;
 			late = false;
 			continue;
 		}

@@ -56,13 +56,13 @@ static void run(struct tl_selftest *t, struct rate *r)
 {
 	struct tl_selftest_flow flow = tl_selftest_flow(1);
 	uint8_t frame[TL_SELFTEST_BYTES_MAX];
-	uint64_t begin_ns = tl_selftest_now_ns(t);
+	uint64_t begin_ns = tl_clock_now_ns(t->cfg->clock);
 
 	tl_selftest_make(t, &flow, 0, r->bytes, frame);
 	do {
 		send_burst(t, frame, r);
 		r->came += tl_selftest_poll(t, NULL, NULL);
-		r->ns = tl_selftest_now_ns(t) - begin_ns;
+		r->ns = tl_clock_now_ns(t->cfg->clock) - begin_ns;
 	} while (r->ns < t->cfg->rate_ns && !tl_selftest_stopped(t));
 }
 

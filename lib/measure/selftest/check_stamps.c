@@ -163,9 +163,9 @@ static unsigned stamped_syncs(struct tl_selftest *t, bool received)
 			rte_pktmbuf_free(m);
 			continue;
 		}
-		uint64_t until_ns = tl_selftest_now_ns(t) + LATCH_WAIT_NS;
+		uint64_t until_ns = tl_clock_now_ns(t->cfg->clock) + LATCH_WAIT_NS;
 		bool has = false;
-		while (!has && tl_selftest_now_ns(t) < until_ns && !tl_selftest_stopped(t)) {
+		while (!has && tl_clock_now_ns(t->cfg->clock) < until_ns && !tl_selftest_stopped(t)) {
 			uint64_t foreign = t->out->foreign_pkts;
 			tl_selftest_poll(t, NULL, NULL);
 			t->out->foreign_pkts = foreign;

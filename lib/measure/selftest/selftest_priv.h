@@ -67,7 +67,6 @@ uint32_t tl_selftest_poll(struct tl_selftest *t, tl_selftest_take *take, void *c
 // Receive until n of the self-test's frames have arrived, or none has for cfg.silence_ns. Return their number: more
 // than n if the last burst had more; take may be NULL.
 uint32_t tl_selftest_await(struct tl_selftest *t, uint32_t n, tl_selftest_take *take, void *ctx);
-uint64_t tl_selftest_now_ns(const struct tl_selftest *t); // monotonic
 bool tl_selftest_stopped(const struct tl_selftest *t);
 
 // Account of the receiving port, and the check's own count of polled frames.

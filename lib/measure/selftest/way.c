@@ -6,11 +6,6 @@
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
 
-uint64_t tl_selftest_now_ns(const struct tl_selftest *t)
-{
-	return tl_clock_mono_ns(t->cfg->clock, rte_rdtsc());
-}
-
 bool tl_selftest_stopped(const struct tl_selftest *t)
 {
 	return t->cfg->stop != NULL && atomic_load_explicit(t->cfg->stop, memory_order_relaxed);
@@ -19,7 +14,7 @@ bool tl_selftest_stopped(const struct tl_selftest *t)
 // Compare the clocks and check the links, about once a second.
 static void look(struct tl_selftest *t)
 {
-	uint64_t now_ns = tl_selftest_now_ns(t);
+	uint64_t now_ns = tl_clock_now_ns(t->cfg->clock);
 
 	if (now_ns < t->next_look_ns)
 		return;
@@ -71,16 +66,17 @@ uint32_t tl_selftest_poll(struct tl_selftest *t, tl_selftest_take *take, void *c
 
 uint32_t tl_selftest_await(struct tl_selftest *t, uint32_t n, tl_selftest_take *take, void *ctx)
 {
-	uint64_t until_ns = tl_selftest_now_ns(t) + t->cfg->silence_ns;
+	uint64_t until_ns = tl_clock_now_ns(t->cfg->clock) + t->cfg->silence_ns;
 	uint32_t seen = 0;
 	bool late = false;
 
 	while (seen < n && !late && !tl_selftest_stopped(t)) {
-		late = tl_selftest_now_ns(t) >= until_ns; // before the poll: this thread may have been suspended
+		late = tl_clock_now_ns(t->cfg->clock) >=
+		       until_ns; // before the poll: this thread may have been suspended
 		uint32_t ours = tl_selftest_poll(t, take, ctx);
 		if (ours == 0)
 			continue;
-		until_ns = tl_selftest_now_ns(t) + t->cfg->silence_ns;
+		until_ns = tl_clock_now_ns(t->cfg->clock) + t->cfg->silence_ns;
 		late = false;
 		seen += ours;
 	}
@@ -100,12 +96,12 @@ void tl_selftest_begin_phase(struct tl_selftest *t)
 
 bool tl_selftest_send(struct tl_selftest *t, const struct tl_selftest_flow *flow, uint32_t number, uint32_t bytes)
 {
-	uint64_t until_ns = tl_selftest_now_ns(t) + t->cfg->silence_ns;
+	uint64_t until_ns = tl_clock_now_ns(t->cfg->clock) + t->cfg->silence_ns;
 	struct tl_txq *tx = t->way.tx;
 	struct rte_mbuf *m = NULL;
 
 	while ((!tl_txq_has_room(tx) || (m = rte_pktmbuf_alloc(t->pool)) == NULL)) {
-		if (tl_selftest_now_ns(t) > until_ns || tl_selftest_stopped(t))
+		if (tl_clock_now_ns(t->cfg->clock) > until_ns || tl_selftest_stopped(t))
 			return false;
 		tl_txq_flush(tx); // frees the mbufs of frames that have left
 	}
@@ -115,7 +111,7 @@ bool tl_selftest_send(struct tl_selftest *t, const struct tl_selftest_flow *flow
 	tl_txq_push(tx, m);
 	while (tx->n != 0) {
 		tl_txq_flush(tx);
-		if (tx->n == 0 || tl_selftest_now_ns(t) > until_ns || tl_selftest_stopped(t))
+		if (tx->n == 0 || tl_clock_now_ns(t->cfg->clock) > until_ns || tl_selftest_stopped(t))
 			break;
 	}
 	if (tx->n == 0)

@@ -17,14 +17,9 @@ static const char *const names[TL_TRIGGERS] = {
 	[TL_TRIGGER_ECHO_LATENCY] = "echo_latency",
 };
 
-static uint64_t now_ns(const struct tl_capture *c)
-{
-	return tl_clock_mono_ns(c->cfg.clock, rte_rdtsc());
-}
-
 void tl_capture_trigger(struct tl_capture *c, enum tl_trigger reason)
 {
-	atomic_store_explicit(&c->trigger.slots[reason], now_ns(c), memory_order_release);
+	atomic_store_explicit(&c->trigger.slots[reason], tl_clock_now_ns(c->cfg.clock), memory_order_release);
 }
 
 _Atomic(uint64_t) *tl_capture_trigger_slot(struct tl_capture *c, enum tl_trigger reason)
@@ -34,12 +29,12 @@ _Atomic(uint64_t) *tl_capture_trigger_slot(struct tl_capture *c, enum tl_trigger
 
 uint64_t tl_capture_now_ns(void *capture)
 {
-	return now_ns(capture);
+	return tl_clock_now_ns(((const struct tl_capture *)capture)->cfg.clock);
 }
 
 static void format_time(const struct tl_capture *c, uint64_t mono_ns, char *buf, size_t size)
 {
-	uint64_t wall_ns = tl_clock_wall_ns(c->cfg.clock, rte_rdtsc()) - (now_ns(c) - mono_ns);
+	uint64_t wall_ns = tl_clock_wall_ns(c->cfg.clock, rte_rdtsc()) - (tl_clock_now_ns(c->cfg.clock) - mono_ns);
 	time_t seconds = (time_t)(wall_ns / TL_NS_PER_S);
 	struct tm utc;
 

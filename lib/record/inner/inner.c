@@ -129,7 +129,7 @@ static void finish(void *ctx)
 	tl_inner_end(side->inner, side->queue);
 	do {
 		last = all_ended(side); // before the last poll
-		while (tl_inner_poll(side, tl_clock_mono_ns(side->inner->clock, rte_rdtsc())) != 0)
+		while (tl_inner_poll(side, tl_clock_now_ns(side->inner->clock)) != 0)
 			;
 		rte_pause();
 	} while (!last);
