@@ -15,6 +15,7 @@
 
 #include <tl_err.h>
 #include <tl_extract.h>
+#include <tl_json.h>
 #include <tl_log.h>
 #include <tl_options.h>
 #include <tl_units.h>
@@ -189,10 +190,7 @@ static void show_progress(void *ctx, const struct tl_extract_stats *stats)
 
 static int print_json(FILE *out, const struct tl_extract_stats *stats)
 {
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {{"files", stats->files}, {"files_indexed", stats->files_indexed},
+	const struct tl_counter rows[] = {{"files", stats->files}, {"files_indexed", stats->files_indexed},
 		{"files_unindexed", stats->files_unindexed}, {"files_gone", stats->files_gone},
 		{"files_incomplete", stats->files_incomplete}, {"slabs_total", stats->slabs_total},
 		{"slabs_read", stats->slabs_read}, {"slabs_damaged", stats->slabs_damaged},
@@ -203,8 +201,7 @@ static int print_json(FILE *out, const struct tl_extract_stats *stats)
 		{"written_bytes", stats->written_bytes}};
 	json_t *json = json_object();
 
-	for (size_t i = 0; i < TL_ARRAY_LEN(rows); i++)
-		json_object_set_new(json, rows[i].name, json_integer((json_int_t)rows[i].value));
+	tl_json_put_counters(json, rows, TL_ARRAY_LEN(rows));
 	return tl_results_json(json, out);
 }
 

@@ -17,6 +17,7 @@
 #include <tl_digest.h>
 #include <tl_err.h>
 #include <tl_index.h>
+#include <tl_json.h>
 #include <tl_log.h>
 #include <tl_options.h>
 #include <tl_progress.h>
@@ -96,10 +97,7 @@ static json_t *row_of(const char *path)
 
 static void add_json(struct work *work, const char *path, const struct tl_verify_report *report)
 {
-	const struct {
-		const char *key;
-		uint64_t value;
-	} numbers[] = {{"size_bytes", report->size_bytes}, {"good_bytes", report->good_bytes},
+	const struct tl_counter numbers[] = {{"size_bytes", report->size_bytes}, {"good_bytes", report->good_bytes},
 		{"damaged_bytes", report->damaged_bytes}, {"covered_bytes", report->covered_bytes},
 		{"chain_end_bytes", report->chain_end_bytes}, {"slabs", report->slabs}, {"records", report->records},
 		{"damaged_ranges", report->ranges}};
@@ -108,8 +106,7 @@ static void add_json(struct work *work, const char *path, const struct tl_verify
 	json_object_set_new(row, "outcome", json_string(tl_verify_outcome_name(report->outcome)));
 	json_object_set_new(row, "digest", json_string(tl_digest_name(report->kind)));
 	json_object_set_new(row, "closed", json_boolean(report->closed));
-	for (size_t i = 0; i < TL_ARRAY_LEN(numbers); i++)
-		json_object_set_new(row, numbers[i].key, json_integer((json_int_t)numbers[i].value));
+	tl_json_put_counters(row, numbers, TL_ARRAY_LEN(numbers));
 	for (uint32_t i = 0; i < report->ranges && i < TL_VERIFY_RANGES; i++)
 		json_array_append_new(damaged, json_pack("{s:I, s:I}", "from", (json_int_t)report->range[i].from, "to",
 						       (json_int_t)report->range[i].to));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tl_json.h>
 #include <tl_text.h>
 #include <tl_units.h>
 
@@ -98,18 +99,14 @@ static json_t *ring_json(const struct tl_recover_ring *ring)
 
 static void add_report(json_t *row, const struct tl_recover_report *report)
 {
-	const struct {
-		const char *key;
-		uint64_t value;
-	} numbers[] = {{"size_bytes", report->size_bytes}, {"slabs_kept", report->slabs_kept},
+	const struct tl_counter numbers[] = {{"size_bytes", report->size_bytes}, {"slabs_kept", report->slabs_kept},
 		{"records_kept", report->records_kept}, {"doubtful_records", report->doubtful_records},
 		{"doubtful_at", report->doubtful_at}, {"slabs_torn", report->slabs_torn},
 		{"covered_bytes", report->padded_bytes}, {"cut_bytes", report->cut_bytes},
 		{"interfaces", report->interfaces}, {"rebuilt_interfaces", report->rebuilt_interfaces},
 		{"statistics_added", report->statistics}};
 
-	for (size_t i = 0; i < TL_ARRAY_LEN(numbers); i++)
-		json_object_set_new(row, numbers[i].key, json_integer((json_int_t)numbers[i].value));
+	tl_json_put_counters(row, numbers, TL_ARRAY_LEN(numbers));
 	json_object_set_new(row, "rebuilt_section", json_boolean(report->rebuilt_section));
 	json_t *rings = json_array();
 	for (uint32_t i = 0; i < report->n_rings; i++)

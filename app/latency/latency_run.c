@@ -97,14 +97,11 @@ static void take_unanswered(void *ctx, uint64_t trigger_ns)
 
 static void add_counters(struct tl_latency *report, const struct tl_match_stats *stats)
 {
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {{"frames_of_triggers", stats->trigger_frames}, {"frames_of_replies", stats->reply_frames},
-		{"triggers", stats->triggers}, {"trigger_copies", stats->trigger_copies},
-		{"triggers_repeated", stats->trigger_repeated}, {"triggers_empty", stats->trigger_empty},
-		{"unmatched_reply_bytes", stats->unmatched_reply_bytes}, {"lost_reply_bytes", stats->lost_bytes},
-		{"frames_ignored", stats->trigger_ignored + stats->ignored},
+	const struct tl_counter rows[] = {{"frames_of_triggers", stats->trigger_frames},
+		{"frames_of_replies", stats->reply_frames}, {"triggers", stats->triggers},
+		{"trigger_copies", stats->trigger_copies}, {"triggers_repeated", stats->trigger_repeated},
+		{"triggers_empty", stats->trigger_empty}, {"unmatched_reply_bytes", stats->unmatched_reply_bytes},
+		{"lost_reply_bytes", stats->lost_bytes}, {"frames_ignored", stats->trigger_ignored + stats->ignored},
 		{"frames_cut", stats->trigger_cut + stats->cut}, {"other_streams", stats->other_streams}};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(rows); i++)

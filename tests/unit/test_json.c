@@ -144,6 +144,29 @@ TL_TEST("a missing text is encoded as null")
 	CU_ASSERT_TRUE(json_is_null(tl_json_string(NULL)));
 }
 
+TL_TEST("an unknown number is encoded as null")
+{
+	json_t *object =
+		json_pack("{s:o, s:o}", "known", tl_json_number_if(true, 0), "unknown", tl_json_number_if(false, 7));
+	char *text = tl_json_text(object, JSON_COMPACT);
+
+	CU_ASSERT_STRING_EQUAL(text, "{\"known\":0,\"unknown\":null}");
+	free(text);
+	json_decref(object);
+}
+
+TL_TEST("counters are encoded under their names, in their order")
+{
+	const struct tl_counter rows[] = {{"rx_pkts", 3}, {"drop_pkts", UINT64_MAX}};
+	json_t *object = json_object();
+
+	tl_json_put_counters(object, rows, TL_ARRAY_LEN(rows));
+	char *text = tl_json_text(object, JSON_COMPACT);
+	CU_ASSERT_STRING_EQUAL(text, "{\"rx_pkts\":3,\"drop_pkts\":9223372036854775807}");
+	free(text);
+	json_decref(object);
+}
+
 int main(void)
 {
 	tl_json_init();

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tl_base.h>
-
 static _Thread_local unsigned failures; // since the last check: jansson's allocator has no context
 
 static void *allocate(size_t bytes)
@@ -63,6 +61,17 @@ json_t *tl_json_string(const char *text)
 json_t *tl_json_number(uint64_t value)
 {
 	return json_integer((json_int_t)tl_min_u64(value, INT64_MAX));
+}
+
+json_t *tl_json_number_if(bool known, uint64_t value)
+{
+	return known ? tl_json_number(value) : json_null();
+}
+
+void tl_json_put_counters(json_t *object, const struct tl_counter *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		json_object_set_new(object, rows[i].name, tl_json_number(rows[i].value));
 }
 
 // Inside of <script> only '<' could end the JSON, or open an element that ends elsewhere; JSON has it in strings only.

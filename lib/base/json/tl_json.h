@@ -6,10 +6,13 @@
 //
 // Threads: any; each counts its own failures. Memory: none is kept.
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include <jansson.h>
+
+#include <tl_base.h>
 
 // Make jansson allocate through this module. First in main(), before any JSON is built.
 void tl_json_init(void);
@@ -24,6 +27,12 @@ json_t *tl_json_string(const char *text);
 
 // Create an integer, at most INT64_MAX: most readers have signed ones.
 json_t *tl_json_number(uint64_t value);
+
+// Create the same, or the null of JSON for an unknown value.
+json_t *tl_json_number_if(bool known, uint64_t value);
+
+// Add each of n counters to the object, under its name.
+void tl_json_put_counters(json_t *object, const struct tl_counter *rows, size_t n);
 
 // Convert the value to text (malloc'd, the caller frees), with jansson's flags; NULL: it is incomplete, or out of
 // memory. Only ASCII is not escaped: a terminal may obey the control characters of C1.

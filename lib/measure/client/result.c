@@ -2,6 +2,7 @@
 // Verdict on the result of a run, and its JSON.
 
 #include <tl_client.h>
+#include <tl_json.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -163,11 +164,6 @@ static json_t *rounded(double value)
 }
 
 // Return null for a missing value: 0 would be a value.
-static json_t *number_or_null(uint64_t value, bool is_there)
-{
-	return is_there ? json_integer((json_int_t)value) : json_null();
-}
-
 static json_t *spread_json(const struct tl_client_spread *spread, uint64_t count)
 {
 	if (count < 2)
@@ -200,7 +196,7 @@ static json_t *cold_json(const struct tl_client_result *result)
 		const struct tl_client_cold *cold = &result->cold[i];
 		json_array_append_new(list, json_pack("{s:I, s:I, s:o}", "connection", (json_int_t)cold->connection,
 						    "rtt_ns", (json_int_t)cold->rtt_ns, "wire_rtt_ns",
-						    number_or_null(cold->wire_rtt_ns, cold->wire_rtt_ns != 0)));
+						    tl_json_number_if(cold->wire_rtt_ns != 0, cold->wire_rtt_ns)));
 	}
 	return list;
 }
@@ -241,7 +237,7 @@ static void put_figures(json_t *json, const struct tl_client_result *result)
 		const char *key;
 		json_t *value;
 	} figures[] = {
-		{"first_rtt_ns", number_or_null(result->first_rtt_ns, result->received > 0)},
+		{"first_rtt_ns", tl_json_number_if(result->received > 0, result->first_rtt_ns)},
 		{"burst", json_integer((json_int_t)tl_max_u64(result->burst, 1))},
 		{"best", json_string(tl_client_best_name(result))},
 		{"net_of_null_ns", net_json(&result->net)},
@@ -249,7 +245,7 @@ static void put_figures(json_t *json, const struct tl_client_result *result)
 		{"cold", cold_json(result)},
 		{"max_loss", json_real(result->max_loss)},
 		{"elapsed_ns", json_integer((json_int_t)result->elapsed_ns)},
-		{"window_ns", number_or_null(result->window_ns, result->window_ns != 0)},
+		{"window_ns", tl_json_number_if(result->window_ns != 0, result->window_ns)},
 		{"sender_late_ns", tl_report_hist_json(&result->sender_late)},
 		{"poll_gap_ns", tl_report_hist_json(&result->poll_gap)},
 		{"stolen_ns", json_integer((json_int_t)result->stolen_ns)},

@@ -73,10 +73,9 @@ static json_t *level_json(const struct tl_latency_level *level)
 {
 	bool never = level->with_loss_ns == TL_LATENCY_NEVER, none = level->samples == 0;
 
-	return json_pack("{s:o, s:o, s:b, s:I, s:b, s:b, s:o, s:o, s:o}", "ns",
-		none ? json_null() : tl_json_number(level->ns), "with_loss_ns",
-		never || none ? json_null() : tl_json_number(level->with_loss_ns), "above_window", never, "beyond",
-		(json_int_t)level->beyond, "few", level->few, "late", level->late, "low_ns",
+	return json_pack("{s:o, s:o, s:b, s:I, s:b, s:b, s:o, s:o, s:o}", "ns", tl_json_number_if(!none, level->ns),
+		"with_loss_ns", tl_json_number_if(!never && !none, level->with_loss_ns), "above_window", never,
+		"beyond", (json_int_t)level->beyond, "few", level->few, "late", level->late, "low_ns",
 		number_or_null(level->low_ns), "high_ns", number_or_null(level->high_ns), "effective",
 		level->effective > 0 ? json_real(level->effective) : json_null());
 }
@@ -104,7 +103,7 @@ static void put_loss(json_t *object, const struct tl_latency *report)
 	put(object, "triggers", tl_json_number(report->matched + report->unmatched_triggers));
 	put(object, "answered", tl_json_number(report->matched));
 	put(object, "unanswered", tl_json_number(report->unmatched_triggers));
-	put(object, "window_ns", report->window_ns != 0 ? tl_json_number(report->window_ns) : json_null());
+	put(object, "window_ns", tl_json_number_if(report->window_ns != 0, report->window_ns));
 	put(object, "max_loss", report->max_loss < 0 ? json_null() : json_real(report->max_loss));
 }
 
@@ -215,8 +214,8 @@ static void put_source(json_t *object, const char *side, const struct tl_latency
 		const char *name;
 		json_t *value;
 	} keys[] = {{"source", tl_json_string(source->name)},
-		{"unit_ns", source->unit_ns != 0 ? tl_json_number(source->unit_ns) : json_null()},
-		{"bound_ns", source->has_bound ? tl_json_number(source->bound_ns) : json_null()},
+		{"unit_ns", tl_json_number_if(source->unit_ns != 0, source->unit_ns)},
+		{"bound_ns", tl_json_number_if(source->has_bound, source->bound_ns)},
 		{"bound_clock", has_clock ? tl_json_string(source->clock) : json_null()}};
 	char key[32];
 

@@ -67,7 +67,7 @@ static json_t *port_queues_json(const struct tl_report_port *port)
 		put(row, "rx_pkts", tl_json_number(queue->rx_pkts));
 		put(row, "rx_bytes", tl_json_number(queue->rx_bytes));
 		put(row, "handoff_pkts", tl_json_number(queue->handoff_pkts));
-		put(row, "drop_nic_pkts", port->drops_by_queue ? tl_json_number(queue->drop_nic_pkts) : json_null());
+		put(row, "drop_nic_pkts", tl_json_number_if(port->drops_by_queue, queue->drop_nic_pkts));
 		put(row, "poll_gap_ns", poll_gap_json(queue));
 		put(row, "rss_share", rss_share_json(port, queue));
 		put(row, "turn_ns", turns_json(queue));
@@ -145,8 +145,8 @@ static json_t *stamps_json(const struct tl_report_stamps *stamps)
 	json_t *object = json_object();
 
 	put(object, "source", tl_json_string(stamps->source));
-	put(object, "unit_ns", stamps->unit_ns != 0 ? tl_json_number(stamps->unit_ns) : json_null());
-	put(object, "bound_ns", stamps->bounded ? tl_json_number(stamps->bound_ns) : json_null());
+	put(object, "unit_ns", tl_json_number_if(stamps->unit_ns != 0, stamps->unit_ns));
+	put(object, "bound_ns", tl_json_number_if(stamps->bounded, stamps->bound_ns));
 	put(object, "bound_clock", stamps->bounded ? tl_json_string("REALTIME") : json_null());
 	put(object, "nic_clock", nic_clock_json(stamps));
 	put(object, "gate", gate_json(stamps));
@@ -169,19 +169,19 @@ json_t *tl_report_rule_json(const struct tl_report_rule *rule)
 	json_t *object = json_object();
 
 	put(object, "matches", tl_json_string(rule->matches));
-	put(object, "queue", rule->drops ? json_null() : tl_json_number(rule->queue));
+	put(object, "queue", tl_json_number_if(!rule->drops, rule->queue));
 	put(object, "drop", json_boolean(rule->drops));
-	put(object, "mark", rule->mark != 0 ? tl_json_number(rule->mark) : json_null());
+	put(object, "mark", tl_json_number_if(rule->mark != 0, rule->mark));
 	put(object, "derived", tl_json_string(rule->derived));
 	put(object, "outcome", tl_json_string(rule->outcome));
 	put(object, "by", tl_json_string(rule->by));
-	put(object, "filters_used", rule->by != NULL ? tl_json_number(rule->used) : json_null());
-	put(object, "filters", rule->by != NULL ? tl_json_number(rule->most) : json_null());
+	put(object, "filters_used", tl_json_number_if(rule->by != NULL, rule->used));
+	put(object, "filters", tl_json_number_if(rule->by != NULL, rule->most));
 	put(object, "refused_item", tl_json_string(rule->item));
 	put(object, "why", tl_json_string(rule->why));
 	put(object, "instead", tl_json_string(tl_report_rule_holds(rule) ? NULL : rule->instead));
-	put(object, "hits_pkts", rule->counted ? tl_json_number(rule->hits_pkts) : json_null());
-	put(object, "marked_pkts", rule->marked ? tl_json_number(rule->marked_pkts) : json_null());
+	put(object, "hits_pkts", tl_json_number_if(rule->counted, rule->hits_pkts));
+	put(object, "marked_pkts", tl_json_number_if(rule->marked, rule->marked_pkts));
 	return object;
 }
 
@@ -228,7 +228,7 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	put(object, "ptp", ptp_json(&port->ptp));
 	put(object, "verified", json_boolean(port->verified));
 	put(object, "drops_known", json_boolean(!port->drops_unknown));
-	put(object, "mac_seen_pkts", port->has_mac ? tl_json_number(port->mac_seen_pkts) : json_null());
+	put(object, "mac_seen_pkts", tl_json_number_if(port->has_mac, port->mac_seen_pkts));
 	put(object, "ledger_ok", json_boolean(tl_report_port_ok(port, final)));
 	return object;
 }
@@ -285,8 +285,8 @@ static json_t *capture_stamps_json(const struct tl_report_capture *capture)
 		bool known = stamps->bound_max_ns != UINT64_MAX;
 		json_t *row = json_object();
 		put(row, "source", tl_json_string(stamps->source));
-		put(row, "unit_ns", stamps->unit_ns != 0 ? tl_json_number(stamps->unit_ns) : json_null());
-		put(row, "bound_max_ns", known ? tl_json_number(stamps->bound_max_ns) : json_null());
+		put(row, "unit_ns", tl_json_number_if(stamps->unit_ns != 0, stamps->unit_ns));
+		put(row, "bound_max_ns", tl_json_number_if(known, stamps->bound_max_ns));
 		put(row, "bound_clock", known ? tl_json_string("REALTIME") : json_null());
 		json_array_append_new(rows, row);
 	}
@@ -325,8 +325,8 @@ static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 	put(object, "triggers", tl_json_number(capture->triggers));
 	put(object, "last_trigger", trigger_json(capture));
 	put(object, "disk_free_bytes",
-		capture->disk_free_bytes != UINT64_MAX ? tl_json_number(capture->disk_free_bytes) : json_null());
-	put(object, "limit_bps", capture->limit_bps != UINT64_MAX ? tl_json_number(capture->limit_bps) : json_null());
+		tl_json_number_if(capture->disk_free_bytes != UINT64_MAX, capture->disk_free_bytes));
+	put(object, "limit_bps", tl_json_number_if(capture->limit_bps != UINT64_MAX, capture->limit_bps));
 	put(object, "slabs", tl_json_number(capture->slabs));
 	put_directions(object, capture->flow);
 	put(object, "queues", capture_queues_json(capture));
@@ -353,7 +353,7 @@ json_t *tl_report_hist_json(const struct tl_hist_summary *summary)
 
 	for (size_t i = 0; i < table->n; i++) {
 		uint64_t value = tl_report_value(&table->counters[i], summary);
-		put(object, table->counters[i].name, measured ? tl_json_number(value) : json_null());
+		put(object, table->counters[i].name, tl_json_number_if(measured, value));
 	}
 	put(object, "mean", measured ? json_real(summary->mean_ns) : json_null());
 	put(object, "count", tl_json_number(summary->count));
@@ -387,8 +387,7 @@ static json_t *net_json(const struct tl_snapshot *snap, uint32_t port)
 	json_t *object = json_object();
 
 	put(object, "port", tl_json_string(snap->ports[port].name));
-	for (uint32_t i = 0; i < snap->n_net[port]; i++)
-		put(object, snap->net[port][i].name, tl_json_number(snap->net[port][i].value));
+	tl_json_put_counters(object, snap->net[port], snap->n_net[port]);
 	return object;
 }
 

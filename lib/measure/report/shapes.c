@@ -68,8 +68,8 @@ static json_t *class_json(const struct tl_report_class *cls)
 			object, table->counters[i].name, tl_json_number(tl_report_value(&table->counters[i], cls)));
 	bool sent = cls->sent_pkts != 0;
 	json_object_set_new(object, "delay_mean_ns", sent ? tl_json_number(delay_mean_ns(cls)) : json_null());
-	json_object_set_new(object, "delay_p99_ns", sent ? tl_json_number(cls->delay_p99_ns) : json_null());
-	json_object_set_new(object, "delay_max_ns", sent ? tl_json_number(cls->delay_max_ns) : json_null());
+	json_object_set_new(object, "delay_p99_ns", tl_json_number_if(sent, cls->delay_p99_ns));
+	json_object_set_new(object, "delay_max_ns", tl_json_number_if(sent, cls->delay_max_ns));
 	return object;
 }
 
