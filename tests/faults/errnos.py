@@ -60,6 +60,7 @@ _EXCUSED_PLACES = {  # with the errnos; none: all
     ("begins_as_capture()", "read"): "SHORT",
     ("is_being_written()", "flock"): "EWOULDBLOCK",
     ("verify_file()", "open64"): "ENOENT",
+    ("has_sidecar()", "access"): "ENOENT",
     ("extract_input_open()", "open64"): "ENOENT",
     ("extract_input_data_from()", "lseek64"): "ENXIO",
     ("extract_input_is_written()", "flock"): "EWOULDBLOCK",

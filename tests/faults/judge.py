@@ -249,7 +249,7 @@ def judge_other(scenario, outcome, usual, tapline):
     report = load_json(outcome, complaints)
     judge_whole(report, usual, complaints)
     judge_leaks(outcome, usual, complaints)
-    if scenario.damaged:
+    if scenario.damaged or scenario.headless:
         judge_damaged(outcome, report, usual, complaints)
         return complaints
     if scenario.kind == "recover":

@@ -19,6 +19,7 @@ class Scenario:
     leave: bool = False  # the youngest of these files was not completed
     room: bool = False  # and has zeros behind its end, from a sector on: preallocated space, or lost bytes
     damaged: bool = False  # the only file has two slabs that cannot be read
+    headless: bool = False  # the youngest file does not begin like a capture, and has an index
     keep_files: int = 0
     synced: bool = True  # with --fsync close
     held: bool = False  # files removed by the ring have expired
@@ -35,7 +36,7 @@ class Scenario:
     @property
     def status(self):
         """Exit status without a fault."""
-        return 1 if self.damaged else 0
+        return 1 if self.damaged or self.headless else 0
 
 
 _REPLAYED = ("read_pkts", "sent_pkts", "skipped_pkts", "refused_pkts", "hw_sent_pkts")
@@ -78,6 +79,8 @@ SCENARIOS = [
     Scenario("damaged-zstd", "extract . -w out.pcapng --json udp",
              "capture -i pcap:{earlier_more} -w r.pcapng.zst --compress zstd --rotate 20M", damaged=True, synced=False,
              suffix=".zst", kind="extract"),
+    Scenario("headless", "extract . -w out.pcapng --json udp", "capture -i pcap:{earlier} -w r.pcapng --rotate-packets 700",
+             headless=True, synced=False, kind="extract"),
     Scenario("reindex", "extract . --reindex --json", "capture -i pcap:{earlier} -w r.pcapng --rotate-packets 700",
              synced=False, kind="reindex"),
     Scenario("reindex-zstd", "extract . --reindex --json",
@@ -105,7 +108,7 @@ class Stage:
 
     def __init__(self, root, tapline):
         self.root, self.tapline = root, tapline
-        self.readable = {}  # of a scenario with a damaged file: the number of frames in whole slabs
+        self.readable = {}  # of a scenario with a damaged file: the number of frames that can be read
         self.inputs = {"in": (2000, 700, 0), "more": (6500, 1400, 0), "earlier": (2000, 700, EARLIER),
                        "earlier_more": (8500, 1400, EARLIER)}
         self.paths = {name: os.path.join(root, name + ".pcap") for name in self.inputs}
@@ -127,6 +130,8 @@ class Stage:
             self._leave(path, scenario)
         if scenario.damaged:
             self.readable[scenario.name] = self._damage(self._youngest(path, scenario))
+        if scenario.headless:
+            self.readable[scenario.name] = self._behead(path, scenario)
         return path
 
     @staticmethod
@@ -147,6 +152,15 @@ class Stage:
                 file.seek(at)
                 file.write(junk)
         return frames - lost - lost_too
+
+    @staticmethod
+    def _behead(path, scenario):
+        """Damage the first bytes of the youngest file. Return the number of frames in the others."""
+        youngest = Stage._youngest(path, scenario)
+        with open(youngest, "r+b") as file:
+            file.write(_JUNK[:4])
+        others = [os.path.join(path, name) for name in os.listdir(path) if name.endswith(scenario.suffix)]
+        return sum(len(reader.read(other)) for other in others if other != youngest)
 
     @staticmethod
     def _leave(path, scenario):

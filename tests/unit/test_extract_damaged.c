@@ -154,6 +154,9 @@ TL_TEST("a recording in a directory is not left out in silence if its beginning 
 	CU_ASSERT_EQUAL(stats.files, 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, in_path));
 	unlink(index_path);
+	CU_ASSERT_EQUAL_FATAL(symlink(index_path, index_path), 0);
+	CU_ASSERT_EQUAL(tl_extract_run(&asked, &stats, &err), -ELOOP); // unknown whether it has one
+	unlink(index_path);
 	unlink(out_path);
 	CU_ASSERT_EQUAL(tl_extract_run(&asked, &stats, &err), 0);
 	CU_ASSERT_EQUAL(stats.files, 0);

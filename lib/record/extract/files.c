@@ -116,13 +116,18 @@ static bool is_sidecar(const char *item)
 	return chars > end && strcmp(item + chars - end, TL_INDEX_SUFFIX) == 0;
 }
 
-static bool has_sidecar(const char *path)
+// Check for the index of a file: 1, 0, or -errno.
+static int has_sidecar(const char *path)
 {
-	char *name = NULL;
-	bool has = asprintf(&name, "%s" TL_INDEX_SUFFIX, path) >= 0 && access(name, F_OK) == 0;
+	char *name;
+	int rc = 1;
 
+	if (asprintf(&name, "%s" TL_INDEX_SUFFIX, path) < 0)
+		return -ENOMEM;
+	if (access(name, F_OK) != 0)
+		rc = errno == ENOENT || errno == ENAMETOOLONG ? 0 : -errno;
 	free(name);
-	return has;
+	return rc;
 }
 
 // Add a file of a directory: a capture, or a recording by its index, whose beginning is damaged then. Count others.
@@ -132,9 +137,11 @@ static int add_item(struct extract_files *files, const char *path, const char *i
 	int rc = is_capture(path, files->streams, &status);
 	bool other = rc == 0 && S_ISREG(status.st_mode) && !is_sidecar(item);
 
-	if (rc > 0 || (other && has_sidecar(path)))
+	if (other)
+		rc = has_sidecar(path);
+	if (rc > 0)
 		return add(files, path, &status);
-	if (other && files->others++ == 0)
+	if (rc == 0 && other && files->others++ == 0)
 		snprintf(files->other, sizeof(files->other), "%s", item);
 	return rc;
 }
