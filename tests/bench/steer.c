@@ -114,7 +114,7 @@ static void check_counters(const struct bench *b, enum owners owners)
 	uint64_t handed = 0, dropped = 0;
 
 	for (uint16_t q = 0; q < b->lcores; q++) {
-		struct tl_steer_stats stats;
+		struct tl_ledger_handoff stats;
 		tl_steer_sample(tl_steer_side(b->steer, q), &stats);
 		handed += stats.handoff_pkts;
 		dropped += stats.drop_handoff_pkts;

@@ -88,12 +88,12 @@ static inline void write_out(const struct recording *r)
 	CU_ASSERT_EQUAL(tl_capture_stop(r->capture, &err), 0);
 }
 
-static inline struct tl_capture_flow flow_of(const struct recording *r, enum tl_dir dir)
+static inline struct tl_ledger_flow flow_of(const struct recording *r, enum tl_dir dir)
 {
 	struct tl_capture_stats stats;
 
 	tl_capture_sample(r->capture, &stats);
-	const struct tl_capture_flow *f = &stats.flow[dir];
+	const struct tl_ledger_flow *f = &stats.flow[dir];
 	CU_ASSERT_EQUAL(f->offered_pkts, f->written_pkts + f->filtered_pkts + f->expired_pkts + f->paused_pkts +
 						 f->cut_pkts + f->drop_ring_pkts + f->policed_pkts + f->drop_disk_pkts);
 	return *f;

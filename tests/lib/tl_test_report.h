@@ -83,7 +83,7 @@ static inline struct tl_snapshot *lossless_snapshot(void)
 	struct tl_snapshot *snap = snapshot();
 
 	snap->ports[0] = (struct tl_report_port){.hw_seen_pkts = 7, .rx_pkts = 7, .verified = true};
-	snap->captures[0].flow[TL_DIR_RX] = (struct tl_report_flow){.offered_pkts = 7, .written_pkts = 7};
+	snap->captures[0].flow[TL_DIR_RX] = (struct tl_ledger_flow){.offered_pkts = 7, .written_pkts = 7};
 	snap->echoes[0] = (struct tl_report_echo){
 		.name = "echo0", .mode = "mcast_to_tcp", .state = "connected", .received_msgs = 9, .echoed_msgs = 9};
 	return snap;
@@ -143,7 +143,7 @@ static inline struct tl_snapshot *queues_snapshot(void)
 				 .drop_disk_pkts = 5},
 			[TL_DIR_TX] = {.offered_pkts = 100, .written_pkts = 100}}};
 	capture->queues[1].flow[TL_DIR_RX] =
-		(struct tl_report_flow){.offered_pkts = 100, .written_pkts = 85, .drop_ring_pkts = 15};
+		(struct tl_ledger_flow){.offered_pkts = 100, .written_pkts = 85, .drop_ring_pkts = 15};
 	return snap;
 }
 
@@ -153,7 +153,7 @@ static inline struct tl_snapshot *classes_snapshot(void)
 	struct tl_snapshot *snap = snapshot();
 	struct tl_report_capture *capture = &snap->captures[0];
 
-	capture->flow[TL_DIR_RX] = (struct tl_report_flow){.offered_pkts = 1000,
+	capture->flow[TL_DIR_RX] = (struct tl_ledger_flow){.offered_pkts = 1000,
 		.written_pkts = 900,
 		.filtered_pkts = 50,
 		.cut_pkts = 10,

@@ -399,7 +399,7 @@ TL_TEST("a frame larger than a slab is counted and does not affect other frames"
 	}
 	record_chain(&r, 1000, 2048);
 	write_out(&r);
-	struct tl_capture_flow flow = flow_of(&r, TL_DIR_RX);
+	struct tl_ledger_flow flow = flow_of(&r, TL_DIR_RX);
 	CU_ASSERT_EQUAL(flow.written_pkts + flow.drop_ring_pkts, 151);
 	CU_ASSERT(flow.drop_ring_pkts >= 100);
 	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(r.path, &reader, &err), 0);

@@ -88,7 +88,7 @@ TL_TEST("frames that are not recorded are not metered")
 	tl_capture_expire(r.capture);
 	record(&r, TL_DIR_RX, 8, 60, 1);
 	write_out(&r);
-	struct tl_capture_flow f = flow_of(&r, TL_DIR_RX);
+	struct tl_ledger_flow f = flow_of(&r, TL_DIR_RX);
 	CU_ASSERT_EQUAL(f.offered_pkts, 25);
 	CU_ASSERT_EQUAL(f.filtered_pkts, 3);
 	CU_ASSERT_EQUAL(f.cut_pkts, 2);
@@ -124,7 +124,7 @@ TL_TEST("frames of a class without buffer space are counted")
 	for (int i = 0; i < 100; i++)
 		record(&r, TL_DIR_RX, 64, 1514, i < 60 ? 1 : 2);
 	write_out(&r);
-	struct tl_capture_flow f = flow_of(&r, TL_DIR_RX);
+	struct tl_ledger_flow f = flow_of(&r, TL_DIR_RX);
 	CU_ASSERT_EQUAL(f.policed_pkts, 60 * 64 - 3203);
 	CU_ASSERT_EQUAL(f.drop_ring_pkts, 6400 - f.policed_pkts - f.written_pkts);
 	CU_ASSERT(f.drop_ring_pkts > 0);

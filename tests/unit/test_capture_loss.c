@@ -126,7 +126,7 @@ TL_TEST("frames without a free slab are counted and do not affect other frames")
 	for (int i = 0; i < 100; i++)
 		record(&r, TL_DIR_RX, 64, 1514, 1);
 	write_out(&r);
-	struct tl_capture_flow f = flow_of(&r, TL_DIR_RX);
+	struct tl_ledger_flow f = flow_of(&r, TL_DIR_RX);
 	CU_ASSERT_EQUAL(f.offered_pkts, 6400);
 	CU_ASSERT(f.drop_ring_pkts > 0);
 	CU_ASSERT(f.written_pkts > 0);
@@ -396,7 +396,7 @@ TL_TEST("frames without a free slab do not count towards --count")
 	CU_ASSERT_TRUE(tl_capture_finished(r.capture));
 	r.service.finish(r.service.ctx);
 	CU_ASSERT_EQUAL(tl_capture_stop(r.capture, &err), 0);
-	struct tl_capture_flow flow = flow_of(&r, TL_DIR_RX);
+	struct tl_ledger_flow flow = flow_of(&r, TL_DIR_RX);
 	CU_ASSERT(flow.drop_ring_pkts > 0);
 	CU_ASSERT_EQUAL(flow.written_pkts, 4000);
 	end_recording(&r);

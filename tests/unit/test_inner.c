@@ -345,7 +345,7 @@ TL_TEST("both directions of an inner flow are recorded by one lcore")
 	static const uint16_t queues[] = {0, 1, 3};
 	struct bed bed = start(2 * FLOWS);
 	uint32_t torn = 0, per_queue[QUEUES] = {0};
-	struct tl_inner_stats stats;
+	struct tl_ledger_inner stats;
 	struct tl_burst burst[3] = {0};
 	uint64_t seed = SEED;
 
@@ -435,7 +435,7 @@ TL_TEST("the queue of a NIC that hashes inner headers owns the flow, wherever it
 	struct bed bed = start(2 * flows);
 	struct tl_port_rss rss = make_rss();
 	uint32_t torn = 0, elsewhere = 0, away = 0;
-	struct tl_inner_stats first, all;
+	struct tl_ledger_inner first, all;
 	uint64_t seed = SEED;
 
 	tl_inner_follow(bed.inner, &rss);
@@ -486,7 +486,7 @@ TL_TEST("a frame that finds the ring full is recorded by the receiving lcore")
 	uint32_t n = TL_INNER_RING + 100, here = 0;
 	struct bed bed = start(n);
 	struct frame f = vxlan_of_another_lcore(&bed, 0);
-	struct tl_inner_stats stats;
+	struct tl_ledger_inner stats;
 	struct tl_burst burst = {0};
 
 	for (uint32_t i = 0; i < n; i++) {

@@ -18,7 +18,7 @@ TL_TEST("each counter of an identity can violate it")
 {
 	struct tl_snapshot *snap = snapshot();
 	struct tl_report_port *port = &snap->ports[0];
-	struct tl_report_flow *rx = &snap->captures[0].flow[TL_DIR_RX], *tx = &snap->captures[0].flow[TL_DIR_TX];
+	struct tl_ledger_flow *rx = &snap->captures[0].flow[TL_DIR_RX], *tx = &snap->captures[0].flow[TL_DIR_TX];
 	struct tl_report_echo *echo = &snap->echoes[0];
 	uint64_t *const counters[] = {&port->hw_seen_pkts, &port->rx_pkts, &port->drop_nic_pkts,
 		&port->drop_nombuf_pkts, &port->drop_error_pkts, &port->handoff.handoff_pkts,
@@ -105,7 +105,7 @@ TL_TEST("each counter of a queue can violate the identity")
 	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
 	for (uint32_t q = 0; q < 2; q++)
 		for (int dir = 0; dir < TL_DIRS; dir++) {
-			struct tl_report_flow *f = &capture->queues[q].flow[dir];
+			struct tl_ledger_flow *f = &capture->queues[q].flow[dir];
 			uint64_t *const counters[] = {&f->offered_pkts, &f->written_pkts, &f->filtered_pkts,
 				&f->expired_pkts, &f->cut_pkts, &f->drop_ring_pkts, &f->drop_disk_pkts};
 			for (size_t i = 0; i < TL_ARRAY_LEN(counters); i++) {
@@ -163,7 +163,7 @@ TL_TEST("the classes of a recording account for its frames")
 {
 	struct tl_snapshot *snap = classes_snapshot();
 	struct tl_report_capture *capture = &snap->captures[0];
-	struct tl_report_flow *rx = &capture->flow[TL_DIR_RX];
+	struct tl_ledger_flow *rx = &capture->flow[TL_DIR_RX];
 	struct tl_report_police *a = &capture->classes[0], *b = &capture->classes[1];
 	uint64_t *const counters[] = {&a->matched_pkts, &a->green_pkts, &a->yellow_pkts, &a->red_pkts, &b->matched_pkts,
 		&b->green_pkts, &b->yellow_pkts, &b->red_pkts, &capture->unmatched_pkts, &rx->yellow_pkts,
@@ -216,7 +216,7 @@ TL_TEST("every drop of a port or a recording counts as a loss")
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 	struct tl_report_port *port = &snap->ports[0];
-	struct tl_report_flow *rx = &snap->captures[0].flow[TL_DIR_RX], *tx = &snap->captures[0].flow[TL_DIR_TX];
+	struct tl_ledger_flow *rx = &snap->captures[0].flow[TL_DIR_RX], *tx = &snap->captures[0].flow[TL_DIR_TX];
 	uint64_t *const drops[] = {&port->drop_nic_pkts, &port->drop_nombuf_pkts, &port->drop_error_pkts,
 		&port->drop_tx_pkts, &port->drop_shaped_pkts, &port->handoff.drop_handoff_pkts, &rx->drop_ring_pkts,
 		&rx->drop_disk_pkts, &tx->drop_ring_pkts, &tx->drop_disk_pkts};
@@ -463,7 +463,7 @@ TL_TEST("hand-offs are printed if any occurred")
 
 	CU_ASSERT_PTR_NULL(strstr(text, "handoff"));
 	free(text);
-	snap->ports[0].handoff = (struct tl_report_handoff){12000, 11990, 10};
+	snap->ports[0].handoff = (struct tl_ledger_handoff){12000, 11990, 10};
 	expect_line(snap, "    handoff_pkts                    12,000");
 	expect_line(snap, "  = handoff_taken_pkts              11,990");
 	expect_line(snap, "  + drop_handoff_pkts                   10");

@@ -98,7 +98,7 @@ static void offer(struct recording *r, uint32_t pkts)
 	}
 }
 
-static struct tl_capture_flow flow_of(const struct recording *r)
+static struct tl_ledger_flow flow_of(const struct recording *r)
 {
 	struct tl_capture_stats stats;
 
@@ -213,7 +213,7 @@ TL_TEST("frames beyond 64 MiB during a stall are counted exactly, in the ledger 
 	CU_ASSERT(wait_written(&r, held));
 	offer(&r, 1000);
 	write_out(&r);
-	struct tl_capture_flow flow = flow_of(&r);
+	struct tl_ledger_flow flow = flow_of(&r);
 	CU_ASSERT_EQUAL(flow.offered_pkts, STALL_PKTS + 1000);
 	CU_ASSERT_EQUAL(flow.written_pkts, held + 1000);
 	CU_ASSERT_EQUAL(flow.drop_ring_pkts, lost);

@@ -312,7 +312,7 @@ TL_TEST("the age of a burst from several lcores is that of its oldest frame")
 TL_TEST("a full ring drops and counts frames without blocking other rings")
 {
 	struct bed bed = start_steer();
-	struct tl_steer_stats from, to;
+	struct tl_ledger_handoff from, to;
 
 	give_tcp(bed.steer, 0, TL_STEER_RING + 10);
 	give_tcp(bed.steer, 2, 5);
@@ -583,7 +583,7 @@ TL_TEST("three lcores at full speed lose no frame uncounted")
 	for (uint16_t q = 0; q < QUEUES; q++)
 		CU_ASSERT_EQUAL_FATAL(pthread_create(&racers[q].thread, NULL, run_race, &racers[q]), 0);
 	for (uint16_t q = 0; q < QUEUES; q++) {
-		struct tl_steer_stats stats;
+		struct tl_ledger_handoff stats;
 		pthread_join(racers[q].thread, NULL);
 		tl_steer_sample(tl_steer_side(bed.steer, q), &stats);
 		CU_ASSERT_EQUAL(racers[q].broken, 0);

@@ -7,6 +7,8 @@
 // A name ends in its unit. Counters named drop_* or lost_* are losses, but for drop_rule_pkts. One thread writes a
 // counter, see tl_count().
 
+#include <stdint.h>
+
 #define TL_COUNTER_FIELD(name) uint64_t name;
 
 // Port: hw_seen_pkts = rx_pkts + parts. The drops are the account of the device, its driver or the kernel.
@@ -81,6 +83,29 @@
 #define TL_POLICED_PARTS(X) X(policed_pkts) /* red in their class */
 #define TL_CAPTURE_PARTS(X) X(written_pkts) TL_TAP_PARTS(X) TL_POLICED_PARTS(X) X(drop_disk_pkts)
 #define TL_CAPTURE_COUNTERS(X) X(yellow_pkts) /* cut to the snaplen of their class; recorded or dropped */
+
+// One direction of a recording, or of one of its queues. Until the end offered_pkts exceeds the sum of its parts by the
+// frames in the slabs.
+struct tl_ledger_flow {
+	uint64_t offered_pkts;
+	TL_CAPTURE_PARTS(TL_COUNTER_FIELD)
+	TL_CAPTURE_COUNTERS(TL_COUNTER_FIELD)
+};
+
+// Frames handed over between the lcores of a port with echoes: handoff_pkts = handoff_taken_pkts + drop_handoff_pkts.
+struct tl_ledger_handoff {
+	uint64_t handoff_pkts;	     // received by an lcore other than the owner of the echo
+	uint64_t handoff_taken_pkts; // by the owner
+	uint64_t drop_handoff_pkts;  // the owner's ring was full
+};
+
+// Encapsulated frames handed over between the recorded lcores of a port, by inner flows: inner_handoff_pkts =
+// inner_taken_pkts + inner_kept_pkts.
+struct tl_ledger_inner {
+	uint64_t inner_handoff_pkts; // of another lcore's flows
+	uint64_t inner_taken_pkts;   // by that lcore
+	uint64_t inner_kept_pkts;    // recorded by the receiving lcore: the ring of the other one was full
+};
 
 // Class of a recording: matched_pkts = parts. The red frames of all classes are the recording's policed_pkts.
 #define TL_POLICE_PARTS(X) TL_COLOUR_PKTS(X)

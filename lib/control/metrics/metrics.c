@@ -106,7 +106,7 @@ static void read_rules(const struct tl_port *port, struct tl_report_rule *rows, 
 // The whole is read last, after its parts.
 static void read_steer(struct tl_steer *steer, struct tl_report_port *out)
 {
-	struct tl_steer_stats stats[TL_REPORT_QUEUES];
+	struct tl_ledger_handoff stats[TL_REPORT_QUEUES];
 
 	for (uint32_t q = 0; q < out->n_queues; q++) {
 		tl_steer_sample(tl_steer_side(steer, (uint16_t)q), &stats[q]);
@@ -118,16 +118,6 @@ static void read_steer(struct tl_steer *steer, struct tl_report_port *out)
 		out->handoff.handoff_pkts += stats[q].handoff_pkts;
 		out->queues[q].handoff_pkts = stats[q].handoff_pkts;
 	}
-}
-
-static void read_inner(const struct tl_inner *inner, struct tl_report_inner *out)
-{
-	struct tl_inner_stats stats;
-
-	tl_inner_sample(inner, &stats);
-	*out = (struct tl_report_inner){.inner_handoff_pkts = stats.inner_handoff_pkts,
-		.inner_taken_pkts = stats.inner_taken_pkts,
-		.inner_kept_pkts = stats.inner_kept_pkts};
 }
 
 static void read_sync(const struct tl_timesync *sync, struct tl_report_ptp *out)
@@ -170,21 +160,13 @@ static uint32_t read_net(const struct tl_echo_host *const *hosts, uint32_t n_hos
 	return n;
 }
 
-static struct tl_report_flow flow_row(const struct tl_capture_flow *f)
-{
-#define COPY_FLOW(name) .name = f->name,
-	return (struct tl_report_flow){
-		COPY_FLOW(offered_pkts) TL_CAPTURE_PARTS(COPY_FLOW) TL_CAPTURE_COUNTERS(COPY_FLOW)};
-}
-
 static void read_capture_queues(const struct tl_capture_stats *stats, struct tl_report_capture *out)
 {
 	out->slabs = stats->slabs;
 	out->n_queues = stats->n_queues;
 	for (uint32_t q = 0; q < stats->n_queues; q++) {
 		out->queues[q].slabs_used = stats->queues[q].slabs_used;
-		for (int dir = 0; dir < TL_DIRS; dir++)
-			out->queues[q].flow[dir] = flow_row(&stats->queues[q].flow[dir]);
+		memcpy(out->queues[q].flow, stats->queues[q].flow, sizeof(out->queues[q].flow));
 	}
 }
 
@@ -233,9 +215,9 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 	tl_capture_sample(capture, &stats);
 	*out = (struct tl_report_capture){0};
 	snprintf(out->port, sizeof(out->port), "%s", port);
+	memcpy(out->flow, stats.flow, sizeof(out->flow));
 	for (int dir = 0; dir < TL_DIRS; dir++) {
-		const struct tl_capture_flow *f = &stats.flow[dir];
-		out->flow[dir] = flow_row(f);
+		const struct tl_ledger_flow *f = &out->flow[dir];
 #define MINUS(name) -f->name
 		out->in_flight_pkts += f->offered_pkts TL_CAPTURE_PARTS(MINUS);
 	}
@@ -483,7 +465,7 @@ static void snapshot(struct tl_metrics *m, bool final, struct tl_hist *scratch, 
 		if (m->steers[i] != NULL)
 			read_steer(m->steers[i], &out->ports[i]);
 		if (m->inners[i] != NULL)
-			read_inner(m->inners[i], &out->ports[i].inner);
+			tl_inner_sample(m->inners[i], &out->ports[i].inner);
 		if (m->syncs[i] != NULL)
 			read_sync(m->syncs[i], &out->ports[i].ptp);
 		out->n_net[i] = read_net(m->hosts[i], out->ports[i].n_queues, out->net[i]);

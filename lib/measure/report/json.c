@@ -233,7 +233,7 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	return object;
 }
 
-static void put_flow(json_t *object, const struct tl_report_flow *flow)
+static void put_flow(json_t *object, const struct tl_ledger_flow *flow)
 {
 	put_counters(object, &tl_report_flow_table, flow);
 	put(object, "unaccounted_pkts", json_integer(tl_report_unaccounted(&tl_report_flow_table, flow)));
@@ -250,7 +250,7 @@ static json_t *trigger_json(const struct tl_report_capture *capture)
 	return object;
 }
 
-static void put_directions(json_t *object, const struct tl_report_flow flows[TL_DIRS])
+static void put_directions(json_t *object, const struct tl_ledger_flow flows[TL_DIRS])
 {
 	static const char *const directions[TL_DIRS] = {[TL_DIR_RX] = "rx", [TL_DIR_TX] = "tx"};
 
@@ -310,7 +310,7 @@ static json_t *steps_json(const struct tl_report_capture *capture)
 static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 {
 	json_t *object = json_object(), *files = json_array();
-	struct tl_report_flow total = tl_report_total(capture);
+	struct tl_ledger_flow total = tl_report_total(capture);
 
 	put(object, "port", tl_json_string(capture->port));
 	put(object, "state", tl_json_string(capture->state));

@@ -9,7 +9,7 @@
 // not save are in expired_pkts, too, after a class has counted them.
 static int64_t police_open(const struct tl_report_capture *capture)
 {
-	struct tl_report_flow total = tl_report_total(capture);
+	struct tl_ledger_flow total = tl_report_total(capture);
 	uint64_t open = total.offered_pkts - total.filtered_pkts - total.paused_pkts - total.cut_pkts;
 
 	for (uint32_t i = 0; i < capture->n_classes; i++)
@@ -19,7 +19,7 @@ static int64_t police_open(const struct tl_report_capture *capture)
 
 bool tl_report_police_ok(const struct tl_report_capture *capture, bool final)
 {
-	struct tl_report_flow total = tl_report_total(capture);
+	struct tl_ledger_flow total = tl_report_total(capture);
 	uint64_t yellow = 0, red = 0;
 	int64_t open = police_open(capture);
 	bool ok = true;

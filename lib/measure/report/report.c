@@ -17,13 +17,13 @@ static const struct tl_report_counter port_counters[] = {WHOLE(hw_seen_pkts) PAR
 const struct tl_report_table tl_report_port_table = {port_counters, TL_ARRAY_LEN(port_counters)};
 #undef ROW
 
-#define ROW struct tl_report_handoff
+#define ROW struct tl_ledger_handoff
 static const struct tl_report_counter handoff_counters[] = {
 	WHOLE(handoff_pkts) PART(handoff_taken_pkts) PART(drop_handoff_pkts)};
 const struct tl_report_table tl_report_handoff_table = {handoff_counters, TL_ARRAY_LEN(handoff_counters)};
 #undef ROW
 
-#define ROW struct tl_report_inner
+#define ROW struct tl_ledger_inner
 static const struct tl_report_counter inner_counters[] = {
 	WHOLE(inner_handoff_pkts) PART(inner_taken_pkts) PART(inner_kept_pkts)};
 const struct tl_report_table tl_report_inner_table = {inner_counters, TL_ARRAY_LEN(inner_counters)};
@@ -45,7 +45,7 @@ static const struct tl_report_counter reply_counters[] = {WHOLE(replies_marked) 
 const struct tl_report_table tl_report_reply_table = {reply_counters, TL_ARRAY_LEN(reply_counters)};
 #undef ROW
 
-#define ROW struct tl_report_flow
+#define ROW struct tl_ledger_flow
 static const struct tl_report_counter flow_counters[] = {
 	WHOLE(offered_pkts) TL_CAPTURE_PARTS(PART) TL_CAPTURE_COUNTERS(ASIDE)};
 const struct tl_report_table tl_report_flow_table = {flow_counters, TL_ARRAY_LEN(flow_counters)};
@@ -118,9 +118,9 @@ uint64_t tl_report_drops(const struct tl_report_table *table, const void *row)
 	return sum;
 }
 
-struct tl_report_flow tl_report_total(const struct tl_report_capture *capture)
+struct tl_ledger_flow tl_report_total(const struct tl_report_capture *capture)
 {
-	struct tl_report_flow total = {0};
+	struct tl_ledger_flow total = {0};
 
 	for (size_t i = 0; i < tl_report_flow_table.n; i++) {
 		const struct tl_report_counter *counter = &tl_report_flow_table.counters[i];
@@ -155,7 +155,7 @@ bool tl_report_port_ok(const struct tl_report_port *port, bool final)
 }
 
 // Add the shortfall of the directions to *open. False: frames were counted twice.
-static bool add_open(const struct tl_report_flow flow[TL_DIRS], uint64_t *open)
+static bool add_open(const struct tl_ledger_flow flow[TL_DIRS], uint64_t *open)
 {
 	for (int dir = 0; dir < TL_DIRS; dir++) {
 		int64_t unaccounted = tl_report_unaccounted(&tl_report_flow_table, &flow[dir]);

@@ -24,12 +24,12 @@ struct tl_report_table {
 };
 
 extern const struct tl_report_table tl_report_port_table;    // rows: struct tl_report_port
-extern const struct tl_report_table tl_report_handoff_table; // rows: struct tl_report_handoff
-extern const struct tl_report_table tl_report_inner_table;   // rows: struct tl_report_inner
+extern const struct tl_report_table tl_report_handoff_table; // rows: struct tl_ledger_handoff
+extern const struct tl_report_table tl_report_inner_table;   // rows: struct tl_ledger_inner
 extern const struct tl_report_table tl_report_probe_table;   // rows: struct tl_report_probes
 extern const struct tl_report_table tl_report_ptp_table;     // rows: struct tl_report_ptp_received
 extern const struct tl_report_table tl_report_reply_table;   // rows: struct tl_report_replies
-extern const struct tl_report_table tl_report_flow_table;    // rows: struct tl_report_flow
+extern const struct tl_report_table tl_report_flow_table;    // rows: struct tl_ledger_flow
 extern const struct tl_report_table tl_report_police_table;  // rows: struct tl_report_police
 extern const struct tl_report_table tl_report_echo_table;    // rows: struct tl_report_echo
 extern const struct tl_report_table tl_report_class_table;   // rows: struct tl_report_class
@@ -44,7 +44,7 @@ int64_t tl_report_unaccounted(const struct tl_report_table *table, const void *r
 uint64_t tl_report_drops(const struct tl_report_table *table, const void *row);
 
 // Merge both directions of a recording into one row.
-struct tl_report_flow tl_report_total(const struct tl_report_capture *capture);
+struct tl_ledger_flow tl_report_total(const struct tl_report_capture *capture);
 
 // Check the identity of one row. Before the end (final false) a row may lack items still in transit.
 bool tl_report_port_ok(const struct tl_report_port *port, bool final);

@@ -148,7 +148,7 @@ static void print_passed(
 			unaccounted > 0 ? "lost unseen" : "taken twice");
 }
 
-static void print_handoff(FILE *out, const struct tl_report_handoff *handoff, bool final)
+static void print_handoff(FILE *out, const struct tl_ledger_handoff *handoff, bool final)
 {
 	char n[GROUPED];
 
@@ -160,7 +160,7 @@ static void print_handoff(FILE *out, const struct tl_report_handoff *handoff, bo
 			grouped(handoff->drop_handoff_pkts, n));
 }
 
-static void print_inner(FILE *out, const struct tl_report_inner *inner, bool final)
+static void print_inner(FILE *out, const struct tl_ledger_inner *inner, bool final)
 {
 	if (inner->inner_handoff_pkts != 0)
 		print_passed(out, &tl_report_inner_table, inner, "encapsulated frames", final);
@@ -365,7 +365,7 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 	fputc('\n', out);
 }
 
-static void print_flow_verdict(FILE *out, const char *direction, const struct tl_report_flow *flow, bool final)
+static void print_flow_verdict(FILE *out, const char *direction, const struct tl_ledger_flow *flow, bool final)
 {
 	int64_t unaccounted = tl_report_unaccounted(&tl_report_flow_table, flow);
 	char n[GROUPED];
@@ -379,7 +379,7 @@ static void print_flow_verdict(FILE *out, const char *direction, const struct tl
 
 static void print_capture_verdict(FILE *out, const struct tl_report_capture *capture, bool final)
 {
-	struct tl_report_flow total = tl_report_total(capture);
+	struct tl_ledger_flow total = tl_report_total(capture);
 	int64_t open = tl_report_unaccounted(&tl_report_flow_table, &total);
 	struct tl_report_capture whole = *capture; // without its queues
 	char n[GROUPED], of[GROUPED];
@@ -418,7 +418,7 @@ static void print_files(FILE *out, const struct tl_report_capture *capture)
 }
 
 // Print " queue 0 rx offered_pkts 1,100 = written_pkts 1,000 + drop_ring_pkts 100": the parts that are not 0.
-static void print_queue_flow(FILE *out, uint32_t queue, const char *direction, const struct tl_report_flow *flow)
+static void print_queue_flow(FILE *out, uint32_t queue, const char *direction, const struct tl_ledger_flow *flow)
 {
 	const struct tl_report_table *table = &tl_report_flow_table;
 	bool any = false;
@@ -442,7 +442,7 @@ static void print_queue_flow(FILE *out, uint32_t queue, const char *direction, c
 static void print_capture_queues(FILE *out, const struct tl_report_capture *capture)
 {
 	for (uint32_t q = 0; capture->n_queues > 1 && q < capture->n_queues; q++) {
-		const struct tl_report_flow *flow = capture->queues[q].flow;
+		const struct tl_ledger_flow *flow = capture->queues[q].flow;
 		print_queue_flow(out, q, "rx", &flow[TL_DIR_RX]);
 		if (flow[TL_DIR_TX].offered_pkts != 0)
 			print_queue_flow(out, q, "tx", &flow[TL_DIR_TX]);
@@ -475,7 +475,7 @@ static void print_capture_clocks(FILE *out, const struct tl_report_capture *capt
 
 static void print_capture(FILE *out, const struct tl_report_capture *capture, bool final)
 {
-	struct tl_report_flow total = tl_report_total(capture);
+	struct tl_ledger_flow total = tl_report_total(capture);
 	const void *const rows[MAX_COLUMNS] = {&capture->flow[TL_DIR_RX], &capture->flow[TL_DIR_TX], &total};
 	const uint64_t in_flight[MAX_COLUMNS] = {capture->in_flight_pkts};
 	uint64_t lost = tl_report_drops(&tl_report_flow_table, &total);

@@ -42,20 +42,6 @@ struct tl_report_port_queue {
 	uint64_t ring_used, ring_used_max; // with frames that wait: in the last sample, and at most
 };
 
-// Frames handed over between the lcores of a port with echoes: handoff = handoff_taken + drop_handoff.
-struct tl_report_handoff {
-	uint64_t handoff_pkts; // received by an lcore other than the owner of the echo
-	uint64_t handoff_taken_pkts;
-	uint64_t drop_handoff_pkts; // the owner did not keep up
-};
-
-// Encapsulated frames handed over between the recorded lcores of a port, by inner flows: inner_handoff = parts.
-struct tl_report_inner {
-	uint64_t inner_handoff_pkts;
-	uint64_t inner_taken_pkts;
-	uint64_t inner_kept_pkts; // recorded by the receiving lcore: the other one did not keep up
-};
-
 struct tl_report_probes {
 	uint64_t probes_sent;
 	TL_PROBE_PARTS(TL_COUNTER_FIELD)
@@ -154,23 +140,16 @@ struct tl_report_port {
 	bool drops_by_queue;	// the queues of drop_nic_pkts are known
 	struct tl_report_stamps stamps;
 	struct tl_report_link link;
-	struct tl_report_handoff handoff;
-	struct tl_report_inner inner;
+	struct tl_ledger_handoff handoff;
+	struct tl_ledger_inner inner;
 	struct tl_report_ptp ptp;
 	uint32_t n_queues;
 	struct tl_report_port_queue queues[TL_REPORT_QUEUES];
 };
 
-// Counters of a direction of a recording.
-struct tl_report_flow {
-	uint64_t offered_pkts;
-	TL_CAPTURE_PARTS(TL_COUNTER_FIELD)
-	TL_CAPTURE_COUNTERS(TL_COUNTER_FIELD)
-};
-
 // Share of one receive queue in a recording. The identity holds for each direction of each queue.
 struct tl_report_capture_queue {
-	struct tl_report_flow flow[TL_DIRS];
+	struct tl_ledger_flow flow[TL_DIRS];
 	uint64_t slabs_used; // at the writer or queued for it
 };
 
@@ -201,7 +180,7 @@ struct tl_report_police {
 
 struct tl_report_capture {
 	char port[TL_REPORT_NAME];
-	struct tl_report_flow flow[TL_DIRS]; // of all queues
+	struct tl_ledger_flow flow[TL_DIRS]; // of all queues
 	uint32_t n_queues;
 	struct tl_report_capture_queue queues[TL_REPORT_QUEUES];
 	uint32_t n_classes; // 0: every frame is recorded whole

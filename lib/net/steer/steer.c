@@ -166,7 +166,7 @@ bool tl_steer_all_ended(const struct tl_steer_side *side)
 	return true;
 }
 
-void tl_steer_sample(const struct tl_steer_side *side, struct tl_steer_stats *out)
+void tl_steer_sample(const struct tl_steer_side *side, struct tl_ledger_handoff *out)
 {
 	out->handoff_taken_pkts = tl_count_read(&side->stats.handoff_taken_pkts);
 	out->drop_handoff_pkts = tl_count_read(&side->stats.drop_handoff_pkts);

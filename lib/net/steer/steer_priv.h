@@ -45,7 +45,7 @@ struct tl_steer_side {
 	bool has_rss;				      // the RSS table is known and maps some values to this queue
 	struct tl_steer_ring *to[TL_PORT_QUEUES_MAX]; // NULL: this side itself, or a side without a stack
 	struct tl_steer_ring *from[TL_PORT_QUEUES_MAX];
-	struct tl_steer_stats stats;
+	struct tl_ledger_handoff stats;
 	struct tl_burst own, handed;
 } TL_CACHE_ALIGNED;
 

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tl_ledger.h>
 #include <tl_port.h>
 
 struct tl_err;
@@ -37,12 +38,6 @@ struct tl_steer_cfg {
 	uint16_t queues;	// 2..TL_PORT_QUEUES_MAX, one lcore each
 	uint32_t without_stack; // bit i: the lcore of queue i has no stack; not all of them
 	int socket_id;
-};
-
-struct tl_steer_stats {
-	uint64_t handoff_pkts;	     // frames for another lcore = taken by it + dropped
-	uint64_t handoff_taken_pkts; // frames handed over by others
-	uint64_t drop_handoff_pkts;  // frames for another lcore, dropped: its ring was full
 };
 
 int tl_steer_create(const struct tl_steer_cfg *cfg, struct tl_steer **out, struct tl_err *err);
@@ -81,4 +76,4 @@ void tl_steer_end(struct tl_steer_side *side);
 // True if all others have ended: the next tl_steer_take() that returns NULL is then final.
 bool tl_steer_all_ended(const struct tl_steer_side *side);
 
-void tl_steer_sample(const struct tl_steer_side *side, struct tl_steer_stats *out);
+void tl_steer_sample(const struct tl_steer_side *side, struct tl_ledger_handoff *out);

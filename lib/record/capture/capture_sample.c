@@ -3,7 +3,7 @@
 
 #include "capture_priv.h"
 
-static void add_flow(struct tl_capture_flow *sum, const struct tl_capture_flow *flow)
+static void add_flow(struct tl_ledger_flow *sum, const struct tl_ledger_flow *flow)
 {
 #define ADD(name) sum->name += flow->name;
 	ADD(offered_pkts)
@@ -19,8 +19,8 @@ static void sample_queue(const struct tl_capture *c, uint16_t queue, struct tl_c
 	tl_writer_flow(c->writer, queue, &written);
 	for (int dir = 0; dir < TL_DIRS; dir++) {
 		const struct tl_tap_flow *tap = &c->taps[queue].flow[dir];
-		struct tl_capture_flow *flow = &out->flow[dir];
-		*flow = (struct tl_capture_flow){.written_pkts = written.written_pkts[dir],
+		struct tl_ledger_flow *flow = &out->flow[dir];
+		*flow = (struct tl_ledger_flow){.written_pkts = written.written_pkts[dir],
 			.drop_disk_pkts = written.drop_disk_pkts[dir],
 			.expired_pkts = written.expired_pkts[dir]};
 #define READ(name) flow->name += tl_count_read(&tap->name);

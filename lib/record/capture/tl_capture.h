@@ -75,16 +75,8 @@ struct tl_capture_cfg {
 
 #define TL_CAPTURE_QUEUES_MAX 16
 
-// Counters of one direction of a queue, or of all queues. Until the end offered_pkts exceeds the sum of its parts by
-// the frames in the slabs.
-struct tl_capture_flow {
-	uint64_t offered_pkts;
-	TL_CAPTURE_PARTS(TL_COUNTER_FIELD)
-	TL_CAPTURE_COUNTERS(TL_COUNTER_FIELD)
-};
-
 struct tl_capture_queue {
-	struct tl_capture_flow flow[TL_DIRS];
+	struct tl_ledger_flow flow[TL_DIRS];
 	uint32_t slabs_used; // at the writer or in transit
 };
 
@@ -112,7 +104,7 @@ struct tl_capture_step {
 };
 
 struct tl_capture_stats {
-	struct tl_capture_flow flow[TL_DIRS]; // sum over all queues
+	struct tl_ledger_flow flow[TL_DIRS]; // sum over all queues
 	uint32_t n_queues;
 	uint32_t slabs; // per recorded queue
 	struct tl_capture_queue queues[TL_CAPTURE_QUEUES_MAX];

@@ -152,9 +152,9 @@ void tl_inner_service(
 			out->sent = tl_inner_sent;
 }
 
-void tl_inner_sample(const struct tl_inner *inner, struct tl_inner_stats *out)
+void tl_inner_sample(const struct tl_inner *inner, struct tl_ledger_inner *out)
 {
-	*out = (struct tl_inner_stats){0};
+	*out = (struct tl_ledger_inner){0};
 	for (uint16_t q = 0; q < inner->queues; q++) // parts before their whole
 		out->inner_taken_pkts += tl_count_read(&inner->sides[q].stats.inner_taken_pkts);
 	for (uint16_t q = 0; q < inner->queues; q++) {

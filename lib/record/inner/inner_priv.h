@@ -32,7 +32,7 @@ struct tl_inner_side {
 	struct tl_service services[TL_LCORE_SERVICES_MAX];
 	struct rte_ring *to[TL_PORT_QUEUES_MAX];   // NULL: this side, or a queue that is not recorded
 	struct rte_ring *from[TL_PORT_QUEUES_MAX]; // the same
-	struct tl_inner_stats stats;
+	struct tl_ledger_inner stats;
 	atomic_bool ended TL_CACHE_ALIGNED; // hands over no more
 	struct tl_burst own, handed;
 } TL_CACHE_ALIGNED;

@@ -17,6 +17,7 @@
 
 #include <tl_base.h>
 #include <tl_clock.h>
+#include <tl_ledger.h>
 
 struct tl_err;
 struct tl_inner; // one per port
@@ -30,13 +31,6 @@ struct tl_inner_cfg {
 	const struct tl_clock *clock;
 	uint64_t seed; // of the hash: random, secret
 	int socket_id;
-};
-
-// Identity at the end: inner_handoff = inner_taken + inner_kept.
-struct tl_inner_stats {
-	uint64_t inner_handoff_pkts; // encapsulated frames of another lcore's flows
-	uint64_t inner_taken_pkts;   // taken by that lcore
-	uint64_t inner_kept_pkts;    // recorded here: its ring was full
 };
 
 // Return 0, or -EINVAL, -ENOMEM with a message.
@@ -55,4 +49,4 @@ void tl_inner_service(
 // Announce that an lcore which is not run hands over no frames.
 void tl_inner_end(struct tl_inner *inner, uint16_t queue);
 
-void tl_inner_sample(const struct tl_inner *inner, struct tl_inner_stats *out);
+void tl_inner_sample(const struct tl_inner *inner, struct tl_ledger_inner *out);
