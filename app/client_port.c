@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_cycles.h>
 #include <rte_random.h>
 
 #include <tl_dclient.h>

@@ -17,7 +17,6 @@
 #include <tl_client.h>
 #include <tl_json.h>
 #include <tl_log.h>
-#include <tl_units.h>
 
 static void describe(const struct tl_client_progress *progress, char *text, size_t size)
 {

@@ -10,7 +10,6 @@
 #include <tl_err.h>
 #include <tl_log.h>
 #include <tl_options.h>
-#include <tl_units.h>
 
 #include "app.h"
 #include "appliance.h"

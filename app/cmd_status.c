@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tapline status: print the counters of a running appliance.
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,6 @@
 #include <tl_log.h>
 #include <tl_options.h>
 #include <tl_top.h>
-#include <tl_units.h>
 
 #include "app.h"
 #include "screen.h"

@@ -2,9 +2,7 @@
 // tapline latency: measure latencies in capture files.
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <tl_err.h>

@@ -4,7 +4,6 @@
 
 #include "latency_source.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 
 #include "manifest_host.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>

@@ -4,8 +4,6 @@
 
 #include "config_priv.h"
 
-#include <tl_err.h>
-
 // Read a rate; "unit" precedes the rates in the table.
 int tl_config_meter_rate(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)

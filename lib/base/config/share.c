@@ -3,10 +3,7 @@
 
 #include "config_priv.h"
 
-#include <errno.h>
 #include <string.h>
-
-#include <tl_err.h>
 
 static const struct tl_config_key share_keys[] = {
 	{KEY(tl_config_share, name, tl_config_name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},

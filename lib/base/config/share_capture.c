@@ -3,8 +3,6 @@
 
 #include "config_priv.h"
 
-#include <tl_err.h>
-
 int tl_config_check_recorded(struct tl_config_reader *r, const struct tl_config_capture *capture, const json_t *value)
 {
 	int rc = tl_config_check_unshared(r, capture->share_name, value);

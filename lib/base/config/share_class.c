@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tl_err.h>
-
 static const struct tl_config_key member_keys[] = {
 	{"class", tl_config_text, FIELD(tl_config_member, name), .max = 2 * TL_CONFIG_NAME_MAX - 1, .required = true},
 	{CHOICE(tl_config_member, tier, TL_CONFIG_TIERS), .fallback = "\"prod\""},

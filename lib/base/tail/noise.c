@@ -3,7 +3,6 @@
 
 #include <tl_noise.h>
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

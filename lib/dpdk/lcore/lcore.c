@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <rte_cycles.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
 #include <rte_malloc.h>

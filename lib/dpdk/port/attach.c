@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_dev.h>
 #include <rte_ethdev.h>
 
 // Format name and arguments of the virtual device to create.

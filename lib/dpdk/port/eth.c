@@ -10,8 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <rte_cycles.h>
-#include <rte_dev.h>
 #include <rte_ethdev.h>
 
 #include <tl_log.h>

@@ -4,7 +4,6 @@
 #include "port_priv.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include <rte_cycles.h>
 

@@ -5,7 +5,6 @@
 #include "port_priv.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <rte_flow.h>

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include <rte_errno.h>
-#include <rte_lcore.h>
 
 #define RING_DESCRIPTORS 1024
 #define DEEP_DESCRIPTORS 4096 // of a NIC that only records

@@ -3,7 +3,6 @@
 
 #include "doctor_priv.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <tl_base.h>
 #include <tl_err.h>
 #include <tl_iface.h>
 

@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
 
 #include <tl_report.h>
 #include <tl_units.h>

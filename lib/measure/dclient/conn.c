@@ -3,7 +3,6 @@
 
 #include "dclient_priv.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include <tl_units.h>

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tl_units.h>
-
 #define VALUE 160
 #define RATE_APART 1.25 // measured rates differ slightly from run to run
 #define SIZE_APART 1.01 // as do mean sizes of varying payloads

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
 #define BATCH 32u

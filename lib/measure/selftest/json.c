@@ -3,7 +3,6 @@
 
 #include "selftest_priv.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include <rte_ethdev.h>

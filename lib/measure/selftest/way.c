@@ -3,7 +3,6 @@
 
 #include "selftest_priv.h"
 
-#include <rte_cycles.h>
 #include <rte_mbuf.h>
 
 bool tl_selftest_stopped(const struct tl_selftest *t)

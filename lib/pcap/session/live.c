@@ -4,8 +4,6 @@
 
 #include "session_priv.h"
 
-#include <stdlib.h>
-
 #define STEP_NS (10 * TL_NS_PER_S) // longer ones, forward or backward, are no passage of time
 
 static bool is_given_up(const struct session *s)

@@ -3,7 +3,6 @@
 
 #include "session_priv.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define STEPS_FIRST 8u

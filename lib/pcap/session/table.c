@@ -3,7 +3,6 @@
 
 #include "session_priv.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include <tl_wire.h>

@@ -3,7 +3,6 @@
 
 #include "verify_priv.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include <tl_remedy.h>

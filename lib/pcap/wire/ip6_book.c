@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Set-up of the book of IPv6 addresses.
 
-#include <tl_base.h>
 #include <tl_ip6_book.h>
 
 static uint32_t bucket_count(uint32_t n)
