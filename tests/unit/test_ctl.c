@@ -267,6 +267,30 @@ static int trickle(const struct server *s, int limit)
 	return sent;
 }
 
+// Send these bytes. Return the number of bytes of the reply.
+static ssize_t exchange(const struct server *s, const char *bytes, size_t len)
+{
+	struct sockaddr_un address = address_of(s);
+	char reply[64];
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	CU_ASSERT_EQUAL_FATAL(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	CU_ASSERT_EQUAL(send(fd, bytes, len, MSG_NOSIGNAL), (ssize_t)len);
+	ssize_t n = recv(fd, reply, sizeof(reply), 0);
+	close(fd);
+	return n;
+}
+
+TL_TEST("a command with a NUL byte is refused, not truncated")
+{
+	struct server s;
+
+	start(&s);
+	CU_ASSERT_TRUE(exchange(&s, "status\n", 7) > 0);
+	CU_ASSERT_TRUE(exchange(&s, "status\0all\n", 11) <= 0);
+	stop(&s);
+}
+
 TL_TEST("a client that sends single bytes has one deadline")
 {
 	struct server s;
@@ -293,8 +317,8 @@ TL_TEST("a client that does not read has the same deadline")
 	stop(&s);
 }
 
-// Query the caller's identity, as a process of this user and group without supplementary groups.
-static void ask_as(const char *path, uid_t uid, gid_t gid, char *out, size_t size)
+// Query the caller's identity, as a process of this user and group, and of one more group, or of none.
+static void ask_with(const char *path, uid_t uid, gid_t gid, const gid_t *more, char *out, size_t size)
 {
 	int pipe_fds[2];
 
@@ -302,8 +326,8 @@ static void ask_as(const char *path, uid_t uid, gid_t gid, char *out, size_t siz
 	pid_t child = fork();
 	if (child == 0) {
 		char *text = NULL;
-		if (setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0 &&
-			tl_ctl_ask(path, "who is it", &text, NULL) == 0)
+		if (setgroups(more != NULL, more) == 0 && setresgid(gid, gid, gid) == 0 &&
+			setresuid(uid, uid, uid) == 0 && tl_ctl_ask(path, "who is it", &text, NULL) == 0)
 			(void)!write(pipe_fds[1], text, strlen(text));
 		_exit(0);
 	}
@@ -312,6 +336,36 @@ static void ask_as(const char *path, uid_t uid, gid_t gid, char *out, size_t siz
 	out[n > 0 ? n : 0] = '\0';
 	close(pipe_fds[0]);
 	waitpid(child, NULL, 0);
+}
+
+static void ask_as(const char *path, uid_t uid, gid_t gid, char *out, size_t size)
+{
+	ask_with(path, uid, gid, NULL, out, size);
+}
+
+// Check whether a user with this primary group, and of a second one, may change anything.
+static bool may_operate(gid_t operators, gid_t gid, gid_t more)
+{
+	struct server s;
+	char text[64];
+	int may = -1;
+
+	start_for(&s, operators);
+	CU_ASSERT_EQUAL(chmod(s.path, 0666), 0);
+	ask_with(s.path, 4000, gid, &more, text, sizeof(text));
+	CU_ASSERT(sscanf(text, "%*u %*d %d", &may) == 1);
+	stop(&s);
+	return may == 1;
+}
+
+TL_TEST("operators are a group, whichever of their groups it is, and nobody without one")
+{
+	if (geteuid() != 0)
+		return;
+	CU_ASSERT_TRUE(may_operate(4711, 4000, 4711));
+	CU_ASSERT_TRUE(may_operate(4711, 4711, 4000));
+	CU_ASSERT_FALSE(may_operate(4711, 4000, 4001));
+	CU_ASSERT_FALSE(may_operate(TL_CTL_NO_GROUP, 4000, 4001));
 }
 
 TL_TEST("a verb handler receives the sender and its permission")

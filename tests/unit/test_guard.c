@@ -23,6 +23,7 @@
 #include <linux/capability.h>
 #include <linux/io_uring.h>
 #include <linux/landlock.h>
+#include <linux/seccomp.h>
 #include <sys/syscall.h>
 
 #include <seccomp.h>
@@ -428,7 +429,7 @@ struct early {
 	bool blocks; // signals, until one is pending
 	atomic_bool go, running;
 	atomic_int open_errno;
-	bool has_capabilities, may_gain;
+	bool has_capabilities, may_gain, is_filtered;
 };
 
 static bool has_capabilities(void)
@@ -458,6 +459,7 @@ static void *early_main(void *arg)
 	early->open_errno = try_open("/etc/passwd", O_RDONLY);
 	early->has_capabilities = has_capabilities();
 	early->may_gain = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1;
+	early->is_filtered = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER;
 	return NULL;
 }
 
@@ -470,10 +472,11 @@ static int restrict_early(bool blocks)
 	while (!early.running)
 		usleep(1000);
 	int version = landlock_version();
+	bool filtered = has_seccomp();
 	enter();
 	early.go = true;
 	pthread_join(thread, NULL);
-	if (early.has_capabilities || early.may_gain || has_capabilities())
+	if (early.has_capabilities || early.may_gain || early.is_filtered != filtered || has_capabilities())
 		return 1;
 	return version == 0 || early.open_errno == EACCES ? 0 : 2;
 }
