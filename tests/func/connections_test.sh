@@ -34,5 +34,5 @@ check_json "message and ACK have separate and combined figures" result.json '
 		($echo / 2 / of($scenarios; "payload-16").instructions_per_pkt | . > 0.95 and . < 1.05)'
 check_json "an echo of 16 bytes and its ACK take at most 1300 instructions, the ACK 420" result.json \
 	'[.figures[].value] | .[0] <= 1300 and .[1] <= 420'
-check_json "an echo and its ACK over IPv6 take at most 250 instructions more than over IPv4" result.json \
-	'[.figures[].value] | .[2] - .[0] > 0 and .[2] - .[0] <= 250 and .[3] - .[1] <= 125'
+check_json "an echo and its ACK over IPv6 take at most 100 instructions more than over IPv4" result.json \
+	'[.figures[].value] | .[2] - .[0] > 0 and .[2] - .[0] <= 100 and .[3] - .[1] <= 50'

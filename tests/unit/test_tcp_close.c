@@ -307,7 +307,7 @@ TL_TEST("the oldest TIME-WAIT is evicted when all slots are taken")
 	CU_ASSERT_EQUAL(tl_tcp_connect(h->net, PEER, PORT(9), &APP_OPS, &app[2], NULL, &c), 0);
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, &waiting), 1);
 	CU_ASSERT_EQUAL(waiting, 1);
-	CU_ASSERT_PTR_NULL(tl_tcp_find(h->net->tcp, tl_tcp_key(PEER, PEER_PORT, OUR_PORT))); // the older of the two
+	CU_ASSERT_PTR_NULL(tl_tcp_find(h->net, tl_tcp_key(PEER, PEER_PORT, OUR_PORT))); // the older of the two
 	h->peer_port = PORT(40002);
 	forget(h);
 	give_syn(h, 0, PEERS, 0);

@@ -446,17 +446,41 @@ TL_TEST("data forwarded on another connection is acknowledged")
 	app_free(&app);
 }
 
+// With twice as many buckets as connections, some have a connection before them in their bucket.
+TL_TEST("each of many connections takes the fast path")
+{
+	enum { CONNS = 64 };
+	struct host *h = start_with(CONNS, 65536, 1500, true);
+	struct tl_tcp_listener *listener = NULL;
+	struct app app = {0};
+
+	CU_ASSERT_EQUAL_FATAL(tl_tcp_listen(h->net, OUR_PORT, CONNS, &APP_OPS, &app, NULL, &listener), 0);
+	for (uint16_t i = 0; i < CONNS; i++) {
+		h->peer_port = PORT(40001 + i);
+		h->net->tcp->isn_next = OURS;
+		give_syn(h, 0, PEERS, 0);
+		give(h, A, PEERS + 1, OURS + 1, 0);
+	}
+	CU_ASSERT_EQUAL_FATAL(app.opened, CONNS);
+	for (uint16_t i = 0; i < CONNS; i++) {
+		h->peer_port = PORT(40001 + i);
+		CU_ASSERT(is_taken_with(h, 0, PEERS + 1, OURS + 1, 16));
+	}
+	stop(h);
+	app_free(&app);
+}
+
 #ifdef TEST_IP6
-// True if the fast path takes the next 16 bytes, sent to the address that ends with dst. The checksum is that of a
-// segment to our address, 1.
-static bool is_taken_at(struct host *h, struct app *app, uint8_t dst)
+// True if the fast path takes the next 16 bytes, with another value in a byte of the frame. The fast path has the
+// checksum of addresses and ports from the connection.
+static bool is_taken_with_byte(struct host *h, struct app *app, uint16_t at, uint8_t value)
 {
 	static const uint8_t data[16];
 	struct rte_mbuf *m = segment(h, A, app->c->rcv_nxt, app->c->snd_una, NULL, 0, data, sizeof(data));
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	struct tl_pkt pkt;
 
-	frame[TL_ETHER_LEN + TL_IPV6_LEN - 1] = dst;
+	frame[at] = value;
 	tl_wire_parse(frame, m->data_len, &pkt);
 	bool taken = is_predicted(h, m, &pkt);
 	tl_net_sent(h->net);
@@ -465,18 +489,18 @@ static bool is_taken_at(struct host *h, struct app *app, uint8_t dst)
 	return taken;
 }
 
-TL_TEST("only a segment to our address, while that is in use, takes the fast path")
+TL_TEST("only a segment between both addresses and ports takes the fast path")
 {
 	struct app app = {0};
 	struct host *h = start();
+	unsigned taken = 0;
 
 	accept_peer(h, &app);
-	CU_ASSERT(is_taken_at(h, &app, 1));
-	CU_ASSERT_FALSE(is_taken_at(h, &app, 3));
-	h->net->ip6->own[0].state = TL_IP6_DUPLICATE;
-	CU_ASSERT_FALSE(is_taken_at(h, &app, 1));
-	h->net->ip6->own[0].state = TL_IP6_VALID;
-	CU_ASSERT(is_taken_at(h, &app, 1));
+	for (uint16_t at = TL_ETHER_LEN + 8; at < TL_ETHER_LEN + TL_IPV6_LEN + 4; at++) {
+		for (unsigned value = 0; value < 256; value++)
+			taken += is_taken_with_byte(h, &app, at, (uint8_t)value);
+	}
+	CU_ASSERT_EQUAL(taken, 2 * sizeof(struct tl_ip6) + 4); // the right value of each byte
 	stop(h);
 	app_free(&app);
 }

@@ -330,8 +330,7 @@ STEP bool take_datagram6(struct tl_net *net, struct tl_burst *burst, uint32_t i,
 }
 
 // Take a datagram to another group over IPv6 than the one before, or any frame by the slow path.
-static __attribute__((noinline)) void take_other_frame6(
-	struct tl_net *net, struct tl_burst *burst, uint32_t i, uint8_t tag_len)
+STEP void take_other_frame6(struct tl_net *net, struct tl_burst *burst, uint32_t i, uint8_t tag_len)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(burst->pkts[i], const uint8_t *);
 	struct tl_udp *udp = NULL;
@@ -342,28 +341,27 @@ static __attribute__((noinline)) void take_other_frame6(
 		take_slowly(net, burst, i);
 }
 
-// Take a segment over IPv6 to our MAC address, or a datagram to another group. The slow path takes all others.
+static __attribute__((noinline)) void take_other_untagged6(struct tl_net *net, struct tl_burst *burst, uint32_t i)
+{
+	take_other_frame6(net, burst, i, 0);
+}
+
+static __attribute__((noinline)) void take_other_tagged6(struct tl_net *net, struct tl_burst *burst, uint32_t i)
+{
+	take_other_frame6(net, burst, i, TL_VLAN_LEN);
+}
+
+// Take a segment over IPv6 to our MAC address. The slow path takes all others.
 STEP void take_segment6(struct tl_net *net, struct tl_burst *burst, uint32_t i, uint8_t tag_len)
 {
 	struct rte_mbuf *m = burst->pkts[i];
 	struct tl_pkt *pkt = &burst->pkt[i];
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
 
-	if (TL_LIKELY(is_l2_ours(net, frame, pkt, TL_PKT_IP6, tag_len) && pkt->ip6_kind == TL_PKT_TCP &&
-		      m->nb_segs == 1 && is_mac_ours(net, frame)))
-		tl_tcp_take_expected6(net, m, frame, pkt);
+	if (TL_LIKELY(is_l2_ours(net, frame, pkt, TL_PKT_IP6, tag_len) && m->nb_segs == 1 && is_mac_ours(net, frame)))
+		(tag_len == 0 ? tl_tcp_take_expected6 : tl_tcp_take_tagged6)(net, m, frame, pkt);
 	else
-		take_other_frame6(net, burst, i, tag_len);
-}
-
-static __attribute__((noinline)) void take_segment6_untagged(struct tl_net *net, struct tl_burst *burst, uint32_t i)
-{
-	take_segment6(net, burst, i, 0);
-}
-
-static __attribute__((noinline)) void take_segment6_tagged(struct tl_net *net, struct tl_burst *burst, uint32_t i)
-{
-	take_segment6(net, burst, i, TL_VLAN_LEN);
+		tl_net_take_frame(net, m, frame, pkt);
 }
 
 // Take a datagram to the group of the one before over IPv6, from the sender of an earlier one; or any other frame.
@@ -375,7 +373,7 @@ STEP void take_group_datagram6(struct tl_net *net, struct tl_burst *burst, uint3
 	if (TL_LIKELY(is_group_frame6(net, burst, i, tag_len)))
 		udp = tl_udp_same6(net, (const void *)(frame + TL_ETHER_LEN + tag_len), &burst->pkt[i]);
 	if (TL_UNLIKELY(udp == NULL || !take_datagram6(net, burst, i, udp)))
-		(tag_len == 0 ? take_segment6_untagged : take_segment6_tagged)(net, burst, i);
+		(tag_len == 0 ? take_other_untagged6 : take_other_tagged6)(net, burst, i);
 }
 
 // Take an IPv4 segment to us. The slow path takes all others.
@@ -423,10 +421,12 @@ STEP void take_part(
 	for (uint32_t i = from; i < to; i++) {
 		if (burst->pkt[i].kind == TL_PKT_TCP)
 			take_segment(net, burst, i, tag_len);
-		else if (burst->pkt[i].kind == TL_PKT_IP6)
-			take_group_datagram6(net, burst, i, tag_len);
-		else
+		else if (burst->pkt[i].kind != TL_PKT_IP6)
 			take_group_datagram(net, burst, i, tag_len);
+		else if (burst->pkt[i].ip6_kind == TL_PKT_TCP)
+			take_segment6(net, burst, i, tag_len);
+		else
+			take_group_datagram6(net, burst, i, tag_len);
 	}
 	if (is_last)
 		end(net);
@@ -439,29 +439,41 @@ static __attribute__((noinline)) void take_many(struct tl_net *net, struct tl_bu
 
 // The cost of a single frame counts most: one function per kind and tag, without a loop, saves few registers.
 #define TAKE_ONE(name, take, tag_len)                                                                                  \
-	static void take_one_##name(struct tl_net *net, struct tl_burst *burst)                                        \
+	static __attribute__((noinline)) void take_one_##name(struct tl_net *net, struct tl_burst *burst)              \
 	{                                                                                                              \
 		begin(net, burst, 1);                                                                                  \
 		take(net, burst, 0, tag_len);                                                                          \
 		end(net);                                                                                              \
 	}
-#define BY_KIND(segment, datagram, datagram6)                                                                          \
+#define TAKE_ONE6(name, segment6, datagram6)                                                                           \
+	static void take_one_##name(struct tl_net *net, struct tl_burst *burst)                                        \
+	{                                                                                                              \
+		if (burst->pkt[0].ip6_kind == TL_PKT_TCP)                                                              \
+			take_one_##segment6(net, burst);                                                               \
+		else                                                                                                   \
+			take_one_##datagram6(net, burst);                                                              \
+	}
+#define BY_KIND(segment, datagram, frame6)                                                                             \
 	{                                                                                                              \
 		[TL_PKT_OTHER] = datagram, [TL_PKT_ARP] = datagram, [TL_PKT_ICMP] = datagram,                          \
-		[TL_PKT_IGMP] = datagram, [TL_PKT_UDP] = datagram, [TL_PKT_TCP] = segment, [TL_PKT_IP6] = datagram6,   \
+		[TL_PKT_IGMP] = datagram, [TL_PKT_UDP] = datagram, [TL_PKT_TCP] = segment, [TL_PKT_IP6] = frame6,      \
 		[TL_PKT_FRAG] = datagram, [TL_PKT_BAD] = datagram, [TL_PKT_BAD_CKSUM] = datagram                       \
 	}
 
 TAKE_ONE(segment, take_segment, 0)
 TAKE_ONE(datagram, take_group_datagram, 0)
+TAKE_ONE(segment6, take_segment6, 0)
 TAKE_ONE(datagram6, take_group_datagram6, 0)
+TAKE_ONE6(frame6, segment6, datagram6)
 TAKE_ONE(tagged_segment, take_segment, TL_VLAN_LEN)
 TAKE_ONE(tagged_datagram, take_group_datagram, TL_VLAN_LEN)
+TAKE_ONE(tagged_segment6, take_segment6, TL_VLAN_LEN)
 TAKE_ONE(tagged_datagram6, take_group_datagram6, TL_VLAN_LEN)
+TAKE_ONE6(tagged_frame6, tagged_segment6, tagged_datagram6)
 
-static const tl_net_take_one UNTAGGED[] = BY_KIND(take_one_segment, take_one_datagram, take_one_datagram6);
+static const tl_net_take_one UNTAGGED[] = BY_KIND(take_one_segment, take_one_datagram, take_one_frame6);
 static const tl_net_take_one TAGGED[] =
-	BY_KIND(take_one_tagged_segment, take_one_tagged_datagram, take_one_tagged_datagram6);
+	BY_KIND(take_one_tagged_segment, take_one_tagged_datagram, take_one_tagged_frame6);
 
 void tl_net_choose_input(struct tl_net *net)
 {

@@ -516,8 +516,9 @@ void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 // HOT. Verify and process an IPv4 segment to our address, whose tag is the port's, if its connection expects it. Calls
 // tl_net_take_frame() otherwise.
 void tl_tcp_take_expected(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt);
-// HOT. The same for an IPv6 frame with a segment, to any address.
+// HOT. The same for an IPv6 frame with a segment, to any address, without and with a tag.
 void tl_tcp_take_expected6(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt);
+void tl_tcp_take_tagged6(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt);
 // HOT. Do the deferred bookkeeping: before any other access to a connection, and before now_ns moves.
 void tl_tcp_settle_notes(struct tl_net *net);
 

@@ -189,7 +189,7 @@ void tl_tcp_unreachable(
 	struct tl_net *net, uint8_t code, uint32_t dst_be, uint16_t src_port_be, uint16_t dst_port_be, uint32_t seq)
 {
 	struct tl_tcp_table *table = net->tcp;
-	struct tl_tcp *c = tl_tcp_find(table, tl_tcp_key(dst_be, dst_port_be, src_port_be));
+	struct tl_tcp *c = tl_tcp_find(net, tl_tcp_key(dst_be, dst_port_be, src_port_be));
 
 	tl_tcp_settle(net);
 	if (c == NULL || tl_seq_lt(seq, c->snd_una) || !tl_seq_lt(seq, c->snd_max)) // RFC 5927, section 4.1

@@ -115,7 +115,7 @@ struct tl_tcp {
 	struct tl_tcp *hash_next;
 	struct tl_net *net;
 	union {
-		uint64_t conditions; // TL_TCP_CALM: established over IPv4, and none of the conditions below
+		uint64_t conditions; // TL_TCP_CALM: established, and none of the conditions below
 		struct {
 			union {
 				uint32_t trouble; // nonzero: at least one loss indication below is set
@@ -138,8 +138,7 @@ struct tl_tcp {
 				};
 			};
 			uint8_t state;
-			bool ack_now : 1; // ACK due at the end of this segment
-			bool is_ip6 : 1;
+			bool ack_now; // due at the end of this segment
 		};
 	};
 	uint32_t arp_generation; // generation that ready.frame was built in
@@ -154,8 +153,7 @@ struct tl_tcp {
 	uint32_t stamp_recent; // TS.Recent, the timestamp to echo
 	uint32_t recent_at;    // timestamp clock at the arrival of TS.Recent
 	uint32_t snd_last;     // first sequence number of the latest stream segment
-	uint32_t peer_head; // of the segment that set snd_wnd (tl_tcp_head()), without PSH, less TL_TCP_HEAD_IP6 over
-			    // IPv6; 0: unusual
+	uint32_t peer_head;    // of the segment that set snd_wnd (tl_tcp_head()), without PSH; 0: unusual
 
 	struct tl_tcp_flight *flight; // borrowed (tcp_lend.h); NULL while no data is unacknowledged
 	uint32_t ring_mask;
@@ -168,11 +166,11 @@ struct tl_tcp {
 	uint8_t dup_acks;
 	uint8_t sent_first, n_sent; // first of the ring of runs, 0 without any; their number
 	uint8_t snd_scale, rcv_scale;
-	bool follows_room;     // opts.window_follows_room
-	bool own_buffer;       // opts.own_buffer
-	bool without_cwnd;     // opts.without_cwnd
-	bool pending;	       // in the table's pending list
-	uint16_t confirmed_at; // time of the last tl_nd_confirm(), ns / 2^30
+	bool follows_room; // opts.window_follows_room
+	bool is_ip6;
+	bool own_buffer;   // opts.own_buffer
+	bool without_cwnd; // opts.without_cwnd
+	bool pending;	   // in the table's pending list
 	const struct tl_tcp_ops *ops;
 	void *ctx;
 	uint64_t last_rx_ns, last_tx_ns;
@@ -181,6 +179,9 @@ struct tl_tcp {
 	uint64_t due_ns;   // deadlines before this need tl_tcp_timer_arm()
 	uint64_t wheel_ns; // expiry on the wheel: at or before the earliest deadline
 	uint32_t snd_wl1, max_snd_wnd;
+	uint64_t confirm_ns;		  // an ACK over IPv6 from then on calls tl_nd_confirm()
+	_Alignas(16) struct tl_ip6 peer6; // source and destination of the peer's segments over IPv6
+	_Alignas(16) struct tl_ip6 own6;
 	struct tl_tcp_ready ready;
 
 	// Used once per round trip, or on loss.
@@ -232,8 +233,7 @@ struct tl_tcp {
 } TL_CACHE_ALIGNED;
 
 #define TL_TCP_CALM ((uint64_t)TL_TCPS_ESTABLISHED << 48)
-#define TL_TCP_ACK_NOW ((uint64_t)1 << 56) // places of ack_now and is_ip6 in conditions
-#define TL_TCP_IS_IP6 ((uint64_t)1 << 57)
+#define TL_TCP_ACK_NOW ((uint64_t)1 << 56) // place of ack_now in conditions
 _Static_assert(offsetof(struct tl_tcp, state) == offsetof(struct tl_tcp, conditions) + 6, "place of the state");
 _Static_assert(offsetof(struct tl_tcp, unusual) == offsetof(struct tl_tcp, conditions) + 4, "one word");
 

@@ -68,9 +68,6 @@ TL_TCP_STEP uint32_t tl_tcp_head(const struct tl_tcp_hdr *hdr)
 }
 #define TL_TCP_HEAD_PSH ((uint32_t)TL_TCP_PSH << 8)
 #define TL_TCP_HEAD_WINDOW UINT32_C(0xffff0000)
-// By this peer_head of a connection over IPv6 is less than the head: its data offset is 1 or 4 words, which no segment
-// has, so a forged segment over IPv4 does not match it.
-#define TL_TCP_HEAD_IP6 UINT32_C(0x40)
 
 // Set the send window, and the head of the segments that change nothing of it (RFC 9293, SND.WND and SND.WL1).
 TL_TCP_STEP void tl_tcp_set_window(struct tl_tcp *c, uint32_t head, uint32_t window, uint32_t seq)
@@ -86,22 +83,22 @@ TL_TCP_STEP void tl_tcp_set_window(struct tl_tcp *c, uint32_t head, uint32_t win
 TL_TCP_STEP void tl_tcp_take_window(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	uint32_t usual = (uint32_t)TL_TCP_ACK << 8 | (TL_TCP_LEN + (c->stamped ? TL_TCP_STAMP_LEN : 0)) << 2;
-	uint32_t head = ((tl_tcp_head(seg->hdr) & TL_TCP_HEAD_WINDOW) | usual) - (c->is_ip6 ? TL_TCP_HEAD_IP6 : 0);
+	uint32_t head = (tl_tcp_head(seg->hdr) & TL_TCP_HEAD_WINDOW) | usual;
 
 	tl_tcp_set_window(c, (seg->flags & TL_TCP_SYN) != 0 ? 0 : head, seg->window, seg->seq);
 }
 
-// Confirm the neighbour of a connection over IPv6, whose data was acknowledged: once per second of 2^30 ns is enough.
-TL_TCP_STEP bool tl_tcp_is_hop_confirmed(const struct tl_tcp *c)
+// Confirm the neighbour of a connection over IPv6, whose data was acknowledged: once per second is enough.
+TL_TCP_STEP bool tl_tcp_is_hop_confirmed(const struct tl_net *net, const struct tl_tcp *c)
 {
-	return TL_LIKELY(c->confirmed_at == (uint16_t)(c->net->now_ns >> 30));
+	return TL_LIKELY(net->now_ns < c->confirm_ns);
 }
 
 TL_TCP_STEP void tl_tcp_confirm_hop(struct tl_tcp *c)
 {
-	if (tl_tcp_is_hop_confirmed(c))
+	if (tl_tcp_is_hop_confirmed(c->net, c))
 		return;
-	c->confirmed_at = (uint16_t)(c->net->now_ns >> 30);
+	c->confirm_ns = c->net->now_ns + TL_NS_PER_S;
 	tl_nd_confirm(c->net, c->key.peer_be);
 }
 

@@ -616,7 +616,7 @@ static void input_known(struct tl_tcp *c, struct tl_tcp_seg *seg)
 void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	struct tl_tcp_table *table = net->tcp;
-	struct tl_tcp *c = tl_tcp_find(table, tl_tcp_key_of(pkt));
+	struct tl_tcp *c = tl_tcp_find(net, tl_tcp_key_of(pkt));
 	struct tl_tcp_seg seg;
 
 	tl_tcp_settle(net);

@@ -60,6 +60,30 @@ static inline uint32_t tl_tcp_key_hash(const uint64_t seed[TL_TCP_KEY_SEEDS], st
 	return (uint32_t)(((seed[0] + (bits >> 32)) * (seed[1] + (uint32_t)bits) + seed[2]) >> 32);
 }
 
+// HOT. Both ports of a key, in memory order.
+static inline uint32_t tl_tcp_key_ports_be(const struct tl_tcp_key *key)
+{
+	uint32_t ports_be;
+
+	memcpy(&ports_be, &key->peer_port_be, sizeof(ports_be));
+	return ports_be;
+}
+
+// HOT. The same hash for a peer over IPv6, by its address: folded product of its halves, and multiply-add-shift of the
+// ports, strongly universal for one address.
+static inline uint32_t tl_tcp_key_hash6(
+	const uint64_t seed[TL_TCP_KEY_SEEDS], const struct tl_ip6 *peer, uint32_t ports_be)
+{
+	uint64_t a, b;
+
+	memcpy(&a, peer->byte, sizeof(a));
+	memcpy(&b, peer->byte + sizeof(a), sizeof(b));
+	a ^= seed[0];
+	b ^= seed[1];
+	uint64_t high = (uint64_t)(((unsigned __int128)a * b) >> 64);
+	return (uint32_t)(((high ^ a * b) + ports_be * seed[2]) >> 32);
+}
+
 static inline uint32_t tl_tcp_key_ports(struct tl_tcp_key key)
 {
 	return (uint32_t)key.peer_port_be << 16 | key.own_port_be;

@@ -56,7 +56,7 @@ static void take_claim(struct tl_tcp *c, uint16_t mss)
 void tl_tcp_too_big(struct tl_net *net, uint32_t dst_be, uint16_t src_port_be, uint16_t dst_port_be, uint32_t seq,
 	uint16_t mtu, uint16_t was_bytes)
 {
-	struct tl_tcp *c = tl_tcp_find(net->tcp, tl_tcp_key(dst_be, dst_port_be, src_port_be));
+	struct tl_tcp *c = tl_tcp_find(net, tl_tcp_key(dst_be, dst_port_be, src_port_be));
 
 	tl_tcp_settle(net);
 	if (c == NULL || c->state < TL_TCPS_ESTABLISHED || c->state == TL_TCPS_TIME_WAIT)

@@ -2,7 +2,7 @@
 #pragma once
 
 // Header prediction (RFC 7323, section 5.6): checks and steps that the paths of IPv4 (tcp_predict_dp.c) and IPv6
-// (tcp_predict6_dp.c) share. is_ip6 and family are constants at each call.
+// (tcp_predict6_dp.c) share.
 //
 // Threads: the lcore that owns the net.
 
@@ -18,11 +18,10 @@ void tl_tcp_predict_answer(struct tl_tcp *c, bool made_room);
 
 // ---- the header
 
-// True if no check of the connection's state depends on the segment: nothing is lost, held, queued or due. family is
-// TL_TCP_IS_IP6, or 0 for IPv4 alone.
-static inline bool is_calm(const struct tl_tcp *c, uint64_t family)
+// True if no check of the connection's state depends on the segment: nothing is lost, held, queued or due.
+static inline bool is_calm(const struct tl_tcp *c)
 {
-	return (c->conditions & ~family) == TL_TCP_CALM && tl_tcp_all_sent(c);
+	return c->conditions == TL_TCP_CALM && tl_tcp_all_sent(c);
 }
 
 // True for flags ACK and perhaps PSH with a header of len bytes, its reserved bits 0.
@@ -65,17 +64,10 @@ static inline bool is_window_alone(uint32_t news)
 	return (news & ~TL_TCP_HEAD_WINDOW) == 0;
 }
 
-// The head that changes nothing, as in a header, from peer_head.
-static inline uint32_t usual_head(const struct tl_tcp *c, bool is_ip6)
-{
-	return c->peer_head + (is_ip6 ? TL_TCP_HEAD_IP6 : 0);
-}
-
 // Take the window of a usual segment, which most often is the old one.
-TL_TCP_STEP void take_usual_window(
-	struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint32_t news, uint32_t seq, bool is_ip6)
+TL_TCP_STEP void take_usual_window(struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint32_t news, uint32_t seq)
 {
-	uint32_t head = (tl_tcp_head(hdr) & ~TL_TCP_HEAD_PSH) - (is_ip6 ? TL_TCP_HEAD_IP6 : 0);
+	uint32_t head = tl_tcp_head(hdr) & ~TL_TCP_HEAD_PSH;
 
 	if (TL_LIKELY(news == 0))
 		c->snd_wl1 = seq;
@@ -160,10 +152,9 @@ TL_TCP_STEP uint64_t sum_head(
 
 // True for the ACK of all that is in flight, if that has one transmission time, on a connection whose cwnd has grown
 // and whose application waits for no room: no timer is set, and nothing is sent. The ring has no run without bytes.
-TL_TCP_STEP bool is_plain_ack(
-	const struct tl_net *net, const struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint64_t family)
+TL_TCP_STEP bool is_plain_ack(const struct tl_net *net, const struct tl_tcp *c, const struct tl_tcp_hdr *hdr)
 {
-	return is_calm(c, family) && place_of(hdr) == end_place(c) && c->rcv_nxt == c->rcv_acked &&
+	return is_calm(c) && place_of(hdr) == end_place(c) && c->rcv_nxt == c->rcv_acked &&
 	       c->snd_end - c->snd_una <= 2u * c->mss && c->n_sent == 1 && c->sent_first == 0 &&
 	       !c->flight->sent[0].again && c->flight->sent[0].at_ns < net->now_ns && c->srtt_ns != 0 &&
 	       tl_tcp_cc_is_grown(c) && c->ops->room == NULL;
@@ -172,8 +163,8 @@ TL_TCP_STEP bool is_plain_ack(
 // Take the steps of process() for such an ACK. The only run ends at snd_max, and so with the ACK. is_known, a
 // constant: settle_few() made it known, so that it is short, and changes no window and, if the window follows the room,
 // nothing of the ready header.
-TL_TCP_STEP void take_plain_ack(struct tl_net *net, struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint64_t at_ns,
-	bool stamped, bool is_known, bool is_ip6)
+TL_TCP_STEP void take_plain_ack(
+	struct tl_net *net, struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint64_t at_ns, bool stamped, bool is_known)
 {
 	uint64_t now_ns = net->now_ns;
 	uint32_t ack = c->snd_end;
@@ -203,7 +194,7 @@ TL_TCP_STEP void take_plain_ack(struct tl_net *net, struct tl_tcp *c, const stru
 		tl_tcp_pool_put(&net->tcp->flights, c->flight);
 		c->flight = NULL;
 	}
-	take_usual_window(c, hdr, is_known ? 0 : news_in(hdr, usual_head(c, is_ip6)), c->rcv_nxt, is_ip6);
+	take_usual_window(c, hdr, is_known ? 0 : news_in(hdr, c->peer_head), c->rcv_nxt);
 	if (!is_known)
 		update_window_of_peer(c, true);
 	if (is_known && TL_LIKELY(c->follows_room))
@@ -214,16 +205,15 @@ TL_TCP_STEP void take_plain_ack(struct tl_net *net, struct tl_tcp *c, const stru
 
 // ---- data that acknowledges nothing new
 
-TL_TCP_STEP bool is_plain_data(
-	const struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint32_t news, uint32_t len, uint64_t family)
+TL_TCP_STEP bool is_plain_data(const struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint32_t news, uint32_t len)
 {
-	return is_window_alone(news) && is_calm(c, family) && hdr->ack_be == tl_be32(c->snd_una) &&
+	return is_window_alone(news) && is_calm(c) && hdr->ack_be == tl_be32(c->snd_una) &&
 	       hdr->seq_be == tl_be32(c->rcv_nxt) && len <= c->rcv_adv - c->rcv_nxt && has_room(c);
 }
 
 // Take the steps of process() for such data.
-TL_TCP_STEP void take_plain_data(struct tl_net *net, struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint32_t news,
-	uint32_t len, bool stamped, bool is_ip6)
+TL_TCP_STEP void take_plain_data(
+	struct tl_net *net, struct tl_tcp *c, const struct tl_tcp_hdr *hdr, uint32_t news, uint32_t len, bool stamped)
 {
 	const uint8_t *payload = (const uint8_t *)(hdr + 1) + (stamped ? TL_TCP_STAMP_LEN : 0);
 
@@ -233,7 +223,7 @@ TL_TCP_STEP void take_plain_data(struct tl_net *net, struct tl_tcp *c, const str
 	if (stamped && tl_seq_le(c->rcv_nxt, c->rcv_acked))
 		tl_tcp_stamp_take(c, tl_be32(stamp_of(hdr)->stamp_be));
 	if (TL_LIKELY(tl_seq_le(c->snd_wl1, c->rcv_nxt)))
-		take_usual_window(c, hdr, news, c->rcv_nxt, is_ip6);
+		take_usual_window(c, hdr, news, c->rcv_nxt);
 	take_data(net, c, payload, len, false);
 }
 

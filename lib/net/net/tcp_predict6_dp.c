@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Header prediction over IPv6: as in tcp_predict_dp.c, for the connection of the number that the peer's address has.
+// Header prediction over IPv6: as in tcp_predict_dp.c, for the connection between the addresses of the frame.
 
 #include <rte_mbuf.h>
 
@@ -43,41 +43,71 @@ static __attribute__((noinline)) void take_any(
 	tl_net_take_frame(net, m, frame, pkt);
 }
 
-#define FAMILY TL_TCP_IS_IP6
+#define IS_IP6 true
 #include "tcp_predict_paths.h"
 
 // ---- entry point
 
-// Find the connection between these addresses, the second of which is ours and in use. NULL: none.
-TL_TCP_STEP struct tl_tcp *find_connection(const struct tl_net *net, const struct tl_ipv6_hdr *ip, struct tl_pkt *pkt)
-{
-	pkt->src_be = tl_ip6_find(&net->ip6->book, &ip->src);
-	const struct tl_ip6_own *own = tl_ip6_source(net, pkt->src_be);
+typedef uint64_t address __attribute__((vector_size(sizeof(struct tl_ip6)), aligned(1), may_alias));
+typedef uint64_t aligned_address __attribute__((vector_size(sizeof(struct tl_ip6)), may_alias));
 
-	if (own->state != TL_IP6_VALID || !tl_ip6_equal(&own->ip, &ip->dst))
-		return NULL;
-	return tl_tcp_find(net->tcp, tl_tcp_key_of(pkt)); // none has the number 0
+// True for a segment of c. A valid address of ours stays valid, and so does a connection's.
+TL_TCP_STEP bool is_of(const struct tl_tcp *c, const struct tl_ipv6_hdr *ip, uint32_t ports_be)
+{
+	address bits = (*(const aligned_address *)&c->peer6 ^ *(const address *)&ip->src) |
+		       (*(const aligned_address *)&c->own6 ^ *(const address *)&ip->dst);
+
+	return tl_tcp_key_ports_be(&c->key) == ports_be && (bits[0] | bits[1]) == 0;
 }
 
-static __attribute__((noinline)) void settle_and_take(
-	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
+TL_TCP_STEP void take_segment_of(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt, struct tl_tcp *c)
 {
+	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
+
+	if (pkt->payload_len == 0)
+		take_bare(net, m, hdr, pkt, c);
+	else
+		take_text(net, m, hdr, pkt, c);
+}
+
+// Take a segment of a connection from c on in its bucket, or of none.
+static __attribute__((noinline)) void search_and_take(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt, struct tl_tcp *c)
+{
+	const struct tl_ipv6_hdr *ip = tl_wire_ip6(frame, pkt);
+	const struct tl_tcp_key key = tl_tcp_key_of(pkt);
+
 	tl_tcp_settle(net);
-	tl_tcp_take_expected6(net, m, frame, pkt);
+	while (c != NULL && !is_of(c, ip, tl_tcp_key_ports_be(&key)))
+		c = c->hash_next;
+	if (c != NULL)
+		take_segment_of(net, m, frame, pkt, c);
+	else
+		tl_net_take_frame(net, m, frame, pkt);
+}
+
+// Take a segment of the first connection of its bucket: without a loop no register need be saved.
+TL_TCP_STEP void take_expected(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt, uint8_t l3_off)
+{
+	const struct tl_ipv6_hdr *ip = (const struct tl_ipv6_hdr *)(frame + l3_off);
+	const struct tl_tcp_key key = tl_tcp_key_of(pkt);
+	uint32_t ports_be = tl_tcp_key_ports_be(&key);
+	struct tl_tcp *c = *tl_tcp_bucket6(net->tcp, &ip->src, ports_be);
+
+	if (TL_LIKELY(net->n_notes == 0 && c != NULL && is_of(c, ip, ports_be)))
+		take_segment_of(net, m, frame, pkt, c);
+	else
+		search_and_take(net, m, frame, pkt, c);
 }
 
 void tl_tcp_take_expected6(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
 {
-	if (TL_UNLIKELY(net->n_notes != 0)) {
-		settle_and_take(net, m, frame, pkt);
-		return;
-	}
-	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
-	struct tl_tcp *c = net->ip6 != NULL ? find_connection(net, tl_wire_ip6(frame, pkt), pkt) : NULL;
-	if (TL_UNLIKELY(c == NULL))
-		tl_net_take_frame(net, m, frame, pkt);
-	else if (pkt->payload_len == 0)
-		take_bare(net, m, hdr, pkt, c);
-	else
-		take_text(net, m, hdr, pkt, c);
+	take_expected(net, m, frame, pkt, TL_ETHER_LEN);
+}
+
+void tl_tcp_take_tagged6(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
+{
+	take_expected(net, m, frame, pkt, TL_ETHER_LEN + TL_VLAN_LEN);
 }

@@ -19,9 +19,9 @@ static inline bool is_next(const struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	return seg->len <= c->rcv_adv - c->rcv_nxt && has_room(c);
 }
 
-TL_TCP_STEP bool is_expected(const struct tl_tcp *c, const struct tl_tcp_seg *seg, uint64_t family)
+TL_TCP_STEP bool is_expected(const struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
-	return is_calm(c, family) && is_usual(c, seg->hdr) && is_next(c, seg);
+	return is_calm(c) && is_usual(c, seg->hdr) && is_next(c, seg);
 }
 
 // ---- steps
@@ -76,7 +76,7 @@ bool tl_tcp_predicted(struct tl_tcp *c, struct tl_tcp_seg *read)
 {
 	struct tl_tcp_seg seg = *read; // in registers
 
-	if (!is_expected(c, &seg, TL_TCP_IS_IP6))
+	if (!is_expected(c, &seg))
 		return false;
 	process(c, &seg);
 	read->made_room = seg.made_room;
@@ -92,7 +92,7 @@ static __attribute__((noinline)) void take_any(
 	struct tl_tcp_seg seg;
 
 	tl_tcp_seg_read(&seg, m, frame, pkt);
-	if (!is_expected(c, &seg, 0) ||
+	if (!is_expected(c, &seg) ||
 		!tl_net_sum_ok(net, m, frame, pkt, TL_IPPROTO_TCP, pkt->payload_off - pkt->l4_off)) {
 		tl_net_take_frame(net, m, frame, pkt);
 		return;
@@ -101,8 +101,13 @@ static __attribute__((noinline)) void take_any(
 	process(c, &seg);
 }
 
-#define FAMILY 0
+#define IS_IP6 false
 #include "tcp_predict_paths.h"
+
+TL_TCP_STEP struct tl_tcp *find_connection(const struct tl_tcp_table *table, struct tl_tcp_key key)
+{
+	return tl_tcp_find_in(tl_tcp_bucket4(table, key), key);
+}
 
 static __attribute__((noinline)) void settle_and_take(
 	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
@@ -111,14 +116,13 @@ static __attribute__((noinline)) void settle_and_take(
 	tl_tcp_take_expected(net, m, frame, pkt);
 }
 
-// A source that equals the number of an IPv6 peer is forged: its connection is not calm here, and knows no plain ACK.
 void tl_tcp_take_expected(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
 {
 	if (TL_UNLIKELY(net->n_notes != 0)) {
 		settle_and_take(net, m, frame, pkt);
 		return;
 	}
-	struct tl_tcp *c = tl_tcp_find(net->tcp, tl_tcp_key_of(pkt));
+	struct tl_tcp *c = find_connection(net->tcp, tl_tcp_key_of(pkt));
 	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
 	if (TL_UNLIKELY(c == NULL))
 		tl_net_take_frame(net, m, frame, pkt);

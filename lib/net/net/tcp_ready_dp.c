@@ -368,8 +368,8 @@ static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint
 // queued, lost, closed or not settled.
 static inline bool may_follow(const struct tl_tcp *c, uint32_t len, uint32_t flight)
 {
-	return (c->conditions & ~(TL_TCP_ACK_NOW | TL_TCP_IS_IP6)) == TL_TCP_CALM && tl_tcp_all_sent(c) &&
-	       len <= c->mss && flight <= c->snd_wnd && flight <= c->cwnd + c->limited_bytes && flight <= c->send_limit;
+	return (c->conditions & ~TL_TCP_ACK_NOW) == TL_TCP_CALM && tl_tcp_all_sent(c) && len <= c->mss &&
+	       flight <= c->snd_wnd && flight <= c->cwnd + c->limited_bytes && flight <= c->send_limit;
 }
 
 // Send by the ready header where each segment has another window: it is refreshed for this one alone.

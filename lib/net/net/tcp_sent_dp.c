@@ -168,8 +168,7 @@ static __attribute__((noinline)) void settle_and_provide(struct tl_net *net)
 // True if nothing of the connection was in flight before.
 STEP bool is_alone(const struct tl_tcp *c, struct tl_tcp_note note)
 {
-	return note.seq == c->snd_una && note.seq == c->snd_max &&
-	       (c->conditions & ~(TL_TCP_ACK_NOW | TL_TCP_IS_IP6)) == TL_TCP_CALM;
+	return note.seq == c->snd_una && note.seq == c->snd_max && (c->conditions & ~TL_TCP_ACK_NOW) == TL_TCP_CALM;
 }
 
 // The head of an ACK of all that is in flight, one run, by which no timer is set and nothing is sent: cwnd has grown,

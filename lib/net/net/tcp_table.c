@@ -47,6 +47,7 @@ static uint32_t bucket_count(uint32_t entries)
 static void free_table(struct tl_tcp_table *table)
 {
 	rte_free(table->bucket);
+	rte_free(table->bucket6);
 	rte_free(table->listener);
 	rte_free(table->listening);
 	rte_free(table->conns);
@@ -70,11 +71,13 @@ int tl_tcp_init(struct tl_net *net)
 {
 	uint32_t slots = net->cfg.max_conns + TL_TCP_SPARE;
 	uint32_t buckets = bucket_count(net->cfg.max_conns), listening = bucket_count(net->cfg.listeners);
+	uint32_t buckets6 = net->ip6 != NULL ? buckets : 1;
 	struct tl_tcp_table *table = zalloc(net, sizeof(*table));
 	if (table == NULL)
 		return -ENOMEM;
 
 	table->bucket = zalloc(net, buckets * sizeof(table->bucket[0]));
+	table->bucket6 = zalloc(net, buckets6 * sizeof(table->bucket6[0]));
 	table->conns = zalloc(net, slots * sizeof(table->conns[0]));
 	table->listener = zalloc(net, net->cfg.listeners * sizeof(table->listener[0]));
 	table->listening = zalloc(net, listening * sizeof(struct tl_tcp_listener *));
@@ -82,8 +85,8 @@ int tl_tcp_init(struct tl_net *net)
 	table->cookie_conn = zalloc(net, sizeof(*table->cookie_conn));
 	table->ooo_max = tl_net_pool_part(net, OOO_POOL_SHARE);
 	net->tcp = table;
-	if (table->bucket == NULL || table->conns == NULL || table->cookie_conn == NULL || table->listener == NULL ||
-		table->listening == NULL || tl_tcp_lend_init(net, slots) != 0) {
+	if (table->bucket == NULL || table->bucket6 == NULL || table->conns == NULL || table->cookie_conn == NULL ||
+		table->listener == NULL || table->listening == NULL || tl_tcp_lend_init(net, slots) != 0) {
 		free_table(table);
 		net->tcp = NULL;
 		return -ENOMEM;
@@ -95,6 +98,7 @@ int tl_tcp_init(struct tl_net *net)
 		return rc;
 	}
 	table->bucket_mask = buckets - 1;
+	table->bucket6_mask = buckets6 - 1;
 	tl_wheel_init(&table->paced, 0);
 	TAILQ_INIT(&table->pending);
 	table->half_open_max = tl_min_u32((net->cfg.max_conns + 1) / 2, HALF_OPEN_MAX);
@@ -126,9 +130,18 @@ void tl_tcp_fini(struct tl_net *net)
 
 // ---- demultiplexing
 
-static void unlink_key(struct tl_tcp_table *table, struct tl_tcp *c)
+// An address without an entry, as in a report by ICMP, is that of no connection.
+struct tl_tcp **tl_tcp_bucket_of6(const struct tl_net *net, struct tl_tcp_key key)
 {
-	struct tl_tcp **link = tl_tcp_bucket(table, c->key);
+	struct tl_ip6 peer = {0};
+
+	(void)tl_net_ip6_of(net, key.peer_be, &peer);
+	return tl_tcp_bucket6(net->tcp, &peer, tl_tcp_key_ports_be(&key));
+}
+
+static void unlink_key(struct tl_tcp *c)
+{
+	struct tl_tcp **link = tl_tcp_bucket(c->net, c->key);
 
 	while (*link != c)
 		link = &(*link)->hash_next;
@@ -137,11 +150,11 @@ static void unlink_key(struct tl_tcp_table *table, struct tl_tcp *c)
 
 // Bound the length of a hash chain, and so the cost per segment. With two chains per connection and a keyed hash the
 // limit is not reached.
-static bool chain_is_full(const struct tl_tcp_table *table, struct tl_tcp_key key)
+static bool chain_is_full(const struct tl_net *net, struct tl_tcp_key key)
 {
 	unsigned n = 0;
 
-	for (const struct tl_tcp *c = *tl_tcp_bucket(table, key); c != NULL; c = c->hash_next)
+	for (const struct tl_tcp *c = *tl_tcp_bucket(net, key); c != NULL; c = c->hash_next)
 		n++;
 	return n >= CHAIN_MAX;
 }
@@ -169,7 +182,7 @@ uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_p
 
 	for (uint32_t i = 0; i < EPHEMERAL_COUNT; i++) {
 		uint16_t port_be = tl_be16((uint16_t)(EPHEMERAL_FIRST + (start + i) % EPHEMERAL_COUNT));
-		if (tl_tcp_find(net->tcp, tl_tcp_key(peer_be, peer_port_be, port_be)) == NULL &&
+		if (tl_tcp_find(net, tl_tcp_key(peer_be, peer_port_be, port_be)) == NULL &&
 			may_connect(net, peer_be, peer_port_be, port_be))
 			return port_be;
 	}
@@ -253,7 +266,7 @@ static void reset_slot(struct tl_tcp *c, struct tl_tcp_key key)
 struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_ops *ops, void *ctx,
 	const struct tl_tcp_opts *opts)
 {
-	bool full = chain_is_full(net->tcp, key) || (opts->own_buffer && net->tcp->owned.free == NULL);
+	bool full = chain_is_full(net, key) || (opts->own_buffer && net->tcp->owned.free == NULL);
 	struct tl_tcp *c = full ? NULL : take_slot(net);
 	if (c == NULL)
 		return NULL;
@@ -266,10 +279,14 @@ struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const stru
 	if (c->own_buffer)
 		(void)tl_tcp_flight_take(c);
 	tl_tcp_timer_set(c, TL_TCP_GIVE_UP, timeout_ms * TL_NS_PER_MS);
-	c->hash_next = *tl_tcp_bucket(net->tcp, key);
-	*tl_tcp_bucket(net->tcp, key) = c;
-	if (tl_ip_is6(key.peer_be))
+	struct tl_tcp **bucket = tl_tcp_bucket(net, key);
+	c->hash_next = *bucket;
+	*bucket = c;
+	if (c->is_ip6) {
 		tl_ip6_ref(&net->ip6->book, key.peer_be);
+		c->peer6 = *tl_ip6_of(&net->ip6->book, key.peer_be);
+		c->own6 = tl_ip6_source(net, key.peer_be)->ip;
+	}
 	net->tcp->live++;
 	return c;
 }
@@ -380,7 +397,7 @@ void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason)
 	if (c->pending)
 		TAILQ_REMOVE(&table->pending, c, pending_link);
 	c->pending = false;
-	unlink_key(table, c);
+	unlink_key(c);
 	if (tl_ip_is6(c->key.peer_be))
 		tl_ip6_unref(&c->net->ip6->book, c->key.peer_be);
 	c->state = TL_TCPS_CLOSED;

@@ -30,8 +30,8 @@ struct tl_tcp_pool {
 
 // Independent random words: none can be derived from another.
 struct tl_tcp_secrets {
-	uint64_t hash[TL_TCP_KEY_SEEDS];	       // seeds of the hash table
-	uint64_t isn[2], stamp[2], cookie[2], port[2]; // keys of tl_tcp_hash()
+	uint64_t hash[TL_TCP_KEY_SEEDS], hash6[TL_TCP_KEY_SEEDS]; // seeds of the hash tables
+	uint64_t isn[2], stamp[2], cookie[2], port[2];		  // keys of tl_tcp_hash()
 };
 
 // A segment sent by the ready header whose bookkeeping is deferred.
@@ -42,8 +42,8 @@ struct tl_tcp_note {
 };
 
 struct tl_tcp_table {
-	struct tl_tcp **bucket;
-	uint32_t bucket_mask;
+	struct tl_tcp **bucket, **bucket6; // of each family
+	uint32_t bucket_mask, bucket6_mask;
 	uint32_t depth; // nested calls into TCP; at 0 dead connections are reaped
 	struct tl_tcp_secrets secrets;
 	struct tl_tcp_queue pending;
@@ -69,20 +69,42 @@ struct tl_tcp_table {
 	struct tl_wheel paced; // paced connections by the departure times of their next segments
 };
 
-// ---- demultiplexing. Peer addresses are of either family: see tl_ip6_book.h.
+// ---- demultiplexing
 
-static inline struct tl_tcp **tl_tcp_bucket(const struct tl_tcp_table *table, struct tl_tcp_key key)
+// HOT. Buckets of an IPv4 connection, and of one over IPv6 by the peer's address: no segment finds a connection of the
+// other family.
+static inline struct tl_tcp **tl_tcp_bucket4(const struct tl_tcp_table *table, struct tl_tcp_key key)
 {
 	return &table->bucket[tl_tcp_key_hash(table->secrets.hash, key) & table->bucket_mask];
 }
 
-static inline struct tl_tcp *tl_tcp_find(const struct tl_tcp_table *table, struct tl_tcp_key key)
+static inline struct tl_tcp **tl_tcp_bucket6(
+	const struct tl_tcp_table *table, const struct tl_ip6 *peer, uint32_t ports_be)
 {
-	struct tl_tcp *c = *tl_tcp_bucket(table, key);
+	return &table->bucket6[tl_tcp_key_hash6(table->secrets.hash6, peer, ports_be) & table->bucket6_mask];
+}
+
+// HOT. Connection with that key in a bucket; NULL: none.
+static inline struct tl_tcp *tl_tcp_find_in(struct tl_tcp *const *bucket, struct tl_tcp_key key)
+{
+	struct tl_tcp *c = *bucket;
 
 	while (c != NULL && !tl_tcp_key_equal(c->key, key))
 		c = c->hash_next;
 	return c;
+}
+
+// Bucket, and connection, of a peer of either family: see tl_ip6_book.h.
+struct tl_tcp **tl_tcp_bucket_of6(const struct tl_net *net, struct tl_tcp_key key);
+
+static inline struct tl_tcp **tl_tcp_bucket(const struct tl_net *net, struct tl_tcp_key key)
+{
+	return tl_ip_is6(key.peer_be) ? tl_tcp_bucket_of6(net, key) : tl_tcp_bucket4(net->tcp, key);
+}
+
+static inline struct tl_tcp *tl_tcp_find(const struct tl_net *net, struct tl_tcp_key key)
+{
+	return tl_tcp_find_in(tl_tcp_bucket(net, key), key);
 }
 
 // RFC 6691: the MTU less fixed headers, options or not.
