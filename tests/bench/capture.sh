@@ -15,7 +15,7 @@ source "$func_root/tests/bench/lib/veth.sh"
 
 seconds=5 rounds=3 only='*' dir=${TMPDIR:-/tmp} ring_seconds=60 ring_ms=25 buffer_ms=40 buffer_max_mb=512
 resolution=5 # %, of a loss-free rate
-all=(null-60 null-imix null-1514 dummy-60 paced-60 paced-1514 paced-ring-60 disk-60 disk-imix disk-1514 dumpcap-60
+all=(null-60 null-imix null-1514 dummy-60 paced-60 paced-1514 paced-ring-60 disk-60 disk-imix disk-1514 ring-1514 dumpcap-60
 	veth-tcpdump veth-dumpcap veth-netsniff-ng)
 
 usage() {
@@ -43,7 +43,8 @@ build_programs() {
 	bench_build=$TL_BUILD/tests/bench
 	"$func_root/tools/install-deps.sh" test >&2 || true
 	[[ -e $TL_BUILD/build.ninja ]] || meson setup "$TL_BUILD" "$func_root" >&2
-	ninja -C "$TL_BUILD" app/tapline tests/bench/libbench_paced.so tests/bench/bench_primary tests/bench/bench_blast >&2
+	ninja -C "$TL_BUILD" app/tapline tests/bench/libbench_paced.so tests/bench/bench_primary tests/bench/bench_blast \
+		tests/bench/bench_spin >&2
 }
 
 # Allocated once: if too few are free for dpdk-dumpcap, its scenario is skipped; if too few for Tapline, it is an error.

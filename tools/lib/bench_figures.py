@@ -268,6 +268,7 @@ FIGURES = [
     Figure("demo-xdp-p50", "demo", "round trip of an echo, AF_XDP, polling", "ns", True, demo("Tapline_AF_XDP_polling")),
     Figure("null-60", "null-60", "60-byte frames to no file", "frames/s", False, rate("null-60")),
     Figure("disk-1514", "disk-1514", "1514-byte frames to disk", "B/s", False, rate("disk-1514", "bps"), True),
+    Figure("ring-1514", "ring-1514", "1514-byte frames into the reused files of a full ring", "B/s", False, rate("ring-1514", "bps")),
     Figure("veth-tcpdump", "veth-tcpdump", "CPU time per frame on a veth pair, beside tcpdump", "ns", True,
            cpu_time("veth-tcpdump"), True),
     Figure("paced-60", "paced", "60-byte frames to disk, highest rate without loss", "frames/s", False, rate("paced-60")),

@@ -32,7 +32,7 @@ host_facts() {
 report() {
 	jq -s --argjson host "$(host_facts)" --argjson seconds "$seconds" --argjson rounds "$rounds" '
 		def median: sort | .[length / 2 | floor];
-		def ratio: (if .name | startswith("disk") then [.bps, .rbps] else [.pps, .rpps] end) |
+		def ratio: (if .name | test("^(disk|ring)-") then [.bps, .rbps] else [.pps, .rpps] end) |
 			if .[1] > 0 then .[0] / .[1] * 1000 | round / 1000 else null end;
 		def extras: map(.extra) | (.[0] // {} | keys_unsorted) as $keys | . as $all |
 			[$keys[] as $key | {key: $key, value: ($all | map(.[$key]) | median)}] | from_entries +

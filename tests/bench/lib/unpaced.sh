@@ -24,11 +24,33 @@ file_source() {
 	echo "vdev:net_pcap0,rx_pcap=$DIR/$1.pcap,infinite_rx=1"
 }
 
-# Write one fresh, allocated file, as Tapline does. With time_based fio would overwrite it when it is full.
+# fio_bytes_per_second [OPTION...]: write in large blocks, eight in flight, as Tapline does.
 fio_bytes_per_second() {
-	fio --name=ceiling --filename="$bench_file" --rw=write --bs=1M --direct=1 --ioengine=io_uring --iodepth=8 \
-		--fallocate=native --size=20G --runtime="$seconds" --output-format=json 2>fio.log | jq -r '.jobs[0].write.bw_bytes'
+	fio --name=ceiling --rw=write --bs=1M --direct=1 --ioengine=io_uring --iodepth=8 --runtime="$seconds" \
+		--output-format=json "$@" 2>fio.log | jq -r '.jobs[0].write.bw_bytes'
+}
+
+# Write one fresh, allocated file. With time_based fio would overwrite it when it is full.
+fio_fresh() {
+	fio_bytes_per_second --filename="$bench_file" --fallocate=native --size=20G
 	rm -f "$bench_file"
+}
+
+# Overwrite the files of a full ring, one after another, in a loop. fio would extend files that are too small.
+fio_ring() {
+	local files=("$ring_dir"/*.pcapng)
+	fio_bytes_per_second --filename="$(IFS=: && echo "${files[*]}")" --size=$((${#files[@]} * 500))M \
+		--file_service_type=sequential --overwrite=1 --time_based
+}
+
+# beside_a_poller COMMAND: with a thread on the last CPU that polls, as Tapline's lcore does.
+beside_a_poller() {
+	local poller
+	taskset -c $(($(nproc) - 1)) "$TL_BUILD/tests/bench/bench_spin" $((seconds + 20)) 1000 >spin.log &
+	poller=$!
+	"$@"
+	kill "$poller"
+	wait "$poller" || true
 }
 
 # beside_receive_only NAME SOURCE [EXTRA]: alternate the order between rounds.
@@ -51,11 +73,36 @@ run_dummy() {
 	beside_receive_only "$1" "vdev:net_null0,size=${1#dummy-},copy=0" '{"goal_pps": 50000000}'
 }
 
-run_disk() {
-	local pps bps lost ref
-	((round % 2)) || ref=$(fio_bytes_per_second)
-	read -r pps bps lost < <(record "$(file_source "${1#disk-}")" "$bench_file")
+# disk_result NAME OURS REFERENCE_COMMAND: print the result; the order of three measurements alternates between rounds.
+# The reference is fio's rate beside a polling CPU; reference_alone_bps is its rate on an otherwise idle host.
+disk_result() {
+	local name=$1 ours=$2 reference=$3 pps bps lost polled alone
+	((round % 2)) || { polled=$(beside_a_poller "$reference") && alone=$("$reference"); }
+	read -r pps bps lost < <("$ours" "${name#*-}")
+	((!(round % 2))) || { alone=$("$reference") && polled=$(beside_a_poller "$reference"); }
+	result "$name" fio "$pps" "$bps" $((polled * pps / bps)) "$polled" "$lost" "$(jq -nc --argjson alone "$alone" \
+		--argjson polled "$polled" --argjson ours "$bps" '{reference_alone_bps: $alone,
+			ratio_alone: ($ours / $alone * 1000 | round / 1000)}')"
+}
+
+record_fresh() {
+	record "$(file_source "$1")" "$bench_file"
 	rm -f "$bench_file"
-	((!(round % 2))) || ref=$(fio_bytes_per_second)
-	result "$1" fio "$pps" "$bps" $((ref * pps / bps)) "$ref" "$lost"
+}
+
+run_disk() {
+	disk_result "$1" record_fresh fio_fresh
+}
+
+record_ring() {
+	record "$(file_source "$1")" "$ring_dir/ring.pcapng" --rotate 512M --keep-bytes "$ring_bytes"
+}
+
+# ring-SIZES: a full ring is reused in place.
+run_ring() {
+	local ring_dir=$dir/tapline-bench-$$ ring_bytes=4G
+	mkdir "$ring_dir"
+	record_ring "${1#ring-}" >/dev/null # fills it
+	disk_result "$1" record_ring fio_ring
+	rm -rf "$ring_dir"
 }
