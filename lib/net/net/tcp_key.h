@@ -69,8 +69,8 @@ static inline uint32_t tl_tcp_key_ports_be(const struct tl_tcp_key *key)
 	return ports_be;
 }
 
-// HOT. The same hash for a peer over IPv6, by its address: folded product of its halves, and multiply-add-shift of the
-// ports, strongly universal for one address.
+// HOT. Hash for a peer over IPv6: the folded product of both halves of its address, of which one is mixed with the
+// ports. It is linear in none of them: consecutive addresses and ports collide as rarely as random ones.
 static inline uint32_t tl_tcp_key_hash6(
 	const uint64_t seed[TL_TCP_KEY_SEEDS], const struct tl_ip6 *peer, uint32_t ports_be)
 {
@@ -79,9 +79,9 @@ static inline uint32_t tl_tcp_key_hash6(
 	memcpy(&a, peer->byte, sizeof(a));
 	memcpy(&b, peer->byte + sizeof(a), sizeof(b));
 	a ^= seed[0];
-	b ^= seed[1];
+	b ^= seed[1] ^ ports_be * seed[2];
 	uint64_t high = (uint64_t)(((unsigned __int128)a * b) >> 64);
-	return (uint32_t)(((high ^ a * b) + ports_be * seed[2]) >> 32);
+	return (uint32_t)((high ^ a * b) >> 32);
 }
 
 static inline uint32_t tl_tcp_key_ports(struct tl_tcp_key key)
