@@ -3,9 +3,10 @@
 
 #include "latency_priv.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include <tl_array.h>
 
 static const double levels[TL_LATENCY_LEVELS] = {0.5, 0.9, 0.99, 0.999};
 
@@ -22,15 +23,7 @@ static int make_room(struct tl_latency_order *order)
 {
 	if (order->n == TL_LATENCY_ORDER_MAX)
 		thin(order);
-	if (order->n < order->room)
-		return 0;
-	size_t room = order->room != 0 ? order->room * 2 : 1024;
-	uint16_t *grown = reallocarray(order->bucket, room, sizeof(*grown));
-	if (grown == NULL)
-		return -ENOMEM;
-	order->bucket = grown;
-	order->room = room;
-	return 0;
+	return tl_array_reserve(&order->bucket, order->n, &order->room, sizeof(order->bucket[0]));
 }
 
 int tl_latency_order_add(struct tl_latency_order *order, uint64_t time_ns, uint64_t latency_ns)
