@@ -5,6 +5,7 @@
 #include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +15,31 @@
 
 #include <tl_err.h>
 #include <tl_index.h>
+#include <tl_log.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
 #include <tl_test_writer_found.h>
 
 #include "writer_priv.h"
+
+static char said[4096]; // latest warning; the helper is idle when it is read
+
+void tl_info(const char *fmt, ...)
+{
+}
+
+void tl_error(const char *fmt, ...)
+{
+}
+
+void tl_warn(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(said, sizeof(said), fmt, args);
+	va_end(args);
+}
 
 // The helper may create a file during the removal.
 static void remove_dir(const struct rig *rig)
@@ -149,6 +170,24 @@ TL_TEST("a removed file is replaced by a new one without losses")
 {
 	remove_file(0);
 	remove_file(64 << 20);
+}
+
+// No slab follows that could find it missing.
+TL_TEST("a file removed by another program before it is complete is reported with its packets")
+{
+	struct rig rig;
+
+	rig_dir(&rig);
+	rig_make(&rig, (struct tl_writer_cfg){0});
+	rig_run(&rig);
+	commit(&rig, 10);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 10));
+	said[0] = '\0';
+	CU_ASSERT_EQUAL(unlink(rig.path), 0);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(said, ": 10 packets that count as written are gone with it"));
+	rig_close(&rig);
 }
 
 // Through /proc, as a caller that passes a descriptor.

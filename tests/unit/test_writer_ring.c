@@ -707,32 +707,6 @@ TL_TEST("space reserved for the current and next file counts towards the limit")
 	rig_close(&rig);
 }
 
-static uint64_t written_pkts(const struct rig *rig)
-{
-	struct tl_writer_stats stats;
-
-	tl_writer_stats(rig->writer, &stats);
-	return stats.written_pkts[TL_DIR_RX];
-}
-
-// No slab follows that could find it missing.
-TL_TEST("a file removed by another program before it is complete is reported with its packets")
-{
-	struct rig rig;
-
-	rig_new(&rig);
-	rig_make(&rig, (struct tl_writer_cfg){0});
-	rig_run(&rig);
-	put_frames(&rig, 10, 100);
-	seal(&rig);
-	CU_ASSERT(tl_test_until(written_pkts(&rig) == 10));
-	said[0] = '\0';
-	CU_ASSERT_EQUAL(unlink(rig.path), 0);
-	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(said, ": 10 packets that count as written are gone with it"));
-	rig_close(&rig);
-}
-
 TL_TEST("an error is logged when it begins and when it recurs")
 {
 	struct rig rig;
