@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Numbered records in the two rings of a rig, and what its writer says of them.
+// Numbered records in the two rings of a rig, and the counters of its writer.
 
 #include <fcntl.h>
 #include <stdio.h>

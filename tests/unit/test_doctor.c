@@ -468,7 +468,7 @@ TL_TEST("each fault changes the verdict of its check only")
 		printf("#   row %zu, %s: %s, not %s (%s); %u verdicts changed, not %u\n", i, sick->id,
 			tl_verdict_name(report.findings[at].verdict), tl_verdict_name(sick->verdict),
 			report.findings[at].read, changed, expected);
-		CU_FAIL("a check says something else");
+		CU_FAIL("a check has another verdict");
 	}
 }
 

@@ -83,7 +83,7 @@ TL_TEST("what a recording is still writing is no error")
 	free(data);
 }
 
-TL_TEST("lost packets are counted where a unit tells their number")
+TL_TEST("lost packets are counted where a unit states their number")
 {
 	for (uint32_t n = 1; n < SLABS; n++) {
 		for (int head = 0; head < 2; head++) {

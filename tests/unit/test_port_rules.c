@@ -324,7 +324,7 @@ TL_TEST("a counter that also has other rules' frames does not count drops")
 	forget(port);
 }
 
-// Otherwise the driver gives the same index to all of an ixgbe's flow director, which tells them apart by it.
+// Otherwise the driver gives the same index to all of an ixgbe's flow director, which distinguishes them by it.
 TL_TEST("each filter of a flow director has an index of its own")
 {
 	const struct tl_config_rule rules[] = {drop_host(1, TL_CONFIG_PROTO_ANY), to_host(2, TL_CONFIG_PROTO_ANY, 0),

@@ -135,7 +135,7 @@ static unsigned side6_of(uint8_t tcp_flags, uint8_t src, uint8_t dst)
 
 #define NET(host) (UINT32_C(0x0a000000) + (host))
 
-TL_TEST("the first SYN tells a client from a server")
+TL_TEST("the first SYN distinguishes a client from a server")
 {
 	begin("clients");
 	CU_ASSERT_EQUAL(side_of(TL_IPPROTO_TCP, TL_TCP_SYN, NET(1), NET(2)), 0);

@@ -381,7 +381,7 @@ TL_TEST("losslessness is unknown if frames are not accounted for")
 	free(snap);
 }
 
-TL_TEST("the last line of the ledger tells of messages that were not echoed")
+TL_TEST("the last line of the ledger names messages that were not echoed")
 {
 	struct tl_snapshot *snap = lossless_snapshot();
 	struct tl_report_echo *echo = &snap->echoes[0];

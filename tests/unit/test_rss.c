@@ -292,8 +292,8 @@ TL_TEST("flows are spread evenly over the redirection table")
 
 // ---- inner headers
 
-// Configure and start a port that is to hash inner headers, on a NIC that offers levels or does not. Return whether it
-// says that it does; *why: the reason against.
+// Configure and start a port that is to hash inner headers, on a NIC that offers levels or does not. Return true if it
+// reports inner hashing; *why: the reason against.
 static bool asks_for_inner(uint64_t offered, bool wanted, const char **why)
 {
 	struct tl_port *port = aligned_alloc(TL_CACHE_LINE, sizeof(*port));

@@ -110,7 +110,7 @@ static void open_bed(struct bed *b, bool by_class)
 	tl_shaping_share_init(&b->shares);
 }
 
-// Send in turn what the limits permit, up to what the port takes: it knows nothing of shares.
+// Send in turn what the limits permit, up to what the port takes, which is independent of shares.
 static void send_some(struct bed *b)
 {
 	uint64_t may[MEMBERS], room = b->port != 0 ? b->port : UINT64_MAX;

@@ -61,7 +61,7 @@ static void submit(struct user *u, uint64_t limit)
 	}
 }
 
-// Write slabs of all users in turn: a disk knows nothing of shares.
+// Write slabs of all users in turn: a disk is independent of shares.
 static void write_some(struct disk *d)
 {
 	uint64_t waiting = 0;

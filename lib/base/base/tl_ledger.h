@@ -84,7 +84,7 @@
 #define TL_CAPTURE_PARTS(X) X(written_pkts) TL_TAP_PARTS(X) TL_POLICED_PARTS(X) X(drop_disk_pkts)
 #define TL_CAPTURE_COUNTERS(X) X(yellow_pkts) /* cut to the snaplen of their class; recorded or dropped */
 
-// One direction of a recording, or of one of its queues. Until the end offered_pkts exceeds the sum of its parts by the
+// Direction of a recording, or of one of its queues. Until the end offered_pkts exceeds the sum of its parts by the
 // frames in the slabs.
 struct tl_ledger_flow {
 	uint64_t offered_pkts;

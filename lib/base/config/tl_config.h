@@ -170,7 +170,7 @@ struct tl_config_meter {
 	bool aware;			 // "aware": frames arrive with the colour of their DSCP; default false
 };
 
-// What a policer does with frames or messages of a colour: "pass", "drop", or {"dscp", "pcp"}.
+// Action of a policer on frames or messages of a colour: "pass", "drop", or {"dscp", "pcp"}.
 struct tl_config_action {
 	bool drop;
 	bool has_dscp, has_pcp; // are present

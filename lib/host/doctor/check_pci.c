@@ -229,8 +229,8 @@ static void judge_trust(const struct tl_fact_port *port, struct tl_finding *f)
 {
 	if (!port->trusted.known)
 		tl_found(f, TL_VERDICT_WARN,
-			"%s: is a virtual function: without trust it gets frames of its own address alone, and the host of "
-			"the card alone knows whether it is trusted",
+			"%s: is a virtual function: without trust it gets frames of its own address alone, and only the "
+			"host of the card can read its trust",
 			port->name);
 	else
 		tl_found(f, port->trusted.value ? TL_VERDICT_OK : TL_VERDICT_WARN,

@@ -81,7 +81,7 @@ struct tl_fact_cpu {
 	struct tl_fact_text stray_task_list;
 	struct tl_fact_num steal_ppm, throttled, hottest_mc; // thousandths of a degree
 	struct tl_fact_num smis_per_hour;
-	// Of each online CPU: the first CPU of its core, and of its last-level cache; itself if that is unknown.
+	// Per online CPU: the first CPU of its core, and of its last-level cache; itself if that is unknown.
 	uint16_t core_of[TL_FACT_CPUS_MAX], cache_of[TL_FACT_CPUS_MAX];
 };
 

@@ -75,7 +75,7 @@ static int read_hist(const json_t *object, struct tl_hist *hist, struct tl_err *
 			rc = read_bucket(pair, hist, err);
 	}
 	if (rc == 0 && hist->count != count)
-		rc = tl_fail(err, -EINVAL, "\"histogram\" holds %" PRIu64 " samples, \"latency_ns\" says %" PRIu64,
+		rc = tl_fail(err, -EINVAL, "\"histogram\" holds %" PRIu64 " samples, \"latency_ns\" has %" PRIu64,
 			hist->count, count);
 	if (rc == 0)
 		rc = read_count(summary, "min", UINT64_MAX, &hist->min_ns, err);
