@@ -38,8 +38,11 @@ static void rig_begin(void)
 	rig.ring = calloc(BLOCKS, TL_PACKET_BLOCK_BYTES);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(rig.ring);
 	tl_packet_init(&rig.packet, rig.ring, BLOCKS);
-	rig.q = (struct tl_rxq){
-		.burst = tl_packet_burst, .frame_max = FRAME_MAX, .clock = test_clock, .backend = &rig.packet};
+	rig.q = (struct tl_rxq){.burst = tl_packet_burst,
+		.free = tl_packet_free,
+		.frame_max = FRAME_MAX,
+		.clock = test_clock,
+		.backend = &rig.packet};
 }
 
 static void rig_end(void)
@@ -99,7 +102,7 @@ static uint16_t receive(void)
 
 static void free_burst(void)
 {
-	rte_pktmbuf_free_bulk(rig.burst.pkts, rig.burst.n);
+	tl_rxq_free(&rig.q, &rig.burst);
 }
 
 static uint8_t first_byte(uint16_t i)
@@ -182,6 +185,22 @@ TL_TEST("a referenced frame stays intact, and the port does not reuse its block"
 	CU_ASSERT_EQUAL(receive(), 1);
 	CU_ASSERT_EQUAL(first_byte(0), 99);
 	CU_ASSERT(is_kernels(0));
+	free_burst();
+	rig_end();
+}
+
+TL_TEST("frames freed as those of a pool return to the port, too")
+{
+	rig_begin();
+	kernel_puts_plain(60, 1);
+	kernel_puts_plain(65550, 2);
+	kernel_retires_block();
+	CU_ASSERT_EQUAL(receive(), 2);
+	rte_pktmbuf_free_bulk(rig.burst.pkts, rig.burst.n);
+	kernel_puts_plain(60, 3);
+	kernel_retires_block();
+	CU_ASSERT_EQUAL(receive(), 1);
+	CU_ASSERT_EQUAL(first_byte(0), 3);
 	free_burst();
 	rig_end();
 }

@@ -26,7 +26,7 @@ static void handle_burst(struct tl_lcore *l)
 		if (s->after_tx != NULL)
 			s->after_tx(s->ctx, b);
 	}
-	rte_pktmbuf_free_bulk(b->pkts, b->n);
+	tl_rxq_free(l->cfg.rxq, b);
 }
 
 // Sample the load: n frames in this turn. A large burst may have left more in the ring; some drivers give 32 at most.

@@ -144,6 +144,7 @@ static int open_queue(struct tl_port *port, uint16_t queue, struct tl_err *err)
 			port->name, strerror(errno));
 	port->sockets.fd[port->sockets.n++] = fd;
 	port->rxq[queue] = (struct tl_rxq){.burst = sends(port) ? tl_slot_burst : blocks,
+		.free = sends(port) ? NULL : tl_packet_free,
 		.frame_max = tl_kernel_frame_max(port->cfg.spec.arg),
 		.port_id = port->port_id,
 		.queue_id = queue,

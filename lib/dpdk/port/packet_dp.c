@@ -4,8 +4,11 @@
 #include "port_priv.h"
 
 #include <linux/if_packet.h>
+#include <rte_prefetch.h>
 
 #define SEGMENT_BYTES (UINT16_MAX & ~(TL_CACHE_LINE - 1)) // limit of an mbuf's 16-bit length
+#define LENT 2						  // references to a view that no other thread has
+#define HEADERS_AHEAD 6					  // to load before they are needed
 _Static_assert(TL_PACKET_SEGMENTS_MAX *SEGMENT_BYTES >= TL_PACKET_BLOCK_BYTES, "a block's longest frame is one chain");
 
 static struct tpacket_hdr_v1 *block_head(const struct tl_packet_queue *p)
@@ -64,7 +67,7 @@ static struct rte_mbuf *lend(struct tl_packet_queue *p, uint8_t *data, uint32_t 
 	view->buf_addr = data;
 	view->data_len = (uint16_t)len;
 	view->pkt_len = len;
-	rte_mbuf_refcnt_set(view, 2);
+	rte_mbuf_refcnt_set(view, LENT);
 	return view;
 }
 
@@ -97,6 +100,16 @@ static uint8_t *put_tag_back(const struct tpacket3_hdr *h, uint8_t *frame)
 	return begin;
 }
 
+// Load headers before they are needed. Another CPU has written them, and each has the offset of the next, so without a
+// guess one load would wait for the other. Guess that the next frames are as long as this one.
+static void load_ahead(const struct tl_packet_queue *p, const struct tpacket3_hdr *h)
+{
+	const uint8_t *header = p->next + (size_t)HEADERS_AHEAD * h->tp_next_offset;
+
+	rte_prefetch0(header);
+	rte_prefetch0(header + TL_CACHE_LINE);
+}
+
 static void take_frame(struct tl_rxq *q, struct tl_burst *b, uint16_t i)
 {
 	struct tl_packet_queue *p = q->backend;
@@ -106,6 +119,7 @@ static void take_frame(struct tl_rxq *q, struct tl_burst *b, uint16_t i)
 	uint8_t *frame = p->next + h->tp_mac;
 	uint32_t len = h->tp_snaplen, wire_bytes = h->tp_len;
 
+	load_ahead(p, h);
 	if (TL_UNLIKELY((h->tp_status & TP_STATUS_VLAN_VALID) != 0 && len >= TL_ETHER_LEN)) {
 		frame = put_tag_back(h, frame);
 		len += TL_PACKET_TAG_BYTES;
@@ -119,6 +133,17 @@ static void take_frame(struct tl_rxq *q, struct tl_burst *b, uint16_t i)
 		tl_count(&q->stats.altered_pkts, 1);
 	p->next += h->tp_next_offset;
 	p->left_pkts--;
+}
+
+// Without an atomic operation where no other thread has the frame: it would wait until all copies of frames have left
+// the store buffer.
+void tl_packet_free(struct rte_mbuf *const *pkts, uint16_t n)
+{
+	for (uint16_t i = 0; i < n; i++)
+		if (TL_LIKELY(pkts[i]->nb_segs == 1 && rte_mbuf_refcnt_read(pkts[i]) == LENT))
+			rte_mbuf_refcnt_set(pkts[i], LENT - 1);
+		else
+			rte_pktmbuf_free(pkts[i]);
 }
 
 uint16_t tl_packet_burst(struct tl_rxq *q, struct tl_burst *b)

@@ -358,6 +358,7 @@ uint16_t tl_eth_marked_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_packet_burst(struct tl_rxq *q, struct tl_burst *b);
 // The same with the times of polls.
 uint16_t tl_packet_polled_burst(struct tl_rxq *q, struct tl_burst *b);
+void tl_packet_free(struct rte_mbuf *const *pkts, uint16_t n);
 uint16_t tl_slot_burst(struct tl_rxq *q, struct tl_burst *b);
 void tl_eth_flush(struct tl_txq *q);
 void tl_slot_flush(struct tl_txq *q);

@@ -172,6 +172,8 @@ struct tl_port_gate {
 
 struct tl_rxq {
 	uint16_t (*burst)(struct tl_rxq *q, struct tl_burst *b); // HOT: set pkts, ts_ns, wire_bytes, n, tsc, mono_ns
+	// HOT: free frames of a burst whose mbufs are the queue's own, on its lcore; NULL: they are of a pool
+	void (*free)(struct rte_mbuf *const *pkts, uint16_t n);
 	struct tl_rxq_stats stats;
 	uint16_t port_id, queue_id;
 	uint16_t descriptors; // of a NIC's ring; 0: unknown
@@ -188,6 +190,15 @@ struct tl_rxq {
 	struct tl_port_gate gate; // of TL_TS_NIC_RX
 	struct tl_marked *marked; // with marked flow rules, else NULL
 } TL_CACHE_ALIGNED;
+
+// HOT. Free the frames of a burst of q, on its lcore.
+static inline void tl_rxq_free(const struct tl_rxq *q, struct tl_burst *b)
+{
+	if (q->free != NULL)
+		q->free(b->pkts, b->n);
+	else
+		rte_pktmbuf_free_bulk(b->pkts, b->n);
+}
 
 #define TL_PORT_MARK_MAX 255
 
