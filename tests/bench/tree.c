@@ -197,6 +197,7 @@ int main(void)
 		{"tree-flows-10", {1, 2, 6}, FRAME_NS, 32, 64, 64, 0},
 		{"tree-rates-10", {1, 2, 6}, FRAME_NS, 32, 16, 0, 50},
 		{"tree-rates-10000", {10, 100, 9889}, FRAME_NS, 32, 4, 0, 50},
+		{"tree-alone", {1, 1, 1}, 4 * FRAME_NS, 1, 1, 0, 50},
 		{"tree-light-10", {1, 2, 6}, 4 * FRAME_NS, 1, 1, 0, 50},
 		{"tree-light-10000", {10, 100, 9889}, 4 * FRAME_NS, 1, 1, 0, 50},
 	};

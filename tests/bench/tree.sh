@@ -12,7 +12,7 @@ usage() {
 		Prints one JSON object. A frame arrives and one leaves: enqueue and dequeue together. Scenarios, each with 10
 		classes and with 10,000: tree-borrow: leaves without a rate, which always have frames; -single: one frame per call,
 		else up to 32; tree-rates: half of the root's rate is guaranteed, so that each leaf comes and goes beyond its rate;
-		tree-light: each leaf is empty after its frame; tree-flows: leaves with 64 queues. tree-change: a change of rates,
+		tree-light: each leaf is empty after its frame; tree-alone: so is the tree; tree-flows: leaves with 64 queues. tree-change: a change of rates,
 		tree-adopt: of the classes; both per class, not per frame.
 		Instructions are exact; nanoseconds are those of one short run.
 	END

@@ -554,6 +554,54 @@ TL_TEST("on a port slower than the root's rate classes share in proportion to th
 	test_close(&t);
 }
 
+// ---- a leaf alone
+
+TL_TEST("a leaf that sends alone pays for its rate and its ceil")
+{
+	struct test_tree t = {.n = 0};
+	struct tl_tree_stats s;
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 10 * MBIT, .burst = 100000, .cburst = 100000});
+	uint32_t a = test_add(
+		&t, 0, (struct tl_tree_class){.rate = 5 * MBIT, .ceil = 8 * MBIT, .burst = 10000, .cburst = 20000});
+	test_open(&t);
+	for (uint32_t k = 0; k < 30; k++)
+		test_put(&t, a, 0, 1000);
+	CU_ASSERT_EQUAL(tl_tree_next_ns(t.tree), 0);
+	CU_ASSERT_EQUAL(test_send(&t, 10), 10);
+	CU_ASSERT_EQUAL(test_send(&t, 64), 9); // 1000 bytes of cburst are left
+	tl_tree_sample(t.tree, a, &s);
+	CU_ASSERT_EQUAL(s.borrowed_bytes, 10000); // 9 frames within the burst of its rate
+	test_run(&t, 513999);
+	CU_ASSERT_EQUAL(t.sent_pkts[a], 19);
+	test_run(&t, 514000); // 514 bytes more, at a byte per us
+	CU_ASSERT_EQUAL(t.sent_pkts[a], 20);
+	test_run(&t, TL_NS_PER_S);
+	CU_ASSERT_EQUAL(t.sent_pkts[a], 30);
+	CU_ASSERT_EQUAL(tl_tree_next_ns(t.tree), TL_TREE_NEVER);
+	test_close(&t);
+}
+
+TL_TEST("a leaf that sent alone shares with another one from its first frame on")
+{
+	struct test_tree t = {.n = 0};
+
+	test_add(&t, NONE, (struct tl_tree_class){.rate = 10 * MBIT, .burst = 3000, .cburst = 3000});
+	uint32_t a = test_add(&t, 0, (struct tl_tree_class){.ceil = 10 * MBIT});
+	uint32_t b = test_add(&t, 0, (struct tl_tree_class){.ceil = 10 * MBIT});
+	test_open(&t);
+	for (uint32_t k = 0; k < 40; k++)
+		test_put(&t, a, 0, 1000);
+	CU_ASSERT_EQUAL(test_send(&t, 64), 2);
+	for (uint32_t k = 0; k < 40; k++)
+		test_put(&t, b, 0, 1000);
+	test_run(&t, 16 * TL_NS_PER_MS); // 20 frames
+	CU_ASSERT(t.sent_pkts[b] >= 9 && t.sent_pkts[a] >= 9 + 2);
+	test_run(&t, TL_NS_PER_S);
+	CU_ASSERT_EQUAL(t.sent_pkts[0], 80);
+	test_close(&t);
+}
+
 // ---- changes of rates
 
 TL_TEST("new rates apply at once to waiting classes and lose no frame")

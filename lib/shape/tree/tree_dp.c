@@ -3,8 +3,10 @@
 //
 // A class is active while it has a frame to send: a leaf with frames, a class with active children that may send. An
 // active class is in the excess list of its parent while its ceil has tokens for a frame, and else in the wheel. It is
-// in the green list, too, while its rate has tokens, and else borrows, and is in the wheel.
+// in the green list, too, while its rate has tokens, and else borrows, and is in the wheel. A leaf that alone has
+// frames is neither active nor in a list: it leaves as its tokens permit.
 
+#include "pay.h"
 #include "queue.h"
 #include "turns.h"
 
@@ -89,7 +91,7 @@ static void tree_run_wheel(struct tl_tree *t)
 	}
 }
 
-// ---- out
+// ---- turns
 
 // Move a class that has paid to where its tokens allow.
 static void tree_settle(struct tl_tree *t, struct tree_node *n)
@@ -102,31 +104,6 @@ static void tree_settle(struct tl_tree *t, struct tree_node *n)
 		tree_wait_rate(t, n);
 }
 
-static inline void tree_end_round(struct tree_node *n, uint32_t band)
-{
-	struct tree_turn *turn = &n->turns[band];
-
-	turn->deficit += (int32_t)n->rate->quantum;
-	n->parent->heads[turn->list] = turn->next;
-}
-
-// Take a frame's tokens of the ceil. Return whether another frame may follow.
-static inline bool tree_pay_ceil(struct tl_tree *t, struct tree_node *n, uint64_t cost)
-{
-	if (!(n->work & TREE_PAYS_CEIL))
-		return true;
-	tree_earn_ceil(n, t->now_ns);
-	n->ctokens -= cost;
-	return n->ctokens >= t->mtu_cost;
-}
-
-static inline bool tree_pay_rate(struct tl_tree *t, struct tree_node *n, uint64_t cost)
-{
-	tree_earn_rate(n, t->now_ns, n->rate->owed);
-	n->tokens -= tl_min_u64(cost, n->tokens); // fewer: other rates
-	return n->tokens >= t->mtu_cost;
-}
-
 static inline void tree_end_turn(struct tl_tree *t, struct tree_node *n, uint32_t band, uint32_t bytes, bool goes_on)
 {
 	n->turns[band].deficit -= (int32_t)bytes;
@@ -134,14 +111,6 @@ static inline void tree_end_turn(struct tl_tree *t, struct tree_node *n, uint32_
 		tree_settle(t, n);
 	else if (n->turns[band].deficit <= 0)
 		tree_end_round(n, band);
-}
-
-// The common case: a class that borrows, without a bucket of its own, and has more to send.
-static inline void tree_pay_turn(struct tree_node *n, uint32_t bytes)
-{
-	n->turns[TREE_EXCESS].deficit -= (int32_t)bytes;
-	if (TL_UNLIKELY(n->turns[TREE_EXCESS].deficit <= 0))
-		tree_end_round(n, TREE_EXCESS);
 }
 
 // Pay for a frame that a class sends. One that is in the green list sends by its rate: others of a parent with a green
@@ -170,8 +139,10 @@ static inline const struct tree_frame *tree_send(struct tl_tree *t, struct tree_
 	const struct tree_frame *frame = queue_pop(t, leaf);
 	uint32_t bytes = TL_LIKELY(frame != NULL) ? frame->bytes : 0;
 	uint64_t cost = bytes * TL_BUCKET_BYTE_COST;
-	if (leaf->backlog_pkts == 0)
+	if (leaf->backlog_pkts == 0) {
 		tree_set_used(n, 0);
+		t->active--;
+	}
 	for (; n != root; n = n->parent)
 		if (TL_LIKELY(n->work == 0))
 			tree_pay_turn(n, bytes);
@@ -239,10 +210,78 @@ static inline bool tree_is_offered(const struct tl_tree *t)
 
 // ----
 
+// ---- a leaf that competes with no other
+
+// Have the only leaf with frames compete: another one got some, or it waits for tokens.
+static void tree_end_lone(struct tl_tree *t)
+{
+	struct tree_node *n = t->lone;
+
+	t->lone = NULL;
+	tree_set_used(n, 1);
+	tree_place(t, n, false);
+}
+
+static uint32_t tree_drain_lone(struct tl_tree *t, void **out, uint32_t n)
+{
+	struct tree_node *root = t->nodes, *lone = t->lone;
+	uint32_t sent = 0;
+
+	tree_earn_ceil(root, t->now_ns);
+	while (sent < n && lone->leaf->backlog_pkts != 0 && root->ctokens >= t->mtu_cost) {
+		if (!tree_has_ceils(t, lone)) {
+			tree_end_lone(t);
+			return sent;
+		}
+		const struct tree_frame *frame = queue_pop(t, lone->leaf);
+		if (frame == NULL) // all were late
+			break;
+		tree_pay_lone(t, lone, frame->bytes);
+		out[sent++] = frame->frame;
+	}
+	if (lone->leaf->backlog_pkts == 0) {
+		t->lone = NULL;
+		t->active = 0;
+	}
+	return sent;
+}
+
+// ---- in
+
 void tree_wake(struct tl_tree *t, struct tree_node *n)
 {
+	t->active++;
 	tree_set_used(n, 1);
 	tree_place(t, n, true);
+}
+
+static inline void tree_compete(struct tl_tree *t, struct tree_node *n)
+{
+	t->active++;
+	tree_set_used(n, 1);
+	tree_place(t, n, false);
+}
+
+// Have a leaf that is in no list, and has frames, take part. The only one needs no list: "used" stays 0.
+static __attribute__((noinline)) void tree_activate(struct tl_tree *t, struct tree_node *n)
+{
+	if (n == t->lone)
+		return;
+	if (tree_is_changing(t))
+		tree_adopt_rate(t, n);
+	if (t->active == 0) {
+		t->active = 1;
+		t->lone = n;
+		return;
+	}
+	if (t->lone != NULL)
+		tree_end_lone(t);
+	tree_compete(t, n);
+}
+
+static inline bool tree_is_busy(const struct tl_tree *t)
+{
+	return t->active != 0 && t->lone == NULL && !tree_is_changing(t);
 }
 
 void tl_tree_enqueue(struct tl_tree *t, uint64_t now_ns, uint32_t cls, uint32_t hash, uint32_t bytes, void *frame)
@@ -251,13 +290,15 @@ void tl_tree_enqueue(struct tl_tree *t, uint64_t now_ns, uint32_t cls, uint32_t 
 
 	t->now_ns = tl_max_u64(t->now_ns, now_ns);
 	queue_push(t, n->leaf, hash, bytes, frame);
-	if (n->used == 0 && n->leaf->backlog_pkts != 0) {
-		if (TL_UNLIKELY(tree_is_changing(t)))
-			tree_adopt_rate(t, n);
-		tree_set_used(n, 1);
-		tree_place(t, n, false);
-	}
+	if (n->used != 0 || n->leaf->backlog_pkts == 0)
+		return;
+	if (tree_is_busy(t))
+		tree_compete(t, n);
+	else
+		tree_activate(t, n);
 }
+
+// ---- out
 
 // Dequeue up to n frames for which the root has tokens.
 static inline uint32_t tree_drain(struct tl_tree *t, void **out, uint32_t n)
@@ -282,13 +323,13 @@ static __attribute__((noinline)) uint32_t tree_drain_after_work(struct tl_tree *
 		return 0;
 	if (t->now_ns >= t->wheel.next_ns)
 		tree_run_wheel(t);
-	return tree_drain(t, out, n);
+	return t->lone != NULL ? tree_drain_lone(t, out, n) : tree_drain(t, out, n);
 }
 
 uint32_t tl_tree_dequeue(struct tl_tree *t, uint64_t now_ns, void **out, uint32_t n)
 {
 	t->now_ns = tl_max_u64(t->now_ns, now_ns);
-	if (TL_UNLIKELY(tree_is_offered(t) || t->now_ns >= t->wheel.next_ns))
+	if (TL_UNLIKELY(tree_is_offered(t) || t->now_ns >= t->wheel.next_ns || t->lone != NULL))
 		return tree_drain_after_work(t, out, n);
 	return tree_drain(t, out, n);
 }
@@ -300,7 +341,7 @@ uint64_t tl_tree_next_ns(const struct tl_tree *t)
 
 	if (TL_UNLIKELY(tree_is_offered(t)))
 		return t->now_ns;
-	if (root->used == 0)
+	if (root->used == 0 && t->lone == NULL)
 		return t->wheel.next_ns;
 	if (root->ctokens >= t->mtu_cost)
 		return t->now_ns;

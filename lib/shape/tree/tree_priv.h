@@ -106,7 +106,7 @@ struct tree_node {
 	struct tree_node *parent; // NULL: root
 	uint64_t own_bytes;	  // sent within the rate
 	uint32_t work;		  // of TREE_PAYS_CEIL, TREE_PAYS_RATE, TREE_IS_IDLE
-	uint32_t used;		  // with children: bit i: heads[i] is not NULL; a leaf: 1: it has frames
+	uint32_t used;		  // with children: bit i: heads[i] is not NULL; a leaf: 1: it has frames, not alone
 	struct tree_turn turns[TREE_BANDS];
 	struct tree_leaf *leaf;	   // NULL: has children
 	struct tl_wheel_node wait; // until it may change its band
@@ -142,6 +142,8 @@ struct tl_tree {
 	uint64_t change_ns;
 	const struct tl_tree_rates *in_use; // those that all classes have
 	uint32_t mtu, overhead_bytes;
+	uint32_t active;	// leaves with frames
+	struct tree_node *lone; // the only one of them, in no list; NULL: all are
 	struct tree_frame *free;
 	uint32_t n_nodes;
 	uint32_t adopted; // nodes that have the rates
