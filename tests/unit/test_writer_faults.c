@@ -33,7 +33,7 @@
 
 // ---- calls of this program that fail on request
 
-enum call { DATA_SYNC, FILE_SYNC, DIRECTORY_SYNC, CUT, TEXT, N_CALLS };
+enum call { DATA_SYNC, FILE_SYNC, DIRECTORY_SYNC, FILE_CLOSE, CUT, TEXT, N_CALLS };
 
 static struct fault {
 	atomic_uint calls;
@@ -85,6 +85,17 @@ int fsync(int fd)
 	bool directory = fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
 
 	return fails(directory ? DIRECTORY_SYNC : FILE_SYNC) ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+// Of files that are written. The kernel closes them in any case.
+int close(int fd)
+{
+	struct stat status;
+	bool is_file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+	bool is_written = is_file && (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
+	int rc = (int)syscall(SYS_close, fd);
+
+	return is_written && fails(FILE_CLOSE) ? -1 : rc;
 }
 
 int ftruncate(int fd, off_t bytes)
@@ -583,6 +594,15 @@ TL_TEST("a file with a failed directory fsync stays .part, and its packets count
 {
 	for (unsigned failing = 1; failing <= 3; failing++)
 		complete_three((struct how){.policy = closing}, DIRECTORY_SYNC, failing, false);
+}
+
+// NFS reports writes that failed.
+TL_TEST("a file with a failed close stays .part, and its packets count as dropped")
+{
+	const struct tl_writer_policy policy = {.rotate_packets = 10 * A_SLAB};
+
+	for (unsigned failing = 1; failing <= 3; failing++)
+		complete_three((struct how){.policy = policy}, FILE_CLOSE, failing, false);
 }
 
 TL_TEST("packets of a single file with a failed fsync count as dropped")
