@@ -723,6 +723,34 @@ TL_TEST("a reused file that cannot be truncated shows no old packets")
 	rig_done(&rig);
 }
 
+// Record some files while all calls of this kind fail; N_CALLS: none. Return how often the current file was a reused
+// one.
+static unsigned count_reused(enum call call)
+{
+	struct rig rig;
+	unsigned reused = 0;
+
+	rig_open(&rig, (struct how){.policy = reusing});
+	if (call != N_CALLS)
+		fail_calls(call, 1, UINT32_MAX, EIO);
+	for (int round = 0; round < 12; round++) {
+		commit_slabs(&rig, 20);
+		tl_test_settle(rig.writer, rig.rings, 1);
+		reused += rig.writer->file != NULL && rig.writer->file->reused;
+	}
+	(void)rig_stop(&rig);
+	rig_done(&rig);
+	return reused;
+}
+
+// After a loss of power its old name, or the beginning of its old contents, would refer to slabs of two files.
+TL_TEST("a file whose new name or beginning is not on the disk is not reused")
+{
+	CU_ASSERT(count_reused(N_CALLS) > 0);
+	CU_ASSERT_EQUAL(count_reused(DATA_SYNC), 0);
+	CU_ASSERT_EQUAL(count_reused(DIRECTORY_SYNC), 0);
+}
+
 TL_TEST("a ring that reuses files syncs them by default")
 {
 	static const struct {
