@@ -12,22 +12,24 @@ usage() {
 		usage: tests/bench/replay_size.sh [--megabytes N] [--file-megabytes N] [--frame-bytes N] [--way WAY]
 		  --megabytes N        size of all that is played ($megabytes)
 		  --file-megabytes N   with the way "list": size of the file ($file_megabytes)
-		  --frame-bytes N      with the way "list": length of its frames ($frame_bytes)
+		  --frame-bytes N      with the ways "list" and "disk": length of its frames ($frame_bytes)
 		  --way WAY            list: a playlist names one file as often as necessary. All bytes pass through the reader, and
 		                       after the first time they come from the page cache, if that has room for the file: this is
 		                       not one file of that size, nor a disk's rate.
 		                       sparse: one file of that size, of which the disk stores a small part: a frame after each
-		                       padding block of 8 MB. Its offsets are those of a large file, its content is not ($way)
+		                       padding block of 8 MB. Its offsets are those of a large file, its content is not.
+		                       disk: one file of that size, none of it in the page cache: the rate includes the disk's ($way)
 		Prints one JSON object. rss_kib: resident memory of the process, which excludes the page cache, in the middle of the
 		run, and the largest; its samples are 100 ms apart. descriptors: the most open ones.
-		seconds: the run's own time, without that to list the files before and to digest them afterwards.
+		seconds: the run's own time, without that to list the files before and to digest them afterwards. read: bytes read past
+		the page cache and through it, and how often the reader waited for the disk.
 	END
 }
 
-# write_file PATH: write a pcap file of frames.
+# write_file PATH MEGABYTES: write a pcap file of frames.
 write_file() {
 	"$func_root/tests/lib/make_pcap.py" block.pcap 1000 "$frame_bytes"
-	python3 - block.pcap "$1" "$file_megabytes" <<-'END'
+	python3 - block.pcap "$1" "$2" <<-'END'
 		import sys
 		data = open(sys.argv[1], "rb").read()
 		with open(sys.argv[2], "wb") as file:
@@ -62,7 +64,14 @@ write_input() {
 		echo sparse.pcapng
 		return
 	fi
-	write_file file.pcap
+	if [[ $way == disk ]]; then
+		write_file disk.pcap "$megabytes"
+		sync disk.pcap
+		dd of=disk.pcap oflag=nocache conv=notrunc count=0 status=none
+		echo disk.pcap
+		return
+	fi
+	write_file file.pcap "$file_megabytes"
 	names=$(((megabytes + file_megabytes - 1) / file_megabytes))
 	for ((i = 0; i < names; i++)); do
 		echo file.pcap
@@ -87,11 +96,12 @@ summary() {
 		--argjson middle "$(sed -n "$((n / 2 + 1))p" samples | cut -d' ' -f1)" --argjson most "$(cut -d' ' -f1 samples | sort -n | tail -n 1)" \
 		--argjson descriptors "$(cut -d' ' -f2 samples | sort -n | tail -n 1)" '$report[0] as $r | ($r.elapsed_ns / 1e9) as $seconds |
 		{way: $way, bytes: $bytes, stored_bytes: $stored, files: $r.files_read, read_pkts: $r.read_pkts, sent_pkts: $r.sent_pkts, ledger_ok: $r.ledger_ok,
-		seconds: $seconds, bytes_per_s: ($bytes / $seconds | floor), rss_kib: {middle: $middle, most: $most}, descriptors: $descriptors}'
+		seconds: $seconds, bytes_per_s: ($bytes / $seconds | floor), pkts_per_s: ($r.sent_pkts / $seconds | floor),
+		read: ($r | {read_io, read_direct_bytes, read_cached_bytes, read_waits}), rss_kib: {middle: $middle, most: $most}, descriptors: $descriptors}'
 }
 
 read_options --megabytes= --file-megabytes= --frame-bytes= --way= -- "$@"
-[[ $way == list || $way == sparse ]] || func_die "--way takes list or sparse"
+[[ $way == list || $way == sparse || $way == disk ]] || func_die "--way takes list, sparse or disk"
 func_begin
 word=$(write_input)
 if [[ $word == @* ]]; then

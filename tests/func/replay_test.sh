@@ -343,9 +343,9 @@ has_sent() {
 	grep -qs 'replay: sent [1-9]' hours.log
 }
 
-# has_looked TIMES: check that progress was printed so often.
+# has_looked TIMES: check that progress was printed so often since the first frame, each time with more frames.
 has_looked() {
-	(($(grep -c 'replay: sent' hours.log) >= $1))
+	(($(grep -o 'replay: sent [1-9][0-9]*' hours.log | sort -u | wc -l) >= $1))
 }
 
 start_hours() {
