@@ -319,6 +319,28 @@ names_what_it_leaves_out() {
 		"$IDENTITY and .skipped_truncated_pkts > 350 and .sent_pkts == 400 - .skipped_truncated_pkts"
 }
 
+# Times of 1970, of 2106, equal ones, and jumps in both directions.
+any_times_are_played() {
+	"$LIB/make_pcap.py" dates.pcap 6
+	python3 - <<-'END'
+		import struct
+		data, at, seconds = bytearray(open("dates.pcap", "rb").read()), 24, [0, 0, 2**32 - 1, 2**32 - 1, 1, 1700000000]
+		while at < len(data):
+		    struct.pack_into("<II", data, at, seconds[0], 0)
+		    at += 16 + struct.unpack_from("<I", data, at + 8)[0]
+		    seconds = seconds[1:] + seconds[:1]
+		open("dates.pcap", "wb").write(data)
+	END
+	comes_whole "times from 1970 to 2106" dates.pcap 6 dates.pcap --max-gap 1ms
+	check_json "a gap of 136 years is shortened, a jump back is counted" replay.json \
+		'.shortened_gaps == 2 and .backward_pkts == 1 and .elapsed_ns < 1000000000'
+	watch_wire 18
+	replay dates.pcap -i "$APP_IF" --max-gap 1ms --loops 3 --speed 0.5
+	seen_all "three loops of them at half the speed: all frames come"
+	check_json "each loop is played like the first" replay.json \
+		"$IDENTITY and .sent_pkts == 18 and .shortened_gaps == 6 and .backward_pkts == 3"
+}
+
 damage_fails() {
 	head -c -1 a.pcap >damaged.pcap
 	replay damaged.pcap -i vdev:net_null0 --speed 20
@@ -379,6 +401,33 @@ a_lost_interface_ends_it() {
 	check_json "and the ledger holds" replay.json "$IDENTITY and .stopped and .unsent_pkts > 0"
 }
 
+a_lost_link_ends_it() {
+	local status=0
+	start_hours
+	ip -netns "$PEER_NS" link set "$PEER_IF" down
+	wait_for 60 is_gone "$app_pid" || true
+	wait "$app_pid" || status=$?
+	check_equal "a lost link: status 1" "$status" 1
+	check "and the message names the interface" grep -Eq "$APP_IF lost its link" hours.log
+	check_json "the frames left are counted" replay.json "$IDENTITY and .stopped and .unsent_pkts > 0"
+	ip -netns "$PEER_NS" link set "$PEER_IF" up
+}
+
+# A file is opened once: frames of one that is removed while it is played are sent to its end.
+a_removed_file_is_played() {
+	cp a.pcap removed.pcap
+	rm -f hours.log
+	watch_wire 400
+	in_app timeout 60 "$TAPLINE" replay removed.pcap -i "$APP_IF" --speed 0.2 --json >replay.json 2>hours.log </dev/null &
+	app_pid=$!
+	wait_for 60 has_sent || func_die "nothing is sent"
+	rm removed.pcap
+	STATUS=0
+	wait "$app_pid" || STATUS=$?
+	seen_all "a file removed while it is played: all frames come"
+	check_json "and the ledger says so" replay.json "$IDENTITY and .sent_pkts == 400 and .damages == 0"
+}
+
 enter_sends_a_frame() {
 	STATUS=0
 	printf '\n\n\n' | in_app timeout 60 "$TAPLINE" replay a.pcap -i vdev:net_null0 --one-by-one --json >replay.json 2>replay.log || STATUS=$?
@@ -434,9 +483,12 @@ all_lengths_are_sent
 an_mtu_may_become_less
 two_ports_play
 names_what_it_leaves_out
+any_times_are_played
 damage_fails
 lateness_can_fail
 enter_sends_a_frame
 wrong_calls
 a_signal_ends_it
+a_removed_file_is_played
+a_lost_link_ends_it
 a_lost_interface_ends_it
