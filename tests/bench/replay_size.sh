@@ -67,7 +67,7 @@ write_input() {
 	if [[ $way == disk ]]; then
 		write_file disk.pcap "$megabytes"
 		sync disk.pcap
-		dd of=disk.pcap oflag=nocache conv=notrunc count=0 status=none
+		python3 -c 'import os; os.posix_fadvise(os.open("disk.pcap", os.O_RDONLY), 0, 0, os.POSIX_FADV_DONTNEED)'
 		echo disk.pcap
 		return
 	fi

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <tl_test.h>
@@ -162,6 +163,37 @@ TL_TEST("a file that is not in the page cache is read past it, each byte once")
 		CU_ASSERT_EQUAL(sample().direct_bytes + sample().cached_bytes, LONG);
 		CU_ASSERT(sample().direct_bytes >= LONG - SLABS * SLAB);
 		CU_ASSERT_TRUE(tl_ahead_is_direct(file));
+	}
+	end(file);
+}
+
+// Return the number of pages in the cache from an offset on.
+static size_t cached_pages(uint64_t offset, uint64_t bytes)
+{
+	static unsigned char is_there[LONG / TL_AHEAD_ALIGN + 1];
+	size_t n = 0;
+
+	void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, (off_t)offset);
+	CU_ASSERT_FATAL(map != MAP_FAILED);
+	CU_ASSERT_EQUAL(mincore(map, bytes, is_there), 0);
+	for (size_t i = 0; i < tl_align_up(bytes, TL_AHEAD_ALIGN) / TL_AHEAD_ALIGN; i++)
+		n += is_there[i] & 1;
+	munmap(map, bytes);
+	return n;
+}
+
+// Otherwise a reader that is slower than the disk would find all of the file there.
+TL_TEST("a look into the page cache does not fill it")
+{
+	struct tl_ahead_file *file = begin(LONG);
+
+	if (drop_cache()) {
+		expect(file, 0, 1, 1);
+		tl_ahead_close(file);
+		CU_ASSERT(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_DIRECT) >= 0);
+		file = tl_ahead_open(ahead, fd);
+		expect(file, 0, 1, 1);
+		CU_ASSERT_EQUAL(cached_pages(SLAB, LONG - SLAB), 0);
 	}
 	end(file);
 }

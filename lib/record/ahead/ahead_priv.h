@@ -55,6 +55,9 @@ static inline struct ahead_slab *ahead_slab_of(struct tl_ahead_file *file, uint6
 	return &file->slab[number % file->ahead->cfg.slabs];
 }
 
+// Read in this way from now on.
+void ahead_begin(struct tl_ahead_file *file, enum ahead_way way);
+
 // Start to read the rest of a slab. tl_uring_reap() submits it.
 void ahead_start(struct ahead_slab *slab);
 

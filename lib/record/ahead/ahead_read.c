@@ -16,6 +16,14 @@ static uint64_t end_of(const struct ahead_slab *slab)
 	return slab->number * slab->file->ahead->cfg.slab_bytes + slab->bytes;
 }
 
+// The kernel reads ahead for AHEAD_CACHED only: otherwise a probe fills the page cache that the next one looks into,
+// and a file of which nothing was there is read through it.
+void ahead_begin(struct tl_ahead_file *file, enum ahead_way way)
+{
+	file->way = way;
+	(void)posix_fadvise(file->fd, 0, 0, way == AHEAD_CACHED ? POSIX_FADV_SEQUENTIAL : POSIX_FADV_RANDOM);
+}
+
 void ahead_start(struct ahead_slab *slab)
 {
 	struct tl_ahead_file *file = slab->file;
@@ -42,7 +50,7 @@ static void leave(struct tl_ahead_file *file, enum ahead_way way)
 		return;
 	int flags = fcntl(file->fd, F_GETFL);
 	bool done = flags >= 0 && fcntl(file->fd, F_SETFL, (flags & ~O_DIRECT) | direct) == 0;
-	file->way = direct != 0 && done ? AHEAD_DIRECT : AHEAD_CACHED;
+	ahead_begin(file, direct != 0 && done ? AHEAD_DIRECT : AHEAD_CACHED);
 }
 
 // True if the read is to be repeated after this error.
