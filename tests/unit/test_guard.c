@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -426,7 +425,6 @@ TL_TEST("a driver that opens its log on an lcore gets an error and continues")
 // ---- threads started before the restriction
 
 struct early {
-	bool blocks; // signals, until one is pending
 	atomic_bool go, running;
 	atomic_int open_errno;
 	bool has_capabilities, may_gain, is_filtered;
@@ -443,19 +441,9 @@ static bool has_capabilities(void)
 static void *early_main(void *arg)
 {
 	struct early *early = arg;
-	bool blocks = early->blocks;
-	sigset_t all, pending;
-
-	sigfillset(&all);
-	pthread_sigmask(blocks ? SIG_BLOCK : SIG_UNBLOCK, &all, NULL);
 	early->running = true;
-	while (!early->go) {
+	while (!early->go)
 		usleep(1000);
-		if (blocks && sigpending(&pending) == 0 && sigismember(&pending, SIGRTMIN + 7) == 1) { // of threads.c
-			pthread_sigmask(SIG_UNBLOCK, &all, NULL);
-			blocks = false;
-		}
-	}
 	early->open_errno = try_open("/etc/passwd", O_RDONLY);
 	early->has_capabilities = has_capabilities();
 	early->may_gain = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1;
@@ -463,9 +451,9 @@ static void *early_main(void *arg)
 	return NULL;
 }
 
-static int restrict_early(bool blocks)
+static int restrict_an_early_thread(void)
 {
-	struct early early = {.blocks = blocks};
+	struct early early = {0};
 	pthread_t thread;
 
 	pthread_create(&thread, NULL, early_main, &early);
@@ -481,24 +469,9 @@ static int restrict_early(bool blocks)
 	return version == 0 || early.open_errno == EACCES ? 0 : 2;
 }
 
-static int restrict_an_early_thread(void)
-{
-	return restrict_early(false);
-}
-
-static int restrict_a_blocking_thread(void)
-{
-	return restrict_early(true);
-}
-
 TL_TEST("threads started earlier are restricted")
 {
 	CU_ASSERT_TRUE(is_fine(restrict_an_early_thread));
-}
-
-TL_TEST("a thread that blocks signals for a while is restricted")
-{
-	CU_ASSERT_TRUE(is_fine(restrict_a_blocking_thread));
 }
 
 // ---- the user

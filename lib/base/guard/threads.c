@@ -55,7 +55,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 }
 
 struct thread {
-	bool is_kernels, has_capabilities;
+	bool is_kernels, blocks_signal, has_capabilities;
 };
 
 // Read the kernel's status of a thread. False: it has ended.
@@ -72,6 +72,8 @@ static bool look_at(const char *tid, struct thread *out)
 		uint64_t bits = strtoull(line + strcspn(line, "\t"), NULL, 16);
 		if (strncmp(line, "Name:\t" KERNEL_WORKER, strlen("Name:\t" KERNEL_WORKER)) == 0)
 			out->is_kernels = true;
+		if (strncmp(line, "SigBlk:", strlen("SigBlk:")) == 0)
+			out->blocks_signal = (bits >> (SIGNAL - 1) & 1) != 0;
 		if (strncmp(line, "CapPrm:", strlen("CapPrm:")) == 0)
 			out->has_capabilities = (bits & ~(UINT64_C(1) << CAP_DAC_OVERRIDE)) != 0;
 	}
@@ -94,7 +96,7 @@ static bool send_signal(const char *tid, struct call *call)
 	return syscall(SYS_rt_tgsigqueueinfo, getpid(), atoi(tid), SIGNAL, &info) == 0;
 }
 
-// A thread that blocks the signal, while it starts for example, receives it later.
+// A thread that ends blocks all signals, and never handles this one.
 static unsigned signal_threads(DIR *dir, struct call *call)
 {
 	const struct dirent *entry;
@@ -102,7 +104,7 @@ static unsigned signal_threads(DIR *dir, struct call *call)
 	unsigned sent = 0;
 
 	while ((entry = readdir(dir)) != NULL)
-		sent += is_other(entry->d_name, &thread) && send_signal(entry->d_name, call);
+		sent += is_other(entry->d_name, &thread) && !thread.blocks_signal && send_signal(entry->d_name, call);
 	return sent;
 }
 
