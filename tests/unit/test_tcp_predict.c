@@ -470,7 +470,19 @@ TL_TEST("each of many connections takes the fast path")
 	app_free(&app);
 }
 
+// Hash of the n-th of consecutive ports and addresses.
+static uint32_t hash_of(const uint64_t seed[TL_TCP_KEY_SEEDS], unsigned n)
+{
+	struct tl_tcp_key key = tl_tcp_key(tl_be32(0x0a000002 + n % 4), PORT(40001 + n / 4), OUR_PORT);
 #ifdef TEST_IP6
+	struct tl_ip6 peer = host_ip6(2 + n % 4);
+
+	return tl_tcp_key_hash6(seed, &peer, tl_tcp_key_ports_be(&key));
+#else
+	return tl_tcp_key_hash(seed, key);
+#endif
+}
+
 // With twice as many buckets as connections a chain of more than 12 is improbable, of consecutive ports and addresses,
 // too.
 TL_TEST("consecutive ports and addresses are spread over the buckets")
@@ -484,16 +496,15 @@ TL_TEST("consecutive ports and addresses are spread over the buckets")
 		for (unsigned k = 0; k < TL_TCP_KEY_SEEDS; k++)
 			seed[k] = rng = (rng ^ rng >> 29) * UINT64_C(0xbf58476d1ce4e5b9) + 1442695040888963407u;
 		memset(chain, 0, sizeof(chain));
-		for (uint16_t k = 0; k < KEYS; k++) {
-			struct tl_ip6 peer = host_ip6(2 + k % 4);
-			struct tl_tcp_key key = tl_tcp_key(0, PORT(40001 + k / 4), OUR_PORT);
-			uint32_t at = tl_tcp_key_hash6(seed, &peer, tl_tcp_key_ports_be(&key)) % TL_ARRAY_LEN(chain);
+		for (unsigned n = 0; n < KEYS; n++) {
+			uint32_t at = hash_of(seed, n) % TL_ARRAY_LEN(chain);
 			longest = ++chain[at] > longest ? chain[at] : longest;
 		}
 	}
 	CU_ASSERT(longest <= LONGEST);
 }
 
+#ifdef TEST_IP6
 // True if the fast path takes the next 16 bytes, with another value in a byte of the frame. The fast path has the
 // checksum of addresses and ports from the connection.
 static bool is_taken_with_byte(struct host *h, struct app *app, uint16_t at, uint8_t value)

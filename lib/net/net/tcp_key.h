@@ -51,13 +51,16 @@ static inline bool tl_tcp_key_equal(struct tl_tcp_key a, struct tl_tcp_key b)
 	return tl_tcp_key_bits(a) == tl_tcp_key_bits(b);
 }
 
-// HOT. Pair-multiply-shift (Thorup, "High Speed Hashing for Integers and Strings", 2015): strongly universal, so keys
-// chosen without the seeds collide as rarely as random ones. One multiplication per two words.
+// HOT. Pair-multiply-shift (Thorup, "High Speed Hashing for Integers and Strings", 2015): strongly universal, so two
+// keys chosen without the seeds collide as rarely as random ones. It is linear in the ports, so that consecutive ones
+// can share a few buckets: its halves are multiplied.
 static inline uint32_t tl_tcp_key_hash(const uint64_t seed[TL_TCP_KEY_SEEDS], struct tl_tcp_key key)
 {
 	uint64_t bits = tl_tcp_key_bits(key);
 
-	return (uint32_t)(((seed[0] + (bits >> 32)) * (seed[1] + (uint32_t)bits) + seed[2]) >> 32);
+	uint64_t sum = (seed[0] + (bits >> 32)) * (seed[1] + (uint32_t)bits) + seed[2];
+
+	return (uint32_t)(sum * (sum >> 32) >> 32);
 }
 
 // HOT. Both ports of a key, in memory order.
