@@ -21,6 +21,7 @@ func_name=vm
 image=$func_root/build-vm
 guest_limit=600 # seconds; about 50 is normal
 boot_limit=180   # about 8 is normal
+vm_attempt=${TL_VM_ATTEMPT:-1}
 vm_cpus=2
 vm_words='' # additional words of the kernel's command line
 vm_root=${TL_VM_ROOT:-/} # root directory of the guest
@@ -96,11 +97,22 @@ vm_gone() {
 	is_gone "$vm_pid"
 }
 
-# vm_end: return when the guest has ended.
+# True if an assertion of QEMU's own has failed, as happens in its emulated IOMMU (iotlb_to_section).
+vm_is_broken() {
+	(($1 == 134)) && grep -q 'qemu-system-x86_64: .*Assertion .* failed' qemu.log
+}
+
+# vm_end: return when the guest has ended. If QEMU aborted, run the scenario again, in another process.
 vm_end() {
 	local status=0
 	wait_for $((guest_limit + 30)) vm_gone || func_die "the guest did not end"
 	wait "$vm_pid" || status=$?
+	if vm_is_broken "$status" && ((vm_attempt < 3)); then
+		echo "# QEMU aborted: attempt $vm_attempt: $(tail -n 1 qemu.log)"
+		status=0
+		TL_VM_ATTEMPT=$((vm_attempt + 1)) "$vm_dir/run.sh" "$scenario" || status=$?
+		exit "$status"
+	fi
 	cp out/*.log . 2>/dev/null || true # for the analysis of a failure
 	check_equal "the guest runs its script to the end" "qemu $status, script $(cat out/status 2>&1)" "qemu 0, script 0"
 }
