@@ -146,10 +146,10 @@ loopback() {
 
 # ---- options
 
-# 10 pings and more come between two polls of a port that only records.
+# A port that only records polls at intervals of milliseconds, and 50 pings come at once.
 polled_stamps() {
 	record "$APP_IF" --direction rx --timestamps tsc
-	ping_app -c 100 -i 0.002
+	ping_app -c 100 -l 50 -i 0.002
 	app_stop INT
 	check_json "the report names the poll as the source of the stamps" run.json '.port.timestamps.source == "tsc" and .lossless'
 	check "frames of one poll have one stamp, which the kernel never gives" \
