@@ -155,7 +155,7 @@ static void measure_change(const struct scenario *s)
 	free(classes);
 }
 
-// Of the functions that callgrind counts, by its name.
+// Counted by callgrind, which finds it by its name.
 static void bench_adopt(struct tl_tree *tree, struct tl_tree *from, uint64_t now_ns, const uint32_t *to,
 	uint32_t leaf) __asm__("bench_frames.adopt");
 static __attribute__((noinline)) void bench_adopt(

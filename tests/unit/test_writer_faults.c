@@ -87,7 +87,7 @@ int fsync(int fd)
 	return fails(directory ? DIRECTORY_SYNC : FILE_SYNC) ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
-// Of files that are written. The kernel closes them in any case.
+// Fail for files that are written. The kernel closes them in any case.
 int close(int fd)
 {
 	struct stat status;

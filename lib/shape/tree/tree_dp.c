@@ -208,7 +208,7 @@ static inline bool tree_is_offered(const struct tl_tree *t)
 	return atomic_load_explicit(&t->offered, memory_order_relaxed) != t->in_use;
 }
 
-// ----
+// ---- frames in and out
 
 // ---- a leaf that competes with no other
 
