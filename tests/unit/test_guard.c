@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -425,6 +426,7 @@ TL_TEST("a driver that opens its log on an lcore gets an error and continues")
 // ---- threads started before the restriction
 
 struct early {
+	bool blocks, ends; // until the process has restricted its first thread
 	atomic_bool go, running;
 	atomic_int open_errno;
 	bool has_capabilities, may_gain, is_filtered;
@@ -438,9 +440,42 @@ static bool has_capabilities(void)
 	return syscall(SYS_capget, &head, data) != 0 || (data[0].permitted | data[1].permitted) != 0;
 }
 
+static bool main_is_restricted(void)
+{
+	char line[128];
+	bool is = false;
+	FILE *file = fopen("/proc/self/status", "re"); // of the first thread
+
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		is |= strcmp(line, "NoNewPrivs:\t1\n") == 0;
+	if (file != NULL)
+		fclose(file);
+	return is;
+}
+
+// Block all signals until the first thread has been restricted and had time for a look at this one.
+static void block_signals(struct early *early)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	early->running = true;
+	while (!main_is_restricted())
+		usleep(1000);
+	usleep(20000);
+	if (!early->ends)
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static void *early_main(void *arg)
 {
 	struct early *early = arg;
+
+	if (early->blocks)
+		block_signals(early);
+	if (early->ends)
+		return NULL;
 	early->running = true;
 	while (!early->go)
 		usleep(1000);
@@ -451,27 +486,58 @@ static void *early_main(void *arg)
 	return NULL;
 }
 
-static int restrict_an_early_thread(void)
+static void enter_beside(struct early *early)
 {
-	struct early early = {0};
 	pthread_t thread;
 
-	pthread_create(&thread, NULL, early_main, &early);
-	while (!early.running)
+	pthread_create(&thread, NULL, early_main, early);
+	while (!early->running)
 		usleep(1000);
+	enter();
+	early->go = true;
+	pthread_join(thread, NULL);
+}
+
+static int restrict_beside(struct early early)
+{
 	int version = landlock_version();
 	bool filtered = has_seccomp();
-	enter();
-	early.go = true;
-	pthread_join(thread, NULL);
+
+	enter_beside(&early);
 	if (early.has_capabilities || early.may_gain || early.is_filtered != filtered || has_capabilities())
 		return 1;
 	return version == 0 || early.open_errno == EACCES ? 0 : 2;
 }
 
+static int restrict_an_early_thread(void)
+{
+	return restrict_beside((struct early){0});
+}
+
+static int restrict_a_blocking_thread(void)
+{
+	return restrict_beside((struct early){.blocks = true});
+}
+
+static int enter_beside_an_ending_thread(void)
+{
+	enter_beside(&(struct early){.blocks = true, .ends = true});
+	return 0;
+}
+
 TL_TEST("threads started earlier are restricted")
 {
 	CU_ASSERT_TRUE(is_fine(restrict_an_early_thread));
+}
+
+TL_TEST("a thread that blocks signals for a while is restricted")
+{
+	CU_ASSERT_TRUE(is_fine(restrict_a_blocking_thread));
+}
+
+TL_TEST("a thread that ends with blocked signals is not waited for")
+{
+	CU_ASSERT_TRUE(is_fine(enter_beside_an_ending_thread));
 }
 
 // ---- the user

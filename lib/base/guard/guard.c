@@ -112,7 +112,7 @@ static int restrict_files(const struct tl_guard_cfg *cfg, struct tl_guard_state 
 	if (rc != 0)
 		(void)tl_fail(err, rc, "cannot restrict the process (%s)", strerror(-rc));
 	else
-		rc = guard_each_thread(restrict_thread, &rules, err);
+		rc = guard_each_thread(GUARD_NO_NEW_PRIVS, restrict_thread, &rules, err);
 	if (rules >= 0)
 		close(rules);
 	out->no_new_privs = rc == 0;
@@ -186,11 +186,9 @@ static int set_capabilities(void *keep)
 int tl_guard_drop(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, struct tl_err *err)
 {
 	cap_t none = cap_init();
-	int rc = none != NULL ? guard_each_thread(set_capabilities, none, err) : -ENOMEM;
+	int rc = none != NULL ? guard_each_thread(GUARD_NO_CAPABILITIES, set_capabilities, none, err) : -ENOMEM;
 
 	cap_free(none);
-	if (rc == 0)
-		rc = guard_wait_for_threads(err);
 	if (rc == 0 && (rc = keep_only(kept, n_kept(cfg))) != 0)
 		(void)tl_fail(err, rc, "cannot drop capabilities (%s)", strerror(-rc));
 	cap_t left = cap_get_proc();

@@ -27,6 +27,8 @@
 struct call {
 	int (*fn)(void *arg);
 	void *arg;
+	pid_t *signalled; // threads that were sent the signal
+	size_t n_signalled;
 	atomic_int rc;	   // first error
 	atomic_uint begun; // threads that received the signal
 	atomic_uint done;  // threads that have handled it
@@ -55,120 +57,131 @@ static void on_signal(int number, siginfo_t *info, void *context)
 }
 
 struct thread {
-	bool is_kernels, blocks_signal, has_capabilities;
+	char name[32];
+	bool is_kernels, blocks_signal, has_capabilities, has_no_new_privs;
 };
 
+static void read_line(char *line, struct thread *out)
+{
+	char *value = line + strcspn(line, "\t");
+	uint64_t bits = strtoull(value, NULL, 16);
+
+	if (strncmp(line, "Name:\t", strlen("Name:\t")) == 0)
+		snprintf(out->name, sizeof(out->name), "%.*s", (int)strcspn(value + 1, "\n"), value + 1);
+	if (strncmp(line, "SigBlk:", strlen("SigBlk:")) == 0)
+		out->blocks_signal = (bits >> (SIGNAL - 1) & 1) != 0;
+	if (strncmp(line, "CapPrm:", strlen("CapPrm:")) == 0)
+		out->has_capabilities = (bits & ~(UINT64_C(1) << CAP_DAC_OVERRIDE)) != 0;
+	if (strncmp(line, "NoNewPrivs:", strlen("NoNewPrivs:")) == 0)
+		out->has_no_new_privs = bits != 0;
+}
+
 // Read the kernel's status of a thread. False: it has ended.
-static bool look_at(const char *tid, struct thread *out)
+static bool look_at(pid_t tid, struct thread *out)
 {
 	char path[64], line[128];
 
-	snprintf(path, sizeof(path), "/proc/self/task/%.16s/status", tid);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
 	FILE *file = fopen(path, "re");
 	if (file == NULL)
 		return false;
 	*out = (struct thread){0};
-	while (fgets(line, sizeof(line), file) != NULL) {
-		uint64_t bits = strtoull(line + strcspn(line, "\t"), NULL, 16);
-		if (strncmp(line, "Name:\t" KERNEL_WORKER, strlen("Name:\t" KERNEL_WORKER)) == 0)
-			out->is_kernels = true;
-		if (strncmp(line, "SigBlk:", strlen("SigBlk:")) == 0)
-			out->blocks_signal = (bits >> (SIGNAL - 1) & 1) != 0;
-		if (strncmp(line, "CapPrm:", strlen("CapPrm:")) == 0)
-			out->has_capabilities = (bits & ~(UINT64_C(1) << CAP_DAC_OVERRIDE)) != 0;
-	}
+	while (fgets(line, sizeof(line), file) != NULL)
+		read_line(line, out);
+	out->is_kernels = strncmp(out->name, KERNEL_WORKER, strlen(KERNEL_WORKER)) == 0;
 	fclose(file);
 	return true;
 }
 
-// True for another thread of the program.
-static bool is_other(const char *tid, struct thread *out)
+static bool lacks(const struct thread *thread, enum guard_goal goal)
 {
-	return tid[0] != '.' && atoi(tid) != gettid() && look_at(tid, out) && !out->is_kernels;
+	return goal == GUARD_NO_CAPABILITIES ? thread->has_capabilities : !thread->has_no_new_privs;
 }
 
-static bool send_signal(const char *tid, struct call *call)
+static bool is_signalled(const struct call *call, pid_t tid)
+{
+	for (size_t i = 0; i < call->n_signalled; i++)
+		if (call->signalled[i] == tid)
+			return true;
+	return false;
+}
+
+// Send the signal to a thread, once. Return 0 or -errno.
+static int send_signal(struct call *call, pid_t tid)
 {
 	siginfo_t info = {.si_signo = SIGNAL, .si_code = SI_QUEUE, .si_value.sival_ptr = call};
 
+	if (is_signalled(call, tid))
+		return 0;
+	pid_t *more = reallocarray(call->signalled, call->n_signalled + 1, sizeof(*more));
+	if (more == NULL)
+		return -ENOMEM;
+	call->signalled = more;
 	info.si_pid = getpid();
 	info.si_uid = getuid();
-	return syscall(SYS_rt_tgsigqueueinfo, getpid(), atoi(tid), SIGNAL, &info) == 0;
+	if (syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, SIGNAL, &info) != 0)
+		return errno == ESRCH || errno == EAGAIN ? 0 : -errno; // it has ended; or again with the next look
+	call->signalled[call->n_signalled++] = tid;
+	return 0;
 }
 
-// A thread that ends blocks all signals, and never handles this one.
-static unsigned signal_threads(DIR *dir, struct call *call)
+// Signal the threads that lack the goal. One that blocks the signal starts, ends or is ours, and gets it with a later
+// look, if ever. Return 1 if no thread lacks it, 0 if one does, whose state is in last, or -errno.
+static int signal_threads(struct call *call, enum guard_goal goal, struct thread *last)
 {
 	const struct dirent *entry;
 	struct thread thread;
-	unsigned sent = 0;
+	DIR *dir = opendir("/proc/self/task");
+	int rc = dir != NULL ? 1 : -errno;
 
-	while ((entry = readdir(dir)) != NULL)
-		sent += is_other(entry->d_name, &thread) && !thread.blocks_signal && send_signal(entry->d_name, call);
-	return sent;
+	while (rc >= 0 && (entry = readdir(dir)) != NULL) {
+		pid_t tid = atoi(entry->d_name);
+		if (tid == 0 || tid == gettid() || !look_at(tid, &thread) || thread.is_kernels || !lacks(&thread, goal))
+			continue;
+		*last = thread;
+		rc = thread.blocks_signal ? 0 : send_signal(call, tid);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return rc;
 }
 
-// Wait until the threads have handled the signal, or for TIMEOUT_S. False: fn and its argument are no longer used, but
-// a thread may still receive the signal, and use the call.
-static bool wait_for_threads(struct call *call, unsigned sent)
+// Signal threads, also those created meanwhile, until none lacks the goal, or fn has failed.
+static int reach_threads(struct call *call, enum guard_goal goal, struct tl_err *err)
 {
 	time_t deadline_s = now_s() + TIMEOUT_S + 1;
+	struct thread last;
+	int rc;
 
-	while (atomic_load(&call->done) < sent && now_s() < deadline_s)
+	while ((rc = signal_threads(call, goal, &last)) == 0 && atomic_load(&call->rc) == 0) {
+		if (now_s() >= deadline_s)
+			return tl_fail(err, -ETIMEDOUT,
+				"thread \"%s\" of DPDK or a driver cannot be restricted: it blocks signal %d", last.name,
+				SIGNAL);
 		(void)poll(NULL, 0, 1);
-	atomic_store(&call->over, true);
-	while (atomic_load(&call->done) < atomic_load(&call->begun))
-		(void)poll(NULL, 0, 1);
-	return atomic_load(&call->done) >= sent;
+	}
+	return rc >= 0 ? 0 : tl_fail(err, rc, "cannot signal the threads in /proc/self/task (%s)", strerror(-rc));
 }
 
-int guard_each_thread(int (*fn)(void *arg), void *arg, struct tl_err *err)
+int guard_each_thread(enum guard_goal goal, int (*fn)(void *arg), void *arg, struct tl_err *err)
 {
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
 	struct call *call = calloc(1, sizeof(*call));
-	DIR *dir = call != NULL ? opendir("/proc/self/task") : NULL;
 
-	if (dir == NULL) {
-		int code = call != NULL ? -errno : -ENOMEM;
-		free(call);
-		return tl_fail(err, code, "cannot list the threads in /proc/self/task (%s)", strerror(-code));
-	}
+	if (call == NULL)
+		return tl_fail(err, -ENOMEM, "no memory to restrict threads");
 	call->fn = fn;
 	call->arg = arg;
 	sigaction(SIGNAL, &action, &before);
-	unsigned sent = signal_threads(dir, call);
-	closedir(dir);
-	if (!wait_for_threads(call, sent)) // the handler and the call stay; the process is about to end
-		return tl_fail(
-			err, -ETIMEDOUT, "a thread of DPDK or a driver cannot be restricted: it blocks the signal");
-	sigaction(SIGNAL, &before, NULL);
-	int rc = atomic_load(&call->rc);
-	free(call);
-	return rc == 0 ? 0 : tl_fail(err, rc, "a thread cannot be restricted (%s)", strerror(-rc));
-}
-
-static bool any_has_capabilities(void)
-{
-	const struct dirent *entry;
-	struct thread thread;
-	bool any = false;
-	DIR *dir = opendir("/proc/self/task");
-
-	while (dir != NULL && !any && (entry = readdir(dir)) != NULL)
-		any = is_other(entry->d_name, &thread) && thread.has_capabilities;
-	if (dir != NULL)
-		closedir(dir);
-	return any;
-}
-
-int guard_wait_for_threads(struct tl_err *err)
-{
-	time_t deadline_s = now_s() + TIMEOUT_S + 1;
-
-	while (any_has_capabilities()) {
-		if (now_s() >= deadline_s)
-			return tl_fail(err, -ETIMEDOUT, "a thread of DPDK or a driver keeps its capabilities");
+	int rc = reach_threads(call, goal, err);
+	atomic_store(&call->over, true);
+	while (atomic_load(&call->done) < atomic_load(&call->begun))
 		(void)poll(NULL, 0, 1);
-	}
+	int failed = atomic_load(&call->rc);
+	free(call->signalled);
+	if (rc != 0 || failed != 0) // a thread may still receive the signal: the call stays; the process is about to end
+		return rc != 0 ? rc : tl_fail(err, failed, "a thread cannot be restricted (%s)", strerror(-failed));
+	sigaction(SIGNAL, &before, NULL);
+	free(call);
 	return 0;
 }
