@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <tl_test.h>
@@ -31,7 +32,6 @@ static struct {
 	unsigned times;	     // so often
 	enum ahead_way ways; // reads of this way, and the later ones
 } fault;
-static bool uncached; // no page is in the page cache
 
 static void (*note)(void *ctx, void *data, int32_t result);
 
@@ -39,8 +39,6 @@ static void note_fault(void *ctx, void *data, int32_t result)
 {
 	const struct ahead_slab *slab = data;
 
-	if (uncached && slab->way == AHEAD_PROBE)
-		result = -EAGAIN;
 	if (fault.times != 0 && slab->number == fault.number && slab->way >= fault.ways && fault.result != 0) {
 		fault.times--;
 		result = fault.result;
@@ -72,8 +70,6 @@ static void put(uint64_t from, uint64_t to)
 	CU_ASSERT_EQUAL_FATAL(pwrite(fd, content + from, to - from, (off_t)from), (ssize_t)(to - from));
 }
 
-// Have the kernel find no page of the file in the page cache. It is not enough to remove them: the look itself makes
-// the kernel read them, at times fast enough. False: this file system has no O_DIRECT.
 static int advice; // the last one
 
 int posix_fadvise(int file, off_t offset, off_t len, int advised)
@@ -82,21 +78,22 @@ int posix_fadvise(int file, off_t offset, off_t len, int advised)
 	return syscall(SYS_fadvise64, file, offset, len, advised) == 0 ? 0 : errno;
 }
 
-static bool drop_cache(void)
-{
-	int direct = open(path, O_RDONLY | O_DIRECT);
+// A read that must not wait finds the page cache empty from this offset on.
+static uint64_t uncached_from;
 
-	if (direct < 0)
-		return false;
-	close(direct);
-	uncached = true;
-	return true;
+ssize_t preadv2(int file, const struct iovec *to, int n, off_t offset, int flags)
+{
+	CU_ASSERT_EQUAL(advice, POSIX_FADV_RANDOM); // otherwise the kernel would fill the page cache
+	if ((uint64_t)offset < uncached_from)
+		return syscall(SYS_preadv2, file, to, n, offset, 0, flags);
+	errno = EAGAIN;
+	return -1;
 }
 
-static struct tl_ahead_file *begin_with(const struct tl_ahead_cfg *with, uint64_t bytes)
+static struct tl_ahead_file *begin_with(const struct tl_ahead_cfg *with, uint64_t bytes, uint64_t cached)
 {
-	set_fault(0, 0, 0, AHEAD_PROBE);
-	uncached = false;
+	set_fault(0, 0, 0, AHEAD_CACHED);
+	uncached_from = cached;
 	CU_ASSERT_EQUAL(ftruncate(fd, 0), 0);
 	CU_ASSERT(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_DIRECT) >= 0);
 	put(0, bytes);
@@ -104,9 +101,16 @@ static struct tl_ahead_file *begin_with(const struct tl_ahead_cfg *with, uint64_
 	return tl_ahead_open(ahead, fd);
 }
 
+// Begin with a file that is in the page cache.
 static struct tl_ahead_file *begin(uint64_t bytes)
 {
-	return begin_with(&cfg, bytes);
+	return begin_with(&cfg, bytes, UINT64_MAX);
+}
+
+// Begin with one that is not. It is read directly, unless its file system has no O_DIRECT.
+static struct tl_ahead_file *begin_uncached(uint64_t bytes)
+{
+	return begin_with(&cfg, bytes, 0);
 }
 
 static void end(struct tl_ahead_file *file)
@@ -162,29 +166,30 @@ TL_TEST("a file in the page cache is read from there")
 	end(file);
 }
 
-TL_TEST("a file that is not in the page cache is read past it, each byte once")
+static bool has_direct(void)
 {
-	struct tl_ahead_file *file = begin(LONG);
+	int direct = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 
-	if (drop_cache()) {
-		read_to_end(file, 0, LONG);
-		CU_ASSERT_EQUAL(sample().direct_bytes + sample().cached_bytes, LONG);
-		CU_ASSERT(sample().direct_bytes >= LONG - SLABS * SLAB);
-		CU_ASSERT_TRUE(tl_ahead_is_direct(file));
-	}
-	end(file);
+	close(direct);
+	return direct >= 0;
 }
 
-// Otherwise a reader that is slower than the disk would find all of the file there.
-TL_TEST("the kernel reads ahead only what is read through the page cache")
+TL_TEST("a file of which a part is not in the page cache is read past it, each byte once")
 {
-	struct tl_ahead_cfg with = cfg;
+	for (uint64_t cached = 0; cached <= LONG - LONG / 64; cached += LONG / 8) {
+		struct tl_ahead_file *file = begin_with(&cfg, LONG, cached);
+		read_to_end(file, 0, LONG);
+		CU_ASSERT_EQUAL(sample().direct_bytes, has_direct() ? LONG : 0);
+		CU_ASSERT_EQUAL(sample().cached_bytes, has_direct() ? 0 : LONG);
+		CU_ASSERT_EQUAL(tl_ahead_is_direct(file), has_direct());
+		end(file);
+	}
+}
 
+TL_TEST("the kernel reads ahead what is read through the page cache")
+{
 	struct tl_ahead_file *file = begin(LONG);
-	CU_ASSERT_EQUAL(advice, POSIX_FADV_RANDOM);
-	end(file);
-	with.direct_bytes = LONG;
-	file = begin_with(&with, LONG);
+
 	CU_ASSERT_EQUAL(advice, POSIX_FADV_SEQUENTIAL);
 	end(file);
 }
@@ -194,25 +199,21 @@ TL_TEST("a file of direct_bytes is read through the page cache, a longer one pas
 	struct tl_ahead_cfg with = cfg;
 
 	with.direct_bytes = LONG;
-	struct tl_ahead_file *file = begin_with(&with, LONG);
-	(void)drop_cache();
+	struct tl_ahead_file *file = begin_with(&with, LONG, 0);
 	read_to_end(file, 0, LONG);
 	CU_ASSERT_EQUAL(sample().direct_bytes, 0);
 	end(file);
 	with.direct_bytes--;
-	file = begin_with(&with, LONG);
-	if (drop_cache()) {
-		read_to_end(file, 0, LONG);
-		CU_ASSERT(sample().direct_bytes != 0);
-	}
+	file = begin_with(&with, LONG, 0);
+	CU_ASSERT_EQUAL(tl_ahead_is_direct(file), has_direct());
 	end(file);
 }
 
 TL_TEST("past the page cache all slabs are in flight that the reader has left")
 {
-	struct tl_ahead_file *file = begin(LONG);
+	struct tl_ahead_file *file = begin_uncached(LONG);
 
-	if (drop_cache()) {
+	if (tl_ahead_is_direct(file)) {
 		expect(file, 0, 1, 1);
 		expect(file, 0, 1, 1);
 		CU_ASSERT_EQUAL(file->tail, SLABS);
@@ -227,8 +228,7 @@ TL_TEST("past the page cache all slabs are in flight that the reader has left")
 TL_TEST("files whose lengths are multiples of slabs and blocks end there")
 {
 	for (uint64_t bytes = SLAB; bytes <= 6 * SLAB; bytes += SLAB / 2) {
-		struct tl_ahead_file *file = begin(bytes);
-		(void)drop_cache();
+		struct tl_ahead_file *file = begin_uncached(bytes);
 		read_to_end(file, 0, bytes);
 		end(file);
 	}
@@ -244,9 +244,8 @@ TL_TEST("an empty file has no bytes")
 
 TL_TEST("jumps in both directions read the right bytes")
 {
-	struct tl_ahead_file *file = begin(LONG);
+	struct tl_ahead_file *file = begin_uncached(LONG);
 
-	(void)drop_cache();
 	expect(file, 30 * SLAB + 5, 2 * SLAB, 2 * SLAB);
 	expect(file, 7, SLAB, SLAB);
 	expect(file, 2 * SLAB + 7, SLAB, SLAB);
@@ -261,9 +260,9 @@ TL_TEST("jumps in both directions read the right bytes")
 TL_TEST("a short read is continued behind its bytes")
 {
 	const struct tl_ahead_cfg larger = {.files = 1, .slab_bytes = 4 * SLAB, .slabs = 2, .direct_bytes = 0};
-	struct tl_ahead_file *file = begin_with(&larger, LONG);
+	struct tl_ahead_file *file = begin_with(&larger, LONG, UINT64_MAX);
 
-	set_fault(1, SLAB, 3, AHEAD_PROBE);
+	set_fault(1, SLAB, 3, AHEAD_CACHED);
 	read_to_end(file, 0, LONG);
 	CU_ASSERT_EQUAL(fault.times, 0);
 	end(file);
@@ -272,9 +271,8 @@ TL_TEST("a short read is continued behind its bytes")
 // As of network file systems. O_DIRECT refuses to continue there.
 TL_TEST("a short read within a block is continued, too: only the file's length ends it")
 {
-	for (enum ahead_way way = AHEAD_PROBE; way <= AHEAD_DIRECT; way++) {
-		struct tl_ahead_file *file = begin(LONG);
-		(void)drop_cache();
+	for (enum ahead_way way = AHEAD_CACHED; way <= AHEAD_DIRECT; way++) {
+		struct tl_ahead_file *file = way == AHEAD_CACHED ? begin(LONG) : begin_uncached(LONG);
 		set_fault(3, 1000, 2, way);
 		read_to_end(file, 0, LONG);
 		end(file);
@@ -286,8 +284,7 @@ TL_TEST("an error ends the bytes before it, and is returned with them")
 	struct tl_ahead_file *file = begin(LONG);
 	size_t got;
 
-	file->way = AHEAD_CACHED;
-	set_fault(3, -EIO, UINT32_MAX, AHEAD_PROBE);
+	set_fault(3, -EIO, UINT32_MAX, AHEAD_CACHED);
 	expect(file, SLAB + 1, 2 * SLAB - 1, 2 * SLAB - 1);
 	CU_ASSERT_EQUAL(get(file, 2 * SLAB + 1, 2 * SLAB, &got), -EIO);
 	CU_ASSERT_EQUAL(got, SLAB - 1);
@@ -296,21 +293,11 @@ TL_TEST("an error ends the bytes before it, and is returned with them")
 	end(file);
 }
 
-TL_TEST("an error of the page cache is not final: the disk is asked")
-{
-	struct tl_ahead_file *file = begin(LONG);
-
-	set_fault(3, -EOPNOTSUPP, 1, AHEAD_PROBE);
-	read_to_end(file, 0, LONG);
-	CU_ASSERT_EQUAL(fault.times, 0);
-	end(file);
-}
-
 TL_TEST("a file system that refuses O_DIRECT is read through the page cache")
 {
-	struct tl_ahead_file *file = begin(LONG);
+	struct tl_ahead_file *file = begin_uncached(LONG);
 
-	if (drop_cache()) {
+	if (tl_ahead_is_direct(file)) {
 		set_fault(SLABS, -EINVAL, 1, AHEAD_DIRECT);
 		read_to_end(file, 0, LONG);
 		CU_ASSERT_EQUAL(fault.times, 0);
@@ -325,11 +312,10 @@ TL_TEST("a read that is put off is repeated, and one that is put off for ever is
 	struct tl_ahead_file *file = begin(LONG);
 	size_t got;
 
-	file->way = AHEAD_CACHED;
-	set_fault(2, -EAGAIN, 100, AHEAD_PROBE);
+	set_fault(2, -EAGAIN, 100, AHEAD_CACHED);
 	expect(file, 2 * SLAB, SLAB, SLAB);
 	CU_ASSERT_EQUAL(fault.times, 0);
-	set_fault(3, -EINTR, UINT32_MAX, AHEAD_PROBE);
+	set_fault(3, -EINTR, UINT32_MAX, AHEAD_CACHED);
 	CU_ASSERT_EQUAL(get(file, 3 * SLAB, SLAB, &got), -EINTR);
 	CU_ASSERT_EQUAL(got, 0);
 	end(file);
@@ -339,9 +325,8 @@ TL_TEST("a read that is put off is repeated, and one that is put off for ever is
 
 TL_TEST("a file that becomes shorter ends there")
 {
-	struct tl_ahead_file *file = begin(LONG);
+	struct tl_ahead_file *file = begin_uncached(LONG);
 
-	(void)drop_cache();
 	expect(file, 0, SLAB, SLAB);
 	CU_ASSERT_EQUAL(ftruncate(fd, 20 * SLAB + 77), 0);
 	read_to_end(file, 9 * SLAB, 20 * SLAB + 77);
@@ -366,9 +351,8 @@ TL_TEST("a file that grows is read to its new end")
 
 TL_TEST("two files are read side by side, and a third one takes the place of a closed one")
 {
-	struct tl_ahead_file *a = begin(LONG), *b = tl_ahead_open(ahead, fd);
+	struct tl_ahead_file *a = begin_uncached(LONG), *b = tl_ahead_open(ahead, fd);
 
-	(void)drop_cache();
 	CU_ASSERT_PTR_NULL(tl_ahead_open(ahead, fd));
 	for (uint64_t at = 0; at + 20 * SLAB < LONG; at += SLAB + 1) {
 		expect(a, at, SLAB, SLAB);

@@ -33,7 +33,7 @@ static void note_fault(void *ctx, void *data, int32_t result)
 	const struct ahead_slab *slab = data;
 
 	if (fails_at != 0 && (slab->number + 1) * slab->file->ahead->cfg.slab_bytes > fails_at)
-		result = slab->way == AHEAD_PROBE ? -EAGAIN : -EIO;
+		result = -EIO;
 	note(ctx, data, result);
 }
 

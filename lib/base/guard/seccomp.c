@@ -27,15 +27,15 @@
 #define END INT32_MIN
 
 // For every thread: memory, clocks, locks and open descriptors.
-static const int *const everywhere = CALLS(S(read), S(write), S(readv), S(writev), S(pread64), S(preadv), S(lseek),
-	S(close), S(fstat), S(newfstatat), S(statx), S(munmap), S(mremap), S(madvise), S(brk), S(mbind), S(futex),
-	S(nanosleep), S(clock_nanosleep), S(clock_gettime), S(clock_getres), S(gettimeofday), S(time), S(gettid),
-	S(getpid), S(getppid), S(rt_sigprocmask), S(rt_sigreturn), S(rt_sigaction), S(sigaltstack), S(sched_yield),
-	S(sched_getaffinity), S(sched_setaffinity), S(getcpu), S(rseq), S(set_robust_list), S(membarrier), S(exit),
-	S(exit_group), S(tgkill), S(restart_syscall), S(poll), S(ppoll), S(epoll_wait), S(epoll_pwait), S(epoll_ctl),
-	S(clock_adjtime), S(adjtimex), S(getrandom), S(getrusage), S(sysinfo), S(uname), S(setpriority), S(getpriority),
-	S(get_mempolicy), S(capget), S(capset), S(seccomp), S(getuid), S(geteuid), S(getgid), S(getegid),
-	S(arch_prctl));
+static const int *const everywhere = CALLS(S(read), S(write), S(readv), S(writev), S(pread64), S(preadv), S(preadv2),
+	S(lseek), S(close), S(fstat), S(newfstatat), S(statx), S(munmap), S(mremap), S(madvise), S(brk), S(mbind),
+	S(futex), S(nanosleep), S(clock_nanosleep), S(clock_gettime), S(clock_getres), S(gettimeofday), S(time),
+	S(gettid), S(getpid), S(getppid), S(rt_sigprocmask), S(rt_sigreturn), S(rt_sigaction), S(sigaltstack),
+	S(sched_yield), S(sched_getaffinity), S(sched_setaffinity), S(getcpu), S(rseq), S(set_robust_list),
+	S(membarrier), S(exit), S(exit_group), S(tgkill), S(restart_syscall), S(poll), S(ppoll), S(epoll_wait),
+	S(epoll_pwait), S(epoll_ctl), S(clock_adjtime), S(adjtimex), S(getrandom), S(getrusage), S(sysinfo), S(uname),
+	S(setpriority), S(getpriority), S(get_mempolicy), S(capget), S(capset), S(seccomp), S(getuid), S(geteuid),
+	S(getgid), S(getegid), S(arch_prctl));
 
 // Frames through open sockets.
 static const int *const sockets_open =

@@ -106,7 +106,7 @@ struct tl_ahead_file *tl_ahead_open(struct tl_ahead *ahead, int fd)
 	file->fd = fd;
 	file->head = file->tail = file->file_bytes = 0;
 	look_at_length(file);
-	ahead_begin(file, file->file_bytes > ahead->cfg.direct_bytes ? AHEAD_PROBE : AHEAD_CACHED);
+	ahead_choose(file);
 	return file;
 }
 

@@ -4,7 +4,7 @@
 // ahead_priv: declarations shared by the files of this module.
 //
 //   ahead.c       memory, files, requests
-//   ahead_read.c  reads of slabs: start, result, repetition
+//   ahead_read.c  ways to read; reads of slabs: start, result, repetition
 //
 // Threads: see tl_ahead.h.
 
@@ -16,7 +16,6 @@
 #define AHEAD_SLABS_MAX 64u
 
 enum ahead_way {
-	AHEAD_PROBE,  // from the page cache, as long as it has the file
 	AHEAD_CACHED, // through the page cache
 	AHEAD_DIRECT, // past it, by O_DIRECT
 };
@@ -55,8 +54,8 @@ static inline struct ahead_slab *ahead_slab_of(struct tl_ahead_file *file, uint6
 	return &file->slab[number % file->ahead->cfg.slabs];
 }
 
-// Read in this way from now on.
-void ahead_begin(struct tl_ahead_file *file, enum ahead_way way);
+// Choose the way to read a file that was opened: past the page cache, unless it is short, or there.
+void ahead_choose(struct tl_ahead_file *file);
 
 // Start to read the rest of a slab. tl_uring_reap() submits it.
 void ahead_start(struct ahead_slab *slab);

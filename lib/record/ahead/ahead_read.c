@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads of slabs: a short one is continued, one that was put off is repeated, and one that is not in the page cache, or
-// whose O_DIRECT the file system refuses, is repeated in another way.
+// Ways to read a file, and reads of slabs: a short one is continued, one that was put off is repeated, and one whose
+// O_DIRECT the file system refuses is repeated through the page cache.
 
 #include "ahead_priv.h"
 
@@ -9,19 +9,48 @@
 #include <sys/uio.h>
 
 #define TRIES 1000u // of a read that the kernel puts off
+#define LOOKS 64u   // into the page cache
+
+// Check whether the page cache has pages from all parts of a file. A byte each: a read that must not wait also starts
+// the disk for what is missing. The advice keeps the kernel from reading more.
+static bool is_cached(const struct tl_ahead_file *file)
+{
+	uint64_t part_bytes = file->file_bytes / LOOKS;
+	char byte;
+	const struct iovec to = {.iov_base = &byte, .iov_len = 1};
+
+	(void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_RANDOM);
+	for (uint64_t i = 1; i <= LOOKS; i++)
+		if (preadv2(file->fd, &to, 1, (off_t)(i * part_bytes - 1), RWF_NOWAIT) != 1)
+			return false;
+	return true;
+}
+
+static bool set_direct(const struct tl_ahead_file *file, int direct)
+{
+	int flags = fcntl(file->fd, F_GETFL);
+
+	return flags >= 0 && fcntl(file->fd, F_SETFL, (flags & ~O_DIRECT) | direct) == 0;
+}
+
+static void read_directly(struct tl_ahead_file *file, bool wanted)
+{
+	bool done = set_direct(file, wanted ? O_DIRECT : 0);
+
+	file->way = wanted && done ? AHEAD_DIRECT : AHEAD_CACHED;
+	if (file->way == AHEAD_CACHED)
+		(void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+}
+
+void ahead_choose(struct tl_ahead_file *file)
+{
+	read_directly(file, file->file_bytes > file->ahead->cfg.direct_bytes && !is_cached(file));
+}
 
 // Return the offset in the file behind the bytes read.
 static uint64_t end_of(const struct ahead_slab *slab)
 {
 	return slab->number * slab->file->ahead->cfg.slab_bytes + slab->bytes;
-}
-
-// The kernel reads ahead for AHEAD_CACHED only: otherwise a probe fills the page cache that the next one looks into,
-// and a file of which nothing was there is read through it.
-void ahead_begin(struct tl_ahead_file *file, enum ahead_way way)
-{
-	file->way = way;
-	(void)posix_fadvise(file->fd, 0, 0, way == AHEAD_CACHED ? POSIX_FADV_SEQUENTIAL : POSIX_FADV_RANDOM);
 }
 
 void ahead_start(struct ahead_slab *slab)
@@ -34,30 +63,16 @@ void ahead_start(struct ahead_slab *slab)
 
 	io_uring_prep_read(
 		sqe, file->fd, file->data + place + slab->bytes, cfg->slab_bytes - slab->bytes, end_of(slab));
-	if (file->way == AHEAD_PROBE)
-		sqe->rw_flags = RWF_NOWAIT;
 	io_uring_sqe_set_data(sqe, slab);
 	slab->way = file->way;
 	slab->flying = true;
 }
 
-// Read past the page cache from now on, or only through it.
-static void leave(struct tl_ahead_file *file, enum ahead_way way)
-{
-	int direct = way == AHEAD_PROBE ? O_DIRECT : 0;
-
-	if (file->way != way) // another slab's result has changed it
-		return;
-	int flags = fcntl(file->fd, F_GETFL);
-	bool done = flags >= 0 && fcntl(file->fd, F_SETFL, (flags & ~O_DIRECT) | direct) == 0;
-	ahead_begin(file, direct != 0 && done ? AHEAD_DIRECT : AHEAD_CACHED);
-}
-
 // True if the read is to be repeated after this error.
 static bool is_repeated(struct ahead_slab *slab, int error)
 {
-	if (slab->way == AHEAD_PROBE || (slab->way == AHEAD_DIRECT && error == -EINVAL)) {
-		leave(slab->file, slab->way);
+	if (slab->way == AHEAD_DIRECT && error == -EINVAL) {
+		read_directly(slab->file, false);
 		return true;
 	}
 	return (error == -EAGAIN || error == -EINTR) && ++slab->tries < TRIES;

@@ -55,20 +55,29 @@ static void put_batch(struct replay_reader *r)
 	r->n_batch = 0;
 }
 
+// Fetch the lines of an mbuf that a frame is written to, without a look into it.
+static void prefetch(struct rte_mempool *pool, struct rte_mbuf *m)
+{
+	rte_prefetch0_write(m);
+	rte_prefetch0_write((char *)m + RTE_CACHE_LINE_MIN_SIZE);
+	rte_prefetch0_write(rte_mbuf_to_priv(m));
+	rte_prefetch0_write(rte_mbuf_buf_addr(m, pool) + RTE_PKTMBUF_HEADROOM);
+}
+
 // Allocate mbufs ahead. False: the pool is empty. They have left the cache since the lcore freed them: fetch the lines
 // of many side by side.
 static bool refill(struct replay_reader *r)
 {
-	if (rte_pktmbuf_alloc_bulk(r->pool, r->fresh, REPLAY_BATCH) != 0) {
+	if (rte_mempool_get_bulk(r->pool, (void **)r->fresh, REPLAY_BATCH) != 0) {
 		r->fresh[0] = rte_pktmbuf_alloc(r->pool);
 		r->n_fresh = r->fresh[0] != NULL;
 		return r->n_fresh != 0;
 	}
 	r->n_fresh = REPLAY_BATCH;
-	for (unsigned i = 0; i < REPLAY_BATCH; i++) {
-		rte_prefetch0(rte_mbuf_to_priv(r->fresh[i]));
-		rte_prefetch0(rte_pktmbuf_mtod(r->fresh[i], void *));
-	}
+	for (unsigned i = 0; i < REPLAY_BATCH; i++)
+		prefetch(r->pool, r->fresh[i]);
+	for (unsigned i = 0; i < REPLAY_BATCH; i++)
+		rte_pktmbuf_reset(r->fresh[i]);
 	return true;
 }
 
