@@ -23,7 +23,7 @@ enum guard_goal {
 	GUARD_NO_CAPABILITIES, // but the right to write into all directories
 };
 
-// threads.c: call fn, in a signal handler, in every other thread that lacks the goal, and wait until none does: a thread
-// that blocks signals is called when it no longer does, unless it ends or reaches the goal by itself. Return 0, the first
-// error of fn, or -ETIMEDOUT after 10 s, with a message.
+// threads.c: call fn, in a signal handler, in every other thread that lacks the goal, and wait until none does: a
+// thread that blocks signals is called when it no longer does, unless it ends or reaches the goal by itself. Return 0,
+// the first error of fn, or -ETIMEDOUT after 10 s, with a message.
 int guard_each_thread(enum guard_goal goal, int (*fn)(void *arg), void *arg, struct tl_err *err);

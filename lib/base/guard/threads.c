@@ -156,8 +156,8 @@ static int reach_threads(struct call *call, enum guard_goal goal, struct tl_err 
 	while ((rc = signal_threads(call, goal, &last)) == 0 && atomic_load(&call->rc) == 0) {
 		if (now_s() >= deadline_s)
 			return tl_fail(err, -ETIMEDOUT,
-				"thread \"%s\" of DPDK or a driver cannot be restricted: it blocks signal %d", last.name,
-				SIGNAL);
+				"thread \"%s\" of DPDK or a driver cannot be restricted: it blocks signal %d",
+				last.name, SIGNAL);
 		(void)poll(NULL, 0, 1);
 	}
 	return rc >= 0 ? 0 : tl_fail(err, rc, "cannot signal the threads in /proc/self/task (%s)", strerror(-rc));
@@ -179,7 +179,8 @@ int guard_each_thread(enum guard_goal goal, int (*fn)(void *arg), void *arg, str
 		(void)poll(NULL, 0, 1);
 	int failed = atomic_load(&call->rc);
 	free(call->signalled);
-	if (rc != 0 || failed != 0) // a thread may still receive the signal: the call stays; the process is about to end
+	if (rc != 0 ||
+		failed != 0) // a thread may still receive the signal: the call stays; the process is about to end
 		return rc != 0 ? rc : tl_fail(err, failed, "a thread cannot be restricted (%s)", strerror(-failed));
 	sigaction(SIGNAL, &before, NULL);
 	free(call);
