@@ -4,9 +4,9 @@
 // ahead: reads files ahead of a reader that moves forward in them, through one io_uring for all of them.
 //
 // A file is read in slabs into a circle of memory. One that is larger than cfg.direct_bytes, and of which samples are
-// not in the page cache, is read past it, by O_DIRECT, with all slabs in flight that the reader has left behind. Others,
-// and those of a file system that refuses O_DIRECT, are read through the page cache when they are needed, and the kernel
-// reads ahead.
+// not in the page cache, is read past it, by O_DIRECT, with all slabs in flight that the reader has left behind.
+// Others, and those of a file system that refuses O_DIRECT, are read through the page cache when they are needed, and
+// the kernel reads ahead.
 //
 // Threads: one at a time; create and destroy may be called on another one. Memory: create allocates all of it.
 
