@@ -120,7 +120,7 @@ run_paced() {
 	((round == 0)) || return 0
 	search_ours "$sizes"
 	read -r bare _ _ < <(receive_only "$(file_source "$sizes")")
-	disk=$(calculate "$(fio_bytes_per_second) / $(record_bytes "$sizes")")
+	disk=$(calculate "$(fio_fresh) / $(record_bytes "$sizes")")
 	wire=$(wire_pps "$sizes")
 	((disk < wire)) || reference="10 Gbit/s line rate"
 	((disk < wire)) && wire=$disk
@@ -140,7 +140,7 @@ run_paced_ring() {
 	local sizes=$2 rate wire ring_dir=$dir/tapline-bench-$$ trial_seconds=$ring_seconds ring_bytes
 	((round == 0)) || return 0
 	wire=$(wire_pps "$sizes")
-	rate=$(calculate "0.9 * $(fio_bytes_per_second) / $(record_bytes "$sizes")")
+	rate=$(calculate "0.9 * $(fio_fresh) / $(record_bytes "$sizes")")
 	((rate < wire)) || rate=$wire
 	mkdir "$ring_dir"
 	our_trial "$rate" "$sizes" "$ring_dir/ring.pcapng" --direction rx --rotate 512M --keep-bytes 8G

@@ -27,7 +27,7 @@ file_source() {
 # fio_bytes_per_second [OPTION...]: write in large blocks, eight in flight, as Tapline does.
 fio_bytes_per_second() {
 	fio --name=ceiling --rw=write --bs=1M --direct=1 --ioengine=io_uring --iodepth=8 --runtime="$seconds" \
-		--output-format=json "$@" 2>fio.log | jq -r '.jobs[0].write.bw_bytes'
+		--output-format=json "$@" 2>fio.log | jq -re '.jobs[0].write.bw_bytes | select(. > 0)'
 }
 
 # Write one fresh, allocated file. With time_based fio would overwrite it when it is full.
