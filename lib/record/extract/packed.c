@@ -207,7 +207,7 @@ static int skip_damage(struct extract_input *input)
 	struct tl_zslab_unit unit;
 	uint64_t from = packed->unit_at, to = 0;
 
-	if (input->extract == NULL || from == 0 || from >= input->file_bytes || !extract_input_may_skip(input, 0))
+	if (from == 0 || from >= input->file_bytes || !extract_input_may_skip(input, 0))
 		return -ENODATA;
 	int rc = get_later(input, from, &unit);
 	if (rc == 0) {
