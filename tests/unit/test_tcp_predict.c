@@ -182,12 +182,13 @@ static void take_look(struct script *s, struct look *look)
 {
 	struct tl_tcp *c = &look->c;
 
-	*look = (struct look){.stats = s->h->net->stats,
-		.frames = s->frames,
-		.unacked = tl_tcp_unacked(s->app.c),
-		.rooms = s->app.rooms,
-		.received = s->app.len,
-		.failed_sends = s->app.failed_sends};
+	memset(look, 0, sizeof(*look)); // padding is compared, too
+	look->stats = s->h->net->stats;
+	look->frames = s->frames;
+	look->unacked = tl_tcp_unacked(s->app.c);
+	look->rooms = s->app.rooms;
+	look->received = s->app.len;
+	look->failed_sends = s->app.failed_sends;
 	memcpy(c, s->app.c, sizeof(*c));
 	memset(&c->ready, 0, sizeof(c->ready));
 	c->hash_next = NULL;

@@ -22,6 +22,7 @@
 
 #define SIGNAL (SIGRTMIN + 7)
 #define TIMEOUT_S 10
+#define END_S 2		     // for threads that were signalled before an error
 #define KERNEL_WORKER "iou-" // threads of io_uring: they have the rights of the submitter
 
 struct call {
@@ -163,6 +164,19 @@ static int reach_threads(struct call *call, enum guard_goal goal, struct tl_err 
 	return rc >= 0 ? 0 : tl_fail(err, rc, "cannot signal the threads in /proc/self/task (%s)", strerror(-rc));
 }
 
+// Wait until no thread is in fn and, after an error, for the signalled ones. False: one of them has not handled the
+// signal, and may use the call later.
+static bool end_call(struct call *call, bool failed)
+{
+	time_t deadline_s = now_s() + END_S;
+
+	atomic_store(&call->over, true);
+	while (atomic_load(&call->done) < atomic_load(&call->begun) ||
+		(failed && atomic_load(&call->done) < call->n_signalled && now_s() < deadline_s))
+		(void)poll(NULL, 0, 1);
+	return !failed || atomic_load(&call->done) >= call->n_signalled;
+}
+
 int guard_each_thread(enum guard_goal goal, int (*fn)(void *arg), void *arg, struct tl_err *err)
 {
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
@@ -174,15 +188,14 @@ int guard_each_thread(enum guard_goal goal, int (*fn)(void *arg), void *arg, str
 	call->arg = arg;
 	sigaction(SIGNAL, &action, &before);
 	int rc = reach_threads(call, goal, err);
-	atomic_store(&call->over, true);
-	while (atomic_load(&call->done) < atomic_load(&call->begun))
-		(void)poll(NULL, 0, 1);
 	int failed = atomic_load(&call->rc);
+	if (rc == 0 && failed != 0)
+		rc = tl_fail(err, failed, "a thread cannot be restricted (%s)", strerror(-failed));
+	bool ended = end_call(call, rc != 0);
 	free(call->signalled);
-	if (rc != 0 ||
-		failed != 0) // a thread may still receive the signal: the call stays; the process is about to end
-		return rc != 0 ? rc : tl_fail(err, failed, "a thread cannot be restricted (%s)", strerror(-failed));
-	sigaction(SIGNAL, &before, NULL);
-	free(call);
-	return 0;
+	if (ended) { // otherwise the handler and the call stay; the process is about to end
+		sigaction(SIGNAL, &before, NULL);
+		free(call);
+	}
+	return rc;
 }
