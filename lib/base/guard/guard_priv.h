@@ -17,13 +17,13 @@ int guard_seccomp_thread(enum tl_guard_class class);
 // Check whether guard_seccomp_process() has restricted this process.
 bool guard_seccomp_is_on(void);
 
-// What fn gives to a thread. Threads that have it, as threads created by them have, are not called.
+// Restriction that fn applies to a thread. A thread that has it is not called; threads created by it inherit it.
 enum guard_goal {
 	GUARD_NO_NEW_PRIVS,
-	GUARD_NO_CAPABILITIES, // but the right to write into all directories
+	GUARD_NO_CAPABILITIES, // except the right to write into all directories
 };
 
-// threads.c: call fn, in a signal handler, in every other thread that lacks the goal, and wait until none does: a
-// thread that blocks signals is called when it no longer does, unless it ends or reaches the goal by itself. Return 0,
+// threads.c: call fn, in a signal handler, in every other thread that lacks the goal, until all have reached it. A
+// thread that blocks signals is called when it unblocks them, unless it ends or reaches the goal by itself. Return 0,
 // the first error of fn, or -ETIMEDOUT after 10 s, with a message.
 int guard_each_thread(enum guard_goal goal, int (*fn)(void *arg), void *arg, struct tl_err *err);

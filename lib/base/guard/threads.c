@@ -121,13 +121,13 @@ static int send_signal(struct call *call, pid_t tid)
 	info.si_pid = getpid();
 	info.si_uid = getuid();
 	if (syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, SIGNAL, &info) != 0)
-		return errno == ESRCH || errno == EAGAIN ? 0 : -errno; // it has ended; or again with the next look
+		return errno == ESRCH || errno == EAGAIN ? 0 : -errno; // it has ended, or is tried again
 	call->signalled[call->n_signalled++] = tid;
 	return 0;
 }
 
-// Signal the threads that lack the goal. One that blocks the signal starts, ends or is ours, and gets it with a later
-// look, if ever. Return 1 if no thread lacks it, 0 if one does, whose state is in last, or -errno.
+// Signal the threads that lack the goal, except those that block the signal: they are starting, ending, or our own.
+// Return 1 if no thread lacks the goal, 0 if one does, whose state is in last, or -errno.
 static int signal_threads(struct call *call, enum guard_goal goal, struct thread *last)
 {
 	const struct dirent *entry;

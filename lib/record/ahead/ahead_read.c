@@ -11,8 +11,8 @@
 #define TRIES 1000u // of a read that the kernel puts off
 #define LOOKS 64u   // into the page cache
 
-// Check whether the page cache has pages from all parts of a file. A byte each: a read that must not wait also starts
-// the disk for what is missing. The advice keeps the kernel from reading more.
+// Check whether the page cache has pages from all parts of a file. Read one byte of each: a read that must not wait
+// starts reading what is missing. The advice keeps the kernel from reading more.
 static bool is_cached(const struct tl_ahead_file *file)
 {
 	uint64_t part_bytes = file->file_bytes / LOOKS;

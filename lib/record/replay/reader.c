@@ -55,7 +55,7 @@ static void put_batch(struct replay_reader *r)
 	r->n_batch = 0;
 }
 
-// Fetch the lines of an mbuf that a frame is written to, without a look into it.
+// Fetch the cache lines of an mbuf that will be written, without reading it.
 static void prefetch(struct rte_mempool *pool, struct rte_mbuf *m)
 {
 	rte_prefetch0_write(m);
