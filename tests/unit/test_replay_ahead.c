@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 
 #include <tl_err.h>
 #include <tl_test.h>
@@ -48,6 +49,13 @@ void __wrap_tl_uring_reap(struct io_uring *uring, bool wait, void (*done)(void *
 
 // ---- files
 
+// The page cache has nothing of a file for a read that must not wait: POSIX_FADV_DONTNEED may leave pages.
+ssize_t preadv2(int fd, const struct iovec *to, int n, off_t offset, int flags)
+{
+	errno = EAGAIN;
+	return -1;
+}
+
 // Write the image to the file, and empty it.
 static void flush(int fd)
 {
@@ -69,8 +77,6 @@ static const char *save_large(const char *name, uint32_t first, uint32_t step, u
 		add_padding(i == LARGE_FRAMES / 2 && long_pad != 0 ? long_pad : PAD);
 		flush(fd);
 	}
-	CU_ASSERT_EQUAL(fsync(fd), 0);
-	CU_ASSERT_EQUAL(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
 	close(fd);
 	fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 	has_direct = fd >= 0;
