@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -426,7 +428,7 @@ TL_TEST("a driver that opens its log on an lcore gets an error and continues")
 // ---- threads started before the restriction
 
 struct early {
-	bool blocks, ends; // until the process has restricted its first thread
+	bool blocks, ends; // blocks signals for a while; and ends then
 	atomic_bool go, running;
 	atomic_int open_errno;
 	bool has_capabilities, may_gain, is_filtered;
@@ -440,20 +442,15 @@ static bool has_capabilities(void)
 	return syscall(SYS_capget, &head, data) != 0 || (data[0].permitted | data[1].permitted) != 0;
 }
 
-static bool main_is_restricted(void)
-{
-	char line[128];
-	bool is = false;
-	FILE *file = fopen("/proc/self/status", "re"); // of the first thread
+static sem_t looked; // the restriction has looked at the threads, and waits for one
 
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-		is |= strcmp(line, "NoNewPrivs:\t1\n") == 0;
-	if (file != NULL)
-		fclose(file);
-	return is;
+int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+	sem_post(&looked);
+	return ppoll(fds, n, &(struct timespec){.tv_nsec = timeout_ms * 1000000}, NULL);
 }
 
-// Block all signals until the first thread has been restricted and had time for a look at this one.
+// Block all signals until this thread has been seen to block them.
 static void block_signals(struct early *early)
 {
 	sigset_t all, before;
@@ -461,9 +458,7 @@ static void block_signals(struct early *early)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	early->running = true;
-	while (!main_is_restricted())
-		usleep(1000);
-	usleep(20000);
+	sem_wait(&looked);
 	if (!early->ends)
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -490,11 +485,13 @@ static void enter_beside(struct early *early)
 {
 	pthread_t thread;
 
+	sem_init(&looked, 0, 0);
 	pthread_create(&thread, NULL, early_main, early);
 	while (!early->running)
 		usleep(1000);
 	enter();
 	early->go = true;
+	sem_post(&looked); // if the thread was passed over
 	pthread_join(thread, NULL);
 }
 
