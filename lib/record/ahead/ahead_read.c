@@ -11,17 +11,16 @@
 #define TRIES 1000u // of a read that the kernel puts off
 #define LOOKS 64u   // into the page cache
 
-// Check whether the page cache has pages from all parts of a file. Read one byte of each: a read that must not wait
-// starts reading what is missing. The advice keeps the kernel from reading more.
+// Check whether the page cache has pages from all parts of a file, the first and the last one included. Read one byte
+// of each: a read that must not wait starts reading what is missing. The advice keeps the kernel from reading more.
 static bool is_cached(const struct tl_ahead_file *file)
 {
-	uint64_t part_bytes = file->file_bytes / LOOKS;
 	char byte;
 	const struct iovec to = {.iov_base = &byte, .iov_len = 1};
 
 	(void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_RANDOM);
-	for (uint64_t i = 1; i <= LOOKS; i++)
-		if (preadv2(file->fd, &to, 1, (off_t)(i * part_bytes - 1), RWF_NOWAIT) != 1)
+	for (uint64_t i = 0; i < LOOKS; i++)
+		if (preadv2(file->fd, &to, 1, (off_t)(i * (file->file_bytes - 1) / (LOOKS - 1)), RWF_NOWAIT) != 1)
 			return false;
 	return true;
 }
@@ -33,18 +32,18 @@ static bool set_direct(const struct tl_ahead_file *file, int direct)
 	return flags >= 0 && fcntl(file->fd, F_SETFL, (flags & ~O_DIRECT) | direct) == 0;
 }
 
-static void read_directly(struct tl_ahead_file *file, bool wanted)
+static void read_cached(struct tl_ahead_file *file)
 {
-	bool done = set_direct(file, wanted ? O_DIRECT : 0);
-
-	file->way = wanted && done ? AHEAD_DIRECT : AHEAD_CACHED;
-	if (file->way == AHEAD_CACHED)
-		(void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	file->way = AHEAD_CACHED;
+	(void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
 void ahead_choose(struct tl_ahead_file *file)
 {
-	read_directly(file, file->file_bytes > file->ahead->cfg.direct_bytes && !is_cached(file));
+	if (file->file_bytes > file->ahead->cfg.direct_bytes && !is_cached(file) && set_direct(file, O_DIRECT))
+		file->way = AHEAD_DIRECT;
+	else
+		read_cached(file);
 }
 
 // Return the offset in the file behind the bytes read.
@@ -72,7 +71,8 @@ void ahead_start(struct ahead_slab *slab)
 static bool is_repeated(struct ahead_slab *slab, int error)
 {
 	if (slab->way == AHEAD_DIRECT && error == -EINVAL) {
-		read_directly(slab->file, false);
+		(void)set_direct(slab->file, 0);
+		read_cached(slab->file);
 		return true;
 	}
 	return (error == -EAGAIN || error == -EINTR) && ++slab->tries < TRIES;
