@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // recover: in a reused file, no data of its earlier generation is attributed to the current one.
 
+#include <errno.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <tl_test.h>
@@ -417,6 +419,16 @@ TL_TEST("yields the same file after being killed at any step")
 	free(earlier);
 }
 
+static off_t unreadable_from; // 0: all can be read
+
+ssize_t pread(int fd, void *data, size_t len, off_t offset)
+{
+	if (unreadable_from == 0 || offset < unreadable_from)
+		return syscall(SYS_pread64, fd, data, len, offset);
+	errno = EIO;
+	return -1;
+}
+
 static bool is_blank(const struct image *image, bool *opened)
 {
 	FILE *file = tmpfile();
@@ -450,6 +462,23 @@ TL_TEST("a reused file without new data is empty")
 	free(image.bytes);
 	free(life);
 	free(earlier);
+}
+
+TL_TEST("a file that cannot be read is not empty")
+{
+	struct life *life = make(1, even);
+	struct image image;
+	bool opened;
+
+	image_init(&image, life->bytes, life->prologue_bytes);
+	CU_ASSERT_TRUE(is_blank(&image, &opened));
+	for (off_t from = PAGE; from <= (off_t)life->prologue_bytes; from += PAGE) {
+		unreadable_from = from;
+		CU_ASSERT_FALSE(is_blank(&image, &opened));
+	}
+	unreadable_from = 0;
+	free(image.bytes);
+	free(life);
 }
 
 int main(void)

@@ -393,6 +393,35 @@ TL_TEST("a lack of descriptors does not drop files from the ring")
 	rig_close(&rig);
 }
 
+static atomic_bool no_memory;
+void *__real_calloc(size_t n, size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+
+// Of the functions of the product; recovery allocates to look at the beginning of a file.
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+	return atomic_load(&no_memory) ? NULL : __real_calloc(n, bytes);
+}
+
+static void take_memory(void)
+{
+	atomic_store(&no_memory, true);
+}
+
+static void give_memory(void)
+{
+	atomic_store(&no_memory, false);
+}
+
+TL_TEST("a lack of memory does not drop files from the ring")
+{
+	struct rig rig;
+
+	open_full_ring(&rig);
+	check_fault(&rig, take_memory, give_memory);
+	rig_close(&rig);
+}
+
 TL_TEST("a locked file is kept and removed after it is unlocked")
 {
 	struct rig rig;

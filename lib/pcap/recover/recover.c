@@ -266,7 +266,7 @@ int tl_recover(const struct tl_recover_io *io, const struct tl_recover_opts *opt
 	return rc;
 }
 
-bool recover_is_owned(const struct tl_recover_io *io)
+int recover_check_owned(const struct tl_recover_io *io)
 {
 	struct tl_recover_report report = {.size_bytes = io->size_bytes};
 	struct tl_err err;
@@ -276,7 +276,9 @@ bool recover_is_owned(const struct tl_recover_io *io)
 		.err = &err,
 		.form = &recover_plain_form};
 
-	bool owned = begin(&scan) == 0 && (scan.owned || scan.pcap);
+	int rc = begin(&scan);
+	if (rc == -EMEDIUMTYPE || (rc == 0 && !scan.owned && !scan.pcap))
+		rc = -ENOMSG;
 	end_scan(&scan);
-	return owned;
+	return rc;
 }

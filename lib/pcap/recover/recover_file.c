@@ -92,15 +92,17 @@ int tl_recover_check_ours(int fd)
 	static const uint64_t looks[] = {TL_PCAPNG_ALIGN, BLOCKS_BYTES_MAX}; // the opening blocks rarely exceed a page
 	struct tl_recover_io io = {.ctx = &fd, .read = read_all};
 	struct stat status;
+	int rc = -ENOMSG;
 
 	if (fstat(fd, &status) != 0)
 		return -errno;
 	for (size_t i = 0; i < TL_ARRAY_LEN(looks); i++) {
 		io.size_bytes = tl_min_u64((uint64_t)status.st_size, looks[i]);
-		if (recover_is_owned(&io))
-			return 0;
+		rc = recover_check_owned(&io);
+		if (rc != -ENOMSG)
+			return rc;
 	}
-	return -ENOMSG;
+	return rc;
 }
 
 bool tl_recover_is_ours(int fd)
@@ -154,8 +156,9 @@ static struct opening find_opening(int fd)
 	return found;
 }
 
-// True if anything was written after the opening blocks. The space may hold slabs of an earlier file, with another
-// number. Writes are in order but for those in flight, so a file with any slab has one near its beginning.
+// True if anything was written after the opening blocks, or may have been, because it cannot be read. The space may
+// hold slabs of an earlier file, with another number. Writes are in order but for those in flight, so a file with any
+// slab has one near its beginning.
 static bool is_begun(int fd, uint64_t at, uint64_t file)
 {
 	uint8_t bytes[TL_PCAPNG_HEAD_BYTES];
@@ -163,8 +166,9 @@ static bool is_begun(int fd, uint64_t at, uint64_t file)
 
 	for (uint32_t page = 0; page < BEGINNING_PAGES; page++, at += TL_PCAPNG_ALIGN) {
 		at = next_data(&fd, at) / TL_PCAPNG_ALIGN * TL_PCAPNG_ALIGN;
-		if (pread(fd, bytes, sizeof(bytes), (off_t)at) != (ssize_t)sizeof(bytes))
-			return false;
+		ssize_t n = pread(fd, bytes, sizeof(bytes), (off_t)at);
+		if (n != (ssize_t)sizeof(bytes))
+			return n < 0;
 		if (tl_pcapng_get_head(bytes, sizeof(bytes), &head) == 0 && head.file == file)
 			return true;
 	}

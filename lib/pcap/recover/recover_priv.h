@@ -109,8 +109,8 @@ struct scan {
 // recover.c: view the bytes at offset, at most len. NULL with *out_rc: read error.
 const uint8_t *recover_view(struct scan *scan, uint64_t offset, uint32_t len, uint32_t *out_len, int *out_rc);
 
-// True if the section header is ours.
-bool recover_is_owned(const struct tl_recover_io *io);
+// Return 0 if the section header is ours, -ENOMSG if not, or -errno if unknown.
+int recover_check_owned(const struct tl_recover_io *io);
 bool recover_is_application(const char *text, uint32_t len);
 
 // recover_blocks.c: count an incomplete slab at the offset with this size in the file and this cost to search.

@@ -51,20 +51,10 @@ static int open_unused(const char *path, struct stat *status)
 	return rc;
 }
 
-// Check the origin of a file. Return 0, -ENOMSG: not ours, or -errno: the file cannot be read.
-static int check_ours(int fd)
-{
-	uint8_t first;
-
-	if (pread(fd, &first, sizeof(first), 0) < 0)
-		return -errno;
-	return tl_recover_check_ours(fd);
-}
-
 int tl_writer_open_ours(const char *path, struct stat *status)
 {
 	int fd = open_unused(path, status);
-	int rc = fd < 0 ? fd : check_ours(fd);
+	int rc = fd < 0 ? fd : tl_recover_check_ours(fd);
 
 	if (rc >= 0)
 		return fd;
@@ -89,7 +79,7 @@ static bool is_lasting(int code)
 static int find_ours(const char *path, struct stat *status)
 {
 	int fd = open_regular(path, O_RDONLY, status);
-	int rc = fd < 0 ? fd : check_ours(fd);
+	int rc = fd < 0 ? fd : tl_recover_check_ours(fd);
 
 	if (fd >= 0)
 		close(fd);
