@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <tl_files.h>
 #include <tl_units.h>
 
 #define MEASURE_BYTES (UINT64_C(512) << 20)
@@ -141,7 +142,7 @@ static void try_o_direct(const struct tl_tree *tree, struct tl_fact_disk *disk)
 	int direct = plain >= 0 ? open_unnamed(tree, disk->path, O_DIRECT) : -1;
 
 	if (plain >= 0)
-		disk->o_direct = tl_fact_is(direct >= 0);
+		disk->o_direct = tl_fact_is(direct >= 0 && tl_is_direct(direct));
 	if (direct >= 0)
 		close(direct);
 	if (plain >= 0)

@@ -5,25 +5,32 @@
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
+mount_options=loop
+
 # 64 MiB on 24.
 thin_disk() {
 	mkdir -p store disk
 	mount -t tmpfs -o size=24m none store
 	truncate -s 64M store/image
 	mkfs.ext4 -q -F -J size=4 store/image
-	mount -o loop store/image disk
+	mount -o "$mount_options" store/image disk
 }
 
 # Mount again, so that no data comes from memory; the journal needs room.
 remount() {
 	umount disk
 	mount -o remount,size=96m store
-	mount -o loop store/image disk
+	mount -o "$mount_options" store/image disk
 }
 
 # capture OPTION...: as classic pcap, through the page cache.
 capture() {
-	timeout 60 "$TAPLINE" capture -i pcap:in.pcap --format pcap-ns --json "$@"
+	capture_as pcap-ns "$@"
+}
+
+# capture_as FORMAT OPTION...
+capture_as() {
+	timeout 60 "$TAPLINE" capture -i pcap:in.pcap --json --format "$@"
 }
 
 # The results are the last lines of standard error.
@@ -77,3 +84,8 @@ check_json "standard output into a file: what the disk has lost is not counted a
 	'.ledger_ok and (.lossless | not) and .captures[0].drop_disk_pkts > 0'
 check "standard output into a file: it holds at least what is counted as written" \
 	test "$(cat stdout.records)" -ge "$(jq '.captures[0].written_pkts' stdout.json)"
+# It accepts O_DIRECT, and writes through the page cache.
+mount_options=loop,data=journal
+record journal capture_as pcapng -w disk/x.pcap --rotate 4M --fsync never
+judge journal "a file system that ignores O_DIRECT"
+check_equal "a file system that ignores O_DIRECT: the page cache is logged once" "$(grep -c 'or ignores it' journal.log)" 1

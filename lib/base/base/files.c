@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads without a trace in the page cache; rename without replacing; identity of files.
+// Reads without a trace in the page cache; direct writes; rename without replacing; identity of files.
 
 #include <tl_files.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 int tl_read_once(int fd, void *buf, uint32_t len_bytes, uint64_t offset_bytes)
@@ -24,6 +26,16 @@ int tl_read_once(int fd, void *buf, uint32_t len_bytes, uint64_t offset_bytes)
 	if (offset_bytes != 0) // a length of 0 would mean all
 		(void)posix_fadvise(fd, 0, (off_t)offset_bytes, POSIX_FADV_DONTNEED);
 	return 0;
+}
+
+bool tl_is_direct(int fd)
+{
+	struct statx status;
+	struct statfs system;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) == 0 && (status.stx_mask & STATX_DIOALIGN))
+		return status.stx_dio_offset_align != 0;
+	return fstatfs(fd, &system) == 0 && (system.f_type == EXT4_SUPER_MAGIC || system.f_type == XFS_SUPER_MAGIC);
 }
 
 int tl_rename_new(const char *from, const char *to)

@@ -12,6 +12,11 @@ struct stat;
 // recordings. Return 0 or -errno; -EIO where the file ends before.
 int tl_read_once(int fd, void *buf, uint32_t len_bytes, uint64_t offset_bytes);
 
+// True if writes with O_DIRECT bypass the page cache: some file systems accept the flag and ignore it, such as ext4
+// with data=journal. Linux before 6.1 does not say (statx(2), STATX_DIOALIGN): then ext4 and xfs are trusted, others
+// are not.
+bool tl_is_direct(int fd);
+
 // Rename without replacing: -EEXIST if the name is taken. Return 0 or -errno.
 int tl_rename_new(const char *from, const char *to);
 

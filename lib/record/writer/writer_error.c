@@ -65,6 +65,6 @@ void tl_writer_warn_buffered(struct tl_writer *writer, const struct tl_writer_fi
 	if (file->stream || file->direct ||
 		atomic_exchange_explicit(&writer->direct_refused, true, memory_order_relaxed))
 		return;
-	tl_warn("%.300s: this file system refuses O_DIRECT: writing through the page cache, which is slower",
+	tl_warn("%.300s: this file system refuses O_DIRECT or ignores it: writing through the page cache, which is slower",
 		file->label);
 }

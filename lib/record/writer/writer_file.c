@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tl_files.h>
 #include <tl_log.h>
 #include <tl_secret.h>
 
@@ -87,7 +88,8 @@ static int prepare_regular(struct tl_writer_file *file, bool direct, bool empty)
 	if (empty && ftruncate(file->fd, 0) != 0)
 		return -errno;
 	int flags = fcntl(file->fd, F_GETFL);
-	file->direct = direct && flags >= 0 && fcntl(file->fd, F_SETFL, flags | O_DIRECT) == 0;
+	file->direct =
+		direct && tl_is_direct(file->fd) && flags >= 0 && fcntl(file->fd, F_SETFL, flags | O_DIRECT) == 0;
 	return 0;
 }
 
