@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sandbox: each test runs in its own process, because restrictions are permanent.
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -57,6 +58,18 @@ int cap_set_proc(cap_t set)
 scmp_filter_ctx seccomp_init(uint32_t action)
 {
 	return lacks_memory ? NULL : REAL(seccomp_init)(action);
+}
+
+static int entries_left = -1; // of a directory, before an error; -1: no error
+
+struct dirent *readdir(DIR *directory)
+{
+	if (entries_left == 0) {
+		errno = EIO;
+		return NULL;
+	}
+	entries_left -= entries_left > 0;
+	return REAL(readdir)(directory);
 }
 
 // ---- children
@@ -535,6 +548,22 @@ TL_TEST("a thread that blocks signals for a while is restricted")
 TL_TEST("a thread that ends with blocked signals is not waited for")
 {
 	CU_ASSERT_TRUE(is_fine(enter_beside_an_ending_thread));
+}
+
+static int drop_without_a_list(void)
+{
+	const struct tl_guard_cfg cfg = {0};
+	struct tl_guard_state state;
+	struct tl_err err;
+
+	return tl_guard_drop(&cfg, &state, &err) == -EIO ? 0 : 1;
+}
+
+TL_TEST("threads that cannot be listed are not taken for restricted")
+{
+	for (entries_left = 0; entries_left <= 3; entries_left++) // ".", "..", the only thread
+		CU_ASSERT_TRUE(is_fine(drop_without_a_list));
+	entries_left = -1;
 }
 
 // ---- the user

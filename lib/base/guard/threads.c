@@ -77,21 +77,22 @@ static void read_line(char *line, struct thread *out)
 		out->has_no_new_privs = bits != 0;
 }
 
-// Read the kernel's status of a thread. False: it has ended.
-static bool look_at(pid_t tid, struct thread *out)
+// Read the kernel's status of a thread. Return 1, 0: it has ended, or -errno.
+static int look_at(pid_t tid, struct thread *out)
 {
 	char path[64], line[128];
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
 	FILE *file = fopen(path, "re");
 	if (file == NULL)
-		return false;
+		return errno == ENOENT ? 0 : -errno;
 	*out = (struct thread){0};
 	while (fgets(line, sizeof(line), file) != NULL)
 		read_line(line, out);
+	int error = ferror(file) ? errno : 0;
 	out->is_kernels = strncmp(out->name, KERNEL_WORKER, strlen(KERNEL_WORKER)) == 0;
 	fclose(file);
-	return true;
+	return error == 0 ? 1 : error == ESRCH ? 0 : -error;
 }
 
 static bool lacks(const struct thread *thread, enum guard_goal goal)
@@ -135,13 +136,18 @@ static int signal_threads(struct call *call, enum guard_goal goal, struct thread
 	DIR *dir = opendir("/proc/self/task");
 	int rc = dir != NULL ? 1 : -errno;
 
-	while (rc >= 0 && (entry = readdir(dir)) != NULL) {
+	while (rc >= 0 && (errno = 0, entry = readdir(dir)) != NULL) {
 		pid_t tid = atoi(entry->d_name);
-		if (tid == 0 || tid == gettid() || !look_at(tid, &thread) || thread.is_kernels || !lacks(&thread, goal))
+		int found = tid == 0 || tid == gettid() ? 0 : look_at(tid, &thread);
+		if (found < 0)
+			rc = found;
+		if (found <= 0 || thread.is_kernels || !lacks(&thread, goal))
 			continue;
 		*last = thread;
 		rc = thread.blocks_signal ? 0 : send_signal(call, tid);
 	}
+	if (rc >= 0 && errno != 0) // of readdir()
+		rc = -errno;
 	if (dir != NULL)
 		closedir(dir);
 	return rc;
