@@ -530,6 +530,31 @@ TL_TEST("a UDP reply queued for ARP is counted when sent or dropped")
 	}
 }
 
+// The end of the echo, in between, must not lose the outcome.
+TL_TEST("a UDP reply dropped by the send queue is not counted as echoed")
+{
+	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
+
+	for (int ends = 0; ends < 2; ends++) {
+		set_up(&cfg, false);
+		for (int i = 0; i < 3; i++) {
+			bed.stuck = i > 0;
+			CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, OUR_IP, PORT(7), "hello", 5), 0);
+			tl_txq_flush(&bed.peers.tx);
+			settle();
+		}
+		CU_ASSERT_EQUAL(stats().echoed_msgs, 3);
+		if (ends)
+			bed.service.close(bed.service.ctx);
+		tl_txq_drop_waiting(&bed.ours.tx);
+		CU_ASSERT_EQUAL(stats().echoed_msgs, 1);
+		CU_ASSERT_EQUAL(stats().echoed_bytes, 5);
+		CU_ASSERT_EQUAL(stats().drop_tx_msgs, 2);
+		bed.stuck = false;
+		tear_down();
+	}
+}
+
 // The peer resolves our address, and we the peer's, by ARP on the second queue alone.
 TL_TEST("an isolated port resolves addresses by copied frames")
 {

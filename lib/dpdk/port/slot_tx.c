@@ -71,7 +71,7 @@ uint16_t tl_slot_send(struct tl_txq *q, struct rte_mbuf **pkts, uint16_t n)
 
 static void drop_first(struct tl_txq *q)
 {
-	rte_pktmbuf_free(q->pkts[0]);
+	tl_txq_free_dropped(q, q->pkts[0]);
 	tl_count(&q->drop_tx_pkts, 1);
 	q->n--;
 	q->delayed = q->delayed != 0 ? q->delayed - 1 : 0;

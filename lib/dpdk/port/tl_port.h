@@ -234,6 +234,9 @@ struct tl_txq {
 	void *on_sent_ctx;
 	struct tl_burst *sent;
 	const struct tl_clock *clock;
+	// Called for each frame that is dropped, before it is freed; NULL: none.
+	void (*on_dropped)(void *ctx, const struct rte_mbuf *m);
+	void *on_dropped_ctx;
 	void *backend; // for flush_fn
 	void *shaper;  // the same, of a queue behind a class tree (tl_shape.h)
 } TL_CACHE_ALIGNED;
@@ -271,6 +274,9 @@ static inline bool tl_rxq_ticks(const struct tl_rxq *q, const struct rte_mbuf *m
 
 // HOT. Pass the sent frames to the recording and release them; called after the latency-critical work.
 void tl_txq_record_sent(struct tl_txq *q);
+
+// HOT. Free a pushed frame that is not sent, and report it.
+void tl_txq_free_dropped(struct tl_txq *q, struct rte_mbuf *m);
 
 // Drop and count frames that did not fit the port.
 void tl_txq_drop_waiting(struct tl_txq *q);

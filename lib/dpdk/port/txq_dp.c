@@ -3,6 +3,13 @@
 
 #include "port_priv.h"
 
+void tl_txq_free_dropped(struct tl_txq *q, struct rte_mbuf *m)
+{
+	if (q->on_dropped != NULL)
+		q->on_dropped(q->on_dropped_ctx, m);
+	rte_pktmbuf_free(m);
+}
+
 // Keep the frames after the first n for the next flush; drop the last ones if they are too many. A TX stamp of a
 // delayed frame would not have the time that its requester assumes, so the request is removed.
 void tl_txq_keep_waiting(struct tl_txq *q, uint16_t n)
@@ -12,7 +19,7 @@ void tl_txq_keep_waiting(struct tl_txq *q, uint16_t n)
 
 	tl_count(&q->delayed_tx_pkts, waiting - counted);
 	if (waiting == TL_TXQ_MAX) {
-		rte_pktmbuf_free(q->pkts[--waiting]);
+		tl_txq_free_dropped(q, q->pkts[--waiting]);
 		tl_count(&q->drop_tx_pkts, 1);
 	}
 	for (uint16_t i = 0; i < waiting; i++) {
@@ -24,9 +31,8 @@ void tl_txq_keep_waiting(struct tl_txq *q, uint16_t n)
 
 void tl_txq_drop_waiting(struct tl_txq *q)
 {
-	if (q->n == 0)
-		return;
-	rte_pktmbuf_free_bulk(q->pkts, q->n);
+	for (uint16_t i = 0; i < q->n; i++)
+		tl_txq_free_dropped(q, q->pkts[i]);
 	tl_count(&q->drop_tx_pkts, q->n);
 	q->n = q->delayed = 0;
 }

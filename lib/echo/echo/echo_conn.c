@@ -358,7 +358,7 @@ int tl_echo_open(struct tl_echo *echo, struct tl_err *err)
 	} else if (cfg->kind == TL_ECHO_KIND_UDP) {
 		rc = tl_udp_open(net, 0, 0, cfg->listen_port_be, calls.udp, echo, &echo->udp);
 		if (rc == 0)
-			tl_udp_watch_held(echo->udp, tl_echo_held_datagram);
+			tl_udp_watch(echo->udp, tl_echo_held_datagram, tl_echo_dropped_datagram);
 		set_state(echo, TL_ECHO_LISTENING);
 	} else {
 		rc = tl_tcp_listen(

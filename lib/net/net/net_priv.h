@@ -118,8 +118,9 @@ struct tl_udp {
 	void *ctx;
 	uint32_t n_shared;	// groups that another port takes, too: none of the datagrams is taken by the fast path
 	struct tl_udp *next_v6; // of those with a group of IPv6, in their bucket
-	void (*held_fn)(void *ctx, uint16_t len, bool left); // tl_udp_watch_held(); or NULL
+	void (*held_fn)(void *ctx, uint16_t len, bool left); // tl_udp_watch(); or NULL
 	uint32_t n_held;				     // datagrams that wait for a next hop
+	void (*dropped_fn)(void *ctx, uint16_t len);	     // the same; kept with ctx while the slot is free
 	uint64_t known_src_be;				     // latest accepted sender; UINT64_MAX: none
 	struct tl_udp_sender6 sender6;			     // the same for IPv6
 	struct tl_udp *next_free;			     // of the free slots
@@ -434,6 +435,9 @@ void tl_icmp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt
 bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt); // false: no such port
 // Report that a held datagram was sent, or dropped.
 void tl_udp_held_ends(struct tl_net *net, const struct rte_mbuf *m, bool left);
+
+// HOT. Report a frame that the send queue dropped to its port, if it is a datagram.
+void tl_udp_dropped(void *net, const struct rte_mbuf *m);
 
 static inline bool tl_udp_takes(const struct tl_udp *udp, uint32_t group_be, const struct tl_pkt *pkt)
 {

@@ -142,10 +142,13 @@ int tl_udp_open(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint1
 int tl_udp_open_groups(struct tl_net *net, uint32_t first_group_be, uint32_t n, uint32_t source_be, uint16_t port_be,
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram), void *ctx, struct tl_udp **out);
 
-// Report datagrams that wait for their next hop: tl_udp_send() then returns TL_UDP_HELD for them, and fn is called once
-// for each, with left set if it was sent: from within tl_net_input(), tl_net_tick(), tl_udp_send() or tl_udp_close().
+// Report the outcomes of datagrams after tl_udp_send(). For those that wait for their next hop it returns TL_UDP_HELD,
+// and held is called once for each, with left set if it was sent: from within tl_net_input(), tl_net_tick(),
+// tl_udp_send() or tl_udp_close(). dropped is called for each sent one that the send queue drops, also after
+// tl_udp_close(), until the net is destroyed.
 enum { TL_UDP_HELD = 1 };
-void tl_udp_watch_held(struct tl_udp *udp, void (*fn)(void *ctx, uint16_t len, bool left));
+void tl_udp_watch(
+	struct tl_udp *udp, void (*held)(void *ctx, uint16_t len, bool left), void (*dropped)(void *ctx, uint16_t len));
 
 // Leave the groups. udp is invalid afterwards.
 void tl_udp_close(struct tl_udp *udp);

@@ -22,7 +22,7 @@ static struct tl_mcast *mcast_of(const struct tl_net *net, uint32_t group_be)
 // Return a slot to the free ones.
 static void put_slot(struct tl_net *net, struct tl_udp *udp)
 {
-	*udp = (struct tl_udp){.next_free = net->udp.free_slot};
+	*udp = (struct tl_udp){.next_free = net->udp.free_slot, .ctx = udp->ctx, .dropped_fn = udp->dropped_fn};
 	net->udp.free_slot = udp;
 }
 
@@ -45,11 +45,14 @@ int tl_udp_init(struct tl_net *net)
 	for (uint32_t i = 0; i < binds; i++)
 		t->bind[i].next = i + 1 < binds ? &t->bind[i + 1] : NULL;
 	t->free = t->bind;
+	net->cfg.tx->on_dropped = tl_udp_dropped;
+	net->cfg.tx->on_dropped_ctx = net;
 	return 0;
 }
 
 void tl_udp_fini(struct tl_net *net)
 {
+	net->cfg.tx->on_dropped = NULL;
 	rte_free(net->udp.slot);
 	rte_free(net->udp.bind);
 	rte_free(net->udp.bucket);
@@ -238,9 +241,11 @@ int tl_udp_open_groups(struct tl_net *net, uint32_t group_be, uint32_t n, uint32
 	return 0;
 }
 
-void tl_udp_watch_held(struct tl_udp *udp, void (*fn)(void *ctx, uint16_t len, bool left))
+void tl_udp_watch(
+	struct tl_udp *udp, void (*held)(void *ctx, uint16_t len, bool left), void (*dropped)(void *ctx, uint16_t len))
 {
-	udp->held_fn = fn;
+	udp->held_fn = held;
+	udp->dropped_fn = dropped;
 }
 
 void tl_udp_close(struct tl_udp *udp)

@@ -76,9 +76,8 @@ void tl_udp_note_sender6(struct tl_net *net, const struct tl_ipv6_hdr *ip, const
 		.dst = ip->dst};
 }
 
-// Hold a datagram until its next hop is resolved. Fields of the mbuf that are otherwise set on receive identify it:
-// port holds the index of the slot, hash.usr the length of the datagram.
-static __attribute__((noinline)) int hold(struct tl_udp *udp, struct rte_mbuf *m, uint32_t dst_ip_be, uint16_t len)
+// Hold a datagram until its next hop is resolved.
+static __attribute__((noinline)) int hold(struct tl_udp *udp, struct rte_mbuf *m, uint32_t dst_ip_be)
 {
 	uint32_t hop_be = tl_ip_next_hop_be(udp->net, dst_ip_be);
 
@@ -86,18 +85,37 @@ static __attribute__((noinline)) int hold(struct tl_udp *udp, struct rte_mbuf *m
 		rte_pktmbuf_free(m);
 		return -EHOSTUNREACH;
 	}
-	if (udp->held_fn != NULL) {
-		m->port = (uint16_t)(udp - udp->net->udp.slot);
-		m->hash.usr = len;
+	if (udp->held_fn != NULL)
 		udp->n_held++;
-	}
 	tl_arp_hold(udp->net, hop_be, m);
 	return udp->held_fn != NULL ? TL_UDP_HELD : 0;
 }
 
+// Fields of an mbuf that are otherwise set on receive identify a datagram: port holds the index of the slot, hash.usr
+// the length.
+static inline void identify(const struct tl_udp *udp, struct rte_mbuf *m, uint16_t len)
+{
+	m->port = (uint16_t)(udp - udp->net->udp.slot);
+	m->hash.usr = len;
+}
+
+// Return the slot of a datagram. NULL: none is sent by this frame.
+static struct tl_udp *find_sender(struct tl_net *net, const struct rte_mbuf *m)
+{
+	return m->port < net->udp.n_slots ? &net->udp.slot[m->port] : NULL;
+}
+
+void tl_udp_dropped(void *net, const struct rte_mbuf *m)
+{
+	struct tl_udp *udp = find_sender(net, m);
+
+	if (udp != NULL && udp->dropped_fn != NULL)
+		udp->dropped_fn(udp->ctx, (uint16_t)m->hash.usr);
+}
+
 void tl_udp_held_ends(struct tl_net *net, const struct rte_mbuf *m, bool left)
 {
-	struct tl_udp *udp = m->port < net->udp.n_slots ? &net->udp.slot[m->port] : NULL;
+	struct tl_udp *udp = find_sender(net, m);
 
 	if (udp == NULL || udp->n_held == 0) // no UDP datagram, or its port was closed
 		return;
@@ -123,10 +141,11 @@ int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, co
 		.len_be = tl_be16(udp_len),
 	};
 	memcpy(hdr + 1, payload, len);
+	identify(udp, m, len);
 	uint16_t cksum = tl_ip_cksum(net, m, dst_ip_be, TL_IPPROTO_UDP, hdr, udp_len);
 	hdr->cksum_be = cksum != 0 ? cksum : 0xffff; // 0 means no checksum
 	if (TL_UNLIKELY(!tl_ip_next_hop_mac(net, dst_ip_be, rte_pktmbuf_mtod(m, struct tl_ether_hdr *)->dst)))
-		return hold(udp, m, dst_ip_be, len);
+		return hold(udp, m, dst_ip_be);
 	tl_net_push(net, m);
 	return 0;
 }

@@ -240,6 +240,6 @@ void shape_drop(void *shape, void *frame)
 	struct tl_shape *s = shape;
 
 	s->backlog--;
-	rte_pktmbuf_free(frame);
+	tl_txq_free_dropped(s->txq, frame);
 	tl_count(&s->txq->drop_shaped_pkts, 1);
 }
