@@ -31,6 +31,11 @@ check "link down is detected" wait_for 60 grep -q 'has no link any more' run.log
 in_peer ip link set "$PEER_IF" up
 check "after link up the address is announced twice again" wait_for 60 has_seen "$announced" 4
 check "after link up the group is reported again" wait_for 60 has_seen "$reported" 4
+in_peer sh -c "ip link set $PEER_IF down && ip link set $PEER_IF up"
+check "a link down of milliseconds is detected" wait_for 60 grep -q 'had no link for less than a second' run.log
+check "after it the address is announced twice again" wait_for 60 has_seen "$announced" 6
+check "after it the group is reported again" wait_for 60 has_seen "$reported" 6
+check "both are counted" status_is '.ports[0].link_downs == 2'
 app_stop TERM
 stop_process "$tcpdump_pid" TERM || true
 check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0

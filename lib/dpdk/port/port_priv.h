@@ -152,6 +152,7 @@ struct tl_port_events {
 	int config_fd;	     // PCI configuration space; -1: none or unreadable
 	const char *device;  // DPDK device name for event callbacks; NULL: none
 	struct tl_port_link link;
+	uint32_t carrier_downs;	     // of a kernel interface, at the last look
 	_Atomic(uint64_t) speed_bps; // at the last link check; written by main; 0: unknown
 	uint64_t next_ask_ns;	     // time of the next link query of a NIC, CLOCK_MONOTONIC
 };

@@ -11,6 +11,7 @@
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
+#include <tl_iface.h>
 #include <tl_log.h>
 #include <tl_units.h>
 
@@ -111,9 +112,24 @@ bool tl_port_await_link(struct tl_port *port, uint64_t timeout_ns)
 	}
 }
 
-static void report_link(const struct tl_port *port)
+// Return how often the link was lost since the last look. A kernel interface counts those that were over before this
+// look, but not those by `ip link set down`.
+static uint32_t downs_since(struct tl_port *port, bool was_up)
 {
-	if (port->events.link.up)
+	struct tl_port_events *events = &port->events;
+	uint32_t before = events->carrier_downs;
+	bool seen = was_up && !events->link.up;
+
+	if (!tl_port_is_kernels(port) || tl_iface_carrier_downs(port->cfg.spec.arg, &events->carrier_downs) != 0)
+		return seen;
+	return events->carrier_downs != before ? events->carrier_downs - before : seen;
+}
+
+static void report_link(const struct tl_port *port, bool was_up)
+{
+	if (port->events.link.up && was_up)
+		tl_warn("port %s: %s had no link for less than a second", port->name, port->cfg.spec.text);
+	else if (port->events.link.up)
 		tl_info("port %s: %s has a link, %llu Mbit/s", port->name, port->cfg.spec.text,
 			(unsigned long long)tl_port_speed_bps(port) / 1000000);
 	else
@@ -136,11 +152,12 @@ bool tl_port_watch(struct tl_port *port)
 		return false;
 	}
 	tl_port_look_at_link(port);
-	if (events->link.up == was_up)
+	uint32_t downs = downs_since(port, was_up);
+	if (events->link.up == was_up && downs == 0)
 		return false;
-	events->link.downs += was_up;
-	report_link(port);
-	return !was_up;
+	events->link.downs += downs;
+	report_link(port, was_up);
+	return events->link.up;
 }
 
 void tl_port_link(const struct tl_port *port, struct tl_port_link *out)
@@ -156,6 +173,7 @@ void tl_port_begin_watch(struct tl_port *port)
 
 	events->next_ask_ns = 0; // the device has restarted
 	tl_port_look_at_link(port);
+	(void)downs_since(port, false);
 	if (port->ops != &tl_port_eth_ops)
 		return;
 	events->device = device_name(port);

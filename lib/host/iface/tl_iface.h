@@ -7,6 +7,7 @@
 // Threads: any. Memory: none is kept.
 
 #include <stdbool.h>
+#include <stdint.h>
 
 // True if an IPv4 or IPv6 default route uses the interface. root is prepended to /proc: "" for this host's.
 bool tl_iface_has_default_route(const char *root, const char *iface);
@@ -14,6 +15,9 @@ bool tl_iface_has_default_route(const char *root, const char *iface);
 // Find the interface that has an address, as inet_ntop() writes it, and write its name, of IF_NAMESIZE bytes. False:
 // none in this network namespace has it.
 bool tl_iface_with_address(const char *address, char *name);
+
+// Read how often the interface has lost its link since it was made. Return 0 or -errno.
+int tl_iface_carrier_downs(const char *iface, uint32_t *out);
 
 // Remove the ingress queueing discipline of an interface, with its filters. Return 0 or -errno: -ENOENT, -EPERM.
 int tl_iface_remove_ingress(const char *iface);
