@@ -208,7 +208,7 @@ struct tl_tcp {
 	bool sack;		  // SACK-permitted in our SYN; after the peer's SYN: both permit it
 	uint32_t iss;
 	uint32_t ooo_arrivals;
-	uint64_t syn_ns;	   // transmission time of the SYN
+	uint64_t syn_ns;	   // transmission time of the SYN; 0: not sent, or not known
 	struct tl_tcp_range dsack; // range received twice
 	uint64_t challenge_ns;	   // earliest time of the next challenge ACK
 	uint64_t rto_min_ns, keepalive_idle_ns;

@@ -97,7 +97,6 @@ void tl_tcp_cookie_open(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	uint8_t scale = seg->echo & 15;
 
 	tl_tcp_start_sequence(c, seg->ack - 1);
-	c->syn_ns = 0;
 	c->mss = tl_min_u32(MSS[(seg->ack - 1) >> 24 & 7], link_mss);
 	c->stamped = seg->stamped;
 	if (c->stamped) {

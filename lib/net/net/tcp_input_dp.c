@@ -631,6 +631,19 @@ void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 	tl_tcp_leave(table);
 }
 
+// Send what waited for an mbuf or for room: of a handshake without a timer the SYN.
+static void send_pending(struct tl_tcp *c)
+{
+	if (TL_UNLIKELY(c->state < TL_TCPS_ESTABLISHED && !tl_tcp_timer_is_set(c, TL_TCP_RETRANSMIT))) {
+		tl_tcp_send_syn(c);
+		return;
+	}
+	if (c->state >= TL_TCPS_ESTABLISHED && tl_tcp_unsent(c))
+		tl_tcp_output(c);
+	if (c->ack_now || c->rcv_nxt != c->rcv_acked || tl_tcp_window_reopened(c))
+		tl_tcp_send_ack(c);
+}
+
 void tl_tcp_burst_done(struct tl_net *net)
 {
 	struct tl_tcp_table *table = net->tcp;
@@ -644,10 +657,7 @@ void tl_tcp_burst_done(struct tl_net *net)
 	while ((c = TAILQ_FIRST(&now)) != NULL && !out_of_mbufs) {
 		TAILQ_REMOVE(&now, c, pending_link);
 		c->pending = false;
-		if (c->state >= TL_TCPS_ESTABLISHED && tl_tcp_unsent(c))
-			tl_tcp_output(c);
-		if (c->ack_now || c->rcv_nxt != c->rcv_acked || tl_tcp_window_reopened(c))
-			tl_tcp_send_ack(c);
+		send_pending(c);
 		out_of_mbufs = c->pending; // pending again, like the rest: retry at the next tick
 		tl_tcp_ready_refresh(c);
 	}

@@ -76,18 +76,20 @@ void tl_tcp_output(struct tl_tcp *c);
 // HOT. Send a bare ACK; pend it without an mbuf or room.
 void tl_tcp_send_ack(struct tl_tcp *c);
 
-// Send our SYN, a SYN-ACK in SYN-RECEIVED; without and with the retransmission timer.
-void tl_tcp_transmit_syn(struct tl_tcp *c);
+// Send our SYN, a SYN-ACK in SYN-RECEIVED. False: no mbuf, or no room in the queue.
+bool tl_tcp_transmit_syn(struct tl_tcp *c);
+// The same with the retransmission timer; pend it without an mbuf or room: no timer runs then.
 void tl_tcp_send_syn(struct tl_tcp *c);
 void tl_tcp_send_rst(struct tl_tcp *c);
 // Retransmit one segment from seq on, at most that many bytes; returns the sequence numbers used, 0 without an mbuf or
 // before its departure time.
 uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most);
-// Probe a zero window with one byte, or fill a window that is slightly open.
-void tl_tcp_probe_window(struct tl_tcp *c);
-// Send a tail loss probe: a new segment, or the last (RFC 8985, section 7.3).
-void tl_tcp_probe_tail(struct tl_tcp *c);
-void tl_tcp_send_keepalive(struct tl_tcp *c);
+// Send a probe. False: no mbuf, or no room in the queue.
+// Of a zero window: one byte, or what fits if it is slightly open.
+bool tl_tcp_probe_window(struct tl_tcp *c);
+// Of the tail: a new segment, or the last (RFC 8985, section 7.3).
+bool tl_tcp_probe_tail(struct tl_tcp *c);
+bool tl_tcp_send_keepalive(struct tl_tcp *c);
 // Send RST for a segment without a connection (RFC 9293, section 3.10.7.1).
 void tl_tcp_refuse(struct tl_net *net, const struct tl_tcp_seg *seg);
 

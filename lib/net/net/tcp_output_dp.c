@@ -344,7 +344,7 @@ void tl_tcp_send_rst(struct tl_tcp *c)
 		tl_count(&c->net->stats.tcp_resets_tx, 1);
 }
 
-void tl_tcp_transmit_syn(struct tl_tcp *c)
+bool tl_tcp_transmit_syn(struct tl_tcp *c)
 {
 	uint8_t options[TL_TCP_OPTIONS_MAX];
 	uint8_t len = tl_tcp_options_write(c, options);
@@ -352,12 +352,19 @@ void tl_tcp_transmit_syn(struct tl_tcp *c)
 
 	if (c->state == TL_TCPS_SYN_RECEIVED)
 		out.flags |= TL_TCP_ACK;
-	tl_tcp_transmit(c, &out); // without an mbuf the timer, or the peer, retries
+	return tl_tcp_transmit(c, &out);
 }
 
 void tl_tcp_send_syn(struct tl_tcp *c)
 {
-	tl_tcp_transmit_syn(c);
+	if (!tl_tcp_transmit_syn(c)) {
+		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
+		tl_tcp_pend(c);
+		return;
+	}
+	if (c->syn_ns == 0)
+		c->syn_ns = c->net->now_ns;
+	tl_count(&c->net->stats.tcp_retransmits, c->syn_lost);
 	if (!tl_tcp_timer_is_set(c, TL_TCP_RETRANSMIT))
 		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
 }
@@ -387,25 +394,25 @@ uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most)
 	return len + fin;
 }
 
-void tl_tcp_probe_window(struct tl_tcp *c)
+bool tl_tcp_probe_window(struct tl_tcp *c)
 {
 	uint32_t queued = tl_tcp_queued(c);
 	uint32_t fits = tl_min_u32(tl_min_u32(queued, tl_tcp_usable(c)), c->mss);
 
-	if (fits > 0) {
-		send_next(c, NULL, fits, false);
-		return;
-	}
+	if (fits > 0)
+		return send_next(c, NULL, fits, false);
 	struct tl_tcp_out out = {.seq = c->snd_una, .len = queued > 0, .flags = TL_TCP_ACK};
 	if (queued == 0)
 		out.flags |= TL_TCP_FIN;
-	if (tl_tcp_transmit(c, &out))
-		tl_count(&c->net->stats.tcp_window_probes_tx, 1);
+	if (!tl_tcp_transmit(c, &out))
+		return false;
+	tl_count(&c->net->stats.tcp_window_probes_tx, 1);
 	if (c->snd_max == c->snd_una)
 		c->snd_max++;
+	return true;
 }
 
-void tl_tcp_probe_tail(struct tl_tcp *c)
+bool tl_tcp_probe_tail(struct tl_tcp *c)
 {
 	uint32_t flight = c->snd_nxt - c->snd_una;
 	uint32_t queued = tl_tcp_unsent_bytes(c);
@@ -413,23 +420,24 @@ void tl_tcp_probe_tail(struct tl_tcp *c)
 	uint32_t len = tl_min_u32(tl_min_u32(queued, window), c->mss); // not limited by cwnd
 	uint32_t last = tl_min_u32(c->snd_max - c->snd_una, c->mss);
 
-	tl_count(&c->net->stats.tcp_tail_probes_tx, 1);
 	c->probe_again = len == 0 || sws_blocked(c, len, queued);
-	if (c->probe_again)
-		tl_tcp_retransmit(c, c->snd_max - last, last);
-	else
-		send_next(c, NULL, len, false);
+	if (c->probe_again ? tl_tcp_retransmit(c, c->snd_max - last, last) == 0 : !send_next(c, NULL, len, false))
+		return false;
+	tl_count(&c->net->stats.tcp_tail_probes_tx, 1);
 	c->probing = true;
 	c->probe_end = c->snd_max;
+	return true;
 }
 
 // Send a keepalive probe: an acknowledged sequence number, no data (RFC 1122, section 4.2.3.6).
-void tl_tcp_send_keepalive(struct tl_tcp *c)
+bool tl_tcp_send_keepalive(struct tl_tcp *c)
 {
 	struct tl_tcp_out out = {.seq = c->snd_una - 1, .flags = TL_TCP_ACK};
 
-	if (tl_tcp_transmit(c, &out))
-		tl_count(&c->net->stats.tcp_keepalives_tx, 1);
+	if (!tl_tcp_transmit(c, &out))
+		return false;
+	tl_count(&c->net->stats.tcp_keepalives_tx, 1);
+	return true;
 }
 
 void tl_tcp_refuse(struct tl_net *net, const struct tl_tcp_seg *seg)

@@ -361,7 +361,6 @@ void tl_tcp_start_sequence(struct tl_tcp *c, uint32_t iss)
 	c->snd_max = iss + 1;
 	c->rack.highest = iss;
 	c->snd_end = iss + 1;
-	c->syn_ns = c->net->now_ns;
 }
 
 // ---- end

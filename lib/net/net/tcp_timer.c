@@ -55,7 +55,6 @@ static void time_out(struct tl_tcp *c)
 	if (c->state == TL_TCPS_SYN_SENT || c->state == TL_TCPS_SYN_RECEIVED) {
 		c->syn_lost = true;
 		back_off(c);
-		tl_count(&c->net->stats.tcp_retransmits, 1);
 		tl_tcp_send_syn(c);
 		return;
 	}
@@ -94,8 +93,8 @@ static void retransmit_expired(struct tl_tcp *c)
 	if (at_ns > c->net->now_ns) {
 		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, at_ns - c->net->now_ns);
 	} else if (probe && !tl_tcp_pace_holds(c)) {
-		tl_tcp_probe_tail(c);
-		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
+		bool sent = tl_tcp_probe_tail(c);
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, sent ? tl_tcp_rto_ns(c) : c->pto_ns);
 	} else {
 		time_out(c);
 	}
@@ -116,12 +115,13 @@ static void persist_expired(struct tl_tcp *c)
 		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, c->pace_at_ns - c->net->now_ns);
 		return;
 	}
-	tl_tcp_probe_window(c);
+	bool sent = tl_tcp_probe_window(c);
 	if (!c->persisting) // window opened
 		return;
-	back_off(c);
+	if (sent)
+		back_off(c);
 	tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, probe_interval_ns(c));
-	if (!tl_tcp_timer_is_set(c, TL_TCP_GIVE_UP))
+	if (sent && !tl_tcp_timer_is_set(c, TL_TCP_GIVE_UP))
 		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
 }
 
@@ -178,8 +178,7 @@ static void keepalive_expired(struct tl_tcp *c)
 		tl_tcp_send_rst(c);
 		tl_tcp_end(c, TL_TCP_TIMEOUT);
 	} else {
-		c->keepalives++;
-		tl_tcp_send_keepalive(c);
+		c->keepalives += tl_tcp_send_keepalive(c);
 		tl_tcp_timer_set(c, TL_TCP_KEEPALIVE, tl_min_u64(idle_ns, KEEPALIVE_INTERVAL_MAX_NS));
 	}
 }
