@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Expiry of the timers of a connection.
 
+#include <rte_mbuf.h>
+
+#include <tl_port.h>
+
 #include "tcp_loss.h"
 #include "tcp_output.h"
 #include "tcp_pace.h"
@@ -66,6 +70,34 @@ static void time_out(struct tl_tcp *c)
 	tl_tcp_output(c); // one segment: cwnd is one
 }
 
+static bool is_to_peer(const struct tl_tcp *c, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	if (pkt->src_port_be != c->key.own_port_be || pkt->dst_port_be != c->key.peer_port_be)
+		return false;
+	if (c->is_ip6)
+		return pkt->kind == TL_PKT_IP6 && tl_ip6_equal(&tl_wire_ip6(frame, pkt)->dst, &c->peer6);
+	return pkt->kind == TL_PKT_TCP && pkt->dst_be == c->key.peer_be;
+}
+
+// True if a segment with that sequence number waits in the port's queue: nothing says that the network lost it.
+static bool waits_in_port(const struct tl_tcp *c, uint32_t seq)
+{
+	const struct tl_txq *q = c->net->cfg.tx;
+
+	for (uint16_t i = 0; i < q->n; i++) {
+		const uint8_t *frame = rte_pktmbuf_mtod(q->pkts[i], const uint8_t *);
+		struct tl_pkt pkt;
+		tl_wire_parse(frame, q->pkts[i]->data_len, &pkt);
+		if (!is_to_peer(c, frame, &pkt))
+			continue;
+		const struct tl_tcp_hdr *tcp = (const struct tl_tcp_hdr *)(frame + pkt.l4_off);
+		uint32_t len = pkt.payload_len + ((tcp->flags & (TL_TCP_SYN | TL_TCP_FIN)) != 0);
+		if (seq - tl_be32(tcp->seq_be) < len)
+			return true;
+	}
+	return false;
+}
+
 static bool is_one_segment_in_flight(const struct tl_tcp *c)
 {
 	return tl_seq_le(c->snd_last, c->snd_una);
@@ -92,6 +124,8 @@ static void retransmit_expired(struct tl_tcp *c)
 
 	if (at_ns > c->net->now_ns) {
 		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, at_ns - c->net->now_ns);
+	} else if (TL_UNLIKELY(waits_in_port(c, probe ? c->snd_max - 1 : c->snd_una))) {
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_loss_timeout_ns(c));
 	} else if (probe && !tl_tcp_pace_holds(c)) {
 		bool sent = tl_tcp_probe_tail(c);
 		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, sent ? tl_tcp_rto_ns(c) : c->pto_ns);
