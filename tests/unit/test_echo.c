@@ -252,6 +252,76 @@ TL_TEST("a half-closed peer that stops acknowledging is dropped by timeout")
 	tear_down();
 }
 
+// Connect to a peer that keeps its window shut after 1000 bytes, let it half-close, and send a message that has to wait.
+static void half_close_with_shut_window(void)
+{
+	static const struct tl_tcp_opts opts = {.recv_window_bytes = 1000, .window_follows_room = true};
+	static const uint8_t message[1000];
+
+	set_up(&mcast_echo, false);
+	CU_ASSERT_EQUAL_FATAL(tl_tcp_listen(bed.peer, PORT(5002), 8, &peer_ops, NULL, &opts, &bed.listener), 0);
+	run_ms(200);
+	CU_ASSERT_FATAL(tl_tcp_reserve(bed.peer_conn, tl_tcp_room(bed.peer_conn)));
+	multicast(message, sizeof(message));
+	tl_tcp_close(bed.peer_conn);
+	tl_txq_flush(&bed.peers.tx);
+	run_ms(1000);
+	multicast("held", 4);
+	CU_ASSERT_EQUAL(bed.received, 1000);
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "half-closed");
+}
+
+TL_TEST("a half-closed peer that answers window probes gets its messages when it reads on")
+{
+	half_close_with_shut_window();
+	run_ms(30000);
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "half-closed");
+	multicast("more", 4);
+	CU_ASSERT_EQUAL(bed.received, 1000);
+	tl_tcp_unreserve(bed.peer_conn, 65536);
+	run_ms(10000); // with a window update, or an answered probe
+	CU_ASSERT_EQUAL(bed.received, 1008);
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "half-closed");
+	multicast("last", 4);
+	CU_ASSERT_EQUAL(bed.received, 1012);
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 4);
+	CU_ASSERT_EQUAL(stats().drop_no_conn_msgs, 0);
+	CU_ASSERT_EQUAL(stats().disconnects, 0);
+	tear_down();
+}
+
+TL_TEST("a half-closed peer has 5 s to acknowledge a message from when its window opens")
+{
+	half_close_with_shut_window();
+	run_ms(10000);
+	bed.peer_deaf = true;
+	for (int ms = 0; ms < 10000 && bed.peers.n == 0; ms++)
+		run_ms(1);
+	tl_tcp_unreserve(bed.peer_conn, 65536);
+	bed.peer_deaf = false; // it answers the probe, and no message leaves
+	bed.stuck = true;
+	run_ms(4900);
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "half-closed");
+	run_ms(200);
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "closing");
+	bed.stuck = false;
+	run_ms(1000);
+	CU_ASSERT_EQUAL(bed.received, 1004);
+	tear_down();
+}
+
+TL_TEST("a half-closed peer that leaves window probes unanswered is dropped by the user timeout")
+{
+	half_close_with_shut_window();
+	bed.peer_deaf = true;
+	run_ms(15000);
+	CU_ASSERT_EQUAL(stats().disconnects, 0);
+	run_ms(10000);
+	CU_ASSERT_EQUAL(stats().disconnects, 1);
+	CU_ASSERT_EQUAL(stats().lost_unacked_msgs, 1);
+	tear_down();
+}
+
 // Bytes before the FIN are echoed, even after a long wait.
 TL_TEST("a half-closing client receives all bytes that it sent")
 {

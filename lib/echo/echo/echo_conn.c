@@ -211,10 +211,12 @@ static void try_connect(struct tl_echo *echo)
 
 // Close a half-closed connection unless the peer acknowledges messages. A terminated process half-closes as well, and
 // sends RST only for later data: without a message it looks like a peer that still receives. An ACK for a message sent
-// after the FIN proves that the peer receives; without one in time the echo reconnects before the next message.
+// after the FIN proves that the peer receives; without one in time the echo reconnects before the next message. While
+// messages wait for a shut window, its probes decide: a peer that is alive answers them, RST says that it is not, and
+// the user timeout ends a connection without either.
 static void check_half_closed(struct tl_echo *echo, uint64_t mono_ns)
 {
-	if (echo->retry_at_ns == 0) {
+	if (echo->retry_at_ns == 0 || tl_tcp_probes_window(echo->conn)) {
 		echo->retry_at_ns = mono_ns + HALF_CLOSED_TIMEOUT_NS;
 	} else if (mono_ns >= echo->retry_at_ns && tl_tcp_acked(echo->conn) != echo->acked_at_fin) {
 		echo->retry_at_ns = UINT64_MAX;

@@ -264,6 +264,11 @@ uint32_t tl_tcp_acked(const struct tl_tcp *c)
 	return c->snd_una - c->iss;
 }
 
+bool tl_tcp_probes_window(const struct tl_tcp *c)
+{
+	return c->persisting;
+}
+
 const char *tl_tcp_reason_text(enum tl_tcp_reason reason)
 {
 	static const char *const TEXTS[] = {

@@ -121,6 +121,9 @@ uint32_t tl_tcp_unsent_bytes(const struct tl_tcp *c);
 // Bytes, SYN and FIN acknowledged by the peer, modulo 2^32.
 uint32_t tl_tcp_acked(const struct tl_tcp *c);
 
+// True if data waits for the peer's window, which is shut and probed (RFC 9293, section 3.8.6.1).
+bool tl_tcp_probes_window(const struct tl_tcp *c);
+
 // Messages given to tl_tcp_send() and not acknowledged whole. Also in closed(), for those lost.
 struct tl_tcp_unacked {
 	uint32_t msgs, bytes;
