@@ -316,6 +316,8 @@ TL_TEST("apparent conflicts are accepted")
 		load_right("{'ports': [{'name': 'a', 'device': 'x'" IP ", 'gateway': '192.0.2.254'}], 'echo': "
 			   "[{'port': 'a', " MCAST("239.1.2.3", "7") ", 'send': {'tcp_connect': '10.0.0.1:5'}}]}"));
 	tl_config_free(load_right(PORTS2(", 'lcores': [1]", ", 'lcores': 'auto'")));
+	tl_config_free(load_right(ECHO("{'port': 'a', 'tcp_listen': 7, 'rto_min_us': 5000000},"
+				       "{'port': 'a', 'tcp_listen': 8, 'user_timeout_seconds': 1}")));
 	tl_config_free(
 		load_right("{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': 'null:'},"
 			   "{'port': 'a', 'path': 'null:', 'direction': 'tx'}]}"));

@@ -264,6 +264,22 @@ static const char *name_of_modes(unsigned modes)
 
 static const struct tl_config_table echo_table;
 
+#define QUARTER_SECOND_US 250000u
+
+static int check_echo_times(struct tl_config_reader *r, const struct tl_config_echo *echo)
+{
+	if (echo->rto_min_us > echo->user_timeout_seconds * QUARTER_SECOND_US)
+		return tl_config_refuse_key(r, "rto_min_us",
+			"%u is more than a quarter of user_timeout_seconds, %u: a lost segment could end the "
+			"connection; lower it, or raise that one",
+			echo->rto_min_us, echo->user_timeout_seconds);
+	if (echo->reconnect_min_ms > echo->reconnect_max_ms)
+		return tl_config_refuse_key(r, "reconnect_min_ms",
+			"%u is more than reconnect_max_ms, %u: lower it, or raise that one", echo->reconnect_min_ms,
+			echo->reconnect_max_ms);
+	return 0;
+}
+
 static int check_echo(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	struct tl_config_echo *echo = section;
@@ -292,11 +308,8 @@ static int check_echo(struct tl_config_reader *r, const struct tl_config_key *ke
 		return tl_config_refuse_key(
 			r, row->name, "applies only to an echo that uses %s", name_of_modes(row->modes));
 	}
-	if (echo->reconnect_min_ms > echo->reconnect_max_ms)
-		return tl_config_refuse_key(r, "reconnect_min_ms",
-			"%u is more than reconnect_max_ms, %u: lower it, or raise that one", echo->reconnect_min_ms,
-			echo->reconnect_max_ms);
-	return tl_config_check_delay(r, value, echo);
+	int rc = check_echo_times(r, echo);
+	return rc != 0 ? rc : tl_config_check_delay(r, value, echo);
 }
 
 static const struct tl_config_key eal_keys[] = {

@@ -276,7 +276,7 @@ struct tl_config_echo {
 	uint32_t user_timeout_seconds;	      // "user_timeout_seconds", 1..3600, default 20 (TCP modes)
 	bool user_timeout_option;	      // "user_timeout_option", default false (TCP modes)
 	uint32_t keepalive_seconds;	      // "keepalive_seconds", 0 (never) or 1..86400, default 30 (TCP modes)
-	uint32_t rto_min_us;		      // "rto_min_us", 1000..60000000, default 200000 (TCP modes)
+	uint32_t rto_min_us;		      // "rto_min_us", 1000..a quarter of the timeout, default 200000
 	uint64_t pace_bps;		      // "pace_bps", bit/s, 8000 .. 2^42, default 0: not paced (TCP modes)
 	uint32_t reconnect_min_ms;	      // "reconnect_min_ms", 1..3600000, default 100 (MCAST_TO_TCP)
 	uint32_t reconnect_max_ms;	      // "reconnect_max_ms", reconnect_min_ms..3600000, default 5000 (same)
