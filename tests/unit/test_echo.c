@@ -252,7 +252,7 @@ TL_TEST("a half-closed peer that stops acknowledging is dropped by timeout")
 	tear_down();
 }
 
-// Connect to a peer that keeps its window shut after 1000 bytes, let it half-close, and send a message that has to wait.
+// Connect to a peer that keeps its window shut after 1000 bytes, let it half-close, and send a message that waits.
 static void half_close_with_shut_window(void)
 {
 	static const struct tl_tcp_opts opts = {.recv_window_bytes = 1000, .window_follows_room = true};

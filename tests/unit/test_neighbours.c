@@ -138,6 +138,25 @@ TL_TEST("an ended connection releases its neighbour")
 	app_free(&app);
 }
 
+TL_TEST("a connection in TIME-WAIT holds no neighbour")
+{
+	struct app app = {0};
+	struct host *h = start();
+
+	accept_peer(h, &app);
+	hang_up(h, &app);
+	for (unsigned i = 0; i < 2; i++) { // the second FIN is answered by a new header
+		h->net->arp_generation++;
+		forget(h);
+		give(h, F | A, PEERS + 1, OURS + 2, 0);
+		SENDS(h, A, OURS + 2, PEERS + 2, 0);
+		CU_ASSERT_EQUAL(app.closed, 1);
+		CU_ASSERT_EQUAL(entry_of(h, PEER)->users, 0);
+	}
+	stop(h);
+	app_free(&app);
+}
+
 TL_TEST("a half-open connection holds no neighbour")
 {
 	struct app app = {0};
@@ -148,6 +167,48 @@ TL_TEST("a half-open connection holds no neighbour")
 	CU_ASSERT_EQUAL(entry_of(h, PEER)->users, 0);
 	give(h, A, PEERS + 1, OURS + 1, 0);
 	CU_ASSERT_EQUAL(entry_of(h, PEER)->users, 1);
+	stop(h);
+	app_free(&app);
+}
+
+// Fill the table with neighbours of other connections: the first is in the place of the peer.
+static uint32_t keep_all_but_peer(struct host *h)
+{
+	uint32_t first_be = host_be(h->net, 77);
+
+	crowd(h);
+	for (unsigned i = 0; i < TL_NET_NEIGHBOURS; i++) {
+		uint32_t ip_be = h->net->arp->entry[i].ip_be;
+		if (ip_be != PEER)
+			CU_ASSERT_EQUAL(tl_arp_use(h->net, ip_be), ip_be);
+	}
+	CU_ASSERT_EQUAL(tl_arp_use(h->net, first_be), first_be);
+	CU_ASSERT_PTR_NULL(entry_of(h, PEER));
+	return first_be;
+}
+
+TL_TEST("a connection that finds the table full keeps its neighbour when there is room")
+{
+	struct app app = {0};
+	struct host *h = start();
+
+	(void)hear(h, &app, NULL);
+	give_syn(h, 0, PEERS, 0);
+	uint32_t first_be = keep_all_but_peer(h);
+	h->introduced = false;
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	CU_ASSERT_EQUAL_FATAL(app.opened, 1);
+	CU_ASSERT_PTR_NULL(entry_of(h, PEER));
+	tl_arp_unuse(h->net, first_be);
+	forget(h);
+	say(&app, 100);
+	introduce_peer(h);
+	SENDS(h, P | A, OURS + 1, PEERS + 1, 100);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(entry_of(h, PEER));
+	CU_ASSERT_EQUAL(entry_of(h, PEER)->users, 1);
+	CU_ASSERT_PTR_EQUAL(entry_of(h, PEER)->queue, &h->net->arp->kept);
+	give(h, R, PEERS + 1, 0, 0);
+	CU_ASSERT_EQUAL(entry_of(h, PEER)->users, 0);
 	stop(h);
 	app_free(&app);
 }

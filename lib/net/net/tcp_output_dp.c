@@ -123,13 +123,16 @@ static struct tl_tcp_hdr *headers_build(struct tl_tcp *c, struct rte_mbuf *m, ui
 	return tcp;
 }
 
-// Slow path: resolve the neighbour, and store the headers as template once its MAC is known.
+// Slow path: resolve the neighbour, and store the headers as template once its MAC is known. Pin it if the table was
+// full of other connections' neighbours when the peer answered.
 static void output_and_learn(struct tl_tcp *c, struct rte_mbuf *m)
 {
 	struct tl_net *net = c->net;
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	uint32_t peer_be = c->key.peer_be;
 
+	if (c->state >= TL_TCPS_ESTABLISHED && c->state != TL_TCPS_TIME_WAIT)
+		tl_tcp_keep_hop(c);
 	if (tl_ip_next_hop_mac(net, peer_be, ((struct tl_ether_hdr *)frame)->dst)) {
 		tl_tcp_ready_learn(c, frame);
 		c->arp_generation = net->arp_generation;

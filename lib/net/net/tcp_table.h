@@ -134,7 +134,8 @@ static inline void tl_tcp_leave(struct tl_tcp_table *table)
 struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_ops *ops, void *ctx,
 	const struct tl_tcp_opts *opts);
 
-// Pin the next hop in the neighbour table: for an active open, or after the peer has answered.
+// Pin the next hop in the neighbour table unless it is: for an active open, or after the peer has answered. Nothing
+// happens without room.
 void tl_tcp_keep_hop(struct tl_tcp *c);
 
 // Put c into the half-open list of its listener; into the list of active opens.
