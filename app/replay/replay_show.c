@@ -372,7 +372,7 @@ static void print_notes(const struct tl_replay_results *r, FILE *out)
 		{"addresses that found no room for --split clients", s->unknown_hosts},
 		{"edited frames whose L4 checksum is beyond their end", s->edit_unsummed_pkts},
 		{"frames read after they were due", s->reader_late_pkts},
-		{"frames with an earlier time than their predecessor", s->backward_pkts},
+		{"frames with an earlier time than one before them", s->backward_pkts},
 		{"files that begin before the end of their predecessor", s->rebased_files},
 		{"gaps shortened", s->shortened_gaps}, {"steps of the clock", s->clock_steps}};
 

@@ -50,7 +50,7 @@ TL_TEST("a speed divides the time from the beginning, not each gap")
 	CU_ASSERT_EQUAL(next(START_NS + TEN_HOURS_NS), TEN_HOURS_NS / 100);
 }
 
-TL_TEST("a frame recorded before the last one is due with it, and counted")
+TL_TEST("a frame recorded before an earlier one is due with its predecessor, and counted")
 {
 	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
 	CU_ASSERT_EQUAL(next(START_NS), 0);
@@ -60,7 +60,126 @@ TL_TEST("a frame recorded before the last one is due with it, and counted")
 	CU_ASSERT_EQUAL(schedule.backward_pkts, 2);
 	CU_ASSERT_EQUAL(next(START_NS + 499), 500);
 	CU_ASSERT_EQUAL(next(START_NS + 501), 501); // the anchor is unchanged
-	CU_ASSERT_EQUAL(schedule.backward_pkts, 2);
+	CU_ASSERT_EQUAL(schedule.backward_pkts, 3);
+}
+
+// ---- a clock that was set back
+
+TL_TEST("behind a clock that was set back frames keep their distances, in every loop")
+{
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+	for (uint64_t loop = 0; loop < 3; loop++) {
+		uint64_t begin_ns = loop * 998 * TL_NS_PER_MS;
+		if (loop != 0)
+			tl_replay_schedule_file(&schedule, true);
+		for (uint64_t i = 0; i < 500; i++)
+			CU_ASSERT_EQUAL(next(START_NS + i * TL_NS_PER_MS), begin_ns + i * TL_NS_PER_MS);
+		for (uint64_t i = 500; i < 1000; i++)
+			CU_ASSERT_EQUAL(next(START_NS - 100 * TL_NS_PER_S + i * TL_NS_PER_MS),
+				begin_ns + (i - 1) * TL_NS_PER_MS); // the first one is due with its predecessor
+		CU_ASSERT_EQUAL(schedule.backward_pkts, loop + 1);
+	}
+	CU_ASSERT_EQUAL(schedule.rebased_files, 0);
+}
+
+TL_TEST("a jump back by a second is disorder, beyond it the clock was set")
+{
+	for (uint64_t set = 0; set < 2; set++) {
+		begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+		next(START_NS);
+		next(START_NS + 2 * TL_NS_PER_S);
+		CU_ASSERT_EQUAL(next(START_NS + TL_NS_PER_S - set), 2 * TL_NS_PER_S);
+		CU_ASSERT_EQUAL(next(START_NS + TL_NS_PER_S + 100), 2 * TL_NS_PER_S + set * 101);
+		CU_ASSERT_EQUAL(schedule.backward_pkts, 2 - set);
+	}
+}
+
+TL_TEST("stray frames of long ago neither flood nor stall what follows")
+{
+	for (unsigned strays = 1; strays < 4; strays++) {
+		begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+		for (uint64_t i = 0; i < 100; i++) {
+			for (unsigned k = 0; k < strays && i != 0; k++)
+				CU_ASSERT_EQUAL(next(0), (i - 1) * TL_NS_PER_MS);
+			CU_ASSERT_EQUAL(next(START_NS + i * TL_NS_PER_MS), i * TL_NS_PER_MS);
+		}
+		CU_ASSERT_EQUAL(schedule.backward_pkts, 99);
+	}
+}
+
+TL_TEST("stray frames of different times are stray, whatever their order")
+{
+	static const uint64_t strays[][3] = {{300, 200, 100}, {100, 200, 300}, {200, 100, 300}, {300, 100, 200}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(strays); i++) {
+		begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+		next(START_NS);
+		CU_ASSERT_EQUAL(next(START_NS + 10), 10);
+		for (size_t k = 0; k < TL_ARRAY_LEN(strays[i]); k++)
+			CU_ASSERT_TRUE(next(strays[i][k] * TL_NS_PER_S) <= 10 + 200 * TL_NS_PER_S);
+		uint64_t due_ns = next(START_NS + 300 * TL_NS_PER_S);
+		CU_ASSERT_EQUAL(due_ns, 300 * TL_NS_PER_S);
+	}
+}
+
+TL_TEST("a stray frame hides no disorder, and no clock that is set after it")
+{
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+	next(START_NS);
+	next(START_NS + 10);
+	CU_ASSERT_EQUAL(next(0), 10);
+	CU_ASSERT_EQUAL(next(START_NS + 5), 10); // the old clock's, out of order
+	CU_ASSERT_EQUAL(next(START_NS + 12), 12);
+	CU_ASSERT_EQUAL(next(0), 12);
+	CU_ASSERT_EQUAL(next(START_NS - 100 * TL_NS_PER_S), 12); // set back by 100 s
+	CU_ASSERT_EQUAL(next(START_NS - 100 * TL_NS_PER_S + 7), 19);
+	CU_ASSERT_EQUAL(schedule.backward_pkts, 4);
+}
+
+TL_TEST("a clock that was set back passes its old time without a trace")
+{
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+	next(START_NS);
+	for (uint64_t i = 0; i < 1000; i++)
+		CU_ASSERT_EQUAL(next(START_NS - 100 * TL_NS_PER_S + i * TL_NS_PER_S), i * TL_NS_PER_S);
+	CU_ASSERT_EQUAL(next(START_NS + 2000 * TL_NS_PER_S), 2100 * TL_NS_PER_S);
+	CU_ASSERT_EQUAL(schedule.backward_pkts, 1);
+}
+
+// The clock is 1970's for a minute. The old one has gone on meanwhile, or is set to the time before.
+TL_TEST("a clock that is put right again continues at its own time, and never before what was sent")
+{
+	for (uint64_t right = 0; right < 2; right++) {
+		uint64_t again_ns = START_NS + 5 + right * 90 * TL_NS_PER_S;
+		uint64_t due_ns = right ? 5 + 90 * TL_NS_PER_S : 60 * TL_NS_PER_S;
+		begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+		next(START_NS);
+		CU_ASSERT_EQUAL(next(0), 0);
+		CU_ASSERT_EQUAL(next(60 * TL_NS_PER_S), 60 * TL_NS_PER_S);
+		CU_ASSERT_EQUAL(next(again_ns), due_ns);
+		CU_ASSERT_EQUAL(next(again_ns + 7), due_ns + 7);
+	}
+}
+
+TL_TEST("a stray frame at the end of a file moves neither the next file nor the next loop")
+{
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+	next(START_NS);
+	next(START_NS + 10);
+	next(0);
+	tl_replay_schedule_file(&schedule, false);
+	CU_ASSERT_EQUAL(next(START_NS + 25), 25); // the next file goes on
+	next(0);
+	tl_replay_schedule_file(&schedule, false);
+	CU_ASSERT_EQUAL(next(START_NS - 1000 * TL_NS_PER_S), 25); // the next file begins earlier
+	CU_ASSERT_EQUAL(next(START_NS - 1000 * TL_NS_PER_S + 10), 35);
+	CU_ASSERT_EQUAL(schedule.rebased_files, 1);
+	next(0);
+	tl_replay_schedule_file(&schedule, true);
+	CU_ASSERT_EQUAL(next(START_NS), 35);
+	CU_ASSERT_EQUAL(next(START_NS + 10), 45);
+	CU_ASSERT_EQUAL(schedule.rebased_files, 1);
+	CU_ASSERT_EQUAL(schedule.backward_pkts, 3);
 }
 
 TL_TEST("frames of equal times are due together")
@@ -133,6 +252,22 @@ TL_TEST("gaps beyond --max-gap are shortened, and no others")
 	CU_ASSERT_EQUAL(next(START_NS + 211), 420);
 	CU_ASSERT_EQUAL(next(UINT64_MAX), 620);
 	CU_ASSERT_EQUAL(schedule.shortened_gaps, 2);
+}
+
+TL_TEST("a gap is from the latest frame so far, not from one out of order")
+{
+	const struct tl_replay_pacing pacing = {
+		.pace = TL_REPLAY_RECORDED, .speed = TL_REPLAY_MILLION, .max_gap_ns = TL_NS_PER_S};
+
+	tl_replay_schedule_init(&schedule, &pacing);
+	CU_ASSERT_EQUAL(next(START_NS), 0);
+	CU_ASSERT_EQUAL(next(START_NS + 2 * TL_NS_PER_S), TL_NS_PER_S); // shortened
+	CU_ASSERT_EQUAL(next(START_NS + TL_NS_PER_S / 2), TL_NS_PER_S);
+	CU_ASSERT_EQUAL(next(START_NS + 2 * TL_NS_PER_S + 100), TL_NS_PER_S + 100);
+	CU_ASSERT_EQUAL(next(START_NS + TL_NS_PER_S + 200), TL_NS_PER_S + 100); // disorder
+	CU_ASSERT_EQUAL(next(START_NS + 3 * TL_NS_PER_S + 100), 2 * TL_NS_PER_S + 100);
+	CU_ASSERT_EQUAL(schedule.shortened_gaps, 1);
+	CU_ASSERT_EQUAL(schedule.backward_pkts, 2);
 }
 
 TL_TEST("the longest time at the slowest speed is due at the latest")

@@ -16,34 +16,65 @@ void tl_replay_schedule_file(struct tl_replay_schedule *schedule, bool loop)
 	schedule->loop_begins |= loop;
 }
 
+// Begin a line of recorded time: ts_ns is at pos_ns.
 static void rebase(struct tl_replay_schedule *s, uint64_t ts_ns, uint64_t pos_ns)
 {
-	s->base_ts_ns = ts_ns;
+	s->base_ts_ns = s->top_ts_ns = ts_ns;
 	s->base_pos_ns = pos_ns;
+	s->left_ts_ns = 0;
+}
+
+// Begin a line at a frame recorded long before the others, and remember theirs: the clock was set back, or the frame
+// is stray.
+static void leave_line(struct tl_replay_schedule *s, uint64_t ts_ns)
+{
+	bool lone = s->top_ts_ns == s->base_ts_ns; // stray frames one after the other leave the same line
+	uint64_t left_ns = lone ? tl_max_u64(s->left_ts_ns, s->top_ts_ns) : s->top_ts_ns;
+
+	rebase(s, ts_ns, s->last_pos_ns);
+	s->left_ts_ns = left_ns;
+	s->left_pos_ns = s->last_pos_ns;
+}
+
+// True if a frame is of the line left: it jumps ahead by more than half of the jump back, which has not been caught up.
+static bool is_of_left_line(const struct tl_replay_schedule *s, uint64_t ts_ns)
+{
+	return s->left_ts_ns > s->top_ts_ns && ts_ns > s->top_ts_ns &&
+	       ts_ns - s->top_ts_ns > (s->left_ts_ns - s->base_ts_ns) / 2;
+}
+
+// Continue on the line left. The time spent on the other one has passed on it, unless its clock shows less.
+static void return_to_line(struct tl_replay_schedule *s, uint64_t ts_ns)
+{
+	uint64_t passed_ns = ts_ns > s->left_ts_ns ? ts_ns - s->left_ts_ns : 0;
+
+	rebase(s, s->left_ts_ns + tl_min_u64(passed_ns, s->last_pos_ns - s->left_pos_ns), s->last_pos_ns);
 }
 
 // Compute the position of a frame in the run, in recorded time.
 static uint64_t position(struct tl_replay_schedule *s, uint64_t ts_ns)
 {
-	bool backward = s->begun && ts_ns < s->last_ts_ns;
-
-	if (!s->begun) {
-		rebase(s, ts_ns, 0);
-	} else if (s->loop_begins) {
+	if (TL_UNLIKELY(is_of_left_line(s, ts_ns)))
+		return_to_line(s, ts_ns);
+	if (!s->begun || s->loop_begins) {
 		rebase(s, ts_ns, s->last_pos_ns);
-	} else if (s->file_begins && backward) {
+	} else if (ts_ns >= s->top_ts_ns) {
+		if (ts_ns - s->top_ts_ns > s->pacing.max_gap_ns) {
+			rebase(s, ts_ns, s->last_pos_ns + s->pacing.max_gap_ns);
+			tl_count(&s->shortened_gaps, 1);
+		}
+		s->top_ts_ns = ts_ns;
+	} else if (s->file_begins) {
 		rebase(s, ts_ns, s->last_pos_ns);
 		tl_count(&s->rebased_files, 1);
-	} else if (backward) {
+	} else {
 		tl_count(&s->backward_pkts, 1);
-	} else if (ts_ns - s->last_ts_ns > s->pacing.max_gap_ns) {
-		rebase(s, ts_ns, s->last_pos_ns + s->pacing.max_gap_ns);
-		tl_count(&s->shortened_gaps, 1);
+		if (s->top_ts_ns - ts_ns > TL_REPLAY_DISORDER_NS)
+			leave_line(s, ts_ns);
 	}
 	uint64_t pos_ns = ts_ns > s->base_ts_ns ? s->base_pos_ns + (ts_ns - s->base_ts_ns) : s->base_pos_ns;
 	if (pos_ns < s->base_pos_ns) // beyond 584 years
 		pos_ns = UINT64_MAX;
-	s->last_ts_ns = ts_ns;
 	s->last_pos_ns = tl_max_u64(pos_ns, s->last_pos_ns);
 	return s->last_pos_ns;
 }

@@ -25,6 +25,10 @@ enum tl_replay_pace {
 #define TL_REPLAY_SPEED_MIN (TL_REPLAY_MILLION / 100)
 #define TL_REPLAY_SPEED_MAX (TL_REPLAY_MILLION * 100)
 #define TL_REPLAY_DUE_MAX ((uint64_t)INT64_MAX) // later due times saturate here
+// A frame recorded this long before an earlier one is out of order. Before that the clock was set back, and the frames
+// that follow keep their distances to it; or the frame is stray, if the next one jumps ahead again by more than half of
+// that time, and the old distances go on.
+#define TL_REPLAY_DISORDER_NS TL_NS_PER_S
 // Bytes on the wire in addition to the frame's: preamble and SFD 8, FCS 4, gap 12 (IEEE 802.3, 4.4.2); the frame has at
 // least 60.
 #define TL_REPLAY_WIRE_BYTES 24u
@@ -45,11 +49,13 @@ struct tl_replay_schedule {
 	bool loop_begins;	    // and the first of a loop
 	uint64_t base_ts_ns;	    // recorded time that corresponds to base_pos_ns
 	uint64_t base_pos_ns;	    // position in the run, in recorded time
-	uint64_t last_ts_ns;	    // of the previous frame
-	uint64_t last_pos_ns;	    // monotonic
+	uint64_t top_ts_ns;	    // latest recorded time since then
+	uint64_t last_pos_ns;	    // of the previous frame; monotonic
+	uint64_t left_ts_ns;	    // top_ts_ns of the line before a jump back; 0: none
+	uint64_t left_pos_ns;	    // position of the jump
 	uint64_t frames, wire_bits; // sums so far
 	// Counters of special cases among the scheduled frames; readable by other threads.
-	uint64_t backward_pkts; // recorded before their predecessor: due with it
+	uint64_t backward_pkts; // recorded before an earlier frame: due with their predecessor
 	uint64_t rebased_files; // recorded before the end of the previous file: first frame due with its last
 	uint64_t shortened_gaps;
 };
