@@ -457,6 +457,22 @@ TL_TEST("after an underrun due times are kept, or shifted by the time lost")
 	}
 }
 
+TL_TEST("after an underrun a frame of the latest due time is still due after all others")
+{
+	begin_rig(0);
+	rig.time.line.base_ns = 100 * UINT64_C(365) * 86400 * TL_NS_PER_S;
+	rig.s.shifted_ns = rig.time.line.base_ns;
+	queue(0);
+	queue(TL_REPLAY_DUE_MAX);
+	port.stop = &rig.stop;
+	port.stop_after = 1;
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(port.n, 1);
+	CU_ASSERT_EQUAL(rig.s.n - rig.s.at, 1);
+	rte_pktmbuf_free(rig.s.next[rig.s.at]);
+	end_rig();
+}
+
 TL_TEST("a reader that is ahead is never counted as late")
 {
 	begin_rig(50);

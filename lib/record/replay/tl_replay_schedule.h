@@ -24,7 +24,8 @@ enum tl_replay_pace {
 #define TL_REPLAY_MILLION UINT64_C(1000000)
 #define TL_REPLAY_SPEED_MIN (TL_REPLAY_MILLION / 100)
 #define TL_REPLAY_SPEED_MAX (TL_REPLAY_MILLION * 100)
-#define TL_REPLAY_DUE_MAX ((uint64_t)INT64_MAX) // later due times saturate here
+// Later due times saturate here. As much again is left for the time by which underruns shift them.
+#define TL_REPLAY_DUE_MAX ((uint64_t)INT64_MAX / 2)
 // A frame recorded this long before an earlier one is out of order. Before that the clock was set back, and the frames
 // that follow keep their distances to it; or the frame is stray, if the next one jumps ahead again by more than half of
 // that time, and the old distances go on.
