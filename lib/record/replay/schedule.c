@@ -43,19 +43,17 @@ static bool is_of_left_line(const struct tl_replay_schedule *s, uint64_t ts_ns)
 	       ts_ns - s->top_ts_ns > (s->left_ts_ns - s->base_ts_ns) / 2;
 }
 
-// Continue on the line left. The time spent on the other one has passed on it, unless its clock shows less.
-static void return_to_line(struct tl_replay_schedule *s, uint64_t ts_ns)
+// Continue on the line left: the time spent on the other one has passed on it, too.
+static void return_to_line(struct tl_replay_schedule *s)
 {
-	uint64_t passed_ns = ts_ns > s->left_ts_ns ? ts_ns - s->left_ts_ns : 0;
-
-	rebase(s, s->left_ts_ns + tl_min_u64(passed_ns, s->last_pos_ns - s->left_pos_ns), s->last_pos_ns);
+	rebase(s, s->left_ts_ns + (s->last_pos_ns - s->left_pos_ns), s->last_pos_ns);
 }
 
 // Compute the position of a frame in the run, in recorded time.
 static uint64_t position(struct tl_replay_schedule *s, uint64_t ts_ns)
 {
 	if (TL_UNLIKELY(is_of_left_line(s, ts_ns)))
-		return_to_line(s, ts_ns);
+		return_to_line(s);
 	if (!s->begun || s->loop_begins) {
 		rebase(s, ts_ns, s->last_pos_ns);
 	} else if (ts_ns >= s->top_ts_ns) {
