@@ -66,7 +66,8 @@ def main(command):
     if termios.tcgetattr(terminal.fd)[3] & (termios.ICANON | termios.ECHO):
         sys.exit("the terminal waits for whole lines, or echoes")
     for keys, text in ((b" ", "pause: paused"), (b"+", "speed: paused"), (b"+", "speed 0.04"), (b"-", "speed 0.02"),
-                       (b"\033[C", "seek: seeking"), (b"[", "seek: seeking"), (b"h", "keys: space"), (b" ", "resume: ")):
+                       (b"\033[C", "seek: seeking"), (b"[", "seek: seeking"),
+                       (b"]]]", "seek: seeking at 30."), (b"h", "keys: space"), (b" ", "resume: ")):
         terminal.press(keys, text)
     os.write(terminal.fd, b"q")
     if terminal.end() != 0:

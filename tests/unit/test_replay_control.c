@@ -352,6 +352,25 @@ TL_TEST("a seek backward sends frames again, also during a seek")
 	CU_ASSERT_EQUAL(stats.seeks, 3);
 }
 
+TL_TEST("while a seek to a time is under way its target is the position")
+{
+	const char *path = save("target", 0, 50, 1);
+
+	create(&path, 1, TL_REPLAY_RECORDED, NULL);
+	begin(true);
+	CU_ASSERT_EQUAL(tl_replay_seek(replay, 20 * TL_NS_PER_MS, &err), 0);
+	CU_ASSERT_EQUAL(state(), TL_REPLAY_SEEKING);
+	CU_ASSERT_EQUAL(stats.position_ns, 20 * TL_NS_PER_MS);
+	CU_ASSERT_EQUAL(tl_replay_seek(replay, stats.position_ns + 25 * TL_NS_PER_MS, &err), 0);
+	CU_ASSERT_EQUAL(state(), TL_REPLAY_SEEKING);
+	CU_ASSERT_EQUAL(stats.position_ns, 45 * TL_NS_PER_MS);
+	land();
+	CU_ASSERT_EQUAL(state(), TL_REPLAY_PAUSED);
+	CU_ASSERT_EQUAL(stats.position_ns, 45 * TL_NS_PER_MS);
+	tl_replay_stop(replay);
+	end();
+}
+
 TL_TEST("a seek finds a file, unless files are merged")
 {
 	const char *paths[] = {save("one", 0, 100, 0), save("two", 100, 100, 0), save("three", 200, 30, 0)};

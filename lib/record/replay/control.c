@@ -123,18 +123,26 @@ bool tl_replay_land(struct tl_replay *replay)
 
 // ---- account
 
+// Return the position in recorded time, or in the run's; while a seek to a time is under way, its target.
+static uint64_t position(const struct tl_replay *r, uint64_t now_ns)
+{
+	bool targeted = r->seeking && r->reader.seek_file == 0;
+	int64_t pos_ns = targeted ? (int64_t)r->reader.seek_ns : replay_position(r, now_ns);
+	uint64_t begun_ns = pos_ns > 0 ? (uint64_t)pos_ns : 0;
+
+	if (r->cfg.pacing.pace != TL_REPLAY_RECORDED)
+		return begun_ns;
+	return (uint64_t)((unsigned __int128)begun_ns * r->tempo.of / TL_REPLAY_MILLION);
+}
+
 void replay_control_sample(const struct tl_replay *r, struct tl_replay_stats *out)
 {
-	bool recorded = r->cfg.pacing.pace == TL_REPLAY_RECORDED;
 	uint64_t now_ns = replay_clock_ns(r);
-	int64_t pos_ns = replay_position(r, now_ns);
-	uint64_t begun_ns = pos_ns > 0 ? (uint64_t)pos_ns : 0;
 
 	out->state = r->seeking ? TL_REPLAY_SEEKING : r->paused ? TL_REPLAY_PAUSED : TL_REPLAY_PLAYING;
 	out->paused = r->paused;
 	out->speed = r->speed;
-	out->position_ns =
-		recorded ? (uint64_t)((unsigned __int128)begun_ns * r->tempo.of / TL_REPLAY_MILLION) : begun_ns;
+	out->position_ns = position(r, now_ns);
 	out->paused_ns = r->paused_ns;
 	if ((r->paused || r->seeking) && now_ns > r->held_since_ns)
 		out->paused_ns += now_ns - r->held_since_ns;

@@ -180,7 +180,7 @@ struct tl_replay_stats {
 	enum tl_replay_state state;
 	bool paused;	      // after a seek, too
 	uint64_t speed;	      // of TL_REPLAY_RECORDED, in 10^-6
-	uint64_t position_ns; // in recorded time after the first frame; without TL_REPLAY_RECORDED in the run's time
+	uint64_t position_ns; // in time of TL_REPLAY_RECORDED, else of the run; during a seek to a time its target
 	uint64_t left_ns;     // until the last frame is due, at the current speed; UINT64_MAX: unknown
 	bool left_exact;      // everything, or a whole loop, has been read; false: by the bytes read
 	uint64_t paused_ns;   // time in pauses and seeks
