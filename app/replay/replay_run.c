@@ -188,9 +188,12 @@ static int run(struct tl_replay_session *s, struct tl_err *err)
 	if (rc == 0)
 		await_frames(s);
 	if (rc == 0 && !tl_stop_requested()) {
-		tl_replay_begin(s->replay, s->args->start_ns);
-		rc = tl_replay_control_open(s, err);
+		rc = tl_replay_begin(s->replay, s->args->start_ns, err);
+		if (rc != 0)
+			tl_fail_at(err, rc, "--start-at");
 	}
+	if (rc == 0 && !tl_stop_requested())
+		rc = tl_replay_control_open(s, err);
 	if (rc == 0 && !tl_stop_requested()) {
 		rc = rte_eal_remote_launch(tl_replay_send, s->replay, TL_REPLAY_LCORE);
 		if (rc != 0)

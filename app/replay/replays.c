@@ -249,28 +249,6 @@ int tl_replays_start(struct tl_replays *replays, struct tl_err *err)
 	return rc;
 }
 
-// Begin when the ring is full; with few and distant frames, with the first.
-static void try_begin(struct replay *r)
-{
-	struct tl_replay_session *s = &r->session;
-	bool filled = tl_replay_is_ready(s->replay) ||
-		      (tl_replay_has_frames(s->replay) && now_ns(r) - r->since_ns >= FILL_NS);
-
-	if (!filled)
-		return;
-	tl_replay_begin(s->replay, r->args.start_ns);
-	int rc = rte_eal_remote_launch(tl_replay_send, s->replay, r->lcore);
-	if (rc == 0) {
-		enter(r, SENDING);
-		return;
-	}
-	tl_error("replay %s: the sending lcore did not start (%s)", r->config->name, strerror(-rc));
-	s->failed = true;
-	tl_replay_finish(s->replay);
-	tl_replay_sample(s->replay, &s->results.stats);
-	enter(r, LEAVING);
-}
-
 // Close the ledger when the lcore has returned.
 static void finish(struct replay *r)
 {
@@ -283,6 +261,30 @@ static void finish(struct replay *r)
 	const struct tl_replay_ledger *ledger = &s->results.stats.ledger;
 	s->results.stopped = ledger->unsent_pkts != 0 || ledger->refused_pkts != 0 || ledger->drop_end_pkts != 0;
 	enter(r, LEAVING);
+}
+
+// Begin when the ring is full; with few and distant frames, with the first.
+static void try_begin(struct replay *r)
+{
+	struct tl_replay_session *s = &r->session;
+	bool filled = tl_replay_is_ready(s->replay) ||
+		      (tl_replay_has_frames(s->replay) && now_ns(r) - r->since_ns >= FILL_NS);
+	struct tl_err err;
+
+	if (!filled)
+		return;
+	int rc = tl_replay_begin(s->replay, r->args.start_ns, &err);
+	if (rc != 0)
+		tl_fail_at(&err, rc, "start_at");
+	else if ((rc = rte_eal_remote_launch(tl_replay_send, s->replay, r->lcore)) != 0)
+		tl_fail(&err, rc, "the sending lcore did not start (%s)", strerror(-rc));
+	if (rc == 0) {
+		enter(r, SENDING);
+		return;
+	}
+	tl_error("replay %s: %s", r->config->name, err.text);
+	s->failed = true;
+	finish(r);
 }
 
 // Wait for the frames taken by the driver to leave; then judge.

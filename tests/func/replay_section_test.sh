@@ -126,6 +126,39 @@ a_damaged_file_fails_the_run() {
 		.replays[0].sent_pkts > 0'
 }
 
+# The list of files is read twice: before the start, and when the replay is created. Then the clock is set beyond the time to start at, which is
+# seen within a second. A frame in 30,000 is sent, so that the replay waits for two seconds.
+a_missed_start_fails_the_run() {
+	local status=0 so=${TL_BUILD:-$func_root/build}/tests/libstep_clock.so
+	head -c 8 /dev/zero >step
+	python3 -c 'import struct
+frame = bytes(12) + b"\x88\xb6" + bytes(46)
+sent = bytes(12) + b"\x88\xb5" + bytes(46)
+with open("rare.pcap", "wb") as out:
+    out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1))
+    for i in range(30000):
+        out.write(struct.pack("<IIII", 1700000000, i, 60, 60) + (frame if i else sent))'
+	mkfifo list.pipe
+	config "{\"name\": \"r\", \"port\": \"null\", \"start_at\": \"@$(($(date +%s) + 1000))\", \"files\": [\"@list.pipe\"],
+		\"filter\": \"ether proto 0x88b5\", \"loops\": 1000000}" >missed_config.json
+	in_app env LD_PRELOAD="$so" STEP_CLOCK="$PWD/step" timeout 60 "$TAPLINE" run missed_config.json --json >missed.json 2>missed.log </dev/null &
+	app_pid=$!
+	exec 7>list.pipe
+	rm list.pipe
+	mkfifo list.pipe
+	echo rare.pcap >&7
+	exec 7>&-
+	exec 7>list.pipe # the second reading
+	python3 -c 'open("step", "r+b").write((2000 * 10**9).to_bytes(8, "little"))'
+	echo rare.pcap >&7
+	exec 7>&-
+	wait "$app_pid" || status=$?
+	app_pid=''
+	check_equal "a start that is missed: the run ends with status 1" "$status" 1
+	check "the message has replay and key, and by how much" grep -Eq 'replay r: start_at: .* (999|10[0-9][0-9])\.[0-9]+ s ago' missed.log
+	check_json "nothing is sent, and the ledger holds" missed.json '.ledger_ok and (.replays[0] | .ledger_ok and .sent_pkts == 0 and .unsent_pkts > 0)'
+}
+
 func_begin
 net_begin
 netns_join "$APP_NS" out0 "$APP_NS" in0
@@ -136,3 +169,4 @@ all_keys_are_those_of_the_command
 a_replay_is_recorded_by_another_port
 two_ports_share_a_replay
 a_damaged_file_fails_the_run
+a_missed_start_fails_the_run

@@ -359,6 +359,31 @@ lateness_can_fail() {
 	check_json "none is counted" replay.json '.late_pkts == 0 and .max_late_ns == 1000 * 1000000000'
 }
 
+# ---- a start that is missed
+
+write_step() {
+	python3 -c 'import sys; open("step", "r+b").write(int(sys.argv[1]).to_bytes(8, "little"))' "$1"
+}
+
+# The list is read from a pipe, which ends after the time to start at.
+a_missed_start_sends_nothing() {
+	local status=0 so=${TL_BUILD:-$func_root/build}/tests/libstep_clock.so
+	head -c 8 /dev/zero >step
+	mkfifo list.pipe
+	in_app env LD_PRELOAD="$so" STEP_CLOCK="$PWD/step" timeout 60 "$TAPLINE" replay @list.pipe -i vdev:net_pcap0,tx_pcap=missed.pcap --json \
+		--start-at "@$(($(date +%s) + 1000))" >replay.json 2>missed.log </dev/null &
+	app_pid=$!
+	exec 7>list.pipe # the options are parsed
+	write_step 2000000000000
+	echo a.pcap >&7
+	exec 7>&-
+	wait "$app_pid" || status=$?
+	app_pid=''
+	check_equal "a start that is missed: status 1" "$status" 1
+	check "the message has the option, and by how much" grep -Eq -- '--start-at: .* (999|10[0-9][0-9])\.[0-9]+ s ago' missed.log
+	check_equal "nothing is sent" "$(tcpdump -r missed.pcap 2>/dev/null | wc -l) $(wc -c <replay.json)" "0 0"
+}
+
 # ---- early end
 
 has_sent() {
@@ -487,6 +512,7 @@ any_times_are_played
 damage_fails
 lateness_can_fail
 enter_sends_a_frame
+a_missed_start_sends_nothing
 wrong_calls
 a_signal_ends_it
 a_removed_file_is_played

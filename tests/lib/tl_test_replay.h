@@ -120,7 +120,7 @@ static inline void play_to_end(struct tl_replay *replay, struct tl_replay_stats 
 
 	CU_ASSERT_EQUAL_FATAL(tl_replay_start(replay, &err), 0);
 	CU_ASSERT_TRUE(tl_test_until(tl_replay_is_ready(replay)));
-	tl_replay_begin(replay, 0);
+	CU_ASSERT_EQUAL_FATAL(tl_replay_begin(replay, 0, &err), 0);
 	CU_ASSERT_EQUAL(tl_replay_send(replay), 0);
 	tl_replay_finish(replay);
 	tl_replay_sample(replay, out);

@@ -158,7 +158,7 @@ static void begin(bool paused)
 	CU_ASSERT_EQUAL_FATAL(tl_replay_start(replay, &err), 0);
 	tl_replay_pause(replay, paused);
 	CU_ASSERT_TRUE(tl_test_until(tl_replay_has_frames(replay)));
-	tl_replay_begin(replay, 0);
+	CU_ASSERT_EQUAL(tl_replay_begin(replay, 0, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, send_all, replay), 0);
 }
 
@@ -350,6 +350,30 @@ TL_TEST("a seek backward sends frames again, also during a seek")
 		CU_ASSERT_EQUAL(port.numbers[i], i < 50 ? i : i < 90 ? i - 40 : i - 45);
 	CU_ASSERT_EQUAL(stats.ledger.unsent_pkts, 1);
 	CU_ASSERT_EQUAL(stats.seeks, 3);
+}
+
+TL_TEST("a run does not begin at a time that is past, by the clock as it is set now")
+{
+	static const int64_t shifts_ns[] = {0, 5000 * (int64_t)TL_NS_PER_S, -5000 * (int64_t)TL_NS_PER_S};
+	const char *path = save("missed", 0, 10, 0);
+
+	create(&path, 1, TL_REPLAY_RECORDED, NULL);
+	CU_ASSERT_EQUAL_FATAL(tl_replay_start(replay, &err), 0);
+	for (size_t i = 0; i < TL_ARRAY_LEN(shifts_ns); i++) {
+		uint64_t now_ns = replay_clock_ns(replay) + (uint64_t)shifts_ns[i];
+		replay->shift_ns = shifts_ns[i]; // sum of the clock's steps
+		CU_ASSERT_EQUAL(tl_replay_begin(replay, now_ns - 2 * TL_NS_PER_S, &err), -ETIME);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "the time was 2.0"));
+		CU_ASSERT_EQUAL(replay->begin.mono_ns, 0);
+	}
+	for (size_t i = 0; i < TL_ARRAY_LEN(shifts_ns); i++) {
+		uint64_t now_ns = replay_clock_ns(replay);
+		replay->shift_ns = shifts_ns[i];
+		CU_ASSERT_EQUAL(tl_replay_begin(replay, now_ns + (uint64_t)shifts_ns[i] + 1000 * TL_NS_PER_S, &err), 0);
+		CU_ASSERT_EQUAL(replay_tempo_clock(&replay->tempo, 0), now_ns + 1000 * TL_NS_PER_S);
+	}
+	tl_replay_finish(replay);
+	tl_replay_destroy(replay);
 }
 
 TL_TEST("while a seek to a time is under way its target is the position")

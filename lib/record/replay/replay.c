@@ -17,6 +17,7 @@
 #include <tl_ahead.h>
 #include <tl_guard.h>
 #include <tl_shape.h>
+#include <tl_units.h>
 #include <tl_wire.h>
 
 #define LEAD_NS (2 * TL_NS_PER_MS) // from begin() to the anchor: start-up time of the lcore
@@ -266,11 +267,19 @@ static struct replay_pair read_pair(const struct tl_replay *r)
 	return best;
 }
 
-void tl_replay_begin(struct tl_replay *replay, uint64_t start_ns)
+int tl_replay_begin(struct tl_replay *replay, uint64_t start_ns, struct tl_err *err)
 {
+	uint64_t now_ns = replay_clock_ns(replay);
+	uint64_t anchor_ns = start_ns != 0 ? start_ns - (uint64_t)replay->shift_ns : now_ns + LEAD_NS;
+	char text[32];
+
+	if (anchor_ns < now_ns)
+		return tl_fail(err, -ETIME,
+			"nothing is sent: the time was %s ago when the first frames were ready; give a later one",
+			tl_format_ns(now_ns - anchor_ns, text, sizeof(text)));
 	replay->begin = read_pair(replay);
-	replay_control_begin(
-		replay, start_ns != 0 ? start_ns - (uint64_t)replay->shift_ns : replay_clock_ns(replay) + LEAD_NS);
+	replay_control_begin(replay, anchor_ns);
+	return 0;
 }
 
 void replay_publish(struct tl_replay *r)

@@ -202,8 +202,9 @@ bool tl_replay_is_ready(const struct tl_replay *replay);
 // True once there is a frame to send; with a selective filter, long before tl_replay_is_ready().
 bool tl_replay_has_frames(const struct tl_replay *replay);
 
-// Set the anchor: due time of the first frame, since 1970; 0: shortly. Before tl_replay_send() begins.
-void tl_replay_begin(struct tl_replay *replay, uint64_t start_ns);
+// Set the anchor: due time of the first frame, since 1970; 0: shortly. Before tl_replay_send() begins. Return 0, or
+// -ETIME with a message: the time is past, and nothing may be sent.
+int tl_replay_begin(struct tl_replay *replay, uint64_t start_ns, struct tl_err *err);
 
 // Send until all frames have been sent, or the run is stopped. Return 0. For rte_eal_remote_launch().
 int tl_replay_send(void *replay);
