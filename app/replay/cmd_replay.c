@@ -14,6 +14,7 @@
 #include <tl_units.h>
 
 #define MTU_DEFAULT 1500
+#define DURATION_NS_MAX (100 * UINT64_C(31557600) * TL_NS_PER_S) // 100 years
 
 static const struct tl_option options[] = {
 	{"port", 'i', "PORT",
@@ -144,24 +145,24 @@ int tl_replay_parse_ns(const char *text, uint64_t *out_ns)
 {
 	static const struct {
 		const char *name;
-		uint64_t divisor;
-	} units[] = {
-		{"ns", TL_NS_PER_S}, {"us", TL_NS_PER_S / TL_NS_PER_US}, {"ms", TL_NS_PER_S / TL_NS_PER_MS}, {"s", 1}};
-	size_t digits = strspn(text, "0123456789.");
-	char number[32];
+		uint64_t ns;
+	} units[] = {{"ns", 1}, {"us", TL_NS_PER_US}, {"ms", TL_NS_PER_MS}, {"s", TL_NS_PER_S}};
+	size_t digits = strspn(text, "0123456789"), number = digits + strspn(text + digits, "0123456789.");
+	char whole[32], part[32];
+	uint64_t part_ns; // of a second
 
-	if (digits == 0 || digits >= sizeof(number))
+	if (number >= sizeof(whole))
 		return -EINVAL;
-	memcpy(number, text, digits);
-	number[digits] = '\0';
+	snprintf(whole, sizeof(whole), "%.*s", (int)digits, text);
+	snprintf(part, sizeof(part), "0%.*s", (int)(number - digits), text + digits);
+	if (tl_parse_seconds(part, &part_ns) != 0)
+		return -EINVAL;
 	for (size_t i = 0; i < TL_ARRAY_LEN(units); i++) {
-		if (strcmp(text + digits, units[i].name) != 0)
+		if (strcmp(text + number, units[i].name) != 0)
 			continue;
-		if (units[i].divisor == TL_NS_PER_S)
-			return tl_parse_u64(number, 0, UINT64_MAX / 2, out_ns) == 0 ? 0 : -EINVAL;
-		if (tl_parse_seconds(number, out_ns) != 0)
+		if (tl_parse_u64(whole, 0, DURATION_NS_MAX / units[i].ns, out_ns) != 0)
 			return -EINVAL;
-		*out_ns /= units[i].divisor;
+		*out_ns = *out_ns * units[i].ns + part_ns * units[i].ns / TL_NS_PER_S;
 		return 0;
 	}
 	return -EINVAL;
@@ -169,11 +170,18 @@ int tl_replay_parse_ns(const char *text, uint64_t *out_ns)
 
 // ---- options
 
+// Note an option that sets the pacing; given again it replaces its value.
+static void set_pace(struct tl_replay_args *a, int id)
+{
+	a->paces_differ |= a->pace_option != 0 && a->pace_option != id;
+	a->pace_option = id;
+}
+
 static const char *set_rate(struct tl_replay_args *a, const char *value)
 {
 	struct tl_replay_pacing ignored = {0};
 
-	a->paces++;
+	set_pace(a, 'r');
 	a->rate = value; // parsed again once the line rate is known
 	return tl_replay_parse_rate(value, TL_NS_PER_S, &ignored) == 0
 		       ? NULL
@@ -185,7 +193,7 @@ static const char *set_burst(struct tl_replay_args *a, const char *value)
 	const char *colon = strchr(value, ':');
 	char number[24];
 
-	a->paces++;
+	set_pace(a, 'b');
 	a->pacing.pace = TL_REPLAY_BURSTS;
 	if (colon != NULL && (size_t)(colon - value) < sizeof(number)) {
 		memcpy(number, value, (size_t)(colon - value));
@@ -259,7 +267,7 @@ static const char *set_edit(struct tl_replay_args *a, int id, const char *value)
 // Return NULL, or an error text.
 static const char *set(void *ctx, int id, const char *value)
 {
-	static const char no_duration[] = "no time such as 500ns, 20us, 1.5ms or 2s";
+	static const char no_duration[] = "no time of at most 100 years such as 500ns, 20us, 1.5ms or 2s";
 	struct tl_replay_args *a = ctx;
 
 	switch (id) {
@@ -273,7 +281,7 @@ static const char *set(void *ctx, int id, const char *value)
 		a->split_text = value;
 		return tl_replay_split_parse(value, &a->split, &a->wrong) == 0 ? NULL : a->wrong.text;
 	case 's':
-		a->paces++;
+		set_pace(a, id);
 		return tl_replay_parse_speed(value, &a->pacing.speed) == 0 ? NULL : "--speed takes 0.01 to 100";
 	case 'r':
 		return set_rate(a, value);
@@ -306,7 +314,7 @@ static const char *set(void *ctx, int id, const char *value)
 		return NULL;
 	case 'L':
 	case 'o':
-		a->paces++;
+		set_pace(a, id);
 		a->one_by_one = id == 'o';
 		a->pacing.pace = TL_REPLAY_LINE;
 		return NULL;
@@ -381,7 +389,7 @@ const char *tl_replay_check(const struct tl_replay_args *a)
 		return "where to? give -i PORT";
 	if ((a->devices[1] == NULL) != (a->split_text == NULL))
 		return "-I PORT and --split RULE go together: the rule chooses the port of a frame";
-	if (a->paces > 1)
+	if (a->paces_differ)
 		return "--speed, --rate, --burst, --line-rate and --one-by-one exclude each other";
 	if ((a->rate != NULL || a->pacing.pace != TL_REPLAY_RECORDED) && a->pacing.max_gap_ns != UINT64_MAX)
 		return "--max-gap is of recorded times: use it with these, or with --speed";

@@ -49,12 +49,13 @@ struct tl_replay_args {
 	const char *shape;   // --shape; NULL: none
 	const char *control; // path of the control socket; NULL: none
 	bool has_mtu, one_by_one, take, json;
-	unsigned paces;	 // options that set the pacing
-	uint64_t now_ns; // ns since 1970, when the call was parsed
+	int pace_option;   // the last one that sets the pacing; 0: none
+	bool paces_differ; // several of them were given
+	uint64_t now_ns;   // ns since 1970, when the call was parsed
 	struct tl_sessions_args sessions;
 };
 
-// Parse a duration such as "500", "500ns", "20us", "1.5ms" or "2s". Return 0 or -EINVAL.
+// Parse a duration of at most 100 years such as "500ns", "20us", "1.5ms" or "2s". Return 0 or -EINVAL.
 int tl_replay_parse_ns(const char *text, uint64_t *out_ns);
 
 // Set the defaults, and the time of the call.

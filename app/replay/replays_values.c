@@ -63,7 +63,7 @@ static int set_value(struct replay *r, const struct tl_config_setting *value, st
 	if (strcmp(value->key, "filter") == 0)
 		return set_filter(args, value->text, err);
 	const char *wrong = tl_replay_set_key(args, value->key, value->text);
-	if (wrong == NULL && args->paces > 1)
+	if (wrong == NULL && args->paces_differ)
 		wrong = "--speed, --rate, --burst and --line-rate exclude each other";
 	if (wrong == NULL && strcmp(value->key, "split") == 0 && args->split.filter != NULL)
 		return tl_filter_check(args->split.filter, err);

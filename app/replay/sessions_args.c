@@ -225,7 +225,7 @@ const char *tl_sessions_check(struct tl_replay_args *args)
 		return is_given(s) ? "--from, --gateway, --scale, --wait, --compare, --timeout, --at-a-time, --udp, "
 				     "--any-vlan, --opaque, --follow and --backlog go with --sessions"
 				   : NULL;
-	if (has_frame_options(args) || args->paces > 1)
+	if (has_frame_options(args) || args->paces_differ)
 		return "--sessions goes with --speed or --line-rate, --vlan add:ID, --take and --json, and with no other "
 		       "option of frames";
 	if (s->follow && args->n_words != 1)

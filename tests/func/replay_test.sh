@@ -359,6 +359,20 @@ lateness_can_fail() {
 	check_json "none is counted" replay.json '.late_pkts == 0 and .max_late_ns == 1000 * 1000000000'
 }
 
+options_have_their_values() {
+	local text ns
+	for text in 20000000000us:20000000000000 1.5ms:1500000 3155760000s:3155760000000000000 7ns:7; do
+		ns=${text#*:}
+		replay a.pcap -i vdev:net_null0 --speed 50 --speed 100 --max-gap "${text%:*}" --max-late 100s
+		check_equal "--max-gap ${text%:*}: status 0" "$STATUS" 0
+		check_json "it is $ns ns, and of two speeds the last one counts" replay.json ".pacing.max_gap_ns == $ns and .pacing.speed == 100"
+	done
+	for text in 3155760001s 3155760000000001us 5 5m .5s 1.s 1.5.5s 1s2 99999999999999999999ns; do
+		refuses "--max-gap $text" "no time of at most 100 years such as 500ns, 20us, 1.5ms or 2s" \
+			"$TAPLINE" replay a.pcap -i vdev:net_null0 --max-gap "$text"
+	done
+}
+
 # ---- a start that is missed
 
 write_step() {
@@ -512,6 +526,7 @@ any_times_are_played
 damage_fails
 lateness_can_fail
 enter_sends_a_frame
+options_have_their_values
 a_missed_start_sends_nothing
 wrong_calls
 a_signal_ends_it
