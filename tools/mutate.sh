@@ -128,7 +128,7 @@ targets() {
 	unit/*) echo "tests/unit/test_$name" ;;
 	fuzz/*) echo "tests/fuzz/replay_$name" ;;
 	sim/*) echo tests/sim/tcp_sim ;;
-	func/*) echo app/tapline tests/relay tests/libstamping_nic.so tests/libmarking_nic.so tests/libslow_disk.so tests/libslow_port.so ;;
+	func/*) echo app/tapline tests/relay tests/libstamping_nic.so tests/libmarking_nic.so tests/libslow_disk.so tests/libslow_port.so tests/libstep_clock.so ;;
 	ixgbe/*) echo app/tapline tests/ixgbe/libixgbe_model.so tests/ixgbe/driver ;;
 	*) die "$1: no such suite" ;;
 	esac
