@@ -370,7 +370,7 @@ static void print_notes(const struct tl_replay_results *r, FILE *out)
 		{"frames sent with unedited addresses: malformed headers", s->edit_malformed_pkts},
 		{"frames sent by the first port, as --split decides nothing", s->undecided_pkts},
 		{"addresses that found no room for --split clients", s->unknown_hosts},
-		{"edited frames whose L4 checksum is beyond their end", s->edit_unsummed_pkts},
+		{"edited frames whose L4 checksum could not be updated", s->edit_unsummed_pkts},
 		{"frames read after they were due", s->reader_late_pkts},
 		{"frames with an earlier time than one before them", s->backward_pkts},
 		{"files that begin before the end of their predecessor", s->rebased_files},

@@ -263,6 +263,104 @@ TL_TEST("IPv6 extension headers are skipped, and the checksum covers the final d
 	}
 }
 
+TL_TEST("checksums of routing and mobility protocols that cover the addresses are updated")
+{
+	static const struct {
+		const char *start; // of the header
+		uint8_t proto, sum_at;
+		bool six;
+	} packets[] = {
+		{"\x31", 112, 6, false}, // VRRP version 3 (RFC 5798)
+		{"\x31", 112, 6, true},
+		{"\x03\x05", 89, 12, true},	    // OSPF for IPv6 (RFC 5340, appendix A.3.1)
+		{"\x23", 103, 2, true},		    // PIM (RFC 7761, section 4.9)
+		{"\x21", 103, 2, true},		    // its register message
+		{"\x3b\x01\x05", 135, 4, true},	    // mobility (RFC 6275, section 6.1.1)
+		{"\x3b\x04\x01\x21", 139, 4, true}, // HIP (RFC 7401, section 5.1.1)
+		{"\x3b\x04\x01\x21", 139, 4, false},
+	};
+
+	begin_maps();
+	for (size_t i = 0; i < TL_ARRAY_LEN(packets); i++) {
+		uint8_t payload[20] = {0};
+		// The length in the pseudo-header is that of the header of a register message only.
+		uint32_t len = memcmp(packets[i].start, "\x21", 2) == 0 ? 8 : sizeof(payload);
+		memcpy(payload, packets[i].start, strlen(packets[i].start));
+		begin(packets[i].six ? TL_ETHERTYPE_IPV6 : TL_ETHERTYPE_IPV4);
+		if (packets[i].six)
+			ipv6("2001:db8::1", "2001:db8::2", packets[i].proto, sizeof(payload));
+		else
+			ipv4("10.1.2.3", "10.15.2.3", packets[i].proto, sizeof(payload), 0);
+		uint32_t at = bytes;
+		put(payload, sizeof(payload));
+		sign(14, at, packets[i].proto, packets[i].sum_at, len);
+		CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+		CU_ASSERT_NOT_EQUAL(memcmp(got + 14, frame + 14, at - 14), 0);
+		CU_ASSERT_EQUAL(l4_sum(got + 14, got + at, packets[i].proto, len), 0);
+	}
+}
+
+TL_TEST("a VRRP checksum over IPv4 that does not cover the addresses stays")
+{
+	for (uint8_t version = 2; version < 4; version++) {
+		uint8_t payload[12] = {(uint8_t)(version << 4 | 1), 1, 100, 1, 0, 100, 0, 0, 10, 1, 2, 9};
+		uint16_t sum = tl_cksum_finish(tl_cksum_add(0, payload, sizeof(payload)));
+		memcpy(payload + 6, &sum, 2);
+		payload[3] ^= version == 2; // a wrong one, of version 2, is not taken for one with addresses
+		begin_maps();
+		begin(TL_ETHERTYPE_IPV4);
+		ipv4("10.1.2.3", "10.15.2.3", 112, sizeof(payload), 0);
+		put(payload, sizeof(payload));
+		CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+		expect_ipv4(got + 14, "192.0.2.3", "172.31.2.3");
+		CU_ASSERT_EQUAL(memcmp(got + 34, payload, sizeof(payload)), 0);
+	}
+}
+
+// RFC 6275, section 11.3.1: the checksum covers the home address, which is not edited.
+TL_TEST("a home address in IPv6 options replaces the source in the checksum")
+{
+	uint8_t options[24] = {TL_IPPROTO_UDP, 2, 0, 1, 1, 0, 201, 16, 0x20, 0x01, 0x0d, 0xb8, [23] = 9};
+
+	for (unsigned home = 0; home < 2; home++) {
+		options[6] = home != 0 ? 201 : 30;
+		begin_maps();
+		begin(TL_ETHERTYPE_IPV6);
+		ipv6("2001:db8:8000::1", "2001:db8::2", TL_IP6_DEST_OPTIONS, sizeof(options) + 12);
+		put(options, sizeof(options));
+		udp(5000, 53, 4);
+		if (home != 0)
+			memcpy(frame + 22, options + 8, 16);
+		sign(14, 14 + 64, TL_IPPROTO_UDP, 6, 12);
+		CU_ASSERT_EQUAL_FATAL(tl_parse_ipv6("2001:db8:8000::1", (struct tl_ip6 *)(frame + 22)), 0);
+		CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+		expect_ipv6(got + 14, "fd00:1::1", "fd00:1::2");
+		if (home != 0)
+			memcpy(got + 22, options + 8, 16);
+		CU_ASSERT_EQUAL(l4_sum(got + 14, got + 14 + 64, TL_IPPROTO_UDP, 12), 0);
+	}
+}
+
+TL_TEST("an L4 checksum that ESP or AH may hide is reported")
+{
+	static const uint8_t payload[20];
+
+	for (uint8_t proto = 50; proto < 53; proto++) {
+		begin_maps();
+		begin(TL_ETHERTYPE_IPV4);
+		ipv4("10.1.2.3", "10.15.2.3", proto, sizeof(payload), 0);
+		put(payload, sizeof(payload));
+		CU_ASSERT_EQUAL(run(), proto < 52 ? TL_EDIT_UNSUMMED : TL_EDIT_DONE);
+		edit.n_maps = 0;
+		CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+	}
+	begin_maps();
+	begin(TL_ETHERTYPE_IPV6);
+	ipv6("2001:db8::1", "2001:db8::2", 50, sizeof(payload));
+	put(payload, sizeof(payload));
+	CU_ASSERT_EQUAL(run(), TL_EDIT_UNSUMMED);
+}
+
 TL_TEST("a later IPv6 fragment has no ports")
 {
 	static const uint8_t fragment[8] = {TL_IPPROTO_UDP, 0, 0, 8};

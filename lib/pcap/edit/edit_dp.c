@@ -128,15 +128,22 @@ static void edit_icmp(const struct tl_edit *e, bool six, struct edit_span l4, ui
 	}
 }
 
+// True if a VRRP checksum over IPv4 does not cover the addresses: that of version 2, and of version 3 by RFC 9568,
+// unlike RFC 5798.
+static bool is_own_only(struct edit_span vrrp)
+{
+	return vrrp.len != 0 && (vrrp.at[0] >> 4 < 3 || tl_cksum_finish(tl_cksum_add(0, vrrp.at, vrrp.len)) == 0);
+}
+
 // Edit what follows the IP header, unless it is a later fragment. pseudo: change of the addresses.
 static enum tl_edit_result edit_l4(
 	const struct tl_edit *e, bool six, uint8_t proto, struct edit_span at, uint64_t pseudo, bool quoted)
 {
 	const struct edit_l4 l4 = edit_l4_of(proto, six);
-	uint64_t change = l4.pseudo ? pseudo : 0;
+	uint64_t change = l4.pseudo && !(l4.own_only && is_own_only(at)) ? pseudo : 0;
 
 	if (!l4.known)
-		return TL_EDIT_DONE;
+		return l4.hidden && edit_is_change(pseudo) ? TL_EDIT_UNSUMMED : TL_EDIT_DONE;
 	if (l4.ports && at.len >= 4) {
 		edit_port(e, at.at, &change);
 		edit_port(e, at.at + 2, &change);
@@ -212,7 +219,8 @@ static enum tl_edit_result edit_ipv6(const struct tl_edit *e, struct edit_span p
 		c.at.len = payload_len;
 	if (!edit_walk(&c))
 		return src + dst != 0 ? TL_EDIT_UNSUMMED : TL_EDIT_DONE;
-	return c.later ? TL_EDIT_DONE : edit_l4(e, true, c.next, c.at, src + (c.routed ? 0 : dst), quoted);
+	return c.later ? TL_EDIT_DONE
+		       : edit_l4(e, true, c.next, c.at, (c.homed ? 0 : src) + (c.routed ? 0 : dst), quoted);
 }
 
 static enum tl_edit_result edit_packet(const struct tl_edit *e, bool six, struct edit_span packet, bool quoted)

@@ -81,6 +81,8 @@ static inline struct edit_span edit_skipped(struct edit_span s, uint32_t n)
 struct edit_l4 {
 	uint8_t sum_at;
 	bool known, ports, pseudo, zero_is_none, icmp;
+	bool own_only; // VRRP over IPv4: the checksum may cover the packet only
+	bool hidden;   // not known; there may be an L4 checksum inside
 };
 
 struct edit_l4 edit_l4_of(uint8_t proto, bool six);
@@ -90,6 +92,7 @@ struct edit_chain {
 	struct edit_span at;
 	uint8_t next;
 	bool routed;   // segments left: the final destination is in the routing header
+	bool homed;    // the source in the checksum is the home address in destination options (RFC 6275)
 	bool fragment; // has a fragment header
 	bool later;    // a fragment other than the first
 };

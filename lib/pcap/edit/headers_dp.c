@@ -6,6 +6,8 @@
 #define TAGS_MAX 4
 #define EXTENSIONS_MAX 8
 #define ROUTING_LEFT 3
+#define OPTION_PAD1 0
+#define OPTION_HOME 201
 
 struct edit_l4 edit_l4_of(uint8_t proto, bool six)
 {
@@ -22,6 +24,19 @@ struct edit_l4 edit_l4_of(uint8_t proto, bool six)
 		return (struct edit_l4){.known = !six, .sum_at = 2, .icmp = true};
 	case TL_IPPROTO_ICMP6:
 		return (struct edit_l4){.known = six, .sum_at = 2, .icmp = true, .pseudo = true};
+	case TL_IPPROTO_PIM: // RFC 7761, section 4.9
+		return (struct edit_l4){.known = six, .sum_at = 2, .pseudo = true};
+	case TL_IPPROTO_OSPF: // RFC 5340, appendix A.3.1; 0 with authentication (RFC 7166, section 4.2)
+		return (struct edit_l4){.known = six, .sum_at = 12, .pseudo = true, .zero_is_none = true};
+	case TL_IPPROTO_VRRP:
+		return (struct edit_l4){.known = true, .sum_at = 6, .pseudo = true, .own_only = !six};
+	case TL_IP6_MOBILITY: // RFC 6275, section 6.1.1
+		return (struct edit_l4){.known = six, .sum_at = 4, .pseudo = true};
+	case TL_IPPROTO_HIP: // RFC 7401, section 5.1.1
+		return (struct edit_l4){.known = true, .sum_at = 4, .pseudo = true};
+	case TL_IPPROTO_ESP:
+	case TL_IP6_AH: // of IPv4; edit_walk() passes that of IPv6
+		return (struct edit_l4){.hidden = true};
 	default:
 		return (struct edit_l4){0};
 	}
@@ -31,6 +46,15 @@ static inline bool is_extension(uint8_t proto)
 {
 	return proto == TL_IP6_HOP_BY_HOP || proto == TL_IP6_ROUTING || proto == TL_IP6_FRAGMENT ||
 	       proto == TL_IP6_DEST_OPTIONS || proto == TL_IP6_AH;
+}
+
+// True if destination options have a home address.
+static bool has_home(const uint8_t *options, uint32_t len)
+{
+	for (uint32_t i = 2; i + 1 < len; i += options[i] == OPTION_PAD1 ? 1 : 2u + options[i + 1])
+		if (options[i] == OPTION_HOME)
+			return true;
+	return false;
 }
 
 // Skip one extension header. False: truncated.
@@ -45,6 +69,7 @@ static bool skip_extension(struct edit_chain *c)
 	if (len > c->at.len)
 		return false;
 	c->routed |= c->next == TL_IP6_ROUTING && header[ROUTING_LEFT] != 0;
+	c->homed |= c->next == TL_IP6_DEST_OPTIONS && has_home(header, len);
 	c->fragment |= c->next == TL_IP6_FRAGMENT;
 	c->later |= c->next == TL_IP6_FRAGMENT && (tl_load_be16(header + 2) & TL_IP6_FRAG_OFFSET) != 0;
 	c->next = header[0];

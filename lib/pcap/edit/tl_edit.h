@@ -10,10 +10,13 @@
 //                   discovery (RFC 4861, sections 4.3 to 4.5). Those in IP options, routing headers and payloads stay
 //   ports           of TCP, UDP, UDP-Lite and DCCP, also in such a quoted packet
 //   TTL, DSCP       of the outermost IP header: TTL or hop limit, type of service or traffic class without ECN
-//   checksums       of IPv4, TCP, UDP (0 stays 0: none), UDP-Lite, DCCP, ICMP and ICMPv6
+//   checksums       of IPv4, TCP, UDP (0 stays 0: none), UDP-Lite, DCCP, ICMP, ICMPv6, VRRP and HIP; over IPv6 of OSPF
+//   (0
+//                   stays 0), PIM and mobility headers
 //
 // Only the first fragment has ports and an L4 checksum, which covers the addresses of all of them. With segments
-// left in a routing header the L4 checksum covers the final destination there (RFC 8200, section 8.1).
+// left in a routing header the L4 checksum covers the final destination there (RFC 8200, section 8.1), and with a home
+// address in destination options that one instead of the source (RFC 6275, section 11.3.1).
 //
 // Threads: set-up on main, then one per struct. Memory: the caller's; nothing is allocated.
 
@@ -99,7 +102,7 @@ void tl_edit_set_loop(struct tl_edit *edit, uint64_t loop);
 enum tl_edit_result {
 	TL_EDIT_DONE,
 	TL_EDIT_MALFORMED, // IP or ARP headers are truncated or inconsistent: addresses were not edited
-	TL_EDIT_UNSUMMED,  // the L4 checksum is beyond the end of a first fragment or of a truncated frame
+	TL_EDIT_UNSUMMED,  // the L4 checksum is beyond the end of a short first fragment, or within ESP or AH of IPv4
 };
 
 // HOT. Copy a frame of len bytes, at least TL_ETHER_LEN, to out, which has room for TL_EDIT_GROWTH bytes more. Sets the

@@ -42,10 +42,15 @@
 #define TL_IPPROTO_DCCP 33
 #define TL_IPPROTO_IPV6 41
 #define TL_IPPROTO_GRE 47
+#define TL_IPPROTO_ESP 50
 #define TL_IPPROTO_ICMP6 58
+#define TL_IPPROTO_OSPF 89
+#define TL_IPPROTO_PIM 103
+#define TL_IPPROTO_VRRP 112
 #define TL_IPPROTO_SCTP 132
 #define TL_IPPROTO_UDPLITE 136
 #define TL_IPPROTO_MPLS 137
+#define TL_IPPROTO_HIP 139
 
 // IPv6 extension headers (RFC 8200, section 4; RFC 4302 and RFC 6275).
 #define TL_IP6_HOP_BY_HOP 0
