@@ -111,6 +111,65 @@ TL_TEST("a truncated IPv6 packet has correct lengths and checksums")
 	CU_ASSERT_TRUE(tl_wire_l4_cksum_ok(frame, &pkt));
 }
 
+// Return the sum of the first bytes of an L4 packet over IPv4, and of its pseudo-header; 0: valid.
+static uint16_t sum_of(uint8_t proto, uint32_t covered, uint32_t len)
+{
+	uint32_t sum = tl_cksum_pseudo(0x0100000a, 0x0200000a, proto, (uint16_t)len);
+
+	return tl_cksum_finish(tl_cksum_add(sum, frame + 34, covered));
+}
+
+// Cut a packet of 1408 L4 bytes whose checksum covers some; expect a valid one, with this word before it.
+static void expect_covered(uint8_t proto, uint16_t word, uint32_t covered, uint16_t cut_word, uint32_t cut_covered)
+{
+	const uint32_t limit = LIMIT - 34;
+	bool udp = proto == TL_IPPROTO_UDP; // the length in its pseudo-header is its own
+
+	make(0, "", 0, 1400, 0);
+	frame[23] = proto;
+	memcpy(frame + 38, (uint8_t[]){(uint8_t)(word >> 8), (uint8_t)word, 0, 0}, 4);
+	uint16_t sum = sum_of(proto, covered, udp ? covered : 1408);
+	memcpy(frame + 40, &sum, 2);
+	tl_fit_cut(frame, bytes, LIMIT);
+	CU_ASSERT_EQUAL(be16(frame + 16), LIMIT - TL_ETHER_LEN);
+	CU_ASSERT_EQUAL(be16(frame + 38), cut_word);
+	CU_ASSERT_EQUAL(sum_of(proto, cut_covered, udp ? cut_covered : limit), 0);
+}
+
+TL_TEST("a checksum that covers a part of a truncated packet covers what is left of that part")
+{
+	const uint32_t left = LIMIT - 34;
+
+	for (uint16_t n = 8; n <= 1408; n += n == 8 ? (uint16_t)(left - 10) : n < left + 3 ? 1 : 139) {
+		uint16_t cut = (uint16_t)(n < left ? n : left);
+		expect_covered(TL_IPPROTO_UDP, n, n, cut, cut); // options follow the datagram (RFC 9868)
+		expect_covered(TL_IPPROTO_UDPLITE, n, n, cut, cut);
+	}
+	expect_covered(TL_IPPROTO_UDPLITE, 0, 1408, 0, left);
+	expect_covered(TL_IPPROTO_DCCP, 0x0c01, 48, 0x0c01, 48); // the header only
+	expect_covered(TL_IPPROTO_DCCP, 0x0c0f, 104, 0x0c0f, 104);
+	expect_covered(TL_IPPROTO_DCCP, 0x8c0f, 616, 0x8c00, left);
+	expect_covered(TL_IPPROTO_DCCP, 0x0c00, 1408, 0x0c00, left);
+}
+
+TL_TEST("truncating a packet whose length field is wrong, or whose checksum is of another kind, keeps its L4 header")
+{
+	static const struct {
+		uint8_t proto, high, low;
+	} packets[] = {{TL_IPPROTO_UDP, 5, 0x81}, {TL_IPPROTO_UDP, 0, 7}, {TL_IPPROTO_UDPLITE, 0, 7},
+		{TL_IPPROTO_OSPF, 0, 0}, {TL_IPPROTO_VRRP, 0, 0}, {TL_IPPROTO_HIP, 0, 0}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(packets); i++) {
+		make(0, "", 0, 1400, 0);
+		frame[23] = packets[i].proto;
+		frame[38] = packets[i].high;
+		frame[39] = packets[i].low;
+		memcpy(whole, frame, bytes);
+		tl_fit_cut(frame, bytes, LIMIT);
+		CU_ASSERT_EQUAL(memcmp(frame + 34, whole + 34, LIMIT - 34), 0);
+	}
+}
+
 // ---- fragments
 
 // Fragment the frame and check each fragment; reassemble the payload in whole. Return the number of fragments.

@@ -10,6 +10,7 @@
 #define OPTION_COPIED 0x80
 #define PACKET_MAX 65535
 #define FRAGMENT_MIN 8 // unit of fragment offsets
+#define LEN_AT 4       // length of UDP, checksum coverage of UDP-Lite and DCCP
 
 // ---- cut
 
@@ -21,21 +22,62 @@ static void set_len(uint8_t *at, uint32_t len, uint64_t *change)
 	edit_replace(at, &len_be, sizeof(len_be), change);
 }
 
-// Update the L4 header of a packet whose L4 bytes become len: the checksum loses the bytes beyond. at: the old bytes.
+// Return the number of L4 bytes that the checksum covers. 0, or more than there are: it is wrong, or of another kind.
+static uint32_t covered_bytes(uint8_t proto, struct edit_span at)
+{
+	uint32_t field = at.len > LEN_AT + 1 ? tl_load_be16(at.at + LEN_AT) : 0;
+
+	switch (proto) {
+	case TL_IPPROTO_UDP: // options may follow (RFC 9868)
+		return field;
+	case TL_IPPROTO_UDPLITE: // RFC 3828, section 3.1
+		return field == 0 ? at.len : field;
+	case TL_IPPROTO_DCCP: // RFC 4340, section 9.2; the field is data offset and CsCov
+		return field % 16 == 0 ? at.len : ((field >> 8) + field % 16 - 1) * 4;
+	case TL_IPPROTO_TCP:
+	case TL_IPPROTO_ICMP:
+	case TL_IPPROTO_ICMP6:
+		return at.len;
+	default:
+		return 0;
+	}
+}
+
+// Replace the length in a pseudo-header.
+static uint64_t len_change(uint32_t from, uint32_t to)
+{
+	return (uint64_t)(uint16_t)~tl_be16((uint16_t)from) + tl_be16((uint16_t)to);
+}
+
+// Bound what the checksum covers to len bytes, which are fewer: change the field, and subtract the bytes beyond.
+static void cut_covered(uint8_t proto, uint8_t *l4, uint32_t covered, uint32_t len, uint64_t *change)
+{
+	uint32_t field = tl_load_be16(l4 + LEN_AT);
+	uint16_t lost = (uint16_t)tl_cksum_add(0, l4 + len, covered - len);
+
+	if (proto == TL_IPPROTO_DCCP)
+		set_len(l4 + LEN_AT, field & ~UINT32_C(15), change); // all
+	else if (proto == TL_IPPROTO_UDP || (proto == TL_IPPROTO_UDPLITE && field != 0))
+		set_len(l4 + LEN_AT, len, change);
+	// bytes at odd places are the other halves
+	*change += (uint16_t) ~(len % 2 != 0 ? __builtin_bswap16(lost) : lost);
+}
+
+// Update the L4 header of a packet whose L4 bytes become len. at: the old bytes.
 static void cut_l4(bool six, uint8_t proto, struct edit_span at, uint32_t len)
 {
 	const struct edit_l4 l4 = edit_l4_of(proto, six);
+	uint32_t covered = l4.known ? covered_bytes(proto, at) : 0, least = l4.sum_at + 2u;
 	uint64_t change = 0;
 
-	if (!l4.known || len < l4.sum_at + 2u)
+	if (covered < least || covered > at.len || len < least)
 		return;
-	if (l4.pseudo) // the length in the pseudo-header
-		change += (uint64_t)(uint16_t)~tl_be16((uint16_t)at.len) + tl_be16((uint16_t)len);
-	if (proto == TL_IPPROTO_UDP && tl_load_be16(at.at + offsetof(struct tl_udp_hdr, len_be)) == at.len)
-		set_len(at.at + offsetof(struct tl_udp_hdr, len_be), len, &change);
-	uint16_t lost = (uint16_t)tl_cksum_add(0, at.at + len, at.len - len);
-	change +=
-		(uint16_t) ~(len % 2 != 0 ? __builtin_bswap16(lost) : lost); // bytes at odd places are the other halves
+	if (proto == TL_IPPROTO_UDP)
+		change = len_change(covered, covered < len ? covered : len);
+	else if (l4.pseudo)
+		change = len_change(at.len, len);
+	if (covered > len)
+		cut_covered(proto, at.at, covered, len, &change);
 	edit_update(at.at + l4.sum_at, change, l4.zero_is_none);
 }
 

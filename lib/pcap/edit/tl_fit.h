@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// HOT. Cut a frame to limit bytes in place; it is longer. The lengths of an IP packet and of its UDP
-// datagram become those of the rest; unless the packet is a fragment, the L4
-// checksum becomes that of the rest.
+// HOT. Cut a frame to limit bytes in place; it is longer. The length of an IP packet becomes that of the rest; unless
+// it is a fragment, so do the length of UDP, the coverage of UDP-Lite and DCCP, and the checksum of these, TCP and
+// ICMP.
 void tl_fit_cut(uint8_t *frame, uint32_t len, uint32_t limit);
 
 // Fields are private.
