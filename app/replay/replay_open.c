@@ -232,9 +232,7 @@ static int list_files(struct tl_replay_session *s, struct tl_err *err)
 
 	for (size_t i = 0; i < s->args->n_words && rc == 0; i++)
 		rc = tl_replay_playlist_add(&s->files, s->args->words[i], err);
-	if (rc == 0 && s->args->merge && tl_replay_playlist_sort(&s->files) != 0)
-		return tl_fail(err, -ENOMEM, "not enough memory");
-	return rc;
+	return rc == 0 ? tl_replay_playlist_finish(&s->files, s->args->merge, err) : rc;
 }
 
 int tl_replay_open(struct tl_replay_session *s, struct tl_err *err)

@@ -106,7 +106,6 @@ int replays_read(const struct tl_config *config, uint32_t index, struct replay *
 		wrong = tl_sessions_check(&r->args);
 	if (wrong != NULL)
 		return fail_at(config, r, find_value(entry, wrong), -EINVAL, wrong, err);
-	if (r->args.merge && tl_replay_playlist_sort(&r->session.files) != 0)
-		return tl_fail(err, -ENOMEM, "not enough memory");
-	return 0;
+	int rc = tl_replay_playlist_finish(&r->session.files, r->args.merge, &why);
+	return rc == 0 ? 0 : fail_at(config, r, find_value(entry, "--files"), rc, why.text, err);
 }

@@ -83,6 +83,8 @@ int tl_sessions_read(struct tl_sessions_run *run, struct tl_err *err)
 
 	for (size_t i = 0; i < args->n_words && rc == 0 && !args->sessions.follow; i++)
 		rc = tl_replay_playlist_add(&run->files, args->words[i], err);
+	if (rc == 0)
+		rc = tl_replay_playlist_finish(&run->files, false, err);
 	if (rc == 0 && args->filter[0] != '\0')
 		rc = tl_filter_links_create(args->filter, &run->filter, err);
 	if (rc == 0 && tl_session_create(&cfg, &run->set) != 0)

@@ -348,6 +348,14 @@ damage_fails() {
 	check_json "its readable part is sent, and the offset is named" replay.json \
 		"$IDENTITY and .sent_pkts == 399 and .skipped_damaged_pkts == 1 and .damages == 1 and .damaged[0].offset > 24"
 	check "and the message names it" grep -q 'damaged.pcap, byte [0-9]*: the file ends inside a frame' replay.log
+	: >empty.pcap
+	head -c 10 a.pcap >header.pcap
+	zstd -q -c a.pcap | head -c -20 >cut.zst
+	replay '[aeh]*[ary].pcap' cut.zst -i vdev:net_null0 --speed 20
+	check_equal "files of which nothing can be read, beside another: status 1" "$STATUS" 1
+	check_json "the other is sent, and they are named" replay.json "$IDENTITY and .sent_pkts == 400 and .skipped_damaged_pkts == 3 and
+		([.damaged[].path] | sort) == [\"cut.zst\", \"empty.pcap\", \"header.pcap\"]"
+	refused "a file of which nothing can be read, alone" header.pcap -i vdev:net_null0
 }
 
 lateness_can_fail() {

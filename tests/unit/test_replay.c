@@ -290,7 +290,9 @@ TL_TEST("the files of a word are in the order of their first times")
 	CU_ASSERT_EQUAL(tl_replay_playlist_add(&list, pattern, &err), 0);
 	expect_list(&list, all, 4);
 	CU_ASSERT_EQUAL(list.first_ns[1], TL_NS_PER_S + 10);
-	CU_ASSERT_EQUAL(tl_replay_playlist_sort(&list), 0);
+	CU_ASSERT_EQUAL(tl_replay_playlist_finish(&list, false, &err), 0);
+	expect_list(&list, all, 4);
+	CU_ASSERT_EQUAL(tl_replay_playlist_finish(&list, true, &err), 0);
 	CU_ASSERT_EQUAL(list.first_ns[0], TL_NS_PER_S + 10);
 	tl_replay_playlist_free(&list);
 	image_bytes = (size_t)snprintf((char *)image, sizeof(image), "%s/p1\n\n%s/p3\n%s/p2", dir, dir, dir);
@@ -325,6 +327,70 @@ TL_TEST("a word that names no capture file is refused by name")
 }
 
 // ---- damage
+
+// Write files of which nothing can be read to a list, after one of ten frames. Return the list.
+static const char *save_damaged(void)
+{
+	static const char zstd[] = "\x28\xb5\x2f\xfd\x04", text[] = "hello\n";
+	static char names[512];
+
+	save_numbers("good", 0, 1, 10);
+	image_bytes = 10;
+	save_as("header");
+	image_bytes = 0;
+	save_as("empty");
+	memcpy(image, zstd, 5);
+	image_bytes = 5;
+	save_as("cut.zst");
+	memcpy(image, text, 6);
+	image_bytes = 6;
+	save_as("text");
+	image_bytes = (size_t)snprintf(
+		(char *)image, sizeof(image), "%s/good\r\n%s/header\n\r\n%s/empty\n%s/cut.zst\r\n", dir, dir, dir, dir);
+	snprintf(names, sizeof(names), "@%s", save_as("list"));
+	return names;
+}
+
+TL_TEST("files of which nothing can be read do not prevent others from being sent, and are named")
+{
+	struct tl_replay_playlist list = {0};
+
+	const char *names = save_damaged();
+	CU_ASSERT_EQUAL_FATAL(tl_replay_playlist_add(&list, names, &err), 0);
+	CU_ASSERT_EQUAL(list.packed, 0);
+	for (int merge = 0; merge < 2; merge++) {
+		CU_ASSERT_EQUAL(tl_replay_playlist_finish(&list, merge != 0, &err), 0);
+		struct tl_replay_cfg cfg = cfg_of((const char *const *)list.paths, list.n);
+		cfg.first_ns = merge != 0 ? list.first_ns : NULL;
+		play(&cfg, false);
+		expect_numbers(0, 10);
+		CU_ASSERT_EQUAL(stats.ledger.read_pkts, 13);
+		CU_ASSERT_EQUAL(stats.ledger.skipped_damaged_pkts, 3);
+		CU_ASSERT_EQUAL_FATAL(n_damages, 3);
+		CU_ASSERT_PTR_NOT_NULL(strstr(damages[0].text, "header, byte 0: the file ends inside its header"));
+		CU_ASSERT_PTR_NOT_NULL(strstr(damages[1].text, "empty: the file is empty"));
+		CU_ASSERT_PTR_NOT_NULL(strstr(damages[2].text, "cut.zst, byte 0: cannot be read from here on"));
+	}
+	tl_replay_playlist_free(&list);
+}
+
+TL_TEST("files of which nothing can be read are refused alone, and others than captures always")
+{
+	struct tl_replay_playlist list = {0};
+	char path[96];
+
+	(void)save_damaged();
+	snprintf(path, sizeof(path), "%s/header", dir);
+	CU_ASSERT_EQUAL(tl_replay_playlist_add(&list, path, &err), 0);
+	CU_ASSERT_NOT_EQUAL(tl_replay_playlist_finish(&list, false, &err), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "header, byte 0: the file ends inside its header"));
+	snprintf(path, sizeof(path), "%s/good", dir);
+	CU_ASSERT_EQUAL(tl_replay_playlist_add(&list, path, &err), 0);
+	CU_ASSERT_EQUAL(tl_replay_playlist_finish(&list, false, &err), 0);
+	snprintf(path, sizeof(path), "%s/text", dir);
+	CU_ASSERT_EQUAL(tl_replay_playlist_add(&list, path, &err), -EINVAL);
+	tl_replay_playlist_free(&list);
+}
 
 TL_TEST("a truncated file is sent up to the truncation, with its offset")
 {

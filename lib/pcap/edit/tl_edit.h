@@ -10,9 +10,8 @@
 //                   discovery (RFC 4861, sections 4.3 to 4.5). Those in IP options, routing headers and payloads stay
 //   ports           of TCP, UDP, UDP-Lite and DCCP, also in such a quoted packet
 //   TTL, DSCP       of the outermost IP header: TTL or hop limit, type of service or traffic class without ECN
-//   checksums       of IPv4, TCP, UDP (0 stays 0: none), UDP-Lite, DCCP, ICMP, ICMPv6, VRRP and HIP; over IPv6 of OSPF
-//   (0
-//                   stays 0), PIM and mobility headers
+//   checksums       of IPv4, TCP, UDP, UDP-Lite, DCCP, ICMP, ICMPv6, VRRP and HIP; over IPv6 of OSPF, PIM and mobility
+//                   headers. UDP and OSPF without one (0) stay so
 //
 // Only the first fragment has ports and an L4 checksum, which covers the addresses of all of them. With segments
 // left in a routing header the L4 checksum covers the final destination there (RFC 8200, section 8.1), and with a home

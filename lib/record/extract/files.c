@@ -101,6 +101,21 @@ static int is_capture(const char *path, bool streams, struct stat *status)
 	return rc;
 }
 
+bool tl_extract_may_be_capture(const char *path)
+{
+	uint32_t magic;
+	struct stat status;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	bool regular = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+	ssize_t n = regular ? read(fd, &magic, sizeof(magic)) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (n != (ssize_t)sizeof(magic))
+		return n >= 0;
+	return is_magic(magic) || extract_stream_is(&magic, sizeof(magic));
+}
+
 // Order: x.pcapng, x_00001.pcapng … x_99999.pcapng, x_100000.pcapng
 static int by_name(const void *a_file, const void *b_file)
 {

@@ -35,6 +35,10 @@ struct tl_extract_source {
 // message. The caller frees the paths and the list.
 int tl_extract_directory(const char *path, char ***out, size_t *out_n, struct tl_err *err);
 
+// True if a file that cannot be opened below may be a damaged capture: it is empty, ends within its first word, or
+// begins like a capture or a compressed file.
+bool tl_extract_may_be_capture(const char *path);
+
 // Open a file, whose path is borrowed until close, and read its header. Return 0, or -errno with a message.
 int tl_extract_source_open(struct tl_extract_source *source, const char *path, struct tl_err *err);
 // The same, read ahead; ahead is borrowed until close. NULL: when it is needed.

@@ -24,16 +24,18 @@ void tl_replay_playlist_free(struct tl_replay_playlist *list)
 
 // ---- one file
 
-// Read the time of the first frame; a file without one, or damaged there, has 0. The run reports damage.
+// Read the time of the first frame; a file without one, or damaged there, has 0. The run reports damage. Return 0,
+// -EBADMSG: nothing of the file can be read, or another -errno.
 static int read_first(const char *path, uint64_t *first_ns, uint64_t *bytes, struct tl_err *err)
 {
 	struct tl_extract_source source;
 	struct tl_pcap_frame frame;
 	struct tl_err ignored;
 
+	*first_ns = *bytes = 0;
 	int rc = tl_extract_source_open(&source, path, err);
 	if (rc != 0)
-		return rc;
+		return rc == -EINVAL && tl_extract_may_be_capture(path) ? -EBADMSG : rc;
 	*bytes = tl_extract_source_bytes(&source);
 	*first_ns = tl_extract_source_next(&source, &frame, &ignored) == 1 ? frame.ts_ns : 0;
 	tl_extract_source_close(&source);
@@ -61,15 +63,16 @@ static int add_file(struct tl_replay_playlist *list, const char *path, struct tl
 	uint64_t first_ns, bytes;
 
 	int rc = read_first(path, &first_ns, &bytes, err);
-	if (rc != 0)
+	if (rc != 0 && rc != -EBADMSG)
 		return rc;
+	list->unreadable += rc != 0;
 	char *copy = list->n < list->capacity || grow(list) ? strdup(path) : NULL;
 	if (copy == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	list->paths[list->n] = copy;
 	list->first_ns[list->n++] = first_ns;
 	list->bytes += bytes;
-	list->packed += bytes == 0;
+	list->packed += rc == 0 && bytes == 0;
 	return 0;
 }
 
@@ -86,8 +89,8 @@ static int add_list(struct tl_replay_playlist *list, const char *path, struct tl
 	if (file == NULL)
 		return tl_fail(err, -errno, "@%.300s: %s", path, strerror(errno));
 	for (unsigned number = 1; rc == 0 && (len = getline(&line, &size, file)) > 0; number++) {
-		if (line[len - 1] == '\n')
-			line[len - 1] = '\0';
+		while (len > 0 && (line[len - 1] == '\n' || line[len - 1] == '\r'))
+			line[--len] = '\0';
 		rc = line[0] != '\0' ? add_file(list, line, err) : 0;
 		if (rc != 0)
 			tl_fail_at(err, rc, "@%.200s, line %u", path, number);
@@ -162,9 +165,13 @@ static int sort_from(struct tl_replay_playlist *list, size_t first)
 	return 0;
 }
 
-int tl_replay_playlist_sort(struct tl_replay_playlist *list)
+int tl_replay_playlist_finish(struct tl_replay_playlist *list, bool merge, struct tl_err *err)
 {
-	return sort_from(list, 0);
+	uint64_t first_ns, bytes;
+
+	if (list->n != 0 && list->unreadable == list->n)
+		return read_first(list->paths[0], &first_ns, &bytes, err);
+	return merge && sort_from(list, 0) != 0 ? tl_fail(err, -ENOMEM, "not enough memory") : 0;
 }
 
 // ---- words

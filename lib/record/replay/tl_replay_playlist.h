@@ -24,16 +24,18 @@ struct tl_replay_playlist {
 	size_t n, capacity;
 	uint64_t bytes; // contents of all files, compressed ones excluded
 	size_t packed;	// compressed files
+	size_t unreadable;
 };
 
 // True if the word names an existing file, directory or match; @LIST always.
 bool tl_replay_playlist_is_word(const char *word);
 
-// Add the files of a word. Return 0, or -errno with a message: a file is unavailable or not a capture; -ENOENT also
-// without any file.
+// Add the files of a word, also those so damaged that nothing of them can be read. Return 0, or -errno with a message:
+// a file is unavailable or not a capture; -ENOENT also without any file.
 int tl_replay_playlist_add(struct tl_replay_playlist *list, const char *word, struct tl_err *err);
 
-// Order all files by their first times. Return 0 or -ENOMEM.
-int tl_replay_playlist_sort(struct tl_replay_playlist *list);
+// Check that at least one file can be read; to merge, order all by their first times. Return 0, or -errno with a
+// message.
+int tl_replay_playlist_finish(struct tl_replay_playlist *list, bool merge, struct tl_err *err);
 
 void tl_replay_playlist_free(struct tl_replay_playlist *list);
