@@ -339,6 +339,19 @@ static const char *set_words(struct tl_replay_args *a, int n, char **words)
 	return used >= sizeof(a->filter) ? "the filter is too long" : NULL;
 }
 
+int tl_replay_explain_filter(const char *filter, int rc, struct tl_err *err)
+{
+	static const char *const marks[] = {"/", ".pcap", ".cap", ".zst"};
+	size_t word = strcspn(filter, " ");
+
+	for (size_t i = 0; rc != 0 && i < TL_ARRAY_LEN(marks); i++) {
+		const char *mark = strstr(filter, marks[i]);
+		if (mark != NULL && mark < filter + word)
+			return tl_fail_at(err, rc, "%.*s: no such file, so the filter begins there", (int)word, filter);
+	}
+	return rc;
+}
+
 // Return the option that has this name, with _ for -; NULL: there is none.
 static const struct tl_option *find_key(const char *key)
 {

@@ -65,6 +65,10 @@ void tl_replay_args_init(struct tl_replay_args *args);
 // error text that is valid until the next call.
 const char *tl_replay_set_key(struct tl_replay_args *args, const char *key, const char *value);
 
+// Return the result of compiling a filter; if it failed and the first word looks like a path, tell that there is no
+// file.
+int tl_replay_explain_filter(const char *filter, int rc, struct tl_err *err);
+
 // Check combinations of options. Return NULL, or an error text.
 const char *tl_replay_check(const struct tl_replay_args *args);
 

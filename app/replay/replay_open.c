@@ -246,7 +246,7 @@ int tl_replay_open(struct tl_replay_session *s, struct tl_err *err)
 	if (rc == 0 && s->args->control != NULL)
 		rc = tl_ctl_check(s->args->control, err);
 	if (rc == 0 && s->args->filter[0] != '\0')
-		rc = tl_filter_check(s->args->filter, err);
+		rc = tl_replay_explain_filter(s->args->filter, tl_filter_check(s->args->filter, err), err);
 	if (rc == 0 && s->args->split.filter != NULL && (rc = tl_filter_check(s->args->split.filter, err)) != 0)
 		tl_fail_at(err, rc, "--split filter");
 	if (rc == 0)

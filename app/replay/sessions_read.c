@@ -86,7 +86,8 @@ int tl_sessions_read(struct tl_sessions_run *run, struct tl_err *err)
 	if (rc == 0)
 		rc = tl_replay_playlist_finish(&run->files, false, err);
 	if (rc == 0 && args->filter[0] != '\0')
-		rc = tl_filter_links_create(args->filter, &run->filter, err);
+		rc = tl_replay_explain_filter(
+			args->filter, tl_filter_links_create(args->filter, &run->filter, err), err);
 	if (rc == 0 && tl_session_create(&cfg, &run->set) != 0)
 		rc = tl_fail(err, -ENOMEM, "not enough memory");
 	for (size_t i = 0; i < run->files.n && rc == 0; i++)

@@ -501,7 +501,10 @@ wrong_calls() {
 	refused "no port" a.pcap
 	refused "a file as a port" a.pcap -i pcap:a.pcap
 	refused "a file that is not a capture" /bin/true -i vdev:net_null0
-	refused "a filter that does not compile" a.pcap -i vdev:net_null0 no such thing
+	refused "a filter that does not compile" a.pcap -i vdev:net_null0 no such/2 thing
+	check "and the message is not about files" bash -c '! grep -q "no such file" replay.log'
+	refused "a second file that is not there" a.pcap none.pcap -i vdev:net_null0
+	check "and the message says so" grep -q 'none.pcap: no such file' replay.log
 	refused "a second port without a rule" a.pcap -i vdev:net_null0 -I vdev:net_null1
 	refused "a rule without a second port" a.pcap -i vdev:net_null0 --split clients
 	refused "a wrong rule" a.pcap -i vdev:net_null0 -I vdev:net_null1 --split sides
