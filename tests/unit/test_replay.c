@@ -326,6 +326,42 @@ TL_TEST("a word that names no capture file is refused by name")
 	tl_replay_playlist_free(&list);
 }
 
+// ---- FCS
+
+// Play frames of a pcap file with these upper bits of its link type; expect this number of bytes, and of short and
+// truncated frames.
+static void expect_sent(uint8_t bits, uint64_t bytes, uint64_t short_pkts, uint64_t truncated_pkts)
+{
+	begin_pcap();
+	image[23] = bits;
+	add_pcap(0, 1, FRAME_BYTES, FRAME_BYTES);
+	add_pcap(1, 2, TL_ETHER_LEN, TL_ETHER_LEN);
+	add_pcap(2, 3, FRAME_BYTES - 1, FRAME_BYTES + 3); // without its FCS
+	add_pcap(3, 4, FRAME_BYTES - 2, FRAME_BYTES + 3);
+	play_path(save_as("fcs.pcap"));
+	CU_ASSERT_EQUAL(stats.sent_bytes, bytes);
+	CU_ASSERT_EQUAL(stats.ledger.skipped_short_pkts, short_pkts);
+	CU_ASSERT_EQUAL(stats.ledger.skipped_truncated_pkts, truncated_pkts);
+}
+
+TL_TEST("the FCS of frames is not sent")
+{
+	static const uint32_t idb[] = {1, 40, 1, 0, 1 << 16 | 9, 9, 1 << 16 | 13, 32, 0, 40}; // if_tsresol, if_fcslen
+
+	expect_sent(0, FRAME_BYTES + TL_ETHER_LEN, 0, 2);
+	expect_sent(0x20, FRAME_BYTES + TL_ETHER_LEN, 0, 2); // bit 26 unset
+	expect_sent(0x04, FRAME_BYTES + TL_ETHER_LEN, 0, 2); // none
+	expect_sent(0x24, FRAME_BYTES - 4 + FRAME_BYTES - 1, 1, 1);
+	begin_pcapng(TL_PCAPNG_LINKTYPE_ETHERNET);
+	for (size_t i = 0; i < TL_ARRAY_LEN(idb); i++)
+		put32(idb[i]);
+	add_pcapng(0, 1, 0);
+	add_pcapng(1, 2, 1); // of the interface with if_fcslen
+	play_path(save_as("fcs.pcapng"));
+	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 2);
+	CU_ASSERT_EQUAL(stats.sent_bytes, FRAME_BYTES + FRAME_BYTES - 4);
+}
+
 // ---- damage
 
 // Write files of which nothing can be read to a list, after one of ten frames. Return the list.

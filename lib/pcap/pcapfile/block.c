@@ -8,6 +8,7 @@
 #define SIMPLE_DATA_AT 12u
 #define OPT_END 0u
 #define IF_TSRESOL 9u
+#define IF_FCSLEN 13u
 #define IF_TSOFFSET 14u
 #define TSRESOL_DEFAULT 6u // 10^-6 s
 #define TSRESOL_BINARY 0x80u
@@ -75,6 +76,8 @@ static int get_description(bool swapped, const uint8_t *block, uint32_t bytes, s
 	while (tl_pcap_next_option(options, options_bytes, swapped, &at, &option) == 1) {
 		if (option.code == IF_TSRESOL && option.len >= 1)
 			set_resolution(out, option.value[0]);
+		if (option.code == IF_FCSLEN && option.len >= 1)
+			out->fcs = option.value[0] != 0;
 		if (option.code == IF_TSOFFSET && option.len >= 8)
 			out->offset_s = (int64_t)tl_pcapng_u64(swapped, option.value);
 	}

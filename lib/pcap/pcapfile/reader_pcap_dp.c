@@ -3,7 +3,9 @@
 
 #include "reader_priv.h"
 
-#define LINKTYPE_MASK 0x03FFFFFFu // bits above it: presence of an FCS in the frames
+#define LINKTYPE_MASK 0x03FFFFFFu // bits above it: of an FCS in the frames
+#define FCS_KNOWN 0x04000000u
+#define FCS_LEN_SHIFT 28
 
 int tl_pcap_classic_begin(struct tl_pcap_reader *reader)
 {
@@ -14,10 +16,11 @@ int tl_pcap_classic_begin(struct tl_pcap_reader *reader)
 	if (major != 2 || minor != 4)
 		return reader_broken(reader, 4, "pcap of another version than 2.4; major * 1000 + minor",
 			(uint64_t)major * 1000 + minor);
-	uint32_t linktype = reader_u32(reader, 20) & LINKTYPE_MASK;
+	uint32_t field = reader_u32(reader, 20), linktype = field & LINKTYPE_MASK;
 	if (linktype != TL_PCAPNG_LINKTYPE_ETHERNET && (!reader->any_linktype || linktype > UINT16_MAX))
 		return reader_broken(reader, 20, "a link type other than Ethernet (1)", linktype);
 	reader->linktype = linktype;
+	reader->fcs = (field & FCS_KNOWN) != 0 && field >> FCS_LEN_SHIFT != 0;
 	reader->offset = TL_PCAP_HEADER_BYTES;
 	return 0;
 }
@@ -47,6 +50,7 @@ int tl_pcap_classic_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *ou
 		.wire_bytes = TL_LIKELY(wire_bytes > cap_bytes) ? wire_bytes : cap_bytes,
 		.ts_ns = seconds * TL_NS_PER_S + (uint64_t)fraction * reader->ns_per_unit,
 		.linktype = reader->linktype,
+		.fcs = reader->fcs,
 	};
 	reader->offset = at + TL_PCAP_RECORD_BYTES + cap_bytes;
 	return 1;

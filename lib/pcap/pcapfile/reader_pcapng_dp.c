@@ -88,6 +88,7 @@ static int read_frame(struct tl_pcap_reader *reader, const struct tl_pcapng_bloc
 		.wire_bytes = TL_LIKELY(packet.wire_bytes > packet.cap_bytes) ? packet.wire_bytes : packet.cap_bytes,
 		.ts_ns = packet.ts_ns,
 		.linktype = reader->interface[packet.interface_id].linktype,
+		.fcs = reader->interface[packet.interface_id].fcs,
 	};
 	return 1;
 }

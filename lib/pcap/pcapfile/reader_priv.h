@@ -33,6 +33,7 @@ struct tl_pcap_reader {
 
 	uint32_t ns_per_unit; // pcap: unit of the fraction field
 	uint32_t linktype;    // pcap: link type of every frame
+	bool fcs;	      // pcap: every frame has an FCS
 
 	tl_pcap_block_fn *watch; // callback for blocks of watched_type, or NULL
 	void *watch_ctx;

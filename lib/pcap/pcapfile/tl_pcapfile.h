@@ -239,6 +239,7 @@ struct tl_pcap_frame {
 	uint32_t wire_bytes;
 	uint64_t ts_ns;	   // since 1970; exact to the file's resolution
 	uint32_t linktype; // LINKTYPE_ number
+	bool fcs;	   // the lengths and the data, unless cut, include an FCS: 4 bytes of Ethernet
 };
 
 struct tl_err;

@@ -119,6 +119,7 @@ struct tl_pcapng_interface {
 	uint8_t tsresol; // as in if_tsresol
 	uint8_t shift;
 	uint8_t drop_digits;
+	bool fcs; // if_fcslen is not 0
 };
 
 // The current section: its byte order, and its interfaces so far.

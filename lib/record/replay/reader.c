@@ -14,6 +14,7 @@
 #include <tl_wire.h>
 
 #define WAIT_NS (100 * TL_NS_PER_US)
+#define FCS_BYTES 4
 #define LOOK_EVERY 16 // records between two checks for an empty ring, whose cache line belongs to the lcore
 
 bool replay_is_stopped(const struct replay_reader *r)
@@ -208,10 +209,26 @@ static uint64_t *refusal(struct replay_reader *r, const struct tl_pcap_frame *fr
 	return frame->cap_bytes < TL_ETHER_LEN ? &ledger->skipped_short_pkts : NULL;
 }
 
+// Return the frame without its FCS, which the port adds.
+static struct tl_pcap_frame trimmed(const struct tl_pcap_frame *frame)
+{
+	struct tl_pcap_frame out = *frame;
+
+	if (frame->linktype == TL_PCAPNG_LINKTYPE_ETHERNET && frame->wire_bytes >= FCS_BYTES)
+		out.wire_bytes -= FCS_BYTES;
+	out.cap_bytes = RTE_MIN(out.cap_bytes, out.wire_bytes); // the snaplen may have cut a part of it
+	return out;
+}
+
 void replay_take(struct replay_reader *r, const struct tl_pcap_frame *frame, const struct tl_pcap_reader *reader)
 {
-	uint64_t *refused = refusal(r, frame);
+	struct tl_pcap_frame without_fcs;
 
+	if (TL_UNLIKELY(frame->fcs)) {
+		without_fcs = trimmed(frame);
+		frame = &without_fcs;
+	}
+	uint64_t *refused = refusal(r, frame);
 	if (refused == NULL && r->split.rule.by != TL_REPLAY_BY_NOTHING)
 		r->out = replay_side(&r->split, frame, reader);
 	if (refused != NULL)
