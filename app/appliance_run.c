@@ -307,6 +307,10 @@ static void watch(struct tl_appliance *a, int signal_fd)
 			tl_ctl_serve(a->ctl);
 		if (a->opts.duration_ns != 0 && now - begin_ns >= a->opts.duration_ns)
 			return;
+		if (now >= next_sample_ns) { // before replays begin by a clock that has been set
+			sample(a);
+			next_sample_ns += SAMPLE_NS;
+		}
 		tl_replays_work(a->replays);
 		if (a->opts.end_with_input && has_ended(a))
 			return;
@@ -315,10 +319,6 @@ static void watch(struct tl_appliance *a, int signal_fd)
 		for (uint32_t i = 0; i < a->config->n_ports; i++)
 			if (a->syncs[i] != NULL)
 				tl_timesync_work(a->syncs[i]);
-		if (now >= next_sample_ns) {
-			sample(a);
-			next_sample_ns += SAMPLE_NS;
-		}
 		feed_watchdog(a, now);
 	}
 }
