@@ -16,7 +16,7 @@ _TABLE = {
     "fopen64": "EMFILE EACCES ENOENT ENOMEM", "fdopen": "ENOMEM", "fdopendir": "ENOMEM ENOTDIR",
     "opendir": "EMFILE EACCES ENFILE ENOENT ENOMEM ENOTDIR", "readdir64": "EIO ENOENT", "scandir64": "ENOMEM ENOENT",
     "access": _PATH, "faccessat": _PATH, "stat64": _PATH, "lstat64": _PATH, "fstat64": "EIO ENOMEM ESTALE",
-    "statvfs64": "EIO ENOMEM ENOSYS EACCES", "fstatvfs64": "EIO ENOMEM ENOSYS", "lseek64": "ESPIPE EOVERFLOW ENXIO",
+    "statx": "ENOMEM ENOSYS EIO", "fstatfs64": "EIO ENOMEM ENOSYS", "statvfs64": "EIO ENOMEM ENOSYS EACCES", "fstatvfs64": "EIO ENOMEM ENOSYS", "lseek64": "ESPIPE EOVERFLOW ENXIO",
     "fcntl64": "EINVAL EAGAIN EACCES ENOLCK EMFILE EPERM", "flock": "EWOULDBLOCK EINTR ENOLCK EOPNOTSUPP", "ioctl": "ENOTTY EIO EPERM",
     "readlink": _PATH, "readlinkat": _PATH, "realpath": _PATH, "mkdir": "EACCES EDQUOT EEXIST ENOSPC EROFS",
     "mkdtemp": "EACCES ENOSPC", "futimens": "EACCES EPERM EROFS", "posix_fadvise64": "ESPIPE", "fflush": "ENOSPC EPIPE EIO",
