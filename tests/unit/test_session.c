@@ -6,6 +6,8 @@
 
 #include "tl_test_session.h"
 
+#define WINDOW_BYTES ((uint32_t)TL_SESSION_HELD_MAX)
+
 TL_TEST("a request and its response are steps with their times")
 {
 	struct recording r = begin();
@@ -146,6 +148,67 @@ TL_TEST("acknowledged bytes that were not recorded are a gap")
 	record(&r, CLIENT, RST, 4, 0, "");
 	finish(&r);
 	CU_ASSERT(is_session(&r, 0, TL_SESSION_HOLE, "", ""));
+	tl_session_destroy(r.set);
+}
+
+TL_TEST("bytes that were sent before a RST and not recorded are a gap")
+{
+	struct recording r = begin();
+
+	record_handshake(&r);
+	record(&r, CLIENT, RST | ACK, 101, 1, ""); // the whole request is missing
+	r.client_port++;			   // acknowledged by the RST
+	record_handshake(&r);
+	record(&r, SERVER, RST | ACK, 1, 101, "");
+	r.client_port++; // the whole response
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "GET1");
+	record(&r, SERVER, RST | ACK, 3001, 5, "");
+	r.client_port++; // the last bytes of the client; its RST acknowledges nothing
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "GET1");
+	record(&r, SERVER, ACK, 1, 5, "OK");
+	record(&r, CLIENT, RST, 9, 7, "");
+	r.client_port++; // nothing: the place before the RST is that of the FIN
+	record_handshake(&r);
+	record(&r, SERVER, FIN | ACK, 1, 1, "OK");
+	record(&r, CLIENT, ACK, 1, 4, "GET1");
+	record(&r, SERVER, RST, 4, 99, "");
+	finish(&r);
+	for (uint64_t i = 0; i < 4; i++)
+		CU_ASSERT(is_session(&r, i, TL_SESSION_HOLE, "", ""));
+	CU_ASSERT(is_session(&r, 4, TL_SESSION_COMPLETE, "GET1", "OK"));
+	CU_ASSERT(is_script(&r, 4, "s2 sF c4 sR"));
+	tl_session_destroy(r.set);
+}
+
+TL_TEST("a RST or FIN outside any window has no effect")
+{
+	struct recording r = begin();
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "GET1");
+	record(&r, SERVER, RST, 0x40000000, 5, "");
+	record(&r, SERVER, RST | ACK, WINDOW_BYTES + 2, 500, "");
+	record(&r, SERVER, RST, 0 - WINDOW_BYTES, 5, "");
+	record(&r, SERVER, FIN | ACK, 0x30000000, 5, "");
+	record(&r, SERVER, FIN | ACK, WINDOW_BYTES + 2, 5, "");
+	record(&r, SERVER, ACK, 1, 5, "OK");
+	record_close(&r, 4, 2);
+	r.client_port++; // within a window
+	record_handshake(&r);
+	record(&r, CLIENT, RST, 1 - WINDOW_BYTES, 1, "");
+	record(&r, CLIENT, ACK, 1, 1, "ignored");
+	r.client_port++;
+	record_handshake(&r);
+	record(&r, SERVER, FIN | ACK, WINDOW_BYTES + 1, 1, "");
+	const struct tl_session_stats *stats = finish(&r);
+	CU_ASSERT_EQUAL(stats->used_pkts, 22);
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 3);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "GET1", "OK"));
+	CU_ASSERT(is_script(&r, 0, "c4 s2 cF sF"));
+	CU_ASSERT(is_script(&r, 1, "cR"));
+	CU_ASSERT(is_session(&r, 2, TL_SESSION_HOLE, "", ""));
 	tl_session_destroy(r.set);
 }
 

@@ -101,6 +101,20 @@ TL_TEST("late segments of a session that was taken begin no other")
 	end_live(&r, 1);
 }
 
+TL_TEST("an open session whose last bytes before a RST are missing is taken again without content")
+{
+	struct recording r = begin_open(TL_SESSION_AT_DATA);
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "ab");
+	const struct tl_session *s = tl_session_take(r.set, 1);
+	record(&r, SERVER, RST, 9, 3, "");
+	CU_ASSERT_PTR_EQUAL(tl_session_take(r.set, 1), s);
+	CU_ASSERT(s->is_again && !s->is_open && s->class == TL_SESSION_HOLE && s->n_steps == 0);
+	tl_session_release(r.set, s, 1);
+	end_live(&r, 1);
+}
+
 TL_TEST("another session of the same ports is taken, too")
 {
 	struct recording r = begin_live(MEMORY_BYTES);

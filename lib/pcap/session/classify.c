@@ -13,11 +13,11 @@ bool session_is_over(const struct session *s)
 	return s->reset || s->empty || (s->stream[0].fin_done && s->stream[1].fin_done);
 }
 
-// True if bytes are missing: others wait for them, or they were acknowledged and never seen.
+// True if bytes are missing: others wait for them, or they were sent and never seen.
 static bool has_hole(const struct session_stream *stream)
 {
 	return stream->held != NULL || (stream->fin_at != UINT64_MAX && !stream->fin_done) ||
-	       stream->acked > stream->expected + (stream->fin_done ? 1 : 0);
+	       stream->sent > stream->expected + (stream->fin_done ? 1 : 0);
 }
 
 static enum tl_session_class class_of(const struct session *s)

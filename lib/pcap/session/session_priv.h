@@ -49,7 +49,7 @@ struct session_stream {
 	bool known;    // the SYN was seen
 	uint32_t base; // sequence number of position 0
 	uint64_t expected;
-	uint64_t acked;	 // highest position that the other side acknowledged, a FIN counts one
+	uint64_t sent;	 // highest position that the other side acknowledged, or of the RST; a FIN counts one
 	uint64_t fin_at; // UINT64_MAX: no FIN seen
 	bool fin_done;	 // it is in the script
 	uint8_t *data;
@@ -140,6 +140,9 @@ int session_segment(struct tl_session_set *set, struct session *s, enum tl_sessi
 // Process a datagram of this side, of which have bytes were captured. Return 0 or -ENOMEM.
 int session_datagram(struct tl_session_set *set, struct session *s, enum tl_session_side side,
 	const struct session_segment *datagram);
+
+// True if the sequence number is at most a window before or after the expected one.
+bool session_is_near(const struct session_stream *stream, uint32_t seq);
 
 void session_free_held(struct tl_session_set *set, struct session_stream *stream);
 

@@ -9,6 +9,7 @@
 #define ROOM_FIRST 512u
 #define FAR_BYTES                                                                                                      \
 	(INT64_C(1) << 30) // the largest window (RFC 7323, section 2.2): farther numbers are not of this stream
+#define WINDOW_BYTES ((int64_t)TL_SESSION_HELD_MAX) // of a receiver, which ignores a RST or FIN outside of it
 
 static enum tl_session_side other(enum tl_session_side side)
 {
@@ -19,6 +20,13 @@ static enum tl_session_side other(enum tl_session_side side)
 static int64_t place_of(const struct session_stream *stream, uint32_t seq)
 {
 	return (int64_t)stream->expected + (int32_t)(seq - (stream->base + (uint32_t)stream->expected));
+}
+
+bool session_is_near(const struct session_stream *stream, uint32_t seq)
+{
+	int64_t distance = place_of(stream, seq) - (int64_t)stream->expected;
+
+	return distance <= WINDOW_BYTES && distance >= -WINDOW_BYTES;
 }
 
 // ---- steps
@@ -227,16 +235,21 @@ static int take_data(
 	return hold_new(set, s, stream, begin + len, (uint64_t)end, &rest);
 }
 
-static void take_ack(struct session_stream *stream, uint32_t ack)
+// Note that the bytes before a sequence number were sent.
+static void note_sent(struct session_stream *stream, uint32_t seq)
 {
-	int64_t at = place_of(stream, ack);
+	int64_t at = place_of(stream, seq);
 
-	if (stream->known && at > (int64_t)stream->acked && at <= (int64_t)stream->expected + FAR_BYTES)
-		stream->acked = (uint64_t)at;
+	if (stream->known && at > (int64_t)stream->sent && at <= (int64_t)stream->expected + FAR_BYTES)
+		stream->sent = (uint64_t)at;
 }
 
-static int take_reset(struct tl_session_set *set, struct session *s, enum tl_session_side side, uint64_t ts_ns)
+static int take_reset(
+	struct tl_session_set *set, struct session *s, enum tl_session_side side, const struct session_segment *segment)
 {
+	uint64_t ts_ns = segment->ts_ns;
+
+	note_sent(&s->stream[side], segment->seq);
 	s->reset = true;
 	return add_step(set, s,
 		&(struct tl_session_step){.side = side, .event = TL_SESSION_RST, .at_ns = ts_ns, .last_ns = ts_ns});
@@ -251,19 +264,22 @@ int session_segment(
 
 	if (session_is_over(s))
 		return 0;
+	if (is_reset && stream->known && !session_is_near(stream, segment->seq))
+		return 0; // RFC 5961, section 3.2
 	s->opened |= !is_reset && (side == TL_SESSION_SERVER || !is_syn);
+	if ((segment->flags & TL_TCP_ACK) != 0)
+		note_sent(&s->stream[other(side)], segment->ack);
 	if (is_reset)
-		return take_reset(set, s, side, segment->ts_ns);
+		return take_reset(set, s, side, segment);
 	if (is_syn && !stream->known) {
 		stream->known = true;
 		stream->base = segment->seq;
 	}
-	if ((segment->flags & TL_TCP_ACK) != 0)
-		take_ack(&s->stream[other(side)], segment->ack);
 	if (!stream->known || (is_syn && segment->seq != stream->base))
 		return 0;
 	int64_t end = place_of(stream, segment->seq) + segment->len;
-	if ((segment->flags & TL_TCP_FIN) != 0 && end >= (int64_t)stream->expected && stream->fin_at == UINT64_MAX)
+	if ((segment->flags & TL_TCP_FIN) != 0 && stream->fin_at == UINT64_MAX && end >= (int64_t)stream->expected &&
+		end <= (int64_t)stream->expected + WINDOW_BYTES)
 		stream->fin_at = (uint64_t)end;
 	if (segment->len != 0)
 		rc = take_data(set, s, side, segment);
