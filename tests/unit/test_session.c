@@ -397,6 +397,37 @@ TL_TEST("a new connection on the same ports is another session")
 	tl_session_destroy(r.set);
 }
 
+TL_TEST("a connection whose SYN is missing, on the ports of a session that has ended, is another session")
+{
+	struct recording r =
+		begin_with(&(struct tl_session_cfg){.memory_bytes = 1 << 20, .session_bytes = 5, .pause_ns = 0});
+
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "one");
+	record_close(&r, 3, 0);
+	record(&r, SERVER, ACK, 1, 4, "late");
+	record(&r, SERVER, ACK, WINDOW_BYTES + 1, 4, "late"); // within a window
+	r.isn[SERVER] += 700000000;
+	r.isn[CLIENT] += 1900000000;
+	record(&r, CLIENT, RST, 1, 1, "");
+	record(&r, CLIENT, ACK, 1, 1, "");
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 1);
+	record(&r, SERVER, ACK, 1, 1, "two");
+	record(&r, CLIENT, ACK, 1, 4, "two");
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 2);
+	r.client_port++; // one beyond the limit goes on
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "longer");
+	record(&r, CLIENT, ACK, 2 * WINDOW_BYTES, 1, "longer");
+	const struct tl_session_stats *stats = finish(&r);
+	CU_ASSERT_EQUAL(stats->used_pkts, stats->frames_pkts);
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 3);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_COMPLETE, "one", ""));
+	CU_ASSERT(is_session(&r, 1, TL_SESSION_NO_SYN, "", ""));
+	CU_ASSERT(is_session(&r, 2, TL_SESSION_BEYOND, "", ""));
+	tl_session_destroy(r.set);
+}
+
 TL_TEST("a thousand interleaved sessions are distinguished")
 {
 	struct recording r = begin();

@@ -101,6 +101,19 @@ TL_TEST("late segments of a session that was taken begin no other")
 	end_live(&r, 1);
 }
 
+TL_TEST("a session without its SYN, on the ports of one that was taken, is taken, too")
+{
+	struct recording r = begin_live(MEMORY_BYTES);
+
+	record_session(&r);
+	CU_ASSERT_TRUE(takes(&r, 1, TL_SESSION_COMPLETE));
+	r.isn[CLIENT] += 700000000;
+	record(&r, CLIENT, ACK, 1, 1, "ab");
+	record(&r, CLIENT, ACK, 3, 1, "cd");
+	CU_ASSERT_TRUE(takes(&r, 2, TL_SESSION_NO_SYN));
+	end_live(&r, 2);
+}
+
 TL_TEST("an open session whose last bytes before a RST are missing is taken again without content")
 {
 	struct recording r = begin_open(TL_SESSION_AT_DATA);

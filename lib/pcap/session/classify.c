@@ -8,9 +8,14 @@
 #define TLS_CLIENT_HELLO 1
 #define TLS_HELLO_AT 5 // after the record header
 
+bool session_has_ended(const struct session *s)
+{
+	return s->reset || (s->stream[0].fin_done && s->stream[1].fin_done);
+}
+
 bool session_is_over(const struct session *s)
 {
-	return s->reset || s->empty || (s->stream[0].fin_done && s->stream[1].fin_done);
+	return s->empty || session_has_ended(s);
 }
 
 // True if bytes are missing: others wait for them, or they were sent and never seen.

@@ -126,14 +126,19 @@ static enum tl_session_side side_of(const struct session *s, bool from_first)
 	return s->client_is_first == from_first ? TL_SESSION_CLIENT : TL_SESSION_SERVER;
 }
 
-// True if the segment is the SYN of another session of the same addresses and ports.
+// True if the segment is the SYN of another session of the same addresses and ports, or data of one whose SYN is
+// missing.
 static bool begins_another(const struct session *s, bool from_first, const struct session_segment *segment)
 {
 	const struct session_stream *stream = &s->stream[side_of(s, from_first)];
 	bool is_answer = (segment->flags & TL_TCP_ACK) != 0;
 
-	if ((segment->flags & (TL_TCP_SYN | TL_TCP_RST)) != TL_TCP_SYN ||
-		(stream->known && segment->seq == stream->base))
+	if ((segment->flags & TL_TCP_RST) != 0)
+		return false;
+	if ((segment->flags & TL_TCP_SYN) == 0)
+		return segment->len != 0 && stream->known && session_has_ended(s) &&
+		       !session_is_near(stream, segment->seq);
+	if (stream->known && segment->seq == stream->base)
 		return false;
 	if (session_is_over(s))
 		return true;

@@ -149,6 +149,9 @@ void session_free_held(struct tl_session_set *set, struct session_stream *stream
 // ---- classify.c
 
 // True for a session that has ended in the recording.
+bool session_has_ended(const struct session *s);
+
+// The same, or if its content was given up.
 bool session_is_over(const struct session *s);
 
 void session_classify(struct tl_session_set *set, struct session *s);
