@@ -428,6 +428,23 @@ TL_TEST("a connection whose SYN is missing, on the ports of a session that has e
 	tl_session_destroy(r.set);
 }
 
+TL_TEST("a SYN repeated after a RST begins another session, a SYN-ACK does not")
+{
+	struct recording r = begin();
+
+	record(&r, CLIENT, SYN, 0, 0, "");
+	record(&r, SERVER, RST | ACK, (uint32_t)-5000, 1, "");
+	record_handshake(&r);
+	record(&r, CLIENT, ACK, 1, 1, "abc");
+	record(&r, SERVER, RST | ACK, 1, 4, "");
+	record(&r, SERVER, SYN | ACK, 0, 1, "");
+	finish(&r);
+	CU_ASSERT_EQUAL(tl_session_count(r.set), 2);
+	CU_ASSERT(is_session(&r, 0, TL_SESSION_UNOPENED, "", ""));
+	CU_ASSERT(is_session(&r, 1, TL_SESSION_COMPLETE, "abc", ""));
+	tl_session_destroy(r.set);
+}
+
 TL_TEST("a thousand interleaved sessions are distinguished")
 {
 	struct recording r = begin();

@@ -139,7 +139,7 @@ static bool begins_another(const struct session *s, bool from_first, const struc
 		return segment->len != 0 && stream->known && session_has_ended(s) &&
 		       !session_is_near(stream, segment->seq);
 	if (stream->known && segment->seq == stream->base)
-		return false;
+		return s->reset && !is_answer; // the next attempt, or the same SYN once more
 	if (session_is_over(s))
 		return true;
 	return !is_answer && stream->known;
