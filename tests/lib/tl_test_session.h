@@ -97,11 +97,11 @@ static inline void record_frame(struct recording *r, uint8_t *frame, uint32_t by
 }
 
 // Record a segment of the client (port 40000) or the server (port 80).
-static inline void record(
-	struct recording *r, enum tl_session_side from, uint8_t flags, uint32_t seq, uint32_t ack, const char *text)
+static inline void record_bytes(struct recording *r, enum tl_session_side from, uint8_t flags, uint32_t seq,
+	uint32_t ack, const void *data, uint32_t len)
 {
 	uint8_t frame[2048] = {0};
-	uint32_t len = (uint32_t)strlen(text), at = TL_ETHER_LEN;
+	uint32_t at = TL_ETHER_LEN;
 	bool from_client = from == CLIENT;
 	uint16_t client_be = tl_be16(r->client_port), server_be = tl_be16(80);
 	uint16_t type_be = tl_be16(r->ip6 ? TL_ETHERTYPE_IPV6 : TL_ETHERTYPE_IPV4);
@@ -116,9 +116,15 @@ static inline void record(
 		.data_off = 5 << 4,
 		.flags = flags,
 	};
-	memcpy(frame + at + TL_TCP_LEN, text, len);
+	memcpy(frame + at + TL_TCP_LEN, data, len);
 	uint32_t bytes = at + TL_TCP_LEN + len;
 	record_frame(r, frame, bytes);
+}
+
+static inline void record(
+	struct recording *r, enum tl_session_side from, uint8_t flags, uint32_t seq, uint32_t ack, const char *text)
+{
+	record_bytes(r, from, flags, seq, ack, text, (uint32_t)strlen(text));
 }
 
 // Record a datagram of the client or the server, with r->udp.

@@ -472,19 +472,37 @@ TL_TEST("a thousand interleaved sessions are distinguished")
 
 TL_TEST("only a ClientHello marks a session as TLS")
 {
-	static const char *const hellos[] = {"\x16\x03\x01\x7f\x7f\x01?", "\x16\x03\x01\x7f\x7f\x02?", "\x16\x03\x01"};
+	// Type, version and length of the record; type and length of the message, of which a part may be missing.
+	static const struct {
+		uint8_t bytes[9];
+		uint32_t len;
+		bool is_tls;
+	} hellos[] = {
+		{{22, 3, 1, 2, 0, 1, 0, 1, 0xfc}, 9, true},	  // the whole message in the record
+		{{22, 3, 4, 0x40, 0, 1, 1, 0xff, 0xff}, 9, true}, // its first part
+		{{22, 3, 0, 0, 4, 1}, 6, true},
+		{{22, 3, 1, 2, 0, 1, 0xff, 0xff}, 8, true},	   // the length is missing
+		{{22, 3, 1, 2, 0, 2, 0, 1, 0xfc}, 9, false},	   // a ServerHello
+		{{22, 3, 1, 2, 0}, 5, false},			   // nothing follows
+		{{22, 3, 5, 2, 0, 1, 0, 1, 0xfc}, 9, false},	   // no version
+		{{22, 3, 1, 0x40, 1, 1, 1, 0xff, 0xff}, 9, false}, // a record beyond 2^14
+		{{22, 3, 1, 0, 3, 1}, 6, false},		   // without room for the length
+		{{22, 3, 1, 2, 0, 1, 0, 1, 0xfb}, 9, false},	   // bytes behind the message
+		{{22, 3, 1, 2, 0, 1, 2, 1, 0x44}, 9, true},	   // the longest
+		{{22, 3, 1, 2, 0, 1, 2, 1, 0x45}, 9, false},
+		{{22, 3, 0xff, 0xff, 0xff, 1, 'a', 'b', 'c'}, 9, false},
+	};
 	struct recording r = begin();
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(hellos); i++) {
 		r.client_port++;
 		record_handshake(&r);
-		record(&r, CLIENT, ACK, 1, 1, hellos[i]);
-		record_close(&r, (uint32_t)strlen(hellos[i]), 0);
+		record_bytes(&r, CLIENT, ACK, 1, 1, hellos[i].bytes, hellos[i].len);
+		record_close(&r, hellos[i].len, 0);
 	}
 	finish(&r);
-	CU_ASSERT(tl_session_at(r.set, 0)->is_tls);
-	CU_ASSERT_FALSE(tl_session_at(r.set, 1)->is_tls);
-	CU_ASSERT_FALSE(tl_session_at(r.set, 2)->is_tls);
+	for (size_t i = 0; i < TL_ARRAY_LEN(hellos); i++)
+		CU_ASSERT_EQUAL(tl_session_at(r.set, i)->is_tls, hellos[i].is_tls);
 	tl_session_destroy(r.set);
 }
 

@@ -282,7 +282,9 @@ TL_TEST("an open session is taken when it is known to be one of TLS")
 	record_handshake(&r);
 	record(&r, CLIENT, ACK, 1, 1, "\x16\x03\x01");
 	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1));
-	record(&r, CLIENT, ACK, 4, 1, "??\x01");
+	record(&r, CLIENT, ACK, 4, 1, "??\x01\x01\x01");
+	CU_ASSERT_PTR_NULL(tl_session_take(r.set, 1));
+	record(&r, CLIENT, ACK, 9, 1, "\x01");
 	const struct tl_session *s = tl_session_take(r.set, 1);
 	CU_ASSERT(s != NULL && s->is_open && s->is_tls);
 	end_live(&r, 1);

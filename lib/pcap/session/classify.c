@@ -5,8 +5,12 @@
 
 #define TLS_HANDSHAKE 22 // RFC 8446, section 5.1
 #define TLS_MAJOR 3	 // of legacy_record_version, from SSL 3.0 on
+#define TLS_MINOR_MAX 4	 // TLS 1.3
+#define TLS_RECORD_MAX (1u << 14)
 #define TLS_CLIENT_HELLO 1
-#define TLS_HELLO_AT 5 // after the record header
+#define TLS_HELLO_AT 5	     // after the record header
+#define TLS_HELLO_HEAD 4     // type, and length in 3 bytes
+#define TLS_HELLO_MAX 131396 // all fields at their largest (RFC 8446, section 4.1.2)
 
 bool session_has_ended(const struct session *s)
 {
@@ -40,19 +44,26 @@ static enum tl_session_class class_of(const struct session *s)
 	return session_is_over(s) ? TL_SESSION_COMPLETE : TL_SESSION_NO_END;
 }
 
-static bool is_tls(const struct tl_session *s)
+// True if n bytes begin with a record whose first message is a ClientHello: no other follows it in the record.
+static bool is_client_hello(const uint8_t *data, uint64_t n)
 {
-	const uint8_t *data = s->data[TL_SESSION_CLIENT];
-
-	return !s->is_udp && s->bytes[TL_SESSION_CLIENT] > TLS_HELLO_AT && data[0] == TLS_HANDSHAKE &&
-	       data[1] == TLS_MAJOR && data[TLS_HELLO_AT] == TLS_CLIENT_HELLO;
+	if (n <= TLS_HELLO_AT || data[0] != TLS_HANDSHAKE || data[1] != TLS_MAJOR || data[2] > TLS_MINOR_MAX ||
+		data[TLS_HELLO_AT] != TLS_CLIENT_HELLO)
+		return false;
+	uint32_t record = tl_load_be16(data + 3);
+	if (record < TLS_HELLO_HEAD || record > TLS_RECORD_MAX)
+		return false;
+	if (n < TLS_HELLO_AT + TLS_HELLO_HEAD)
+		return true;
+	uint32_t hello = (uint32_t)data[6] << 16 | tl_load_be16(data + 7);
+	return hello + TLS_HELLO_HEAD >= record && hello <= TLS_HELLO_MAX;
 }
 
 bool session_is_tls_known(const struct session *s)
 {
 	const struct session_stream *client = &s->stream[TL_SESSION_CLIENT], *server = &s->stream[TL_SESSION_SERVER];
 
-	return server->expected != 0 || client->expected > TLS_HELLO_AT ||
+	return server->expected != 0 || client->expected >= TLS_HELLO_AT + TLS_HELLO_HEAD ||
 	       (client->expected != 0 && client->data[0] != TLS_HANDSHAKE);
 }
 
@@ -63,7 +74,8 @@ void session_publish(struct session *s)
 		s->pub.bytes[side] = s->stream[side].data != NULL ? s->stream[side].expected : 0;
 	}
 	s->pub.steps = s->steps;
-	s->pub.is_tls = is_tls(&s->pub);
+	s->pub.is_tls =
+		!s->pub.is_udp && is_client_hello(s->pub.data[TL_SESSION_CLIENT], s->pub.bytes[TL_SESSION_CLIENT]);
 }
 
 void session_classify(struct tl_session_set *set, struct session *s)
