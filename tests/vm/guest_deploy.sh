@@ -32,9 +32,9 @@ interface_works() {
 	local nic_if
 	nic_if=$(ls "$device/net")
 	ip link set "$nic_if" up promisc on
-	wait_for 20 grep -q 1 "/sys/class/net/$nic_if/carrier"
+	wait_for 60 grep -q 1 "/sys/class/net/$nic_if/carrier"
 	"$ROOT/tests/lib/send_pcap.py" "$peer_if" /out/in.pcap 1000 >/out/sent
-	wait_for 20 received_by "/sys/class/net/$nic_if" || true
+	wait_for 60 received_by "/sys/class/net/$nic_if" || true
 	cat "/sys/class/net/$nic_if/statistics/rx_packets" >/out/kernel_received
 	ip link set "$nic_if" down
 }
@@ -85,9 +85,9 @@ capture_as_user() {
 	may_open
 	as_user timeout 100 ./tapline capture -i "$NIC" -w frames.pcapng --json >/out/capture.json 2>/out/capture.log &
 	tapline_pid=$!
-	wait_for 40 grep -q ' s  received' /out/capture.log
+	wait_for 120 grep -q ' s  received' /out/capture.log
 	"$ROOT/tests/lib/send_pcap.py" "$peer_if" /out/in.pcap 1000 >/dev/null
-	wait_for 40 grep -Eq 'received [1-9][0-9]*' /out/capture.log || true
+	wait_for 120 grep -Eq 'received [1-9][0-9]*' /out/capture.log || true
 	grep -E '^(Uid|CapEff|Groups)' "/proc/$(pidof tapline)/status" >/out/capture.rights
 }
 
@@ -95,13 +95,13 @@ capture_as_user() {
 unplugged() {
 	monitor device_del nic
 	ended "$1"
-	wait_for 20 test ! -e "$device" || true
+	wait_for 60 test ! -e "$device" || true
 	[[ -e $device ]] || echo gone >"/out/$1.gone"
 }
 
 plugged() {
 	monitor device_add "$(cat /out/device)"
-	wait_for 20 test -e "$device/net"
+	wait_for 60 test -e "$device/net"
 	"$TAPLINE" bind "$NIC"
 	may_open
 }
@@ -109,15 +109,15 @@ plugged() {
 run_as_user() {
 	as_user timeout 100 ./tapline run config.json --json >/out/run.json 2>/out/run.log &
 	tapline_pid=$!
-	wait_for 40 "$TAPLINE" status --socket control.sock >/out/status.log 2>&1
+	wait_for 120 "$TAPLINE" status --socket control.sock >/out/status.log 2>&1
 }
 
 link_goes_and_comes() {
 	"$ROOT/tests/lib/peer.py" udp_sizes "$NIC_IP" 7 0 100 1472 >/out/udp_before.json || true
 	monitor set_link nic off
-	wait_for 20 status_has '.port.link == "down"' && echo down >/out/link
+	wait_for 60 status_has '.port.link == "down"' && echo down >/out/link
 	monitor set_link nic on
-	wait_for 20 status_has '.port.link == "up"' && echo up >>/out/link
+	wait_for 60 status_has '.port.link == "up"' && echo up >>/out/link
 	"$ROOT/tests/lib/peer.py" udp_sizes "$NIC_IP" 7 0 100 1472 >/out/udp_after.json || true
 }
 

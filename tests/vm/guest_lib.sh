@@ -30,7 +30,7 @@ monitor() {
 	wishes=$((wishes + 1))
 	echo "$*" >/out/wish.new
 	mv /out/wish.new "/out/wish.$wishes"
-	wait_for 20 test ! -e "/out/wish.$wishes"
+	wait_for 60 test ! -e "/out/wish.$wishes"
 }
 
 # status_has FILTER: check jq's filter on the status of the running Tapline.
@@ -44,7 +44,7 @@ peer_begin() {
 	ethtool -L "$peer_if" combined 1
 	ip link set "$peer_if" up
 	ip address add "$PEER_IP/24" dev "$peer_if"
-	wait_for 20 grep -q 1 "/sys/class/net/$peer_if/carrier"
+	wait_for 60 grep -q 1 "/sys/class/net/$peer_if/carrier"
 }
 
 # ended NAME: note the exit status of the background Tapline.

@@ -19,7 +19,7 @@ peer_is_apart() {
 wire_begin() {
 	unshare -n sleep infinity &
 	peer_ns=$!
-	wait_for 20 peer_is_apart
+	wait_for 60 peer_is_apart
 	ip link add v0 type veth peer name v1
 	ip link set v1 netns "$peer_ns"
 	peer ethtool -K v1 tx off >/dev/null # complete checksums

@@ -10,7 +10,7 @@ capture() {
 	shift
 	timeout 60 "$TAPLINE" capture -i "$NIC" --json "$@" >"/out/$name.json" 2>"/out/$name.log" &
 	tapline_pid=$!
-	wait_for 40 receives "/out/$name.log"
+	wait_for 120 receives "/out/$name.log"
 }
 
 # receives LOG: check whether the Tapline with this log receives.
@@ -47,7 +47,7 @@ echo_all() {
 	END
 	"$TAPLINE" run config.json --json >/out/echo.json 2>/out/echo.log &
 	tapline_pid=$!
-	wait_for 40 "$TAPLINE" status --socket control.sock >/out/status.log 2>&1
+	wait_for 120 "$TAPLINE" status --socket control.sock >/out/status.log 2>&1
 	ping -c 20 -i 0.05 -W 2 "$NIC_IP" >/out/ping.log || true
 	"$ROOT/tests/lib/peer.py" udp_sizes "$NIC_IP" 7 0 1 16 100 1000 1472 >/out/udp.json || true
 	"$ROOT/tests/lib/peer.py" echo_bytes "$NIC_IP" 7 200000 >/out/tcp.json || true
@@ -61,7 +61,7 @@ echo_by_nic() {
 	jq 'del(.capture)' config.json >by_nic.json
 	"$TAPLINE" run by_nic.json --json >/out/by_nic.json 2>/out/by_nic.log &
 	tapline_pid=$!
-	wait_for 40 "$TAPLINE" status --socket control.sock >/out/status.log 2>&1
+	wait_for 120 "$TAPLINE" status --socket control.sock >/out/status.log 2>&1
 	"$ROOT/tests/lib/peer.py" udp_sizes "$NIC_IP" 7 16 120 121 500 1001 1472 >/out/by_nic_udp.json || true
 	"$ROOT/tests/lib/peer.py" echo_bytes "$NIC_IP" 7 200000 >/out/by_nic_tcp.json || true
 	kill -s TERM "$tapline_pid"
@@ -125,7 +125,7 @@ client_on_port() {
 	"$TAPLINE" bind "$PEER" >&2
 	"$TAPLINE" run pair.json --json >/out/pair.json 2>/out/pair.log &
 	tapline_pid=$!
-	wait_for 40 "$TAPLINE" status --socket control.sock >/out/status.log 2>&1
+	wait_for 120 "$TAPLINE" status --socket control.sock >/out/status.log 2>&1
 	timeout 100 "$TAPLINE" client --port "$PEER" --ip "$PEER_IP/24" --group 239.1.1.1 --udp-port 5001 \
 		--tcp-listen "$PEER_IP:6000" --rate 100 --seconds 1 --connect-timeout 40 --linger 10 --json \
 		>/out/client.json 2>/out/client.log || true
@@ -137,7 +137,7 @@ client_on_port() {
 # The peer's NIC returns to the kernel, with one virtual function.
 virtual_function() {
 	"$TAPLINE" unbind "$PEER" >&2
-	wait_for 20 test -d "/sys/bus/pci/devices/$PEER/net" || return 0
+	wait_for 60 test -d "/sys/bus/pci/devices/$PEER/net" || return 0
 	peer_if=$(ls "/sys/bus/pci/devices/$PEER/net")
 	echo 1 >"/sys/bus/pci/devices/$PEER/sriov_numvfs" || return 0
 	echo "$(basename "$(readlink "/sys/bus/pci/devices/$PEER/virtfn0")"): is virtual function 0 of $peer_if" >/out/vf

@@ -15,7 +15,7 @@ echo_begin() {
 	END
 	"$2" run config.json --json --latency "$1.latency" >"/out/$1.json" 2>"/out/$1.log" &
 	tapline_pid=$!
-	wait_for 40 ask "$2"
+	wait_for 120 ask "$2"
 }
 
 # ask PROGRAM: write the status of the running Tapline to status.json.
@@ -44,13 +44,13 @@ replies_are_marked() {
 stamped() {
 	tcpdump -i "$peer_if" -Q in -U -w /out/probes.pcap ether proto 0x88f7 2>tcpdump.log &
 	dump_pid=$!
-	wait_for 20 grep -q 'listening on' tcpdump.log
+	wait_for 60 grep -q 'listening on' tcpdump.log
 	echo_begin stamped "$TAPLINE_PTP" 10 20
 	"$ROOT/tests/lib/peer.py" udp_sizes "$NIC_IP" 7 0 1 16 100 1000 1472 >/out/udp.json || true
 	wait_for 60 replies_are_marked || true
 	wait_for 60 has "$TAPLINE_PTP" '.port.ptp.probes_sent >= 20' || true
 	"$ROOT/tests/lib/send_pcap.py" "$peer_if" /out/ptp.pcap 100 >/out/sent
-	wait_for 20 has "$TAPLINE_PTP" '.port.ptp.ptp_received_pkts >= 8' || true
+	wait_for 60 has "$TAPLINE_PTP" '.port.ptp.ptp_received_pkts >= 8' || true
 	echo_end stamped
 	kill "$dump_pid"
 	wait "$dump_pid" || true
