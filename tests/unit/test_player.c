@@ -80,6 +80,43 @@ TL_TEST("a flow without a recorded answer is unanswered")
 	sim_stop(sim);
 }
 
+TL_TEST("flows to a target that no ARP reply names are unreachable, and send nothing")
+{
+	struct sim *sim = udp_start(3, 9);
+	struct tl_player_cfg cfg = usual(sim);
+
+	cfg.target_be = host_ip(9);
+	cfg.wait = TL_PLAYER_TIME;
+	const struct tl_player_stats *stats = play_with(sim, &cfg);
+	CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_UNREACHABLE], 3);
+	CU_ASSERT_EQUAL(stats->sent_bytes, 0);
+	CU_ASSERT_STRING_EQUAL(sim->heard, "");
+	sim_stop(sim);
+}
+
+static void ignore(void *ctx, struct tl_burst *burst)
+{
+}
+
+TL_TEST("datagrams wait for a target that replies to ARP late")
+{
+	struct sim *sim = udp_start(1, 3);
+	struct tl_player_cfg cfg = usual(sim);
+
+	cfg.wait = TL_PLAYER_TIME;
+	cfg.timeout_ns = 10 * SECOND;
+	run(sim, 5 * SECOND); // the target's ARP announcements
+	sim->wire.end[1].input = ignore;
+	start_playing(sim, &cfg);
+	run(sim, 7 * SECOND); // longer than the first session is delayed
+	CU_ASSERT_EQUAL(tl_player_get_stats(sim->player)->sent_bytes, 0);
+	sim->wire.end[1].input = input;
+	run(sim, 5 * SECOND);
+	CU_ASSERT_EQUAL(tl_player_get_stats(sim->player)->ledger.rows[TL_PLAYER_COMPLETED], 1);
+	CU_ASSERT_STRING_EQUAL(sim->heard, "abc");
+	sim_stop(sim);
+}
+
 TL_TEST("a datagram of other bytes or another length diverges")
 {
 	static const struct {

@@ -30,6 +30,7 @@ struct play {
 	uint32_t step;			 // next one
 	uint32_t answers, awaited;	 // UDP: datagrams of the target; those to wait for up to the step
 	uint32_t answer_step;		 // UDP: step of the next answer, or one before it
+	uint64_t unresolved_ns;		 // UDP: since when the next hop is awaited; 0: it is not
 	uint16_t udp_port_be;		 // UDP: own port, also while it is given up; 0: none yet
 	uint64_t step_sent;		 // bytes of that step sent
 	uint64_t sent, received, needed; // bytes; needed: of answers, up to the step

@@ -100,6 +100,24 @@ void play_udp_end(struct play *play, enum tl_player_row row, const char *reason)
 
 // ---- steps
 
+// Resolve the next hop: the stack would keep only the last of the datagrams that wait for it.
+static enum progress resolve(struct play *play)
+{
+	struct tl_player *player = play->player;
+	int rc = tl_net_resolve(player->cfg.nets[play->net], player->targets_be[play->net]);
+
+	if (rc == 0) {
+		play->unresolved_ns = 0;
+		return NEXT;
+	}
+	if (play->unresolved_ns == 0)
+		play->unresolved_ns = player->now_ns;
+	if (rc == -EAGAIN && player->now_ns - play->unresolved_ns < player->cfg.timeout_ns)
+		return WAITS_FOR_TIME;
+	play_udp_end(play, TL_PLAYER_UNREACHABLE, strerrordesc_np(EHOSTUNREACH));
+	return CLOSED;
+}
+
 static enum progress send_datagram(struct play *play, const struct tl_session_step *step)
 {
 	const uint8_t *data = play->session->data[TL_SESSION_CLIENT];
@@ -135,7 +153,8 @@ static enum progress take_step(struct play *play, uint64_t *due_ns)
 		*due_ns = play_step_due_ns(play, step);
 		return WAITS_FOR_TIME;
 	}
-	return send_datagram(play, step);
+	enum progress progress = resolve(play);
+	return progress == NEXT ? send_datagram(play, step) : progress;
 }
 
 static enum progress take_steps(struct play *play, uint64_t *due_ns)
