@@ -21,7 +21,7 @@
 #define MORE_HOSTS 20
 
 // Behaviour of the target.
-enum habit { ANSWERS, LIES, TALKS, STOPS_SHORT, LIES_AND_RESETS, RESETS, STALLS };
+enum habit { ANSWERS, LIES, TALKS, STOPS_SHORT, LIES_AND_RESETS, RESETS, RESETS_NEXT, IGNORES_NEXT, STALLS };
 
 struct sim {
 	struct wire wire;
@@ -34,10 +34,17 @@ struct sim {
 	enum habit habit;
 	const char *banner; // sent at once, or NULL
 	bool closes;	    // after an answer
+	bool keeps_open;    // after the client's FIN
 	unsigned opened, done, reset;
 	uint64_t opened_ns[256]; // of connections
 	char heard[4096];	 // requests in order of arrival
+	uint64_t heard_bytes;
 	unsigned in_use;
+	uint64_t answer_after_ns; // each answer comes so much later, on one connection
+	struct tl_tcp *late_conn;
+	char late[4][256];
+	uint64_t late_ns[4];
+	unsigned n_late, sent_late;
 };
 
 // ---- the target: it replies to each line with "re:" and the line
@@ -67,6 +74,7 @@ static inline void on_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uin
 	struct sim *sim = ctx;
 	char answer[256];
 
+	sim->heard_bytes += len;
 	strncat(sim->heard, (const char *)data, tl_min_u64(len, sizeof(sim->heard) - strlen(sim->heard) - 1));
 	if (memchr(data, '\n', len) == NULL)
 		return;
@@ -87,6 +95,13 @@ static inline void on_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uin
 			break;
 		tl_tcp_abort(c);
 		return;
+	case RESETS_NEXT: // the second request
+	case IGNORES_NEXT:
+		if (data[0] == 'a')
+			break;
+		if (sim->habit == RESETS_NEXT)
+			tl_tcp_abort(c);
+		return;
 	case RESETS:
 		tl_tcp_abort(c);
 		return;
@@ -94,6 +109,12 @@ static inline void on_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uin
 		return;
 	case ANSWERS:
 		break;
+	}
+	if (sim->answer_after_ns != 0) {
+		strcpy(sim->late[sim->n_late], answer);
+		sim->late_ns[sim->n_late++] = sim->wire.now_ns + sim->answer_after_ns;
+		sim->late_conn = c;
+		return;
 	}
 	server_send(c, answer);
 	if (sim->closes || sim->habit == STOPS_SHORT)
@@ -108,7 +129,22 @@ static inline void on_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason rea
 	sim->reset += reason == TL_TCP_RESET;
 }
 
-static const struct tl_tcp_ops server_ops = {.opened = on_opened, .data = on_data, .closed = on_closed};
+static inline void on_peer_closed(void *ctx, struct tl_tcp *c)
+{
+	struct sim *sim = ctx;
+
+	if (!sim->keeps_open)
+		tl_tcp_close(c);
+}
+
+static const struct tl_tcp_ops server_ops = {
+	.opened = on_opened, .data = on_data, .peer_closed = on_peer_closed, .closed = on_closed};
+
+static inline void send_late(struct sim *sim)
+{
+	for (; sim->sent_late < sim->n_late && sim->late_ns[sim->sent_late] <= sim->wire.now_ns; sim->sent_late++)
+		server_send(sim->late_conn, sim->late[sim->sent_late]);
+}
 
 // ---- the wire
 
@@ -132,6 +168,7 @@ static inline void step(struct sim *sim)
 	else
 		tl_net_tick(sim->net[0], wire->now_ns);
 	tl_net_tick(sim->net[1], wire->now_ns);
+	send_late(sim);
 	for (unsigned side = 0; side < 2; side++)
 		tl_txq_flush(&wire->end[side].tx);
 }

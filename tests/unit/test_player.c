@@ -467,6 +467,43 @@ TL_TEST("an answer that began before its request is not timed")
 	sim_stop(sim);
 }
 
+TL_TEST("by time, the answer of a target slower than the recording is timed from its request")
+{
+	struct sim *sim = sim_start(true);
+	struct recording *r = &sim->recording;
+	struct tl_player_cfg cfg = usual(sim);
+
+	record_handshake(r);
+	record(r, CLIENT, ACK, 1, 1, "a\n");
+	record(r, SERVER, ACK, 1, 3, "re:a\n");
+	r->ts_ns = START_NS + 100 * MS;
+	record(r, CLIENT, ACK, 3, 6, "b\n");
+	record(r, SERVER, ACK, 6, 5, "re:b\n");
+	r->ts_ns = START_NS + 600 * MS;
+	record_close(r, 4, 10);
+	cfg.wait = TL_PLAYER_TIME;
+	sim->answer_after_ns = 150 * MS;
+	CU_ASSERT_EQUAL(play_with(sim, &cfg)->ledger.rows[TL_PLAYER_COMPLETED], 1);
+	CU_ASSERT_EQUAL(tl_player_target_times(sim->player)->count, 1); // of the second, the beginning is not known
+	CU_ASSERT(tl_player_target_times(sim->player)->min_ns >= 150 * MS);
+	sim_stop(sim);
+}
+
+TL_TEST("the answer to a request with a FIN is timed")
+{
+	struct sim *sim = sim_start(true);
+	struct recording *r = &sim->recording;
+
+	record_handshake(r);
+	record(r, CLIENT, FIN | ACK, 1, 1, "b\n");
+	record(r, SERVER, FIN | ACK, 1, 4, "re:b\n");
+	record(r, CLIENT, ACK, 4, 7, "");
+	CU_ASSERT_EQUAL(play(sim)->ledger.rows[TL_PLAYER_COMPLETED], 1);
+	CU_ASSERT_EQUAL(tl_player_target_times(sim->player)->count, 1);
+	CU_ASSERT_EQUAL(tl_player_recorded_times(sim->player)->count, 1);
+	sim_stop(sim);
+}
+
 TL_TEST("sessions begin at their recorded distance")
 {
 	struct sim *sim = sim_start(true);

@@ -157,6 +157,28 @@ TL_TEST("an answer recorded after its request was played is timed")
 	live_stop(sim, 1);
 }
 
+TL_TEST("an answer recorded after a request and its FIN were played is timed from the request")
+{
+	struct sim *sim = live_start(TL_SESSION_AT_DATA);
+	struct recording *r = &sim->recording;
+	struct tl_player_cfg cfg = live(sim);
+
+	live_play(sim, &cfg);
+	record_handshake(r);
+	record(r, CLIENT, ACK, 1, 1, "a\n");
+	pass_for(sim, 1, 0);
+	while (tl_player_get_stats(sim->player)->sent_bytes == 0)
+		step(sim);
+	record(r, CLIENT, FIN | ACK, 3, 1, "");
+	pass_for(sim, 1, 0);
+	tl_player_tick(sim->player, sim->wire.now_ns); // the FIN
+	record(r, SERVER, ACK, 1, 4, "re:a\n");
+	pass(sim);
+	CU_ASSERT_EQUAL(tl_player_target_times(sim->player)->min_ns, 100 * TL_NS_PER_US);
+	CU_ASSERT_EQUAL(tl_player_recorded_times(sim->player)->min_ns, 2 * TL_NS_PER_US);
+	live_stop(sim, 1);
+}
+
 TL_TEST("answers ahead of the recording are compared later, or counted")
 {
 	static const struct {

@@ -38,12 +38,14 @@ void play_ask(struct play *play, const struct tl_session_step *step, uint64_t ns
 	const struct tl_session *s = play->session;
 	const struct tl_session_step *answer = step + 1;
 
+	while (answer != s->steps + s->n_steps && answer->side == TL_SESSION_CLIENT && answer->event == TL_SESSION_FIN)
+		answer++;
 	if (answer == s->steps + s->n_steps) {
 		play->asked_early_ns = s->is_open ? ns : 0;
 		return;
 	}
-	if (answer->side != TL_SESSION_SERVER || answer->event != TL_SESSION_DATA || play->received > play->needed)
-		return;
+	if (answer->side != TL_SESSION_SERVER || answer->event != TL_SESSION_DATA || play->received != play->needed)
+		return; // another answer has begun, or is to come
 	play->asked_ns = ns;
 	play->recorded_ns = answer->at_ns > step->last_ns ? answer->at_ns - step->last_ns : 0;
 }

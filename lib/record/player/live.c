@@ -104,6 +104,19 @@ static void compare_held(struct play *play)
 
 // ---- growth
 
+// Find the answer to a request that was the last step but for a FIN.
+static void ask_again(struct play *play, const struct tl_session_step *request)
+{
+	uint64_t asked_ns = play->asked_early_ns;
+
+	play->asked_early_ns = 0;
+	if (asked_ns == 0)
+		return;
+	while (request->event == TL_SESSION_FIN)
+		request--;
+	play_ask(play, request, asked_ns);
+}
+
 // By time, a step that was recorded too late shifts those behind it.
 void play_feed(struct play *play)
 {
@@ -114,9 +127,7 @@ void play_feed(struct play *play)
 		play->moved_ns = player->now_ns;
 	if (play->step == play->session->n_steps)
 		return;
-	if (play->asked_early_ns != 0)
-		play_ask(play, step - 1, play->asked_early_ns);
-	play->asked_early_ns = 0;
+	ask_again(play, step - 1);
 	uint64_t due_ns = play_step_due_ns(play, step);
 	if (play->starved && due_ns < player->now_ns)
 		play->begin_ns += player->now_ns - due_ns;
