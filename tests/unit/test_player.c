@@ -339,6 +339,100 @@ TL_TEST("a reset that the recorded server sent completes the session")
 	sim_stop(sim);
 }
 
+// The server closes after its answer, and resets when another request comes.
+static void record_late_request(struct recording *r)
+{
+	record_handshake(r);
+	record(r, CLIENT, ACK, 1, 1, "a\n");
+	record(r, SERVER, FIN | ACK, 1, 3, "re:a\n");
+	record(r, CLIENT, ACK, 3, 7, "b\n");
+	record(r, SERVER, RST, 7, 0, "");
+}
+
+TL_TEST("a reset after the server's FIN is awaited, too")
+{
+	static const enum tl_player_row rows[] = {
+		[IGNORES_NEXT] = TL_PLAYER_TIMEOUT, [RESETS_NEXT] = TL_PLAYER_COMPLETED};
+
+	for (int resets = 0; resets < 2; resets++) {
+		struct sim *sim = sim_start(true);
+		record_late_request(&sim->recording);
+		sim->closes = true;
+		sim->habit = resets ? RESETS_NEXT : IGNORES_NEXT;
+		CU_ASSERT_EQUAL(play(sim)->ledger.rows[rows[sim->habit]], 1);
+		CU_ASSERT_STRING_EQUAL(sim->heard, "a\nb\n");
+		sim_stop(sim);
+	}
+}
+
+#define BEYOND_CWND 16000 // more than the initial one, and fits the send buffer
+
+// A request of this length, which the server acknowledges, then the client resets, after its FIN if it closes.
+static void record_reset_after(struct recording *r, uint32_t bytes, bool closes)
+{
+	char text[1001];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	record_handshake(r);
+	for (uint32_t i = 0; i < bytes; i += 1000)
+		record(r, CLIENT, ACK, 1 + i, 1, text);
+	if (closes)
+		record(r, CLIENT, FIN | ACK, 1 + bytes, 1, "");
+	record(r, SERVER, ACK, 1, 1 + bytes + closes, "");
+	record(r, CLIENT, RST | ACK, 1 + bytes + closes, 1, "");
+}
+
+TL_TEST("the client resets once the target has its bytes")
+{
+	for (int closes = 0; closes < 2; closes++) {
+		struct sim *sim = sim_start(true);
+		uint64_t begin_ns = sim->wire.now_ns;
+		record_reset_after(&sim->recording, BEYOND_CWND, closes);
+		sim->keeps_open = true;
+		CU_ASSERT_EQUAL(play(sim)->ledger.rows[TL_PLAYER_COMPLETED], 1);
+		CU_ASSERT_EQUAL(sim->heard_bytes, BEYOND_CWND);
+		CU_ASSERT_EQUAL(sim->reset, 1);
+		CU_ASSERT(sim->wire.now_ns - begin_ns < SECOND / 2); // not at the timeout
+		sim_stop(sim);
+	}
+}
+
+TL_TEST("a client that resets does not wait longer than the timeout for the target")
+{
+	struct sim *sim = sim_start(true);
+
+	record_reset_after(&sim->recording, BEYOND_CWND, false);
+	struct tl_player_cfg cfg = usual(sim);
+	start_playing(sim, &cfg);
+	while (sim->opened == 0)
+		step(sim);
+	sim->wire.faults.lost = 100;
+	run(sim, 2 * SECOND);
+	CU_ASSERT_EQUAL(tl_player_get_stats(sim->player)->ledger.rows[TL_PLAYER_TIMEOUT], 1);
+	sim_stop(sim);
+}
+
+TL_TEST("by time, an answer that is missing when the client resets diverges")
+{
+	for (int stalls = 0; stalls < 2; stalls++) {
+		struct sim *sim = sim_start(true);
+		struct recording *r = &sim->recording;
+		struct tl_player_cfg cfg = usual(sim);
+		record_handshake(r);
+		record(r, CLIENT, ACK, 1, 1, "a\n");
+		record(r, SERVER, ACK, 1, 3, "re:a\n");
+		r->ts_ns += 50 * MS;
+		record(r, CLIENT, RST, 3, 0, "");
+		cfg.wait = TL_PLAYER_TIME;
+		sim->habit = stalls ? STALLS : ANSWERS;
+		CU_ASSERT_EQUAL(
+			play_with(sim, &cfg)->ledger.rows[stalls ? TL_PLAYER_DIVERGED : TL_PLAYER_COMPLETED], 1);
+		CU_ASSERT_EQUAL(failure(sim, 0)->differs_at, 0);
+		sim_stop(sim);
+	}
+}
+
 TL_TEST("a server that closed first is awaited")
 {
 	for (int closes = 0; closes < 2; closes++) {

@@ -10,6 +10,7 @@
 #define CHUNK_BYTES 16384u	  // per send call
 #define WINDOW_BYTES (256u << 10) // receive window
 #define CONNECT_TIMEOUT_MS_MAX 60000
+#define LOOK_NS TL_NS_PER_MS // at acknowledged bytes
 
 static const struct tl_tcp_ops play_ops;
 
@@ -226,6 +227,17 @@ static enum progress send_bytes(struct play *play, const struct tl_session_step 
 	return NEXT;
 }
 
+// Send RST, once the target has all bytes: those that it has not acknowledged would be lost.
+static enum progress reset(struct play *play)
+{
+	if (tl_tcp_unacked(play->c).bytes != 0)
+		return WAITS_FOR_ACKS;
+	if (play->differs_at == UINT64_MAX && play->received < play->needed)
+		play->differs_at = play->received; // by time: the answer is missing
+	play_abort(play, TL_PLAYER_COMPLETED);
+	return CLOSED;
+}
+
 static enum progress take_client_step(struct play *play, const struct tl_session_step *step)
 {
 	if (!play->opened)
@@ -240,16 +252,19 @@ static enum progress take_client_step(struct play *play, const struct tl_session
 	case TL_SESSION_RST:
 		break;
 	}
-	play_abort(play, TL_PLAYER_COMPLETED);
-	return CLOSED;
+	return reset(play);
 }
 
 static enum progress take_server_step(struct play *play, const struct tl_session_step *step)
 {
 	uint64_t needed = play->needed + step->bytes;
 
-	if (step->event != TL_SESSION_DATA)
-		return play->peer_closed ? NEXT : WAITS_FOR_TARGET;
+	if (step->event != TL_SESSION_DATA) {
+		if (!play->peer_closed || play->fin_taken) // a RST follows the FIN
+			return WAITS_FOR_TARGET;
+		play->fin_taken = true;
+		return NEXT;
+	}
 	if (play->player->cfg.wait == TL_PLAYER_BYTES && play->received < needed)
 		return WAITS_FOR_TARGET;
 	play->needed = needed;
@@ -296,6 +311,18 @@ static enum progress finish(struct play *play)
 	return play->session != NULL ? WAITS_FOR_TARGET : CLOSED;
 }
 
+// Look again at the timeout. Of bytes acknowledged after our FIN no callback tells.
+static void await(struct play *play, enum progress progress)
+{
+	const struct tl_player *player = play->player;
+	uint64_t end_ns = play->moved_ns + player->cfg.timeout_ns;
+
+	if (end_ns <= player->now_ns)
+		play_abort(play, TL_PLAYER_TIMEOUT);
+	else
+		play_set_due(play, progress == WAITS_FOR_ACKS ? tl_min_u64(end_ns, player->now_ns + LOOK_NS) : end_ns);
+}
+
 static void advance(struct play *play)
 {
 	struct tl_player *player = play->player;
@@ -321,10 +348,8 @@ static void advance(struct play *play)
 	if (progress == CLOSED)
 		return;
 	play_queue(play, progress == WAITS_FOR_BUFFER);
-	if (progress == WAITS_FOR_TARGET)
-		due_ns = play->moved_ns + player->cfg.timeout_ns;
-	if (progress == WAITS_FOR_TARGET && due_ns <= player->now_ns)
-		play_abort(play, TL_PLAYER_TIMEOUT);
+	if (progress == WAITS_FOR_TARGET || progress == WAITS_FOR_ACKS)
+		await(play, progress);
 	else
 		play_set_due(play, due_ns);
 }

@@ -39,6 +39,7 @@ struct play {
 	uint64_t recorded_ns;		 // response time of the recorded server to it
 	uint64_t differs_at;		 // UINT64_MAX: it does not
 	bool opened, peer_closed, closing;
+	bool fin_taken;	 // the step of the recorded server's FIN
 	bool is_queued;	 // for a send buffer
 	bool is_resting; // a UDP flow that waits for the rest of the recording
 	TAILQ_ENTRY(play) link;
@@ -115,7 +116,7 @@ bool play_begin(struct tl_player *player, const struct tl_session *session, uint
 // Take the steps that are possible now, and check the timeout.
 void play_advance(struct play *play);
 
-enum progress { NEXT, WAITS_FOR_TARGET, WAITS_FOR_TIME, WAITS_FOR_BUFFER, CLOSED };
+enum progress { NEXT, WAITS_FOR_TARGET, WAITS_FOR_ACKS, WAITS_FOR_TIME, WAITS_FOR_BUFFER, CLOSED };
 
 void play_set_due(struct play *play, uint64_t due_ns);
 
