@@ -78,5 +78,8 @@ bool tl_replay_shifts(const struct tl_replay_args *args);
 // Parse --timing, and check it against the others. Return NULL, or an error text.
 const char *tl_replay_check_timing(struct tl_replay_args *args);
 
+// Wait for the link. False: it is down after 10 s. A stop request ends the wait, and afterwards the run.
+bool tl_replay_await_link(struct tl_port *port);
+
 // Run the replay. Return the exit status.
 int tl_replay_run(const struct tl_replay_args *args);

@@ -19,6 +19,7 @@
 #include "manifest.h"
 #include "plan.h"
 #include "restart.h"
+#include "stop.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define BASE_MB 320	       // 128 for EAL and drivers; frames ahead, their mbufs, and those held by the port
@@ -26,7 +27,8 @@
 #define AHEAD_PKTS_MIN 1024
 #define AHEAD_PKTS_MAX 32768
 #define LINK_NS (10 * TL_NS_PER_S)
-#define DRAIN_NS (60 * TL_NS_PER_S) // for frames in a class tree at the end
+#define LINK_SLICE_NS (100 * TL_NS_PER_MS) // between looks at the stop request
+#define DRAIN_NS (60 * TL_NS_PER_S)	   // for frames in a class tree at the end
 
 static int plan_port(struct tl_replay_session *s, struct tl_replay_port *port, struct tl_err *err)
 {
@@ -177,6 +179,14 @@ void tl_replay_note_port(struct tl_replay_port *port, struct tl_replay_port_resu
 	results->hw_known = tl_port_sent(port->port, &port->hw_before);
 }
 
+bool tl_replay_await_link(struct tl_port *port)
+{
+	for (uint64_t ns = 0; ns < LINK_NS && !tl_stop_requested(); ns += LINK_SLICE_NS)
+		if (tl_port_await_link(port, LINK_SLICE_NS))
+			return true;
+	return tl_stop_requested();
+}
+
 static int start_port(struct tl_replay_session *s, struct tl_replay_port *p, struct tl_replay_port_results *results,
 	struct tl_err *err)
 {
@@ -186,7 +196,7 @@ static int start_port(struct tl_replay_session *s, struct tl_replay_port *p, str
 		rc = tl_port_start(p->port, err);
 	if (rc != 0)
 		return rc;
-	if (!tl_port_await_link(p->port, LINK_NS))
+	if (!tl_replay_await_link(p->port))
 		return tl_fail(err, -ENETDOWN, "%s has no link: check the cable and the other side", p->device);
 	tl_replay_note_port(p, results);
 	return 0;

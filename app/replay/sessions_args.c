@@ -19,6 +19,15 @@ static bool is_own(const struct tl_sessions_args *s, uint32_t ip_be)
 	return tl_be32(ip_be) - tl_be32(s->ip_be) < s->addresses;
 }
 
+// False for addresses of the network, of broadcast and of groups. A prefix of 31 bits or more has hosts only (RFC
+// 3021).
+static bool is_host(const struct tl_sessions_args *s, uint32_t ip_be)
+{
+	bool is_edge = (ip_be & ~s->mask_be) == 0 || (ip_be | s->mask_be) == UINT32_MAX;
+
+	return ip_be != 0 && ip_be != UINT32_MAX && !tl_ipv4_is_mcast(ip_be) && (!is_edge || tl_be32(~s->mask_be) <= 1);
+}
+
 // Parse ADDRESS/BITS or FIRST-LAST/BITS.
 static const char *parse_from(struct tl_sessions_args *s)
 {
@@ -43,7 +52,11 @@ static const char *parse_from(struct tl_sessions_args *s)
 	}
 	uint32_t beyond = tl_be32(last_be) - tl_be32(s->ip_be);
 	s->addresses = beyond + 1;
-	return beyond < TL_SESSIONS_ADDRESSES_MAX && is_in_prefix(s, last_be) ? NULL : wrong;
+	if (beyond >= TL_SESSIONS_ADDRESSES_MAX || !is_in_prefix(s, last_be))
+		return wrong;
+	return is_host(s, s->ip_be) && is_host(s, last_be)
+		       ? NULL
+		       : "--from takes addresses of hosts: not that of the network, of broadcast or of a group";
 }
 
 // ---- IPv6

@@ -20,7 +20,6 @@
 #define BASE_MB 320
 #define CONNS_PER_MB 64 // connections, and those in TIME-WAIT
 #define MTU 1500
-#define LINK_NS (10 * TL_NS_PER_S)
 #define SEND_BUFFER_BYTES (64u << 10)
 #define SEND_BUFFERS_MAX 256u
 #define SHARE_RESERVE 4u // per address: plays take turns, but end at their own times
@@ -77,7 +76,7 @@ static int start_port(struct tl_sessions_run *run, struct tl_err *err)
 	int rc = tl_port_open(&run->port_cfg, &run->port, err);
 	if (rc == 0)
 		rc = tl_port_start(run->port, err);
-	if (rc == 0 && !tl_port_await_link(run->port, LINK_NS))
+	if (rc == 0 && !tl_replay_await_link(run->port))
 		rc = tl_fail(err, -ENETDOWN, "-i %s has no link: is the cable in, and the other side up?",
 			run->args->devices[0]);
 	return rc;

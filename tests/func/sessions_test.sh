@@ -83,6 +83,23 @@ stops_cleanly() {
 	leaves_nothing "Ctrl-C"
 }
 
+# The link is awaited for 10 s.
+stops_without_link() {
+	local replay_pid sessions
+	ip -netns "$PEER_NS" link set "$PEER_IF" down
+	for sessions in "--from $APP_IP/24 --sessions $PEER_IP" ""; do
+		# shellcheck disable=SC2086
+		ip netns exec "$APP_NS" "$TAPLINE" replay rec.pcap -i "$APP_IF" --line-rate $sessions --json >replay.json 2>replay.log </dev/null &
+		replay_pid=$!
+		sleep 3
+		STATUS=0
+		stop_process "$replay_pid" INT 4 || STATUS=$?
+		check_equal "Ctrl-C ends the wait for the link (${sessions:-frames})" "$STATUS" 0
+		check_json "and nothing was sent" replay.json '.stopped and .ledger_ok and (.sent_bytes // .sent_pkts) == 0'
+	done
+	ip -netns "$PEER_NS" link set "$PEER_IF" up
+}
+
 has_connections() {
 	[[ $(open_connections) -eq $1 ]]
 }
@@ -232,6 +249,7 @@ check_json "a damaged file: what is there is played, the place is named" replay.
 
 plays_tagged
 plays_in_a_vlan
+stops_without_link
 plays_datagrams
 plays_over_ipv6
 
@@ -246,6 +264,10 @@ refuses "an IPv6 target off the prefix is refused" "not in the prefix" "$TAPLINE
 refuses "a target off the prefix is refused" "not in the prefix" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions 192.0.2.7 --from "$APP_IP/24"
 refuses "a range of addresses must not have the target" "is an address of --from" "$TAPLINE" replay rec.pcap -i "$APP_IF" \
 	--sessions "$PEER_IP" --from 10.99.0.1-10.99.0.9/24
+for from in 10.99.0.0 10.99.0.255 10.99.0.0-10.99.0.1 10.99.0.250-10.99.0.255; do
+	refuses "$from/24 is refused: an address is not of a host" "--from takes addresses of hosts" "$TAPLINE" replay rec.pcap -i "$APP_IF" \
+		--sessions "$PEER_IP" --from "$from/24"
+done
 refuses "sessions need an own address" "give --from" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions "$PEER_IP"
 refuses "edits of frames do not go with sessions" "--sessions goes with" "$TAPLINE" replay rec.pcap -i "$APP_IF" --sessions "$PEER_IP" \
 	--from "$APP_IP/24" --ttl 3
