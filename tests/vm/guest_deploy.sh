@@ -81,9 +81,9 @@ may_open() {
 }
 
 capture_as_user() {
-	try user_refused as_user timeout 60 ./tapline capture -i "$NIC" -w no.pcapng --duration 1
+	try user_refused as_user timeout 240 ./tapline capture -i "$NIC" -w no.pcapng --duration 1
 	may_open
-	as_user timeout 100 ./tapline capture -i "$NIC" -w frames.pcapng --json >/out/capture.json 2>/out/capture.log &
+	as_user timeout 240 ./tapline capture -i "$NIC" -w frames.pcapng --json >/out/capture.json 2>/out/capture.log &
 	tapline_pid=$!
 	wait_for 120 grep -q ' s  received' /out/capture.log
 	"$ROOT/tests/lib/send_pcap.py" "$peer_if" /out/in.pcap 1000 >/dev/null
@@ -107,7 +107,7 @@ plugged() {
 }
 
 run_as_user() {
-	as_user timeout 100 ./tapline run config.json --json >/out/run.json 2>/out/run.log &
+	as_user timeout 240 ./tapline run config.json --json >/out/run.json 2>/out/run.log &
 	tapline_pid=$!
 	wait_for 120 "$TAPLINE" status --socket control.sock >/out/status.log 2>&1
 }

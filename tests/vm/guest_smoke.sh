@@ -8,7 +8,7 @@ source "$ROOT/tests/vm/guest_lib.sh"
 capture() {
 	local name=$1
 	shift
-	timeout 60 "$TAPLINE" capture -i "$NIC" --json "$@" >"/out/$name.json" 2>"/out/$name.log" &
+	timeout 240 "$TAPLINE" capture -i "$NIC" --json "$@" >"/out/$name.json" 2>"/out/$name.log" &
 	tapline_pid=$!
 	wait_for 120 receives "/out/$name.log"
 }
@@ -126,8 +126,8 @@ client_on_port() {
 	"$TAPLINE" run pair.json --json >/out/pair.json 2>/out/pair.log &
 	tapline_pid=$!
 	wait_for 120 "$TAPLINE" status --socket control.sock >/out/status.log 2>&1
-	timeout 100 "$TAPLINE" client --port "$PEER" --ip "$PEER_IP/24" --group 239.1.1.1 --udp-port 5001 \
-		--tcp-listen "$PEER_IP:6000" --rate 100 --seconds 1 --connect-timeout 40 --linger 10 --json \
+	timeout 240 "$TAPLINE" client --port "$PEER" --ip "$PEER_IP/24" --group 239.1.1.1 --udp-port 5001 \
+		--tcp-listen "$PEER_IP:6000" --rate 100 --seconds 1 --connect-timeout 120 --linger 10 --json \
 		>/out/client.json 2>/out/client.log || true
 	kill -s TERM "$tapline_pid"
 	ended pair

@@ -19,7 +19,7 @@ vm_dir=$func_root/tests/vm
 source "$vm_dir/image.sh"
 func_name=vm
 image=$func_root/build-vm
-guest_limit=600 # seconds; about 50 is normal
+guest_limit=1000 # seconds; about 50 is normal, 500 beside all other suites
 boot_limit=180   # about 8 is normal
 vm_attempt=${TL_VM_ATTEMPT:-1}
 vm_cpus=2
