@@ -632,14 +632,16 @@ void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 }
 
 // Send what waited for an mbuf or for room: of a handshake without a timer the SYN.
-static void send_pending(struct tl_tcp *c)
+static inline __attribute__((always_inline)) void send_pending(struct tl_tcp *c)
 {
-	if (TL_UNLIKELY(c->state < TL_TCPS_ESTABLISHED && !tl_tcp_timer_is_set(c, TL_TCP_RETRANSMIT))) {
-		tl_tcp_send_syn(c);
-		return;
-	}
-	if (c->state >= TL_TCPS_ESTABLISHED && tl_tcp_unsent(c))
+	if (TL_UNLIKELY(c->state < TL_TCPS_ESTABLISHED)) {
+		if (!tl_tcp_timer_is_set(c, TL_TCP_RETRANSMIT)) {
+			tl_tcp_send_syn(c);
+			return;
+		}
+	} else if (tl_tcp_unsent(c)) {
 		tl_tcp_output(c);
+	}
 	if (c->ack_now || c->rcv_nxt != c->rcv_acked || tl_tcp_window_reopened(c))
 		tl_tcp_send_ack(c);
 }
