@@ -344,6 +344,16 @@ static void number_addresses(struct tl_net *net, struct tl_echo_cfg *cfg)
 	cfg->connect_ip_be = number_of(net, &cfg->connect_ip6, cfg->connect_ip_be);
 }
 
+// Count a reply that the send queue dropped.
+static void count_dropped_reply(void *ctx, uint16_t len)
+{
+	struct tl_echo *echo = ctx;
+
+	tl_count(&echo->stats.echoed_msgs, UINT64_MAX); // minus one
+	tl_count(&echo->stats.echoed_bytes, -(uint64_t)len);
+	tl_count(&echo->stats.drop_tx_msgs, 1);
+}
+
 int tl_echo_open(struct tl_echo *echo, struct tl_err *err)
 {
 	struct tl_net *net = echo->host->net;
@@ -360,7 +370,7 @@ int tl_echo_open(struct tl_echo *echo, struct tl_err *err)
 	} else if (cfg->kind == TL_ECHO_KIND_UDP) {
 		rc = tl_udp_open(net, 0, 0, cfg->listen_port_be, calls.udp, echo, &echo->udp);
 		if (rc == 0)
-			tl_udp_watch(echo->udp, tl_echo_held_datagram, tl_echo_dropped_datagram);
+			tl_udp_watch(echo->udp, tl_echo_held_datagram, count_dropped_reply);
 		set_state(echo, TL_ECHO_LISTENING);
 	} else {
 		rc = tl_tcp_listen(

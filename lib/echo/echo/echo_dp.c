@@ -76,16 +76,6 @@ void tl_echo_held_datagram(void *ctx, uint16_t len, bool left)
 		tl_count(&echo->stats.drop_tx_msgs, 1);
 }
 
-// Count a reply that the send queue dropped.
-void tl_echo_dropped_datagram(void *ctx, uint16_t len)
-{
-	struct tl_echo *echo = ctx;
-
-	tl_count(&echo->stats.echoed_msgs, UINT64_MAX); // minus one
-	tl_count(&echo->stats.echoed_bytes, -(uint64_t)len);
-	tl_count(&echo->stats.drop_tx_msgs, 1);
-}
-
 // Echo data. The advertised window follows the room in the send buffer, so there is room for what arrives; if not,
 // reset the connection rather than omit bytes.
 void tl_echo_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)

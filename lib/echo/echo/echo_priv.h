@@ -150,7 +150,6 @@ void tl_echo_listed_mcast_datagram(void *echo, const struct tl_udp_datagram *dat
 void tl_echo_listed_udp_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_listed_tcp_data(void *echo, struct tl_tcp *c, const uint8_t *data, uint32_t len);
 void tl_echo_held_datagram(void *echo, uint16_t len, bool left);
-void tl_echo_dropped_datagram(void *echo, uint16_t len);
 void tl_echo_tcp_data(void *echo, struct tl_tcp *c, const uint8_t *data, uint32_t len);
 void tl_echo_raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uint64_t mono_ns);
 
