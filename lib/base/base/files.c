@@ -35,7 +35,8 @@ bool tl_is_direct(int fd)
 
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) == 0 && (status.stx_mask & STATX_DIOALIGN))
 		return status.stx_dio_offset_align != 0;
-	return fstatfs(fd, &system) == 0 && (system.f_type == EXT4_SUPER_MAGIC || system.f_type == XFS_SUPER_MAGIC);
+	return fstatfs(fd, &system) == 0 &&
+	       (system.f_type == EXT4_SUPER_MAGIC || system.f_type == XFS_SUPER_MAGIC || system.f_type == TMPFS_MAGIC);
 }
 
 int tl_rename_new(const char *from, const char *to)

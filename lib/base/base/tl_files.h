@@ -12,9 +12,9 @@ struct stat;
 // recordings. Return 0 or -errno; -EIO where the file ends before.
 int tl_read_once(int fd, void *buf, uint32_t len_bytes, uint64_t offset_bytes);
 
-// True if writes with O_DIRECT bypass the page cache: some file systems accept the flag and ignore it, such as ext4
-// with data=journal. Linux before 6.1 does not say (statx(2), STATX_DIOALIGN): then ext4 and xfs are trusted, others
-// are not.
+// True if what was written with O_DIRECT is stored, and not in the page cache alone: some file systems accept the flag
+// and ignore it, such as ext4 with data=journal (statx(2), STATX_DIOALIGN). Where the kernel does not say, as before
+// Linux 6.1, ext4 and xfs are trusted, and tmpfs, which writes nothing later; others are not.
 bool tl_is_direct(int fd);
 
 // Rename without replacing: -EEXIST if the name is taken. Return 0 or -errno.
