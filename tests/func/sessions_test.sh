@@ -83,6 +83,11 @@ stops_cleanly() {
 	leaves_nothing "Ctrl-C"
 }
 
+# True once the port's socket receives: the link is awaited from then on.
+has_packet_socket() {
+	in_app grep -q '^[0-9a-f]' /proc/net/packet
+}
+
 # The link is awaited for 10 s.
 stops_without_link() {
 	local replay_pid sessions
@@ -91,7 +96,7 @@ stops_without_link() {
 		# shellcheck disable=SC2086
 		ip netns exec "$APP_NS" "$TAPLINE" replay rec.pcap -i "$APP_IF" --line-rate $sessions --json >replay.json 2>replay.log </dev/null &
 		replay_pid=$!
-		sleep 3
+		wait_for 60 has_packet_socket
 		STATUS=0
 		stop_process "$replay_pid" INT 4 || STATUS=$?
 		check_equal "Ctrl-C ends the wait for the link (${sessions:-frames})" "$STATUS" 0

@@ -397,7 +397,7 @@ static atomic_bool no_memory;
 void *__real_calloc(size_t n, size_t bytes);
 void *__wrap_calloc(size_t n, size_t bytes);
 
-// Of the functions of the product; recovery allocates to look at the beginning of a file.
+// Fail in the product's functions: recovery allocates memory to read the beginning of a file.
 void *__wrap_calloc(size_t n, size_t bytes)
 {
 	return atomic_load(&no_memory) ? NULL : __real_calloc(n, bytes);

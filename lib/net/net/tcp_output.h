@@ -84,10 +84,10 @@ void tl_tcp_send_rst(struct tl_tcp *c);
 // Retransmit one segment from seq on, at most that many bytes; returns the sequence numbers used, 0 without an mbuf or
 // before its departure time.
 uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most);
-// Send a probe. False: no mbuf, or no room in the queue.
-// Of a zero window: one byte, or what fits if it is slightly open.
+// Send a probe of a zero window: one byte, or what fits if it is slightly open. False, also of the next two: no mbuf,
+// or no room in the queue.
 bool tl_tcp_probe_window(struct tl_tcp *c);
-// Of the tail: a new segment, or the last (RFC 8985, section 7.3).
+// Send a tail loss probe: a new segment, or the last (RFC 8985, section 7.3).
 bool tl_tcp_probe_tail(struct tl_tcp *c);
 bool tl_tcp_send_keepalive(struct tl_tcp *c);
 // Send RST for a segment without a connection (RFC 9293, section 3.10.7.1).

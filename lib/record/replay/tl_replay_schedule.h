@@ -26,9 +26,9 @@ enum tl_replay_pace {
 #define TL_REPLAY_SPEED_MAX (TL_REPLAY_MILLION * 100)
 // Later due times saturate here. As much again is left for the time by which underruns shift them.
 #define TL_REPLAY_DUE_MAX ((uint64_t)INT64_MAX / 2)
-// A frame recorded this long before an earlier one is out of order. Before that the clock was set back, and the frames
-// that follow keep their distances to it; or the frame is stray, if the next one jumps ahead again by more than half of
-// that time, and the old distances go on.
+// Longest time by which a frame may be out of order. If it is earlier by more, the clock was set back, and later frames
+// keep their distances from it; or it is stray, if a later one jumps ahead by more than half of that time, and the old
+// distances continue.
 #define TL_REPLAY_DISORDER_NS TL_NS_PER_S
 // Bytes on the wire in addition to the frame's: preamble and SFD 8, FCS 4, gap 12 (IEEE 802.3, 4.4.2); the frame has at
 // least 60.
