@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Install missing dependencies from Debian's packages: `run` to build and run, `test` for the tests as well, `vm` for the tests
-# with an emulated NIC, `bench` for the tools that tests/bench/capture.sh compares with, `dpdk` for tools/build-dpdk.sh, `debian`
-# for tools/test-debian.sh, `package` to build the Debian package, `soak` for tests/soak.sh. Use no network if everything is
-# installed.
+# Install missing dependencies from Debian's packages: `run` to build and run, `build` to build the tests as well, `test` to run
+# them, `vm` for the tests with an emulated NIC, `bench` for the tools that tests/bench/capture.sh compares with, `dpdk` for
+# tools/build-dpdk.sh, `debian` for tools/test-debian.sh, `package` to build the Debian package, `soak` for tests/soak.sh. Use no
+# network if everything is installed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/mirror.sh"
 
@@ -12,11 +12,12 @@ run_packages=(
 	libgcrypt20-dev libisal-dev libseccomp-dev libcap-dev
 	ethtool iproute2 jq procps socat
 )
+build_packages=("${run_packages[@]}" libcunit1-dev python3)
 package_packages=("${run_packages[@]}" debhelper dpkg-dev)
 test_packages=(
-	"${run_packages[@]}"
-	binutils clang clang-format debhelper debootstrap dpkg-dev e2fsprogs groff-base iputils-arping iputils-ping libcunit1-dev
-	netcat-openbsd nodejs python3 python3-jsonschema shellcheck systemd tcpdump tshark valgrind zstd
+	"${build_packages[@]}"
+	binutils clang clang-format debhelper debootstrap dpkg-dev e2fsprogs groff-base iputils-arping iputils-ping
+	netcat-openbsd nodejs python3-jsonschema shellcheck systemd tcpdump tshark valgrind zstd
 )
 vm_packages=(adduser e2fsprogs kmod systemd udev xz-utils)
 bench_packages=(
@@ -29,7 +30,7 @@ dpdk_packages=(
 qemu_oldest=8 # the first with an igb
 
 usage() {
-	echo "usage: tools/install-deps.sh run|test|vm|bench|dpdk|debian|package|soak"
+	echo "usage: tools/install-deps.sh run|build|test|vm|bench|dpdk|debian|package|soak"
 }
 
 is_installed() {
@@ -124,6 +125,9 @@ clang_runtime_package() {
 case ${1:-} in
 run)
 	install_missing "${run_packages[@]}"
+	;;
+build)
+	install_missing "${build_packages[@]}"
 	;;
 test)
 	install_missing "${test_packages[@]}"

@@ -419,11 +419,16 @@ summary() {
 }
 
 parse_options "$@"
-tools/install-deps.sh test
+tools/install-deps.sh build
 rm -rf "$results"
 mkdir -p "$results"
 export TL_BUILD=$PWD/build-gcc
-if ordinary_build; then
+tools/install-deps.sh test & # while the first build runs
+installing=$!
+built=true
+ordinary_build || built=false
+wait "$installing" # a failure ends this script
+if $built; then
 	watched &
 	lanes=($!)
 	virtual_machines &
