@@ -99,7 +99,6 @@ prepare_out() {
 
 prepare_host() {
 	netns_pair "$app_ns" "$app_if" "$client_ns" "$client_if"
-	netns_address "$client_ns" "$client_if" "$client_ip/24"
 	if hugepages_take $((memory_mb / 2)); then
 		huge=true
 	else
@@ -153,12 +152,12 @@ answers_or_is_gone() {
 	answers || is_gone "$app_pid"
 }
 
-# start_client SECONDS RESULTS CSV: start the client on the CPU of the appliance's control thread, which is mostly idle, and never
-# on that of its receive queue.
+# start_client SECONDS RESULTS CSV: start the client, which is another host: it has its own stack and polls the CPU of the
+# appliance's control thread, which is mostly idle.
 start_client() {
-	ip netns exec "$client_ns" taskset -c 0 "$program" client --kernel --group "$group" --udp-port "$udp_port" \
-		--tcp-listen "$client_ip:$tcp_port" --rate "$rate" --seconds "$1" --payload "$payload" --csv "$3" --json \
-		>"$2" </dev/null &
+	ip netns exec "$client_ns" taskset -c 0 "$program" client --port "$client_if" --ip "$client_ip/24" --lcore 0 \
+		--group "$group" --udp-port "$udp_port" --tcp-listen "$client_ip:$tcp_port" --rate "$rate" --seconds "$1" \
+		--payload "$payload" --timestamps user --csv "$3" --json >"$2" </dev/null &
 	client_pid=$!
 }
 
@@ -202,10 +201,6 @@ stop_appliance() {
 
 # ---- other systems
 
-listens() {
-	[[ -n $(ip netns exec "$client_ns" ss -Hltn "sport = :$tcp_port") ]]
-}
-
 # compare_with NAME COMMAND...: print the client's results with a relay that uses the kernel's stack.
 compare_with() {
 	local name=$1
@@ -214,7 +209,6 @@ compare_with() {
 	ip -netns "$app_ns" address add "$app_ip/24" dev "$app_if"
 	ip -netns "$app_ns" route add 224.0.0.0/4 dev "$app_if"
 	start_client "$compare_s" "compare/$name.json" "compare/$name.csv" 2>"compare/$name.log"
-	wait_for 10 listens || true
 	ip netns exec "$app_ns" "$@" 2>>"compare/$name.log" &
 	relay_pid=$!
 	wait "$client_pid" || true
@@ -243,7 +237,7 @@ compare_setting() {
 compare() {
 	cc -O2 -o compare/relay "$here/lib/relay.c"
 	compare_with kernel_socat socat -u "UDP4-RECV:$udp_port,ip-add-membership=$group:$app_if,reuseaddr" \
-		"TCP:$client_ip:$tcp_port,nodelay"
+		"TCP:$client_ip:$tcp_port,nodelay,retry=100,interval=0.1"
 	compare_with kernel_polling_relay taskset -c $(($(nproc) - 1)) compare/relay "$app_if" "$group" "$udp_port" "$client_ip" "$tcp_port"
 	compare_setting Tapline_polling "$app_if" poll
 	compare_setting Tapline_AF_XDP_polling "xdp:$app_if" poll
@@ -269,7 +263,7 @@ comparison_table() {
 comparison() {
 	comparison_table
 	echo
-	echo "wire round trips, how often (logarithmic axis; as a page: $out/latency.html)"
+	echo "round trips, how often (logarithmic axis; as a page: $out/latency.html)"
 	awk -f "$here/lib/latency_picture.awk" compare/*.csv
 	awk -v html=1 -f "$here/lib/latency_picture.awk" compare/*.csv >latency.html
 }

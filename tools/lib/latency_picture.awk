@@ -43,9 +43,9 @@ function svg_row(s, y,   bin, height) {
 
 function page(   s, bin, x, bottom) {
 	bottom = systems * 80 + 10
-	print "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>Wire round trips</title>"
+	print "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>Round trips</title>"
 	print "<style>body{font:14px sans-serif;max-width:70em;margin:2em auto}rect{fill:#06c}text{font-size:13px}line{stroke:#ccc}</style>"
-	print "<h1>Wire round trips</h1><p>From the kernel's stamp of a message's departure to that of its echo's arrival; " \
+	print "<h1>Round trips</h1><p>From the time a message is due to the time the client has its echo; " \
 		"logarithmic axis, each row scaled to its fullest bin. A bin shows its count when it is pointed at.</p>"
 	printf "<svg viewBox=\"0 0 %d %d\">\n", left + (last - first + 1) * wide, bottom + 20
 	for (bin = first; bin <= last; bin += 3 * per_octave) {

@@ -14,6 +14,8 @@
 
 #define MESSAGE_MAX 2048
 #define BUSY_POLL_US 50 // for drivers with NAPI busy polling
+#define CONNECT_TRIES 100
+#define CONNECT_GAP_US 100000
 
 static struct sockaddr_in address(const char *ip, const char *port)
 {
@@ -37,14 +39,27 @@ static int open_receiver(const char *interface, const char *group, const char *p
 	return fd;
 }
 
-static int open_sender(const char *ip, const char *port)
+static int connect_to(const char *ip, const char *port)
 {
 	int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
 	struct sockaddr_in to = address(ip, port);
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) != 0 ||
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0)
-		return -1;
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0 &&
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+// The listener may start later.
+static int open_sender(const char *ip, const char *port)
+{
+	int fd = connect_to(ip, port);
+
+	for (int tries = 0; fd < 0 && tries < CONNECT_TRIES; tries++) {
+		usleep(CONNECT_GAP_US);
+		fd = connect_to(ip, port);
+	}
 	return fd;
 }
 
