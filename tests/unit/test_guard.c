@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@
 
 #include <seccomp.h>
 
+#include <tl_base.h>
 #include <tl_err.h>
 #include <tl_guard.h>
 #include <tl_sanitizer.h>
@@ -548,6 +550,70 @@ TL_TEST("a thread that blocks signals for a while is restricted")
 TL_TEST("a thread that ends with blocked signals is not waited for")
 {
 	CU_ASSERT_TRUE(is_fine(enter_beside_an_ending_thread));
+}
+
+static sem_t go_on, has_gone_on; // of the hasty thread
+static bool has_hasty_thread;
+
+static void step_hasty_thread(void)
+{
+	sem_post(&go_on);
+	sem_wait(&has_gone_on);
+}
+
+// Stop before and after the signal until the hasty thread has taken its next step.
+long syscall(long number, ...)
+{
+	bool steps = number == SYS_rt_tgsigqueueinfo && has_hasty_thread;
+	long args[6];
+	va_list list;
+
+	va_start(list, number);
+	for (size_t i = 0; i < TL_ARRAY_LEN(args); i++)
+		args[i] = va_arg(list, long);
+	va_end(list);
+	if (steps)
+		step_hasty_thread();
+	long rc = REAL(syscall)(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+	if (steps)
+		step_hasty_thread();
+	return rc;
+}
+
+static void *hasty_main(void *arg)
+{
+	cap_t none = cap_init();
+	sigset_t all;
+
+	sigfillset(&all);
+	sem_wait(&go_on);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	sem_post(&has_gone_on);
+	sem_wait(&go_on);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	cap_set_proc(none);
+	cap_free(none);
+	sem_post(&has_gone_on);
+	sem_wait(&go_on);
+	pthread_sigmask(SIG_UNBLOCK, &all, NULL);
+	return arg;
+}
+
+static int enter_beside_a_hasty_thread(void)
+{
+	pthread_t thread;
+
+	has_hasty_thread = true;
+	pthread_create(&thread, NULL, hasty_main, NULL);
+	enter();
+	sem_post(&go_on);
+	pthread_join(thread, NULL);
+	return 0;
+}
+
+TL_TEST("a signalled thread that restricts itself handles the signal later")
+{
+	CU_ASSERT_TRUE(is_fine(enter_beside_a_hasty_thread));
 }
 
 static int drop_without_a_list(void)

@@ -22,7 +22,6 @@
 
 #define SIGNAL (SIGRTMIN + 7)
 #define TIMEOUT_S 10
-#define END_S 2		     // for threads that were signalled before an error
 #define KERNEL_WORKER "iou-" // threads of io_uring: they have the rights of the submitter
 
 struct call {
@@ -170,17 +169,18 @@ static int reach_threads(struct call *call, enum guard_goal goal, struct tl_err 
 	return rc >= 0 ? 0 : tl_fail(err, rc, "cannot signal the threads in /proc/self/task (%s)", strerror(-rc));
 }
 
-// Wait until no thread is in fn and, after an error, for the signalled ones. False: one of them has not handled the
-// signal, and may use the call later.
-static bool end_call(struct call *call, bool failed)
+// Wait until no thread is in fn. Free the call and restore the handler, unless a signalled thread has not handled the
+// signal: it has ended, is stuck, or has reached the goal by itself.
+static void end_call(struct call *call, const struct sigaction *before)
 {
-	time_t deadline_s = now_s() + END_S;
-
 	atomic_store(&call->over, true);
-	while (atomic_load(&call->done) < atomic_load(&call->begun) ||
-		(failed && atomic_load(&call->done) < call->n_signalled && now_s() < deadline_s))
+	while (atomic_load(&call->done) < atomic_load(&call->begun))
 		(void)poll(NULL, 0, 1);
-	return !failed || atomic_load(&call->done) >= call->n_signalled;
+	free(call->signalled);
+	if (atomic_load(&call->done) < call->n_signalled)
+		return;
+	sigaction(SIGNAL, before, NULL);
+	free(call);
 }
 
 int guard_each_thread(enum guard_goal goal, int (*fn)(void *arg), void *arg, struct tl_err *err)
@@ -197,11 +197,6 @@ int guard_each_thread(enum guard_goal goal, int (*fn)(void *arg), void *arg, str
 	int failed = atomic_load(&call->rc);
 	if (rc == 0 && failed != 0)
 		rc = tl_fail(err, failed, "a thread cannot be restricted (%s)", strerror(-failed));
-	bool ended = end_call(call, rc != 0);
-	free(call->signalled);
-	if (ended) { // otherwise the handler and the call stay; the process is about to end
-		sigaction(SIGNAL, &before, NULL);
-		free(call);
-	}
+	end_call(call, &before);
 	return rc;
 }
