@@ -49,12 +49,14 @@ int tl_run_and_report(
 	struct tl_snapshot *snapshot = calloc(1, sizeof(*snapshot));
 	struct tl_err err;
 
-	if (snapshot == NULL || tl_appliance_create(config, opts, &appliance, &err) != 0) {
-		tl_error("%s", snapshot == NULL ? "out of memory" : err.text);
+	int rc = snapshot != NULL ? tl_appliance_create(config, opts, &appliance, &err)
+				  : tl_fail(&err, -ENOMEM, "out of memory");
+	if (rc != 0) {
+		tl_error("%s", err.text);
 		free(snapshot);
-		return TL_EXIT_USAGE;
+		return rc == -EBUSY ? TL_EXIT_FAILED : TL_EXIT_USAGE; // busy now: systemd tries again
 	}
-	int rc = tl_appliance_run(appliance, snapshot, &err);
+	rc = tl_appliance_run(appliance, snapshot, &err);
 	if (rc != 0)
 		tl_error("%s", err.text);
 	if (!finish->quiet && print_results(appliance, snapshot, finish) != 0)

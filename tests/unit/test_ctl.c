@@ -160,7 +160,7 @@ TL_TEST("a second server on the same path is refused")
 	struct tl_err err;
 
 	start(&s);
-	CU_ASSERT_EQUAL(open_at(s.path, TL_CTL_NO_GROUP, &second, &err), -EADDRINUSE);
+	CU_ASSERT_EQUAL(open_at(s.path, TL_CTL_NO_GROUP, &second, &err), -EBUSY);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, s.path));
 	stop(&s);
 }
@@ -195,7 +195,8 @@ TL_TEST("an unusable path is detected in advance")
 	struct tl_err err;
 
 	CU_ASSERT_EQUAL(tl_ctl_check("/tmp/no-such-directory/x.sock", &err), -ENOENT);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/tmp/no-such-directory/x.sock: cannot create a socket"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(
+		err.text, "/tmp/no-such-directory/x.sock: cannot create /tmp/no-such-directory/x.sock.tapline-lock"));
 	CU_ASSERT_EQUAL(tl_ctl_check("/dev/null/x.sock", &err), -ENOTDIR);
 	CU_ASSERT_EQUAL(tl_ctl_check("x.sock", NULL), 0);
 }
@@ -406,7 +407,7 @@ TL_TEST("a listener too busy to answer keeps its socket")
 		clients[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 		(void)connect(clients[i], (struct sockaddr *)&address, sizeof(address));
 	}
-	CU_ASSERT_EQUAL(open_at(address.sun_path, TL_CTL_NO_GROUP, &second, &err), -EADDRINUSE);
+	CU_ASSERT_EQUAL(open_at(address.sun_path, TL_CTL_NO_GROUP, &second, &err), -EBUSY);
 	CU_ASSERT_EQUAL(access(address.sun_path, F_OK), 0);
 	for (int i = 0; i < 2; i++)
 		close(clients[i]);
@@ -414,24 +415,105 @@ TL_TEST("a listener too busy to answer keeps its socket")
 	unlink(address.sun_path);
 }
 
+// Leave a stale socket x.sock in a new directory.
+static void leave_socket(char *dir, struct sockaddr_un *address)
+{
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	snprintf(address->sun_path, sizeof(address->sun_path), "%s/x.sock", dir);
+	int stale = socket(AF_UNIX, SOCK_STREAM, 0);
+	CU_ASSERT_EQUAL_FATAL(bind(stale, (struct sockaddr *)address, sizeof(*address)), 0);
+	close(stale);
+}
+
+static mode_t lock_mode;
+static bool is_passed; // the lock, at the next look
+static int next_holder;
+
+// A look at the lock may find that its last holder removed the file, and that another process made and locked it anew.
+int lstat(const char *path, struct stat *st)
+{
+	bool is_lock = strstr(path, ".tapline-lock") != NULL;
+
+	if (is_lock && is_passed) {
+		is_passed = false;
+		unlink(path);
+		next_holder = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		flock(next_holder, LOCK_EX);
+	}
+	int rc = fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
+	if (is_lock)
+		lock_mode = st->st_mode;
+	return rc;
+}
+
 TL_TEST("a stale socket is kept while another process checks it")
 {
-	char dir[] = "/tmp/tl_test_ctl_XXXXXX";
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char dir[] = "/tmp/tl_test_ctl_XXXXXX", path[128];
+	struct sockaddr_un address;
 	struct tl_err err;
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/x.sock", dir);
-	int stale = socket(AF_UNIX, SOCK_STREAM, 0);
-	CU_ASSERT_EQUAL_FATAL(bind(stale, (struct sockaddr *)&address, sizeof(address)), 0);
-	close(stale);
-	int lock = open(dir, O_RDONLY | O_DIRECTORY);
+	leave_socket(dir, &address);
+	snprintf(path, sizeof(path), "%s.tapline-lock", address.sun_path);
+	int lock = open(path, O_RDWR | O_CREAT, 0600);
 	CU_ASSERT_EQUAL(flock(lock, LOCK_EX), 0);
 	CU_ASSERT_EQUAL(tl_ctl_check(address.sun_path, &err), -EBUSY);
 	CU_ASSERT_EQUAL(access(address.sun_path, F_OK), 0);
 	close(lock);
 	CU_ASSERT_EQUAL(tl_ctl_check(address.sun_path, &err), 0);
 	CU_ASSERT_EQUAL(access(address.sun_path, F_OK), -1);
+	CU_ASSERT_EQUAL(rmdir(dir), 0);
+}
+
+TL_TEST("a lock on the directory of the socket, which any user can take, delays nothing")
+{
+	char dir[] = "/tmp/tl_test_ctl_XXXXXX";
+	struct sockaddr_un address;
+	struct tl_err err;
+
+	leave_socket(dir, &address);
+	int lock = open(dir, O_RDONLY | O_DIRECTORY);
+	mode_t before = umask(0);
+	CU_ASSERT_EQUAL(flock(lock, LOCK_EX), 0);
+	CU_ASSERT_EQUAL(tl_ctl_check(address.sun_path, &err), 0);
+	CU_ASSERT_EQUAL(lock_mode, S_IFREG | 0600);
+	CU_ASSERT_EQUAL(access(address.sun_path, F_OK), -1);
+	umask(before);
+	close(lock);
+	CU_ASSERT_EQUAL(rmdir(dir), 0);
+}
+
+TL_TEST("the lock of a removed file protects nothing")
+{
+	char dir[] = "/tmp/tl_test_ctl_XXXXXX", path[128];
+	struct sockaddr_un address;
+	struct tl_err err;
+
+	leave_socket(dir, &address);
+	snprintf(path, sizeof(path), "%s.tapline-lock", address.sun_path);
+	is_passed = true;
+	CU_ASSERT_EQUAL(tl_ctl_check(address.sun_path, &err), -EBUSY);
+	CU_ASSERT_EQUAL(access(address.sun_path, F_OK), 0);
+	close(next_holder);
+	unlink(address.sun_path);
+	unlink(path);
+	CU_ASSERT_EQUAL(rmdir(dir), 0);
+}
+
+TL_TEST("a symbolic link in place of the lock is not followed")
+{
+	char dir[] = "/tmp/tl_test_ctl_XXXXXX", path[128], victim[128];
+	struct sockaddr_un address;
+	struct tl_err err;
+
+	leave_socket(dir, &address);
+	snprintf(path, sizeof(path), "%s.tapline-lock", address.sun_path);
+	snprintf(victim, sizeof(victim), "%s/victim", dir);
+	CU_ASSERT_EQUAL(symlink("victim", path), 0);
+	CU_ASSERT_EQUAL(tl_ctl_check(address.sun_path, &err), -ELOOP);
+	CU_ASSERT_EQUAL(access(victim, F_OK), -1);
+	unlink(address.sun_path);
+	unlink(path);
 	CU_ASSERT_EQUAL(rmdir(dir), 0);
 }
 

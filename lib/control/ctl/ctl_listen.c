@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Creation of the control socket. A lock on its directory serializes processes.
+// Creation of the control socket. A lock on a file beside it serializes processes.
 
 #include "ctl_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,37 +12,52 @@
 #include <unistd.h>
 
 #include <tl_err.h>
+#include <tl_files.h>
 
 #define CONNECT_TIMEOUT_MS 200
 #define LOCK_TIMEOUT_MS 1000
 #define LOCK_RETRY_MS 5
 
-// Lock the directory of the socket. Return a descriptor that holds the lock, or -errno and a message.
-static int lock_directory(const struct sockaddr_un *address, struct tl_err *err)
-{
-	char path[sizeof(address->sun_path) + 1];
+// A lock, held as long as its file, which only this user and root can open, is open.
+struct lock {
+	int fd;
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path) + sizeof(".tapline-lock")];
+};
 
-	snprintf(path, sizeof(path), "%s", address->sun_path);
-	const char *dir = dirname(path);
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || access(dir, W_OK | X_OK) != 0) {
-		int rc = tl_fail(err, -errno, "control socket %s: cannot create a socket in its directory: %s",
-			address->sun_path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return rc;
-	}
-	for (int waited_ms = 0; waited_ms <= LOCK_TIMEOUT_MS; waited_ms += LOCK_RETRY_MS) {
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-			return fd;
-		(void)poll(NULL, 0, LOCK_RETRY_MS);
-	}
-	close(fd);
-	return tl_fail(err, -EBUSY, "control socket %s: another process holds a lock on its directory (see `lslocks`)",
-		address->sun_path);
+// Tell whether the open file is locked, and still has its name.
+static bool is_locked(const struct lock *lock)
+{
+	struct stat held, named;
+
+	return flock(lock->fd, LOCK_EX | LOCK_NB) == 0 && fstat(lock->fd, &held) == 0 &&
+	       lstat(lock->path, &named) == 0 && tl_is_same_inode(&held, &named);
 }
 
-// Remove the socket of a terminated process, without a listener. The directory is locked.
+// Lock the path of the socket. Return 0, or -errno and a message.
+static int lock_path(const struct sockaddr_un *address, struct lock *lock, struct tl_err *err)
+{
+	snprintf(lock->path, sizeof(lock->path), "%s.tapline-lock", address->sun_path);
+	for (int waited_ms = 0; waited_ms <= LOCK_TIMEOUT_MS; waited_ms += LOCK_RETRY_MS) {
+		lock->fd = open(lock->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (lock->fd < 0)
+			return tl_fail(err, -errno, "control socket %s: cannot create %s: %s", address->sun_path,
+				lock->path, strerror(errno));
+		if (is_locked(lock))
+			return 0;
+		close(lock->fd);
+		(void)poll(NULL, 0, LOCK_RETRY_MS);
+	}
+	return tl_fail(err, -EBUSY, "control socket %s: another process holds a lock on %s (see `lslocks`)",
+		address->sun_path, lock->path);
+}
+
+static void unlock_path(const struct lock *lock)
+{
+	unlink(lock->path);
+	close(lock->fd);
+}
+
+// Remove the socket of a terminated process, without a listener. The path is locked.
 static int remove_stale(const struct sockaddr_un *address, struct tl_err *err)
 {
 	const char *path = address->sun_path;
@@ -57,7 +71,7 @@ static int remove_stale(const struct sockaddr_un *address, struct tl_err *err)
 	if (fd >= 0)
 		close(fd);
 	if (fd != -ECONNREFUSED) // a busy listener still listens
-		return tl_fail(err, -EADDRINUSE, "control socket %s: another appliance is listening there", path);
+		return tl_fail(err, -EBUSY, "control socket %s: another appliance is listening there", path);
 	if (unlink(path) != 0)
 		return tl_fail(err, -errno, "control socket %s: left by another process, and cannot be removed (%s)",
 			path, strerror(errno));
@@ -67,17 +81,19 @@ static int remove_stale(const struct sockaddr_un *address, struct tl_err *err)
 int tl_ctl_check(const char *path, struct tl_err *err)
 {
 	struct sockaddr_un address;
+	struct lock lock;
 	int rc = tl_ctl_address(path, &address, err);
-	int lock = rc == 0 ? lock_directory(&address, err) : rc;
 
-	if (lock < 0)
-		return lock;
+	if (rc == 0)
+		rc = lock_path(&address, &lock, err);
+	if (rc != 0)
+		return rc;
 	rc = remove_stale(&address, err);
-	close(lock);
+	unlock_path(&lock);
 	return rc;
 }
 
-// Bind and listen while the directory is locked: the next process finds a listener.
+// Bind and listen while the path is locked: the next process finds a listener.
 static int listen_here(struct tl_ctl *ctl)
 {
 	const struct sockaddr_un *address = &ctl->address;
@@ -98,13 +114,14 @@ static int listen_here(struct tl_ctl *ctl)
 
 int tl_ctl_listen(struct tl_ctl *ctl, struct tl_err *err)
 {
-	int lock = lock_directory(&ctl->address, err);
+	struct lock lock;
+	int rc = lock_path(&ctl->address, &lock, err);
 
-	if (lock < 0)
-		return lock;
-	int rc = remove_stale(&ctl->address, err);
+	if (rc != 0)
+		return rc;
+	rc = remove_stale(&ctl->address, err);
 	if (rc == 0 && (rc = listen_here(ctl)) != 0)
 		(void)tl_fail(err, rc, "control socket %s: %s", ctl->address.sun_path, strerror(-rc));
-	close(lock);
+	unlock_path(&lock);
 	return rc;
 }

@@ -39,8 +39,8 @@ struct tl_ctl_cfg {
 // Look up a group by name. Return 0, or -ENOENT with a message.
 int tl_ctl_find_group(const char *name, gid_t *out, struct tl_err *err);
 
-// Check if the path can be opened: 0, or -EADDRINUSE if another appliance listens there, -EEXIST if it is not a socket,
-// -EBUSY while another process checks it. Removes a stale socket.
+// Check if the path can be opened: 0, -EBUSY if another appliance listens there or checks it, or -EEXIST if it is not a
+// socket. Removes a stale socket.
 int tl_ctl_check(const char *path, struct tl_err *err);
 
 // Create the socket, mode 0660, if tl_ctl_check() allows.
