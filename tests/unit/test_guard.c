@@ -217,6 +217,22 @@ TL_TEST("files can be created, renamed and removed in the directory only")
 	CU_ASSERT_TRUE(is_fine(files_elsewhere));
 }
 
+// Through these files code that is protected from writing could be replaced.
+static int memory_files(void)
+{
+	char path[64];
+
+	enter();
+	snprintf(path, sizeof(path), "/proc/self/task/%d/mem", (int)gettid());
+	return try_open(path, O_RDWR) == EACCES && try_open("/proc/self/mem", O_RDWR) == EACCES ? 0 : 1;
+}
+
+TL_TEST("no thread can open the memory of the process for writing")
+{
+	if (landlock_version() != 0)
+		CU_ASSERT_TRUE(is_fine(memory_files));
+}
+
 static int missing_directory(void)
 {
 	const char *dirs[] = {"/nowhere/at/all"};
