@@ -164,7 +164,7 @@ check_suites() {
 		targets "$suite" >/dev/null
 		begin=$SECONDS
 		if ! build "$1" "$suite" || ! run "$1" "$suite" 600; then
-			grep '^not ok' "$1.log" >&2 || tail -n 20 "$1.log" >&2
+			grep -a '^not ok' "$1.log" >&2 || tail -n 20 "$1.log" >&2
 			die "$suite fails without any fault"
 		fi
 		limits[$suite]=$((20 + 10 * (SECONDS - begin)))
@@ -193,7 +193,7 @@ judge() {
 # reason LOG: print the first failed test.
 reason() {
 	local line
-	line=$(grep -m 1 '^not ok - ' "$1" | cut -d ' ' -f 4- || true)
+	line=$(grep -a -m 1 '^not ok - ' "$1" | cut -d ' ' -f 4- || true)
 	echo "${line:-crashed or timed out}"
 }
 

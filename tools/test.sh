@@ -83,6 +83,7 @@ suite() {
 	while ((${#running[@]} >= places)); do
 		await_one
 	done
+	begin_result "$1"
 	run_suite "$@" &
 	running+=($!)
 }
@@ -91,6 +92,7 @@ suite() {
 alone() {
 	wanted "$1" || return 0
 	finish_suites
+	begin_result "$1"
 	run_suite "$@"
 }
 
@@ -109,18 +111,29 @@ await_one() {
 	running=("${left[@]}")
 }
 
+# begin_result NAME: note that this suite or build has failed, until publish replaces the note. A lane that cannot, ends.
+begin_result() {
+	echo "not ok - $1: has no result: it was killed, or $logs cannot be written" >"$results/${1//\//-}.log" || exit 1
+}
+
+# publish LOG: make it the result of its suite, whole or not at all.
+publish() {
+	local to=$results/${1##*/}
+	cp "$1" "$to.part" && mv "$to.part" "$to"
+}
+
 # run_suite NAME SECONDS COMMAND...: run the suite, print its time, its CPU time, its result, and the reason of a failure. The log of
 # a suite that ends by a crash or a timeout has no line for it: add one.
 run_suite() {
 	local name=$1 limit=$2 log=$logs/${1//\//-}.log begin=$SECONDS status=0 cpu TIMEFORMAT='%0U + %0S'
 	shift 2
 	cpu=$({ time timeout --kill-after=30 "$limit" "$@" >"$log" 2>&1 </dev/null; } 2>&1) || status=$?
-	if ((status > 1)) || { ((status == 1)) && ! grep -q '^not ok - ' "$log"; }; then
+	if ((status > 1)) || { ((status == 1)) && ! grep -aq '^not ok - ' "$log"; }; then
 		echo "not ok - $name: ended with status $status$(explain_status "$status")" >>"$log"
-	elif ! grep -qE '^(ok|not ok|skip) - ' "$log"; then
+	elif ! grep -aqE '^(ok|not ok|skip) - ' "$log"; then
 		echo "not ok - $name: printed no result" >>"$log"
 	fi
-	cp "$log" "$results/"
+	publish "$log"
 	printf '%-24s %4d s %4d s CPU  %s\n' "$name" $((SECONDS - begin)) $((${cpu##*$'\n'})) "$(result_of "$log")"
 	explain_failure "$log"
 }
@@ -141,10 +154,10 @@ explain_status() {
 
 # explain_failure LOG: print each failed test with its own detail, then the end of the log.
 explain_failure() {
-	grep -q '^not ok - ' "$1" || return 0
+	grep -aq '^not ok - ' "$1" || return 0
 	awk '/^(ok|skip) - / || /^# [^ ]/ { shown = 0 } /^not ok - / { shown = 1 } shown && n++ < 60 { print "  " $0 }' "$1"
 	echo "  # the end of $1:"
-	grep -v '^ok - ' "$1" | tail -n 40 | sed 's/^/  #   /'
+	grep -av '^ok - ' "$1" | tail -n 40 | sed 's/^/  #   /'
 }
 
 # build NAME [-t TARGET...] [MESON OPTION...]: build into build-NAME, as far as possible. A failed build is a failed suite, and the
@@ -156,14 +169,16 @@ build() {
 		targets+=("$2")
 		shift 2
 	done
+	begin_result "build-$name"
 	if { [[ -e build-$name/build.ninja ]] || meson setup "$@" "build-$name"; } >"$log" 2>&1 &&
 		ninja -k 0 -C "build-$name" "${targets[@]}" >>"$log" 2>&1; then
+		rm "$results/build-$name.log"
 		printf '%-24s %4d s\n' "build-$name" $((SECONDS - begin))
 		return
 	fi
 	errors=$(grep -E -A 3 'error: |ERROR: |undefined reference' "$log" | sed 's/^/#  /') || true
 	printf 'not ok - build-%s: does not build\n%s\n' "$name" "$errors" >>"$log"
-	cp "$log" "$results/"
+	publish "$log"
 	printf '%-24s %4d s  FAILED\n' "build-$name" $((SECONDS - begin))
 	explain_failure "$log"
 	return 1
@@ -405,11 +420,9 @@ threads() {
 
 summary() {
 	local log failed all
-	for log in "$results"/*.log; do
-		explain_failure "$log"
-	done >"$results/failures"
-	[[ ! -s $results/failures ]] || printf '\nFailed:\n%s\n' "$(<"$results/failures")"
-	all=$(cat "$results"/*.log 2>/dev/null | grep -aE '^(ok|not ok|skip) - ' || true)
+	all=$(for log in "$results"/*.log; do explain_failure "$log"; done | tr -d '\0')
+	[[ -z $all ]] || printf '\nFailed:\n%s\n' "$all"
+	all=$(cat "$results"/*.log 2>/dev/null | tr -d '\0' | grep -aE '^(ok|not ok|skip) - ' || true)
 	! grep -q '^skip' <<<"$all" || printf '\nSkipped:\n%s\n' "$(sed -n 's/^skip - /  /p' <<<"$all")"
 	echo
 	[[ -n $all ]] || echo "no suite is called $only" >&2
