@@ -37,6 +37,7 @@ RANDOM=$seed
 lib=$(dirname "$PEER_PY")
 frames=$func_root/tests/soak/frames.py
 warm_up_s=60
+ring_files=6
 slack_rss_kb=4096 # for arenas of the C library, which threads grow in turn
 
 configure() {
@@ -48,7 +49,7 @@ configure() {
 			  {"name": "tcp", "port": "lan", "tcp_listen": 7, "max_connections": 256},
 			  {"name": "udp", "port": "lan", "udp_listen": 7}],
 			"capture": [
-			  {"port": "lan", "path": "disk/ring.pcapng", "rotate_bytes": "4M", "keep_files": 6, "on_full": "recycle", "buffer_bytes": "8M"},
+			  {"port": "lan", "path": "disk/ring.pcapng", "rotate_bytes": "4M", "keep_files": $ring_files, "on_full": "recycle", "buffer_bytes": "8M"},
 			  {"port": "lan", "path": "disk/event_%H%M%S.pcapng", "mode": "trigger", "keep_files": 4, "buffer_bytes": "8M",
 			   "trigger": {"pre_seconds": 5, "post_seconds": 1}}]
 		END
@@ -230,12 +231,19 @@ disk_hangs() {
 	wait "$holder" && [[ $waits == true ]]
 }
 
-# Another process fills the disk, until the ring has removed files for it, or frames are dropped.
+# makes_room RECYCLED DROPPED: go on in a new file; tell whether the ring, which is not full, has removed files since, or frames
+# were dropped.
+makes_room() {
+	control rotate && status_is "(.captures[0] | (.files | length) < $ring_files and .recycled_files > $1) or
+		([.captures[].drop_disk_pkts] | add) > $2"
+}
+
+# Another process fills the disk. A file with room left has no need of it: rotate.
 disk_fills() {
-	local files dropped seen=false
-	read -r files dropped < <(app_status '"\(.captures[0].files | length) \([.captures[].drop_disk_pkts] | add)"')
+	local recycled dropped seen=false
+	read -r recycled dropped < <(app_status '"\(.captures[0].recycled_files) \([.captures[].drop_disk_pkts] | add)"')
 	fallocate -l "$(($(stat -f -c '%a * %S' disk)))" disk/other || true
-	! wait_for 10 status_is "(.captures[0].files | length) < $files or ([.captures[].drop_disk_pkts] | add) > $dropped" || seen=true
+	! wait_for 10 makes_room "$recycled" "$dropped" || seen=true
 	rm -f disk/other
 	[[ $seen == true ]]
 }
