@@ -80,7 +80,7 @@ static const struct tl_option options[] = {
 		TL_INTO(NUMBER, struct options, senders, "--senders is a whole number from 1 to 8", 1,
 			TL_BENCH_RX_SENDERS_MAX)},
 	{"take", 0, NULL,
-		"with -i: allow AF_XDP and io_uring-zc rungs, which take the frames from the kernel during their run",
+		"with -i: allow AF_XDP and io_uring-zc rungs, which take the frames from the kernel during their run, and dpdk-af_packet, which clears the interface's neighbour entries",
 		TL_INTO(FLAG, struct options, rx.take)},
 	{.help = "Options of qualify:"},
 	{"config", 'c', "CONFIG", "configuration to qualify; required", .choices = TL_CHOICES_FILE,

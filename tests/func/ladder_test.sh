@@ -7,6 +7,14 @@ source "$(dirname "$0")/../lib/func.sh"
 
 ALL_RAN='.rungs | map(select(.refused == null))'
 preloads=${TL_BUILD:-$func_root/build}/tests
+# followed by an interface: send frames on it until the end
+flood=(python3 -c '
+import socket, sys, time
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+wire.bind((sys.argv[1], 0))
+while True:
+    wire.send(b"\xff" * 6 + b"\x02" * 6 + b"\x88\xb5" + bytes(50))
+    time.sleep(0.0001)')
 
 wrong_calls() {
 	refuses "an impossible frame size is refused" "--sizes" "$TAPLINE" bench rx --sizes 60,59
@@ -173,18 +181,26 @@ real_traffic() {
 	check_json "and the result reports it" idle.json '.host.own_traffic == false and (.rungs | length > 0 and all(.check == null and .loss_free_pps == null))'
 	check_json "rungs that need our own frames are refused" idle.json \
 		'.rungs | map(select(.name == "udp" or .name == "dpdk-memory")) | length == 2 and all(.refused != null)'
-	peer_start python3 -c '
-import socket, time
-wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-wire.bind(("'"$PEER_IF"'", 0))
-while True:
-    wire.send(b"\xff" * 6 + b"\x02" * 6 + b"\x88\xb5" + bytes(50))
-    time.sleep(0.0001)'
+	peer_start "${flood[@]}" "$PEER_IF"
 	check "foreign frames are received" wait_for 60 receives_real_traffic
 	check "losses of real traffic are counted" wait_for 60 real_losses
 	stop_process "$peer_pid" TERM 10 || true
-	in_app "$TAPLINE" bench rx -i "$APP_IF" --rungs xdp-copy --seconds 0.01 --json >kept.json 2>kept.log
+	ip -netns "$APP_NS" neigh add 10.99.0.7 lladdr 02:00:00:00:00:07 dev "$APP_IF" nud permanent
+	in_app "$TAPLINE" bench rx -i "$APP_IF" --rungs xdp-copy,dpdk-af_packet --seconds 0.01 --json >kept.json 2>kept.log
 	check_json "without --take no frames are diverted from the kernel" kept.json '.rungs[0].refused | test("--take")'
+	check_equal "and the interface keeps its neighbours" "$(ip -netns "$APP_NS" neigh show dev "$APP_IF" | grep -c PERMANENT)" 1
+}
+
+# Each rung receives on an interface on which the host sends.
+sent_frames() {
+	local before
+	ip netns exec "$APP_NS" "${flood[@]}" "$APP_IF" &
+	peer_pid=$!
+	before=$(sent_on_app)
+	in_app "$TAPLINE" bench rx -i "$APP_IF" --take --seconds 0.05 --json >sent.json 2>sent.log
+	check "the host sends during the run" test "$(sent_on_app)" -gt $((before + 1000))
+	check_json "frames that the host sends are not received by any rung" sent.json "$ALL_RAN"' | length > 15 and all(.received_pps == 0)'
+	stop_process "$peer_pid" TERM 10 || true
 }
 
 # A pair whose ends are both in one namespace: a DPDK driver is on each, or on one.
@@ -331,6 +347,7 @@ loses_frames
 counts_events
 net_begin
 real_traffic
+sent_frames
 on_ports
 unusable_senders
 live_ports

@@ -98,6 +98,25 @@ static int create_device(struct lane *lane, int mode, const struct tl_ladder_cfg
 	return 0;
 }
 
+static bool is_packet(int fd)
+{
+	int domain = 0;
+	socklen_t bytes = sizeof(domain);
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_PACKET;
+}
+
+// The driver's socket is in a fanout group.
+static int ignore_sent(const struct lane *lane, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (int fd = 3; fd < FDS_MAX && lane->socket_level == SOL_PACKET && rc == 0; fd++)
+		if (is_packet(fd))
+			rc = ladder_ignore_sent(fd, err);
+	return rc;
+}
+
 static int start_port(struct lane *lane, struct tl_err *err)
 {
 	const struct rte_eth_conf conf = {.rxmode.mq_mode = RTE_ETH_MQ_RX_NONE};
@@ -127,6 +146,8 @@ static int open_lane(void *arg, const struct tl_ladder_rung *rung, const struct 
 	int rc = tl_eal_init(&eal, &lane->eal, err);
 	if (rc == 0)
 		rc = create_device(lane, rung->mode, cfg, err);
+	if (rc == 0)
+		rc = ignore_sent(lane, err);
 	return rc == 0 ? start_port(lane, err) : rc;
 }
 

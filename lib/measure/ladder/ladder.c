@@ -74,7 +74,7 @@ static const struct tl_ladder_rung rungs[] = {
 	{"dpdk-af_packet", "ring-v2",
 		"DPDK's driver on such a ring: polls instead of wake-ups, and a second copy, to an mbuf",
 		"tp_drops of the driver's socket", &ladder_dpdk, .mode = LADDER_DPDK_PACKET, .fanout = TL_LADDER_ALONE,
-		.polls = true},
+		.polls = true, .forgets = true},
 	{"dpdk-af_xdp", "xdp-copy",
 		"DPDK's driver on AF_XDP: polls, and its mbufs are the memory that the kernel writes to",
 		"rx_dropped and rx_ring_full of the driver's socket", &ladder_dpdk, .mode = LADDER_DPDK_XDP,

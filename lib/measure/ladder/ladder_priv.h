@@ -27,6 +27,9 @@ struct ladder_lane {
 int ladder_open_packet(
 	void *lane, const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, struct tl_err *err);
 
+// Have the socket receive nothing that the host sends: PACKET_IGNORE_OUTGOING has no effect in a fanout group.
+int ladder_ignore_sent(int fd, struct tl_err *err);
+
 // Set the size of the socket's buffer, beyond net.core.rmem_max, and a timeout of receive calls.
 int ladder_buffer(const struct ladder_lane *lane, uint32_t bytes, struct tl_err *err);
 

@@ -36,6 +36,21 @@ int ladder_buffer(const struct ladder_lane *lane, uint32_t bytes, struct tl_err 
 	return 0;
 }
 
+int ladder_ignore_sent(int fd, struct tl_err *err)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF + SKF_AD_PKTTYPE),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+	};
+	const struct sock_fprog program = {TL_ARRAY_LEN(code), code};
+
+	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) != 0)
+		return tl_fail(err, -errno, "setsockopt(SO_ATTACH_FILTER): %s", strerror(errno));
+	return 0;
+}
+
 static int fanout_cbpf(int fd)
 {
 	struct sock_filter code[] = {
@@ -81,10 +96,14 @@ static int bind_to(int fd, const struct tl_ladder_rung *rung, const struct tl_la
 {
 	const struct sockaddr_ll address = {
 		.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)cfg->ifindex};
+	bool alone = rung->fanout == TL_LADDER_ALONE;
 
+	int rc = alone ? 0 : ladder_ignore_sent(fd, err);
+	if (rc != 0)
+		return rc;
 	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
 		return tl_fail(err, -errno, "bind(AF_PACKET) to %s: %s", cfg->ifname, strerror(errno));
-	return rung->fanout == TL_LADDER_ALONE ? 0 : join(fd, rung, cfg, err);
+	return alone ? 0 : join(fd, rung, cfg, err);
 }
 
 int ladder_open_packet(

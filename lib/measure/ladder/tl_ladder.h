@@ -161,6 +161,7 @@ struct tl_ladder_rung {
 	int fanout;	 // PACKET_FANOUT_*, with a lane per CPU; TL_LADDER_ALONE: one lane
 	bool polls;	 // never sleeps: its cost is busy_ns
 	bool takes;	 // takes the frames from the kernel's stack
+	bool forgets;	 // the kernel drops the neighbours of the interface
 	bool addressed;	 // receives datagrams to TL_LADDER_RX_IP only
 	bool own_source; // generates its own frames
 	bool nic;	 // receives from a port that a DPDK driver has, which the kernel does not see
