@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A slow receiver: preloaded, each recv() of a frame keeps its thread busy for SLOW_RECV microseconds, and the socket's
-// buffer has room for some hundred frames. With FAIL_RECV, a number, it fails with this errno.
+// buffer has room for some hundred frames, or with LARGE_BUFFER for as many as the program has asked for. With
+// FAIL_RECV, a number, it fails with this errno.
 //
 //   LD_PRELOAD=BUILD/tests/libbad_recv.so SLOW_RECV=100 tapline bench rx --rungs recv
 
@@ -63,7 +64,8 @@ int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 {
 	static const int small = BUFFER_BYTES;
 
-	if (busy_us != 0 && level == SOL_SOCKET && name == SO_RCVBUFFORCE && is_packet(fd))
+	if (busy_us != 0 && getenv("LARGE_BUFFER") == NULL && level == SOL_SOCKET && name == SO_RCVBUFFORCE &&
+		is_packet(fd))
 		return real_setsockopt(fd, level, name, &small, sizeof(small));
 	return real_setsockopt(fd, level, name, value, len);
 }

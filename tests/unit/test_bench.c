@@ -444,8 +444,9 @@ static const struct tl_ladder_rung sleeping = {.name = "recv"}, polling = {.name
 static struct rx_run run_of(uint64_t cpu_ns, uint64_t lost)
 {
 	return (struct rx_run){.sent = {.pkts = 1000, .elapsed_ns = TL_NS_PER_S, .cpu_ns = 5000},
-		.was = {.cpu_ns = 7, .drops = 3, .wakeups = 10, .instructions = -1, .cycles = 100},
-		.is = {.cpu_ns = 7 + cpu_ns,
+		.was = {.at_ns = 500, .cpu_ns = 7, .drops = 3, .wakeups = 10, .instructions = -1, .cycles = 100},
+		.is = {.at_ns = 500 + 2 * TL_NS_PER_S,
+			.cpu_ns = 7 + cpu_ns,
 			.drops = 3 + lost,
 			.wakeups = 60,
 			.instructions = 5,
@@ -475,7 +476,7 @@ TL_TEST("a row has the figures of the run with the median cost")
 	CU_ASSERT_DOUBLE_EQUAL(row.user_ns, 500, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(row.system_ns, 1500, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(row.sender_ns, 5, 1e-9);
-	CU_ASSERT_DOUBLE_EQUAL(row.wakeups_per_s, 100, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(row.wakeups_per_s, 25, 1e-9); // of the time between the snapshots
 	CU_ASSERT_DOUBLE_EQUAL(row.cycles, 2, 1e-9);
 	CU_ASSERT_EQUAL(row.instructions, TL_BENCH_RX_UNKNOWN);
 	CU_ASSERT_DOUBLE_EQUAL(row.offered_pps, 2000, 1e-9);
@@ -503,6 +504,31 @@ TL_TEST("a loss in any of the runs excludes the sender's highest rate")
 	CU_ASSERT_TRUE(rows_of(&sleeping, clean, true).sender_bound);
 	CU_ASSERT_FALSE(rows_of(&sleeping, clean, false).sender_bound); // nothing was sent
 	CU_ASSERT_FALSE(rows_of(&sleeping, lossy, true).sender_bound);
+}
+
+TL_TEST("a receiver that a buffer helps has its own rate, and that of the sender is not free of loss")
+{
+	struct rx_run runs[] = {run_of(1000, 0), run_of(2000, 0), run_of(3000, 0)};
+
+	runs[1].late_ns = RX_BATCH_NS; // a batch
+	CU_ASSERT_TRUE(rows_of(&sleeping, runs, true).sender_bound);
+	CU_ASSERT_DOUBLE_EQUAL(rows_of(&sleeping, runs, true).received_pps, 2000, 1e-9);
+	runs[1].late_ns = TL_NS_PER_S / 2;
+	CU_ASSERT_FALSE(rows_of(&sleeping, runs, true).sender_bound);
+	CU_ASSERT_DOUBLE_EQUAL(rows_of(&sleeping, runs, true).received_pps, 1000, 1e-9);
+}
+
+TL_TEST("the rate without loss is the highest of the runs that kept up")
+{
+	struct rx_run runs[] = {run_of(1000, 0), run_of(2000, 1), run_of(3000, 0)};
+
+	runs[0].pps = 3000;
+	runs[1].pps = 4000;
+	CU_ASSERT_DOUBLE_EQUAL(rows_of(&sleeping, runs, true).loss_free_pps, 3000, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(rows_of(&sleeping, runs, false).loss_free_pps, 0, 1e-9);
+	struct tl_bench_rx_row row = {.rung = &sleeping, .loss_free_pps = 5000}; // of the slow run
+	rx_runs_fill(runs, true, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.loss_free_pps, 5000, 1e-9);
 }
 
 TL_TEST("a loss is attributed to one counter, or to none")
@@ -557,7 +583,7 @@ TL_TEST("a polling thread costs the time of its polls that returned frames")
 
 	run.is.polling_ns = 1000000;
 	run.is.busy_ns = 250;
-	run.is.at_ns = 1000;
+	run.is.at_ns = run.was.at_ns + 1000;
 	CU_ASSERT_DOUBLE_EQUAL(rows_of(&polling, (const struct rx_run[]){run, run, run}, true).cpu_ns, 250, 1e-9);
 	run.is.polling_ns = 400000; // other threads sleep
 	CU_ASSERT_DOUBLE_EQUAL(rows_of(&polling, (const struct rx_run[]){run, run, run}, true).cpu_ns, 700, 1e-9);

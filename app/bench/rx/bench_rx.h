@@ -46,9 +46,9 @@ struct tl_bench_rx_row {
 	uint32_t size_bytes; // 0: as they come
 	char refused[512];   // "": it ran
 
-	double loss_free_pps;		  // highest rate without loss; UNKNOWN: nothing was sent
+	double loss_free_pps;		  // highest rate at which it kept up; UNKNOWN: nothing was sent
 	bool sender_bound;		  // the sender cannot send faster
-	double offered_pps, received_pps; // of the fastest run
+	double offered_pps, received_pps; // of the run with the median cost
 	uint64_t lost_pkts, lost_sender_pkts, lost_rung_pkts, lost_interface_pkts, lost_elsewhere_pkts;
 
 	double cpu_ns; // per frame: user + system; of rungs that poll the time of polls that returned frames

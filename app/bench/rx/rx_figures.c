@@ -17,9 +17,21 @@ uint64_t rx_interface_losses(const struct tl_ladder_rung *rung, uint64_t interfa
 	return interface_pkts - (rung->takes ? tl_min_u64(interface_pkts, rung_pkts) : 0);
 }
 
+static bool is_late(const struct rx_run *run)
+{
+	return run->late_ns > RX_BATCH_NS;
+}
+
+bool rx_run_kept_up(const struct rx_run *run)
+{
+	return rx_run_lost(run) == 0 && !is_late(run);
+}
+
 static double pps_of(const struct rx_run *run)
 {
-	return (double)run->pkts * (double)TL_NS_PER_S / (double)run->elapsed_ns;
+	uint64_t ns = run->elapsed_ns + (is_late(run) ? run->late_ns : 0);
+
+	return (double)run->pkts * (double)TL_NS_PER_S / (double)ns;
 }
 
 static double per_packet(const struct rx_run *run, uint64_t value)
@@ -88,7 +100,7 @@ static void fill_run(const struct rx_run *run, struct tl_bench_rx_row *row)
 	row->cycles = event_per_packet(run, run->was.cycles, run->is.cycles);
 	row->wakeups_per_s = run->is.wakeups < 0 ? TL_BENCH_RX_UNKNOWN
 						 : (double)(run->is.wakeups - run->was.wakeups) * (double)TL_NS_PER_S /
-							   (double)run->elapsed_ns;
+							   (double)tl_max_u64(run->is.at_ns - run->was.at_ns, 1);
 	fill_losses(run, row);
 }
 
@@ -119,7 +131,9 @@ void rx_runs_fill(const struct rx_run runs[TL_BENCH_RX_RUNS], bool sends, struct
 	for (unsigned i = 0; i < TL_BENCH_RX_RUNS; i++) {
 		costs[i] = cost(row->rung, &runs[i]);
 		rates[i] = pps_of(&runs[i]);
-		row->sender_bound &= rx_run_lost(&runs[i]) == 0;
+		row->sender_bound &= rx_run_kept_up(&runs[i]);
+		if (sends && rx_run_kept_up(&runs[i]) && runs[i].pps > row->loss_free_pps)
+			row->loss_free_pps = runs[i].pps;
 	}
 	double spread = spread_of(costs), rate_spread = sends ? spread_of(rates) : 0;
 	for (unsigned i = TL_BENCH_RX_RUNS; i-- > 0;)

@@ -188,17 +188,25 @@ struct rx_run {
 	struct rx_sent sent;
 	struct rx_snapshot was, is;
 	uint64_t pkts, lost_interface_pkts, elapsed_ns, softirq_ns, tick_ns;
-	double pps; // sent, or received where nothing is sent
+	uint64_t late_ns; // from the end of sending to the last frame
+	double pps;	  // sent, or received where nothing is sent
 };
 
+// Time for which a rung that keeps up may have frames: blocks of the kernel, naps of Tapline, and looks of drain().
+#define RX_BATCH_NS (40 * TL_NS_PER_MS)
+
 uint64_t rx_run_lost(const struct rx_run *run); // of the frames sent
+
+// Check that no frame was lost, and that none was received only because it could wait in a buffer.
+bool rx_run_kept_up(const struct rx_run *run);
 
 // Return the losses that the interface alone has counted: none if the rung makes its frames itself; without those of
 // the rung if it takes frames from the driver, where veth counts a frame that AF_XDP refuses as its own loss, too.
 uint64_t rx_interface_losses(const struct tl_ladder_rung *rung, uint64_t interface_pkts, uint64_t rung_pkts);
 
 // Fill the row from the run with the median cost. Its spread is that of the cost or, with our own traffic, of the rate:
-// (largest - smallest) / median; 1 if only some of them are known. sender_bound: no run lost a frame.
+// (largest - smallest) / median; 1 if only some of them are known. sender_bound: each run kept up.
+// loss_free_pps is raised to the highest rate of a run that did.
 void rx_runs_fill(const struct rx_run runs[TL_BENCH_RX_RUNS], bool sends, struct tl_bench_rx_row *row);
 
 // ---- rx_run.c

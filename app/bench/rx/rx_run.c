@@ -49,11 +49,15 @@ static void count_losses(const struct rig *rig, uint64_t interface_drops, struct
 // Wait until everything sent has been received or counted as dropped, or nothing comes any more.
 static int drain(const struct rig *rig, unsigned quiet_looks, uint64_t interface_drops, struct rx_run *run)
 {
+	uint64_t end_ns = tl_ladder_now_ns();
+
 	for (unsigned quiet = 0; quiet < quiet_looks; quiet++) {
 		uint64_t before = run->is.pkts;
 		int rc = rx_child_ask(&rig->child, rig->cfg->stop, &run->is, rig->err);
 		if (rc != 0)
 			return rc;
+		if (run->is.pkts != before)
+			run->late_ns = run->is.at_ns - end_ns;
 		count_losses(rig, interface_drops, run);
 		if (run->is.pkts - run->was.pkts + run->is.drops - run->was.drops + run->lost_interface_pkts +
 				run->sent.unsent_pkts >=
@@ -127,6 +131,7 @@ static int check_slowly(const struct rig *rig)
 	uint64_t sum = run.sent.pkts * (run.sent.pkts - 1) / 2; // of 0, 1, 2, ...
 	row->check = (struct tl_bench_rx_check){run.sent.pkts, run.pkts, run.is.bytes - run.was.bytes,
 		run.is.disorder_pkts == run.was.disorder_pkts && run.is.seq_sum - run.was.seq_sum == sum};
+	row->loss_free_pps = rx_run_kept_up(&run) ? run.pps : 0;
 	row->latency_count = run.is.latency_count;
 	row->p50_ns = run.is.p50_ns;
 	row->p99_ns = run.is.p99_ns;
@@ -151,22 +156,19 @@ static int bisect(const struct rig *rig)
 {
 	struct tl_bench_rx_row *row = rig->row;
 	struct rx_load load = {.duration_ns = (uint64_t)(rig->cfg->seconds * (double)TL_NS_PER_S)};
-	double high = row->offered_pps, low = 0;
+	double high = row->offered_pps;
 
-	if (row->check.received_pkts == row->check.sent_pkts)
-		low = high < SLOW_PPS ? high : SLOW_PPS;
-	for (unsigned step = 0; step < STEPS && !row->sender_bound && high > low; step++) {
+	for (unsigned step = 0; step < STEPS && !row->sender_bound && high > row->loss_free_pps; step++) {
 		struct rx_run run;
-		load.pps = (low + high) / 2;
+		load.pps = (row->loss_free_pps + high) / 2;
 		int rc = run_load(rig, &load, &run);
 		if (rc != 0)
 			return rc;
-		if (rx_run_lost(&run) == 0)
-			low = tl_max_u64((uint64_t)low, (uint64_t)run.pps);
-		else
+		if (!rx_run_kept_up(&run))
 			high = load.pps;
+		else if (run.pps > row->loss_free_pps)
+			row->loss_free_pps = run.pps;
 	}
-	row->loss_free_pps = row->sender_bound ? row->offered_pps : low;
 	return 0;
 }
 
