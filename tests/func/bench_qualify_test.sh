@@ -63,6 +63,25 @@ stages_without_keys_are_skipped() {
 		discarded.out '.verdicts[0].pps == (.rows | map(select(.stage == "rings"))[0].pps)'
 }
 
+drops_frames() {
+	write_config dropped.json '{"path": "recordings/a.pcapng", "filter": "tcp"}'
+	qualify dropped --sizes 60
+	check_json "without frames behind the filter there is no verdict on writer and disk" dropped.out '.verdicts[0].kept == 0 and
+		(.verdicts[0].limit | IN("rings", "parser", null)) and (.rows | map(select(.skipped).stage) == ["writer", "disk", "index", "whole"])'
+	"$TAPLINE" bench qualify -c dropped.json --seconds 0.5 --sizes 60 >dropped.txt 2>dropped.log
+	check "the text gives the reason" grep -q '^  no verdict on writer and disk: .* drop 100 % of these frames' dropped.txt
+}
+
+knows_keys() {
+	write_config classes.json '{"path": "null:", "classes": [{"name": "feed", "match": "udp", "cir": "1mbit", "cbs": "2k"}], "share": "disk", "weight": 2}'
+	jq '.share = [{name: "disk", rate: "1gbit"}] | .ports[0] += {timestamps: "tsc"}' classes.json >classes2.json && mv classes2.json classes.json
+	qualify classes --sizes 60
+	check_json "the classes of a recording are a component" classes.out \
+		'.verdicts[0].kept < 0.1 and (.rows[] | select(.stage == "parser") | .skipped == false)'
+	check_equal "keys that no stage has are named" "$(sed -n 's/.*warning: \(\$[^ ]*\) has no effect here.*/\1/p' classes.log | xargs)" \
+		'$.ports[0].timestamps $.capture[0].share $.capture[0].weight'
+}
+
 says_what_limits() {
 	"$TAPLINE" bench qualify -c discarded.json --seconds 0.5 --sizes 60,61 >text.txt 2>text.log
 	check "the text has a verdict" grep -qE '^60 bytes: sustains [0-9.]+ Mpps, .* for 0.5 s with 1 lcore; limit: ' text.txt
@@ -162,6 +181,8 @@ export TMPDIR=$DIR/tmp
 wrong_calls
 every_stage
 stages_without_keys_are_skipped
+drops_frames
+knows_keys
 says_what_limits
 limited_by_the_disk
 names_the_limit

@@ -222,9 +222,9 @@ static struct tl_qualify_row stage(enum tl_qualify_stage stage, double pps)
 		.stage = stage, .size_bytes = 60, .pps = pps, .slowdown = 1, .skipped = pps == 0};
 }
 
-TL_TEST("the limiting stage is the most expensive one")
+TL_TEST("the limiting stage is the last one that lowers the rate, however much others cost")
 {
-	const struct tl_qualify_row rows[] = {stage(TL_QUALIFY_SOURCE, 60e6), stage(TL_QUALIFY_RINGS, 40e6),
+	const struct tl_qualify_row rows[] = {stage(TL_QUALIFY_SOURCE, 60e6), stage(TL_QUALIFY_RINGS, 12e6),
 		stage(TL_QUALIFY_PARSER, 0), stage(TL_QUALIFY_DISK, 10e6), stage(TL_QUALIFY_WHOLE, 9.5e6)};
 	struct tl_qualify_verdict v = tl_qualify_judge(rows, 5);
 
@@ -232,6 +232,34 @@ TL_TEST("the limiting stage is the most expensive one")
 	CU_ASSERT_EQUAL(v.next, TL_QUALIFY_RINGS);
 	CU_ASSERT_DOUBLE_EQUAL(v.pps, 9.5e6, 1);
 	CU_ASSERT_DOUBLE_EQUAL(v.bits_per_s, 9.5e6 * 84 * 8, 1); // with preamble, FCS and gap
+}
+
+TL_TEST("a stage that a later one outruns is no limit, and makes the verdict noisy")
+{
+	struct tl_qualify_row rows[] = {stage(TL_QUALIFY_SOURCE, 60e6), stage(TL_QUALIFY_RINGS, 40e6),
+		stage(TL_QUALIFY_PARSER, 38e6), stage(TL_QUALIFY_WRITER, 10e6), stage(TL_QUALIFY_DISK, 20e6)};
+	struct tl_qualify_verdict v = tl_qualify_judge(rows, 5);
+
+	CU_ASSERT_EQUAL(v.limit, TL_QUALIFY_WRITER); // at 20 million
+	CU_ASSERT_TRUE(v.noisy);
+	rows[4].pps = 37e6;
+	v = tl_qualify_judge(rows, 5);
+	CU_ASSERT_EQUAL(v.limit, TL_QUALIFY_RINGS);
+	CU_ASSERT_TRUE(v.noisy);
+	rows[3].pps = 36e6;
+	CU_ASSERT_FALSE(tl_qualify_judge(rows, 5).noisy);
+}
+
+TL_TEST("a filter that leaves less to copy, or compression less to write, is not noise")
+{
+	const struct tl_qualify_row rows[] = {stage(TL_QUALIFY_SOURCE, 60e6), stage(TL_QUALIFY_RINGS, 20e6),
+		stage(TL_QUALIFY_PARSER, 58e6), stage(TL_QUALIFY_DISK, 10e6), stage(TL_QUALIFY_WHOLE, 30e6)};
+	struct tl_qualify_verdict v = tl_qualify_judge(rows, 5);
+
+	CU_ASSERT_FALSE(v.noisy);
+	CU_ASSERT_EQUAL(v.limit, TL_QUALIFY_DISK);
+	CU_ASSERT_EQUAL(v.next, -1); // the copy of all frames is none
+	CU_ASSERT_DOUBLE_EQUAL(v.pps, 30e6, 1);
 }
 
 TL_TEST("each component is the limit if it costs most")
@@ -275,6 +303,26 @@ TL_TEST("the sustained rate of a run that slowed down is that of its last quarte
 	CU_ASSERT_DOUBLE_EQUAL(tl_qualify_judge(rows, 3).pps, 10e6, 1);
 }
 
+TL_TEST("a port is sustained at the rate of its slowest recording, and one that is not recorded does not count")
+{
+	static const char status[] =
+		"{\"ports\": [{\"name\": \"a\", \"rx_pkts\": 1000}, {\"name\": \"b\", \"rx_pkts\": 400}, {\"name\": \"c\", \"rx_pkts\": 50}],"
+		"\"captures\": [{\"port\": \"a\", \"offered_pkts\": 900, \"drop_ring_pkts\": 1, \"drop_disk_pkts\": 2, \"written_bytes\": 10},"
+		"{\"port\": \"c\", \"offered_pkts\": 50, \"filtered_pkts\": 10, \"cut_pkts\": 5, \"policed_pkts\": 15},"
+		"{\"port\": \"a\", \"offered_pkts\": 900, \"drop_disk_pkts\": 400, \"written_bytes\": 7}]}";
+	json_t *json = json_loads(status, 0, NULL);
+	struct tl_qualify_sample sample = tl_qualify_sample_of(json, 7);
+
+	CU_ASSERT_EQUAL(sample.ns, 7);
+	CU_ASSERT_EQUAL(sample.polled_pkts, 1050);
+	CU_ASSERT_EQUAL(sample.handled_pkts, 500 + 50);
+	CU_ASSERT_EQUAL(sample.offered_pkts, 1850);
+	CU_ASSERT_EQUAL(sample.kept_pkts, 1820);
+	CU_ASSERT_EQUAL(sample.dropped_pkts, 403);
+	CU_ASSERT_EQUAL(sample.written_bytes, 17);
+	json_decref(json);
+}
+
 // A recording: 1000 frames and 50 kB per second, from fast_ms to slow_ms 2000 and 100 kB; nothing is written from 500
 // ms to 750 ms, and made good at once. Ten times as many frames are polled.
 struct recording {
@@ -289,6 +337,8 @@ static struct tl_qualify_sample sample_at(const struct recording *r, uint64_t ms
 	return (struct tl_qualify_sample){.ns = (7000 + ms) * TL_NS_PER_MS,
 		.polled_pkts = 10 * units,
 		.handled_pkts = units,
+		.offered_pkts = 8 * units,
+		.kept_pkts = 2 * units,
 		.dropped_pkts = 3,
 		.written_bytes = 50 * written};
 }
@@ -325,6 +375,7 @@ TL_TEST("the first quarter of a run is its warm-up")
 	CU_ASSERT_DOUBLE_EQUAL(row.pps, 2000, 1e-6);
 	CU_ASSERT_DOUBLE_EQUAL(row.slowdown, 1, 1e-9);
 	CU_ASSERT_EQUAL(row.dropped_pkts, 3);
+	CU_ASSERT_DOUBLE_EQUAL(row.kept, 0.25, 1e-9);
 	CU_ASSERT_EQUAL(row.stall_ns, 0); // nothing is meant to be written
 	CU_ASSERT_EQUAL(row.written_bps, 0);
 	row.stage = TL_QUALIFY_SOURCE;
@@ -341,7 +392,7 @@ TL_TEST("a stall is the longest time without a written byte, and the buffers cov
 
 	(void)watch_it(&watch, &cfg, row.stage, &warming, 60000);
 	CU_ASSERT_TRUE(tl_qualify_fill(&row, &watch, 40000));
-	CU_ASSERT_EQUAL(row.stall_ns, 240 * TL_NS_PER_MS); // the sample at 750 ms has the next bytes
+	CU_ASSERT_EQUAL(row.stall_ns, 250 * TL_NS_PER_MS); // the sample at 750 ms has the next bytes
 	CU_ASSERT_DOUBLE_EQUAL(row.written_bps, 100000, 1e-6);
 	CU_ASSERT_EQUAL(row.buffer_ns, 400 * TL_NS_PER_MS);
 	CU_ASSERT_EQUAL(row.written_bytes, 350000);
@@ -389,14 +440,16 @@ static const json_t *recording_of(json_t *config)
 TL_TEST("each stage adds its keys to a recording")
 {
 	static const char *const dirs[] = {"/data/q"};
-	json_t *config = json_loads("{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"ip\": \"192.0.2.1/24\", "
-				    "\"rx_queues\": 2}], \"echo\": [], \"capture\": [{\"port\": \"a\", \"path\": "
-				    "\"/data/x.pcapng\", \"filter\": \"udp\", \"digest\": \"crc32c\", \"fsync\": "
-				    "\"close\", \"rotate_seconds\": 60}]}",
+	json_t *config = json_loads(
+		"{\"ports\": [{\"name\": \"a\", \"device\": \"eth0\", \"ip\": \"192.0.2.1/24\", "
+		"\"rx_queues\": 2}], \"echo\": [], \"capture\": [{\"port\": \"a\", \"path\": "
+		"\"/data/x.pcapng\", \"filter\": \"udp\", \"classes\": [], \"digest\": \"crc32c\", \"fsync\": "
+		"\"close\", \"rotate_seconds\": 60}]}",
 		0, NULL);
-	static const char *const keys[] = {"direction", "filter", "fsync", "digest", "rotate_bytes", "keep_bytes"};
-	static const char has[TL_QUALIFY_STAGES][7] = {
-		"100000", "000000", "010000", "010000", "011011", "011011", "011111"};
+	static const char *const keys[] = {
+		"direction", "filter", "classes", "fsync", "digest", "rotate_bytes", "keep_bytes"};
+	static const char has[TL_QUALIFY_STAGES][8] = {
+		"1000000", "0000000", "0110000", "0110000", "0111011", "0111011", "0111111"};
 
 	for (enum tl_qualify_stage at = 0; at < TL_QUALIFY_STAGES; at++) {
 		json_t *made = tl_qualify_config(config, at, "f.pcap", dirs, UINT64_C(64) << 20);

@@ -23,13 +23,14 @@ struct tl_err;
 #define TL_QUALIFY_SIZES_MAX 8
 #define TL_QUALIFY_QUARTERS 4
 #define TL_QUALIFY_UNKNOWN (-1)
+#define TL_QUALIFY_FEEDS 0.5 // of the frames: with fewer kept by the parser nothing is measured behind it
 #define TL_QUALIFY_SLOWS 0.8 // slowdown below which the rate of the last quarter is the sustained one
 
 // Stages, each with the components of those before it.
 enum tl_qualify_stage {
 	TL_QUALIFY_SOURCE, // lcores poll, and record nothing
 	TL_QUALIFY_RINGS,  // a stamp and a copy into a slab per frame; slabs are discarded
-	TL_QUALIFY_PARSER, // filter, snaplen, cut-off, inner
+	TL_QUALIFY_PARSER, // filter, snaplen, cut-off, inner, classes
 	TL_QUALIFY_WRITER, // the writer, on a device that discards what it is given
 	TL_QUALIFY_DISK,   // the file system and the disk
 	TL_QUALIFY_INDEX,  // the index of the files
@@ -50,7 +51,9 @@ struct tl_qualify_cfg {
 struct tl_qualify_row {
 	enum tl_qualify_stage stage;
 	uint32_t size_bytes;
-	bool skipped;	// the configuration has no component of this stage
+	bool skipped;	// not measured: the configuration has no component of this stage
+	bool unfed;	// or the parser drops most of the frames
+	double kept;	// share of the frames that filters, cut-offs and classes leave
 	double seconds; // measured; less than asked for if it was interrupted
 	double pps;	// frames polled (SOURCE) or handled without loss by the recorder, after the warm-up
 	double quarter_pps[TL_QUALIFY_QUARTERS]; // the same; UNKNOWN: interrupted before its end
@@ -61,11 +64,15 @@ struct tl_qualify_row {
 	double slowdown;    // rate of the last quarter of the run over that of the second; UNKNOWN: interrupted
 };
 
-// Sums over ports and recordings at a time.
+// Sums at a time: of ports that are recorded, each as its slowest recording handles them, and of recordings.
 struct tl_qualify_sample {
 	uint64_t ns;
-	uint64_t polled_pkts, handled_pkts, dropped_pkts, written_bytes;
+	uint64_t polled_pkts, handled_pkts;
+	uint64_t offered_pkts, kept_pkts, dropped_pkts, written_bytes; // kept: by filters, cut-offs and classes
 };
+
+// Derive a sample from the status of an appliance. Pure.
+struct tl_qualify_sample tl_qualify_sample_of(const json_t *status, uint64_t now_ns);
 
 // Samples of a run, all 0 before the first.
 struct tl_qualify_watch {
@@ -81,11 +88,13 @@ bool tl_qualify_take(struct tl_qualify_watch *watch, const struct tl_qualify_cfg
 // Fill in the figures of row->stage. Return false if the warm-up was not over. Pure.
 bool tl_qualify_fill(struct tl_qualify_row *row, const struct tl_qualify_watch *watch, uint64_t buffer_bytes);
 
-// Verdict of a size: the sustained rate of the last stage, and the stages that cost most and second most.
+// Verdict of a size: the sustained rate of the last stage, the last stage that lowered the rate, and the one before it.
 struct tl_qualify_verdict {
 	uint32_t size_bytes;
 	double pps, bits_per_s; // on the wire, with preamble, FCS and gap
 	int limit, next;	// enum tl_qualify_stage; -1: none costs more than a tenth
+	bool noisy;		// a stage was more than a tenth faster than one before it, without a reason
+	double kept;		// as in the rows; below TL_QUALIFY_FEEDS: no verdict on the stages behind the parser
 };
 
 struct tl_qualify_result {
@@ -106,6 +115,9 @@ int tl_qualify(const struct tl_qualify_cfg *cfg, struct tl_qualify_result *resul
 // Derive the verdict of a size from its rows. The sustained rate is that after the warm-up or, if a run that writes
 // slowed down, that of its last quarter. Pure.
 struct tl_qualify_verdict tl_qualify_judge(const struct tl_qualify_row rows[], unsigned n);
+
+// Log the keys of a configuration that change what it records, and that no stage has.
+void tl_qualify_warn(const json_t *config);
 
 // Return the configuration of a stage (caller owns it), or NULL: out of memory. frames: a pcap file; dirs: of each
 // recording's files, NULL: discard them; ring_bytes: bound of each recording.

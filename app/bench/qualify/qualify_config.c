@@ -9,6 +9,7 @@
 
 #include <tl_base.h>
 #include <tl_config.h>
+#include <tl_log.h>
 
 #define FILES_OF_RING 4
 #define FILE_BYTES_MIN (UINT64_C(4) << 20)
@@ -28,6 +29,7 @@ static const struct {
 	{"snaplen", TL_QUALIFY_PARSER},
 	{"cutoff_bytes", TL_QUALIFY_PARSER},
 	{"cutoff_flows", TL_QUALIFY_PARSER},
+	{"classes", TL_QUALIFY_PARSER},
 	{"io", TL_QUALIFY_DISK},
 	{"fsync", TL_QUALIFY_DISK},
 	{"digest", TL_QUALIFY_WHOLE},
@@ -38,6 +40,28 @@ static const struct {
 	{"order_window_ms", TL_QUALIFY_WHOLE},
 	{"format", TL_QUALIFY_WHOLE},
 };
+
+// Keys that change what is recorded, or where, and that no stage has.
+static const char *const port_ignored[] = {"roles", "rss", "rss_queues", "flow_rules", "isolate", "timestamps"};
+static const char *const capture_ignored[] = {"marks", "share", "tier", "weight", "floor", "mode", "trigger"};
+
+static void warn_of(const json_t *config, const char *section, const char *const keys[], size_t n)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (json_object_get(config, section), i, one)
+		for (size_t k = 0; k < n; k++)
+			if (json_object_get(one, keys[k]) != NULL)
+				tl_warn("$.%s[%zu].%s has no effect here: the verdict is of a configuration without it",
+					section, i, keys[k]);
+}
+
+void tl_qualify_warn(const json_t *config)
+{
+	warn_of(config, "ports", port_ignored, TL_ARRAY_LEN(port_ignored));
+	warn_of(config, "capture", capture_ignored, TL_ARRAY_LEN(capture_ignored));
+}
 
 static void copy_key(const json_t *from, const char *key, json_t *to)
 {

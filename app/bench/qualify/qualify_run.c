@@ -92,28 +92,13 @@ static int make_dirs(struct trial *t, const struct tl_config *config, struct tl_
 
 // ---- samples
 
-static uint64_t number(const json_t *object, const char *key)
-{
-	return (uint64_t)json_integer_value(json_object_get(object, key));
-}
-
 static bool take_sample(const struct trial *t, struct tl_qualify_sample *out)
 {
 	json_t *status = tl_bench_status(&t->rig);
-	const json_t *one;
-	size_t i;
 
 	if (status == NULL)
 		return false;
-	*out = (struct tl_qualify_sample){.ns = tl_mono_ns()};
-	json_array_foreach (json_object_get(status, "ports"), i, one)
-		out->polled_pkts += number(one, "rx_pkts");
-	json_array_foreach (json_object_get(status, "captures"), i, one) {
-		uint64_t dropped = number(one, "drop_ring_pkts") + number(one, "drop_disk_pkts");
-		out->handled_pkts += number(one, "offered_pkts") - dropped;
-		out->dropped_pkts += dropped;
-		out->written_bytes += number(one, "written_bytes");
-	}
+	*out = tl_qualify_sample_of(status, tl_mono_ns());
 	json_decref(status);
 	return true;
 }
@@ -182,14 +167,19 @@ static int run_stage(struct trial *t, struct tl_qualify_row *row, bool *measured
 static int run_size(struct trial *t, uint32_t size, struct tl_qualify_result *result, struct tl_err *err)
 {
 	unsigned first = result->n_rows;
+	double kept = 1; // of the frames, up to the parser
 	int rc = qualify_write_frames(t->frames, size, err);
 
 	for (enum tl_qualify_stage stage = 0; stage < TL_QUALIFY_STAGES && rc == 0; stage++) {
-		struct tl_qualify_row row = {.stage = stage, .size_bytes = size, .skipped = is_empty(t, stage)};
+		struct tl_qualify_row row = {.stage = stage,
+			.size_bytes = size,
+			.unfed = stage > TL_QUALIFY_PARSER && kept < TL_QUALIFY_FEEDS};
+		row.skipped = row.unfed || is_empty(t, stage);
 		bool measured = row.skipped;
 		if (!row.skipped) {
 			tl_info("%u bytes, %s: %g s", size, tl_qualify_stage_name(stage), t->cfg->seconds);
 			rc = run_stage(t, &row, &measured, err);
+			kept = row.kept;
 		}
 		if (measured)
 			result->rows[result->n_rows++] = row;
@@ -228,6 +218,8 @@ int tl_qualify(const struct tl_qualify_cfg *cfg, struct tl_qualify_result *resul
 		rc = tl_fail(err, -ENOMEM, "not enough memory");
 	if (rc == 0)
 		rc = make_dirs(&t, config, err);
+	if (rc == 0)
+		tl_qualify_warn(t.config);
 	if (rc == 0)
 		rc = run_sizes(&t, result, err);
 	empty_dirs(&t, true);

@@ -18,7 +18,7 @@ static const struct {
 } stages[] = {
 	[TL_QUALIFY_SOURCE] = {"source", "lcores poll frames in memory and record nothing"},
 	[TL_QUALIFY_RINGS] = {"rings", "a stamp, and a copy as pcapng into a slab, per frame"},
-	[TL_QUALIFY_PARSER] = {"parser", "filter, snaplen and cut-off as configured"},
+	[TL_QUALIFY_PARSER] = {"parser", "filter, snaplen, cut-off and classes as configured"},
 	[TL_QUALIFY_WRITER] = {"writer", "slabs are written to a device that discards them at once"},
 	[TL_QUALIFY_DISK] = {"disk", "slabs are written to a ring of files"},
 	[TL_QUALIFY_INDEX] = {"index", "the files have an index"},
@@ -77,7 +77,8 @@ static void print_row(const struct tl_qualify_row *row, double before, FILE *out
 {
 	fprintf(out, "%8u  %-8s", row->size_bytes, tl_qualify_stage_name(row->stage));
 	if (row->skipped) {
-		fputs("  nothing of it is configured\n", out);
+		fputs(row->unfed ? "  not measured: it would get too few frames\n" : "  nothing of it is configured\n",
+			out);
 		return;
 	}
 	fprintf(out, " %9.3f", row->pps / 1e6);
@@ -125,8 +126,8 @@ static void print_quarters(const struct tl_qualify_cfg *cfg, const struct tl_qua
 		fputs("the cache of the drive is not known (--cache)\n", out);
 	if (row->slowdown >= 0 && row->slowdown < TL_QUALIFY_SLOWS)
 		fprintf(out,
-			"  the rate fell to %.0f %% of the second quarter's: the cache of the drive is full, or it collects garbage;\n"
-			"  the verdict has the rate of the last quarter: measure longer (--seconds) for a steady one\n",
+			"  the rate fell to %.0f %% of the second quarter's: the cache of the drive is full, it collects garbage, or the\n"
+			"  host had less CPU; the verdict has the rate of the last quarter: measure longer (--seconds) for a steady one\n",
 			row->slowdown * 100);
 }
 
@@ -164,7 +165,14 @@ static void print_verdict(const struct tl_qualify_cfg *cfg, const struct tl_qual
 		fprintf(out, "limit: %s", stages[v->limit].name);
 	if (v->next >= 0)
 		fprintf(out, "; next limit: %s", stages[v->next].name);
-	fputc('\n', out);
+	fputs(v->noisy ? " (noisy: a stage was faster than one before it)\n" : "\n", out);
+	if (v->kept < TL_QUALIFY_FEEDS) {
+		fprintf(out,
+			"  no verdict on writer and disk: filter, cut-off and classes drop %.0f %% of these frames, which are UDP\n"
+			"  of 256 flows to 239.1.1.1:5001\n",
+			100 * (1 - v->kept));
+		return;
+	}
 	const struct more_lcores more = more_lcores(result, v->size_bytes);
 	print_disk(cfg, last, out);
 	print_more_lcores(&more, out);
@@ -226,10 +234,10 @@ static json_t *verdict_json(const struct tl_qualify_result *result, const struct
 {
 	const struct more_lcores more = more_lcores(result, v->size_bytes);
 
-	return json_pack("{s:i, s:f, s:f, s:o, s:o, s:{s:f, s:o}}", "size_bytes", (int)v->size_bytes, "pps",
-		round(v->pps), "bits_per_s", round(v->bits_per_s), "limit", stage_or_null(v->limit), "next",
-		stage_or_null(v->next), "eight_lcores", "pps", round(more.pps), "written_bytes_per_s",
-		more.written_bps > 0 ? json_real(round(more.written_bps)) : json_null());
+	return json_pack("{s:i, s:f, s:f, s:f, s:b, s:o, s:o, s:{s:f, s:o}}", "size_bytes", (int)v->size_bytes, "pps",
+		round(v->pps), "bits_per_s", round(v->bits_per_s), "kept", v->kept, "noisy", v->noisy, "limit",
+		stage_or_null(v->limit), "next", stage_or_null(v->next), "eight_lcores", "pps", round(more.pps),
+		"written_bytes_per_s", more.written_bps > 0 ? json_real(round(more.written_bps)) : json_null());
 }
 
 json_t *tl_qualify_json(const struct tl_qualify_cfg *cfg, const struct tl_qualify_result *result)
