@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <tl_latency.h>
 #include <tl_log.h>
@@ -40,21 +41,31 @@ static int failed(int rc, const struct tl_err *err)
 	return rc == -ENODEV || rc == -EINVAL ? TL_EXIT_USAGE : TL_EXIT_FAILED;
 }
 
+// End the output of a report, which was printed with rc, and the page, which was written with page_rc. Return the
+// exit status.
+static int end(int rc, int page_rc, bool interrupted, const struct tl_bench_output *output)
+{
+	if (rc == 0 && !output->json)
+		rc = tl_manifest_print(output->manifest, stdout);
+	if (rc != 0)
+		tl_error("cannot print the results: %s", strerror(-rc));
+	return rc == 0 && page_rc == 0 && !interrupted ? TL_EXIT_OK : TL_EXIT_FAILED;
+}
+
 // ---- rx
 
 static int show_rx(const struct tl_bench_rx_result *result, const struct tl_bench_output *output)
 {
 	json_t *report = tl_bench_rx_json(result);
 	struct tl_err err;
+	int page_rc = 0;
 
 	tl_manifest_put(output->manifest, TL_SCHEMA_BENCH_RX, report);
 	int rc = output->json ? tl_latency_json_print(report, stdout) : tl_bench_rx_print(result, stdout);
-	if (rc == 0 && !output->json)
-		rc = tl_manifest_print(output->manifest, stdout);
-	if (output->html != NULL && (rc = tl_bench_rx_html(result, report, output->html, &err)) != 0)
+	if (output->html != NULL && (page_rc = tl_bench_rx_html(result, report, output->html, &err)) != 0)
 		tl_error("%s", err.text);
 	json_decref(report);
-	return rc == 0 && !result->interrupted ? TL_EXIT_OK : TL_EXIT_FAILED;
+	return end(rc, page_rc, result->interrupted, output);
 }
 
 int tl_bench_rx_main(const struct tl_bench_rx_cfg *cfg, const struct tl_bench_output *output)
@@ -77,15 +88,14 @@ static int show_echo(const struct tl_bench_echo_result *result, const struct tl_
 {
 	json_t *report = tl_bench_echo_json(result);
 	struct tl_err err;
+	int page_rc = 0;
 
 	tl_manifest_put(output->manifest, TL_SCHEMA_BENCH_ECHO, report);
 	int rc = output->json ? tl_latency_json_print(report, stdout) : tl_bench_echo_print(result, stdout);
-	if (rc == 0 && !output->json)
-		rc = tl_manifest_print(output->manifest, stdout);
-	if (output->html != NULL && (rc = tl_bench_echo_html(result, report, output->html, &err)) != 0)
+	if (output->html != NULL && (page_rc = tl_bench_echo_html(result, report, output->html, &err)) != 0)
 		tl_error("%s", err.text);
 	json_decref(report);
-	return rc == 0 && !result->interrupted ? TL_EXIT_OK : TL_EXIT_FAILED;
+	return end(rc, page_rc, result->interrupted, output);
 }
 
 int tl_bench_echo_main(const struct tl_bench_echo_cfg *cfg, const struct tl_bench_output *output)
@@ -111,10 +121,8 @@ static int show_qualify(
 
 	tl_manifest_put(output->manifest, TL_SCHEMA_BENCH_QUALIFY, report);
 	int rc = output->json ? tl_latency_json_print(report, stdout) : tl_qualify_print(cfg, result, stdout);
-	if (rc == 0 && !output->json)
-		rc = tl_manifest_print(output->manifest, stdout);
 	json_decref(report);
-	return rc == 0 && !result->interrupted ? TL_EXIT_OK : TL_EXIT_FAILED;
+	return end(rc, 0, result->interrupted, output);
 }
 
 int tl_qualify_main(const struct tl_qualify_cfg *cfg, const struct tl_bench_output *output)

@@ -266,7 +266,9 @@ static int bench(const struct options *o, struct tl_bench_result *result, json_t
 		return TL_EXIT_FAILED;
 	}
 	tl_manifest_set_match(manifest, json_pack("{s:s, s:n}", "method", "number", "window_ns"));
-	int rc = print(o, result, manifest);   // first: a file error must not lose the results of a long run
+	int rc = print(o, result, manifest); // first: a file error must not lose the results of a long run
+	if (rc != 0)
+		tl_error("cannot print the results: %s", strerror(-rc));
 	result->views[0]->manifest = manifest; // on the page; in the JSON it is beside the views
 	if (tl_latency_save(result->views[0], &files, &err) != 0) {
 		tl_error("%s", err.text);

@@ -98,5 +98,5 @@ int tl_manifest_print(const json_t *manifest, FILE *out)
 	print_match(manifest, out);
 	json_object_foreach (json_object_get(manifest, "seeds"), name, seed)
 		fprintf(out, "%-32s %s of %s\n", "seed", json_string_value(seed), name);
-	return ferror(out) == 0 ? 0 : -EIO;
+	return fflush(out) == 0 && ferror(out) == 0 ? 0 : -EIO;
 }

@@ -104,6 +104,18 @@ keeps_frames() {
 	check_equal "and is interrupted" "$APP_STATUS" 1
 }
 
+# print_to_full [OPTION...]: print the status of a call whose output cannot be written.
+print_to_full() {
+	local status=0
+	"$TAPLINE" bench rx --rungs udp --sizes 60 --seconds 0.01 "$@" >/dev/full 2>full.log || status=$?
+	echo "$status $(grep -c 'cannot print the results' full.log)"
+}
+
+full_output() {
+	check_equal "a report that cannot be printed is an error" "$(print_to_full)" "1 1"
+	check_equal "a JSON report that cannot be printed is an error, even if its page can be" "$(print_to_full --json --html full.html)" "1 1"
+}
+
 several_senders() {
 	"$TAPLINE" bench rx --seconds 0.01 --sizes 60 --rungs recv,ring-v3-hash --senders 3 --json >three.json 2>three.log
 	check_json "several threads send" three.json '.host.senders == 3 and .host.sender == "tx0"'
@@ -354,6 +366,7 @@ every_rung
 check "the source in memory delivers frames" wait_for 120 memory_delivers
 large_frames
 keeps_frames
+full_output
 several_senders
 tells_why
 buffers_frames

@@ -324,7 +324,7 @@ int tl_latency_json_print(const json_t *json, FILE *out)
 	if (lines != NULL && fclose(lines) != 0)
 		rc = -1;
 	if (rc == 0)
-		rc = fwrite(text, 1, chars, out) == chars ? 0 : -EIO;
+		rc = fwrite(text, 1, chars, out) == chars && fflush(out) == 0 ? 0 : -EIO;
 	else
 		rc = -ENOMEM;
 	free(text);
