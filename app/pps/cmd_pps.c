@@ -131,15 +131,26 @@ static bool is_interrupted(const struct options *o, const sigset_t *signals)
 	return sigtimedwait(signals, NULL, &interval) >= 0;
 }
 
+// Look. SIGINT and SIGTERM end the program meanwhile: an appliance that is stopped lets it wait.
+static int look(const struct options *o, const struct tl_tree *tree, const sigset_t *signals, struct pps_sample *out,
+	struct tl_err *err)
+{
+	sigprocmask(SIG_UNBLOCK, signals, NULL);
+	int rc = pps_look(tree, &o->want, out, err);
+	sigprocmask(SIG_BLOCK, signals, NULL);
+	return rc;
+}
+
 // Replace *before by a look, and show what was added. Return an exit status: failed too if an interface is gone.
-static int turn_page(const struct options *o, const struct tl_tree *tree, struct pps_sample *before, bool *shown)
+static int turn_page(const struct options *o, const struct tl_tree *tree, const sigset_t *signals,
+	struct pps_sample *before, bool *shown)
 {
 	struct pps_sample now, diff = {0};
 	struct tl_err err = {{0}};
 	int status = TL_EXIT_OK;
 
 	*shown = false;
-	if (pps_look(tree, &o->want, &now, &err) != 0 || pps_since(before, &now, &diff) != 0)
+	if (look(o, tree, signals, &now, &err) != 0 || pps_since(before, &now, &diff) != 0)
 		tl_error("%s", err.text[0] != '\0' ? err.text : "not enough memory");
 	else
 		*shown = show(o, &diff) == 0;
@@ -153,11 +164,12 @@ static int turn_page(const struct options *o, const struct tl_tree *tree, struct
 }
 
 // Take the first look. Return an exit status.
-static int begin(const struct options *o, const struct tl_tree *tree, struct pps_sample *sample)
+static int begin(
+	const struct options *o, const struct tl_tree *tree, const sigset_t *signals, struct pps_sample *sample)
 {
 	struct tl_err err = {{0}};
 
-	if (pps_look(tree, &o->want, sample, &err) != 0) {
+	if (look(o, tree, signals, sample, &err) != 0) {
 		tl_error("%s", err.text);
 		return TL_EXIT_FAILED;
 	}
@@ -178,13 +190,12 @@ static int watch(const struct options *o, const struct tl_tree *tree)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	int status = begin(o, tree, &sample);
+	int status = begin(o, tree, &signals, &sample);
 	shown = status == TL_EXIT_OK;
 	for (uint64_t page = 0; shown && (o->pages == 0 || page < o->pages); page++) {
 		if (is_interrupted(o, &signals) && o->pages != 1)
 			break;
-		status = turn_page(o, tree, &sample, &shown);
+		status = turn_page(o, tree, &signals, &sample, &shown);
 	}
 	pps_sample_free(&sample);
 	return status;
