@@ -452,7 +452,7 @@ try_receive() {
 	local irq
 	make_receive
 	check_equal "misplaced interrupts are counted" "$(receive_of irqs)" \
-		"warn ens1: of 4 interrupts 1 on workers, 1 not on the card's node, 0 too many on their core"
+		"warn ens1: of 4 interrupts 1 on cores of workers, 1 not on the card's node, 1 too many on their core"
 	check_equal "disabled RPS is ok" "$(receive_of rps)" "ok ens1: off"
 	check_equal "XPS that covers each CPU is ok" "$(receive_of xps)" "ok ens1: each CPU has a queue"
 	put $MLX5/net/ens1/queues/rx-1/rps_cpus 05

@@ -647,6 +647,37 @@ static char *irq_steps(const struct tl_facts *facts)
 	return text;
 }
 
+TL_TEST("an interrupt on the sibling of a worker is on the worker's core")
+{
+	struct tl_facts facts = facts_of_kernel_port(2);
+
+	facts.nodes[0].cpus = tl_cpus_parse_list("0-7");
+	place(&facts, (const int64_t[]){0, 6});
+	tl_doctor_judge(&facts, &report);
+	CU_ASSERT_PTR_NOT_NULL(strstr(report.findings[find("receive.irqs")].read, " 1 on cores of workers"));
+	place(&facts, (const int64_t[]){0, 5});
+	tl_doctor_judge(&facts, &report);
+	CU_ASSERT_EQUAL(report.findings[find("receive.irqs")].verdict, OK);
+}
+
+TL_TEST("cores are crowded while one has no interrupt")
+{
+	struct tl_facts facts = facts_of_kernel_port(4);
+	const char *read = report.findings[find("receive.irqs")].read;
+
+	facts.wanted.workers = tl_cpus_parse_list("3"); // three cores are free
+	place(&facts, (const int64_t[]){0, 1, 0, 1});
+	tl_doctor_judge(&facts, &report);
+	CU_ASSERT_PTR_NOT_NULL(strstr(read, "1 too many on their core"));
+	place(&facts, (const int64_t[]){0, 1, 2, 1});
+	tl_doctor_judge(&facts, &report);
+	CU_ASSERT_EQUAL(report.findings[find("receive.irqs")].verdict, OK);
+	place(&facts, (const int64_t[]){0, 1, 0, 1});
+	facts.ports[1].irqs[2].cpu.known = false; // it may be on the third
+	tl_doctor_judge(&facts, &report);
+	CU_ASSERT_EQUAL(report.findings[find("receive.irqs")].verdict, UNKNOWN);
+}
+
 TL_TEST("interrupts are placed on worker-free cores of the card's node")
 {
 	struct tl_facts facts = facts_of_kernel_port(3);

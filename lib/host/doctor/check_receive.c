@@ -36,14 +36,22 @@ static bool is_taken(const struct tl_facts *facts, uint32_t cpu)
 	return tl_cpus_has(&facts->wanted.workers, cpu);
 }
 
-// Return a CPU of each core of the card's node that has no worker; workers' siblings are left idle.
-static struct tl_fact_cpus free_cores(const struct tl_facts *facts, const struct tl_fact_port *port)
+// Return the cores of CPUs that poll, whose siblings are left idle.
+static struct tl_fact_cpus taken_cores(const struct tl_facts *facts)
 {
-	struct tl_fact_cpus cpus = cpus_of_node(facts, port), taken = {0}, cores = {.known = cpus.known};
+	struct tl_fact_cpus taken = {0};
 
 	for (uint32_t cpu = 0; cpu < TL_FACT_CPUS_MAX; cpu++)
 		if (is_taken(facts, cpu))
 			tl_cpus_add(&taken, facts->cpu.core_of[cpu]);
+	return taken;
+}
+
+// Return a CPU of each core of the card's node that has no worker.
+static struct tl_fact_cpus free_cores(const struct tl_facts *facts, const struct tl_fact_port *port)
+{
+	struct tl_fact_cpus cpus = cpus_of_node(facts, port), taken = taken_cores(facts), cores = {.known = cpus.known};
+
 	for (uint32_t cpu = 0; cpu < TL_FACT_CPUS_MAX; cpu++) {
 		uint32_t core = facts->cpu.core_of[cpu];
 		if (tl_cpus_has(&cpus, cpu) && !tl_cpus_has(&taken, core) && !tl_cpus_has(&cores, core))
@@ -65,10 +73,28 @@ struct placement {
 	uint32_t n, unrouted, on_workers, elsewhere, crowded;
 };
 
-// Count the interrupts that are in a wrong place. A core is crowded that has more than its share of them.
+// Return the number of interrupts that could move from a free core with several to one without.
+static uint32_t count_movable(
+	const struct tl_facts *facts, const struct tl_fact_cpus *cores, const uint16_t on_core[TL_FACT_CPUS_MAX])
+{
+	uint32_t spare = 0, empty = 0;
+
+	for (uint32_t cpu = 0; cpu < TL_FACT_CPUS_MAX; cpu++) {
+		if (!tl_cpus_has(cores, cpu))
+			continue;
+		uint32_t n = on_core[facts->cpu.core_of[cpu]];
+		spare += n > 1 ? n - 1 : 0;
+		empty += n == 0;
+	}
+	return spare < empty ? spare : empty;
+}
+
+// Count the interrupts that are in a wrong place. A core is crowded that has more than its share of them, or several
+// while a free one has none.
 static struct placement place_of(const struct tl_facts *facts, const struct tl_fact_port *port)
 {
-	struct tl_fact_cpus node = cpus_of_node(facts, port), cores = free_cores(facts, port);
+	struct tl_fact_cpus node = cpus_of_node(facts, port), cores = free_cores(facts, port),
+			    taken = taken_cores(facts);
 	struct placement place = {.n = (uint32_t)port->queue_irqs.value};
 	uint32_t n_cores = count_cpus(&cores), share = n_cores > 0 ? (place.n + n_cores - 1) / n_cores : place.n;
 	uint16_t on_core[TL_FACT_CPUS_MAX] = {0};
@@ -79,10 +105,12 @@ static struct placement place_of(const struct tl_facts *facts, const struct tl_f
 			place.unrouted++;
 			continue;
 		}
-		place.on_workers += is_taken(facts, (uint32_t)cpu->value);
+		place.on_workers += tl_cpus_has(&taken, facts->cpu.core_of[cpu->value]);
 		place.elsewhere += !tl_cpus_has(&node, (uint32_t)cpu->value);
 		place.crowded += ++on_core[facts->cpu.core_of[cpu->value]] > share;
 	}
+	uint32_t movable = place.unrouted == 0 ? count_movable(facts, &cores, on_core) : 0;
+	place.crowded = place.crowded > movable ? place.crowded : movable;
 	return place;
 }
 
@@ -104,7 +132,7 @@ static void judge_irqs_of(const struct tl_facts *facts, const struct tl_fact_por
 	struct placement place = place_of(facts, port);
 	if (is_misplaced(&place))
 		tl_found(f, TL_VERDICT_WARN,
-			"%s: of %u interrupts %u on workers, %u not on the card's node, %u too many on their core",
+			"%s: of %u interrupts %u on cores of workers, %u not on the card's node, %u too many on their core",
 			name, place.n, place.on_workers, place.elsewhere, place.crowded);
 	else if (place.unrouted > 0)
 		tl_found(f, TL_VERDICT_UNKNOWN, "%s: of %u interrupts %u go to several CPUs, or to unknown ones", name,
@@ -209,7 +237,7 @@ static void judge_moderation_of(const struct tl_fact_port *port, struct tl_findi
 
 static const struct tl_check checks[] = {
 	{"receive.irqs", TL_CAN_WARN,
-		"The CPU that takes a queue's interrupt receives its frames: on another node each is fetched over the link between sockets, on a worker's CPU the worker waits, and queues on one core share its speed.",
+		"The CPU that takes a queue's interrupt receives its frames: on another node each is fetched over the link between sockets, on a worker's core the worker waits or shares it, and queues on one core share its speed.",
 		"Write one CPU per core of the card's node, without those of workers, to /proc/irq/N/smp_affinity_list of its queues.",
 		"# One interrupt per core of the card's node:", .judge_port = judge_irqs_of,
 		.print_steps = print_irq_steps},
