@@ -660,6 +660,15 @@ TL_TEST("an interrupt on the sibling of a worker is on the worker's core")
 	CU_ASSERT_EQUAL(report.findings[find("receive.irqs")].verdict, OK);
 }
 
+TL_TEST("a core is crowded by more than its share, even if each has some")
+{
+	struct tl_facts facts = facts_of_kernel_port(5);
+
+	place(&facts, (const int64_t[]){0, 0, 0, 0, 1});
+	tl_doctor_judge(&facts, &report);
+	CU_ASSERT_PTR_NOT_NULL(strstr(report.findings[find("receive.irqs")].read, " 1 too many on their core"));
+}
+
 TL_TEST("cores are crowded while one has no interrupt")
 {
 	struct tl_facts facts = facts_of_kernel_port(4);
