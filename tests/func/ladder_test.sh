@@ -251,6 +251,17 @@ on_ports() {
 	check_equal "the ports leave nothing" "$(ip -netns "$APP_NS" -details link show wire0 | grep -cE 'PROMISC|promiscuity [1-9]')" 0
 }
 
+several_queues() {
+	ip -netns "$APP_NS" link add two0 numrxqueues 2 type veth peer name two1
+	ip -netns "$APP_NS" link set two0 up
+	ip -netns "$APP_NS" link set two1 up
+	in_app "$TAPLINE" bench rx --seconds 0.01 --sizes 60 -i two0 --peer two1 --take --rungs recv,xdp-copy,dpdk-af_xdp --json \
+		>queues.json 2>queues.log
+	check_json "rungs that receive a single queue are refused on an interface with several" queues.json \
+		'.rungs | map(.refused // "") | .[0] == "" and (.[1:] | all(test("queue 0 only.*ethtool -L")))'
+	ip -netns "$APP_NS" link delete two0
+}
+
 unusable_senders() {
 	ip -netns "$APP_NS" link set wire1 down
 	refuses "a sending interface that is down is refused" "ip link set wire1 up" \
@@ -376,6 +387,7 @@ net_begin
 real_traffic
 sent_frames
 on_ports
+several_queues
 unusable_senders
 live_ports
 ports_interrupted

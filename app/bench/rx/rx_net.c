@@ -116,6 +116,14 @@ static void read_driver(struct rx_net *net)
 	snprintf(net->driver, sizeof(net->driver), "%s", known ? info.driver : "unknown");
 }
 
+static void read_queues(struct rx_net *net)
+{
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+
+	if (tl_iface_ethtool(net->ifname, &channels) == 0)
+		net->queues = channels.rx_count + channels.combined_count;
+}
+
 // ---- ports of the user
 
 static int parse(const char *text, const char *option, struct tl_port_spec *spec, struct tl_err *err)
@@ -207,8 +215,10 @@ int rx_net_begin(struct rx_net *net, const struct tl_bench_rx_cfg *cfg, const cp
 	int rc = pair ? begin_pair(net, err) : begin_receiver(net, cfg, cpus, err);
 	if (rc == 0 && cfg->peer != NULL)
 		rc = begin_sender(net, cfg, cpus, err);
-	if (rc == 0 && !net->driver_port)
+	if (rc == 0 && !net->driver_port) {
 		read_driver(net);
+		read_queues(net);
+	}
 	return rc;
 }
 

@@ -45,6 +45,7 @@ struct rx_net {
 	char ifname[256], driver[32]; // receiving: an interface or PORT
 	char sender_name[256];	      // likewise; "": nothing is sent
 	unsigned ifindex, sender_ifindex;
+	uint32_t queues; // that receive; 0: unknown
 	uint8_t mac[6], sender_mac[6];
 	int promiscuous_fd;	  // holds the interface in that mode; -1: none
 	struct rx_process sender; // pid 0: frames are sent on sender_ifindex

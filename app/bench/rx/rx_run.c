@@ -20,6 +20,8 @@
 #define QUIET_LOOKS 50 // without a new frame: many times a block's timeout, or a turn of the scheduler
 #define QUIET_LOOKS_SLOW 500
 #define REFUSED_TAKE "it would take the frames from the kernel: allow it with --take"
+#define REFUSED_QUEUES                                                                                                 \
+	"it receives queue 0 only, and the interface has more: `ethtool -L IFACE combined 1` leaves it one"
 #define REFUSED_FORGET                                                                                                 \
 	"its driver sets the interface's address, for which the kernel drops its neighbours: allow it with --take"
 #define REFUSED_NO_NIC                                                                                                 \
@@ -223,9 +225,9 @@ static const char *excluded(
 		return REFUSED_NO_KERNEL;
 	if (rung->addressed && !net->pair)
 		return "it receives frames to its own address only; run it without --interface";
-	if (net->pair || cfg->take)
-		return NULL;
-	return rung->takes ? REFUSED_TAKE : rung->forgets ? REFUSED_FORGET : NULL;
+	if (!net->pair && !cfg->take)
+		return rung->takes ? REFUSED_TAKE : rung->forgets ? REFUSED_FORGET : NULL;
+	return rung->takes && net->queues > 1 ? REFUSED_QUEUES : NULL;
 }
 
 static uint32_t lanes_of(const struct tl_ladder_rung *rung, const cpu_set_t *cpus)
