@@ -376,6 +376,29 @@ TL_TEST("a run does not begin at a time that is past, by the clock as it is set 
 	tl_replay_destroy(replay);
 }
 
+TL_TEST("before the start a new speed or a pause does not move it, and a seek starts the run at once")
+{
+	const char *path = save("early", 0, 10, 1);
+
+	create(&path, 1, TL_REPLAY_RECORDED, NULL);
+	CU_ASSERT_EQUAL_FATAL(tl_replay_start(replay, &err), 0);
+	uint64_t start_ns = replay_clock_ns(replay) + 1000 * TL_NS_PER_S;
+	CU_ASSERT_EQUAL(tl_replay_begin(replay, start_ns, &err), 0);
+	CU_ASSERT_EQUAL(tl_replay_set_speed(replay, TL_REPLAY_MILLION, &err), 0);
+	CU_ASSERT_EQUAL(replay_tempo_clock(&replay->tempo, 0), start_ns);
+	CU_ASSERT_EQUAL(replay_tempo_clock(&replay->tempo, 1000), start_ns + 100 * 1000); // due times are for 100
+	tl_replay_pause(replay, true);
+	CU_ASSERT_EQUAL(replay_tempo_at(&replay->tempo, start_ns + TL_NS_PER_S), 0);
+	tl_replay_pause(replay, false);
+	CU_ASSERT_EQUAL(replay_tempo_clock(&replay->tempo, 0), start_ns);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, send_all, replay), 0);
+	CU_ASSERT_EQUAL(tl_replay_seek(replay, 5 * TL_NS_PER_MS, &err), 0);
+	land();
+	CU_ASSERT_TRUE(tl_test_until(sent() == 5));
+	tl_replay_stop(replay);
+	end();
+}
+
 TL_TEST("while a seek to a time is under way its target is the position")
 {
 	const char *path = save("target", 0, 50, 1);

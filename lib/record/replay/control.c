@@ -115,6 +115,7 @@ bool tl_replay_land(struct tl_replay *replay)
 		return true;
 	}
 	r->seeking = r->landing = false;
+	r->tempo.clock_ns = replay_clock_ns(r); // also before the start
 	r->tempo.pos_ns = (int64_t)((r->reader.seek_file != 0 ? r->reader.landed_ns : r->reader.seek_ns) +
 				    tl_count_read(&r->sender.shifted_ns));
 	update(r);

@@ -253,7 +253,7 @@ int64_t replay_tempo_at(const struct replay_tempo *tempo, uint64_t clock_ns);
 // Return the clock's time of a position; not while the run's time stands.
 uint64_t replay_tempo_clock(const struct replay_tempo *tempo, int64_t pos_ns);
 
-// Change the speed at a time of the clock.
+// Change the speed at a time of the clock; before the last change, which may be a start to come, from that change on.
 void replay_tempo_change(struct replay_tempo *tempo, uint64_t clock_ns, uint64_t speed);
 
 // Return the run's time as a line of the TSC.

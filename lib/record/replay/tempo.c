@@ -19,8 +19,10 @@ uint64_t replay_tempo_clock(const struct replay_tempo *tempo, int64_t pos_ns)
 
 void replay_tempo_change(struct replay_tempo *tempo, uint64_t clock_ns, uint64_t speed)
 {
-	tempo->pos_ns = replay_tempo_at(tempo, clock_ns);
-	tempo->clock_ns = clock_ns;
+	if (clock_ns > tempo->clock_ns) {
+		tempo->pos_ns = replay_tempo_at(tempo, clock_ns);
+		tempo->clock_ns = clock_ns;
+	}
 	tempo->speed = speed;
 }
 
