@@ -26,6 +26,7 @@
 #include <tl_player.h>
 #include <tl_port.h>
 #include <tl_replay_playlist.h>
+#include <tl_replay_schedule.h>
 #include <tl_session.h>
 
 struct tl_replay_args;
@@ -92,6 +93,7 @@ struct tl_sessions_run {
 	struct tl_replay_playlist files;
 	struct tl_filter_links *filter; // NULL: none
 	struct tl_sessions_follow follow;
+	struct tl_replay_schedule schedule; // times of the sessions
 	struct tl_session_set *set;
 	struct tl_sessions_frames frames;
 	struct tl_err damages[TL_SESSIONS_DAMAGES_MAX];

@@ -224,10 +224,10 @@ static bool has_frame_options(const struct tl_replay_args *a)
 	struct tl_edit edits = other_edits(a);
 
 	return a->split_text != NULL || a->control != NULL || tl_edit_is_set(&edits) || a->merge || a->loops != 1 ||
-	       a->start_ns != 0 || a->max_late_ns != UINT64_MAX || a->pacing.max_gap_ns != UINT64_MAX ||
-	       a->rate != NULL || a->one_by_one || a->pacing.pace == TL_REPLAY_BURSTS || a->has_mtu ||
-	       a->mtu_action != TL_REPLAY_MTU_DROP || a->timing_text != NULL || a->underrun_text != NULL ||
-	       a->wire_stamps || a->shape != NULL || a->lcore != TL_REPLAY_ANY_LCORE;
+	       a->start_ns != 0 || a->max_late_ns != UINT64_MAX || a->rate != NULL || a->one_by_one ||
+	       a->pacing.pace == TL_REPLAY_BURSTS || a->has_mtu || a->mtu_action != TL_REPLAY_MTU_DROP ||
+	       a->timing_text != NULL || a->underrun_text != NULL || a->wire_stamps || a->shape != NULL ||
+	       a->lcore != TL_REPLAY_ANY_LCORE;
 }
 
 const char *tl_sessions_check(struct tl_replay_args *args)
@@ -239,7 +239,7 @@ const char *tl_sessions_check(struct tl_replay_args *args)
 				     "--any-vlan, --opaque, --follow and --backlog go with --sessions"
 				   : NULL;
 	if (has_frame_options(args) || args->paces_differ)
-		return "--sessions goes with --speed or --line-rate, --vlan add:ID, --take and --json, and with no other "
+		return "--sessions goes with --speed and --max-gap, or --line-rate, --vlan add:ID, --take and --json, and with no other "
 		       "option of frames";
 	if (s->follow && args->n_words != 1)
 		return "--follow takes one FILE: the directory of a recording";

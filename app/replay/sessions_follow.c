@@ -96,6 +96,7 @@ static int open_next(struct tl_sessions_run *run, struct tl_err *err)
 	rc = tl_extract_source_open(&f->source, f->path, &damage);
 	f->is_open = rc == 0;
 	f->files += rc == 0;
+	tl_replay_schedule_file(&run->schedule, false);
 	if (rc == -ENOENT) {
 		f->unread_files++;
 		tl_warn("--follow: %.300s was removed before it was read", f->path);

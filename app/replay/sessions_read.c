@@ -42,7 +42,7 @@ int tl_sessions_take_frame(struct tl_sessions_run *run, const struct tl_pcap_fra
 	int rc = tl_session_add(run->set, &(struct tl_session_frame){.data = frame->data,
 						  .cap_bytes = frame->cap_bytes,
 						  .wire_bytes = frame->wire_bytes,
-						  .ts_ns = frame->ts_ns,
+						  .ts_ns = tl_replay_schedule_time(&run->schedule, frame->ts_ns),
 						  .link = link});
 	return rc == 0 ? 0 : tl_fail(err, rc, "not enough memory for the sessions of the recording");
 }
@@ -58,6 +58,7 @@ static int read_file(struct tl_sessions_run *run, const char *path, struct tl_er
 		tl_sessions_note_damage(run, &damage);
 		return 0;
 	}
+	tl_replay_schedule_file(&run->schedule, false);
 	do {
 		while (rc == 0 && (found = tl_extract_source_next(&source, &frame, &damage)) == 1)
 			rc = tl_sessions_take_frame(run, &frame, err);
@@ -79,8 +80,11 @@ int tl_sessions_read(struct tl_sessions_run *run, struct tl_err *err)
 		.pause_ns = args->sessions.waits_for == TL_PLAYER_TIME ? PAUSE_NS : UINT64_MAX,
 		.idle_ns = args->sessions.follow ? IDLE_NS : 0,
 		.offer = args->sessions.opaque ? TL_SESSION_AT_SYN : TL_SESSION_AT_DATA};
+	const struct tl_replay_pacing times = {
+		.pace = TL_REPLAY_RECORDED, .speed = TL_REPLAY_MILLION, .max_gap_ns = args->pacing.max_gap_ns};
 	int rc = args->sessions.follow ? tl_sessions_follow_open(run, err) : 0;
 
+	tl_replay_schedule_init(&run->schedule, &times);
 	for (size_t i = 0; i < args->n_words && rc == 0 && !args->sessions.follow; i++)
 		rc = tl_replay_playlist_add(&run->files, args->words[i], err);
 	if (rc == 0)

@@ -43,10 +43,14 @@ void tl_sessions_show_progress(const struct tl_sessions_run *run)
 {
 	const struct tl_player_stats *stats = tl_player_get_stats(run->player);
 	const struct tl_player_ledger *ledger = &stats->ledger;
+	uint64_t next_ns = tl_player_next_in_ns(run->player);
+	char next[32];
 
-	tl_info("replay: completed %" PRIu64 " of %" PRIu64 " sessions, %" PRIu64 " diverged, %" PRIu64 " in progress",
+	tl_info("replay: completed %" PRIu64 " of %" PRIu64 " sessions, %" PRIu64 " diverged, %" PRIu64
+		" in progress%s%s",
 		ledger->rows[TL_PLAYER_COMPLETED], ledger->found_sessions + ledger->copied_sessions,
-		ledger->rows[TL_PLAYER_DIVERGED], stats->active);
+		ledger->rows[TL_PLAYER_DIVERGED], stats->active, next_ns != 0 ? ", the next one in " : "",
+		next_ns != 0 ? tl_format_ns(next_ns, next, sizeof(next)) : "");
 }
 
 // ---- JSON
@@ -148,6 +152,8 @@ static void put_call(const struct tl_sessions_run *run, json_t *json)
 	json_object_set_new(json, "compare", json_string(s->lengths_only ? "length" : "bytes"));
 	json_object_set_new(json, "speed",
 		at_once ? json_null() : json_real((double)args->pacing.speed / (double)TL_REPLAY_MILLION));
+	json_object_set_new(json, "max_gap_ns",
+		args->pacing.max_gap_ns != UINT64_MAX ? number(args->pacing.max_gap_ns) : json_null());
 	json_object_set_new(json, "timeout_ns", number(s->timeout_ns));
 	json_object_set_new(json, "opaque", json_boolean(s->opaque));
 	json_object_set_new(json, "udp", json_boolean(s->udp));
@@ -171,6 +177,8 @@ json_t *tl_sessions_json(const struct tl_sessions_run *run)
 	tl_player_ledger_rows(&stats->ledger, rows);
 	put_rows(json, rows, TL_PLAYER_COUNTERS);
 	json_object_set_new(json, "ledger_ok", json_boolean(tl_sessions_ledger_ok(run)));
+	json_object_set_new(json, "rebased_files", number(run->schedule.rebased_files));
+	json_object_set_new(json, "shortened_gaps", number(run->schedule.shortened_gaps));
 	json_object_set_new(json, "tagged_pkts", number(found->tagged_pkts));
 	json_object_set_new(json, "beyond_sessions", number(found->beyond_sessions));
 	json_object_set_new(json, "memory_max_bytes", number(found->memory_max_bytes));
@@ -242,6 +250,8 @@ void tl_sessions_print(const struct tl_sessions_run *run, FILE *out)
 	if (tl_session_get_stats(run->set)->tagged_pkts != 0)
 		fprintf(out, "frames recorded with a VLAN ID: %" PRIu64 "\n",
 			tl_session_get_stats(run->set)->tagged_pkts);
+	if (run->schedule.shortened_gaps != 0)
+		fprintf(out, "gaps shortened: %" PRIu64 "\n", run->schedule.shortened_gaps);
 	if (run->args->sessions.follow)
 		fprintf(out, "files read: %" PRIu64 "; completed and not read to the end: %" PRIu64 "\n",
 			run->follow.files, run->follow.unread_files);

@@ -200,6 +200,36 @@ while at < len(data):
 	leaves_nothing "sessions in VLANs"
 }
 
+# While the sessions were recorded the clock was set back by three hours, and later forward by a year.
+plays_across_clock_steps() {
+	python3 -c 'import struct
+data, at, frames = open("rec.pcap", "rb").read(), 24, []
+while at < len(data):
+    captured = struct.unpack_from("<I", data, at + 8)[0]
+    frames.append(data[at:at + 16 + captured])
+    at += 16 + captured
+def save(name, net, step_of):
+    with open(name, "wb") as out:
+        out.write(data[:24])
+        for i, frame in enumerate(frames):
+            frame = bytearray(frame)
+            frame[44] = frame[48] = net # third byte of the addresses
+            struct.pack_into("<I", frame, 0, struct.unpack_from("<I", frame)[0] + step_of(i / len(frames)))
+            out.write(frame)
+YEAR = 31536000
+save("steps.pcap", 0, lambda part: 0 if part < 0.5 else -10800 if part < 0.75 else YEAR)
+save("next_year.pcap", 1, lambda part: YEAR)'
+	replay steps.pcap --sessions "$PEER_IP" --wait time --speed 20 --max-gap 2s
+	check_equal "sessions across steps of the recorded clock: status 0" "$STATUS" 0
+	check_json "none waits for the hours or the year" replay.json "$LEDGER and .completed_sessions == $SESSIONS and .elapsed_ns < 60e9 and
+		.max_gap_ns == 2e9 and .shortened_gaps == 1 and .recorded_response_ns.max < 4e9"
+	ip netns exec "$APP_NS" "$TAPLINE" replay rec.pcap next_year.pcap -i "$APP_IF" --from "$APP_IP/24" --sessions "$PEER_IP" >later.txt 2>later.log </dev/null &
+	local replay_pid=$!
+	check "without --max-gap the line of progress has the time until the next session" \
+		wait_for 30 grep -q 'in progress, the next one in 31[0-9.]* s' later.log
+	stop_process "$replay_pid" INT 30 || true
+}
+
 # The peer has no such VLAN: only ARP requests come.
 plays_in_a_vlan() {
 	local replay_pid status=0
@@ -253,6 +283,7 @@ check_json "a damaged file: what is there is played, the place is named" replay.
 	"$LEDGER and .completed_sessions >= $SESSIONS - 1 and .damages == 1 and (.damaged[0] | test(\"torn.pcap\"))"
 
 plays_tagged
+plays_across_clock_steps
 plays_in_a_vlan
 stops_without_link
 plays_datagrams

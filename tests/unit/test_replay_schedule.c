@@ -50,6 +50,26 @@ TL_TEST("a speed divides the time from the beginning, not each gap")
 	CU_ASSERT_EQUAL(next(START_NS + TEN_HOURS_NS), TEN_HOURS_NS / 100);
 }
 
+TL_TEST("times without jumps keep their distances, also out of order")
+{
+	static const uint64_t steps_ns = 500 * TL_NS_PER_S;
+
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+	schedule.pacing.max_gap_ns = 10 * TL_NS_PER_S;
+	CU_ASSERT_EQUAL(tl_replay_schedule_time(&schedule, START_NS), START_NS);
+	CU_ASSERT_EQUAL(tl_replay_schedule_time(&schedule, START_NS + 700), START_NS + 700);
+	CU_ASSERT_EQUAL(tl_replay_schedule_time(&schedule, START_NS + 300), START_NS + 300);
+	CU_ASSERT_EQUAL(tl_replay_schedule_time(&schedule, START_NS - 100), START_NS - 100);
+	CU_ASSERT_EQUAL(tl_replay_schedule_time(&schedule, START_NS - steps_ns), START_NS + 700); // the clock was set
+	CU_ASSERT_EQUAL(tl_replay_schedule_time(&schedule, START_NS - steps_ns + 40), START_NS + 740);
+	tl_replay_schedule_file(&schedule, false);
+	CU_ASSERT_EQUAL(tl_replay_schedule_time(&schedule, START_NS + 2 * steps_ns), START_NS + 740 + 10 * TL_NS_PER_S);
+	CU_ASSERT_EQUAL(schedule.shortened_gaps, 1);
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+	CU_ASSERT_EQUAL(tl_replay_schedule_time(&schedule, 5), 5); // in 1970
+	CU_ASSERT_EQUAL(tl_replay_schedule_time(&schedule, 2), 2);
+}
+
 TL_TEST("a frame recorded before an earlier one is due with its predecessor, and counted")
 {
 	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);

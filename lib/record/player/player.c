@@ -248,6 +248,13 @@ void tl_player_stop(struct tl_player *player)
 	player->next_copy = 0;
 }
 
+uint64_t tl_player_next_in_ns(const struct tl_player *player)
+{
+	uint64_t due_ns = player_is_any_left(player) ? next_due_ns(player) : 0;
+
+	return due_ns > player->now_ns ? due_ns - player->now_ns : 0;
+}
+
 bool tl_player_is_done(const struct tl_player *player)
 {
 	return !player_is_any_left(player) && player->stats.active == 0;

@@ -90,10 +90,12 @@ struct tl_player {
 	size_t n_failures;
 };
 
-// Recorded time ns_in_recording after the start, at the speed of the run.
+// Recorded time ns_in_recording after the start, at the speed of the run; at most 146 years.
 static inline uint64_t player_scaled(const struct tl_player *player, uint64_t ns_in_recording)
 {
-	return (uint64_t)((unsigned __int128)ns_in_recording * TL_PLAYER_MILLION / player->cfg.speed);
+	unsigned __int128 ns = (unsigned __int128)ns_in_recording * TL_PLAYER_MILLION / player->cfg.speed;
+
+	return ns < INT64_MAX / 2 ? (uint64_t)ns : INT64_MAX / 2;
 }
 
 // ---- nets.c

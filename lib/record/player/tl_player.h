@@ -148,6 +148,9 @@ void tl_player_tick(struct tl_player *player, uint64_t mono_ns);
 // Reset all connections, and count the sessions not begun as unsent.
 void tl_player_stop(struct tl_player *player);
 
+// Return the time until the next session is due; 0: none is left, or one is due.
+uint64_t tl_player_next_in_ns(const struct tl_player *player);
+
 // True once every session so far has its row.
 bool tl_player_is_done(const struct tl_player *player);
 

@@ -54,6 +54,8 @@ static uint64_t position(struct tl_replay_schedule *s, uint64_t ts_ns)
 {
 	if (TL_UNLIKELY(is_of_left_line(s, ts_ns)))
 		return_to_line(s);
+	if (!s->begun)
+		s->first_ts_ns = ts_ns;
 	if (!s->begun || s->loop_begins) {
 		rebase(s, ts_ns, s->last_pos_ns);
 	} else if (ts_ns >= s->top_ts_ns) {
@@ -109,4 +111,14 @@ uint64_t tl_replay_schedule_next(struct tl_replay_schedule *schedule, uint64_t t
 	s->frames++;
 	s->wire_bits += 8 * (tl_max_u64(frame_bytes, FRAME_BYTES_MIN) + TL_REPLAY_WIRE_BYTES);
 	return due_ns < TL_REPLAY_DUE_MAX ? (uint64_t)due_ns : TL_REPLAY_DUE_MAX;
+}
+
+uint64_t tl_replay_schedule_time(struct tl_replay_schedule *schedule, uint64_t ts_ns)
+{
+	const struct tl_replay_schedule *s = schedule;
+
+	(void)tl_replay_schedule_next(schedule, ts_ns, 0);
+	uint64_t line_ns = s->first_ts_ns + s->base_pos_ns;
+	uint64_t before_ns = s->base_ts_ns > ts_ns ? s->base_ts_ns - ts_ns : 0; // out of order, at the line's beginning
+	return before_ns == 0 ? line_ns + (ts_ns - s->base_ts_ns) : line_ns - tl_min_u64(before_ns, line_ns);
 }

@@ -48,6 +48,7 @@ struct tl_replay_schedule {
 	bool begun;
 	bool file_begins;	    // the next frame is the first of a file
 	bool loop_begins;	    // and the first of a loop
+	uint64_t first_ts_ns;	    // recorded time of the first frame
 	uint64_t base_ts_ns;	    // recorded time that corresponds to base_pos_ns
 	uint64_t base_pos_ns;	    // position in the run, in recorded time
 	uint64_t top_ts_ns;	    // latest recorded time since then
@@ -70,6 +71,11 @@ void tl_replay_schedule_file(struct tl_replay_schedule *schedule, bool loop);
 // Compute the due time of the next frame, recorded at ts_ns (since 1970), of frame_bytes without FCS. Never before that
 // of the previous frame.
 uint64_t tl_replay_schedule_next(struct tl_replay_schedule *schedule, uint64_t ts_ns, uint32_t frame_bytes);
+
+// Compute the recorded time of the next frame without jumps of the clock, and without gaps above pacing.max_gap_ns:
+// since 1970 as that of the first frame, at the recorded distance from the frame before, also if it is out of order.
+// With TL_REPLAY_RECORDED, in place of the due time.
+uint64_t tl_replay_schedule_time(struct tl_replay_schedule *schedule, uint64_t ts_ns);
 
 // Parse --speed: "0.5". Return 0 or -EINVAL.
 int tl_replay_parse_speed(const char *text, uint64_t *out_speed);
