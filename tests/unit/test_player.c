@@ -413,6 +413,24 @@ TL_TEST("a client that resets does not wait longer than the timeout for the targ
 	sim_stop(sim);
 }
 
+TL_TEST("an answer that the recorded client's reset cut off completes, however much of it comes")
+{
+	static const uint64_t delays_ns[] = {0, 100 * MS};
+
+	for (unsigned i = 0; i < 2 * TL_ARRAY_LEN(delays_ns); i++) {
+		struct sim *sim = sim_start(true);
+		struct recording *r = &sim->recording;
+		record_handshake(r);
+		record(r, CLIENT, ACK, 1, 1, "a\n");
+		record(r, SERVER, ACK, 1, 3, i % 2 == 0 ? "" : "re:"); // of "re:a\n"
+		record(r, CLIENT, RST, 3, 0, "");
+		sim->answer_after_ns = delays_ns[i / 2];
+		CU_ASSERT_EQUAL(play(sim)->ledger.rows[TL_PLAYER_COMPLETED], 1);
+		CU_ASSERT_EQUAL(sim->reset, 1);
+		sim_stop(sim);
+	}
+}
+
 TL_TEST("by time, an answer that is missing when the client resets diverges")
 {
 	for (int stalls = 0; stalls < 2; stalls++) {

@@ -239,6 +239,20 @@ TL_TEST("a reset before the recorded end waits for the rest of the session")
 	}
 }
 
+TL_TEST("an answer before the recorded client's reset does not differ, one before another request does")
+{
+	for (int asks = 0; asks < 2; asks++) {
+		struct sim *sim = asked(ANSWERS, false, 4096);
+		struct recording *r = &sim->recording;
+		if (asks)
+			record(r, CLIENT, ACK, 3, 1, "b\n");
+		record(r, CLIENT, RST, asks ? 5 : 3, 0, "");
+		pass(sim);
+		CU_ASSERT_EQUAL(rows(sim, asks ? TL_PLAYER_DIVERGED : TL_PLAYER_COMPLETED), 1);
+		live_stop(sim, 1);
+	}
+}
+
 TL_TEST("a target that stalls times out, whatever is recorded meanwhile")
 {
 	struct sim *sim = asked(STALLS, false, 4096);

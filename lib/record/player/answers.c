@@ -3,6 +3,19 @@
 
 #include "player_priv.h"
 
+bool play_expects_all(const struct play *play)
+{
+	const struct tl_session *s = play->session;
+	const struct tl_session_step *last = &s->steps[s->n_steps - 1]; // it has ended
+
+	if (last->side != TL_SESSION_CLIENT || last->event != TL_SESSION_RST)
+		return true;
+	for (const struct tl_session_step *step = s->steps + play->step; step < last; step++)
+		if (step->side == TL_SESSION_CLIENT && step->event == TL_SESSION_DATA)
+			return true;
+	return false;
+}
+
 uint64_t play_compare(const struct play *play, const uint8_t *data, uint32_t len)
 {
 	uint64_t recorded = play->session->bytes[TL_SESSION_SERVER], at = play->received;
@@ -11,7 +24,7 @@ uint64_t play_compare(const struct play *play, const uint8_t *data, uint32_t len
 	for (uint64_t i = 0; i < same && !play->player->cfg.lengths_only; i++)
 		if (data[i] != play->session->data[TL_SESSION_SERVER][at + i])
 			return at + i;
-	return same < len && !play->session->is_open ? recorded : UINT64_MAX;
+	return same < len && !play->session->is_open && play_expects_all(play) ? recorded : UINT64_MAX;
 }
 
 void play_answered(struct play *play)

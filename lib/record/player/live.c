@@ -98,7 +98,7 @@ static void compare_held(struct play *play)
 		play_free_held(play);
 	else if (n != 0)
 		memmove(play->held, play->held + n, play->held_bytes);
-	if (!s->is_open && play->received > recorded && play->differs_at == UINT64_MAX)
+	if (!s->is_open && play->received > recorded && play->differs_at == UINT64_MAX && play_expects_all(play))
 		play->differs_at = recorded;
 }
 

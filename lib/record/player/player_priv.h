@@ -141,6 +141,10 @@ void play_abort(struct play *play, enum tl_player_row row);
 // Count the play in its row: its connection is closed.
 void play_conclude(struct play *play, enum tl_tcp_reason reason);
 
+// False once the client's RST is due: the recording lacks what the server would have sent later, so that further
+// answers do not differ.
+bool play_expects_all(const struct play *play);
+
 // Offset of the first byte that differs from the recorded answers, at play->received; UINT64_MAX: none so far.
 uint64_t play_compare(const struct play *play, const uint8_t *data, uint32_t len);
 
