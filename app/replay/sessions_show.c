@@ -258,7 +258,9 @@ void tl_sessions_print(const struct tl_sessions_run *run, FILE *out)
 	fprintf(out, "%" PRIu64 " bytes sent, %" PRIu64 " received in %s\n", stats->sent_bytes, stats->received_bytes,
 		tl_format_ns(run->elapsed_ns, time, sizeof(time)));
 	if (stats->uncompared_bytes != 0)
-		fprintf(out, "%" PRIu64 " bytes were received long before they were recorded, and not compared\n",
+		fprintf(out,
+			"%" PRIu64
+			" bytes were not compared: received long before they were recorded, or beyond a UDP flow's replies\n",
 			stats->uncompared_bytes);
 	print_times(out, "response time of the target", tl_player_target_times(run->player));
 	print_times(out, "of the recorded server", tl_player_recorded_times(run->player));

@@ -121,17 +121,38 @@ TL_TEST("a datagram of other bytes or another length diverges")
 {
 	static const struct {
 		enum habit habit;
-		uint64_t differs_at;
-	} cases[] = {{LIES, 0}, {STOPS_SHORT, 3}};
+		uint64_t differs_at, received_bytes;
+	} cases[] = {{LIES, 0, 12}, {STOPS_SHORT, 3, 9}};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
 		struct sim *sim = udp_start(1, 3);
 		sim->habit = cases[i].habit;
 		CU_ASSERT_EQUAL(play(sim)->ledger.rows[TL_PLAYER_DIVERGED], 1);
 		CU_ASSERT_EQUAL(failure(sim, 0)->differs_at, cases[i].differs_at);
+		CU_ASSERT_EQUAL(failure(sim, 0)->received_bytes, cases[i].received_bytes);
 		CU_ASSERT_STRING_EQUAL(sim->heard, "abc");
 		sim_stop(sim);
 	}
+}
+
+TL_TEST("an answer beyond those recorded does not differ, however early it comes")
+{
+	struct sim *sim = udp_start(0, 2);
+	struct recording *r = &sim->recording;
+	struct tl_player_cfg cfg = usual(sim);
+
+	r->udp = true;
+	record_datagram(r, CLIENT, "a");
+	record_datagram(r, SERVER, "re:a");
+	record_datagram(r, CLIENT, "b"); // without an answer
+	r->ts_ns += 100 * MS;
+	record_datagram(r, CLIENT, "c");
+	cfg.wait = TL_PLAYER_TIME;
+	const struct tl_player_stats *stats = play_with(sim, &cfg);
+	CU_ASSERT_EQUAL(stats->ledger.rows[TL_PLAYER_COMPLETED], 1);
+	CU_ASSERT_EQUAL(stats->uncompared_bytes, 4);
+	CU_ASSERT_STRING_EQUAL(sim->heard, "abc");
+	sim_stop(sim);
 }
 
 TL_TEST("by time, datagrams do not wait for answers")

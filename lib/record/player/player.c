@@ -135,7 +135,7 @@ void player_count(struct tl_player *player, enum tl_player_row row, const struct
 		.copy = play->copy,
 		.row = row,
 		.sent_bytes = play->sent,
-		.received_bytes = play->received,
+		.received_bytes = play->session->is_udp ? play->datagram_bytes : play->received,
 		.differs_at = play->differs_at,
 		.reason = reason};
 }

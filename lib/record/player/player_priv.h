@@ -33,7 +33,8 @@ struct play {
 	uint64_t unresolved_ns;		 // UDP: since when the next hop is awaited; 0: it is not
 	uint16_t udp_port_be;		 // UDP: own port, also while it is given up; 0: none yet
 	uint64_t step_sent;		 // bytes of that step sent
-	uint64_t sent, received, needed; // bytes; needed: of answers, up to the step
+	uint64_t sent, received, needed; // bytes; needed: of answers, up to the step; UDP: received as recorded
+	uint64_t datagram_bytes;	 // UDP: received
 	uint64_t begin_ns, moved_ns;	 // start; last progress
 	uint64_t asked_ns;		 // end of a request whose answer has not begun; 0: none
 	uint64_t recorded_ns;		 // response time of the recorded server to it
@@ -191,7 +192,7 @@ void play_udp_end(struct play *play, enum tl_player_row row, const char *reason)
 
 // ---- udp_live.c
 
-// Take an answer that is not recorded: hold it while the recording goes on, otherwise it differs.
+// Take an answer that is not recorded: hold it while the recording goes on, otherwise count it.
 void play_udp_surplus(struct play *play, const struct tl_udp_datagram *datagram);
 
 // Continue with what has been recorded since, or end.

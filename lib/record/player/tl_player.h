@@ -118,7 +118,8 @@ struct tl_player_stats {
 	uint64_t active;	  // plays in progress, those that wait for the recording included
 	uint64_t waited_sessions; // begun late: cfg.at_a_time were in progress, or no port was free
 	uint64_t sent_bytes, received_bytes;
-	uint64_t uncompared_bytes; // received before they were recorded, and neither held nor compared
+	// Received before they were recorded, and neither held nor compared; to a UDP flow beyond the recorded answers.
+	uint64_t uncompared_bytes;
 };
 
 // Create a player; nothing is sent. Return 0, or -errno with a message.

@@ -58,6 +58,7 @@ static void on_datagram(void *ctx, const struct tl_udp_datagram *datagram)
 	if (!play_udp_answer(play, datagram->payload, datagram->len))
 		play_udp_surplus(play, datagram);
 	play->answers++;
+	play->datagram_bytes += datagram->len;
 	play->player->stats.received_bytes += datagram->len;
 	play_touch(play);
 }

@@ -76,8 +76,8 @@ void play_udp_surplus(struct play *play, const struct tl_udp_datagram *datagram)
 {
 	if (play->session->is_open)
 		hold(play, datagram);
-	else
-		note_surplus(play, datagram->len);
+	else // if it came a little later the flow would have ended
+		play->player->stats.uncompared_bytes += datagram->len;
 }
 
 // Return the payload bytes of the held answers.
