@@ -399,6 +399,37 @@ TL_TEST("before the start a new speed or a pause does not move it, and a seek st
 	end();
 }
 
+// Sample after a millisecond, of which a speed of 100 makes a tenth of a second.
+static void sample_later(void)
+{
+	uint64_t later_ns = replay_clock_ns(replay) + TL_NS_PER_MS;
+
+	CU_ASSERT_TRUE(tl_test_until(replay_clock_ns(replay) >= later_ns));
+	tl_replay_sample(replay, &stats);
+}
+
+TL_TEST("the position stands before the run begins and after its end")
+{
+	const char *path = save("stands", 0, 10, 0);
+
+	for (int paused = 0; paused < 2; paused++) {
+		create(&path, 1, TL_REPLAY_RECORDED, NULL);
+		sample_later();
+		CU_ASSERT_EQUAL(stats.position_ns, 0);
+		begin(false);
+		pthread_join(thread, NULL);
+		tl_replay_pause(replay, paused);
+		tl_replay_finish(replay);
+		tl_replay_sample(replay, &stats);
+		uint64_t position_ns = stats.position_ns, paused_ns = stats.paused_ns;
+		CU_ASSERT_TRUE(position_ns >= 9 * TL_NS_PER_MS);
+		sample_later();
+		CU_ASSERT_EQUAL(stats.position_ns, position_ns);
+		CU_ASSERT_EQUAL(stats.paused_ns, paused_ns);
+		tl_replay_destroy(replay);
+	}
+}
+
 TL_TEST("while a seek to a time is under way its target is the position")
 {
 	const char *path = save("target", 0, 50, 1);

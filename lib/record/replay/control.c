@@ -138,7 +138,7 @@ static uint64_t position(const struct tl_replay *r, uint64_t now_ns)
 
 void replay_control_sample(const struct tl_replay *r, struct tl_replay_stats *out)
 {
-	uint64_t now_ns = replay_clock_ns(r);
+	uint64_t now_ns = replay_sample_ns(r);
 
 	out->state = r->seeking ? TL_REPLAY_SEEKING : r->paused ? TL_REPLAY_PAUSED : TL_REPLAY_PLAYING;
 	out->paused = r->paused;

@@ -45,7 +45,7 @@ static uint64_t left_at_line_rate(const struct tl_replay *r)
 
 void replay_left_sample(const struct tl_replay *r, struct tl_replay_stats *out)
 {
-	int64_t pos_ns = replay_position(r, replay_clock_ns(r));
+	int64_t pos_ns = replay_position(r, replay_sample_ns(r));
 	bool exact = false;
 
 	out->left_ns = UINT64_MAX;

@@ -140,7 +140,7 @@ static void fill(struct tl_replay *r)
 	r->steps_before = r->steps_seen = r->cfg.clock->steps;
 	r->clock = r->cfg.clock->wall.line;
 	replay_nic_begin(r);
-	replay_control_begin(r, r->clock.base_ns);
+	replay_control_begin(r, replay_clock_ns(r) + 3600 * TL_NS_PER_S); // any time to come, until tl_replay_begin()
 }
 
 int tl_replay_create(const struct tl_replay_cfg *cfg, struct tl_replay **out, struct tl_err *err)
@@ -244,6 +244,13 @@ bool tl_replay_is_refused(const struct tl_replay *replay, unsigned out)
 uint64_t replay_clock_ns(const struct tl_replay *r)
 {
 	return tl_clock_apply(&r->clock, rte_rdtsc());
+}
+
+uint64_t replay_sample_ns(const struct tl_replay *r)
+{
+	if (r->begin.mono_ns == 0)
+		return r->tempo.clock_ns;
+	return r->end.mono_ns != 0 ? r->end.clock_ns : replay_clock_ns(r);
 }
 
 int64_t replay_position(const struct tl_replay *r, uint64_t clock_ns)

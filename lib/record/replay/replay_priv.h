@@ -296,6 +296,9 @@ int64_t replay_position(const struct tl_replay *r, uint64_t clock_ns);
 // Time of the clock, now.
 uint64_t replay_clock_ns(const struct tl_replay *r);
 
+// The same for counters: it stands before begin() and after finish().
+uint64_t replay_sample_ns(const struct tl_replay *r);
+
 // Publish the run's time to the lcore.
 void replay_publish(struct tl_replay *r);
 
