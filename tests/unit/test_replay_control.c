@@ -280,6 +280,19 @@ TL_TEST("the speed changes while frames are sent")
 	CU_ASSERT_EQUAL(stats.ledger.unsent_pkts, 1);
 }
 
+TL_TEST("the time that frames took is real time at any speed")
+{
+	const char *path = save("slower", 0, 21, 0); // 200 us at the speed of the run
+
+	create(&path, 1, TL_REPLAY_RECORDED, NULL);
+	begin(true);
+	CU_ASSERT_EQUAL(tl_replay_set_speed(replay, TL_REPLAY_MILLION, &err), 0);
+	tl_replay_pause(replay, false);
+	end();
+	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 21);
+	CU_ASSERT_TRUE(stats.elapsed_ns + TL_NS_PER_US >= 20 * TL_NS_PER_MS);
+}
+
 static void land(void)
 {
 	CU_ASSERT_EQUAL(state(), TL_REPLAY_SEEKING);
@@ -304,6 +317,21 @@ TL_TEST("a seek forward passes frames, and counts them")
 	CU_ASSERT_TRUE(stats.ledger.skipped_seek_pkts >= 2950 + 64); // with the first pass
 	CU_ASSERT_EQUAL(stats.ledger.unsent_pkts, 0);
 	CU_ASSERT_EQUAL(stats.seeks, 1);
+}
+
+TL_TEST("a seek is not in the time that frames took")
+{
+	const char *path = save("skip", 0, 2, 1); // the last is due after 10 s
+	uint64_t begin_ns = tl_mono_ns();
+
+	create(&path, 1, TL_REPLAY_RECORDED, NULL);
+	begin(false);
+	CU_ASSERT_TRUE(tl_test_until(sent() == 2));
+	CU_ASSERT_EQUAL(tl_replay_seek(replay, NEVER - TL_NS_PER_MS, &err), 0);
+	land();
+	end();
+	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 3);
+	CU_ASSERT_TRUE(stats.elapsed_ns > 0 && stats.elapsed_ns <= tl_mono_ns() - begin_ns);
 }
 
 TL_TEST("positions are those of frames whose due times have shifted")

@@ -5,6 +5,47 @@
 
 #include <errno.h>
 
+// ---- time in which frames were due
+
+static uint64_t sent_pkts(const struct tl_replay *r)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < r->cfg.n_outs; i++)
+		sum += tl_count_read(&r->sender.outs[i].sent_pkts);
+	return sum;
+}
+
+// Return the time up to a position after the last change; 0 before the start, and while the run's time stands.
+static uint64_t played_since(const struct tl_replay *r, int64_t pos_ns)
+{
+	if (r->tempo.speed == 0 || pos_ns <= r->played.pos_ns)
+		return 0;
+	return (uint64_t)((__int128)(pos_ns - r->played.pos_ns) * (__int128)r->tempo.of / (__int128)r->tempo.speed);
+}
+
+// Return the time up to the last frame.
+static uint64_t elapsed_ns(const struct tl_replay *r)
+{
+	if (sent_pkts(r) == r->played.sent_pkts)
+		return r->played.elapsed_ns;
+	return r->played.ns + played_since(r, (int64_t)tl_count_read(&r->sender.last_ns));
+}
+
+// Change the run's time at a time of the clock.
+static void change(struct tl_replay *r, uint64_t now_ns, uint64_t speed)
+{
+	struct replay_played played = {.ns = r->played.ns + played_since(r, replay_position(r, now_ns)),
+		.sent_pkts = sent_pkts(r),
+		.elapsed_ns = elapsed_ns(r)};
+
+	replay_tempo_change(&r->tempo, now_ns, speed);
+	r->played = played;
+	r->played.pos_ns = replay_position(r, r->tempo.clock_ns);
+}
+
+// ---- pause, speed
+
 // Let the run's time stand in a pause or seek, or go at the speed. The lcore is held before the time stands, and
 // released after the time goes. With a NIC the change is as far ahead as frames are handed over: those leave before.
 static void update(struct tl_replay *r)
@@ -18,7 +59,7 @@ static void update(struct tl_replay *r)
 		r->paused_ns += now_ns - r->held_since_ns;
 	if (held)
 		atomic_store_explicit(&r->sender.held, true, memory_order_release);
-	replay_tempo_change(&r->tempo, now_ns, held ? 0 : r->speed);
+	change(r, now_ns, held ? 0 : r->speed);
 	atomic_store_explicit(&r->sender.late_scale, (r->tempo.of << TL_CLOCK_SHIFT) / r->speed, memory_order_relaxed);
 	replay_publish(r);
 	if (!held)
@@ -29,6 +70,7 @@ void replay_control_begin(struct tl_replay *r, uint64_t anchor_ns)
 {
 	r->speed = r->cfg.pacing.pace == TL_REPLAY_RECORDED ? r->cfg.pacing.speed : TL_REPLAY_MILLION;
 	r->tempo = (struct replay_tempo){.clock_ns = anchor_ns, .speed = r->speed, .of = r->speed};
+	r->played = (struct replay_played){0};
 	update(r);
 }
 
@@ -144,6 +186,7 @@ void replay_control_sample(const struct tl_replay *r, struct tl_replay_stats *ou
 	out->paused = r->paused;
 	out->speed = r->speed;
 	out->position_ns = position(r, now_ns);
+	out->elapsed_ns = elapsed_ns(r);
 	out->paused_ns = r->paused_ns;
 	if ((r->paused || r->seeking) && now_ns > r->held_since_ns)
 		out->paused_ns += now_ns - r->held_since_ns;

@@ -422,7 +422,6 @@ void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *ou
 		.loops_read = tl_count_read(&r->loops_read),
 		.files_read = tl_count_read(&r->files_read),
 		.damages = tl_count_read(&r->damages.count),
-		.elapsed_ns = tl_count_read(&s->last_ns),
 		.drift_ns = (int64_t)((replay->end.clock_ns - replay->begin.clock_ns) -
 				      (replay->end.mono_ns - replay->begin.mono_ns)),
 		.drift_bound_ns = replay->begin.half_ns + replay->end.half_ns,

@@ -266,6 +266,14 @@ struct replay_pair {
 	uint64_t clock_ns, mono_ns, half_ns;
 };
 
+// Time in which frames were due, by the clock: up to the last change of the run's time.
+struct replay_played {
+	uint64_t ns;	     // without pauses, seeks and underruns that shift due times
+	int64_t pos_ns;	     // the position then
+	uint64_t sent_pkts;  // by then
+	uint64_t elapsed_ns; // up to the last of these
+};
+
 struct tl_replay {
 	struct tl_replay_cfg cfg;
 	struct rte_mempool *pool;
@@ -278,6 +286,7 @@ struct tl_replay {
 	uint64_t steps_before, steps_seen;
 	bool by_nic; // see tl_replay_stats
 	struct replay_tempo tempo;
+	struct replay_played played;
 	struct tl_clock_swap time; // the run's, by both
 	uint64_t speed;		   // without pauses
 	bool paused, seeking, landing;
@@ -319,7 +328,7 @@ void replay_nic_publish(struct tl_replay *r);
 // Begin the run's time at an anchor.
 void replay_control_begin(struct tl_replay *r, uint64_t anchor_ns);
 
-// Fill state, speed, position and paused time.
+// Fill state, speed, position, elapsed and paused time.
 void replay_control_sample(const struct tl_replay *r, struct tl_replay_stats *out);
 
 // ---- left.c

@@ -176,7 +176,7 @@ struct tl_replay_stats {
 	uint64_t read_waits;			       // number of times the reader waited for the disk
 	uint64_t loops_read, files_read;	       // files: sum over all loops
 	uint64_t damages;			       // files that ended damaged, sum over all loops
-	uint64_t elapsed_ns; // from the anchor to the hand-over of the last frame, in the run's time
+	uint64_t elapsed_ns; // from the anchor to the hand-over of the last frame, without paused_ns and shifted_ns
 	enum tl_replay_state state;
 	bool paused;	      // after a seek, too
 	uint64_t speed;	      // of TL_REPLAY_RECORDED, in 10^-6
