@@ -48,6 +48,8 @@ static void ignore(void *ctx, const struct tl_txq *queue)
 // Write an expression with one of a few values, in one of the forms that a table knows, or another one.
 static void write_expression(char *text, uint32_t form, uint64_t *state)
 {
+	static const char *const tags[] = {
+		"vlan %lu", "vlan %lu", "vlan %#lo", "vlan %#lx"}; // libpcap reads numbers as C does
 	uint64_t value = upto(state, 40);
 
 	switch (form) {
@@ -61,7 +63,7 @@ static void write_expression(char *text, uint32_t form, uint64_t *state)
 		snprintf(text, TEXT, upto(state, 2) != 0 ? "dst host 2001:db8::%lx" : "dst  host 10.0.0.%lu", value);
 		break;
 	case 3:
-		snprintf(text, TEXT, "vlan %lu", value);
+		snprintf(text, TEXT, tags[upto(state, TL_ARRAY_LEN(tags))], value);
 		break;
 	case 4:
 		snprintf(text, TEXT, "vlan %lu and ip", value);

@@ -36,10 +36,10 @@ static bool index_address(const char *text, struct shape_value *out)
 static enum shape_field index_parse(const char *text, struct shape_value *out)
 {
 	char side[4], address[TL_IPV6_TEXT], rest;
-	uint32_t id;
+	int id; // libpcap reads numbers as C does: 010 is 8
 
-	if (sscanf(text, " vlan %u %c", &id, &rest) == 1 && id <= TL_VLAN_ID) {
-		*out = (struct shape_value){.words = {id}};
+	if (sscanf(text, " vlan %i %c", &id, &rest) == 1 && id >= 0 && id <= TL_VLAN_ID) {
+		*out = (struct shape_value){.words = {(uint64_t)id}};
 		return SHAPE_VLAN;
 	}
 	if (sscanf(text, " ip %3s host %45s %c", side, address, &rest) != 2 &&
