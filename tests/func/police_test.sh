@@ -35,7 +35,7 @@ check_json "each source has a meter" run.json '.captures[0].classes[3] | .meters
 
 "$TAPLINE" run --explain config.json >explain.txt 2>&1 </dev/null || true
 check "--explain prints a line per class" grep -Fxq \
-	'  capture[0] class storm: net 10.0.0.1/32 and (udp); whole up to 2.00Mbit/s with bursts of 4000 bytes, cut to 60 bytes within another 3000; the rest is counted' \
+	'  capture[0] class storm: (udp) and ((net 10.0.0.1/32) or (vlan and ((net 10.0.0.1/32) or (vlan and net 10.0.0.1/32)))); whole up to 2.00Mbit/s with bursts of 4000 bytes, cut to 60 bytes within another 3000; the rest is counted' \
 	explain.txt
 check "the line has the excess rate of RFC 4115" grep -Fq \
 	'whole up to 1.00Mbit/s with bursts of 2000 bytes, cut to 64 bytes up to another 500kbit/s with bursts of 3000 bytes; the rest is counted' explain.txt
@@ -53,7 +53,7 @@ configure bad.json '{"name": "a", "match": "udp", "cir": 1000, "cbs": 2000},
 refuses "an expression that does not compile is refused by line and path" "bad.json:5: \$.capture[0].classes[1]: " \
 	"$TAPLINE" run bad.json
 configure bad.json '{"name": "a", "match": "ip", "cir": 1000, "cbs": 2000},
-  {"name": "b", "dscp": 46, "prefix": "10.0.0.0/8", "cir": 1000, "cbs": 2000}'
+  {"name": "b", "match": "ip and udp", "cir": 1000, "cbs": 2000}'
 refuses "a class behind one with all its frames is refused" "bad.json:5: \$.capture[0].classes[1]: class b: unreachable: the class a matches" \
 	"$TAPLINE" run bad.json
 configure bad.json '{"name": "a", "match": "udp", "cir": 1000, "cbs": 100}'

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""police_oracle.py write FILE: write a capture file of a storm from 10.0.0.1, a trickle from 10.0.9.9, calls with DSCP 46, frames in VLAN 7, other
-sources and ARP.
+"""police_oracle.py write FILE: write a capture file of a storm from 10.0.0.1, a trickle from 10.0.9.9, calls with DSCP 46 behind up to two tags, frames
+in VLAN 7, other sources and ARP.
 police_oracle.py judge FILE CONFIG OUT REPORT: compare a recording OUT (pcap-ns) of FILE by the classes of CONFIG, and their counters in REPORT, with
 meters in fractions, by the formulas of RFC 2697, RFC 2698 and RFC 4115. Prints the differences."""
 
@@ -17,18 +17,18 @@ RATES = {"kbit": 10**3, "Mbit": 10**6}
 # ---- frames
 
 
-def udp(source, size, dscp=0, vlan=None):
-    tag = b"" if vlan is None else struct.pack(">HH", 0x8100, vlan)
+def udp(source, size, dscp=0, vlans=()):
+    tags = b"".join(struct.pack(">HH", 0x8100, vlan) for vlan in vlans)
     head = struct.pack(">BBHHHBBH", 0x45, dscp << 2, size, 0, 0, 64, 17, 0) + bytes([10, 0, *source]) + bytes([10, 0, 7, 7])
-    return bytes(12) + tag + b"\x08\x00" + head + struct.pack(">HHHH", 1000, 2000, size - 20, 0) + bytes(size - 28)
+    return bytes(12) + tags + b"\x08\x00" + head + struct.pack(">HHHH", 1000, 2000, size - 20, 0) + bytes(size - 28)
 
 
 def make_frames(rng):
     """(time in ns, frame): 1.2 s of all traffic, with a pause in the storm that lets its buckets fill."""
     frames = [(n * 10 * 10**6, udp((9, 9), 1200)) for n in range(120)]
     frames += [(t, udp((0, 1), rng.randrange(60, 1400))) for t in sorted(rng.randrange(S) for _ in range(2500)) if t < 400 * 10**6 or t > 700 * 10**6]
-    frames += [(rng.randrange(S), udp((2, rng.randrange(4)), 200, dscp=46)) for _ in range(600)]
-    frames += [(rng.randrange(S), udp((3, 1), rng.randrange(60, 900), vlan=7)) for _ in range(500)]
+    frames += [(rng.randrange(S), udp((2, rng.randrange(4)), 200, 46, rng.choice([(), (9,), (8, 7)]))) for _ in range(600)]
+    frames += [(rng.randrange(S), udp((3, 1), rng.randrange(60, 900), vlans=(7,))) for _ in range(500)]
     frames += [(rng.randrange(S), udp((1, rng.randrange(12)), rng.randrange(60, 1400), dscp=rng.choice([0, 0, 0, 10, 12, 30, 8, 13, 44]))) for _ in range(12000)]
     frames += [(rng.randrange(S), bytes(12) + b"\x08\x06" + bytes(46)) for _ in range(300)]
     return sorted((1700000000 * S + time, frame) for time, frame in frames)
@@ -93,10 +93,10 @@ class Meter:
 
 
 def fields(frame):
-    """(source address or None, DSCP, VLAN)"""
+    """(source address or None, DSCP, outer VLAN)"""
     vlan, at = None, 12
-    if frame[at : at + 2] == b"\x81\x00":
-        vlan, at = struct.unpack_from(">H", frame, 14)[0] & 0xFFF, 16
+    while frame[at : at + 2] == b"\x81\x00":
+        vlan, at = vlan or struct.unpack_from(">H", frame, 14)[0] & 0xFFF, at + 4
     if frame[at : at + 2] != b"\x08\x00":
         return None, None, vlan
     return frame[at + 14 : at + 18], frame[at + 3] >> 2, vlan
@@ -110,7 +110,7 @@ def arrival(dscp):
 ASSURED = {8 * cls + 2 * drop for cls in (1, 2, 3, 4) for drop in (1, 2, 3)}
 MATCH = {
     "storm": lambda source, dscp, vlan: source == bytes([10, 0, 0, 1]) and vlan is None,
-    "voice": lambda source, dscp, vlan: dscp == 46 and vlan is None,
+    "voice": lambda source, dscp, vlan: dscp == 46,
     "tagged": lambda source, dscp, vlan: vlan == 7,
     "rest": lambda source, dscp, vlan: True,
 }

@@ -45,15 +45,28 @@ TL_TEST("the keys of a class are one expression")
 	} rows[] = {
 		{"'match': 'udp or tcp'", "udp or tcp", "inner(udp or tcp)"},
 		{"'vlan': 5", "vlan 5", "vlan 5"},
-		{"'dscp': 0", "((ip and ip[1] & 0xfc = 0) or (ip6 and ip6[0:2] & 0xfc0 = 0))",
+		{"'dscp': 0",
+			"((((ip and ip[1] & 0xfc = 0) or (ip6 and ip6[0:2] & 0xfc0 = 0))) or (vlan and "
+			"((((ip and ip[1] & 0xfc = 0) or (ip6 and ip6[0:2] & 0xfc0 = 0))) or (vlan and "
+			"((ip and ip[1] & 0xfc = 0) or (ip6 and ip6[0:2] & 0xfc0 = 0))))))",
 			"inner(((ip and ip[1] & 0xfc = 0) or (ip6 and ip6[0:2] & 0xfc0 = 0)))"},
-		{"'prefix': '192.0.2.0/24'", "net 192.0.2.0/24", "inner(net 192.0.2.0/24)"},
-		{"'prefix': '192.0.2.1'", "net 192.0.2.1/32", "inner(net 192.0.2.1/32)"},
-		{"'prefix': '2001:db8::/32', 'match': 'udp or tcp'", "net 2001:db8::/32 and (udp or tcp)",
-			"inner(net 2001:db8::/32 and (udp or tcp))"},
-		{"'vlan': 4094, 'dscp': 46, 'match': 'udp'",
-			"vlan 4094 and (((ip and ip[1] & 0xfc = 184) or (ip6 and ip6[0:2] & 0xfc0 = 2944)) and (udp))",
-			"vlan 4094 and inner(((ip and ip[1] & 0xfc = 184) or (ip6 and ip6[0:2] & 0xfc0 = 2944)) and (udp))"},
+		{"'prefix': '192.0.2.0/24'",
+			"((net 192.0.2.0/24) or (vlan and ((net 192.0.2.0/24) or (vlan and net 192.0.2.0/24))))",
+			"inner(net 192.0.2.0/24)"},
+		{"'prefix': '192.0.2.1'",
+			"((net 192.0.2.1/32) or (vlan and ((net 192.0.2.1/32) or (vlan and net 192.0.2.1/32))))",
+			"inner(net 192.0.2.1/32)"},
+		{"'prefix': '2001:db8::/32', 'match': 'udp or tcp'",
+			"(udp or tcp) and ((net 2001:db8::/32) or (vlan and ((net 2001:db8::/32) or (vlan and net 2001:db8::/32))))",
+			"inner((udp or tcp) and net 2001:db8::/32)"},
+		{"'vlan': 4094, 'prefix': '10.0.0.0/8', 'match': 'udp'",
+			"vlan 4094 and (udp) and ((net 10.0.0.0/8) or (vlan and net 10.0.0.0/8))",
+			"vlan 4094 and inner((udp) and net 10.0.0.0/8)"},
+		{"'dscp': 46, 'prefix': '10.0.0.0/8'",
+			"((((ip and ip[1] & 0xfc = 184) or (ip6 and ip6[0:2] & 0xfc0 = 2944)) and net 10.0.0.0/8) or (vlan and "
+			"((((ip and ip[1] & 0xfc = 184) or (ip6 and ip6[0:2] & 0xfc0 = 2944)) and net 10.0.0.0/8) or (vlan and "
+			"((ip and ip[1] & 0xfc = 184) or (ip6 and ip6[0:2] & 0xfc0 = 2944)) and net 10.0.0.0/8))))",
+			"inner(((ip and ip[1] & 0xfc = 184) or (ip6 and ip6[0:2] & 0xfc0 = 2944)) and net 10.0.0.0/8)"},
 	};
 	char text[512];
 

@@ -11,7 +11,8 @@
 #include <tl_err.h>
 #include <tl_units.h>
 
-#define EXPRESSION_MAX 4400 // of "match", "dscp" and "prefix"
+#define PACKET_MAX 192 // characters of the terms of "dscp" and "prefix"
+#define TAGS_MAX 2     // of a packet
 
 // ---- keys of a class
 
@@ -93,8 +94,8 @@ static int police_check_class(
 
 // ---- the expression of a class
 
-// Write the terms for the IP packet: DSCP (RFC 2474, section 3; RFC 8200, section 7), prefix, the user's.
-static void police_write_terms(const struct tl_config_police *cls, char text[EXPRESSION_MAX])
+// Write the terms for the IP packet: DSCP (RFC 2474, section 3; RFC 8200, section 7) and prefix.
+static void police_write_packet(const struct tl_config_police *cls, char text[PACKET_MAX])
 {
 	char ip[TL_IPV6_TEXT];
 	struct tl_ip6 ip6;
@@ -103,37 +104,70 @@ static void police_write_terms(const struct tl_config_police *cls, char text[EXP
 
 	*text = '\0';
 	if (cls->has_dscp)
-		used += (size_t)snprintf(text, EXPRESSION_MAX,
-			"((ip and ip[1] & 0xfc = %u) or (ip6 and ip6[0:2] & 0xfc0 = %u))", cls->dscp << 2,
-			cls->dscp << 6);
+		used = (size_t)snprintf(text, PACKET_MAX,
+			"((ip and ip[1] & 0xfc = %u) or (ip6 and ip6[0:2] & 0xfc0 = %u))%s", cls->dscp << 2,
+			cls->dscp << 6, cls->version != 0 ? " and " : "");
+	if (cls->version == 0)
+		return;
 	if (cls->version == 4) {
 		memcpy(&ip_be, cls->prefix.ip, sizeof(ip_be));
 		tl_format_ipv4(ip_be, ip);
-	} else if (cls->version == 6) {
+	} else {
 		memcpy(&ip6, cls->prefix.ip, sizeof(ip6));
 		tl_format_ipv6(&ip6, ip);
 	}
-	if (cls->version != 0)
-		used += (size_t)snprintf(text + used, EXPRESSION_MAX - used, "%snet %s/%u", used != 0 ? " and " : "",
-			ip, cls->prefix.bits);
-	if (cls->match != NULL)
-		snprintf(text + used, EXPRESSION_MAX - used, used != 0 ? " and (%s)" : "%s", cls->match);
+	snprintf(text + used, PACKET_MAX - used, "net %s/%u", ip, cls->prefix.bits);
 }
 
-// Replace "match" by an expression for all keys. "vlan" comes first: it shifts the offsets of what follows. inner: the
-// other terms are about innermost packets.
+// Print the terms of a packet behind up to so many tags.
+static void police_print_packet(FILE *out, const char *packet, unsigned tags)
+{
+	if (tags == 0) {
+		fputs(packet, out);
+		return;
+	}
+	fprintf(out, "((%s) or (vlan and ", packet);
+	police_print_packet(out, packet, tags - 1);
+	fputs("))", out);
+}
+
+// Print an expression for all keys. "vlan" comes first, the packet last: a tag shifts the offsets of what follows.
+// inner: all but "vlan" is about innermost packets, which are found behind tags.
+static void police_print(FILE *out, const struct tl_config_police *cls, bool inner)
+{
+	char packet[PACKET_MAX];
+
+	police_write_packet(cls, packet);
+	bool has_packet = *packet != '\0', has_more = has_packet || cls->match != NULL;
+	if (cls->vlan != 0)
+		fprintf(out, "vlan %u%s", cls->vlan, has_more ? " and " : "");
+	if (inner && has_more)
+		fputs("inner(", out);
+	if (cls->match != NULL)
+		fprintf(out, cls->vlan != 0 || has_packet ? "(%s)%s" : "%s%s", cls->match, has_packet ? " and " : "");
+	if (has_packet)
+		police_print_packet(out, packet, inner ? 0 : cls->vlan != 0 ? 1 : TAGS_MAX);
+	if (inner && has_more)
+		fputc(')', out);
+}
+
+// Replace "match" by that expression.
 static int police_compose(struct tl_config_reader *r, struct tl_config_police *cls, bool inner)
 {
-	char terms[EXPRESSION_MAX], vlan[32] = "", *text;
-	bool both;
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+	bool complete = out != NULL;
 
-	police_write_terms(cls, terms);
-	both = cls->vlan != 0 && *terms != '\0';
-	if (cls->vlan != 0)
-		snprintf(vlan, sizeof(vlan), "vlan %u%s", cls->vlan, both ? " and " : "");
-	inner = inner && *terms != '\0';
-	if (asprintf(&text, "%s%s%s%s", vlan, inner ? "inner(" : both ? "(" : "", terms, inner || both ? ")" : "") < 0)
+	if (out != NULL) {
+		police_print(out, cls, inner);
+		complete = ferror(out) == 0;
+		complete = fclose(out) == 0 && complete;
+	}
+	if (!complete) {
+		free(text);
 		return tl_fail(r->err, -ENOMEM, "%s: out of memory", r->name);
+	}
 	free(cls->match);
 	cls->match = text;
 	return 0;
