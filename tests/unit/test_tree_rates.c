@@ -111,13 +111,18 @@ TL_TEST("after random changes of rates, guarantees and prios all counters are co
 // More classes than adopt new rates in one call: each leaf with a ceil of 8 kbit/s, 1 byte per ms, and an empty bucket.
 #define MANY 300
 
-static void open_many(struct test_tree *t)
+static void open_full(struct test_tree *t)
 {
 	*t = (struct test_tree){.n = 0};
 	test_add(t, NONE, (struct tl_tree_class){.rate = 10000 * MBIT});
 	for (uint32_t i = 1; i < MANY; i++)
 		test_add(t, 0, (struct tl_tree_class){.ceil = 8000, .cburst = 200000});
 	test_open_mtu(t, TEST_MTU, 65536);
+}
+
+static void open_many(struct test_tree *t)
+{
+	open_full(t);
 	for (uint32_t i = 1; i < MANY; i += MANY - 2) // the first and the last leaf
 		for (uint32_t k = 0; k < 400; k++)
 			test_put(t, i, 0, 1000);
@@ -201,6 +206,28 @@ TL_TEST("a class that gets frames during a change of rates has the new ones")
 		;
 	CU_ASSERT_EQUAL(t.sent_pkts[MANY - 2], 199 + 50 + 10);
 	CU_ASSERT_EQUAL(t.sent_pkts[1], 199 + 50 + 10);
+	test_close(&t);
+	tl_tree_rates_destroy(rates);
+}
+
+// The last class sends alone, and competes from the first frame of another one on: before its turn to adopt new rates.
+TL_TEST("a change of rates adds no tokens to a class that ceases to send alone meanwhile")
+{
+	struct test_tree t;
+
+	open_full(&t);
+	for (uint32_t k = 0; k < 400; k++)
+		test_put(&t, MANY - 1, 0, 1000);
+	CU_ASSERT_EQUAL(test_send(&t, 64), 64);
+	struct tl_tree_rates *rates = change_all(&t, 9000);
+	CU_ASSERT_EQUAL(test_send(&t, 64), 0);
+	t.now_ns += TL_NS_PER_US;
+	test_put(&t, 1, 0, 1000);
+	CU_ASSERT_PTR_NOT_EQUAL(tl_tree_rates_in_use(t.tree), rates);
+	while (test_send(&t, 64) != 0 || tl_tree_rates_in_use(t.tree) != rates)
+		;
+	CU_ASSERT_EQUAL(t.sent_pkts[1], 1);
+	CU_ASSERT_EQUAL(t.sent_pkts[MANY - 1], 199);
 	test_close(&t);
 	tl_tree_rates_destroy(rates);
 }

@@ -217,6 +217,8 @@ static void tree_end_lone(struct tl_tree *t)
 {
 	struct tree_node *n = t->lone;
 
+	if (tree_is_changing(t)) // before it has tokens of a later time
+		tree_adopt_rate(t, n);
 	t->lone = NULL;
 	tree_set_used(n, 1);
 	tree_place(t, n, false);
