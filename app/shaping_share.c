@@ -62,11 +62,8 @@ static void share_add(struct share_members *m, struct tl_shaping *s, uint64_t el
 static uint64_t share_least(const struct share_members *m, const struct tl_shaping *s, uint64_t rate)
 {
 	uint64_t part = shaping_idle_part(rate, s->config->weight, m->weights);
-	uint64_t rates = 0;
 
-	for (uint32_t i = 1; i < s->config->n_classes; i++)
-		rates += s->kept.classes[i].parent == 0 ? s->kept.classes[i].rate : 0;
-	return tl_max_u64(part, tl_max_u64(rates, s->config->floor));
+	return tl_max_u64(part, tl_config_shape_floor(s->config));
 }
 
 // A limit that has hardly changed stays. One that cannot be set yet comes with the next division.

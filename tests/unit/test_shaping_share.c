@@ -225,6 +225,22 @@ TL_TEST("members divide by weight what a port takes that is slower than their ra
 	}
 }
 
+// Its classes have rates of half the share, and lower ones since a change at run time.
+TL_TEST("an idle shape keeps its floor though the rates of its classes were lowered")
+{
+	static struct bed b;
+	struct tl_tree_class lowered[] = {{.rate = RATE, .ceil = RATE}, {.rate = RATE / 64}};
+
+	open_bed(&b, false);
+	b.config.shapes[0].n_classes = TL_ARRAY_LEN(lowered);
+	b.classes[1].rate = RATE / 2;
+	b.shapes[0].kept.classes = lowered;
+	b.lines[1].offered = 3 * RATE;
+	pass_ms(&b, 1000);
+	CU_ASSERT_EQUAL(limit_of(&b, 0), RATE / 2);
+	CU_ASSERT(limit_of(&b, 1) > RATE - RATE / 16);
+}
+
 int main(void)
 {
 	return tl_test_run("shaping_share");
