@@ -33,9 +33,7 @@ uint64_t shaping_idle_part(uint64_t rate, uint64_t weight, uint64_t weights)
 
 bool shaping_differs(uint64_t limit, uint64_t before)
 {
-	uint64_t off = limit > before ? limit - before : before - limit;
-
-	return off > before / 64;
+	return limit < before || limit - before > before / 64;
 }
 
 static uint64_t share_demand(struct tl_shaping *s, struct tl_share_use *use, uint64_t elapsed_ns)
@@ -66,7 +64,7 @@ static uint64_t share_least(const struct share_members *m, const struct tl_shapi
 	return tl_max_u64(part, tl_config_shape_floor(s->config));
 }
 
-// A limit that has hardly changed stays. One that cannot be set yet comes with the next division.
+// One that cannot be set yet comes with the next division.
 static void share_set(struct tl_shaping *s, uint64_t limit)
 {
 	struct tl_err err;

@@ -34,7 +34,7 @@ static void class_add(struct class_members *m, struct tl_shaping *s, uint32_t cl
 	m->cls[m->n++] = cls;
 }
 
-// Set the limits of all members, if one has changed by more than a little.
+// Set the limits of all members, if one is to be set.
 static void class_set(struct tl_shaping *s, const struct class_members *m, uint64_t rate)
 {
 	uint64_t before[TL_CONFIG_MEMBERS_MAX + 1];

@@ -17,7 +17,7 @@ for i in range(250):
 P
 }
 
-# limits_are LIMITS: tell whether the classes have these limits, to a 64th: smaller changes are not set.
+# limits_are LIMITS: tell whether the classes have these limits, to a 64th: they rise by no less.
 limits_are() {
 	status_is ".shapes[0].classes | map({(.name): .ceil_bps}) | add as \$now | $1 | to_entries |
 		all(.[]; ((.value - \$now[.key]) * 64 | fabs) <= \$now[.key] + \$now[.key] / 64 + 64)"

@@ -143,7 +143,7 @@ static void pass_ms(struct bed *b, uint64_t ms)
 		pass(b);
 }
 
-// Return the time until a member has this limit, to a 64th: smaller changes are not set.
+// Return the time until a member has this limit, to a 64th: it rises by no less.
 static uint64_t ms_until(struct bed *b, uint32_t member, uint64_t limit)
 {
 	uint64_t ms = 0;
@@ -222,6 +222,23 @@ TL_TEST("members divide by weight what a port takes that is slower than their ra
 		b.port *= 2;
 		pass_ms(&b, 3000);
 		CU_ASSERT(limit_of(&b, 0) + limit_of(&b, 1) >= RATE / 2 * 15 / 16);
+	}
+}
+
+// Small changes of a small limit, which are still smaller parts of the large one.
+TL_TEST("the limits of members that need all add up to no more than the rate of their share")
+{
+	static struct bed b;
+
+	for (uint32_t by_class = 0; by_class < 2; by_class++) {
+		open_bed(&b, by_class != 0);
+		b.lines[1].offered = 3 * RATE;
+		for (uint32_t part = 16; part < 20; part++) {
+			b.lines[0].offered = RATE * part / 160;
+			pass_ms(&b, 1000);
+			CU_ASSERT(limit_of(&b, 0) >= b.lines[0].offered - b.lines[0].offered / 64);
+			CU_ASSERT(limit_of(&b, 0) + limit_of(&b, 1) <= RATE);
+		}
 	}
 }
 
