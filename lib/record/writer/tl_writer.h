@@ -145,7 +145,7 @@ void tl_writer_destroy(struct tl_writer *writer);
 void tl_writer_rotate(struct tl_writer *writer);
 
 // Limit the bytes per second that the writer takes from its rings; more wait there. In any window it takes at most the
-// limit, its 32nd part of a second, and a slab. Lifted by tl_writer_stop(). Not for a writer that holds in memory.
+// limit, its 32nd part of a second, and two slabs. Lifted by tl_writer_stop(). Not for a writer that holds in memory.
 void tl_writer_set_limit(struct tl_writer *writer, uint64_t bytes_per_s);
 uint64_t tl_writer_limit(const struct tl_writer *writer);
 void tl_writer_load(const struct tl_writer *writer, struct tl_writer_load *out);
