@@ -55,15 +55,15 @@ static void class_set(struct tl_shaping *s, const struct class_members *m, uint6
 		s->kept.limits[m->cls[i]] = before[i];
 }
 
-// Return the rate to divide: the given one, or what the port takes, whichever classes send it.
+// Return the rate to divide: the given one, at most that of the shape, or what the port takes, whichever classes send it.
 static uint64_t class_rate(
 	struct tl_shaping *s, uint64_t given, struct tl_share_capacity *measured, uint64_t elapsed_ns)
 {
 	struct tl_share_use use = {0};
 	struct tl_tree_load load;
 
-	if (given != 0)
-		return given;
+	if (given != 0) // a change may have made it less
+		return tl_min_u64(given, s->kept.classes[0].rate);
 	tl_shape_load(s->shape, &load);
 	shaping_add_use(&use, s, load.sent_bytes);
 	tl_share_measure(measured, &use, elapsed_ns);

@@ -242,6 +242,20 @@ TL_TEST("the limits of members that need all add up to no more than the rate of 
 	}
 }
 
+TL_TEST("classes divide the rate of their shape after a change that makes it less than that of their share")
+{
+	static struct bed b;
+
+	open_bed(&b, true);
+	b.classes[1].member.weight = 3;
+	b.lines[0].offered = b.lines[1].offered = 3 * RATE;
+	pass_ms(&b, 1000);
+	CU_ASSERT(limit_of(&b, 0) == RATE / 4 * 3 && limit_of(&b, 1) == RATE / 4);
+	b.trees[0].rate = RATE / 2;
+	pass_ms(&b, 1000);
+	CU_ASSERT(limit_of(&b, 0) == RATE / 8 * 3 && limit_of(&b, 1) == RATE / 8);
+}
+
 // Its classes have rates of half the share, and lower ones since a change at run time.
 TL_TEST("an idle shape keeps its floor though the rates of its classes were lowered")
 {
