@@ -22,6 +22,9 @@ wrong_calls() {
 	refuses "a configuration is refused by the other benchmarks" "bench qualify" "$TAPLINE" bench rx -c plain.json
 	refuses "a disk limit too small for a ring is refused" "--disk" "$TAPLINE" bench qualify -c plain.json --disk 1M
 	refuses "the cache of a drive is refused by the other benchmarks" "bench qualify" "$TAPLINE" bench rx --cache 6G
+	jq '.capture = [range(4) as $i | .capture[0] + {path: "recordings/\($i).pcapng"}]' plain.json >four.json
+	refuses "more recordings than the disk limit has room for are refused" "20 MiB of --disk" "$TAPLINE" bench qualify -c four.json --disk 64M
+	check_equal "and leave no directory" "$(find recordings -mindepth 1 | wc -l)" 0
 	refuses "an error of the configuration is reported with its position" "\$.ports[0].colour" "$TAPLINE" bench qualify -c unknown.json
 	refuses "a configuration without recordings is refused" "\$.capture" "$TAPLINE" bench qualify -c idle.json
 }

@@ -23,6 +23,7 @@ struct tl_err;
 #define TL_QUALIFY_SIZES_MAX 8
 #define TL_QUALIFY_QUARTERS 4
 #define TL_QUALIFY_UNKNOWN (-1)
+#define TL_QUALIFY_RING_MIN (UINT64_C(20) << 20) // of a recording
 #define TL_QUALIFY_FEEDS 0.5 // of the frames: with fewer kept by the parser nothing is measured behind it
 #define TL_QUALIFY_SLOWS 0.8 // slowdown below which the rate of the last quarter is the sustained one
 

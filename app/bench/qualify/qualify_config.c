@@ -11,8 +11,7 @@
 #include <tl_config.h>
 #include <tl_log.h>
 
-#define FILES_OF_RING 4
-#define FILE_BYTES_MIN (UINT64_C(4) << 20)
+#define FILES_OF_RING 4 // and the next one, which exists before the oldest is dropped
 
 static const char *const port_keys[] = {"name", "rx_queues", "lcores", "idle"};
 static const char *const eal_keys[] = {"huge", "memory_mb", "main_lcore"};
@@ -90,14 +89,13 @@ static json_t *port_config(const json_t *port, size_t i, const char *frames)
 // Write to a ring of files, so that a run of any length occupies ring_bytes at most.
 static void put_ring(json_t *out, const char *dir, uint64_t ring_bytes)
 {
+	uint64_t file_bytes = ring_bytes / (FILES_OF_RING + 1);
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/recording.pcapng", dir);
 	json_object_set_new(out, "path", json_string(path));
-	json_object_set_new(
-		out, "rotate_bytes", json_integer((json_int_t)tl_max_u64(ring_bytes / FILES_OF_RING, FILE_BYTES_MIN)));
-	json_object_set_new(
-		out, "keep_bytes", json_integer((json_int_t)tl_max_u64(ring_bytes, FILES_OF_RING * FILE_BYTES_MIN)));
+	json_object_set_new(out, "rotate_bytes", json_integer((json_int_t)file_bytes));
+	json_object_set_new(out, "keep_bytes", json_integer((json_int_t)(FILES_OF_RING * file_bytes)));
 }
 
 // Write to a device that completes each write at once, and keeps nothing. Two recordings may not have one path, so the

@@ -87,6 +87,10 @@ static int make_dirs(struct trial *t, const struct tl_config *config, struct tl_
 		t->buffer_bytes += capture->buffer_bytes * config->ports[capture->port].rx_queues;
 		t->ring_bytes = tl_min_u64(t->ring_bytes, ring_bytes(t, t->dirs[i], config->n_captures));
 	}
+	if (rc == 0 && t->ring_bytes < TL_QUALIFY_RING_MIN)
+		return tl_fail(err, -EINVAL,
+			"each recording needs 20 MiB of --disk, and of half of the free space: %u of them have %ju bytes each",
+			config->n_captures, (uintmax_t)t->ring_bytes);
 	return rc;
 }
 
