@@ -72,6 +72,8 @@ every_rung() {
 	check_json "the wake-ups of each rung are counted" all.json "$ALL_RAN"' | all(.wakeups_per_s != null)'
 	check_equal "the page has a bar, or a reason, for each rung and size" "$(grep -cE '^<tr( class="noisy")?><td>' page.html)" \
 		"$(jq '.rungs | length' all.json)"
+	check_equal "rates that are not without loss are labelled in the page" \
+		"$(sed -n 's/.*<td>\([a-z-]*\)<.*Mpps received<.*/\1/p' page.html)" dpdk-memory
 	check_equal "the page needs no other file" "$(grep -ciE '(src|href)=|url\(|@import' page.html)" 0
 	check "the page names the command, the date and the host" grep -qE '<pre>.*made by .*20[0-9]{2}-.*call .*bench rx --seconds 0.01 .*host .*Linux' \
 		<(tr '\n' ' ' <page.html)

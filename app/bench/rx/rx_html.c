@@ -8,9 +8,11 @@
 
 #include "bench_page.h"
 
-static struct tl_bench_bar bar_of(const struct tl_bench_rx_row *row, bool last)
+// The rate without loss, or of a rung that makes its frames itself, and with real traffic, that received.
+static struct tl_bench_bar bar_of(const struct tl_bench_rx_row *row, bool own_traffic, bool last)
 {
-	double pps = row->loss_free_pps < 0 ? row->received_pps : row->loss_free_pps;
+	bool received = row->loss_free_pps < 0;
+	double pps = received ? row->received_pps : row->loss_free_pps;
 	struct tl_bench_bar bar = {.name = row->rung->name,
 		.value = row->cpu_ns < 0 ? 0 : row->cpu_ns,
 		.refused = row->refused[0] != '\0' ? row->refused : NULL,
@@ -20,7 +22,10 @@ static struct tl_bench_bar bar_of(const struct tl_bench_rx_row *row, bool last)
 	if (row->size_bytes != 0)
 		snprintf(bar.what, sizeof(bar.what), "%u B", row->size_bytes);
 	snprintf(bar.text, sizeof(bar.text), "%.0f ns", bar.value);
-	snprintf(bar.beside, sizeof(bar.beside), "%.3f Mpps%s", pps / 1e6, row->sender_bound ? "+" : "");
+	snprintf(bar.beside, sizeof(bar.beside), "%.3f Mpps%s", pps / 1e6,
+		row->sender_bound	  ? "+"
+		: received && own_traffic ? " received"
+					  : "");
 	return bar;
 }
 
@@ -42,8 +47,8 @@ int tl_bench_rx_html(
 		!result->pair && result->own_traffic ? result->sender : "", result->cpus, result->seconds,
 		result->interrupted ? "; interrupted" : "");
 	for (unsigned i = 0; i < chart.n; i++)
-		chart.bars[i] =
-			bar_of(&result->rows[i], i + 1 == chart.n || result->rows[i + 1].rung != result->rows[i].rung);
+		chart.bars[i] = bar_of(&result->rows[i], result->own_traffic,
+			i + 1 == chart.n || result->rows[i + 1].rung != result->rows[i].rung);
 	int rc = tl_bench_page_save(&page, report, path, err);
 	free(chart.bars);
 	return rc;
