@@ -14,6 +14,9 @@ static const char *const stems[] = {
 	"-TxRx-",  // ixgbe, igb, igc, i40e, ice, iavf, bnxt
 	"-Tx-Rx-", // ena
 	"-rx-",	   // igb, i40e, ice, bnxt, vmxnet3
+	"-rxtx-",  // vmxnet3, nfp, nicvf
+	"_rxq",	   // hinic
+	"mana_q",
 	"-input.", // virtio_net
 	"-fp-",	   // bnx2x
 	"mlx5_comp",

@@ -19,6 +19,7 @@
 #define PPS_IRQS_MAX 256
 #define PPS_NAME 64
 #define PPS_LIST 32 // CPUs as text
+#define PPS_ALTNAMES 512
 
 struct tl_err;
 
@@ -66,8 +67,9 @@ enum pps_state { PPS_OK, PPS_NEW, PPS_RESET, PPS_GONE };
 
 struct pps_iface {
 	char name[PPS_NAME];
-	enum pps_state state; // in a look PPS_OK or PPS_GONE: asked for, and not there
-	uint32_t index;	      // of the kernel's interface; 0: a port of an appliance
+	char altnames[PPS_ALTNAMES]; // alternative names, each with a space behind it
+	enum pps_state state;	     // in a look PPS_OK or PPS_GONE: asked for, and not there
+	uint32_t index;		     // of the kernel's interface; 0: a port of an appliance
 	struct pps_row total;
 	uint32_t n_queues;
 	struct pps_row queues[PPS_QUEUES_MAX]; // known is 0: no such queue
@@ -103,6 +105,7 @@ void pps_sample_free(struct pps_sample *sample);
 
 // Append a row; NULL: no memory.
 struct pps_iface *pps_add_iface(struct pps_sample *sample, const char *name);
+bool pps_is_called(const struct pps_iface *iface, const char *name); // by an alternative name, too
 struct pps_iface *pps_find_iface(const struct pps_sample *sample, const char *name);
 
 static inline void pps_count(struct pps_row *row, unsigned counter, uint64_t value)

@@ -15,10 +15,10 @@
 #define DUMP_BYTES 65536 // the kernel fills at most 32 KiB
 #define DUMP_WAIT_S 5
 
-static bool is_wanted(const struct pps_want *want, const char *name, unsigned flags)
+static bool is_wanted(const struct pps_want *want, const struct pps_iface *iface, unsigned flags)
 {
 	for (size_t i = 0; i < want->n; i++)
-		if (strcmp(want->names[i], name) == 0)
+		if (pps_is_called(iface, want->names[i]))
 			return true;
 	return want->n == 0 && (flags & IFF_UP) != 0 && (flags & IFF_LOOPBACK) == 0;
 }
@@ -35,32 +35,55 @@ static void take_stats(const struct rtnl_link_stats64 *stats, struct pps_row *ro
 	pps_count(row, PPS_TX_DROPPED, stats->tx_dropped);
 }
 
+// Add the alternative names in a list of properties, as far as there is room.
+static void take_altnames(const struct rtattr *list, struct pps_iface *iface)
+{
+	size_t used = strlen(iface->altnames);
+	int left = (int)RTA_PAYLOAD(list);
+
+	for (const struct rtattr *part = RTA_DATA(list); RTA_OK(part, left); part = RTA_NEXT(part, left)) {
+		int chars = (int)strnlen(RTA_DATA(part), RTA_PAYLOAD(part));
+		if (part->rta_type != IFLA_ALT_IFNAME || used + (size_t)chars + 1 >= PPS_ALTNAMES)
+			continue;
+		used += (size_t)snprintf(
+			iface->altnames + used, PPS_ALTNAMES - used, "%.*s ", chars, (const char *)RTA_DATA(part));
+	}
+}
+
+static void take_attribute(const struct rtattr *part, struct pps_iface *iface)
+{
+	struct rtnl_link_stats64 stats = {0};
+	size_t bytes = RTA_PAYLOAD(part);
+
+	switch (part->rta_type & NLA_TYPE_MASK) {
+	case IFLA_IFNAME:
+		snprintf(iface->name, IF_NAMESIZE, "%.*s", (int)bytes, (const char *)RTA_DATA(part));
+		break;
+	case IFLA_STATS64: // it has grown, and will
+		memcpy(&stats, RTA_DATA(part), tl_min_u64(bytes, sizeof(stats)));
+		take_stats(&stats, &iface->total);
+		break;
+	case IFLA_PROP_LIST:
+		take_altnames(part, iface);
+		break;
+	}
+}
+
 static int take_link(const struct nlmsghdr *message, const struct pps_want *want, struct pps_sample *out)
 {
 	const struct ifinfomsg *info = NLMSG_DATA(message);
-	struct rtnl_link_stats64 stats = {0};
-	char name[IF_NAMESIZE] = "";
-	bool counted = false;
 	int left = (int)message->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*info));
 
 	if (left < 0)
 		return -EPROTO;
-	for (const struct rtattr *part = IFLA_RTA(info); RTA_OK(part, left); part = RTA_NEXT(part, left)) {
-		size_t bytes = RTA_PAYLOAD(part);
-		if (part->rta_type == IFLA_IFNAME)
-			snprintf(name, sizeof(name), "%.*s", (int)bytes, (const char *)RTA_DATA(part));
-		counted |= part->rta_type == IFLA_STATS64;
-		if (part->rta_type == IFLA_STATS64) // it has grown, and will
-			memcpy(&stats, RTA_DATA(part), tl_min_u64(bytes, sizeof(stats)));
-	}
-	if (name[0] == '\0' || !is_wanted(want, name, info->ifi_flags))
-		return 0;
-	struct pps_iface *iface = pps_add_iface(out, name);
+	struct pps_iface *iface = pps_add_iface(out, "");
 	if (iface == NULL)
 		return -ENOMEM;
 	iface->index = (uint32_t)info->ifi_index;
-	if (counted)
-		take_stats(&stats, &iface->total);
+	for (const struct rtattr *part = IFLA_RTA(info); RTA_OK(part, left); part = RTA_NEXT(part, left))
+		take_attribute(part, iface);
+	if (iface->name[0] == '\0' || !is_wanted(want, iface, info->ifi_flags))
+		out->n--;
 	return 0;
 }
 

@@ -27,10 +27,22 @@ struct pps_iface *pps_add_iface(struct pps_sample *sample, const char *name)
 	return iface;
 }
 
+bool pps_is_called(const struct pps_iface *iface, const char *name)
+{
+	size_t chars = strlen(name);
+
+	if (strcmp(iface->name, name) == 0)
+		return true;
+	for (const char *at = iface->altnames; *at != '\0'; at += strcspn(at, " ") + 1)
+		if (strncmp(at, name, chars) == 0 && at[chars] == ' ')
+			return true;
+	return false;
+}
+
 struct pps_iface *pps_find_iface(const struct pps_sample *sample, const char *name)
 {
 	for (size_t i = 0; i < sample->n; i++)
-		if (strcmp(sample->ifaces[i].name, name) == 0)
+		if (pps_is_called(&sample->ifaces[i], name))
 			return &sample->ifaces[i];
 	return NULL;
 }

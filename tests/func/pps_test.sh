@@ -104,6 +104,10 @@ ip -netns "$APP_NS" link add quiet0 type ifb
 pps quiet0 --once --interval 0.1 >page.txt
 check "a named interface that is down is shown" grep -q '^quiet0 ' page.txt
 
+ip -netns "$APP_NS" link property add dev quiet0 altname q0 altname an-altname-beyond-15-bytes
+pps q0 an-altname-beyond-15-bytes --once --interval 0.1 --json >alt.json 2>alt.log || true
+check_json "an alternative name, of any length, is that of its interface" alt.json '[.interfaces[].name] == ["quiet0"]'
+
 pps_start quiet0
 ip -netns "$APP_NS" link delete quiet0
 pps_stop

@@ -262,6 +262,10 @@ static const char interrupts[] =
 	" 42:          0          7  IR-PCI-MSI 524290-edge      eth0-TxRx-11\n"
 	" 50:          1          1  IR-PCI-MSI 524291-edge      mlx5_async0@pci:0000:5e:00.0\n"
 	" 51:          1          1  IR-PCI-MSI 524292-edge      mlx5_comp3@pci:0000:5e:00.0\n"
+	" 52:          1          1  IR-PCI-MSI 524293-edge      ens192-rxtx-2\n"
+	" 53:          1          1  IR-PCI-MSI 524294-edge      mana_q3@pci:7870:00:00.0\n"
+	" 54:          1          1  IR-PCI-MSI 524295-edge      eth1_rxq4\n"
+	" 55:          1          1  IR-PCI-MSI 524296-edge      eth1_txq4\n"
 	" 60:          0          2  PCI-MSIX-0000:00:03.0   1-edge      virtio2-input.1\n"
 	" 61:          0          2  PCI-MSIX-0000:00:03.0   2-edge      virtio2-output.1\n"
 	"NMI:          0          0   Non-maskable interrupts\n";
@@ -294,6 +298,14 @@ TL_TEST("interrupts are read with CPU, count and queue")
 	pps_read_irqs(&tree, interrupts, &eth1);
 	CU_ASSERT_EQUAL_FATAL(eth1.n_irqs, 1);
 	CU_ASSERT_EQUAL(eth1.irqs[0].queue, 3);
+	for (unsigned number = 52; number < 56; number++) {
+		char path[16];
+		snprintf(path, sizeof(path), "%u\n", number);
+		put("sys/class/net/eth1/device/irq", path);
+		eth1.n_irqs = 0;
+		pps_read_irqs(&tree, interrupts, &eth1);
+		CU_ASSERT_EQUAL(eth1.irqs[0].queue, number < 55 ? (int)number - 50 : -1);
+	}
 	eth1.n_irqs = 0;
 	put("sys/class/net/eth1/device/irq", "50\n");
 	pps_read_irqs(&tree, NULL, &eth1);
