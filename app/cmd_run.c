@@ -15,7 +15,7 @@
 #include "appliance.h"
 #include "check.h"
 #include "finish.h"
-#include "latency_files.h"
+#include "latency_dir.h"
 #include "manifest.h"
 
 struct options {
@@ -131,7 +131,7 @@ int tl_cmd_run(int argc, char **argv)
 	if (o.latency_dir != NULL && config->n_echoes == 0)
 		status = tl_misuse(&tl_run_command, "--latency: no echo in", o.config);
 	else if (!o.check && o.latency_dir != NULL &&
-		 tl_latency_files_prepare(o.latency_dir, config->process.user, &err) != 0)
+		 tl_latency_dir_make(o.latency_dir, config->process.user, &err) != 0)
 		status = tl_misuse(&tl_run_command, err.text, NULL);
 	else if (o.check)
 		status = tl_check(config, o.explain, o.json);

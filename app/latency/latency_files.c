@@ -4,11 +4,7 @@
 #include "latency_files.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <tl_echo_latency.h>
 #include <tl_err.h>
@@ -17,22 +13,6 @@
 #include "manifest.h"
 
 #define PATH 4096
-
-int tl_latency_files_prepare(const char *dir, const char *user, struct tl_err *err)
-{
-	const struct passwd *owner = user != NULL ? getpwnam(user) : NULL;
-	struct stat what;
-
-	if (mkdir(dir, 0750) != 0) {
-		if (errno != EEXIST)
-			return tl_fail(err, -errno, "--latency %s: cannot be made: %s", dir, strerror(errno));
-	} else if (owner != NULL && chown(dir, owner->pw_uid, owner->pw_gid) != 0) {
-		return tl_fail(err, -errno, "--latency %s: cannot be given to %s: %s", dir, user, strerror(errno));
-	}
-	if (stat(dir, &what) != 0 || !S_ISDIR(what.st_mode))
-		return tl_fail(err, -ENOTDIR, "--latency %s: not a directory", dir);
-	return 0;
-}
 
 struct paths {
 	char json[PATH], csv[PATH], hgrm[PATH], html[PATH];

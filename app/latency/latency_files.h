@@ -12,10 +12,6 @@
 
 struct tl_err;
 
-// Create the directory if it is missing, and change its owner to user (NULL: keep the owner). Return 0, or -errno with
-// a message in *err.
-int tl_latency_files_prepare(const char *dir, const char *user, struct tl_err *err);
-
 // Check that the reports of this configuration can be written. Call after the process has changed to its user. Return
 // 0, or -errno with a message in *err.
 int tl_latency_files_may_write(const char *dir, const struct tl_config *config, struct tl_err *err);
