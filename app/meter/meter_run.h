@@ -19,7 +19,7 @@ struct tl_meter_results {
 	size_t n_settings;
 	uint64_t pkts, bytes;	    // bytes with overhead
 	uint64_t first_ns, last_ns; // time of the first frame, latest time; since 1970
-	uint64_t backward_pkts;	    // earlier than their predecessor
+	uint64_t backward_pkts;	    // earlier than a frame before them
 	uint64_t damages;	    // places of the files that could not be read; failures of the port
 	struct tl_meter_live live;  // with a port
 	uint64_t bin_ns;	    // width of the bins, which begin at first_ns

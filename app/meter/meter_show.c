@@ -141,6 +141,7 @@ json_t *tl_meter_json(const struct tl_meter_results *results)
 	json_object_set_new(json, "overhead_bytes", tl_json_number(r->args->overhead_bytes));
 	json_object_set_new(json, "first_ns", number_or_null(r->first_ns, r->pkts != 0));
 	json_object_set_new(json, "last_ns", number_or_null(r->last_ns, r->pkts != 0));
+	json_object_set_new(json, "duration_ns", tl_json_number(r->last_ns - r->first_ns));
 	json_object_set_new(json, "backward_pkts", tl_json_number(r->backward_pkts));
 	json_object_set_new(json, "damages", tl_json_number(r->damages));
 	json_object_set_new(json, "bin_ns", tl_json_number(r->bin_ns));
@@ -205,7 +206,7 @@ void tl_meter_print(const struct tl_meter_results *results, FILE *out)
 	if (ns != 0)
 		fprintf(out, ": %.6g bit/s", (double)r->bytes * 8e9 / (double)ns);
 	if (r->backward_pkts != 0)
-		fprintf(out, "; %" PRIu64 " earlier than their predecessor", r->backward_pkts);
+		fprintf(out, "; %" PRIu64 " earlier than a frame before them", r->backward_pkts);
 	fputc('\n', out);
 	if (r->live.device != NULL)
 		fprintf(out, "received by %s, stamped by %s, %" PRIu64 " dropped before they could be metered%s\n",

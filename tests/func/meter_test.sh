@@ -132,6 +132,13 @@ if command -v node >/dev/null; then
 		check_json "the page draws its curves ($page)" drawn.json '.drawn and .shapes >= 5 and .no_numbers == []'
 		jq -c '.sections' drawn.json >"$page.json"
 	done
+	python3 - >moment.pcap <<-'P'
+		import struct, sys
+		sys.stdout.buffer.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1) +
+		    b"".join(struct.pack("<IIII", 1700000000, ns, 14, 60) + bytes(14) for ns in (123, 173)))
+	P
+	meter moment.pcap "${CONTRACT[@]}" --html moment.html
+	check_equal "the page has the length of a capture to the nanosecond" "$(node "$LIB/draw_page.js" moment.html | jq -r .head | grep -o 'in .* ns')" "in 50 ns"
 	check_json "the page of a policer has bytes, colours and tokens over time" page.json '. == ["Settings", "Bytes against time", "Bytes beyond 5 Mbit/s",
 		"srtcm 5 Mbit/s, 20 KiB + 10 KiB", "Tokens of srtcm 5 Mbit/s, 20 KiB + 10 KiB", "Origin"]'
 	check_json "that of two shapers has queue and delay of each, side by side" shaped.json '. == ["Settings", "Bytes against time", "Bytes beyond 5 Mbit/s"] +
