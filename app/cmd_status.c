@@ -89,14 +89,14 @@ static void print_object(const char *kind, json_t *object)
 	print_stages(object);
 }
 
-// Print a shape, and each of its classes.
-static void print_shape(json_t *shape)
+// Print a row, and each of its classes.
+static void print_row(const char *title, json_t *row)
 {
 	size_t index;
 	json_t *cls;
 
-	print_object("shape", shape);
-	json_array_foreach (json_object_get(shape, "classes"), index, cls)
+	print_object(title, row);
+	json_array_foreach (json_object_get(row, "classes"), index, cls)
 		print_object("class", cls);
 }
 
@@ -104,15 +104,14 @@ static void print_status(json_t *status)
 {
 	static const struct {
 		const char *key, *title;
-	} sections[] = {{"replays", "replay"}, {"ports", "port"}, {"captures", "recording"}, {"echoes", "echo"}};
+	} sections[] = {{"replays", "replay"}, {"ports", "port"}, {"captures", "recording"}, {"echoes", "echo"},
+		{"shapes", "shape"}};
 	size_t index;
 	json_t *row;
 
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		json_array_foreach (json_object_get(status, sections[i].key), index, row)
-			print_object(sections[i].title, row);
-	json_array_foreach (json_object_get(status, "shapes"), index, row)
-		print_shape(row);
+			print_row(sections[i].title, row);
 	if (json_object_get(status, "ledger_ok") != NULL) // of an appliance
 		printf("ledger\n    %-24s %20s\n", "holds",
 			json_is_true(json_object_get(status, "ledger_ok")) ? "yes" : "no");

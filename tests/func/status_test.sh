@@ -25,7 +25,8 @@ second_appliance() {
 
 func_begin
 net_begin
-app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}]' '"capture": [{"port": "lan", "path": "out.pcapng"}]'
+app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}]' '"capture": [{"port": "lan", "path": "out.pcapng",
+	"classes": [{"name": "whole", "match": "udp", "cir": "1Gbit", "cbs": "1m"}, {"name": "rest", "default": true, "cir": "1Gbit", "cbs": "1m"}]}]'
 
 check_equal "without an appliance status fails" \
 	"$("$TAPLINE" status --json --socket control.sock >/dev/null 2>&1 && echo answered || echo failed)" failed
@@ -39,6 +40,7 @@ check_json "the status during a run is not final" status.json '.final | not'
 check "the counters advance" pinged_and_counted
 check "100 requests are answered" a_hundred_questions
 check "status prints tables too" "$TAPLINE" status --socket control.sock
+check_equal "with each class of a recording" "$("$TAPLINE" status --socket control.sock | grep -A 1 '^class$' | awk '$1 == "name" {print $2}' | xargs)" "whole rest"
 check_equal "recordings are accessible to owner and group only" "$(stat -c %a out.pcapng)" 640
 check_equal "an unknown command is answered with an error" \
 	"$(echo nonsense | timeout 60 socat -t 30 - UNIX-CONNECT:control.sock >/dev/null && status_is true && echo fine)" fine
