@@ -66,9 +66,9 @@ TL_TEST("the classes of an entry are a tree, parents first")
 	tl_config_free(config);
 }
 
-TL_TEST("the line of each class is known")
+TL_TEST("the line of each class is known, and that of the shape is the root's")
 {
-	static const uint32_t lines[2][7] = {{0, 4, 5, 8, 9, 9, 11}, {0, 13, 14}};
+	static const uint32_t lines[2][7] = {{3, 4, 5, 8, 9, 9, 11}, {12, 13, 14}};
 	struct tl_config *config = load_right(PORTS
 		"'shape': [{'name': 'wan', 'rate': 9, 'port': 'a', 'classes': [\n"
 		"{'name': 'a', 'classes': [\n{'name': 'b', 'match': 'tcp',\n'limit': 3},\n\n{'name': 'c', 'match': 'udp'}]},\n"
@@ -76,7 +76,7 @@ TL_TEST("the line of each class is known")
 		"{'name': 'v', 'rate': 9, 'port': 'v', 'classes': [\n{'name': 'a', 'match': 'udp'},\n" DEFAULT "]}]}");
 
 	for (uint32_t i = 0; i < 2; i++)
-		for (uint32_t c = 1; c < config->shapes[i].n_classes; c++)
+		for (uint32_t c = 0; c < config->shapes[i].n_classes; c++)
 			CU_ASSERT_EQUAL(config->shapes[i].classes[c].line, lines[i][c]);
 	tl_config_free(config);
 }

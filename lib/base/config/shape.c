@@ -117,6 +117,9 @@ int tl_config_classes(struct tl_config_reader *r, const struct tl_config_key *ke
 	root->rate = shape->rate;
 	root->burst = root->cburst = shape->burst;
 	root->has_classes = true;
+	tl_config_leave(r);
+	root->line = tl_config_line(r);
+	tl_config_enter(r, key->name);
 	r->shape = shape;
 	return config_read_classes(r, 0, value);
 }
