@@ -72,8 +72,8 @@ int shaping_replace(struct tl_shaping *shaping, struct tl_config_shape *next, co
 // shaping_share.c: return the part of a rate that an idle member keeps, for the frames that show its demand.
 uint64_t shaping_idle_part(uint64_t rate, uint64_t weight, uint64_t weights);
 
-// Check whether a limit is to be set: a lower one at once, so that the sum of all stays right; a higher one if it is worth
-// the work.
+// Check whether a limit is to be set: a lower one at once, so that the sum of all stays right; a higher one if it is
+// worth the work.
 bool shaping_differs(uint64_t limit, uint64_t before);
 
 // Add what a shape has sent, and the time that it waited for the port, since the last call.

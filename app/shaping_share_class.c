@@ -55,7 +55,8 @@ static void class_set(struct tl_shaping *s, const struct class_members *m, uint6
 		s->kept.limits[m->cls[i]] = before[i];
 }
 
-// Return the rate to divide: the given one, at most that of the shape, or what the port takes, whichever classes send it.
+// Return the rate to divide: the given one, at most that of the shape, or what the port takes, whichever classes send
+// it.
 static uint64_t class_rate(
 	struct tl_shaping *s, uint64_t given, struct tl_share_capacity *measured, uint64_t elapsed_ns)
 {

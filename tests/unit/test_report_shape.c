@@ -30,7 +30,7 @@ static struct tl_snapshot *shaped_snapshot(void)
 		.queued_pkts = 1,
 		.drop_late_pkts = 3,
 		.borrowed_bytes = 1234,
-		.delay_ns = 32000,
+		.delay_mean_ns = 2000,
 		.delay_p99_ns = 8000,
 		.delay_max_ns = 9000};
 	shape_rows[2] = (struct tl_report_class){.name = "rest",

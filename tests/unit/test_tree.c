@@ -202,7 +202,7 @@ TL_TEST("frames above the delay limit are dropped when the next one is sent")
 	t.now_ns = TL_NS_PER_MS + 1;
 	CU_ASSERT_EQUAL(test_send(&t, 64), 1);
 	CU_ASSERT_EQUAL(t.sent_bytes[0], 101);
-	CU_ASSERT_EQUAL(sample(&t, 0).delay_ns, 1);
+	CU_ASSERT_EQUAL(sample(&t, 0).delay_mean_ns, 1);
 	CU_ASSERT_EQUAL(sample(&t, 0).drop_bytes[TL_TREE_DROP_LATE], 100);
 	test_close(&t);
 }
@@ -286,6 +286,22 @@ TL_TEST("a delay of 146 years is counted")
 	t.now_ns = UINT64_C(1) << 62;
 	CU_ASSERT_EQUAL(test_send(&t, 64), 63);
 	CU_ASSERT_EQUAL(sample(&t, 0).delay_p99_ns, UINT64_C(1) << 62);
+	test_close(&t);
+}
+
+// A class that always has 65,536 frames takes 78 hours for that.
+TL_TEST("the mean delay is exact when the sum of the delays exceeds 2^64 ns")
+{
+	struct test_tree t;
+
+	open_fifo(&t, (struct tl_tree_class){.rate = 8000});
+	for (uint64_t i = 0; i < 5; i++) {
+		t.now_ns = i;
+		test_put(&t, 0, 0, 1);
+	}
+	t.now_ns = UINT64_C(1) << 62;
+	CU_ASSERT_EQUAL(test_send(&t, 64), 5);
+	CU_ASSERT_EQUAL(sample(&t, 0).delay_mean_ns, (UINT64_C(1) << 62) - 2);
 	test_close(&t);
 }
 

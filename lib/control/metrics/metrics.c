@@ -355,7 +355,7 @@ static void read_class(const struct tl_shape *shape, uint32_t cls, struct tl_rep
 	out->green_bytes = s.colour_bytes[TL_METER_GREEN];
 	out->yellow_bytes = s.colour_bytes[TL_METER_YELLOW];
 	out->red_bytes = s.colour_bytes[TL_METER_RED];
-	out->delay_ns = s.delay_ns;
+	out->delay_mean_ns = s.delay_mean_ns;
 	out->delay_p99_ns = s.delay_p99_ns;
 	out->delay_max_ns = s.delay_max_ns;
 }

@@ -42,11 +42,6 @@ bool tl_report_shape_ok(const struct tl_report_shape *shape, bool final)
 	return ok;
 }
 
-static uint64_t delay_mean_ns(const struct tl_report_class *cls)
-{
-	return cls->sent_pkts != 0 ? cls->delay_ns / cls->sent_pkts : 0;
-}
-
 static bool is_policed(const struct tl_report_shape *shape)
 {
 	bool some = false;
@@ -67,7 +62,7 @@ static json_t *class_json(const struct tl_report_class *cls)
 		json_object_set_new(
 			object, table->counters[i].name, tl_json_number(tl_report_value(&table->counters[i], cls)));
 	bool sent = cls->sent_pkts != 0;
-	json_object_set_new(object, "delay_mean_ns", sent ? tl_json_number(delay_mean_ns(cls)) : json_null());
+	json_object_set_new(object, "delay_mean_ns", tl_json_number_if(sent, cls->delay_mean_ns));
 	json_object_set_new(object, "delay_p99_ns", tl_json_number_if(sent, cls->delay_p99_ns));
 	json_object_set_new(object, "delay_max_ns", tl_json_number_if(sent, cls->delay_max_ns));
 	return object;
@@ -94,7 +89,7 @@ static void print_class(FILE *out, const struct tl_report_class *cls)
 		tl_format_scaled((double)cls->rate_bps, rate, sizeof(rate)),
 		tl_format_scaled((double)cls->ceil_bps, ceil, sizeof(ceil)), tl_report_grouped(cls->sent_pkts, n[0]),
 		tl_report_grouped(cls->queued_pkts, n[1]), tl_report_grouped(drops, n[2]),
-		tl_report_grouped(cls->borrowed_bytes, n[3]), tl_format_ns(delay_mean_ns(cls), mean, sizeof(mean)),
+		tl_report_grouped(cls->borrowed_bytes, n[3]), tl_format_ns(cls->delay_mean_ns, mean, sizeof(mean)),
 		tl_format_ns(cls->delay_p99_ns, p99, sizeof(p99)), tl_format_ns(cls->delay_max_ns, max, sizeof(max)));
 }
 

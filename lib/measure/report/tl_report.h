@@ -237,7 +237,7 @@ struct tl_report_class {
 	uint64_t in_pkts;
 	TL_CLASS_PARTS(TL_COUNTER_FIELD)
 	TL_CLASS_COUNTERS(TL_COUNTER_FIELD)
-	uint64_t delay_ns, delay_p99_ns, delay_max_ns; // waiting times of sent frames: sum, 99th percentile, longest
+	uint64_t delay_mean_ns, delay_p99_ns, delay_max_ns; // waiting times of sent frames
 };
 
 // Class tree in front of a send queue.

@@ -3,7 +3,15 @@
 
 #include "tree_priv.h"
 
-static void stats_add(struct tl_tree_stats *sum, struct tl_coarse *delays, const struct tree_counters *leaf)
+#include <tl_hist.h>
+
+// Waiting times of sent frames.
+struct stats_delays {
+	uint64_t sum_ns; // its last 64 bits: a full queue adds a second per second and frame
+	struct tl_coarse of;
+};
+
+static void stats_add(struct tl_tree_stats *sum, struct stats_delays *delays, const struct tree_counters *leaf)
 {
 	for (uint32_t i = 0; i < TL_TREE_DROPS; i++) {
 		sum->drop_pkts[i] += tl_count_read(&leaf->drop_pkts[i]);
@@ -13,9 +21,9 @@ static void stats_add(struct tl_tree_stats *sum, struct tl_coarse *delays, const
 		sum->colour_pkts[i] += tl_count_read(&leaf->colour_pkts[i]);
 		sum->colour_bytes[i] += tl_count_read(&leaf->colour_bytes[i]);
 	}
-	sum->sent_pkts += tl_coarse_add(delays, &leaf->sent_pkts);
+	sum->sent_pkts += tl_coarse_add(&delays->of, &leaf->sent_pkts);
 	sum->sent_bytes += tl_count_read(&leaf->sent_bytes);
-	sum->delay_ns += tl_count_read(&leaf->delay_ns);
+	delays->sum_ns += tl_count_read(&leaf->delay_ns);
 	sum->delay_max_ns = tl_max_u64(sum->delay_max_ns, tl_count_read(&leaf->delay_max_ns));
 	sum->in_pkts += tl_count_read(&leaf->in_pkts);
 	sum->in_bytes += tl_count_read(&leaf->in_bytes);
@@ -39,11 +47,25 @@ static void stats_derive_backlog(struct tl_tree_stats *s)
 	}
 }
 
+// Return the mean waiting time. Of the sums with these last 64 bits it is that of the one next to the sum by buckets.
+static uint64_t stats_mean(const struct stats_delays *delays, uint64_t n)
+{
+	unsigned __int128 sum_ns = 0;
+
+	for (size_t i = 0; i < TL_COARSE_BUCKETS; i++) {
+		uint64_t from_ns = tl_hist_edge(i, TL_COARSE_SUB_BITS);
+		uint64_t width_ns = tl_hist_edge(i + 1, TL_COARSE_SUB_BITS) - from_ns;
+		sum_ns += (unsigned __int128)(from_ns + width_ns / 2) * delays->of.bucket[i];
+	}
+	sum_ns += (__int128)(int64_t)(delays->sum_ns - (uint64_t)sum_ns);
+	return n != 0 ? (uint64_t)(sum_ns / n) : 0;
+}
+
 void tl_tree_sample(const struct tl_tree *t, uint32_t cls, struct tl_tree_stats *out)
 {
 	uint64_t own_bytes = tl_count_read(&t->nodes[cls].own_bytes);
 	uint32_t end = t->nodes[cls].leaf != NULL ? cls + 1 : t->n_nodes; // classes below follow
-	struct tl_coarse delays = {0};
+	struct stats_delays delays = {0};
 
 	*out = (struct tl_tree_stats){0};
 	for (uint32_t i = cls; i < end; i++) {
@@ -56,7 +78,8 @@ void tl_tree_sample(const struct tl_tree *t, uint32_t cls, struct tl_tree_stats 
 	}
 	stats_derive_backlog(out);
 	out->borrowed_bytes = cls != 0 ? out->sent_bytes - own_bytes : 0;
-	out->delay_p99_ns = tl_min_u64(tl_coarse_permille(&delays, out->sent_pkts, 990), out->delay_max_ns);
+	out->delay_mean_ns = stats_mean(&delays, out->sent_pkts);
+	out->delay_p99_ns = tl_min_u64(tl_coarse_permille(&delays.of, out->sent_pkts, 990), out->delay_max_ns);
 }
 
 // Add what arrived at a leaf and left it. Return the bytes that it dropped from its queue.

@@ -161,9 +161,9 @@ struct tl_tree_stats {
 	uint64_t sent_pkts, sent_bytes;
 	uint64_t backlog_pkts, backlog_bytes;
 	uint64_t drop_pkts[TL_TREE_DROPS], drop_bytes[TL_TREE_DROPS];
-	uint64_t delay_ns, delay_max_ns; // waiting time of sent frames: sum and longest
-	uint64_t delay_p99_ns;		 // 99 % of them waited for at most this, up to an eighth too high
-	uint64_t borrowed_bytes;	 // part of sent_bytes: beyond the rate of the class itself
+	uint64_t delay_mean_ns, delay_max_ns; // waiting time of sent frames; the mean is exact up to a sum of 2^67 ns
+	uint64_t delay_p99_ns;		      // 99 % of them waited for at most this, up to an eighth too high
+	uint64_t borrowed_bytes;	      // part of sent_bytes: beyond the rate of the class itself
 	uint64_t colour_pkts[TL_TREE_COLOURS], colour_bytes[TL_TREE_COLOURS];
 };
 
