@@ -674,6 +674,17 @@ TL_TEST("an inconsistent tree is refused with the class and the value")
 	refused(deep, 0, "classes 0: out of range");
 }
 
+// Memory for more would end the program when it is first used, not when it is allocated.
+TL_TEST("a tree with more than 16,777,216 queues is refused")
+{
+	static struct tl_tree_class wide[1 + TL_TREE_QUEUES_MAX / TL_TREE_FLOWS_MAX];
+
+	wide[0] = (struct tl_tree_class){.name = "root", .rate = 1000};
+	for (uint32_t i = 1; i < TL_ARRAY_LEN(wide); i++)
+		wide[i] = (struct tl_tree_class){.name = "w", .ceil = 1000, .flows = TL_TREE_FLOWS_MAX};
+	refused(wide, TL_ARRAY_LEN(wide), "class tree: queues 16777217: out of range; give 1 to 16777216");
+}
+
 TL_TEST("the largest and the smallest settings are exact")
 {
 	struct test_tree t;

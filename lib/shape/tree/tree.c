@@ -10,11 +10,20 @@
 
 #include <tl_err.h>
 
+static uint32_t tree_flows(const struct tl_tree_class *c)
+{
+	return c->flows != 0 ? c->flows : 1;
+}
+
 static int tree_check_sizes(const struct tl_tree_cfg *cfg, struct tl_err *err)
 {
+	uint64_t queues = 0;
+
+	for (uint32_t i = 0; i < cfg->n_classes; i++)
+		queues += tree_flows(&cfg->classes[i]);
 	const struct tree_range ranges[] = {{"classes", cfg->n_classes, 1, TL_TREE_CLASSES_MAX},
 		{"mtu", cfg->mtu, 1, TL_TREE_MTU_MAX}, {"overhead", cfg->overhead_bytes, 0, cfg->mtu},
-		{"frames", cfg->frames, 0, TL_TREE_FRAMES_MAX}};
+		{"frames", cfg->frames, 0, TL_TREE_FRAMES_MAX}, {"queues", queues, 1, TL_TREE_QUEUES_MAX}};
 
 	return tree_check_ranges("class tree", ranges, TL_ARRAY_LEN(ranges), err);
 }
@@ -75,11 +84,6 @@ int tl_tree_check(const struct tl_tree_cfg *cfg, uint32_t *at, struct tl_err *er
 struct tree_counts {
 	uint32_t flows, sizes, codels;
 };
-
-static uint32_t tree_flows(const struct tl_tree_class *c)
-{
-	return c->flows != 0 ? c->flows : 1;
-}
 
 static void tree_set_leaf(struct tl_tree *t, uint32_t index, const struct tl_tree_class *c, struct tree_counts *used)
 {
