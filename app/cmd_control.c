@@ -83,7 +83,9 @@ static json_t *read_entry(const char *name, const char *file_or_json)
 		if (called != NULL && strcmp(called, name) == 0 && entry == NULL)
 			entry = json_incref(row);
 	}
-	if (whole == NULL)
+	if (whole == NULL && why.line < 0)
+		tl_error("%s", why.text); // not opened, with its name
+	else if (whole == NULL)
 		tl_error("%s:%d: %s", is_json ? "JSON" : file_or_json, why.line, why.text);
 	else if (entry == NULL)
 		tl_error("%s: unknown shape \"%s\"", file_or_json, name);

@@ -91,6 +91,7 @@ change "$(changed '{"name": "e", "match": "udp"}' '{"name": "f", "match": "udp p
 check "a class that no frame can reach is refused" grep -qF 'shape wan not changed: class f: unreachable: the class e matches all its frames first' refused.log
 check_equal "rates above that of the shape are refused" "$(change "$(shape 16000 13000 4000)" 2>&1 | head -c 130)" \
 	"tapline: error: shape wan not changed: class b: rate 4000: the children of wan are guaranteed 17000 bit/s with it, more than its r"
+check_equal "a missing file is named" "$(change missing.json 2>&1)" "tapline: error: unable to open missing.json: No such file or directory"
 check_equal "an unknown shape is refused" \
 	"$("$TAPLINE" control shape lan '{}' --socket control.sock 2>&1 || echo "status $?")" \
 	"tapline: error: unknown shape \"lan\"; see \"shape\" in the configuration
