@@ -21,6 +21,8 @@ int tl_bench_sizes(const char *text, uint64_t min, uint64_t max, uint32_t sizes[
 			return -EINVAL;
 		snprintf(one, sizeof(one), "%.*s", (int)chars, text);
 		int rc = tl_parse_u64(one, min, max, &bytes);
+		for (uint32_t i = 0; i < *n; i++)
+			rc = sizes[i] == bytes ? -EINVAL : rc;
 		if (rc != 0)
 			return rc;
 		sizes[(*n)++] = (uint32_t)bytes;

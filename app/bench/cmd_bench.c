@@ -167,7 +167,7 @@ static const char *choose_rx(struct options *o)
 	o->rx.peer = o->peer;
 	if (tl_bench_sizes(o->sizes != NULL ? o->sizes : "60,512,1514", TL_LADDER_SIZE_MIN, TL_LADDER_SIZE_MAX,
 		    o->rx.sizes, &o->rx.n_sizes) != 0)
-		return "--sizes is up to 8 whole numbers from 60 to 1514, such as 60,512,1514";
+		return "--sizes is up to 8 different whole numbers from 60 to 1514, such as 60,512,1514";
 	if (o->rungs != NULL && !tl_bench_rx_known(o->rungs))
 		return "--rungs has a name that is no rung";
 	if (o->rx.senders != 0 && o->rx.ifname != NULL && o->rx.peer == NULL)
@@ -187,7 +187,7 @@ static const char *choose_echo(struct options *o)
 	o->echo.peer = o->peer;
 	if (tl_bench_sizes(o->sizes != NULL ? o->sizes : "16,1000000", TL_BENCH_ECHO_SIZE_MIN, TL_BENCH_ECHO_SIZE_MAX,
 		    o->echo.sizes, &o->echo.n_sizes) != 0)
-		return "--sizes is up to 8 whole numbers from 8 to 1048576, such as 16,1000000";
+		return "--sizes is up to 8 different whole numbers from 8 to 1048576, such as 16,1000000";
 	return o->rungs != NULL && !tl_bench_echo_known(o->rungs) ? "--rungs has a name that is no rung"
 								  : check_ports(o);
 }
@@ -206,7 +206,7 @@ static const char *choose_qualify(struct options *o)
 	return tl_bench_sizes(o->sizes != NULL ? o->sizes : "60,508,1514", TL_LADDER_SIZE_MIN, TL_LADDER_SIZE_MAX,
 		       o->qualify.sizes, &o->qualify.n_sizes) == 0
 		       ? NULL
-		       : "--sizes is up to 8 whole numbers from 60 to 1514, such as 60,508,1514";
+		       : "--sizes is up to 8 different whole numbers from 60 to 1514, such as 60,508,1514";
 }
 
 // Return NULL, or an error text: which benchmark, and do the options belong to it?

@@ -22,15 +22,16 @@
 struct options {
 	struct pps_want want;
 	uint64_t interval_ns;
-	uint64_t pages;	   // 0: unlimited
-	bool json, insist; // the appliance must answer
+	uint64_t pages; // 0: unlimited
+	bool json, once;
 };
 
 static const struct tl_option options[] = {
 	{"interval", 0, "S", "seconds between two samples, 0.1 to 3600 (default 1)",
 		TL_INTO(SECONDS, struct options, interval_ns, "--interval takes a number of seconds from 0.1 to 3600",
 			TL_NS_PER_S / 10, 3600 * TL_NS_PER_S)},
-	{"once", 0, NULL, "one page, over one interval; SIGINT ends the interval early"},
+	{"once", 0, NULL, "one page, over one interval; SIGINT ends the interval early",
+		TL_INTO(FLAG, struct options, once)},
 	{"count", 'n', "N", "end after N pages",
 		TL_INTO(NUMBER, struct options, pages, "-n takes a whole number from 1", 1, UINT32_MAX)},
 	{"json", 0, NULL, "print the page of --once as one JSON object", TL_INTO(FLAG, struct options, json)},
@@ -54,25 +55,18 @@ const struct tl_command tl_pps_command = {
 	TL_OPTIONS(options),
 };
 
-// Set --once, the option without a field.
-static const char *set_once(void *ctx, int id, const char *value)
-{
-	((struct options *)ctx)->pages = 1;
-	return NULL;
-}
-
 static int parse(int argc, char **argv, struct options *o)
 {
-	int status = tl_set_options(&tl_pps_command, argc, argv, set_once, o);
+	int status = tl_set_options(&tl_pps_command, argc, argv, NULL, o);
 
 	if (status >= 0)
 		return status;
-	if (o->json && o->pages > 1)
-		return tl_misuse(&tl_pps_command, "--json is one object: without -n", NULL);
-	if (o->json)
+	if ((o->json || o->once) && o->pages > 1)
+		return tl_misuse(&tl_pps_command, "--json and --once have one page: without -n", NULL);
+	if (o->json || o->once)
 		o->pages = 1;
-	o->insist = o->want.socket != NULL;
-	if (!o->insist)
+	o->want.insist = o->want.socket != NULL;
+	if (!o->want.insist)
 		o->want.socket = TL_DEFAULT_SOCKET;
 	o->want.names = (const char *const *)(argv + optind);
 	o->want.n = (size_t)(argc - optind);
@@ -175,7 +169,7 @@ static int begin(
 	}
 	if (complain(sample, err.text) != 0)
 		return TL_EXIT_USAGE;
-	if (!o->insist || err.text[0] == '\0')
+	if (!o->want.insist || err.text[0] == '\0')
 		return TL_EXIT_OK;
 	tl_error("%s", err.text);
 	return TL_EXIT_FAILED;

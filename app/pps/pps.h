@@ -95,6 +95,7 @@ struct pps_want {
 	size_t n; // 0: all that are up, except loopback
 	const char *const *names;
 	const char *socket;
+	bool insist; // on an answer there
 };
 
 // ---- one look

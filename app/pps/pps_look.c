@@ -188,7 +188,7 @@ int pps_look(const struct tl_tree *tree, const struct pps_want *want, struct pps
 	free(interrupts);
 	pps_read_softnet(tree, out);
 	size_t in_kernel = out->n;
-	if (want->n == 0 || in_kernel < want->n)
+	if (want->n == 0 || in_kernel < want->n || want->insist)
 		read_ports(want, out, &port_err);
 	rc = add_absent(want, out);
 	snprintf(err->text, sizeof(err->text), "%s", port_err.text);

@@ -18,6 +18,7 @@ while True:
 
 wrong_calls() {
 	refuses "an impossible frame size is refused" "--sizes" "$TAPLINE" bench rx --sizes 60,59
+	refuses "a frame size that is given twice is refused" "different" "$TAPLINE" bench rx --sizes 60,512,60
 	refuses "an unknown rung is refused" "--rungs" "$TAPLINE" bench rx --rungs recv,rec
 	refuses "an option of the other benchmark is refused" "bench overhead" "$TAPLINE" bench rx --rounds 7
 	refuses "the other benchmark refuses options of this one" "bench rx" "$TAPLINE" bench overhead --sizes 60
@@ -253,6 +254,23 @@ on_ports() {
 	check_equal "the ports leave nothing" "$(ip -netns "$APP_NS" -details link show wire0 | grep -cE 'PROMISC|promiscuity [1-9]')" 0
 }
 
+tapline_answers() {
+	"$TAPLINE" status --json --socket "$(echo "$TMPDIR"/tapline-rx-*/control)" >/dev/null 2>&1
+}
+
+tapline_fails() {
+	TMPDIR=/nonexistent in_app "$TAPLINE" bench rx -i "$APP_IF" --rungs tapline --seconds 0.01 --json >tmp.json 2>tmp.log
+	check_json "a missing TMPDIR is the reason why tapline did not run" tmp.json '.rungs[0].refused | test("/nonexistent.*No such file")'
+	ip -netns "$APP_NS" link add gone0 type veth peer name gone1
+	ip -netns "$APP_NS" link set gone0 up
+	ip netns exec "$APP_NS" "$TAPLINE" bench rx -i gone0 --rungs tapline --seconds 4 --json >gone.json 2>gone.log &
+	app_pid=$!
+	wait_for 60 tapline_answers || func_die "tapline does not receive: $(<gone.log)"
+	ip -netns "$APP_NS" link delete gone0
+	wait "$app_pid" || true
+	check_json "an interface that is removed is the reason why tapline has no figures" gone.json '.rungs[0].refused | test("No such device")'
+}
+
 several_queues() {
 	ip -netns "$APP_NS" link add two0 numrxqueues 2 type veth peer name two1
 	ip -netns "$APP_NS" link set two0 up
@@ -390,6 +408,7 @@ real_traffic
 sent_frames
 on_ports
 several_queues
+tapline_fails
 unusable_senders
 live_ports
 ports_interrupted

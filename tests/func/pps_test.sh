@@ -70,8 +70,11 @@ pps nope0 --once 2>err.txt || true
 check "the message names it, and where to find a bound NIC" grep -q 'no interface nope0 .*no such port of an appliance' err.txt
 check_equal "an interval of 0 has exit status 2" "$(status_of "$TAPLINE" pps --interval 0)" 2
 check_equal "JSON pages have exit status 2" "$(status_of "$TAPLINE" pps --json -n 2)" 2
+check_equal "one page and several have exit status 2" "$(status_of "$TAPLINE" pps --once -n 2)" 2
 check_equal "an appliance without an answer is a failure" \
 	"$(status_of in_app "$TAPLINE" pps --socket none.sock --once)" 1
+check_equal "also if only interfaces of the kernel are asked for" \
+	"$(status_of in_app "$TAPLINE" pps "$APP_IF" --socket none.sock --once --interval 0.1)" 1
 
 pps_start "$APP_IF"
 before=$(received packets)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -26,6 +27,7 @@
 
 struct lane {
 	pid_t pid;
+	unsigned ifindex; // 0: a port of a DPDK driver
 	bool nic;
 	char dir[96], socket[108];    // "": not created
 	struct rx_returned *returned; // frames with the time of the poll that took them; NULL: discarded
@@ -135,12 +137,14 @@ static int await(struct lane *lane, struct tl_err *err)
 static int make_dir(struct lane *lane, struct tl_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
-	int chars = snprintf(lane->dir, sizeof(lane->dir), "%s/tapline-rx-XXXXXX", tmp != NULL ? tmp : "/tmp");
+	char dir[sizeof(lane->dir)];
 
-	if (chars >= (int)sizeof(lane->dir) || mkdtemp(lane->dir) == NULL) {
-		lane->dir[0] = '\0';
-		return tl_fail(err, -errno, "no directory in TMPDIR for the control socket: name a shorter one");
-	}
+	tmp = tmp != NULL ? tmp : "/tmp";
+	if (snprintf(dir, sizeof(dir), "%s/tapline-rx-XXXXXX", tmp) >= (int)sizeof(dir))
+		return tl_fail(err, -ENAMETOOLONG, "TMPDIR %s is too long for a control socket: name another", tmp);
+	if (mkdtemp(dir) == NULL)
+		return tl_fail(err, -errno, "TMPDIR %s: no directory for the control socket: %s", tmp, strerror(errno));
+	memcpy(lane->dir, dir, sizeof(dir));
 	snprintf(lane->socket, sizeof(lane->socket), "%s/control", lane->dir);
 	return 0;
 }
@@ -150,6 +154,7 @@ static int open_lane(void *arg, const struct tl_ladder_rung *rung, const struct 
 	struct lane *lane = arg;
 
 	lane->nic = rung->nic;
+	lane->ifindex = cfg->ifindex;
 	int rc = make_dir(lane, err);
 	if (rc == 0)
 		rc = cfg->timed ? start_timed(lane, cfg, err) : start(lane, cfg, STDOUT_FILENO, err);
@@ -198,6 +203,17 @@ static void take_status(struct lane *lane, struct tl_ladder_sink *sink)
 	json_decref(status);
 }
 
+// Return 0 while the process runs, which is not reaped here.
+static int check_process(const struct lane *lane)
+{
+	char name[IF_NAMESIZE];
+	siginfo_t info = {.si_pid = 0};
+
+	if (waitid(P_PID, (id_t)lane->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
+		return 0;
+	return lane->ifindex != 0 && if_indextoname(lane->ifindex, name) == NULL ? -ENODEV : -EIO;
+}
+
 static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *stop)
 {
 	struct lane *lane = arg;
@@ -209,6 +225,8 @@ static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *st
 			rc = rx_returned_take(lane->returned, sink, LOOK_MS);
 		else
 			(void)poll(NULL, 0, LOOK_MS);
+		if (rc == 0)
+			rc = check_process(lane);
 	}
 	return rc;
 }
