@@ -193,7 +193,8 @@ struct rx_run {
 	double pps;	  // sent, or received where nothing is sent
 };
 
-// Time for which a rung that keeps up may have frames: blocks of the kernel, naps of Tapline, and two looks at counters.
+// Time for which a rung that keeps up may have frames: blocks of the kernel, naps of Tapline, and two looks at
+// counters.
 #define RX_BATCH_NS (50 * TL_NS_PER_MS)
 
 uint64_t rx_run_lost(const struct rx_run *run); // of the frames sent
