@@ -307,9 +307,9 @@ TL_TEST("a port is sustained at the rate of its slowest recording, and one that 
 {
 	static const char status[] =
 		"{\"ports\": [{\"name\": \"a\", \"rx_pkts\": 1000}, {\"name\": \"b\", \"rx_pkts\": 400}, {\"name\": \"c\", \"rx_pkts\": 50}],"
-		"\"captures\": [{\"port\": \"a\", \"offered_pkts\": 900, \"drop_ring_pkts\": 1, \"drop_disk_pkts\": 2, \"written_bytes\": 10},"
+		"\"captures\": [{\"port\": \"a\", \"offered_pkts\": 900, \"drop_disk_pkts\": 400, \"written_bytes\": 10},"
 		"{\"port\": \"c\", \"offered_pkts\": 50, \"filtered_pkts\": 10, \"cut_pkts\": 5, \"policed_pkts\": 15},"
-		"{\"port\": \"a\", \"offered_pkts\": 900, \"drop_disk_pkts\": 400, \"written_bytes\": 7}]}";
+		"{\"port\": \"a\", \"offered_pkts\": 900, \"drop_ring_pkts\": 1, \"drop_disk_pkts\": 2, \"written_bytes\": 7}]}";
 	json_t *json = json_loads(status, 0, NULL);
 	struct tl_qualify_sample sample = tl_qualify_sample_of(json, 7);
 
