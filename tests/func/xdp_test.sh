@@ -31,8 +31,28 @@ check_equal "SIGTERM ends the run with status 0" "$APP_STATUS" 0
 check_json "the ledger is consistent, and marks the port as unverified" run.json '.ledger_ok and (.port.verified | not)'
 check_equal "the file has requests and replies" "$(tshark -r xdp.pcapng 2>/dev/null | wc -l)" 40
 
+# mtu BYTES: set that of both ends.
+mtu() {
+	ip -netns "$APP_NS" link set "$APP_IF" mtu "$1"
+	ip -netns "$PEER_NS" link set "$PEER_IF" mtu "$1"
+}
+
+mtu 9000
+status=0
+in_app timeout 10 "$TAPLINE" run config.json >/dev/null 2>mtu.log || status=$?
+check_equal "an MTU whose frames do not fit a page is refused" "$status" 2
+most=$(grep -oP 'do not fit a page, as AF_XDP requires: `ip link set app0 mtu \K[0-9]+' mtu.log)
+check "the message has the longest one" test "${most:-0}" -gt 3000
+mtu "${most:-3000}"
+sed -i "s/\"device\":/\"mtu\": $most, \"device\":/" config.json
+app_start config.json
+check "with that MTU the longest ping is answered" in_peer ping -q -c 3 -i 0.02 -W 10 -M do -s $((most - 28)) "$APP_IP"
+app_stop TERM
+mtu 1500
+
 ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
 ip -netns "$APP_NS" route add default via "$PEER_IP"
+status=0
 in_app timeout 10 "$TAPLINE" capture -i "xdp:$APP_IF" -w x.pcapng >/dev/null 2>take.log || status=$?
-check_equal "the interface of the default route is refused without the option" "${status:-0}" 2
+check_equal "the interface of the default route is refused without the option" "$status" 2
 check "the message names the option" grep -q -- --take take.log

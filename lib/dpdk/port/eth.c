@@ -37,7 +37,7 @@ static int ask_device(struct tl_port *port, struct rte_eth_dev_info *info, struc
 static uint32_t frame_room(const struct tl_port *port)
 {
 	if (tl_port_is_kernels(port))
-		return RTE_MAX(tl_kernel_frame_bytes(&port->cfg), (uint32_t)TL_PORT_ROOM_MIN);
+		return RTE_MAX(tl_kernel_xdp_room(&port->cfg), (uint32_t)TL_PORT_ROOM_MIN);
 	return tl_port_nic_room(port->cfg.mtu);
 }
 

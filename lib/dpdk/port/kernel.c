@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/bpf.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <linux/if_xdp.h>
@@ -16,6 +17,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <rte_mbuf.h>
 
 #include <tl_iface.h>
 
@@ -60,12 +63,44 @@ uint32_t tl_kernel_frame_bytes(const struct tl_port_cfg *cfg)
 	return size;
 }
 
+static uint32_t xdp_room(uint32_t mtu)
+{
+	return mtu + TL_ETHER_LEN + VLAN_TAGS_BYTES + XDP_PACKET_HEADROOM;
+}
+
+uint32_t tl_kernel_xdp_room(const struct tl_port_cfg *cfg)
+{
+	uint32_t iface_mtu = tl_kernel_frame_max(cfg->spec.arg) - TL_ETHER_LEN - VLAN_TAGS_BYTES;
+
+	return xdp_room((uint32_t)tl_max_u64(cfg->mtu, iface_mtu));
+}
+
+// True if the kernel takes mbufs of this room as buffers of AF_XDP: each within a page (net/xdp/xdp_umem.c).
+static bool fits_page(uint32_t room)
+{
+	uint32_t bytes = (uint32_t)sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM + room;
+
+	return rte_mempool_calc_obj_size(bytes, 0, NULL) <= (uint32_t)sysconf(_SC_PAGESIZE);
+}
+
+static int check_xdp_mtu(const struct tl_port_cfg *cfg, struct tl_err *err)
+{
+	const char *iface = cfg->spec.arg;
+	uint32_t mtu = (uint32_t)sysconf(_SC_PAGESIZE);
+
+	if (fits_page(tl_kernel_xdp_room(cfg)))
+		return 0;
+	while (!fits_page(xdp_room(mtu)))
+		mtu--;
+	return tl_fail(err, -EINVAL,
+		"port %s: frames of interface %s do not fit a page, as AF_XDP requires: `ip link set %s mtu %u`, or use %s "
+		"without xdp:",
+		cfg->name, iface, iface, mtu, iface);
+}
+
 uint32_t tl_kernel_send_limit(const struct tl_port_cfg *cfg)
 {
-	uint32_t wire = (uint32_t)tl_min_u64(tl_kernel_frame_max(cfg->spec.arg) - VLAN_TAGS_BYTES, SEND_BYTES_MAX);
-	uint32_t buffer = tl_kernel_frame_bytes(cfg) - PACKET_RING_HEAD_BYTES - VLAN_TAGS_BYTES;
-
-	return tl_port_traits(&cfg->spec)->bpf ? (uint32_t)tl_min_u64(wire, buffer) : wire;
+	return (uint32_t)tl_min_u64(tl_kernel_frame_max(cfg->spec.arg) - VLAN_TAGS_BYTES, SEND_BYTES_MAX);
 }
 
 int tl_kernel_mac(const struct tl_port_cfg *cfg, uint8_t mac[TL_ETHER_ADDR_LEN], struct tl_err *err)
@@ -114,7 +149,7 @@ int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err)
 			"port %s: xdp:%s would take the interface of the default route or of your login away from the kernel: "
 			"use %s without xdp:, or allow it with \"take\": true (--take)",
 			cfg->name, iface, iface);
-	return 0;
+	return tl_port_traits(&cfg->spec)->bpf ? check_xdp_mtu(cfg, err) : 0;
 }
 
 int tl_kernel_socket_domain(const struct tl_port_spec *spec)

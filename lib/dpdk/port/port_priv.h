@@ -398,10 +398,11 @@ void tl_slot_close(struct tl_slot_queue *s);
 // Return the frame size of AF_PACKET's ring that holds every frame of the interface whole, up to 32 KiB: longer ones
 // (the loopback's, or segments that the kernel has not cut yet) are truncated.
 uint32_t tl_kernel_frame_bytes(const struct tl_port_cfg *cfg);
+// Return the room of a buffer of AF_XDP that holds every frame of the interface whole, behind the kernel's headroom.
+uint32_t tl_kernel_xdp_room(const struct tl_port_cfg *cfg);
 // Return the longest frame on the interface's wire: its MTU, the Ethernet header and two VLAN tags.
 uint32_t tl_kernel_frame_max(const char *iface);
-// Return the longest frame that the interface sends untagged, up to 64 KiB and the Ethernet header; of AF_XDP one that
-// fits a buffer of the port with a tag.
+// Return the longest frame that the interface sends untagged, up to 64 KiB and the Ethernet header.
 uint32_t tl_kernel_send_limit(const struct tl_port_cfg *cfg);
 // Check that the interface exists, is up and, if the port sends, has at least this MTU; for AF_XDP also that using it
 // does not cut off the login.
