@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_cycles.h>
 
 #include <tl_log.h>
+#include <tl_report.h>
 #include <tl_tcp.h>
 
 #include "app.h"
@@ -100,6 +102,24 @@ static uint64_t count_failed(const struct tl_player_ledger *ledger)
 	return sum;
 }
 
+// Warn of received frames with wrong checksums: without them sessions look as if the target did not answer.
+static void warn_of_checksums(const struct tl_sessions_run *run)
+{
+	struct tl_counter rows[TL_REPORT_COUNTERS];
+	uint64_t dropped = 0;
+
+	for (uint32_t i = 0; i < run->n_nets; i++) {
+		unsigned n = tl_net_counters(run->nets[i], rows, TL_REPORT_COUNTERS);
+		for (unsigned k = 0; k < n; k++)
+			dropped += strcmp(rows[k].name, "drop_cksum_pkts") == 0 ? rows[k].value : 0;
+	}
+	if (dropped != 0)
+		tl_warn("%" PRIu64
+			" frames from the target were dropped for wrong checksums: if it is behind a veth or in a "
+			"virtual machine, turn off its transmit offloads: `ethtool -K IFACE tx off`",
+			dropped);
+}
+
 void tl_sessions_judge(struct tl_sessions_run *run)
 {
 	const struct tl_player_stats *stats = tl_player_get_stats(run->player);
@@ -112,6 +132,7 @@ void tl_sessions_judge(struct tl_sessions_run *run)
 		tl_error("%s", run->damages[i].text);
 	if (run->n_damages > TL_SESSIONS_DAMAGES_MAX)
 		tl_error("and %" PRIu64 " more damaged places", run->n_damages - TL_SESSIONS_DAMAGES_MAX);
+	warn_of_checksums(run);
 	if (!sums_up)
 		tl_error("the ledger does not add up: this is a defect, report it");
 	if (open != 0)
