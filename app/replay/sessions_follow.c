@@ -100,6 +100,8 @@ static int open_next(struct tl_sessions_run *run, struct tl_err *err)
 	if (rc == -ENOENT) {
 		f->unread_files++;
 		tl_warn("--follow: %.300s was removed before it was read", f->path);
+	} else if (rc != 0 && !tl_extract_may_be_capture(f->path)) {
+		tl_info("--follow: %.300s does not begin like a capture, and is left out", f->path);
 	} else if (rc != 0) {
 		tl_sessions_note_damage(run, &damage);
 	}

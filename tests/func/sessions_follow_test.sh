@@ -200,6 +200,22 @@ has_others_than() {
 	[[ $(files) != "$1" ]]
 }
 
+other_files_are_left_out() {
+	local name
+	feed_start --sessions "$TEST_IP"
+	mkdir directory
+	echo "remember the milk" >note.txt
+	: >empty.pcapng
+	mv directory note.txt empty.pcapng rec
+	for name in directory note.txt; do
+		check "$name is left out of the feed, with a message" wait_for 30 grep -q "rec/$name does not begin like a capture" feed.log
+	done
+	goes_on # and has read the last one
+	feed_stop
+	check_equal "an empty file is damaged: status 1" "$STATUS" 1
+	check_json "and it alone" feed.json "$LEDGER and .damages == 1 and (.damaged[0] | test(\"empty.pcapng\"))"
+}
+
 the_directory_must_stay() {
 	feed_start --sessions "$TEST_IP"
 	mv rec moved
@@ -224,6 +240,7 @@ a_slow_feed_drops_sessions
 removed_files_are_counted
 stop_process "$capture_pid" TERM 60 || func_die "the capture lost frames"
 ok "the capture loses nothing"
+other_files_are_left_out
 the_directory_must_stay
 
 refuses "--follow needs --sessions" "go with --sessions" "$TAPLINE" replay moved -i "$OUT_IF" --follow
