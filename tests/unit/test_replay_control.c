@@ -334,6 +334,40 @@ TL_TEST("a seek is not in the time that frames took")
 	CU_ASSERT_TRUE(stats.elapsed_ns > 0 && stats.elapsed_ns <= tl_mono_ns() - begin_ns);
 }
 
+TL_TEST("frames too long, or passed by a seek, do not count as cut, fragmented or edited")
+{
+	static const enum tl_replay_mtu actions[] = {TL_REPLAY_MTU_CUT, TL_REPLAY_MTU_FRAGMENT};
+	struct tl_edit edit;
+	const char *path;
+
+	begin_pcap();
+	for (uint32_t i = 0; i < 3; i++) {
+		add_pcap(i, i * TL_NS_PER_S, 2000, 2000); // IPv4, malformed
+		memcpy(image + image_bytes - 2000 + 2 * TL_ETHER_ADDR_LEN, "\x08", 2);
+	}
+	path = save_as("long");
+	tl_edit_init(&edit);
+	CU_ASSERT_EQUAL_FATAL(tl_edit_add_map(&edit, "10.0.0.0/8=11.0.0.0/8", &err), 0);
+	for (size_t i = 0; i < TL_ARRAY_LEN(actions); i++) {
+		struct tl_replay_cfg cfg = recorded_cfg(&path, 1, &txq, 1514, test_clock);
+		bool cuts = actions[i] == TL_REPLAY_MTU_CUT;
+		cfg.edit = &edit;
+		cfg.mtu_action = actions[i];
+		CU_ASSERT_EQUAL_FATAL(tl_replay_create(&cfg, &replay, &err), 0);
+		replay->reader.seek_ns = 2 * TL_NS_PER_S;
+		CU_ASSERT_EQUAL_FATAL(tl_replay_start(replay, &err), 0);
+		CU_ASSERT_TRUE(tl_test_until(atomic_load(&replay->reader.read_all)));
+		tl_replay_finish(replay);
+		tl_replay_sample(replay, &stats);
+		CU_ASSERT_TRUE(tl_replay_ledger_ok(&stats.ledger));
+		CU_ASSERT_EQUAL(stats.ledger.skipped_seek_pkts, cuts ? 2 : 0);
+		CU_ASSERT_EQUAL(stats.ledger.skipped_long_pkts, cuts ? 0 : 3);
+		CU_ASSERT_EQUAL(stats.cut_pkts, cuts ? 1 : 0);
+		CU_ASSERT_EQUAL(stats.edit_malformed_pkts, cuts ? 1 : 0);
+		tl_replay_destroy(replay);
+	}
+}
+
 TL_TEST("positions are those of frames whose due times have shifted")
 {
 	const char *path = save("shifted", 0, 50, 0);

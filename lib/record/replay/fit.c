@@ -10,18 +10,20 @@ uint32_t replay_limit(const struct replay_reader *r, uint16_t type)
 	return r->cfg->outs[r->out].frame_limit + (type == TL_ETHERTYPE_VLAN ? TL_VLAN_LEN : 0);
 }
 
-// Put the fragments into the ring; return their number, 0: the frame must not be fragmented. The frame itself lies in
-// scratch, whose second half takes the fragments.
+// Put the fragments into the ring, and count a frame of which a seek does not pass all. Return their number, 0: the
+// frame must not be fragmented. The frame itself lies in scratch, whose second half takes the fragments.
 static uint64_t put_fragments(struct replay_reader *r, uint64_t ts_ns, uint32_t bytes, uint32_t limit)
 {
 	uint8_t *fragment = r->scratch + REPLAY_SCRATCH;
 	struct tl_fit fit;
 	uint64_t n = 0;
+	bool any = false;
 
 	if (!tl_fit_begin(&fit, r->scratch, bytes, limit))
 		return 0;
 	for (; (bytes = tl_fit_next(&fit, fragment)) != 0; n++)
-		replay_put(r, ts_ns, fragment, bytes);
+		any |= replay_put(r, ts_ns, fragment, bytes);
+	tl_count(&r->fragmented_pkts, any);
 	return n;
 }
 
@@ -34,14 +36,12 @@ bool replay_fit(struct replay_reader *r, const struct tl_pcap_frame *frame)
 	uint32_t limit = replay_limit(r, tl_be16(ether->type_be));
 	if (r->cfg->mtu_action == TL_REPLAY_MTU_CUT) {
 		tl_fit_cut(r->scratch, bytes, limit);
-		replay_put(r, frame->ts_ns, r->scratch, limit);
-		tl_count(&r->cut_pkts, 1);
+		tl_count(&r->cut_pkts, replay_put(r, frame->ts_ns, r->scratch, limit));
 		return true;
 	}
 	uint64_t n = put_fragments(r, frame->ts_ns, bytes, limit);
 	if (n == 0)
 		return false;
 	tl_count(&r->ledger.added_pkts, n - 1);
-	tl_count(&r->fragmented_pkts, 1);
 	return true;
 }

@@ -100,14 +100,20 @@ uint32_t replay_copy(struct replay_reader *r, const struct tl_pcap_frame *frame,
 		memcpy(out, frame->data, bytes);
 		return bytes;
 	}
-	enum tl_edit_result result = tl_edit_copy(&r->edit, frame->data, bytes, out, &bytes);
-	tl_count(&r->edit_malformed_pkts, result == TL_EDIT_MALFORMED);
-	tl_count(&r->edit_unsummed_pkts, result == TL_EDIT_UNSUMMED);
+	r->edited = tl_edit_copy(&r->edit, frame->data, bytes, out, &bytes);
 	return bytes;
 }
 
-// Append a filled frame to the batch.
-static void queue(struct replay_reader *r, struct rte_mbuf *m, uint64_t ts_ns, uint32_t bytes)
+// Count the result of the edits once, although a frame may become several fragments.
+static void count_edits(struct replay_reader *r)
+{
+	tl_count(&r->edit_malformed_pkts, r->edited == TL_EDIT_MALFORMED);
+	tl_count(&r->edit_unsummed_pkts, r->edited == TL_EDIT_UNSUMMED);
+	r->edited = TL_EDIT_DONE;
+}
+
+// Append a filled frame to the batch. False: a seek passes it.
+static bool queue(struct replay_reader *r, struct rte_mbuf *m, uint64_t ts_ns, uint32_t bytes)
 {
 	uint64_t due_ns = tl_replay_schedule_next(&r->schedule, ts_ns, bytes);
 
@@ -115,8 +121,10 @@ static void queue(struct replay_reader *r, struct rte_mbuf *m, uint64_t ts_ns, u
 	if (TL_UNLIKELY(due_ns < r->seek_ns || r->file < r->seek_file)) {
 		rte_pktmbuf_free(m);
 		tl_count(&r->ledger.skipped_seek_pkts, 1);
-		return;
+		return false;
 	}
+	if (TL_UNLIKELY(r->edited != TL_EDIT_DONE))
+		count_edits(r);
 	*(struct replay_tag *)rte_mbuf_to_priv(m) =
 		(struct replay_tag){.due_ns = due_ns, .out = (uint16_t)r->out, .pass = r->pass};
 	m->pkt_len = bytes;
@@ -127,6 +135,7 @@ static void queue(struct replay_reader *r, struct rte_mbuf *m, uint64_t ts_ns, u
 	r->batch[r->n_batch++] = m;
 	if (r->n_batch == REPLAY_BATCH)
 		put_batch(r);
+	return true;
 }
 
 static void put(struct replay_reader *r, const struct tl_pcap_frame *frame)
@@ -165,14 +174,13 @@ static struct rte_mbuf *fill(struct replay_reader *r, const uint8_t *data, uint3
 	return first;
 }
 
-void replay_put(struct replay_reader *r, uint64_t ts_ns, const uint8_t *data, uint32_t bytes)
+bool replay_put(struct replay_reader *r, uint64_t ts_ns, const uint8_t *data, uint32_t bytes)
 {
 	struct rte_mbuf *m = fill(r, data, bytes);
 
 	if (m == NULL)
 		tl_count(given_up(r), 1);
-	else
-		queue(r, m, ts_ns, bytes);
+	return m != NULL && queue(r, m, ts_ns, bytes);
 }
 
 // ---- frame selection

@@ -110,6 +110,7 @@ struct replay_reader {
 	struct tl_replay_schedule schedule;
 	struct tl_edit edit; // of the current loop
 	bool edits;
+	enum tl_edit_result edited; // of the current frame, until it is counted
 	struct replay_split split;
 	unsigned out; // port of the current frame
 	// A frame above the MTU, or longer than an mbuf, then a fragment: REPLAY_SCRATCH each; NULL: they are dropped,
@@ -142,8 +143,8 @@ struct replay_reader {
 };
 
 // Put a frame into the ring: the bytes at data, due by its recorded time. Without an mbuf, as the run was stopped, the
-// frame counts as unsent.
-void replay_put(struct replay_reader *r, uint64_t ts_ns, const uint8_t *data, uint32_t bytes);
+// frame counts as unsent. Return false then, and if a seek passes it.
+bool replay_put(struct replay_reader *r, uint64_t ts_ns, const uint8_t *data, uint32_t bytes);
 
 bool replay_is_stopped(const struct replay_reader *r);
 

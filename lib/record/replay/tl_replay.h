@@ -162,7 +162,7 @@ struct tl_replay_stats {
 	uint64_t reader_late_pkts;  // part of sent_pkts: read after their due time
 	uint64_t reader_late_times; // number of times the lcore waited for the reader
 	uint64_t shifted_ns;	    // by which TL_REPLAY_SHIFT has moved due times, in the run's time
-	// Counted when a frame is read, also if it is not sent in the end.
+	// Counted when a frame is read, also if it is not sent in the end; not if a seek passes it, or it is too long.
 	uint64_t cut_pkts;	      // frames cut to the MTU
 	uint64_t fragmented_pkts;     // frames of which each became several
 	uint64_t edit_malformed_pkts; // sent with their addresses: see enum tl_edit_result
