@@ -168,6 +168,26 @@ TL_TEST("the first matching map replaces the prefix")
 	CU_ASSERT_EQUAL(memcmp(got + 42, frame + 42, 4), 0);
 }
 
+TL_TEST("a prefix of no bits has all addresses of its family")
+{
+	tl_edit_init(&edit);
+	CU_ASSERT_EQUAL(tl_edit_add_map(&edit, "10.1.0.0/16=192.0.2.0/24", &err), 0);
+	CU_ASSERT_EQUAL(tl_edit_add_map(&edit, "0.0.0.0/0=172.16.0.0/12", &err), 0);
+	CU_ASSERT_EQUAL(tl_edit_add_map(&edit, "::/0=fd00:1::/33", &err), 0);
+	CU_ASSERT_EQUAL(tl_edit_add_map(&edit, "9.0.0.0/8=1.0.0.0/8", &err), -EINVAL); // covered
+	CU_ASSERT_EQUAL(tl_edit_add_map(&edit, "0.0.0.1/0=172.16.0.0/12", &err), -EINVAL);
+	begin(TL_ETHERTYPE_IPV4);
+	ipv4("10.1.2.3", "203.15.2.3", TL_IPPROTO_UDP, 12, 0);
+	udp(5099, 5100, 4);
+	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+	expect_ipv4(got + 14, "192.0.2.3", "172.31.2.3");
+	begin(TL_ETHERTYPE_IPV6);
+	ipv6("2001:db8::1", "fe80::2", TL_IPPROTO_UDP, 12);
+	udp(5099, 5100, 4);
+	CU_ASSERT_EQUAL(run(), TL_EDIT_DONE);
+	expect_ipv6(got + 14, "fd00:1::1", "fd00:1::2");
+}
+
 TL_TEST("a wrong checksum stays wrong and an absent one stays absent")
 {
 	begin_maps();

@@ -54,6 +54,8 @@ static int parse_prefix(const char *text, struct tl_edit_prefix *out, struct tl_
 	uint32_t ip_be, mask_be;
 
 	*out = (struct tl_edit_prefix){.six = strchr(text, ':') != NULL};
+	if (strcmp(text, "0.0.0.0/0") == 0 || strcmp(text, "::/0") == 0)
+		return 0;
 	if (out->six && tl_parse_ipv6_prefix(text, &ip6, &out->bits) == 0) {
 		for (size_t i = 0; i < sizeof(ip6.byte); i++)
 			out->addr = out->addr << 8 | ip6.byte[i];
