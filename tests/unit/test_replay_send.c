@@ -457,6 +457,31 @@ TL_TEST("after an underrun due times are kept, or shifted by the time lost")
 	}
 }
 
+// The same port; its last call ends a seek, or permits all frames.
+static void released_flush(struct tl_txq *q)
+{
+	underrun_flush(q);
+	atomic_store(&rig.s.held, !rig.s.gated && port.calls == 2);
+	atomic_store(&rig.s.allowed_pkts, port.calls < 3 ? 1 : 3);
+}
+
+TL_TEST("a wait for the reader in a seek, or for frames not permitted yet, is no underrun")
+{
+	for (int gated = 0; gated < 2; gated++) {
+		begin_rig(1000);
+		txq.flush_fn = released_flush;
+		rig.s.gated = gated;
+		atomic_store(&rig.s.allowed_pkts, 1);
+		atomic_store(&rig.read_all, false);
+		queue(0);
+		replay_send(&rig.s);
+		CU_ASSERT_EQUAL(rig.s.reader_late_times, 0);
+		CU_ASSERT_EQUAL(rig.s.reader_late_pkts, 0);
+		CU_ASSERT_EQUAL(rig.s.outs[0].sent_pkts, 3);
+		end_rig();
+	}
+}
+
 TL_TEST("after an underrun a frame of the latest due time is still due after all others")
 {
 	begin_rig(0);

@@ -34,16 +34,27 @@ static uint16_t count_due(const struct replay_sender *s, int64_t now_ns)
 	return i - s->at;
 }
 
+// Reduce the due frames to those permitted.
+static uint16_t permitted(const struct replay_sender *s, uint16_t due)
+{
+	uint64_t left = atomic_load_explicit(&s->allowed_pkts, memory_order_relaxed) - s->taken_pkts;
+
+	return (uint16_t)(left < due ? left : due);
+}
+
 // Count the frames already due after a wait for the reader: they are late because of it, unless due times move by the
-// time lost. In a pause or seek the run's time is not that of the frames.
+// time lost. In a pause or seek none is due.
 static __attribute__((noinline)) void count_reader_late(struct replay_sender *s)
 {
+	bool held = atomic_load_explicit(&s->held, memory_order_acquire); // before the time is read
 	int64_t now_ns = run_ns(s, rte_rdtsc());
-	uint16_t due = count_due(s, now_ns);
+	uint16_t due = held ? 0 : count_due(s, now_ns);
 
+	if (s->gated)
+		due = permitted(s, due);
 	tl_count(&s->reader_late_pkts, due);
 	tl_count(&s->reader_late_times, due != 0);
-	if (s->shifts && due != 0 && !atomic_load_explicit(&s->held, memory_order_acquire))
+	if (s->shifts && due != 0)
 		tl_count(&s->shifted_ns, (uint64_t)(now_ns - due_of(s, s->next[s->at])));
 }
 
@@ -196,14 +207,6 @@ static bool refill(struct replay_sender *s)
 	if (TL_UNLIKELY(waited))
 		count_reader_late(s);
 	return true;
-}
-
-// Reduce the due frames to those permitted.
-static uint16_t permitted(const struct replay_sender *s, uint16_t due)
-{
-	uint64_t left = atomic_load_explicit(&s->allowed_pkts, memory_order_relaxed) - s->taken_pkts;
-
-	return (uint16_t)(left < due ? left : due);
 }
 
 // Refused frames that wait for a port have no due time in the run's time after a seek, nor in a pause that begins after
