@@ -104,6 +104,54 @@ TL_TEST("lost packets are counted where a unit states their number")
 	}
 }
 
+// Write three frames as pcapng, or as classic pcap. Return the offset of the second one's record.
+static size_t put_three(uint8_t *data, bool classic, size_t *out_size)
+{
+	const uint32_t file[] = {TL_PCAP_MAGIC_NS, 4 << 16 | 2, 0, 0, 65535, 1}, frame[] = {1, 0, 60, 60};
+	const struct tl_pcapng_epb epb = {.cap_bytes = 60, .wire_bytes = 60, .ts_ns = FIRST_NS};
+	size_t second = 0, at = classic ? sizeof(file) : make_prologue(data);
+
+	if (classic)
+		memcpy(data, file, sizeof(file));
+	for (uint32_t i = 0; i < 3; i++) {
+		second = i == 1 ? at : second;
+		if (classic)
+			memcpy(data + at, frame, sizeof(frame));
+		put_frame(classic ? data + at + sizeof(frame) : tl_pcapng_put_epb(data + at, &epb), i);
+		at += classic ? sizeof(frame) + 60 : tl_pcapng_epb_bytes(60, epb.flags, epb.dropped);
+	}
+	*out_size = at;
+	return second;
+}
+
+TL_TEST("a file of another program misses no packets in silence if it is damaged in the middle")
+{
+	for (int classic = 0; classic < 2; classic++) {
+		uint8_t data[8192];
+		size_t size, second = put_three(data, classic, &size);
+
+		write_file(in_path, data, size - 20); // as it is being written
+		struct tl_extract_stats stats = run((struct tl_extract_cfg){0}, 0);
+		CU_ASSERT(stats.records_matched == 2 && stats.files_incomplete == 1);
+		memset(data + second + (classic ? 8 : 4), 0xff, 4); // length of the record
+		write_file(in_path, data, size);
+		stats = run((struct tl_extract_cfg){0}, -EBADMSG);
+		CU_ASSERT(stats.records_matched == 1 && stats.files_incomplete == 1);
+	}
+}
+
+TL_TEST("a compressed file of another program is no empty recording")
+{
+	static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+	uint8_t data[8192] = {0};
+
+	memcpy(data, magic, sizeof(magic));
+	write_file(in_path, data, sizeof(data));
+	run((struct tl_extract_cfg){0}, -EBADMSG);
+	write_file(in_path, data, 4000); // less than the smallest part of a recording: it may have just begun
+	run((struct tl_extract_cfg){0}, 0);
+}
+
 // Interface descriptions are kept, and compress well: a small file must not take all memory.
 TL_TEST("interface descriptions above 64 MiB end a file")
 {

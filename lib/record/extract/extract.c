@@ -102,6 +102,46 @@ void extract_leave_out(struct extract *extract, const struct extract_input *inpu
 			input->path, from);
 }
 
+// Tell whether the record at this offset is unwritten space: zeros, or nothing.
+static bool is_blank(struct extract_input *input, uint64_t at)
+{
+	static const uint8_t zeros[TL_PCAPNG_PAD_MIN];
+	const uint8_t *data;
+	size_t got;
+
+	return extract_input_get(input, at, sizeof(zeros), &data, &got) == 0 && memcmp(data, zeros, got) == 0;
+}
+
+// Tell whether the block that could not be taken is damaged. A block of another program's file may be cut off; what a
+// crash leaves of our own is known. A compressed file that does not begin with a unit is not ours.
+static bool is_damaged(struct extract *extract, struct extract_input *input, uint64_t at)
+{
+	const struct extract_section *section = &extract->section;
+	struct tl_pcapng_block block;
+	const uint8_t *data;
+	size_t got;
+
+	if (input->packed != NULL)
+		return at == 0 && input->file_bytes >= TL_PCAPNG_ALIGN;
+	if (section->own_end != 0 || extract_input_get(input, at, TL_PCAPNG_PAD_MIN, &data, &got) != 0 ||
+		got < TL_PCAPNG_PAD_MIN)
+		return false;
+	return !extract_get_block(section, data, got, &block) ? !is_blank(input, at)
+							      : block.bytes <= input->file_bytes - at;
+}
+
+// Remember that the packets of the file from here on are missing, unless it is being written.
+static void note_damage(struct extract *extract, const struct extract_input *input, uint64_t at)
+{
+	if (!extract_input_is_written(input))
+		extract->lacking_rc = tl_fail(&extract->lacking, -EBADMSG,
+			input->packed != NULL ? "%.300s: no recording begins at byte %" PRIu64
+						": it is damaged, or compressed by another program: unpack it first"
+					      : "%.300s: is damaged from byte %" PRIu64
+						" on, and was extracted up to there",
+			input->path, at);
+}
+
 int extract_scan(struct extract *extract, struct extract_input *input, uint64_t at)
 {
 	uint64_t slabs = extract->stats->slabs_total, from = at;
@@ -110,6 +150,8 @@ int extract_scan(struct extract *extract, struct extract_input *input, uint64_t 
 	extract->stats->files_unindexed += from == 0 && extract->stats->slabs_total != slabs;
 	if (rc == -EBADMSG || (rc == 0 && !extract_input_is_end(input, at))) {
 		extract_warn_truncated(extract, input, at);
+		if (is_damaged(extract, input, at))
+			note_damage(extract, input, at);
 		rc = 0;
 	}
 	return rc;
@@ -118,8 +160,9 @@ int extract_scan(struct extract *extract, struct extract_input *input, uint64_t 
 // ---- files
 
 // Extract from classic pcap, with an interface made from its header.
-static int take_classic(struct extract *extract, const char *path, struct tl_err *err)
+static int take_classic(struct extract *extract, struct extract_input *input, struct tl_err *err)
 {
+	const char *path = input->path;
 	struct tl_pcap_reader *reader;
 	struct tl_pcap_frame frame;
 	uint8_t block[64];
@@ -148,6 +191,8 @@ static int take_classic(struct extract *extract, const char *path, struct tl_err
 	if (rc == 0 && next != 0) {
 		extract->stats->files_incomplete++;
 		tl_info("%s; extracted up to there", err->text);
+		if (!tl_pcap_needs_more(reader) && !is_blank(input, tl_pcap_fault_offset(reader)))
+			note_damage(extract, input, tl_pcap_fault_offset(reader));
 	}
 	tl_pcap_close(reader);
 	free(epb);
@@ -171,7 +216,7 @@ static int take_any(struct extract *extract, struct extract_input *input, uint32
 		return rc;
 	if (magic == TL_PCAPNG_SHB || magic == EXTRACT_PACKED_MAGIC)
 		return take_pcapng(extract, input);
-	rc = take_classic(extract, input->path, extract->err);
+	rc = take_classic(extract, input, extract->err);
 	posix_fadvise(input->fd, 0, 0, POSIX_FADV_DONTNEED); // drop its mapped pages
 	return rc;
 }
