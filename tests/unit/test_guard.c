@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -356,6 +357,20 @@ static void *as_files_with_a_new_ring(void *arg)
 	return arg;
 }
 
+// Type a character into the controlling terminal, which the shell of the user reads afterwards. The kernel ignores the
+// upper half of the request.
+static void *as_lcore_that_types(void *terminal)
+{
+	static const uint64_t requests[] = {TIOCSTI, TIOCSTI | UINT64_C(1) << 32, TIOCLINUX};
+	int fd = *(int *)terminal;
+
+	tl_guard_thread(TL_GUARD_LCORE, NULL);
+	for (size_t i = 0; i < TL_ARRAY_LEN(requests); i++)
+		if (syscall(SYS_ioctl, fd, requests[i], "x") != -1 || errno != ENOSYS)
+			return NULL;
+	return isatty(fd) ? (void *)ALLOWED : NULL;
+}
+
 static void *as_compute(void *with_file)
 {
 	tl_guard_thread(TL_GUARD_COMPUTE, NULL);
@@ -385,6 +400,16 @@ static int lcore_opens(void)
 static int lcore_polls(void)
 {
 	return result_of(as_lcore, NULL) == NULL ? 0 : 1;
+}
+
+static int lcore_types(void)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (master < 0 || unlockpt(master) != 0 || setsid() < 0)
+		return 2;
+	int terminal = open(ptsname(master), O_RDWR | O_CLOEXEC); // the first of a session controls it
+	return result_of(as_lcore_that_types, &terminal) != NULL ? 0 : 1;
 }
 
 static int driver_logs(void)
@@ -448,6 +473,12 @@ TL_TEST("a system call of another thread class kills the process")
 	CU_ASSERT_TRUE(is_killed(writer_makes_a_ring));
 	CU_ASSERT_TRUE(is_fine(converter_converts));
 	CU_ASSERT_TRUE(is_killed(converter_opens));
+}
+
+TL_TEST("no thread can type into the terminal of its user")
+{
+	if (has_seccomp())
+		CU_ASSERT_TRUE(is_fine(lcore_types));
 }
 
 TL_TEST("a driver that opens its log on an lcore gets an error and continues")
