@@ -291,10 +291,28 @@ static int make_memory_executable(void)
 	return page != MAP_FAILED && mprotect(page, 4096, PROT_READ | PROT_EXEC) == -1 && errno == ENOSYS ? 0 : 1;
 }
 
+static int signal_a_process(void)
+{
+	siginfo_t info = {.si_code = SI_QUEUE};
+	pid_t parent = getppid();
+
+	enter();
+	if (syscall(SYS_tgkill, parent, parent, 0) != -1 || errno != ENOSYS ||
+		syscall(SYS_rt_tgsigqueueinfo, parent, parent, 0, &info) != -1 || errno != ENOSYS)
+		return 1;
+	return pthread_kill(pthread_self(), 0) == 0 ? 0 : 2;
+}
+
 static int make_a_call_that_is_not_listed(void)
 {
 	enter();
 	return syscall(SYS_acct, NULL) == -1 && errno == ENOSYS ? 0 : 1;
+}
+
+TL_TEST("no thread can signal another process")
+{
+	if (has_seccomp())
+		CU_ASSERT_TRUE(is_fine(signal_a_process));
 }
 
 TL_TEST("executing a program kills the process")

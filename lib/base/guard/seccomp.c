@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <seccomp.h>
 
@@ -96,12 +97,21 @@ static int add_ioctl(scmp_filter_ctx filter)
 	return rc;
 }
 
+static int add_call(scmp_filter_ctx filter, uint32_t action, int call)
+{
+	if (call == S(ioctl))
+		return add_ioctl(filter);
+	if (call == S(tgkill) || call == S(rt_tgsigqueueinfo)) // signals to other processes of the user
+		return seccomp_rule_add(filter, action, call, 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+	return seccomp_rule_add(filter, action, call, 0);
+}
+
 static int add_list(scmp_filter_ctx filter, uint32_t action, const int *calls)
 {
 	int rc = 0;
 
 	for (; *calls != END && rc == 0; calls++) {
-		rc = *calls == S(ioctl) ? add_ioctl(filter) : seccomp_rule_add(filter, action, *calls, 0);
+		rc = add_call(filter, action, *calls);
 		rc = rc == -EEXIST ? 0 : rc; // already present from another list
 	}
 	return rc;
