@@ -15,6 +15,7 @@
 
 #include "reach.h"
 
+#define UNTAGGED "not ether proto 0x8100"
 #define PATH_BYTES 256 // "$.shape[15]", and 7 times ".classes[9999]"
 
 // Write the path of a class.
@@ -47,6 +48,10 @@ int shaping_check_reach(
 			return tl_fail(err, -EINVAL,
 				"class %s: unreachable: ARP, IGMP, MLD and neighbour discovery of a port with an echo bypass the "
 				"classes; remove it",
+				c->name);
+		if (echoes && config->ports[shape->port].vlan != 0 && tl_filter_covers(UNTAGGED, c->match))
+			return tl_fail(err, -EINVAL,
+				"class %s: unreachable: the frames of the port have a VLAN tag; begin with \"vlan and\"",
 				c->name);
 		rc = tl_reach_add(&reach, c->name, c->match, err);
 	}
