@@ -15,7 +15,6 @@
 
 #include "reach.h"
 
-#define UNTAGGED "not ether proto 0x8100"
 #define PATH_BYTES 256 // "$.shape[15]", and 7 times ".classes[9999]"
 
 // Write the path of a class.
@@ -36,6 +35,7 @@ int shaping_check_reach(
 	const struct tl_config *config, const struct tl_config_shape *shape, uint32_t *at, struct tl_err *err)
 {
 	bool echoes = tl_config_replay_from(config, shape->port) == NULL;
+	bool tagged = config->ports[shape->port].vlan != 0;
 	struct tl_reach reach = {.n = 0};
 	int rc = 0;
 
@@ -49,10 +49,9 @@ int shaping_check_reach(
 				"class %s: unreachable: ARP, IGMP, MLD and neighbour discovery of a port with an echo bypass the "
 				"classes; remove it",
 				c->name);
-		if (echoes && config->ports[shape->port].vlan != 0 && tl_filter_covers(UNTAGGED, c->match))
-			return tl_fail(err, -EINVAL,
-				"class %s: unreachable: the frames of the port have a VLAN tag; begin with \"vlan and\"",
-				c->name);
+		if (echoes && tl_filter_excludes(tagged ? "ether proto 0x8100" : "ip or ip6", c->match))
+			return tl_fail(err, -EINVAL, "class %s: unreachable: the port sends IP packets with%s", c->name,
+				tagged ? " a VLAN tag; begin with \"vlan and\"" : "out a VLAN tag");
 		rc = tl_reach_add(&reach, c->name, c->match, err);
 	}
 	if (rc != 0)

@@ -149,8 +149,10 @@ hidden "a class of the same frames in other words" '[{name: "a", match: "udp por
 	'$.shape[0].classes[1]: class b: unreachable: the class a matches'
 hidden "a class of frames that bypass the tree" '[{name: "a", match: "arp"}]' \
 	'$.shape[0].classes[0]: class a: unreachable: ARP, IGMP, MLD and neighbour discovery'
-bad "a class of untagged frames on a port with a VLAN" '$.shape[0].classes[0].classes[0]: class y: unreachable: the frames of the port have a VLAN tag' \
+bad "a class of untagged frames on a port with a VLAN" '$.shape[0].classes[0].classes[0]: class y: unreachable: the port sends IP packets with a VLAN tag' \
 	"$(shape_with '.ports[0].vlan = 5')"
+hidden "a class of tagged frames on a port without" '[{name: "a", match: "vlan 5 and udp"}]' \
+	'$.shape[0].classes[0]: class a: unreachable: the port sends IP packets without a VLAN tag'
 bad "a default class behind one of any frame" '$.shape[0].classes[1]: class z: unreachable: the class y matches' \
 	"$(shape_with '.shape[0].classes[0].classes[0].match = "ip or not ip"')"
 

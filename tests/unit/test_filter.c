@@ -487,6 +487,26 @@ TL_TEST("an expression covers one whose frames all match it, as far as the optim
 	}
 }
 
+TL_TEST("an expression excludes one of which it matches no frame, behind tags, too")
+{
+	static const struct {
+		const char *first, *second;
+		bool excludes;
+	} rows[] = {{"ether proto 0x8100", "udp dst port 53", true},
+		{"ether proto 0x8100", "host 10.0.0.1 or ip6", true}, {"ether proto 0x8100", "vlan 5 and udp", false},
+		{"ether proto 0x8100", "udp or vlan 5", false}, {"ether proto 0x8100", "len > 100", false},
+		{"ip or ip6", "vlan 5 and udp", true}, {"ip or ip6", "udp or vlan 5", false},
+		{"ip or ip6", "udp", false}, {"ip or ip6", "arp", true}, {"ip or ip6", "no such", false},
+		{"ip or ip6", "inner(arp)", false}, {"vlan", "udp", false}, {"arp", PORTS " or " PORTS, false}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(rows); i++) {
+		bool excludes = tl_filter_excludes(rows[i].first, rows[i].second);
+		CU_ASSERT_EQUAL(excludes, rows[i].excludes);
+		if (excludes != rows[i].excludes)
+			printf("# '%s' and '%s': %d\n", rows[i].first, rows[i].second, excludes);
+	}
+}
+
 // Count the frames of the second filter that do not match the first one.
 static uint32_t count_uncovered(const struct subject *first, const struct subject *second)
 {

@@ -27,23 +27,40 @@ static bool is_comparable(const char *expression)
 	return comparable;
 }
 
-bool tl_filter_covers(const char *first, const char *second)
+// True if the optimizer leaves nothing of an expression.
+static bool rejects_all(const char *text)
 {
 	struct bpf_program program;
-	char text[2 * TEXT_MAX + 32];
-	bool covers = false;
-
-	if (strlen(first) + strlen(second) > TEXT_MAX || !is_comparable(first) || !is_comparable(second))
-		return false;
-	snprintf(text, sizeof(text), "(%s) and not (%s)", is_blank(second) ? ALL : second,
-		is_blank(first) ? ALL : first);
+	bool rejects = false;
 	pcap_t *pcap = pcap_open_dead(DLT_EN10MB, TL_FILTER_SNAPLEN);
+
 	if (pcap == NULL)
 		return false;
 	if (pcap_compile(pcap, &program, text, 1, PCAP_NETMASK_UNKNOWN) == 0)
 		pcap_freecode(&program);
 	else
-		covers = strstr(pcap_geterr(pcap), FILTER_REJECTS_ALL) != NULL;
+		rejects = strstr(pcap_geterr(pcap), FILTER_REJECTS_ALL) != NULL;
 	pcap_close(pcap);
-	return covers;
+	return rejects;
+}
+
+bool tl_filter_covers(const char *first, const char *second)
+{
+	char text[2 * TEXT_MAX + 32];
+
+	if (strlen(first) + strlen(second) > TEXT_MAX || !is_comparable(first) || !is_comparable(second))
+		return false;
+	snprintf(text, sizeof(text), "(%s) and not (%s)", is_blank(second) ? ALL : second,
+		is_blank(first) ? ALL : first);
+	return rejects_all(text);
+}
+
+bool tl_filter_excludes(const char *first, const char *second)
+{
+	char text[2 * TEXT_MAX + 32];
+
+	if (strlen(first) + strlen(second) > TEXT_MAX || !is_comparable(first))
+		return false;
+	snprintf(text, sizeof(text), "(%s) and (%s)", first, second);
+	return rejects_all(text);
 }

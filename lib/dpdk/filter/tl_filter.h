@@ -30,6 +30,10 @@ int tl_filter_check(const char *expression, struct tl_err *err);
 // long expressions, those about tags and tunnels, which shift offsets, and those that do not compile. EAL need not run.
 bool tl_filter_covers(const char *first, const char *second);
 
+// Return true if it proves that no frame matches both. The first one is not about tags and tunnels. False for long
+// expressions, and those that do not compile. EAL need not run.
+bool tl_filter_excludes(const char *first, const char *second);
+
 // Compile. Return the codes of tl_filter_check(): without native code the filter is interpreted.
 int tl_filter_create(const char *expression, struct tl_filter **out, struct tl_err *err);
 
