@@ -458,13 +458,14 @@ TL_TEST("nested classes count like others")
 
 TL_TEST("there are limits of depth, number and memory")
 {
-	char *deep = many(8, true, ""), *wide = many(10000, false, ""), *greedy = many(3, false, ", 'limit': 30000");
+	char *deep = many(8, true, ""), *wide = many(10000, false, ""), *greedy = many(3, false, ", 'limit': 7500");
 	struct refusal refusals[] = {
 		{deep, "1: $.shape[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes[0].classes: "
 		       "classes nest at most 7 deep"},
 		{wide, "1: $.shape[0].classes[10000]: the shape has more than 10000 classes"},
-		{greedy, "1: $.shape[0].classes: the limits allow 120001 queued frames of 1518 bytes, 173 MiB, and "
-			 "eal.memory_mb is 64: lower 'limit', or raise eal.memory_mb"},
+		{greedy,
+			"1: $.shape[0].classes: the limits allow 30001 queued frames in buffers of 2368 bytes, 67 MiB, and "
+			"eal.memory_mb is 64: lower 'limit', or raise eal.memory_mb"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));

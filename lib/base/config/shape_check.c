@@ -13,6 +13,8 @@
 
 #define FRAME_BYTES 18 // Ethernet header and a tag
 #define FRAMES_MAX (UINT32_C(1) << 20)
+#define ROOM_MIN 2048	 // bytes for a frame in a buffer of a port, at least
+#define BUFFER_BYTES 320 // around it: headroom and headers
 
 static void config_point_at_class(
 	struct tl_config_reader *r, uint32_t index, const struct tl_config_shape *shape, uint32_t cls, const char *key)
@@ -213,13 +215,15 @@ static int config_check_classes(struct tl_config_reader *r, struct tl_config *co
 static int config_check_memory(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
 {
 	const struct tl_config_shape *shape = &config->shapes[index];
-	uint64_t mb = (uint64_t)shape->frames * shape->mtu >> 20;
+	bool replays = tl_config_replay_from(config, shape->port) != NULL; // its frames have buffers of their own
+	uint64_t buffer = (replays ? shape->mtu : tl_max_u64(shape->mtu, ROOM_MIN)) + BUFFER_BYTES;
+	uint64_t mb = shape->frames * buffer >> 20;
 
 	if (mb < config->eal.memory_mb)
 		return 0;
 	return refuse_shape(r, index, "classes",
-		"the limits allow %u queued frames of %u bytes, %ju MiB, and eal.memory_mb is %u: lower \"limit\", or raise eal.memory_mb",
-		shape->frames, shape->mtu, (uintmax_t)mb, config->eal.memory_mb);
+		"the limits allow %u queued frames in buffers of %ju bytes, %ju MiB, and eal.memory_mb is %u: lower \"limit\", or raise eal.memory_mb",
+		shape->frames, (uintmax_t)buffer, (uintmax_t)mb, config->eal.memory_mb);
 }
 
 int tl_config_check_shape(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
