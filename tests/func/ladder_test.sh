@@ -141,7 +141,7 @@ tells_why() {
 
 # A receiver that is slower than any sender. It loses frames at each rate while it gets no CPU, on a busy host.
 finds_rate() {
-	LD_PRELOAD=$preloads/libbad_recv.so SLOW_RECV=300 "$TAPLINE" bench rx --rungs recv --sizes 60 --seconds 0.2 --json \
+	LD_PRELOAD=$preloads/libbad_recv.so SLOW_RECV=60 "$TAPLINE" bench rx --rungs recv --sizes 60 --seconds 0.5 --json \
 		>slow.json 2>slow.log
 	jq -e '.rungs[0] | .lost_pkts > 0 and 0 < .loss_free_pps and .loss_free_pps < .offered_pps and .loss_free_pps < 1.5 * .received_pps' slow.json \
 		>/dev/null
