@@ -16,6 +16,7 @@
 #include <tl_digest.h>
 #include <tl_err.h>
 #include <tl_json.h>
+#include <tl_log.h>
 
 #include "manifest_host.h"
 
@@ -79,8 +80,13 @@ static json_t *file_json(const char *path)
 {
 	struct tl_digest digest;
 	uint64_t bytes;
-	bool known = tl_digest_file(path, &digest, &bytes) == 0;
+	int rc = tl_digest_file(path, &digest, &bytes);
+	bool known = rc == 0;
 	json_t *file = json_object();
+
+	if (rc != 0 && rc != -EINVAL) // not a pipe
+		tl_warn("%.300s: cannot be read again for its SHA-256, which the report lacks (%s)", path,
+			strerror(-rc));
 
 	json_object_set_new(file, "path", tl_json_string(path));
 	json_object_set_new(file, "bytes", known ? json_integer((json_int_t)bytes) : json_null());

@@ -474,6 +474,7 @@ a_removed_file_is_played() {
 	wait "$app_pid" || STATUS=$?
 	seen_all "a file removed while it is played: all frames come"
 	check_json "and the ledger says so" replay.json "$IDENTITY and .sent_pkts == 400 and .damages == 0"
+	check "and a warning says why the report lacks its SHA-256" grep -q 'removed.pcap: cannot be read again for its SHA-256' hours.log
 }
 
 enter_sends_a_frame() {
