@@ -102,22 +102,32 @@ static uint64_t count_failed(const struct tl_player_ledger *ledger)
 	return sum;
 }
 
-// Warn of received frames with wrong checksums: without them sessions look as if the target did not answer.
-static void warn_of_checksums(const struct tl_sessions_run *run)
+// Return the sum of a counter over the stacks.
+static uint64_t stack_count(const struct tl_sessions_run *run, const char *name)
 {
 	struct tl_counter rows[TL_REPORT_COUNTERS];
-	uint64_t dropped = 0;
+	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < run->n_nets; i++) {
 		unsigned n = tl_net_counters(run->nets[i], rows, TL_REPORT_COUNTERS);
 		for (unsigned k = 0; k < n; k++)
-			dropped += strcmp(rows[k].name, "drop_cksum_pkts") == 0 ? rows[k].value : 0;
+			sum += strcmp(rows[k].name, name) == 0 ? rows[k].value : 0;
 	}
+	return sum;
+}
+
+// Warn of what makes sessions look as if the target did not answer.
+static void warn_of_stacks(const struct tl_sessions_run *run)
+{
+	uint64_t dropped = stack_count(run, "drop_cksum_pkts");
+
 	if (dropped != 0)
 		tl_warn("%" PRIu64
 			" frames from the target were dropped for wrong checksums: if it is behind a veth or in a "
 			"virtual machine, turn off its transmit offloads: `ethtool -K IFACE tx off`",
 			dropped);
+	if (stack_count(run, "arp_conflicts_pkts") + stack_count(run, "nd_conflicts_pkts") != 0)
+		tl_warn("another host claims an address of --from: give one that no other host has");
 }
 
 void tl_sessions_judge(struct tl_sessions_run *run)
@@ -132,7 +142,7 @@ void tl_sessions_judge(struct tl_sessions_run *run)
 		tl_error("%s", run->damages[i].text);
 	if (run->n_damages > TL_SESSIONS_DAMAGES_MAX)
 		tl_error("and %" PRIu64 " more damaged places", run->n_damages - TL_SESSIONS_DAMAGES_MAX);
-	warn_of_checksums(run);
+	warn_of_stacks(run);
 	if (!sums_up)
 		tl_error("the ledger does not add up: this is a defect, report it");
 	if (open != 0)

@@ -238,6 +238,22 @@ warns_of_checksums() {
 	in_peer ethtool -K "$PEER_IF" tx off >/dev/null
 }
 
+# The peer announces the own address all the time.
+warns_of_conflicts() {
+	local claimer_pid
+	ip netns exec "$PEER_NS" python3 -c 'import socket, sys, time
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+wire.bind((sys.argv[1], 0))
+mac, ip = wire.getsockname()[4], socket.inet_aton(sys.argv[2])
+while True:
+    wire.send(b"\xff" * 6 + mac + b"\x08\x06\x00\x01\x08\x00\x06\x04\x00\x01" + mac + ip + bytes(6) + ip)
+    time.sleep(0.05)' "$PEER_IF" "$APP_IP" &
+	claimer_pid=$!
+	replay rec.pcap --sessions "$PEER_IP:$((PORT + 3))" --line-rate --timeout 0.5
+	stop_process "$claimer_pid" TERM 10 || true
+	check "another host with the own address is named" grep -q 'another host claims an address of --from' replay.log
+}
+
 # The peer has no such VLAN: only ARP requests come.
 plays_in_a_vlan() {
 	local replay_pid status=0
@@ -293,6 +309,7 @@ check_json "a damaged file: what is there is played, the place is named" replay.
 plays_tagged
 plays_across_clock_steps
 warns_of_checksums
+warns_of_conflicts
 plays_in_a_vlan
 stops_without_link
 plays_datagrams
