@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tapline: find the command and run it.
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tl_base.h>
 #include <tl_json.h>
@@ -38,8 +41,21 @@ static int dump_options(void)
 	return tl_results_json(list, stdout) == 0 ? TL_EXIT_OK : TL_EXIT_FAILED;
 }
 
+// Open each closed standard descriptor, so that no file gets its number, and with it the messages. In the wrong
+// direction: using it fails as before.
+static int occupy_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			return -errno;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (occupy_standard() != 0)
+		return TL_EXIT_FAILED;
 	tl_json_init();
 	if (argc < 2) {
 		print_usage(stderr);

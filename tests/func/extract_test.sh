@@ -231,6 +231,19 @@ leaves_out_a_compressed_slab() {
 	check_equal "tshark reads all others" "$(tshark -r torn.pcapng 2>/dev/null | wc -l)" $((20000 - records))
 }
 
+# Without a standard error, the first file to be opened must not take its place, and the messages.
+closed_descriptors() {
+	local status=0
+	capture -i pcap:in.pcap -w whole.pcapng
+	head -c 1000000 whole.pcapng >cut.pcapng
+	timeout 60 "$TAPLINE" extract cut.pcapng whole.pcapng -w both.pcapng --json >both.json 2>&- || status=$?
+	check_equal "extract works without a standard error" "$status" 0
+	check_equal "and writes no message into its output" \
+		"$(tshark -r both.pcapng 2>/dev/null | wc -l)" "$(jq .records_matched both.json)"
+	check_equal "without a standard output the results are missing, and the status is 1" \
+		"$(timeout 60 "$TAPLINE" extract whole.pcapng -w both.pcapng --json 2>/dev/null >&- <&- && echo 0 || echo $?)" 1
+}
+
 func_begin
 mkdir hour ring kept live
 "$LIB/make_pcap.py" in.pcap 20000
@@ -247,6 +260,7 @@ vanished_file_is_skipped
 reads_no_faster_than_allowed
 leaves_half_a_slab
 leaves_out_a_compressed_slab
+closed_descriptors
 net_begin
 ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
 reads_a_running_recording
