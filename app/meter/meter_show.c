@@ -191,7 +191,7 @@ static void print_setting(const struct tl_meter_results *r, const struct tl_mete
 			s->bytes[i], 100.0 * (double)s->bytes[i] / (double)tl_max_u64(r->bytes, 1),
 			(s->shape ? shaped : policed)[i]);
 	print_delay(s, out);
-	fprintf(out, "  all green with cbs %" PRIu64 "; fewest tokens left: %" PRIu64 "\n",
+	fprintf(out, "  cbs that holds all at cir: %" PRIu64 "; fewest tokens left: %" PRIu64 "\n",
 		tl_envelope_burst(&s->envelope), s->tokens_min_bytes);
 }
 

@@ -123,6 +123,8 @@ check_json "a shaper with a longer queue loses less and delays more" meter.json 
 
 "$TAPLINE" meter a.pcap "${CONTRACT[@]}" --html page.html --csv frames.csv >text.txt 2>text.log </dev/null || true
 check "the text has the counts" grep -qE "^  green +$(jq .green_pkts first.json) pkts +$(jq .green_bytes first.json) bytes" text.txt
+check "and the burst that holds all frames, without a claim that they are green, which their colour on arrival may forbid" \
+	grep -qE "^  cbs that holds all at cir: $needed; " text.txt
 check_equal "the table has each frame" "$(wc -l <frames.csv)" 3001
 check "the table has its manifest" test -s frames.csv.manifest.json
 meter a.pcap --cir 5Mbit --cbs 2k --shape --cbs 20k --html shaped.html
