@@ -46,14 +46,17 @@ static struct {
 
 static void accept_frame(struct rte_mbuf *m)
 {
+	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	struct tl_pkt pkt;
 
-	tl_wire_parse(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &pkt);
+	if (frame[12] == 8) // IPv4, of which some have a wrong checksum
+		tl_wire_ipv4_finish((struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN));
+	tl_wire_parse(frame, m->data_len, &pkt);
 	bool udp = pkt.kind == TL_PKT_UDP || (pkt.kind == TL_PKT_IP6 && pkt.ip6_kind == TL_PKT_UDP);
 	if (udp) {
 		uint16_t port = tl_be16(pkt.dst_port_be);
 		uint32_t serial;
-		memcpy(&serial, rte_pktmbuf_mtod(m, uint8_t *) + pkt.payload_off, sizeof(serial));
+		memcpy(&serial, frame + pkt.payload_off, sizeof(serial));
 		rig.reordered |= serial < rig.last_serial;
 		rig.last_serial = serial;
 		rig.pkts[port]++;
@@ -570,16 +573,17 @@ static bool overtakes(enum tl_fair fair, enum field field, bool ip6)
 }
 
 // Push a frame of 1000 bytes from 10.0.0.1, or from 10.0.0.84, to 10.0.0.2.
-static void push_from(bool other, uint16_t port)
+static void push_from(bool other, uint16_t port, bool wrong_cksum)
 {
 	push_udp(2, port, 1000);
 	uint8_t *ip = rte_pktmbuf_mtod_offset(rig.tx.pkts[rig.tx.n - 1], uint8_t *, TL_ETHER_LEN);
 	ip[15] = other ? 0x54 : 1;
 	tl_wire_ipv4_finish((struct tl_ipv4_hdr *)ip);
+	ip[11] ^= wrong_cksum;
 }
 
 // Two sources send to a destination whose prefix has another weight.
-TL_TEST("weights apply to the address that the fair hash uses")
+static void share_by_source(bool wrong_cksum)
 {
 	static const struct tl_shape_weight by_source[] = {
 		{.version = 4, .bits = 32, .ip = {10, 0, 0, 0x54}, .weight = 3},
@@ -588,12 +592,23 @@ TL_TEST("weights apply to the address that the fair hash uses")
 	begin_weighted(TL_FAIR_SOURCE, by_source, 2);
 	for (unsigned i = 0; i < 1000; i++) {
 		for (unsigned k = 0; k < 8; k++)
-			push_from(k % 2 != 0, (uint16_t)(80 + k % 2));
+			push_from(k % 2 != 0, (uint16_t)(80 + k % 2), wrong_cksum);
 		shape_turn(rig.shape, rig.now_ns += MS);
 	}
 	CU_ASSERT(is_near(rig.bytes[80], 250000, 5000));
 	CU_ASSERT(is_near(rig.bytes[81], 750000, 15000));
 	end();
+}
+
+TL_TEST("weights apply to the address that the fair hash uses")
+{
+	share_by_source(false);
+}
+
+// As recorded on hosts whose NIC computes it.
+TL_TEST("frames with a wrong IPv4 checksum are shared by their addresses, too")
+{
+	share_by_source(true);
 }
 
 TL_TEST("each kind of flow hash covers the header fields of its kind")

@@ -18,7 +18,7 @@ static inline uint64_t shape_hash_ip(const uint64_t *keys, const uint64_t ip[2])
 	return shape_fold(ip[0] ^ keys[0], ip[1] ^ keys[1]);
 }
 
-// Fields of a frame that select its queue. Frames other than IP have no addresses, and share one.
+// Fields of a frame that select its queue. Frames other than IP, and malformed ones, have no addresses, and share one.
 struct shape_fields {
 	uint64_t src[2], dst[2]; // of IPv4 the first four bytes
 	struct tl_pkt pkt;
@@ -29,14 +29,18 @@ static void shape_read(const struct rte_mbuf *m, struct shape_fields *f)
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
 
 	tl_wire_parse(frame, m->data_len, &f->pkt);
-	if (f->pkt.kind == TL_PKT_IP6) {
+	const struct tl_ipv4_hdr *ip = (const void *)(frame + f->pkt.l3_off);
+	f->src[1] = f->dst[1] = 0;
+	if (f->pkt.kind == TL_PKT_IP6 && m->data_len >= f->pkt.l3_off + TL_IPV6_LEN) {
 		memcpy(f->src, &tl_wire_ip6(frame, &f->pkt)->src, sizeof(f->src));
 		memcpy(f->dst, &tl_wire_ip6(frame, &f->pkt)->dst, sizeof(f->dst));
-		return;
+	} else if (TL_UNLIKELY(f->pkt.kind == TL_PKT_BAD_CKSUM)) { // that of a NIC, or wrong: the addresses hold
+		f->src[0] = ip->src_be;
+		f->dst[0] = ip->dst_be;
+	} else {
+		f->src[0] = f->pkt.src_be;
+		f->dst[0] = f->pkt.dst_be;
 	}
-	f->src[0] = f->pkt.src_be;
-	f->dst[0] = f->pkt.dst_be;
-	f->src[1] = f->dst[1] = 0;
 }
 
 static uint32_t shape_hash(const struct tl_shape *s, enum tl_fair fair, const struct shape_fields *f)
