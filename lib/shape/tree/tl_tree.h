@@ -34,9 +34,9 @@ struct tl_tree_rates;
 
 #define TL_TREE_CLASSES_MAX (UINT32_C(1) << 16)
 #define TL_TREE_FRAMES_MAX (UINT32_C(1) << 24)
-#define TL_TREE_FLOWS_MAX (UINT32_C(1) << 16) // of a class
+#define TL_TREE_FLOWS_MAX (UINT32_C(1) << 16)  // of a class
 #define TL_TREE_QUEUES_MAX (UINT32_C(1) << 24) // of all classes
-#define TL_TREE_DEPTH_MAX 8		      // classes from the root to a leaf
+#define TL_TREE_DEPTH_MAX 8		       // classes from the root to a leaf
 #define TL_TREE_PRIOS 8
 #define TL_TREE_RATE_MAX (UINT64_C(1) << 42)	 // bit/s
 #define TL_TREE_BURST_MAX UINT64_C(576460752)	 // bytes
