@@ -150,7 +150,7 @@ int shaping_set(struct tl_shaping *s, const struct tl_tree_class *classes, uint6
 			s->kept.classes[i].name = s->config->classes[i].name;
 		}
 		s->limit = limit;
-		shaping_show_rates(s, clamped);
+		shaping_show_rates(s);
 	}
 	free(clamped);
 	return rc;
@@ -223,12 +223,16 @@ struct tl_shape *tl_shaping_shape(struct tl_shaping *s, uint32_t *frames)
 	return s->shape;
 }
 
-void shaping_show_rates(struct tl_shaping *s, const struct tl_tree_class *classes)
+void shaping_show_rates(struct tl_shaping *s)
 {
+	struct tl_report_class *rows = s->kept.rows;
+
 	for (uint32_t i = 0; i < s->config->n_classes; i++) {
-		s->kept.rows[i].rate_bps = classes[i].rate;
-		s->kept.rows[i].ceil_bps = classes[i].ceil;
-		s->kept.rows[i].prio = classes[i].prio;
+		const struct tl_tree_class *c = &s->kept.classes[i];
+		uint64_t above = i != 0 ? rows[c->parent].ceil_bps : s->limit;
+		rows[i].rate_bps = i != 0 ? c->rate : tl_min_u64(c->rate, s->limit);
+		rows[i].ceil_bps = tl_min_u64(tl_min_u64(c->ceil, s->kept.limits[i]), above);
+		rows[i].prio = c->prio;
 	}
 }
 
@@ -243,7 +247,7 @@ void tl_shaping_list(struct tl_shaping *s, struct tl_metrics_shape *out)
 			.depth = c->depth,
 			.is_policed = c->police.meter.cir != 0};
 	}
-	shaping_show_rates(s, s->kept.classes);
+	shaping_show_rates(s);
 	*out = (struct tl_metrics_shape){.name = config->name,
 		.port = config->port_name,
 		.queue = config->queue,

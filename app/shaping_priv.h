@@ -83,5 +83,5 @@ void shaping_add_use(struct tl_share_use *use, struct tl_shaping *shaping, uint6
 void shaping_share_classes(const struct tl_config *config, uint32_t index, struct tl_shaping *const *shapes,
 	struct tl_share_capacity *measured, uint64_t elapsed_ns);
 
-// Write the rates of a shape into the rows of the report.
-void shaping_show_rates(struct tl_shaping *shaping, const struct tl_tree_class *classes);
+// Write the rates and limits in force into the rows of the report, as shaping_clamp() has them.
+void shaping_show_rates(struct tl_shaping *shaping);

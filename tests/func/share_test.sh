@@ -49,7 +49,10 @@ check_equal "status shows the limit as the rate of the shape" "$(app_status '.sh
 check_equal "a change of the weight is refused" \
 	"$("$TAPLINE" control shape q0 "$(shape 0 '"weight": 4')" --socket control.sock 2>&1 | head -c 76)" \
 	"tapline: error: shape q0 not changed: share, tier, weight or floor differ: r"
-check "the rate of a shape limits its share" wait_for 60 "$TAPLINE" control shape q0 "$(shape 0 '"weight": 3' | sed 's/20000/10000/')" --socket control.sock
+wait_for 60 "$TAPLINE" control shape q0 "$(shape 0 '"weight": 3' | sed 's/300/299/')" --socket control.sock
+check_equal "and does so after a change of the classes" "$(app_status '.shapes[0].classes | map([.rate_bps, .ceil_bps]) | tostring')" \
+	"[[14000,14000],[0,14000]]"
+check "the rate of a shape limits its share" wait_for 60 "$TAPLINE" control shape q0 "$(shape 0 '"weight": 3' | sed 's/20000/10000/; s/300/299/')" --socket control.sock
 check "the others have the rest" limits 10000 6000
 app_stop TERM
 check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
