@@ -53,7 +53,7 @@ comes_whole() {
 # ---- frames that arrive
 
 times_are_kept() {
-	local start=$(($(date +%s) + 2))
+	local start=$(($(date +%s) + 4)) # the program must be ready by then
 	watch_wire 400
 	replay a.pcap -i "$APP_IF" --start-at "@$start" --speed "$1"
 	check_equal "at speed $1 from a given time on: status 0" "$STATUS" 0
@@ -263,7 +263,7 @@ while at < len(data):
 print(n)' "$i")")
 	done
 	watch_both "${n[@]}"
-	start=$(($(date +%s) + 2))
+	start=$(($(date +%s) + 4))
 	replay sides.pcapng -i "$APP_IF" -I "${APP_IF}2" --split epb --start-at "@$start"
 	check_equal "two ports: status 0" "$STATUS" 0
 	seen_all "two ports: all frames come by the second"
