@@ -129,19 +129,23 @@ chmod 755 "$DIR"
 check "user nobody may read the counters" \
 	in_app timeout 60 setpriv --reuid 65534 --regid 65534 --clear-groups ./tapline pps "$APP_IF" --once --interval 0.1
 
-# A socket that takes questions and never answers. The shell has its background processes ignore SIGINT.
+# A socket that takes questions, and does not answer the second. The shell has its background processes ignore SIGINT.
 python3 -c '
 import socket
 asked = socket.socket(socket.AF_UNIX)
 asked.bind("mute.sock")
 asked.listen()
+first = asked.accept()[0]
+first.recv(100)
+first.sendall(b"{}")
+first.close()
 client = asked.accept()[0]
 client.recv(100)
 open("asked", "w").close()
 client.recv(1)' &
 mute_pid=$!
 wait_for 60 test -S mute.sock || func_die "the mute appliance does not listen"
-"$TAPLINE" pps --socket mute.sock >mute.txt 2>mute.log </dev/null &
+"$TAPLINE" pps --socket mute.sock --interval 0.1 >mute.txt 2>mute.log </dev/null &
 pps_pid=$!
 wait_for 60 test -e asked || func_die "the mute appliance is not asked: $(<mute.log)"
 PPS_STATUS=0
