@@ -141,7 +141,8 @@ with open("rare.pcap", "wb") as out:
 	mkfifo list.pipe
 	config "{\"name\": \"r\", \"port\": \"null\", \"start_at\": \"@$(($(date +%s) + 1000))\", \"files\": [\"@list.pipe\"],
 		\"filter\": \"ether proto 0x88b5\", \"loops\": 1000000}" >missed_config.json
-	in_app env LD_PRELOAD="$so" STEP_CLOCK="$PWD/step" timeout 60 "$TAPLINE" run missed_config.json --json >missed.json 2>missed.log </dev/null &
+	in_app env LD_PRELOAD="$so" STEP_CLOCK="$PWD/step" TAPLINE_WITHOUT_HUGEPAGES=1 timeout 60 "$TAPLINE" run missed_config.json --json \
+		>missed.json 2>missed.log </dev/null &
 	app_pid=$!
 	exec 7>list.pipe
 	rm list.pipe
