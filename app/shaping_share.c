@@ -64,7 +64,7 @@ static uint64_t share_least(const struct share_members *m, const struct tl_shapi
 	return tl_max_u64(part, tl_config_shape_floor(s->config));
 }
 
-// One that cannot be set yet comes with the next division.
+// Set the limit if it differs. If it cannot be set yet, the next division sets it.
 static void share_set(struct tl_shaping *s, uint64_t limit)
 {
 	struct tl_err err;

@@ -51,15 +51,13 @@ static int connect_to(const char *ip, const char *port)
 	return -1;
 }
 
-// The listener may start later.
+// Connect, and try again while the listener of the other host has not started.
 static int open_sender(const char *ip, const char *port)
 {
-	int fd = connect_to(ip, port);
+	int fd = -1;
 
-	for (int tries = 0; fd < 0 && tries < CONNECT_TRIES; tries++) {
+	for (int tries = 0; tries < CONNECT_TRIES && (fd = connect_to(ip, port)) < 0; tries++)
 		usleep(CONNECT_GAP_US);
-		fd = connect_to(ip, port);
-	}
 	return fd;
 }
 
