@@ -15,7 +15,7 @@
 
 #define WAIT_NS (100 * TL_NS_PER_US)
 #define FCS_BYTES 4
-#define LOOK_EVERY 16 // records between two checks for an empty ring, whose cache line belongs to the lcore
+#define LOOK_EVERY REPLAY_BATCH // records between two checks for an empty ring, whose cache line belongs to the lcore
 
 bool replay_is_stopped(const struct replay_reader *r)
 {
@@ -60,25 +60,46 @@ static void put_batch(struct replay_reader *r)
 static void prefetch(struct rte_mempool *pool, struct rte_mbuf *m)
 {
 	rte_prefetch0_write(m);
-	rte_prefetch0_write((char *)m + RTE_CACHE_LINE_MIN_SIZE);
 	rte_prefetch0_write(rte_mbuf_to_priv(m));
 	rte_prefetch0_write(rte_mbuf_buf_addr(m, pool) + RTE_PKTMBUF_HEADROOM);
 }
 
-// Allocate mbufs ahead. False: the pool is empty. They have left the cache since the lcore freed them: fetch the lines
-// of many side by side.
+// Allocate a batch of mbufs, and fetch their cache lines, which have been with the lcore: they are written a batch
+// later.
+static void get_next(struct replay_reader *r)
+{
+	if (r->n_next != 0 || rte_mempool_get_bulk(r->pool, (void **)r->next, REPLAY_BATCH) != 0)
+		return;
+	r->n_next = REPLAY_BATCH;
+	for (unsigned i = 0; i < REPLAY_BATCH; i++)
+		prefetch(r->pool, r->next[i]);
+}
+
+// Reset an mbuf from the pool, which has one segment. Its second cache line is left as it is: nothing reads the lengths
+// of offloads there unless a flag is set.
+static void reset(struct rte_mbuf *m)
+{
+	m->data_off = RTE_PKTMBUF_HEADROOM;
+	m->port = RTE_MBUF_PORT_INVALID;
+	m->ol_flags = 0;
+	m->packet_type = 0;
+}
+
+// Allocate mbufs ahead. False: the pool is empty.
 static bool refill(struct replay_reader *r)
 {
-	if (rte_mempool_get_bulk(r->pool, (void **)r->fresh, REPLAY_BATCH) != 0) {
+	get_next(r);
+	if (r->n_next == 0) {
 		r->fresh[0] = rte_pktmbuf_alloc(r->pool);
 		r->n_fresh = r->fresh[0] != NULL;
 		return r->n_fresh != 0;
 	}
+	memcpy(r->fresh, r->next, sizeof(r->fresh));
 	r->n_fresh = REPLAY_BATCH;
+	r->n_next = 0;
+	get_next(r);
 	for (unsigned i = 0; i < REPLAY_BATCH; i++)
-		prefetch(r->pool, r->fresh[i]);
-	for (unsigned i = 0; i < REPLAY_BATCH; i++)
-		rte_pktmbuf_reset(r->fresh[i]);
+		reset(r->fresh[i]);
 	return true;
 }
 
@@ -330,7 +351,8 @@ void *replay_reader_main(void *reader)
 	}
 	put_batch(r);
 	rte_pktmbuf_free_bulk(r->fresh, r->n_fresh);
-	r->n_fresh = 0;
+	rte_pktmbuf_free_bulk(r->next, r->n_next);
+	r->n_fresh = r->n_next = 0;
 	if (atomic_load_explicit(&r->interrupted, memory_order_relaxed))
 		return NULL;
 	atomic_store_explicit(&r->read_all, true, memory_order_release);

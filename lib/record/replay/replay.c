@@ -41,10 +41,11 @@ static uint32_t room_bytes(const struct tl_replay_cfg *cfg)
 	return RTE_MIN(frame_limit(cfg) + TL_VLAN_LEN, TL_PORT_SEGMENT_BYTES);
 }
 
-// Count the mbufs: those of the ring, of the ports, the batches of reader and lcore, the caches of the pool.
+// Count the mbufs: those of the ring, of the ports, the three batches of the reader, that of the lcore, the caches of
+// the pool.
 static uint32_t count_mbufs(const struct tl_replay_cfg *cfg)
 {
-	uint32_t n = cfg->ahead_pkts + TL_BURST + REPLAY_BATCH + 2 * POOL_CACHE;
+	uint32_t n = cfg->ahead_pkts + TL_BURST + 3 * REPLAY_BATCH + 2 * POOL_CACHE;
 
 	for (unsigned i = 0; i < cfg->n_outs; i++)
 		n += cfg->outs[i].held_pkts + cfg->outs[i].shape_pkts + TL_TXQ_MAX;
@@ -145,11 +146,11 @@ static void fill(struct tl_replay *r)
 
 int tl_replay_create(const struct tl_replay_cfg *cfg, struct tl_replay **out, struct tl_err *err)
 {
-	struct tl_replay *r = calloc(1, sizeof(*r));
+	struct tl_replay *r = aligned_alloc(_Alignof(struct tl_replay), sizeof(*r));
 
 	if (r == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
-	r->cfg = *cfg;
+	*r = (struct tl_replay){.cfg = *cfg};
 	int rc = make_ring(r, err);
 	if (rc == 0)
 		rc = make_account(r, err);

@@ -35,8 +35,8 @@
 
 #define REPLAY_BATCH 32 // frames per enqueue of the reader
 
-// Private area of an mbuf.
-struct replay_tag {
+// Private area of an mbuf: a cache line, so that the frame begins with one, too.
+struct TL_CACHE_ALIGNED replay_tag {
 	uint64_t due_ns; // after the anchor; from the hand-over on in the run's time, underruns included
 	uint16_t out;	 // port that sends it
 	uint32_t pass;	 // of the reader; each seek begins one
@@ -123,8 +123,9 @@ struct replay_reader {
 	struct replay_damages damages;
 	struct rte_mbuf *batch[REPLAY_BATCH];
 	unsigned n_batch;
-	struct rte_mbuf *fresh[REPLAY_BATCH]; // allocated ahead
-	unsigned n_fresh;
+	// Allocated ahead: n_fresh in the first half, whose cache lines have been fetched, and n_next in the second.
+	struct rte_mbuf *fresh[REPLAY_BATCH], *next[REPLAY_BATCH];
+	unsigned n_fresh, n_next;
 	uint32_t room_bytes;		// of an mbuf: longer frames are several
 	struct tl_replay_ledger ledger; // all but sent and refused
 	uint64_t loops_read, files_read;
@@ -136,10 +137,11 @@ struct replay_reader {
 	uint64_t last_due_ns;	     // of the last frame
 	uint64_t loop_due_ns;	     // that of the first loop, once it is read; 0: none
 	uint64_t seek_ns, seek_file; // frames before are not sent
-	atomic_bool landed;	     // a frame was put into the ring
-	uint64_t landed_ns;	     // its due time
-	atomic_bool ready;	     // the ring is full, or everything is read
-	atomic_bool read_all;	     // the ring gets no more frames
+	uint64_t landed_ns;	     // due time of the first frame put into the ring
+	// Looked at by other threads while they wait: in a cache line that the reader does not write for each frame.
+	TL_CACHE_ALIGNED atomic_bool landed; // a frame was put into the ring
+	atomic_bool ready;		     // the ring is full, or everything is read
+	atomic_bool read_all;		     // the ring gets no more frames
 };
 
 // Put a frame into the ring: the bytes at data, due by its recorded time. Without an mbuf, as the run was stopped, the
