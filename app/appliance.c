@@ -15,27 +15,22 @@
 #include "latency_files.h"
 #include "police.h"
 #include "policer.h"
-#include "restart.h"
+#include "start.h"
 
 static int start_eal(struct tl_appliance *a, struct tl_err *err)
 {
 	const struct tl_config_eal *cfg = &a->config->eal;
-	int rc = tl_eal_init(&(struct tl_eal_cfg){.huge = cfg->huge,
-				     .memory_mb = cfg->memory_mb,
-				     .node_mb = a->plan.node_mb,
-				     .main_lcore = cfg->main_lcore,
-				     .lcores = a->plan.place.cpus,
-				     .n_lcores = a->plan.place.n_lcores + a->config->n_replays,
-				     .pci = a->plan.pci,
-				     .n_pci = a->plan.n_pci},
-		&a->eal, err);
+	const struct tl_eal_cfg eal = {.huge = cfg->huge,
+		.memory_mb = cfg->memory_mb,
+		.node_mb = a->plan.node_mb,
+		.main_lcore = cfg->main_lcore,
+		.lcores = a->plan.place.cpus,
+		.n_lcores = a->plan.place.n_lcores + a->config->n_replays,
+		.pci = a->plan.pci,
+		.n_pci = a->plan.n_pci};
+	int rc = tl_start_dpdk(&eal, cfg->huge_optional, &a->eal, &a->clock, err);
 
-	if (rc != 0 && cfg->huge && cfg->huge_optional)
-		rc = tl_restart_without_hugepages(rc);
-	if (rc != 0)
-		return tl_fail_at(err, rc, "%s: $.eal", a->config->file);
-	a->clock = tl_clock_create();
-	return a->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
+	return rc == 0 ? 0 : tl_fail_at(err, rc, "%s: $.eal", a->config->file);
 }
 
 static bool wants_sent(const struct tl_config *config, uint32_t port)

@@ -17,7 +17,7 @@
 
 #include "hugepages.h"
 #include "plan.h"
-#include "restart.h"
+#include "start.h"
 
 #define MEMORY_MB 256
 #define NIC_LINK_NS (10 * TL_NS_PER_S)
@@ -94,15 +94,14 @@ static int start_eal(struct tl_app_client_port *p, const struct tl_client_port *
 		.n_pci = tl_port_traits(spec)->nic};
 	cpu_set_t cpu;
 
-	int rc = tl_eal_init(&cfg, &p->eal, err);
+	int rc = tl_start_dpdk(&cfg, true, &p->eal, &p->clock, err);
 	if (rc != 0)
-		return cfg.huge ? tl_restart_without_hugepages(rc) : rc;
+		return rc;
 	CPU_ZERO(&cpu);
 	CPU_SET(cfg.main_lcore, &cpu);
 	if (!any && sched_setaffinity(0, sizeof(cpu), &cpu) != 0)
 		return tl_fail(err, -errno, "--lcore %u: not in the CPU affinity mask of this process", cfg.main_lcore);
-	p->clock = tl_clock_create();
-	return p->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
+	return 0;
 }
 
 static int start_port(struct tl_app_client_port *p, struct tl_port_cfg *cfg, struct tl_err *err)

@@ -12,8 +12,8 @@
 #include "appliance.h"
 #include "doctor_facts.h"
 #include "replays.h"
-#include "restart.h"
 #include "police.h"
+#include "start.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define BASE_BYTES (128 * MIB) // EAL, drivers, tables of the stack

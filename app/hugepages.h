@@ -12,7 +12,7 @@
 #include <tl_eal.h>
 #include <tl_place.h>
 
-// True if memory_mb are free in hugepages of all sizes, and this is not a restart without them (restart.h). DPDK needs
+// True if memory_mb are free in hugepages of all sizes, and this is not a restart without them (start.h). DPDK needs
 // no mounted hugetlbfs with --in-memory.
 bool tl_hugepages_suffice(uint32_t memory_mb);
 

@@ -17,7 +17,7 @@ package_packages=("${run_packages[@]}" debhelper dpkg-dev)
 test_packages=(
 	"${build_packages[@]}"
 	binutils clang clang-format debhelper debootstrap dpkg-dev e2fsprogs groff-base iputils-arping iputils-ping
-	netcat-openbsd nodejs python3-jsonschema shellcheck systemd tcpdump tshark valgrind zstd
+	netcat-openbsd nodejs openssl python3-jsonschema shellcheck systemd tcpdump tshark valgrind zstd
 )
 vm_packages=(adduser e2fsprogs kmod systemd udev xz-utils)
 bench_packages=(

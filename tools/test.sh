@@ -203,13 +203,13 @@ units+=("${both_families[@]/%/6}")
 mapfile -t fuzzers < <(names_of fuzz_ .c tests/fuzz/fuzz_*.c)
 mapfile -t functionals < <(names_of '' _test.sh tests/func/*_test.sh)
 mapfile -t cards < <(names_of '' _test.sh tests/ixgbe/*_test.sh)
-machines=(smoke deploy crash)
+machines=(smoke crash)
 sim_worlds=(pair repair peer)
 sim_lacks=(rto fast probe)
 # Modules shared by two threads.
 threaded=(tail slab recode writer writer_rotation writer_kept writer_full writer_removed writer_stream writer_sidecar writer_hold steer clock_track timesync)
 # Suites of --nightly only: their set-up takes minutes, and other suites cover most of their findings.
-nightly_machines=(cards place powerloss systemd steer isolate qdisc)
+nightly_machines=(deploy cards place powerloss systemd steer isolate qdisc)
 nightly_functionals=(package)
 # Functional suites that compare durations or rates, or take the host's hugepages: nothing else may run.
 measuring=(bench demo overrun slow_disk stages)
@@ -307,6 +307,7 @@ long_suites() {
 	TL_BYTES=1000000000 alone nightly/tcp_loss 600 tests/func/tcp_loss_test.sh
 	TL_SESSIONS=1000 alone nightly/sessions_nginx 600 tests/func/sessions_nginx_test.sh
 	TL_SEEDS=10000 alone nightly/latency_selftest 7200 tests/func/latency_selftest_test.sh
+	TL_KILLS=200 alone nightly/recover 1800 tests/func/recover_test.sh
 	TL_SEEDS=1000 alone nightly/meter 1800 tests/func/meter_test.sh
 	TL_SEEDS=10000 alone nightly/tree_shares 1800 build-gcc/tests/unit/test_tree_shares
 	TL_CRASH_IMAGES=2000 alone nightly/crash 7200 tests/vm/run.sh crash

@@ -22,8 +22,8 @@
 #include "app.h"
 #include "hugepages.h"
 #include "plan.h"
-#include "restart.h"
 #include "results.h"
+#include "start.h"
 #include "stop.h"
 
 #define MEMORY_MB 512
@@ -80,11 +80,7 @@ static int start_eal(struct session *s, struct tl_err *err)
 	s->huge = tl_hugepages_suffice(MEMORY_MB);
 	const struct tl_eal_cfg cfg = {
 		.huge = s->huge, .memory_mb = MEMORY_MB, .main_lcore = tl_plan_first_cpu(), .pci = pci, .n_pci = n_pci};
-	int rc = tl_eal_init(&cfg, &s->eal, err);
-	if (rc != 0)
-		return cfg.huge ? tl_restart_without_hugepages(rc) : rc;
-	s->clock = tl_clock_create();
-	return s->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
+	return tl_start_dpdk(&cfg, true, &s->eal, &s->clock, err);
 }
 
 static int open_ports(struct session *s, struct tl_err *err)

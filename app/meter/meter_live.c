@@ -16,7 +16,7 @@
 
 #include "hugepages.h"
 #include "plan.h"
-#include "restart.h"
+#include "start.h"
 #include "stop.h"
 
 #define BASE_MB 128 // EAL and drivers
@@ -77,12 +77,8 @@ static int start_eal(struct live *l, struct tl_err *err)
 		.main_lcore = tl_plan_first_cpu(),
 		.pci = &pci,
 		.n_pci = tl_port_traits(&l->cfg.spec)->nic};
-	int rc = tl_eal_init(&cfg, &l->eal, err);
 
-	if (rc != 0)
-		return cfg.huge ? tl_restart_without_hugepages(rc) : rc;
-	l->clock = tl_clock_create();
-	return l->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
+	return tl_start_dpdk(&cfg, true, &l->eal, &l->clock, err);
 }
 
 static int open_live(struct live *l, struct tl_err *err)

@@ -78,6 +78,10 @@ bool tl_replay_shifts(const struct tl_replay_args *args);
 // Parse --timing, and check it against the others. Return NULL, or an error text.
 const char *tl_replay_check_timing(struct tl_replay_args *args);
 
+// As tl_start_dpdk() of start.h, without a second start if files has been read from a pipe.
+int tl_replay_start_dpdk(const struct tl_eal_cfg *cfg, const struct tl_replay_playlist *files, struct tl_eal **eal,
+	struct tl_clock **clock, struct tl_err *err);
+
 // Wait for the link. False: it is down after 10 s. A stop request ends the wait, and afterwards the run.
 bool tl_replay_await_link(struct tl_port *port);
 

@@ -18,7 +18,7 @@
 #include "hugepages.h"
 #include "manifest.h"
 #include "plan.h"
-#include "restart.h"
+#include "start.h"
 #include "stop.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -146,6 +146,16 @@ static void plan_replay(struct tl_replay_session *s)
 	s->cfg.ahead_pkts = frames_ahead(frame_limit);
 }
 
+int tl_replay_start_dpdk(const struct tl_eal_cfg *cfg, const struct tl_replay_playlist *files, struct tl_eal **eal,
+	struct tl_clock **clock, struct tl_err *err)
+{
+	int rc = tl_start_dpdk(cfg, !files->once, eal, clock, err);
+
+	if (rc != 0 && cfg->huge && files->once)
+		tl_warn("no second start without hugepages: the list of files is from a pipe, which cannot be read again");
+	return rc;
+}
+
 static int start_eal(struct tl_replay_session *s, struct tl_err *err)
 {
 	const char *pci[TL_REPLAY_PORTS];
@@ -160,13 +170,10 @@ static int start_eal(struct tl_replay_session *s, struct tl_err *err)
 	}
 	cfg.huge = tl_hugepages_suffice(memory_mb);
 	cfg.memory_mb = memory_mb;
-	int rc = tl_eal_init(&cfg, &s->eal, err);
-	if (rc != 0)
-		return cfg.huge ? tl_restart_without_hugepages(rc) : rc;
-	if (cfg.main_lcore == s->lcore)
+	int rc = tl_replay_start_dpdk(&cfg, &s->files, &s->eal, &s->clock, err);
+	if (rc == 0 && cfg.main_lcore == s->lcore)
 		tl_warn("CPU %u is the only one: the sending lcore and the reader take turns on it", s->lcore);
-	s->clock = tl_clock_create();
-	return s->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
+	return rc;
 }
 
 void tl_replay_note_port(struct tl_replay_port *port, struct tl_replay_port_results *results)

@@ -15,7 +15,6 @@
 
 #include "hugepages.h"
 #include "plan.h"
-#include "restart.h"
 
 #define BASE_MB 320
 #define CONNS_PER_MB 64 // connections, and those in TIME-WAIT
@@ -63,11 +62,7 @@ static int start_eal(struct tl_sessions_run *run, struct tl_err *err)
 		.pci = &pci,
 		.n_pci = tl_port_traits(spec)->nic};
 
-	int rc = tl_eal_init(&cfg, &run->eal, err);
-	if (rc != 0)
-		return cfg.huge ? tl_restart_without_hugepages(rc) : rc;
-	run->clock = tl_clock_create();
-	return run->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
+	return tl_replay_start_dpdk(&cfg, &run->files, &run->eal, &run->clock, err);
 }
 
 static int start_port(struct tl_sessions_run *run, struct tl_err *err)

@@ -221,7 +221,8 @@ static void print_failures(const struct tl_player *player, FILE *out)
 			tl_player_row_name(f->row));
 		if (f->row == TL_PLAYER_DIVERGED)
 			fprintf(out, " at byte %" PRIu64 " of the answers", f->differs_at);
-		fprintf(out, ", %" PRIu64 " bytes sent, %" PRIu64 " received\n", f->sent_bytes, f->received_bytes);
+		fprintf(out, ", %" PRIu64 " bytes sent, %" PRIu64 " received%s%s\n", f->sent_bytes, f->received_bytes,
+			f->reason[0] != '\0' ? ": " : "", f->reason);
 	}
 	if (n > PRINTED_MAX)
 		fprintf(out, "and others: the first %d are in the report of --json\n", TL_PLAYER_FAILURES_MAX);

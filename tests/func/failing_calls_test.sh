@@ -4,4 +4,4 @@
 # (docs/faults.md).
 set -euo pipefail
 func_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-exec "$func_root/tests/faults/run.py" --build "${TL_BUILD:-$func_root/build}" --seconds 240
+exec "$func_root/tests/faults/run.py" --build "${TL_BUILD:-$func_root/build}" --seconds 150

@@ -94,6 +94,13 @@ check_equal "no descriptors are inherited" "$(cat after.fds)" "$(cat before.fds)
 
 check_begins "a client on a port continues" client --port vdev:net_ring0 --ip 10.9.0.1/24 --udp-echo 10.9.0.2:7
 check_begins "the self-test of a card continues" doctor --self-test vdev:net_ring0
+echo in.pcap >list
+check_begins "a replay of a list continues" replay @list -i vdev:net_null0
+
+status=0
+"$TAPLINE" replay @<(cat list) -i vdev:net_null0 >replay.txt 2>replay.log </dev/null || status=$?
+check "a replay of a list from a pipe is not repeated" test -z "$(grep 'starting again' replay.log)"
+check "it fails, and the message says why" test "$status $(grep -c 'no second start .* cannot be read again' replay.log)" = "1 1"
 
 status=0
 echo '{"ports": [{"name": "lan", "device": "pcap:in.pcap"}]}' >required.json

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # `tapline meter`: colours and delays compared with an oracle in fractions, files of all formats, frames received by a port,
-# several settings, the page, and rejected calls. TL_SEEDS: random files to compare (50).
+# several settings, the page, and rejected calls. TL_SEEDS: random files to compare (20).
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tests/lib/counts.sh"
@@ -44,7 +44,7 @@ func_begin
 # ---- against the oracle
 
 check "each frame has the colour and departure, and all figures and series are those, of an oracle in fractions" \
-	"$LIB/meter_oracle.py" "$TAPLINE" 1 "${TL_SEEDS:-50}"
+	"$LIB/meter_oracle.py" "$TAPLINE" 1 "${TL_SEEDS:-20}"
 
 # ---- files
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A recording killed at 50 random moments at full speed, recovered, and checked with tshark, capinfos, tcpdump and the
-# numbers in its frames. TL_SEED repeats a run.
+# A recording killed at 30 random moments at full speed, recovered, and checked with tshark, capinfos, tcpdump and the
+# numbers in its frames. TL_SEED repeats a run, TL_KILLS sets the number.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tests/lib/killed.sh"
 
-kills=${TL_KILLS:-50}
+kills=${TL_KILLS:-30}
 frames=1021 frame_bytes=1500
 seed=${TL_SEED:-$RANDOM$RANDOM}
 slab_records=$((1048576 / (frame_bytes + 32))) # or less

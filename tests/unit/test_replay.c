@@ -298,7 +298,26 @@ TL_TEST("the files of a word are in the order of their first times")
 	image_bytes = (size_t)snprintf((char *)image, sizeof(image), "%s/p1\n\n%s/p3\n%s/p2", dir, dir, dir);
 	snprintf(names, sizeof(names), "@%s", save_as("list"));
 	CU_ASSERT_EQUAL(tl_replay_playlist_add(&list, names, &err), 0);
+	CU_ASSERT_FALSE(list.once);
 	expect_list(&list, by_time, 3);
+	tl_replay_playlist_free(&list);
+}
+
+TL_TEST("a list from a pipe is known as one that cannot be read again")
+{
+	struct tl_replay_playlist list = {0};
+	char name[32];
+	int ends[2];
+
+	const char *path = save_numbers("piped", 10, 1, 1);
+	CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+	CU_ASSERT_EQUAL(dprintf(ends[1], "%s\n", path), (int)strlen(path) + 1);
+	close(ends[1]);
+	snprintf(name, sizeof(name), "@/dev/fd/%d", ends[0]);
+	CU_ASSERT_EQUAL(tl_replay_playlist_add(&list, name, &err), 0);
+	CU_ASSERT_EQUAL(list.n, 1);
+	CU_ASSERT_TRUE(list.once);
+	close(ends[0]);
 	tl_replay_playlist_free(&list);
 }
 

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -220,6 +222,34 @@ TL_TEST("two recordings do not write to one file")
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, rig.path));
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	check_complete(&rig);
+	rig_close(&rig);
+}
+
+// The kernel holds the lock of a killed process until its writes are complete.
+TL_TEST("a recording begins although the lock of a killed one outlives it for a moment")
+{
+	struct rig rig;
+	int ready[2];
+
+	rig_dir(&rig);
+	CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
+	pid_t holder = fork();
+	if (holder == 0) {
+		int fd = open(rig.path, O_WRONLY | O_CREAT, 0600);
+		bool held = flock(fd, LOCK_EX) == 0 && write(ready[1], "", 1) == 1;
+		(void)poll(NULL, 0, 100);
+		_exit(held ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL(read(ready[0], &(char){0}, 1), 1);
+	rig_start(&rig, URING, 0);
+	commit(&rig, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_complete(&rig);
+	int status = 1;
+	CU_ASSERT_EQUAL(waitpid(holder, &status, 0), holder);
+	CU_ASSERT_EQUAL(status, 0);
+	close(ready[0]);
+	close(ready[1]);
 	rig_close(&rig);
 }
 

@@ -81,6 +81,7 @@ static int add_file(struct tl_replay_playlist *list, const char *path, struct tl
 static int add_list(struct tl_replay_playlist *list, const char *path, struct tl_err *err)
 {
 	FILE *file = fopen(path, "re");
+	struct stat status;
 	char *line = NULL;
 	size_t size = 0;
 	ssize_t len;
@@ -88,6 +89,7 @@ static int add_list(struct tl_replay_playlist *list, const char *path, struct tl
 
 	if (file == NULL)
 		return tl_fail(err, -errno, "@%.300s: %s", path, strerror(errno));
+	list->once |= fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode);
 	for (unsigned number = 1; rc == 0 && (len = getline(&line, &size, file)) > 0; number++) {
 		while (len > 0 && (line[len - 1] == '\n' || line[len - 1] == '\r'))
 			line[--len] = '\0';

@@ -25,6 +25,7 @@ struct tl_replay_playlist {
 	uint64_t bytes; // contents of all files, compressed ones excluded
 	size_t packed;	// compressed files
 	size_t unreadable;
+	bool once; // a list was no regular file: it cannot be read again
 };
 
 // True if the word names an existing file, directory or match; @LIST always.

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -15,6 +16,8 @@
 #include <tl_log.h>
 #include <tl_secret.h>
 
+#define LOCK_WAIT_MS 1000 // at the start: the kernel releases the lock of a killed process when its writes are complete
+#define LOCK_RETRY_MS 10
 #define LEFT_OVER_BYTES (4u << 20) // unused space of a full file: less than a slab, and the closing blocks
 
 struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer)
@@ -80,10 +83,21 @@ static int prepare_stream(struct tl_writer_file *file, mode_t mode)
 }
 
 // Lock the file as in use by this recording, for other recordings and their rings; closing the descriptor releases the
-// lock.
-static int prepare_regular(struct tl_writer_file *file, bool direct, bool empty)
+// lock. File systems without locks are ignored.
+static int lock(int fd, int wait_ms)
 {
-	if (flock(file->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+	while (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+		if (wait_ms <= 0)
+			return -EBUSY;
+		(void)poll(NULL, 0, LOCK_RETRY_MS);
+		wait_ms -= LOCK_RETRY_MS;
+	}
+	return 0;
+}
+
+static int prepare_regular(struct tl_writer_file *file, bool direct, bool empty, int wait_ms)
+{
+	if (lock(file->fd, wait_ms) != 0)
 		return -EBUSY;
 	if (empty && ftruncate(file->fd, 0) != 0)
 		return -errno;
@@ -113,7 +127,7 @@ int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool dire
 	if (rc == 0 && S_ISBLK(status.st_mode))
 		rc = -ENOTBLK;
 	else if (rc == 0 && S_ISREG(status.st_mode) && !to_stdout)
-		rc = prepare_regular(file, direct, true);
+		rc = prepare_regular(file, direct, true, LOCK_WAIT_MS);
 	else if (rc == 0)
 		rc = prepare_stream(file, status.st_mode);
 	if (rc == 0)
@@ -129,14 +143,14 @@ int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool dire
 int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool direct)
 {
 	file->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
-	return file->fd < 0 ? -errno : prepare_regular(file, direct, true);
+	return file->fd < 0 ? -errno : prepare_regular(file, direct, true, 0);
 }
 
 int tl_writer_file_adopt(struct tl_writer_file *file, int fd, bool direct)
 {
 	file->fd = fd;
 	file->reused = true;
-	return prepare_regular(file, direct, false);
+	return prepare_regular(file, direct, false, 0);
 }
 
 bool tl_writer_file_is_removed(const struct tl_writer_file *file)

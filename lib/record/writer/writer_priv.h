@@ -585,7 +585,8 @@ struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer);
 void tl_writer_file_free(struct tl_writer_file *file);
 // Remove a file that never began.
 void tl_writer_file_discard(struct tl_writer *writer, struct tl_writer_file *file);
-// Open path and truncate it; with direct, try O_DIRECT. Block devices and directories are refused.
+// Open path and truncate it; wait up to a second for its lock. With direct, try O_DIRECT. Block devices and directories
+// are refused.
 int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool direct, struct tl_err *err);
 // Create a regular file; fail if the name exists.
 int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool direct);

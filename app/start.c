@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Execute the program again, with the same process, signals and descriptors.
+// Start DPDK; execute the program again, with the same process, signals and descriptors.
 
-#include "restart.h"
+#include "start.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <tl_err.h>
 #include <tl_log.h>
 
 #define SECOND_START "TAPLINE_WITHOUT_HUGEPAGES" // internal: not for users
@@ -40,7 +41,9 @@ static char **own_arguments(void)
 	return whole ? argv : NULL; // freed by execv(), or by exit after a failed start
 }
 
-int tl_restart_without_hugepages(int rc)
+// Execute the program again if hugepages can be the cause of the error rc. Return rc if they cannot, or if the program
+// cannot be executed.
+static int restart_without_hugepages(int rc)
 {
 	// Errors of rte_eal_init() for unmappable and exhausted hugepages.
 	bool taken = rc == -ENOMEM || rc == -EACCES;
@@ -53,4 +56,15 @@ int tl_restart_without_hugepages(int rc)
 	if (setenv(SECOND_START, "1", 1) == 0)
 		execv("/proc/self/exe", argv);
 	return rc;
+}
+
+int tl_start_dpdk(
+	const struct tl_eal_cfg *cfg, bool again, struct tl_eal **eal, struct tl_clock **clock, struct tl_err *err)
+{
+	int rc = tl_eal_init(cfg, eal, err);
+
+	if (rc != 0)
+		return cfg->huge && again ? restart_without_hugepages(rc) : rc;
+	*clock = tl_clock_create();
+	return *clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
 }
