@@ -197,6 +197,7 @@ static void put_time(const struct tl_replay_results *r, json_t *json)
 	json_object_set_new(json, "late_pkts", due ? number(s->late_pkts) : json_null());
 	json_object_set_new(json, "lateness_ns", summary_json(r->lateness));
 	json_object_set_new(json, "late", late_json(r->lateness));
+	json_object_set_new(json, "interrupted_ns", due ? number(s->interrupted_ns) : json_null());
 	put_seconds(r->seconds, json);
 	put_wire(r, json);
 	json_object_set_new(json, "reader_late_pkts", number(s->reader_late_pkts));
@@ -408,6 +409,9 @@ void tl_replay_print(const struct tl_replay_results *results, FILE *out)
 	if (s->shifted_ns != 0)
 		fprintf(out, "shifted by %s, as frames were read after they were due\n",
 			tl_format_ns(s->shifted_ns, time, sizeof(time)));
+	if (s->interrupted_ns != 0)
+		fprintf(out, "interrupted for %s in waits for due times\n",
+			tl_format_ns(s->interrupted_ns, time, sizeof(time)));
 	print_reads(s, out);
 	print_lateness(results, out);
 	print_seconds(results->seconds, out);

@@ -139,6 +139,7 @@ void tl_replay_judge(struct tl_replay_session *s)
 void tl_replay_watch_second(struct tl_replay_session *s)
 {
 	const struct tl_hist *hists[TL_REPLAY_PORTS];
+	struct tl_replay_stats stats;
 	unsigned cpu;
 	int tid = tl_replay_thread(s->replay, &cpu);
 
@@ -146,5 +147,6 @@ void tl_replay_watch_second(struct tl_replay_session *s)
 		return;
 	for (unsigned i = 0; i < s->n_ports; i++)
 		hists[i] = tl_replay_out_lateness(s->replay, i);
-	tl_replay_seconds_look(s->seconds, "/proc", cpu, tid, hists, s->n_ports);
+	tl_replay_sample(s->replay, &stats);
+	tl_replay_seconds_look(s->seconds, "/proc", cpu, tid, hists, s->n_ports, stats.interrupted_ns);
 }

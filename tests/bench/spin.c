@@ -11,8 +11,7 @@
 
 #include <tl_hist.h>
 #include <tl_noise.h>
-
-#define WAIT_NS_MAX TL_NS_PER_MS // as in lib/record/replay/seconds.c
+#include <tl_replay_seconds.h>
 
 static uint64_t now_ns(void)
 {
@@ -22,15 +21,22 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static void spin_second(uint64_t begin_ns, uint64_t pps, struct tl_hist *hist)
+// Return the sum of the gaps in which the thread did not run.
+static uint64_t spin_second(uint64_t begin_ns, uint64_t pps, struct tl_hist *hist)
 {
+	uint64_t interrupted_ns = 0;
+
 	tl_hist_init(hist);
 	for (uint64_t i = 0; i < pps; i++) {
-		uint64_t due_ns = begin_ns + i * TL_NS_PER_S / pps, at_ns;
-		while ((at_ns = now_ns()) < due_ns)
-			;
+		uint64_t due_ns = begin_ns + i * TL_NS_PER_S / pps, before_ns = now_ns(), at_ns;
+		do {
+			at_ns = now_ns();
+			interrupted_ns += at_ns - before_ns > TL_REPLAY_GAP_NS ? at_ns - before_ns : 0;
+			before_ns = at_ns;
+		} while (at_ns < due_ns);
 		tl_hist_record(hist, at_ns - due_ns);
 	}
+	return interrupted_ns;
 }
 
 int main(int argc, char **argv)
@@ -47,10 +53,11 @@ int main(int argc, char **argv)
 	tl_hist_init(sum);
 	for (uint64_t i = 0; i < seconds; i++) {
 		tl_noise_read("/proc", (unsigned)sched_getcpu(), gettid(), &before);
-		spin_second(now_ns(), pps, second);
+		uint64_t interrupted_ns = spin_second(now_ns(), pps, second);
 		tl_noise_read("/proc", (unsigned)sched_getcpu(), gettid(), &after);
 		noise = tl_noise_between(&before, &after);
-		if (noise.wait_ns > WAIT_NS_MAX || noise.steal_ns != 0)
+		if (noise.wait_ns > TL_REPLAY_WAIT_NS_MAX || noise.steal_ns != 0 ||
+			interrupted_ns > TL_REPLAY_INTERRUPTED_NS_MAX)
 			continue;
 		undisturbed++;
 		tl_hist_merge(sum, second);

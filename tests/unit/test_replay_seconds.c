@@ -59,11 +59,16 @@ static void end(struct tl_replay_seconds *s)
 	}
 }
 
-static void look(struct tl_replay_seconds *s)
+static void look_after(struct tl_replay_seconds *s, uint64_t interrupted_ns)
 {
 	const struct tl_hist *all[] = {&hists[0], &hists[1]};
 
-	tl_replay_seconds_look(s, proc, CPU, TID, all, TL_ARRAY_LEN(all));
+	tl_replay_seconds_look(s, proc, CPU, TID, all, TL_ARRAY_LEN(all), interrupted_ns);
+}
+
+static void look(struct tl_replay_seconds *s)
+{
+	look_after(s, 0);
 }
 
 TL_TEST("only the lateness of seconds in which the thread had its CPU is in that of undisturbed seconds")
@@ -95,6 +100,24 @@ TL_TEST("only the lateness of seconds in which the thread had its CPU is in that
 	CU_ASSERT_EQUAL(s->undisturbed, 2);
 	CU_ASSERT_EQUAL(s->lateness.count, 3);
 	CU_ASSERT_EQUAL(s->lateness.max_ns, 300);
+	end(s);
+}
+
+TL_TEST("a second is disturbed if interrupts took more than 5 ms of it")
+{
+	struct tl_replay_seconds *s = tl_replay_seconds_create();
+
+	begin();
+	set_noise(0, 0);
+	look_after(s, 7000000);
+	tl_hist_record(&hists[0], 100);
+	look_after(s, 12000000);
+	CU_ASSERT_EQUAL(s->undisturbed, 1);
+	tl_hist_record(&hists[0], 9000);
+	look_after(s, 17000001);
+	CU_ASSERT_EQUAL(s->undisturbed, 1);
+	CU_ASSERT_EQUAL(s->watched, 2);
+	CU_ASSERT_EQUAL(s->lateness.max_ns, 100);
 	end(s);
 }
 

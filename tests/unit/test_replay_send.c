@@ -412,6 +412,47 @@ TL_TEST("a reader that is late is counted")
 	end_rig();
 }
 
+// A port that refuses all frames until the time is 100.
+static void refusing_flush(struct tl_txq *q)
+{
+	__atomic_fetch_add(&port.calls, 1, __ATOMIC_RELAXED);
+	if (tl_clock_swap_load(&rig.time).base_ns < 100)
+		return;
+	q->begin_tsc = rte_rdtsc();
+	rte_pktmbuf_free_bulk(q->pkts, q->n);
+	q->n = 0;
+}
+
+TL_TEST("gaps in which the lcore did not run are counted while it only waits, if they are long")
+{
+	static const struct {
+		uint64_t gap_tsc;
+		bool refused, counted;
+	} cases[] = {{0, false, true}, {UINT64_MAX, false, false}, {0, true, false}};
+	pthread_t thread;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		begin_rig(0);
+		txq.flush_fn = refusing_flush;
+		rig.s.gap_tsc = cases[i].gap_tsc;
+		if (cases[i].refused)
+			queue(0); // waits for the port all the time
+		queue(100);
+		uint64_t before_tsc = rte_rdtsc();
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, run_sender, NULL), 0);
+		if (cases[i].counted)
+			CU_ASSERT_TRUE(tl_test_until(tl_count_read(&rig.s.interrupted_tsc) != 0));
+		if (cases[i].refused)
+			CU_ASSERT_TRUE(tl_test_until(__atomic_load_n(&port.calls, __ATOMIC_RELAXED) > 1000));
+		CU_ASSERT_EQUAL(tl_count_read(&rig.s.interrupted_tsc) != 0, cases[i].counted);
+		tl_clock_swap_store(&rig.time, (struct tl_clock_line){.base_ns = 100});
+		pthread_join(thread, NULL);
+		CU_ASSERT(rig.s.interrupted_tsc == 0 || rig.s.gap_tsc == 0);
+		CU_ASSERT(rig.s.interrupted_tsc <= rte_rdtsc() - before_tsc);
+		end_rig();
+	}
+}
+
 // A port that refuses the first frame until it is 1000 ns late, when the reader queues two more. Each further call
 // takes all frames, 60 ns later.
 static void underrun_flush(struct tl_txq *q)

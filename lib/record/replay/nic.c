@@ -3,9 +3,9 @@
 
 #include "replay_priv.h"
 
-static uint64_t ahead_tsc(const struct tl_replay *r)
+uint64_t replay_tsc_of(const struct tl_replay *r, uint64_t ns)
 {
-	return (uint64_t)(((unsigned __int128)TL_REPLAY_AHEAD_NS << TL_CLOCK_SHIFT) / r->cfg.clock->mono.mult);
+	return (uint64_t)(((unsigned __int128)ns << TL_CLOCK_SHIFT) / r->cfg.clock->mono.mult);
 }
 
 void replay_nic_begin(struct tl_replay *r)
@@ -18,8 +18,9 @@ void replay_nic_begin(struct tl_replay *r)
 		out->at_offset = nic != NULL ? nic->offset : 0;
 		out->at_flag = nic != NULL ? nic->flag : 0;
 	}
-	r->sender.wire_tsc = r->by_nic ? 2 * ahead_tsc(r) : 0; // the lines of the clocks bend
-	atomic_store_explicit(&r->sender.ahead_tsc, r->by_nic ? ahead_tsc(r) : 0, memory_order_relaxed);
+	uint64_t ahead_tsc = r->by_nic ? replay_tsc_of(r, TL_REPLAY_AHEAD_NS) : 0;
+	r->sender.wire_tsc = 2 * ahead_tsc; // the lines of the clocks bend
+	atomic_store_explicit(&r->sender.ahead_tsc, ahead_tsc, memory_order_relaxed);
 }
 
 static void lose(struct tl_replay *r)

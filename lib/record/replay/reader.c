@@ -15,7 +15,7 @@
 
 #define WAIT_NS (100 * TL_NS_PER_US)
 #define FCS_BYTES 4
-#define LOOK_EVERY REPLAY_BATCH // records between two checks for an empty ring, whose cache line belongs to the lcore
+#define NOTE_EVERY 16 // records between two notes of the position
 
 bool replay_is_stopped(const struct replay_reader *r)
 {
@@ -267,8 +267,9 @@ void replay_take(struct replay_reader *r, const struct tl_pcap_frame *frame, con
 	else if (!replay_fit(r, frame))
 		tl_count(&r->ledger.skipped_long_pkts, 1);
 	tl_count(&r->ledger.read_pkts, 1);
-	// Submit a partial batch when the ring is empty: the filter may select one frame in a million.
-	if (r->n_batch != 0 && r->ledger.read_pkts % LOOK_EVERY == 0 && rte_ring_empty(r->ring))
+	// Submit a partial batch when the ring is empty: the filter may select one frame in a million. Its cache line
+	// belongs to the lcore: look at it once per batch.
+	if (r->n_batch != 0 && r->ledger.read_pkts % REPLAY_BATCH == 0 && rte_ring_empty(r->ring))
 		put_batch(r);
 }
 
@@ -293,7 +294,7 @@ static bool read_next(struct replay_reader *r, struct tl_extract_source *source,
 
 	if (replay_is_stopped(r) || (*rc = tl_extract_source_next(source, &frame, err)) != 1)
 		return false;
-	if (r->ledger.read_pkts % LOOK_EVERY == LOOK_EVERY - 1) // a full ring stops the reader after these
+	if (r->ledger.read_pkts % NOTE_EVERY == NOTE_EVERY - 1) // a full ring stops the reader after these
 		note_bytes(r, tl_extract_source_offset(source));
 	replay_take(r, &frame, source->reader);
 	return true;

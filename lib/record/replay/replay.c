@@ -16,6 +16,7 @@
 
 #include <tl_ahead.h>
 #include <tl_guard.h>
+#include <tl_replay_seconds.h>
 #include <tl_shape.h>
 #include <tl_units.h>
 #include <tl_wire.h>
@@ -136,6 +137,7 @@ static void fill(struct tl_replay *r)
 	r->sender.clock = r->cfg.clock;
 	r->sender.late_ns = r->cfg.late_ns;
 	r->sender.drain_ns = r->cfg.drain_ns;
+	r->sender.gap_tsc = replay_tsc_of(r, TL_REPLAY_GAP_NS);
 	r->sender.gated = r->cfg.gated;
 	r->sender.shifts = r->cfg.underrun == TL_REPLAY_SHIFT && r->cfg.pacing.pace != TL_REPLAY_LINE;
 	r->steps_before = r->steps_seen = r->cfg.clock->steps;
@@ -409,6 +411,7 @@ void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *ou
 
 	*out = (struct tl_replay_stats){.reader_late_pkts = tl_count_read(&s->reader_late_pkts),
 		.reader_late_times = tl_count_read(&s->reader_late_times),
+		.interrupted_ns = tl_clock_span_ns(replay->cfg.clock, tl_count_read(&s->interrupted_tsc)),
 		.shifted_ns = tl_count_read(&s->shifted_ns),
 		.waited_files = tl_count_read(&r->waited_files),
 		.cut_pkts = tl_count_read(&r->cut_pkts),

@@ -230,8 +230,10 @@ struct replay_sender {
 	uint16_t at, n;
 	uint64_t taken_pkts; // frames given to a port's queue
 	uint64_t reader_late_pkts, reader_late_times, passed_pkts;
-	uint64_t shifted_ns; // by which due times have moved
-	uint64_t last_ns;    // hand-over of the last frame, after the anchor, without these
+	uint64_t shifted_ns;	  // by which due times have moved
+	uint64_t gap_tsc;	  // the lcore did not run in longer gaps
+	uint64_t interrupted_tsc; // sum of these, while it waited for a due time
+	uint64_t last_ns;	  // hand-over of the last frame, after the anchor, without these
 };
 
 // HOT. Send until the ring is empty and gets no more frames, or the run is stopped, and frames with a time have left.
@@ -318,6 +320,9 @@ void replay_publish(struct tl_replay *r);
 void replay_follow(struct tl_clock_line *line, const struct tl_clock *clock, bool stepped, int64_t *shift_ns);
 
 // ---- nic.c
+
+// Return the TSC difference of a time.
+uint64_t replay_tsc_of(const struct tl_replay *r, uint64_t ns);
 
 // Hand frames over to the NICs ahead, if all ports have one.
 void replay_nic_begin(struct tl_replay *r);

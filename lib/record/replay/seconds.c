@@ -15,14 +15,13 @@ struct tl_replay_seconds *tl_replay_seconds_create(void)
 	return s;
 }
 
-#define WAIT_NS_MAX TL_NS_PER_MS // for the CPU, in an undisturbed second
-
 // Check whether the thread had its CPU from before the last snapshot until after this one. Unknown counts: false.
-static bool is_undisturbed(const struct tl_replay_seconds *s, const struct tl_noise *after)
+static bool is_undisturbed(const struct tl_replay_seconds *s, const struct tl_noise *after, uint64_t interrupted_ns)
 {
 	struct tl_noise noise = tl_noise_between(&s->noise, after);
 
-	return noise.wait_ns <= WAIT_NS_MAX && noise.steal_ns == 0;
+	return noise.wait_ns <= TL_REPLAY_WAIT_NS_MAX && noise.steal_ns == 0 &&
+	       interrupted_ns - s->interrupted_ns <= TL_REPLAY_INTERRUPTED_NS_MAX;
 }
 
 // Count a second, and add its lateness if it was undisturbed.
@@ -41,7 +40,7 @@ static void end_second(struct tl_replay_seconds *s, unsigned n, bool undisturbed
 }
 
 void tl_replay_seconds_look(struct tl_replay_seconds *s, const char *proc, unsigned cpu, int tid,
-	const struct tl_hist *const *hists, unsigned n)
+	const struct tl_hist *const *hists, unsigned n, uint64_t interrupted_ns)
 {
 	struct tl_noise before, after;
 
@@ -50,8 +49,9 @@ void tl_replay_seconds_look(struct tl_replay_seconds *s, const char *proc, unsig
 		tl_hist_copy(&s->now[i], hists[i]);
 	tl_noise_read(proc, cpu, tid, &after);
 	if (s->begun)
-		end_second(s, n, is_undisturbed(s, &after));
+		end_second(s, n, is_undisturbed(s, &after, interrupted_ns));
 	s->begun = true;
 	s->noise = before;
+	s->interrupted_ns = interrupted_ns;
 	memcpy(s->seen, s->now, n * sizeof(s->now[0]));
 }

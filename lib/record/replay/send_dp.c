@@ -240,10 +240,19 @@ static __attribute__((noinline)) bool drop_passed(struct replay_sender *s)
 	return true;
 }
 
+// Count the time in which the lcore did not run: the gap between two readings of the clock, with nothing to do in
+// between.
+static void count_gap(struct replay_sender *s, uint64_t before_tsc, uint64_t tsc)
+{
+	if (TL_UNLIKELY(tsc - before_tsc > s->gap_tsc))
+		tl_count(&s->interrupted_tsc, tsc - before_tsc);
+}
+
 // Wait until the next frame is due, or due to be handed over to a NIC. Return the number of these frames, 0: there was
 // a seek, or the run was stopped.
 static uint16_t wait_until_due(struct replay_sender *s)
 {
+	uint64_t before_tsc = 0;
 	uint16_t due;
 
 	for (;;) {
@@ -253,14 +262,17 @@ static uint16_t wait_until_due(struct replay_sender *s)
 			forget_due(s);
 		if (TL_UNLIKELY(held) && drop_passed(s))
 			return 0;
-		due = TL_UNLIKELY(held) ? 0 : count_due(s, run_ns(s, rte_rdtsc() + ahead_tsc));
+		uint64_t tsc = rte_rdtsc();
+		if (before_tsc != 0)
+			count_gap(s, before_tsc, tsc);
+		due = TL_UNLIKELY(held) ? 0 : count_due(s, run_ns(s, tsc + ahead_tsc));
 		if (TL_UNLIKELY(s->gated))
 			due = permitted(s, due);
 		if (due != 0)
 			return due;
 		if (is_stopped(s))
 			return 0;
-		(void)offer_all(s);
+		before_tsc = offer_all(s) ? 0 : tsc; // a port takes its time
 		rte_pause();
 	}
 }
