@@ -78,6 +78,20 @@ static bool ask_device(struct tl_port *port, bool *up)
 	return asked;
 }
 
+// The kernel's flags follow the carrier up to a second later, its count at once: a loss that both show is one.
+static bool ask_kernel(struct tl_port *port, bool *up)
+{
+	const char *iface = port->cfg.spec.arg;
+	struct tl_iface_carrier carrier;
+	bool known = tl_kernel_link(iface, up);
+
+	if (tl_iface_carrier(iface, &carrier) == 0) {
+		*up &= carrier.on;
+		port->events.carrier_downs = carrier.downs;
+	}
+	return known;
+}
+
 void tl_port_look_at_link(struct tl_port *port)
 {
 	struct tl_port_link *link = &port->events.link;
@@ -88,7 +102,7 @@ void tl_port_look_at_link(struct tl_port *port)
 	if (!tl_port_is_kernels(port) || atomic_load(&port->events.speed_bps) == 0)
 		link->known = ask_device(port, &up);
 	if (tl_port_is_kernels(port))
-		link->known = tl_kernel_link(port->cfg.spec.arg, &up);
+		link->known = ask_kernel(port, &up);
 	if (link->known)
 		link->up = up;
 }
@@ -114,15 +128,9 @@ bool tl_port_await_link(struct tl_port *port, uint64_t timeout_ns)
 
 // Return how often the link was lost since the last look. A kernel interface counts those that were over before this
 // look, but not those by `ip link set down`.
-static uint32_t downs_since(struct tl_port *port, bool was_up)
+static uint32_t downs_since(const struct tl_port_events *events, bool was_up, uint32_t before)
 {
-	struct tl_port_events *events = &port->events;
-	uint32_t before = events->carrier_downs;
-	bool seen = was_up && !events->link.up;
-
-	if (!tl_port_is_kernels(port) || tl_iface_carrier_downs(port->cfg.spec.arg, &events->carrier_downs) != 0)
-		return seen;
-	return events->carrier_downs != before ? events->carrier_downs - before : seen;
+	return events->carrier_downs != before ? events->carrier_downs - before : was_up && !events->link.up;
 }
 
 static void report_link(const struct tl_port *port, bool was_up)
@@ -142,6 +150,7 @@ bool tl_port_watch(struct tl_port *port)
 	struct tl_port_events *events = &port->events;
 	struct tl_err err;
 	bool was_up = events->link.up;
+	uint32_t before = events->carrier_downs;
 
 	(void)tl_port_torn_out(port); // sets removed
 	if (tl_port_removed(port, &err)) {
@@ -152,7 +161,7 @@ bool tl_port_watch(struct tl_port *port)
 		return false;
 	}
 	tl_port_look_at_link(port);
-	uint32_t downs = downs_since(port, was_up);
+	uint32_t downs = downs_since(events, was_up, before);
 	if (events->link.up == was_up && downs == 0)
 		return false;
 	events->link.downs += downs;
@@ -173,7 +182,6 @@ void tl_port_begin_watch(struct tl_port *port)
 
 	events->next_ask_ns = 0; // the device has restarted
 	tl_port_look_at_link(port);
-	(void)downs_since(port, false);
 	if (port->ops != &tl_port_eth_ops)
 		return;
 	events->device = device_name(port);

@@ -16,8 +16,13 @@ bool tl_iface_has_default_route(const char *root, const char *iface);
 // none in this network namespace has it.
 bool tl_iface_with_address(const char *address, char *name);
 
-// Read how often the interface has lost its link since it was made. Return 0 or -errno.
-int tl_iface_carrier_downs(const char *iface, uint32_t *out);
+struct tl_iface_carrier {
+	bool on;
+	uint32_t downs; // times that it was lost since the interface was made
+};
+
+// Read the carrier of an interface and its count, which agree. Return 0 or -errno: -ENOTSUP before Linux 4.16.
+int tl_iface_carrier(const char *iface, struct tl_iface_carrier *out);
 
 // Remove the ingress queueing discipline of an interface, with its filters. Return 0 or -errno: -ENOENT, -EPERM.
 int tl_iface_remove_ingress(const char *iface);

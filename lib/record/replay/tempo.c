@@ -26,9 +26,11 @@ void replay_tempo_change(struct replay_tempo *tempo, uint64_t clock_ns, uint64_t
 	tempo->speed = speed;
 }
 
+// While the time stands it is 1 ns back, so that no frame becomes due: an lcore that has not noticed the pause would
+// send the first one if the pause begins before the start.
 struct tl_clock_line replay_tempo_line(const struct replay_tempo *tempo, const struct tl_clock_line *clock)
 {
 	return (struct tl_clock_line){.base_ticks = clock->base_ticks,
-		.base_ns = (uint64_t)replay_tempo_at(tempo, clock->base_ns),
+		.base_ns = (uint64_t)replay_tempo_at(tempo, clock->base_ns) - (tempo->speed == 0),
 		.mult = (uint64_t)((unsigned __int128)clock->mult * tempo->speed / tempo->of)};
 }
