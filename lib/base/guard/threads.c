@@ -22,6 +22,7 @@
 
 #define SIGNAL (SIGRTMIN + 7)
 #define TIMEOUT_S 10
+#define LATE_MS 100	     // a signalled thread that has not ended has run by then
 #define KERNEL_WORKER "iou-" // threads of io_uring: they have the rights of the submitter
 
 struct call {
@@ -169,11 +170,13 @@ static int reach_threads(struct call *call, enum guard_goal goal, struct tl_err 
 	return rc >= 0 ? 0 : tl_fail(err, rc, "cannot signal the threads in /proc/self/task (%s)", strerror(-rc));
 }
 
-// Wait until no thread is in fn. Free the call and restore the handler, unless a signalled thread has not handled the
-// signal: it has ended, is stuck, or has reached the goal by itself.
+// Wait until no thread is in fn, and for the signalled ones a moment. Free the call and restore the handler, unless one
+// has not handled the signal: it has ended, is stuck, or has reached the goal by itself.
 static void end_call(struct call *call, const struct sigaction *before)
 {
 	atomic_store(&call->over, true);
+	for (unsigned ms = 0; atomic_load(&call->done) < call->n_signalled && ms < LATE_MS; ms++)
+		(void)poll(NULL, 0, 1);
 	while (atomic_load(&call->done) < atomic_load(&call->begun))
 		(void)poll(NULL, 0, 1);
 	free(call->signalled);
