@@ -16,10 +16,6 @@ replay() {
 		>replay.json 2>replay.log </dev/null || STATUS=$?
 }
 
-listens() {
-	in_peer ss -Htln "sport = :$PORT" | grep -q .
-}
-
 has_both_fins() {
 	[[ $(tcpdump -n -r rec.pcap 'tcp[tcpflags] & tcp-fin != 0' 2>/dev/null | wc -l) -ge 2 ]]
 }
@@ -27,7 +23,7 @@ has_both_fins() {
 record() {
 	openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=peer -keyout key.pem -out cert.pem 2>openssl.log || func_die "openssl makes no key"
 	peer_start openssl s_server -accept "$PEER_IP:$PORT" -key key.pem -cert cert.pem -www >server.log 2>&1
-	wait_for 30 listens || func_die "the server does not listen"
+	wait_for 30 listens "$PORT" || func_die "the server does not listen"
 	ip netns exec "$PEER_NS" tcpdump -n -i "$PEER_IF" -s 0 -U --immediate-mode -w rec.pcap tcp 2>tcpdump.log </dev/null &
 	local tcpdump_pid=$!
 	wait_for 30 grep -qs 'listening on' tcpdump.log || func_die "tcpdump does not listen"

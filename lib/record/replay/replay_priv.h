@@ -123,7 +123,7 @@ struct replay_reader {
 	struct replay_damages damages;
 	struct rte_mbuf *batch[REPLAY_BATCH];
 	unsigned n_batch;
-	// Allocated ahead: n_fresh in the first half, whose cache lines have been fetched, and n_next in the second.
+	// Allocated ahead: the mbufs to be filled, and the batch behind them, whose cache lines are being fetched.
 	struct rte_mbuf *fresh[REPLAY_BATCH], *next[REPLAY_BATCH];
 	unsigned n_fresh, n_next;
 	uint32_t room_bytes;		// of an mbuf: longer frames are several

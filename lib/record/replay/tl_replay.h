@@ -161,9 +161,8 @@ struct tl_replay_stats {
 	bool by_nic;		    // NICs send frames at their due times; false: the lcore does, maybe since a loss
 	uint64_t reader_late_pkts;  // part of sent_pkts: read after their due time
 	uint64_t reader_late_times; // number of times the lcore waited for the reader
-	uint64_t
-		interrupted_ns; // in which the lcore waited for a due time and did not run: gaps above TL_REPLAY_GAP_NS
-	uint64_t shifted_ns;	// by which TL_REPLAY_SHIFT has moved due times, in the run's time
+	uint64_t interrupted_ns;    // waits for due times in which the lcore did not run: gaps above TL_REPLAY_GAP_NS
+	uint64_t shifted_ns;	    // by which TL_REPLAY_SHIFT has moved due times, in the run's time
 	// Counted when a frame is read, also if it is not sent in the end; not if a seek passes it, or it is too long.
 	uint64_t cut_pkts;	      // frames cut to the MTU
 	uint64_t fragmented_pkts;     // frames of which each became several
