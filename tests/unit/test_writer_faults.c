@@ -64,10 +64,11 @@ static bool fails(enum call call)
 {
 	struct fault *fault = &faults[call];
 	unsigned n = atomic_fetch_add(&fault->calls, 1) + 1;
+	int code = atomic_load(&fault->code); // read it once: the test heals at any time
 
-	if (n < atomic_load(&fault->from) || n > atomic_load(&fault->to))
+	if (code == 0 || n < atomic_load(&fault->from) || n > atomic_load(&fault->to))
 		return false;
-	errno = atomic_load(&fault->code);
+	errno = code;
 	return true;
 }
 

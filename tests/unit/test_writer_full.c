@@ -383,8 +383,10 @@ static void fail_disk(int code, uint64_t good_bytes)
 
 ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
 {
-	if (atomic_load(&disk.code) != 0 && (uint64_t)offset + len > atomic_load(&disk.good_bytes)) {
-		errno = atomic_load(&disk.code);
+	int code = atomic_load(&disk.code); // read it once: the test heals the disk at any time
+
+	if (code != 0 && (uint64_t)offset + len > atomic_load(&disk.good_bytes)) {
+		errno = code;
 		return -1;
 	}
 	return syscall(SYS_pwrite64, fd, data, len, offset);

@@ -682,9 +682,11 @@ static atomic_int refusal; // an errno; 0: none
 
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
-	if (atomic_load(&refusal) == 0 || strstr(to, ".saved") == NULL)
+	int code = atomic_load(&refusal); // read it once: the test clears it at any time
+
+	if (code == 0 || strstr(to, ".saved") == NULL)
 		return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
-	errno = atomic_load(&refusal);
+	errno = code;
 	return -1;
 }
 

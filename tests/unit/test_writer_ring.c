@@ -30,7 +30,7 @@
 
 // ---- faults, and warnings
 
-static atomic_int unlink_code; // 0: unlink() works
+static atomic_int unlink_code; // 0: unlink() works; read a code once, as a test clears it at any time
 static atomic_uint unlinks;
 static atomic_bool nfs; // flock() grants an exclusive lock only for a writable descriptor
 static atomic_uint warnings;
@@ -43,15 +43,18 @@ static atomic_int pwrite_code;
 
 ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
 {
-	if (atomic_load(&pwrite_code) == 0)
+	int code = atomic_load(&pwrite_code);
+
+	if (code == 0)
 		return syscall(SYS_pwrite64, fd, data, len, offset);
-	errno = atomic_load(&pwrite_code);
+	errno = code;
 	return -1;
 }
 
 int unlink(const char *path)
 {
 	struct tl_writer_helper *helper = atomic_load(&asking);
+	int code = atomic_load(&unlink_code);
 
 	atomic_fetch_add(&unlinks, 1);
 	if (helper != NULL) {
@@ -59,9 +62,9 @@ int unlink(const char *path)
 		atomic_store(&asked, helper->room_asked);
 		pthread_mutex_unlock(&helper->lock);
 	}
-	if (atomic_load(&unlink_code) == 0)
+	if (code == 0)
 		return (int)syscall(SYS_unlink, path);
-	errno = atomic_load(&unlink_code);
+	errno = code;
 	return -1;
 }
 
@@ -136,9 +139,11 @@ static atomic_int pread_code; // for read-only files
 
 ssize_t pread(int fd, void *data, size_t len, off_t offset)
 {
-	if (atomic_load(&pread_code) == 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
+	int code = atomic_load(&pread_code);
+
+	if (code == 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
 		return syscall(SYS_pread64, fd, data, len, offset);
-	errno = atomic_load(&pread_code);
+	errno = code;
 	return -1;
 }
 
