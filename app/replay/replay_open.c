@@ -236,11 +236,7 @@ int tl_replay_make(struct tl_replay_session *s, struct tl_err *err)
 		tl_replay_parse_rate(s->args->rate, s->results.ports[0].speed_bps, &s->cfg.pacing) == -ENODATA)
 		return tl_fail(err, -EINVAL, "--rate %s: %s reports no line rate: give bps", s->args->rate,
 			s->ports[0].device);
-	int rc = tl_replay_create(&s->cfg, &s->replay, err);
-	if (rc != 0 || tl_replay_out_lateness(s->replay, 0) == NULL)
-		return rc;
-	s->results.seconds = s->seconds = tl_replay_seconds_create();
-	return s->seconds != NULL ? 0 : tl_fail(err, -ENOMEM, "not enough memory");
+	return tl_replay_create(&s->cfg, &s->replay, err);
 }
 
 static int list_files(struct tl_replay_session *s, struct tl_err *err)
@@ -297,7 +293,6 @@ void tl_replay_close(struct tl_replay_session *s)
 			tl_eal_abandon(s->eal);
 	for (unsigned i = 0; i < s->n_ports; i++)
 		tl_port_close(s->ports[i].port);
-	free(s->seconds);
 	tl_replay_destroy(s->replay); // after the ports have released its mbufs
 	tl_filter_destroy(s->filter);
 	tl_filter_destroy(s->split_filter);

@@ -82,7 +82,6 @@ static void look(struct tl_replay_session *s, struct watch *w)
 	tl_replay_follow_nics(s);
 	tl_replay_sample_stamps(s);
 	tl_replay_follow(s->replay);
-	tl_replay_watch_second(s);
 	for (unsigned i = 0; i < s->n_ports; i++)
 		(void)tl_port_watch(s->ports[i].port);
 	tl_replay_sample(s->replay, &stats);
@@ -231,6 +230,7 @@ static int show(struct tl_replay_session *s)
 	struct tl_replay_results *r = &s->results;
 
 	r->lateness = tl_replay_lateness(s->replay);
+	r->undisturbed = tl_replay_undisturbed(s->replay);
 	for (unsigned i = 0; i < r->n_ports; i++)
 		r->ports[i].lateness = tl_replay_out_lateness(s->replay, i);
 	tl_replay_count_faults(s);

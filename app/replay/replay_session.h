@@ -57,7 +57,6 @@ struct tl_replay_session {
 	struct tl_filter *filter, *split_filter;
 	struct tl_replay *replay;
 	struct tl_replay_cfg cfg;
-	struct tl_replay_seconds *seconds; // NULL with --line-rate
 	struct tl_replay_results results;
 	uint32_t lcore;	    // CPU
 	struct tl_ctl *ctl; // NULL: no --control
@@ -102,9 +101,6 @@ void tl_replay_sample_stamps(struct tl_replay_session *s); // after tl_clock_dis
 void tl_replay_sum_stamps(struct tl_replay_session *s);
 void tl_replay_end_stamps(struct tl_replay_session *s);
 void tl_replay_close_stamps(struct tl_replay_session *s);
-
-// replay_watch.c: end a second of the undisturbed ones, once a second while the lcore sends.
-void tl_replay_watch_second(struct tl_replay_session *s);
 
 // replay_watch.c: stop the run with an error if a port is gone, or accepts no more frames.
 void tl_replay_check_ports(struct tl_replay_session *s);

@@ -164,15 +164,6 @@ static void put_ledger(const struct tl_replay_results *r, json_t *json)
 	json_object_set_new(json, "sent_bytes", number(r->stats.sent_bytes));
 }
 
-static void put_seconds(const struct tl_replay_seconds *seconds, json_t *json)
-{
-	bool has = seconds != NULL;
-
-	json_object_set_new(json, "watched_seconds", has ? number(seconds->watched) : json_null());
-	json_object_set_new(json, "undisturbed_seconds", has ? number(seconds->undisturbed) : json_null());
-	json_object_set_new(json, "lateness_undisturbed_ns", summary_json(has ? &seconds->lateness : NULL));
-}
-
 static void put_wire(const struct tl_replay_results *r, json_t *json)
 {
 	bool has = r->wire != NULL;
@@ -198,7 +189,7 @@ static void put_time(const struct tl_replay_results *r, json_t *json)
 	json_object_set_new(json, "lateness_ns", summary_json(r->lateness));
 	json_object_set_new(json, "late", late_json(r->lateness));
 	json_object_set_new(json, "interrupted_ns", due ? number(s->interrupted_ns) : json_null());
-	put_seconds(r->seconds, json);
+	json_object_set_new(json, "lateness_undisturbed_ns", summary_json(r->undisturbed));
 	put_wire(r, json);
 	json_object_set_new(json, "reader_late_pkts", number(s->reader_late_pkts));
 	json_object_set_new(json, "reader_late_times", number(s->reader_late_times));
@@ -330,21 +321,20 @@ static void print_lateness(const struct tl_replay_results *r, FILE *out)
 		r->stats.late_pkts);
 }
 
-static void print_seconds(const struct tl_replay_seconds *seconds, FILE *out)
+static void print_undisturbed(const struct tl_replay_results *r, FILE *out)
 {
 	struct tl_hist_summary s;
-	char texts[3][32];
+	char texts[4][32];
 
-	if (seconds == NULL || seconds->watched == 0)
+	if (r->undisturbed == NULL || r->stats.interrupted_ns == 0)
 		return;
-	fprintf(out, "in %" PRIu64 " of %" PRIu64 " seconds the lcore kept its CPU", seconds->undisturbed,
-		seconds->watched);
-	tl_hist_summarize(&seconds->lateness, &s);
-	if (s.count != 0)
-		fprintf(out, ": p50 %s, p99 %s, max %s", tl_format_ns(s.p50_ns, texts[0], sizeof(texts[0])),
-			tl_format_ns(s.p99_ns, texts[1], sizeof(texts[1])),
-			tl_format_ns(s.max_ns, texts[2], sizeof(texts[2])));
-	fputc('\n', out);
+	tl_hist_summarize(r->undisturbed, &s);
+	fprintf(out,
+		"interrupted for %s in waits for due times; without the %" PRIu64
+		" frames due then: lateness p50 %s, p99 %s, max %s\n",
+		tl_format_ns(r->stats.interrupted_ns, texts[0], sizeof(texts[0])), r->lateness->count - s.count,
+		tl_format_ns(s.p50_ns, texts[1], sizeof(texts[1])), tl_format_ns(s.p99_ns, texts[2], sizeof(texts[2])),
+		tl_format_ns(s.max_ns, texts[3], sizeof(texts[3])));
 }
 
 static void print_wire(const struct tl_replay_results *r, FILE *out)
@@ -409,12 +399,9 @@ void tl_replay_print(const struct tl_replay_results *results, FILE *out)
 	if (s->shifted_ns != 0)
 		fprintf(out, "shifted by %s, as frames were read after they were due\n",
 			tl_format_ns(s->shifted_ns, time, sizeof(time)));
-	if (s->interrupted_ns != 0)
-		fprintf(out, "interrupted for %s in waits for due times\n",
-			tl_format_ns(s->interrupted_ns, time, sizeof(time)));
 	print_reads(s, out);
 	print_lateness(results, out);
-	print_seconds(results->seconds, out);
+	print_undisturbed(results, out);
 	print_wire(results, out);
 	print_notes(results, out);
 }

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include <tl_replay_seconds.h>
+#include <tl_hist.h>
 
 #include "replay_args.h"
 
@@ -32,9 +32,9 @@ struct tl_replay_results {
 	size_t n_damages;
 	struct tl_replay_port_results ports[TL_REPLAY_PORTS];
 	unsigned n_ports;
-	const struct tl_replay_seconds *seconds; // undisturbed ones; NULL with --line-rate
-	struct tl_hist *wire;			 // lateness up to the wire, of stamped frames; NULL: no port has stamps
-	const char *wire_source;		 // of its stamps
+	const struct tl_hist *undisturbed; // lateness of frames that no gap made late; NULL with --line-rate
+	struct tl_hist *wire;		   // lateness up to the wire, of stamped frames; NULL: no port has stamps
+	const char *wire_source;	   // of its stamps
 	uint64_t wire_lost_pkts, wire_bound_ns;
 	struct tl_err timing_reason; // for the lcore instead of the NIC; "": none
 	bool stopped;		     // stopped before everything was sent

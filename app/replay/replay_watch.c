@@ -135,18 +135,3 @@ void tl_replay_judge(struct tl_replay_session *s)
 	s->failed |= !judge_lateness(s);
 	s->failed |= r->stats.damages != 0 || !tl_replay_ledger_ok(ledger) || !tl_replay_shape_ok(s);
 }
-
-void tl_replay_watch_second(struct tl_replay_session *s)
-{
-	const struct tl_hist *hists[TL_REPLAY_PORTS];
-	struct tl_replay_stats stats;
-	unsigned cpu;
-	int tid = tl_replay_thread(s->replay, &cpu);
-
-	if (s->seconds == NULL || tid == 0)
-		return;
-	for (unsigned i = 0; i < s->n_ports; i++)
-		hists[i] = tl_replay_out_lateness(s->replay, i);
-	tl_replay_sample(s->replay, &stats);
-	tl_replay_seconds_look(s->seconds, "/proc", cpu, tid, hists, s->n_ports, stats.interrupted_ns);
-}

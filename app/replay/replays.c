@@ -131,7 +131,6 @@ void tl_replays_destroy(struct tl_replays *replays)
 		return;
 	for (uint32_t i = 0; i < replays->n; i++) {
 		struct tl_replay_session *s = &replays->list[i].session;
-		free(s->seconds);
 		tl_replay_destroy(s->replay);
 		tl_filter_destroy(s->filter);
 		tl_filter_destroy(s->split_filter);
@@ -139,6 +138,7 @@ void tl_replays_destroy(struct tl_replays *replays)
 		for (unsigned k = 0; k < TL_REPLAY_PORTS; k++)
 			free(replays->list[i].lateness[k]);
 		free(replays->list[i].all);
+		free(replays->list[i].undisturbed);
 	}
 	free(replays);
 }
@@ -212,7 +212,8 @@ static int make_lateness(struct replay *r, struct tl_err *err)
 		return 0;
 	for (unsigned i = 0; i < r->session.n_ports; i++)
 		ok = (r->lateness[i] = malloc(sizeof(*r->lateness[i]))) != NULL && ok;
-	r->all = ok ? malloc(sizeof(*r->all)) : NULL;
+	r->undisturbed = malloc(sizeof(*r->undisturbed));
+	r->all = ok && r->undisturbed != NULL ? malloc(sizeof(*r->all)) : NULL;
 	return r->all != NULL ? 0 : tl_fail(err, -ENOMEM, "not enough memory");
 }
 
@@ -331,8 +332,6 @@ void tl_replays_follow(struct tl_replays *replays)
 			continue;
 		tl_replay_sample_stamps(&replays->list[i].session);
 		tl_replay_follow(replays->list[i].session.replay);
-		if (replays->list[i].phase == SENDING)
-			tl_replay_watch_second(&replays->list[i].session);
 	}
 }
 
@@ -434,6 +433,7 @@ static void sample(struct replay *r)
 	tl_replay_sum_stamps(s);
 	if (r->all == NULL)
 		return;
+	tl_hist_copy(r->undisturbed, tl_replay_undisturbed(s->replay)); // part of the others: before them
 	tl_hist_init(r->all);
 	for (unsigned i = 0; i < s->n_ports; i++) {
 		tl_hist_copy(r->lateness[i], tl_replay_out_lateness(s->replay, i));
@@ -441,6 +441,7 @@ static void sample(struct replay *r)
 		s->results.ports[i].lateness = r->lateness[i];
 	}
 	s->results.lateness = r->all;
+	s->results.undisturbed = r->undisturbed;
 }
 
 static json_t *replay_json(struct replay *r)

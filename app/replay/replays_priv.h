@@ -18,7 +18,8 @@ struct replay {
 	struct replay_sessions *sessions;	   // NULL: frames; of the session above then only "failed"
 	struct tl_hist *lateness[TL_REPLAY_PORTS]; // copies of the lcore's; NULL: no due times
 	struct tl_hist *all;			   // their sum
-	uint32_t lcore;				   // EAL's
+	struct tl_hist *undisturbed;
+	uint32_t lcore; // EAL's
 	enum phase phase;
 	uint64_t since_ns; // start of WAITING, LEAVING
 	char name[20];	   // of its DPDK objects

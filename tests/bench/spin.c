@@ -3,15 +3,12 @@
 // times at equal distances, and does nothing else. Print the JSON of replay_late.sh's rounds. taskset chooses the CPU.
 
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <tl_hist.h>
-#include <tl_noise.h>
-#include <tl_replay_seconds.h>
+#include <tl_replay_schedule.h>
 
 static uint64_t now_ns(void)
 {
@@ -21,54 +18,49 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-// Return the sum of the gaps in which the thread did not run.
-static uint64_t spin_second(uint64_t begin_ns, uint64_t pps, struct tl_hist *hist)
+// Frames that fall due in a gap, in which the thread did not run, are in all only.
+static void spin(uint64_t frames, uint64_t pps, struct tl_hist *all, struct tl_hist *undisturbed)
 {
-	uint64_t interrupted_ns = 0;
+	uint64_t begin_ns = now_ns(), gap_end_ns = 0;
 
-	tl_hist_init(hist);
-	for (uint64_t i = 0; i < pps; i++) {
-		uint64_t due_ns = begin_ns + i * TL_NS_PER_S / pps, before_ns = now_ns(), at_ns;
-		do {
-			at_ns = now_ns();
-			interrupted_ns += at_ns - before_ns > TL_REPLAY_GAP_NS ? at_ns - before_ns : 0;
+	for (uint64_t i = 0; i < frames; i++) {
+		uint64_t due_ns = begin_ns + (uint64_t)((unsigned __int128)i * TL_NS_PER_S / pps), before_ns,
+			 at_ns = now_ns();
+		while (at_ns < due_ns) {
 			before_ns = at_ns;
-		} while (at_ns < due_ns);
-		tl_hist_record(hist, at_ns - due_ns);
+			at_ns = now_ns();
+			gap_end_ns = at_ns - before_ns > TL_REPLAY_GAP_NS ? at_ns : gap_end_ns;
+		}
+		tl_hist_record(all, at_ns - due_ns);
+		if (due_ns >= gap_end_ns)
+			tl_hist_record(undisturbed, at_ns - due_ns);
 	}
-	return interrupted_ns;
+}
+
+static void print(const char *name, const struct tl_hist *hist, const char *end)
+{
+	struct tl_hist_summary s;
+
+	tl_hist_summarize(hist, &s);
+	printf("\"%s\":{\"count\":%" PRIu64 ",\"p50\":%" PRIu64 ",\"p99\":%" PRIu64 ",\"max\":%" PRIu64 "}%s", name,
+		s.count, s.p50_ns, s.p99_ns, s.max_ns, end);
 }
 
 int main(int argc, char **argv)
 {
 	uint64_t seconds = argc == 3 ? strtoull(argv[1], NULL, 10) : 0,
 		 pps = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
-	struct tl_hist *second = malloc(sizeof(*second)), *sum = malloc(sizeof(*sum));
-	struct tl_noise before, after, noise;
-	struct tl_hist_summary s;
-	uint64_t undisturbed = 0;
+	struct tl_hist *all = malloc(sizeof(*all)), *undisturbed = malloc(sizeof(*undisturbed));
 
-	if (second == NULL || sum == NULL || pps == 0)
+	if (all == NULL || undisturbed == NULL || pps == 0)
 		return 2;
-	tl_hist_init(sum);
-	for (uint64_t i = 0; i < seconds; i++) {
-		tl_noise_read("/proc", (unsigned)sched_getcpu(), gettid(), &before);
-		uint64_t interrupted_ns = spin_second(now_ns(), pps, second);
-		tl_noise_read("/proc", (unsigned)sched_getcpu(), gettid(), &after);
-		noise = tl_noise_between(&before, &after);
-		if (noise.wait_ns > TL_REPLAY_WAIT_NS_MAX || noise.steal_ns != 0 ||
-			interrupted_ns > TL_REPLAY_INTERRUPTED_NS_MAX)
-			continue;
-		undisturbed++;
-		tl_hist_merge(sum, second);
-	}
-	tl_hist_summarize(sum, &s);
-	printf("{\"watched_seconds\":%" PRIu64 ",\"undisturbed_seconds\":%" PRIu64, seconds, undisturbed);
-	if (undisturbed != 0)
-		printf(",\"p50\":%" PRIu64 ",\"p99\":%" PRIu64 ",\"max\":%" PRIu64 "}\n", s.p50_ns, s.p99_ns, s.max_ns);
-	else
-		printf(",\"p50\":null,\"p99\":null,\"max\":null}\n");
-	free(second);
-	free(sum);
+	tl_hist_init(all);
+	tl_hist_init(undisturbed);
+	spin(seconds * pps, pps, all, undisturbed);
+	printf("{");
+	print("lateness_ns", all, ",");
+	print("lateness_undisturbed_ns", undisturbed, "}\n");
+	free(all);
+	free(undisturbed);
 	return 0;
 }

@@ -749,12 +749,14 @@ static void *run_sender(void *sender)
 TL_TEST("frames read before a seek are dropped, and lateness is real time")
 {
 	struct rte_mempool *pool = rte_pktmbuf_pool_create("held", 255, 0, sizeof(struct replay_tag), 2048, 0);
-	static struct tl_hist lateness;
+	static struct tl_hist lateness, undisturbed;
 	const struct tl_clock_swap time = {.line = {.base_ns = 1000}};
 	atomic_bool stop = false, read_all = true;
 	struct replay_sender s = {.ring = rte_ring_create("held", 128, 0, RING_F_SP_ENQ | RING_F_SC_DEQ),
 		.outs = {{.txq = &txq, .lateness = &lateness}},
 		.n_outs = 1,
+		.undisturbed = &undisturbed,
+		.gap_end_ns = 5000, // later than the new position
 		.stop = &stop,
 		.read_all = &read_all,
 		.time = &time,
@@ -764,6 +766,7 @@ TL_TEST("frames read before a seek are dropped, and lateness is real time")
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(pool);
 	tl_hist_init(&lateness);
+	tl_hist_init(&undisturbed);
 	port.n = 0;
 	for (unsigned i = 0; i < 73; i++)
 		put(&s, pool, i < 70 ? 1 : 2);
@@ -775,6 +778,7 @@ TL_TEST("frames read before a seek are dropped, and lateness is real time")
 	pthread_join(thread, NULL);
 	CU_ASSERT_EQUAL(port.n, 3);
 	CU_ASSERT_EQUAL(lateness.max_ns, 250); // 1000 in the run's time
+	CU_ASSERT_EQUAL(undisturbed.count, 3);
 	rte_ring_free(s.ring);
 	rte_mempool_free(pool);
 }

@@ -30,7 +30,7 @@ static struct {
 	struct tl_shape *shape;
 	struct tl_service real; // of the shape
 	struct rte_mempool *pool;
-	struct tl_hist lateness;
+	struct tl_hist lateness, undisturbed;
 	atomic_bool stop, read_all;
 	// The port.
 	unsigned refuses; // this many calls accept none
@@ -116,6 +116,7 @@ static void begin_rig(const struct tl_shape_class *classes, uint32_t n)
 	rig.pool = pool;
 	rig.txq.flush_fn = port_flush;
 	tl_hist_init(&rig.lateness);
+	tl_hist_init(&rig.undisturbed);
 	tl_clock_swap_store(&rig.time, (struct tl_clock_line){0});
 	atomic_store(&rig.read_all, true);
 	make_shape(classes, n, &rig.txq, &rig.clock, &rig.shape);
@@ -127,6 +128,7 @@ static void begin_rig(const struct tl_shape_class *classes, uint32_t n)
 			.pass = &rig.s.pass_seen,
 			.shaper = {.ctx = &rig, .poll = poll_later, .closed = is_closed, .finish = finish}}},
 		.n_outs = 1,
+		.undisturbed = &rig.undisturbed,
 		.stop = &rig.stop,
 		.read_all = &rig.read_all,
 		.time = &rig.time,

@@ -179,10 +179,8 @@ def residence(raw):
 
 def replay_late(raw):
     found = raw.rounds[0]
-    if found["p99_ns"] is None or found["spin_p99_ns"] is None:
-        raise Missing("in no second the thread kept its CPU")
     return {"value": found["p99_ns"],
-            "spread": spread_of(found["p99_ns"], [one["ours"]["p99"] for one in found["rounds"] if one["ours"]["p99"]]),
+            "spread": spread_of(found["p99_ns"], [one["ours"]["lateness_undisturbed_ns"]["p99"] for one in found["rounds"]]),
             "reference": {"name": "thread that only waits", "value": found["spin_p99_ns"]}}
 
 
@@ -286,7 +284,7 @@ FIGURES = [
     Figure("digest-sha256", "digest", "SHA-256 of a slab, per byte", "ns", True, digest("sha256")),
     Figure("filter-jit", "filter", "filter `udp port 5001` per frame", "ns", True, jit),
     Figure("residence-recorded", "residence", "median residence time of an echo that is recorded", "ns", True, residence, True),
-    Figure("replay-late-p99", "replay", "lateness (p99) of replayed frames on a memory port, 100,000 per second, undisturbed seconds",
+    Figure("replay-late-p99", "replay", "lateness (p99) of replayed frames on a memory port, 100,000 per second, without interruptions",
            "ns", True, replay_late),
     *scale_figures(),
 ]

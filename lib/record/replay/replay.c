@@ -4,7 +4,6 @@
 #include "replay_priv.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 
 #include <tl_ahead.h>
 #include <tl_guard.h>
-#include <tl_replay_seconds.h>
 #include <tl_shape.h>
 #include <tl_units.h>
 #include <tl_wire.h>
@@ -68,12 +66,13 @@ static int make_ring(struct tl_replay *r, struct tl_err *err)
 		count_mbufs(cfg), room_bytes(cfg), rte_strerror(rte_errno));
 }
 
-// Make the histograms: one of the run, and one per port.
+// Make the histograms: two of the run, and one per port.
 static bool make_hists(struct tl_replay *r)
 {
-	struct tl_hist **hists[] = {&r->lateness, &r->sender.outs[0].lateness, &r->sender.outs[1].lateness};
+	struct tl_hist **hists[] = {
+		&r->lateness, &r->sender.undisturbed, &r->sender.outs[0].lateness, &r->sender.outs[1].lateness};
 
-	for (unsigned i = 0; i <= r->cfg.n_outs && r->cfg.pacing.pace != TL_REPLAY_LINE; i++) {
+	for (unsigned i = 0; i < 2 + r->cfg.n_outs && r->cfg.pacing.pace != TL_REPLAY_LINE; i++) {
 		*hists[i] = malloc(sizeof(**hists[i]));
 		if (*hists[i] == NULL)
 			return false;
@@ -180,6 +179,7 @@ void tl_replay_destroy(struct tl_replay *replay)
 	replay_split_fini(&replay->reader.split);
 	for (unsigned i = 0; i < TL_REPLAY_PORTS; i++)
 		free(replay->sender.outs[i].lateness);
+	free(replay->sender.undisturbed);
 	free(replay->lateness);
 	free(replay);
 }
@@ -213,18 +213,8 @@ int tl_replay_send(void *replay)
 	struct tl_replay *r = replay;
 
 	tl_guard_thread(TL_GUARD_LCORE, NULL);
-	atomic_store_explicit(&r->cpu, (unsigned)sched_getcpu(), memory_order_relaxed);
-	atomic_store_explicit(&r->tid, gettid(), memory_order_release);
 	replay_send(&r->sender);
 	return 0;
-}
-
-int tl_replay_thread(const struct tl_replay *replay, unsigned *cpu)
-{
-	int tid = atomic_load_explicit(&replay->tid, memory_order_acquire);
-
-	*cpu = atomic_load_explicit(&replay->cpu, memory_order_relaxed);
-	return tid;
 }
 
 void tl_replay_allow(struct tl_replay *replay, uint64_t n)
@@ -446,6 +436,11 @@ const struct tl_hist *tl_replay_lateness(const struct tl_replay *replay)
 const struct tl_hist *tl_replay_out_lateness(const struct tl_replay *replay, unsigned out)
 {
 	return replay->sender.outs[out].lateness;
+}
+
+const struct tl_hist *tl_replay_undisturbed(const struct tl_replay *replay)
+{
+	return replay->sender.undisturbed;
 }
 
 size_t tl_replay_damages(const struct tl_replay *replay, const struct tl_replay_damage **out)

@@ -14,7 +14,6 @@
 //   pacing.c    speeds and rates as text
 //   ahead.c     memory and ring for files read ahead
 //   ledger.c    the ledger's rows and identity
-//   seconds.c   lateness in undisturbed seconds
 //   tempo.c     the run's time: pauses, speeds, positions
 //   left.c      time left
 //   control.c   pause, speed and seek while the lcore sends
@@ -228,11 +227,13 @@ struct replay_sender {
 	// Frames taken from the ring; next[at..n) are to be sent.
 	struct rte_mbuf *next[TL_BURST];
 	uint16_t at, n;
-	uint64_t taken_pkts; // frames given to a port's queue
+	uint64_t taken_pkts;	     // frames given to a port's queue
+	struct tl_hist *undisturbed; // lateness of frames that no gap made late, of all ports; NULL: not recorded
 	uint64_t reader_late_pkts, reader_late_times, passed_pkts;
 	uint64_t shifted_ns;	  // by which due times have moved
 	uint64_t gap_tsc;	  // the lcore did not run in longer gaps
 	uint64_t interrupted_tsc; // sum of these, while it waited for a due time
+	int64_t gap_end_ns;	  // the run's time at the end of the last one
 	uint64_t last_ns;	  // hand-over of the last frame, after the anchor, without these
 };
 
@@ -298,8 +299,6 @@ struct tl_replay {
 	uint64_t held_since_ns, paused_ns; // by the clock
 	uint64_t seeks;
 	atomic_bool stop;
-	atomic_int tid;	 // of the sending thread; 0: it has not begun
-	atomic_uint cpu; // its CPU
 	struct replay_pair begin, end;
 	uint64_t unsent_pkts, refused_pkts[TL_REPLAY_PORTS]; // counted by main, at the end
 };

@@ -123,6 +123,8 @@ static void count_sent(struct replay_sender *s, struct replay_out *out, uint16_t
 		uint64_t late_ns = now_ns > (int64_t)out->due_ns[i] ? (uint64_t)now_ns - out->due_ns[i] : 0;
 		late_ns = (uint64_t)((unsigned __int128)late_ns * scale >> TL_CLOCK_SHIFT);
 		tl_hist_record(out->lateness, late_ns);
+		if ((int64_t)out->due_ns[i] >= s->gap_end_ns)
+			tl_hist_record(s->undisturbed, late_ns);
 		tl_count(&out->late_pkts, late_ns > s->late_ns);
 	}
 }
@@ -226,6 +228,7 @@ static __attribute__((noinline)) bool drop_passed(struct replay_sender *s)
 	if (pass == atomic_load_explicit(&s->pass_seen, memory_order_relaxed))
 		return false;
 	forget_due(s);
+	s->gap_end_ns = INT64_MIN; // maybe later than the new position
 	do {
 		for (; s->at < s->n && replay_pass_of(s->next[s->at]) != pass; s->at++) {
 			rte_pktmbuf_free(s->next[s->at]);
@@ -241,11 +244,13 @@ static __attribute__((noinline)) bool drop_passed(struct replay_sender *s)
 }
 
 // Count the time in which the lcore did not run: the gap between two readings of the clock, with nothing to do in
-// between.
-static void count_gap(struct replay_sender *s, uint64_t before_tsc, uint64_t tsc)
+// between. now_ns: the run's time at its end.
+static void count_gap(struct replay_sender *s, uint64_t before_tsc, uint64_t tsc, int64_t now_ns)
 {
-	if (TL_UNLIKELY(tsc - before_tsc > s->gap_tsc))
-		tl_count(&s->interrupted_tsc, tsc - before_tsc);
+	if (TL_LIKELY(tsc - before_tsc <= s->gap_tsc))
+		return;
+	tl_count(&s->interrupted_tsc, tsc - before_tsc);
+	s->gap_end_ns = now_ns;
 }
 
 // Wait until the next frame is due, or due to be handed over to a NIC. Return the number of these frames, 0: there was
@@ -263,16 +268,17 @@ static uint16_t wait_until_due(struct replay_sender *s)
 		if (TL_UNLIKELY(held) && drop_passed(s))
 			return 0;
 		uint64_t tsc = rte_rdtsc();
+		int64_t now_ns = run_ns(s, tsc + ahead_tsc);
 		if (before_tsc != 0)
-			count_gap(s, before_tsc, tsc);
-		due = TL_UNLIKELY(held) ? 0 : count_due(s, run_ns(s, tsc + ahead_tsc));
+			count_gap(s, before_tsc, tsc, now_ns);
+		due = TL_UNLIKELY(held) ? 0 : count_due(s, now_ns);
 		if (TL_UNLIKELY(s->gated))
 			due = permitted(s, due);
 		if (due != 0)
 			return due;
 		if (is_stopped(s))
 			return 0;
-		before_tsc = offer_all(s) ? 0 : tsc; // a port takes its time
+		before_tsc = offer_all(s) || held ? 0 : tsc; // a port takes its time, and in a pause none is due
 		rte_pause();
 	}
 }

@@ -210,9 +210,6 @@ int tl_replay_begin(struct tl_replay *replay, uint64_t start_ns, struct tl_err *
 // Send until all frames have been sent, or the run is stopped. Return 0. For rte_eal_remote_launch().
 int tl_replay_send(void *replay);
 
-// Return the sending thread's ID, and its CPU in *cpu; 0 before it begins.
-int tl_replay_thread(const struct tl_replay *replay, unsigned *cpu);
-
 // Let the run's time follow the clock: after each tl_clock_discipline(), about once a second, and after that of the
 // NICs' clocks. A step of CLOCK_REALTIME affects only the clock.
 void tl_replay_follow(struct tl_replay *replay);
@@ -255,6 +252,10 @@ void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *ou
 // Lateness of frames, from due time to the driver call that accepted them; NULL with TL_REPLAY_LINE. After finish().
 const struct tl_hist *tl_replay_lateness(const struct tl_replay *replay);
 const struct tl_hist *tl_replay_out_lateness(const struct tl_replay *replay, unsigned out); // of a port
+
+// The same, without the frames that fell due in a gap (interrupted_ns): what the host took from the lcore did not make
+// them late. Other threads may copy it at any time.
+const struct tl_hist *tl_replay_undisturbed(const struct tl_replay *replay);
 
 // List the first TL_REPLAY_DAMAGES_MAX damaged files; return their number. After finish().
 size_t tl_replay_damages(const struct tl_replay *replay, const struct tl_replay_damage **out);

@@ -34,6 +34,8 @@ enum tl_replay_pace {
 // least 60.
 #define TL_REPLAY_WIRE_BYTES 24u
 
+#define TL_REPLAY_GAP_NS TL_NS_PER_US // between two readings of the clock by a waiting lcore: longer, it did not run
+
 struct tl_replay_pacing {
 	enum tl_replay_pace pace;
 	uint64_t speed;	       // for RECORDED, in 10^-6: 1000000 is as recorded; TL_REPLAY_SPEED_MIN .. _MAX
