@@ -366,6 +366,7 @@ watched() {
 	places=2 running=()
 	$quick || address_and_undefined
 	yield_cpu
+	places=4 # the last ones: half of them mostly wait
 	mapfile -t names < <(printf 'sim/%s\n' "${sim_worlds[@]}" "${sim_lacks[@]/#/without-}")
 	if any_wanted "${names[@]}"; then
 		sims sim/ build-gcc 3000
@@ -394,6 +395,7 @@ address_and_undefined() {
 		suite "explore/$name" 600 tools/fuzz.sh --build build-asan --seconds "$explore_s" --only "$name"
 	done
 	yield_cpu
+	places=3
 	for name in "${units[@]}"; do
 		suite "asan/$name" 600 "build-asan/tests/unit/test_$name"
 	done

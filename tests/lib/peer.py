@@ -228,13 +228,14 @@ def read_all(address, port):
 
 
 def accept_many(address, port, count):
-    """Accept connections one after the other, and close each at once."""
+    """Accept connections one after the other, and reset each at once: after a FIN an echo waits for seconds before it reconnects."""
     with socket.create_server((address, int(port))) as server:
         server.settimeout(PATIENCE_S)
         ports = []
         for _ in range(int(count)):
             conn, source = server.accept()
             ports.append(source[1])
+            conn.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             conn.close()
     return {"accepted": len(ports), "ports": ports}
 
