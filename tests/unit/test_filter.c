@@ -15,13 +15,14 @@
 
 #include <tl_err.h>
 #include <tl_random.h>
+#include <tl_sanitizer.h>
 
 #include "filter_priv.h"
 #include "tl_test.h"
 #include "tl_test_eal.h"
 
 #define FRAME_MAX 1600
-#define FRAMES 20000
+#define FRAMES (TL_SANITIZED ? 5000u : 20000u)
 #define SEGMENTS_MAX 6
 
 // 192.0.2.1:1000 -> 239.1.1.1:5000, UDP, 4 bytes "ping", padded to 60.
