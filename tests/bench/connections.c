@@ -2,7 +2,7 @@
 // Cost of receiving a segment or a datagram on the RX lcore, by number of connections, number of multicast groups and
 // length of the payload; a TCP echo is split into message and ACK.
 // Print a line "NAME FRAMES NANOSECONDS" per scenario, for connections.sh, which also runs it in callgrind and counts
-// there the instructions of take() between two calls of end_of_scenario().
+// there the instructions of take() between bench_count_begin() and bench_count_end().
 
 #include <inttypes.h>
 
@@ -10,6 +10,7 @@
 
 #include <rte_cycles.h>
 
+#include "counted.h"
 #include "facts.h"
 #include "tl_test_crowd.h"
 #include "tl_test_eal.h"
@@ -53,12 +54,6 @@ static __attribute__((noinline)) void take(struct bench *b, bool sent)
 	}
 	tl_net_sent(b->crowd.net);
 	tick_if_due(b);
-}
-
-// callgrind dumps its counts here and restarts at 0.
-static __attribute__((noinline)) void end_of_scenario(void)
-{
-	__asm__ volatile("");
 }
 
 static void take_counted(struct bench *b, bool sent)
@@ -132,9 +127,9 @@ static void measure_echo(
 	crowd_tick(&b->crowd);
 	b->crowd.frame_ns = FRAME_NS;
 	send_messages(b, len, NONE); // first messages start congestion control
-	end_of_scenario();
+	bench_count_begin();
 	send_messages(b, len, counted);
-	end_of_scenario();
+	bench_count_end();
 	print(b, what, n, counted == ALL ? 2 * MESSAGES : MESSAGES);
 	crowd_stop(&b->crowd);
 	free(b);
@@ -162,14 +157,14 @@ static void measure_groups(struct rte_mempool *pool, uint32_t groups)
 		b->crowd.now_ns += 100 * TL_NS_PER_MS;
 		crowd_tick(&b->crowd);
 	}
-	end_of_scenario();
+	bench_count_begin();
 	for (uint32_t i = 0; i < MESSAGES; i++) {
 		crowd_write_datagram(&b->crowd, (uint32_t)((uint64_t)i * STRIDE % groups));
 		uint64_t begin = rte_rdtsc();
 		take(b, false);
 		b->cycles += rte_rdtsc() - begin;
 	}
-	end_of_scenario();
+	bench_count_end();
 	if (taken != MESSAGES)
 		die("a datagram was not taken");
 	print(b, "groups", groups, MESSAGES);

@@ -4,7 +4,7 @@
 // IPv6 both ways. All on a ring, recorded in both directions, with the product's loop. Then multicast to TCP by number
 // of echoes, without a recording, up to the end of the echo's bookkeeping. Print a line "NAME MESSAGES NANOSECONDS"
 // each, the latter the median, for echo_path.sh, which also runs it in callgrind and counts the instructions between
-// window_begin() and window_end(); and "stamp RDTSC STAMP", the nanoseconds of either, on stderr.
+// bench_count_begin() and bench_count_end(); and "stamp RDTSC STAMP", the nanoseconds of either, on stderr.
 // With the argument "burst" messages arrive 64 at a time, without a recording, at a queue that sends once per burst,
 // and at one that sends early. Print a line "NAME MESSAGES FIRST LAST": the median nanoseconds until the first and the
 // last send call of a burst; a window is then a whole turn.
@@ -33,6 +33,7 @@
 #include <tl_test_port.h>
 #include <tl_wire.h>
 
+#include "counted.h"
 #include "facts.h"
 #include "lcore_priv.h"
 
@@ -104,17 +105,6 @@ static _Noreturn void die(const char *text)
 {
 	fprintf(stderr, "bench_echo_path: %s\n", text);
 	exit(1);
-}
-
-// callgrind dumps its counts here and restarts at 0.
-static __attribute__((noinline)) void window_begin(void)
-{
-	__asm__ volatile("");
-}
-
-static __attribute__((noinline)) void window_end(void)
-{
-	__asm__ volatile("");
 }
 
 // ---- the peer
@@ -271,7 +261,7 @@ static bool may_come(uint64_t mono_ns)
 // End the window of a burst.
 static void end_turn(void)
 {
-	window_end();
+	bench_count_end();
 	tl_hist_record(&bench.last_stay, tl_clock_span_ns(bench.clock, bench.last_tsc - bench.arrived_tsc));
 	bench.in_turn = false;
 }
@@ -280,7 +270,7 @@ static void end_turn(void)
 static void end_stay(void)
 {
 	if (bench.at_once == 1)
-		window_end();
+		bench_count_end();
 	tl_hist_record(&bench.stay, tl_clock_span_ns(bench.clock, rte_rdtsc() - bench.arrived_tsc));
 	bench.in_window = false;
 }
@@ -315,7 +305,7 @@ static uint16_t rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t max)
 	bench.in_turn = bench.in_window && bench.at_once > 1;
 	if (bench.in_window) {
 		bench.arrived_tsc = rte_rdtsc();
-		window_begin();
+		bench_count_begin();
 	}
 	return n;
 }

@@ -27,11 +27,10 @@ die() {
 	exit 1
 }
 
-# counted SCENARIOS: print the median of each one's last messages. callgrind writes a file at the start of a window,
-# with the counts before it, and at its end.
+# counted SCENARIOS: print the median of each one's last messages. callgrind writes a file for each message.
 counted() {
 	local part
-	for ((part = 2; ; part += 2)); do
+	for ((part = 1; ; part++)); do
 		[[ -e $dir/out.$part-01 ]] || break
 		sed -n 's/^totals: //p' "$dir/out.$part-01"
 	done >"$dir/windows"
@@ -60,8 +59,8 @@ trap 'rm -rf "$dir"' EXIT
 read -r _ rdtsc_ns stamp_ns < <(grep '^stamp ' "$dir/err") || die "the run without callgrind printed no cost of a stamp: $(<"$dir/err")"
 # Older valgrinds cannot read clang's debug information; names suffice.
 strip --strip-debug -o "$dir/bench_echo_path" "$bench"
-valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file="$dir/out" '--dump-before=window_begin*' \
-	'--dump-before=window_end*' "$dir/bench_echo_path" "$messages" >"$dir/names" 2>"$dir/err" || die "callgrind failed: $(<"$dir/err")"
+valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file="$dir/out" --instr-atstart=no \
+	"$dir/bench_echo_path" "$messages" >"$dir/names" 2>"$dir/err" || die "callgrind failed: $(<"$dir/err")"
 counted "$(wc -l <"$dir/native")" >"$dir/instructions"
 (($(wc -l <"$dir/instructions") == $(wc -l <"$dir/native"))) || die "callgrind counted other scenarios than there are"
 paste -d' ' "$dir/native" "$dir/instructions" |

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cost of an IGMP message on a host that has joined few or many groups. Prints a line "NAME FRAMES NANOSECONDS" per
-// scenario; callgrind counts the instructions of tl_mcast_input() between two calls of end_of_scenario().
+// scenario; callgrind counts the instructions of tl_mcast_input() between bench_count_begin() and bench_count_end().
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,6 +10,8 @@
 
 #include <tl_mcast.h>
 #include <tl_wire.h>
+
+#include "counted.h"
 
 #define ALL_HOSTS tl_be32(0xe0000001)
 #define GROUP(n) tl_be32(0xef000000u + (n))
@@ -21,12 +23,6 @@ struct bench {
 	uint32_t groups;
 	uint64_t now_ns;
 };
-
-// callgrind dumps its counts here and restarts at 0.
-static __attribute__((noinline)) void end_of_scenario(void)
-{
-	__asm__ volatile("");
-}
 
 static void drop_message(void *ctx, uint32_t dst_be, const uint8_t *igmp, uint16_t len)
 {
@@ -67,11 +63,11 @@ static void measure(struct bench *b, const char *name, uint8_t type, uint16_t le
 {
 	struct timespec from, to;
 
-	end_of_scenario();
+	bench_count_begin();
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	receive(b, type, len, general, frames);
 	clock_gettime(CLOCK_MONOTONIC, &to);
-	end_of_scenario();
+	bench_count_end();
 	printf("%s-%" PRIu32 " %" PRIu32 " %" PRId64 "\n", name, b->groups, frames,
 		(int64_t)(to.tv_sec - from.tv_sec) * TL_NS_PER_S + to.tv_nsec - from.tv_nsec);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cost of colouring a frame. Prints a line "NAME FRAMES NANOSECONDS" per scenario; callgrind counts the instructions
-// of tl_meter_colour() between two calls of end_of_scenario().
+// of tl_meter_colour() between bench_count_begin() and bench_count_end().
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,14 +9,10 @@
 
 #include <tl_meter.h>
 
+#include "counted.h"
+
 #define FRAMES 10000
 #define GAP_NS 67 // 60-byte frames at 10 Gbit/s
-
-// callgrind dumps its counts here and restarts at 0.
-static __attribute__((noinline)) void end_of_scenario(void)
-{
-	__asm__ volatile("");
-}
 
 static void measure(const char *name, const struct tl_meter_cfg *cfg)
 {
@@ -26,12 +22,12 @@ static void measure(const char *name, const struct tl_meter_cfg *cfg)
 
 	if (tl_meter_init(&meter, cfg, NULL) != 0)
 		exit(1);
-	end_of_scenario();
+	bench_count_begin();
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	for (uint64_t i = 0; i < FRAMES; i++)
 		pkts[tl_meter_colour(&meter, i * GAP_NS, 60, TL_METER_GREEN)]++;
 	clock_gettime(CLOCK_MONOTONIC, &to);
-	end_of_scenario();
+	bench_count_end();
 	printf("%s %d %" PRId64 "\n", name, FRAMES,
 		(int64_t)(to.tv_sec - from.tv_sec) * TL_NS_PER_S + to.tv_nsec - from.tv_nsec);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cost of recording a frame of 60 bytes on the RX lcore, by number of flows, recordings, files written before and files
 // in the ring, and by age of the recording. Print a line "NAME FRAMES NANOSECONDS" per scenario, for instructions.sh,
-// which also runs it in callgrind and counts the instructions of record_burst() between two calls of
-// end_of_scenario(). The argument is the largest number of flows; that of files in the ring is a hundredth of it.
+// which also runs it in callgrind and counts the instructions of record_burst() between bench_count_begin() and
+// bench_count_end(). The argument is the largest number of flows; that of files in the ring is a hundredth of it.
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -24,6 +24,7 @@
 #include <tl_test_port.h>
 #include <tl_wire.h>
 
+#include "counted.h"
 #include "facts.h"
 
 #define FRAME_BYTES 60
@@ -82,12 +83,6 @@ static __attribute__((noinline)) void record_burst(struct bench *b)
 		for (const struct recording *r = b->recording; r < end; r++)
 			r->service.tick(r->service.ctx, b->burst.mono_ns);
 	}
-}
-
-// callgrind dumps its counts here and restarts at 0.
-static __attribute__((noinline)) void end_of_scenario(void)
-{
-	__asm__ volatile("");
 }
 
 static void make_frames(struct bench *b)
@@ -163,14 +158,14 @@ static void send_bursts(struct bench *b, uint32_t bursts)
 static void forget_what_was_counted(struct bench *b)
 {
 	b->cycles = 0;
-	end_of_scenario();
+	bench_count_begin();
 }
 
 static void measure(struct bench *b, const char *name, uint32_t bursts)
 {
 	forget_what_was_counted(b);
 	send_bursts(b, bursts);
-	end_of_scenario();
+	bench_count_end();
 	printf("%s %" PRIu32 " %" PRIu64, name, bursts * TL_BURST * b->recordings,
 		b->cycles * TL_NS_PER_S / rte_get_tsc_hz());
 	bench_print_facts(b->start_ns);

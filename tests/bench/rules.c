@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cost of flow rules on DPDK's ixgbe driver and the modelled 82599, which is compiled into this program: of a received
 // frame in the driver's receive function, and of a rule's installation and removal. Print a line "NAME N NANOSECONDS
-// KEY=VALUE..." per scenario; callgrind counts the instructions of the functions counted_*() between two calls of
-// end_of_scenario(). It does not collect in signal handlers, so an access to a register is one instruction; the model
-// counts them.
+// KEY=VALUE..." per scenario; callgrind counts the instructions of the functions counted_*() between
+// bench_count_begin() and bench_count_end(). It does not collect in signal handlers, so an access to a register is one
+// instruction; the model counts them.
 //
 // bench_rules ADDRESS; SYSFS_PCI_DEVICES names the simulated host
 
@@ -17,6 +17,7 @@
 #include <rte_ethdev.h>
 #include <rte_flow.h>
 
+#include "counted.h"
 #include "model.h"
 
 #define RX_QUEUES 4
@@ -71,12 +72,6 @@ static _Noreturn void die(const char *text)
 {
 	fprintf(stderr, "bench_rules: %s\n", text);
 	exit(1);
-}
-
-// callgrind dumps its counts here and restarts at 0.
-static __attribute__((noinline)) void end_of_scenario(void)
-{
-	__asm__ volatile("");
 }
 
 static int64_t now_ns(void)
@@ -258,19 +253,19 @@ static void measure_rule(const char *kind_name, enum kind kind, uint32_t others)
 {
 	uint64_t accesses = cards[0].accesses;
 
-	end_of_scenario();
+	bench_count_begin();
 	int64_t begin = now_ns();
 	flows[others] = install(kind, others);
 	printf("install-%s-%" PRIu32 " 1 %" PRId64 " accesses=%" PRIu64 "\n", kind_name, others + 1, now_ns() - begin,
 		cards[0].accesses - accesses);
-	end_of_scenario();
+	bench_count_end();
 	accesses = cards[0].accesses;
-	end_of_scenario();
+	bench_count_begin();
 	begin = now_ns();
 	remove_rule(flows[others]);
 	printf("remove-%s-%" PRIu32 " 1 %" PRId64 " accesses=%" PRIu64 "\n", kind_name, others + 1, now_ns() - begin,
 		cards[0].accesses - accesses);
-	end_of_scenario();
+	bench_count_end();
 }
 
 // Measure the first rule, one beside another, and the last that the card holds.
@@ -298,9 +293,9 @@ static void measure(const struct scenario *s)
 	}
 	receive_rounds(s, WARM_ROUNDS, &ns);
 	ns = 0;
-	end_of_scenario();
+	bench_count_begin();
 	receive_rounds(s, ROUNDS, &ns);
-	end_of_scenario();
+	bench_count_end();
 	printf("%s %u %" PRId64 " path=%s\n", s->name, ROUNDS * BURST * queues, ns, receive_path());
 	for (uint32_t i = 0; i < s->rules; i++)
 		remove_rule(flows[i]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cost of a frame from the send queue through its class, by number of expressions. Prints a line "NAME FRAMES
-// NANOSECONDS" per scenario; callgrind counts the instructions of bench_frames() between two calls of
-// end_of_scenario().
+// NANOSECONDS" per scenario; callgrind counts the instructions of bench_frames() between bench_count_begin() and
+// bench_count_end().
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,6 +16,8 @@
 #include <tl_shape.h>
 #include <tl_test_eal.h>
 #include <tl_wire.h>
+
+#include "counted.h"
 
 #define FRAMES 20000
 #define BURST 16
@@ -33,12 +35,6 @@ struct traffic {
 	struct tl_txq tx;
 	struct rte_mbuf *frames[MBUFS];
 };
-
-// callgrind dumps its counts here and restarts at 0.
-static __attribute__((noinline)) void end_of_scenario(void)
-{
-	__asm__ volatile("");
-}
 
 static void send_frames(struct tl_txq *q)
 {
@@ -102,12 +98,12 @@ static void measure(const struct scenario *s, const struct tl_clock *clock, stru
 	for (uint32_t i = 0; i < MBUFS; i++) // BURST different classes in a burst
 		address(t->frames[i], 1 + (i % BURST * s->classes / BURST + i / BURST) % s->classes);
 	bench_frames(t, 0);
-	end_of_scenario();
+	bench_count_begin();
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	for (uint32_t i = 0; i < FRAMES / BURST; i++)
 		bench_frames(t, i);
 	clock_gettime(CLOCK_MONOTONIC, &to);
-	end_of_scenario();
+	bench_count_end();
 	printf("%s %u %" PRId64 "\n", s->name, FRAMES,
 		(int64_t)(to.tv_sec - from.tv_sec) * (int64_t)TL_NS_PER_S + to.tv_nsec - from.tv_nsec);
 	tl_shape_destroy(shape);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cost of frames on several lcores of a port: owner lookup, and hand-off of the frames of other lcores. All lcores run
 // in this thread, one after the other. Prints a line "NAME FRAMES NANOSECONDS" per scenario; callgrind counts the
-// instructions of tl_steer_split() and tl_steer_take() between two calls of end_of_scenario().
+// instructions of tl_steer_split() and tl_steer_take() between bench_count_begin() and bench_count_end().
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,6 +15,8 @@
 #include <tl_steer.h>
 #include <tl_test_eal.h>
 #include <tl_wire.h>
+
+#include "counted.h"
 
 #define OUR_IP tl_be32(0xc0000201)
 #define PEER_IP tl_be32(0xc0000202)
@@ -30,12 +32,6 @@ struct bench {
 	uint16_t lcores;
 	struct tl_burst bursts[TL_PORT_QUEUES_MAX];
 };
-
-// callgrind dumps its counts here and restarts at 0.
-static __attribute__((noinline)) void end_of_scenario(void)
-{
-	__asm__ volatile("");
-}
 
 static void die(const char *text)
 {
@@ -135,7 +131,7 @@ static void measure(struct rte_mempool *pool, const char *name, uint16_t lcores,
 		die("no rings");
 	for (uint16_t q = 0; q < lcores; q++)
 		tl_steer_own_udp(tl_steer_side(b.steer, q), tl_be16((uint16_t)(FIRST_PORT + q)));
-	end_of_scenario();
+	bench_count_begin();
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (uint16_t q = 0; q < lcores; q++)
 			receive(&b, owners, q);
@@ -143,7 +139,7 @@ static void measure(struct rte_mempool *pool, const char *name, uint16_t lcores,
 		bench_round(&b);
 		ns += now_ns();
 	}
-	end_of_scenario();
+	bench_count_end();
 	check_counters(&b, owners);
 	tl_steer_destroy(b.steer);
 	printf("%s-%u %u %" PRId64 "\n", name, lcores, ROUNDS * lcores * TL_BURST, ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cost of a frame in a class tree of 4 levels. Prints a line "NAME FRAMES NANOSECONDS" per scenario; callgrind
-// counts the instructions of bench_frames() between two calls of end_of_scenario().
+// counts the instructions of bench_frames() between bench_count_begin() and bench_count_end().
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include <tl_tree.h>
+
+#include "counted.h"
 
 #define FRAMES 20000
 #define BYTES 1000
@@ -25,12 +27,6 @@ struct scenario {
 	uint32_t flows;
 	uint64_t share; // guaranteed to the leaves, percent of the root's rate
 };
-
-// callgrind dumps its counts here and restarts at 0.
-static __attribute__((noinline)) void end_of_scenario(void)
-{
-	__asm__ volatile("");
-}
 
 static void bench_drop(void *ctx, void *frame)
 {
@@ -113,7 +109,7 @@ static void report(const char *name, uint32_t n, const struct timespec *from)
 	struct timespec to;
 
 	clock_gettime(CLOCK_MONOTONIC, &to);
-	end_of_scenario();
+	bench_count_end();
 	printf("%s %" PRIu32 " %" PRId64 "\n", name, n,
 		(int64_t)(to.tv_sec - from->tv_sec) * (int64_t)TL_NS_PER_S + to.tv_nsec - from->tv_nsec);
 }
@@ -125,7 +121,7 @@ static void measure(const struct scenario *s)
 	struct tl_tree *tree = bench_open(s, &n, &now_ns);
 	struct timespec from;
 
-	end_of_scenario();
+	bench_count_begin();
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	while (sent < FRAMES)
 		sent += bench_frames(tree, now_ns += s->gap_ns * s->burst, s->burst);
@@ -147,7 +143,7 @@ static void measure_change(const struct scenario *s)
 	if (tl_tree_rates_create(tree, classes, &rates, NULL) != 0)
 		exit(1);
 	tl_tree_offer_rates(tree, rates);
-	end_of_scenario();
+	bench_count_begin();
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	while (tl_tree_rates_in_use(tree) != rates)
 		bench_frames(tree, now_ns, 1);
@@ -180,7 +176,7 @@ static void measure_adopt(const struct scenario *s)
 		to[i] = i;
 	without_frames.queued = 0;
 	tree = bench_tree(&without_frames, n);
-	end_of_scenario();
+	bench_count_begin();
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	bench_adopt(tree, from, now_ns, to, n - 1);
 	report(s->name, n, &begin);

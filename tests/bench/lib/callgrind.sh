@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Sourced. Measure instructions and nanoseconds of the scenarios of a program, which prints a line "NAME PKTS
-# NANOSECONDS [KEY=VALUE]..." for each and calls end_of_scenario() before and after: the cost is that of one function in between.
+# NANOSECONDS [KEY=VALUE]..." for each, between bench_count_begin() and bench_count_end() (counted.h): the cost is that of one function
+# in between.
 
 source "$(dirname "${BASH_SOURCE[0]}")/../../../tools/lib/options.sh"
 
@@ -9,11 +10,10 @@ die() {
 	exit 1
 }
 
-# counted DIR: print the instructions of each scenario. callgrind writes a file at the start of each, with the counts
-# before it, and at its end.
+# counted DIR: print the instructions of each scenario. callgrind writes a file for each.
 counted() {
 	local part
-	for ((part = 2; ; part += 2)); do
+	for ((part = 1; ; part++)); do
 		[[ -e $1/out.$part ]] || break
 		sed -n 's/^summary: //p' "$1/out.$part"
 	done
@@ -31,8 +31,8 @@ scenarios() {
 	"$program" "$@" >"$dir/native" 2>"$dir/err" || die "the run without callgrind failed: $(<"$dir/err")"
 	# Older valgrinds cannot read clang's debug information; names suffice. gcc may add a suffix to a name.
 	strip --strip-debug -o "$dir/program" "$program"
-	valgrind --tool=callgrind --callgrind-out-file="$dir/out" "--toggle-collect=$function" "--toggle-collect=$function.*" \
-		'--dump-before=end_of_scenario*' "$dir/program" "$@" >"$dir/names" 2>"$dir/err" ||
+	valgrind --tool=callgrind --callgrind-out-file="$dir/out" --instr-atstart=no "--toggle-collect=$function" \
+		"--toggle-collect=$function.*" "$dir/program" "$@" >"$dir/names" 2>"$dir/err" ||
 		die "callgrind failed: $(<"$dir/err")"
 	counted "$dir" >"$dir/instructions"
 	(($(wc -l <"$dir/instructions") == $(wc -l <"$dir/native"))) || die "callgrind counted other scenarios than there are"
