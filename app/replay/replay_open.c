@@ -99,13 +99,21 @@ static int plan_lcore(struct tl_replay_session *s, struct tl_err *err)
 	return rc;
 }
 
-static uint32_t frames_ahead(uint32_t frame_limit)
+// Return the number of frames read ahead: no more than short files have, which start in half of the time then.
+static uint32_t frames_ahead(uint32_t frame_limit, uint64_t most)
 {
 	uint32_t n = AHEAD_PKTS_MAX;
 
-	while (n > AHEAD_PKTS_MIN && (uint64_t)n * frame_limit > AHEAD_BYTES)
+	while (n > AHEAD_PKTS_MIN && ((uint64_t)n * frame_limit > AHEAD_BYTES || n / 2 >= most))
 		n /= 2;
 	return n;
+}
+
+// Return the largest number of frames that files of this size can have, read once; UINT64_MAX: unknown.
+static uint64_t most_pkts(const struct tl_replay_session *s)
+{
+	return s->files.packed == 0 && s->args->loops == 1 ? s->files.bytes / (TL_PCAP_RECORD_BYTES + TL_ETHER_LEN)
+							   : UINT64_MAX;
 }
 
 static void plan_replay(struct tl_replay_session *s)
@@ -143,7 +151,7 @@ static void plan_replay(struct tl_replay_session *s)
 		out->stamp = s->ports[i].sync != NULL ? tl_timesync_tx_stamp(s->ports[i].sync) : NULL;
 		frame_limit = RTE_MAX(frame_limit, out->frame_limit);
 	}
-	s->cfg.ahead_pkts = frames_ahead(frame_limit);
+	s->cfg.ahead_pkts = frames_ahead(frame_limit, most_pkts(s));
 }
 
 int tl_replay_start_dpdk(const struct tl_eal_cfg *cfg, const struct tl_replay_playlist *files, struct tl_eal **eal,

@@ -523,9 +523,30 @@ wrong_calls() {
 	refused "an interface that is not there" a.pcap -i nosuch0
 }
 
+# peak_kib COMMAND...: print the most resident memory of the command.
+peak_kib() {
+	python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
+}
+
+# There may be as many frames ahead of a file that is sent twice as of a long one.
+short_files_take_little_memory() {
+	if grep -q '^HugePages_Free: *[1-9]' /proc/meminfo; then
+		skip "the frames ahead of a short file take less memory" "hugepages do not count as resident"
+		return
+	fi
+	local short long
+	"$LIB/make_pcap.py" short.pcap 10
+	short=$(peak_kib "$TAPLINE" replay short.pcap -i vdev:net_null0 --line-rate)
+	long=$(peak_kib "$TAPLINE" replay short.pcap -i vdev:net_null0 --line-rate --loops 2)
+	check "the frames ahead of a short file take less memory" [ $((short * 3)) -lt $((long * 2)) ]
+}
+
 func_begin
 net_begin
 "$LIB/make_pcap.py" a.pcap 400
+short_files_take_little_memory
 times_are_kept 0.5
 lateness_up_to_the_driver
 forms_are_read
