@@ -16,7 +16,7 @@
 
 #define SAMPLES 12000
 #define RUN_SAMPLES 1500		// p99.9 is not judged
-#define PAIRS (TL_SANITIZED ? 20 : 300) // sanitizers check the code, not the coverage
+#define PAIRS (TL_SANITIZED ? 20 : 150) // sanitizers check the code, not the coverage
 #define ROWS (TL_LATENCY_QUANTILES + 3) // plus the mean, the share of answered messages, and all together
 #define ROW_MEAN TL_LATENCY_QUANTILES
 #define ROW_ANSWERED (TL_LATENCY_QUANTILES + 1)
