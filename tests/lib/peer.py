@@ -25,6 +25,11 @@ def connect(host, port, timeout=PATIENCE_S):
     return socket.create_connection((host, int(port)), timeout=timeout)
 
 
+def reset_at_close(conn):
+    """Let close() send RST instead of FIN."""
+    conn.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
 def family_of(address):
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
@@ -85,7 +90,7 @@ def open_close(host, port, count):
                     if s.recv(8, socket.MSG_WAITALL) != b"%08d" % i:
                         errors.append(f"{i}: wrong echo")
                 if i % 4 == 3:
-                    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+                    reset_at_close(s)
             done += 1
         except OSError as e:
             errors.append(f"{i}: {e}")
@@ -235,7 +240,7 @@ def accept_many(address, port, count):
         for _ in range(int(count)):
             conn, source = server.accept()
             ports.append(source[1])
-            conn.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            reset_at_close(conn)
             conn.close()
     return {"accepted": len(ports), "ports": ports}
 
