@@ -317,29 +317,6 @@ TL_TEST("percentiles of coarse histograms and of their sums are upper edges of b
 	CU_ASSERT_EQUAL(tl_coarse_permille(&sum, 100, 991), UINT64_MAX);
 }
 
-TL_TEST("what was recorded between two snapshots is added, values beyond the last bucket too")
-{
-	struct tl_hist *live = new_hist(), *before = new_hist(), *now = new_hist(), *sum = new_hist();
-
-	tl_hist_record_n(live, 7, 3);
-	tl_hist_copy(before, live);
-	tl_hist_record_n(live, 7, 2);
-	tl_hist_record(live, 1 << 20);
-	tl_hist_record(live, UINT64_MAX);
-	tl_hist_copy(now, live);
-	tl_hist_record(sum, 1);
-	CU_ASSERT_EQUAL(tl_hist_add_since(sum, now, before), 4);
-	CU_ASSERT_EQUAL(sum->count, 5);
-	CU_ASSERT_EQUAL(sum->bucket[7], 2);
-	CU_ASSERT_EQUAL(sum->bucket[tl_hist_index(1 << 20)], 1);
-	CU_ASSERT_EQUAL(sum->max_ns, TL_HIST_MAX_NS);
-	CU_ASSERT_EQUAL(tl_hist_add_since(sum, now, now), 0);
-	free(live);
-	free(before);
-	free(now);
-	free(sum);
-}
-
 int main(void)
 {
 	return tl_test_run("hist");

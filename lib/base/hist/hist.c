@@ -39,15 +39,6 @@ void tl_hist_merge(struct tl_hist *to, const struct tl_hist *from)
 		to->bucket[i] += from->bucket[i];
 }
 
-uint64_t tl_hist_add_since(struct tl_hist *to, const struct tl_hist *now, const struct tl_hist *before)
-{
-	uint64_t count = to->count;
-
-	for (size_t i = 0; i < TL_HIST_BUCKETS; i++)
-		tl_hist_record_n(to, tl_hist_upper_ns(i), now->bucket[i] - before->bucket[i]);
-	return to->count - count;
-}
-
 // Inverse of tl_hist_index(). The first value of the bucket after the last is TL_HIST_MAX_NS + 1.
 uint64_t tl_hist_lower_ns(size_t index)
 {

@@ -50,10 +50,6 @@ void tl_hist_copy(struct tl_hist *to, const struct tl_hist *from);
 // to += from; both owned by the caller.
 void tl_hist_merge(struct tl_hist *to, const struct tl_hist *from);
 
-// Add the values recorded between two snapshots of a histogram, each as the largest value of its bucket. Return their
-// number.
-uint64_t tl_hist_add_since(struct tl_hist *to, const struct tl_hist *now, const struct tl_hist *before);
-
 // Value at a rank in the sorted order, 1 to count: the upper edge of its bucket, clamped to [min, max]. Rank 0 is min;
 // 0 if empty.
 uint64_t tl_hist_at_rank(const struct tl_hist *hist, uint64_t rank);
