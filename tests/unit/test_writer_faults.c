@@ -41,6 +41,7 @@ static struct fault {
 	atomic_int code;
 } faults[N_CALLS];
 
+static atomic_bool journals;  // the file system says that it does not write directly
 static atomic_bool gate_shut; // fdatasync() waits while it is
 static atomic_uint at_gate;
 
@@ -56,6 +57,7 @@ static void heal(void)
 {
 	for (int call = 0; call < N_CALLS; call++)
 		fail_calls((enum call)call, 0, 0, 0);
+	atomic_store(&journals, false);
 	atomic_store(&gate_shut, false);
 	atomic_store(&at_gate, 0);
 }
@@ -70,6 +72,17 @@ static bool fails(enum call call)
 		return false;
 	errno = code;
 	return true;
+}
+
+int statx(int dir, const char *restrict path, int flags, unsigned mask, struct statx *restrict status)
+{
+	int rc = (int)syscall(SYS_statx, dir, path, flags, mask, status);
+
+	if (rc == 0 && (mask & STATX_DIOALIGN)) {
+		status->stx_mask |= STATX_DIOALIGN;
+		status->stx_dio_offset_align = atomic_load(&journals) ? 0 : TL_PCAPNG_ALIGN;
+	}
+	return rc;
 }
 
 int fdatasync(int fd)
@@ -364,6 +377,24 @@ TL_TEST("page cache data lost by the disk is counted as dropped and truncated")
 	lose_one((struct how){.cached = true}, 2);
 	lose_one((struct how){.cached = true, .pwrite = true}, 2);
 	lose_one((struct how){.cached = true, .policy.rotate_bytes = 16 << 20}, 2);
+}
+
+// ext4 with data=journal: the first call confirms the journal's copy.
+TL_TEST("data that the disk lost after it was in the journal is counted as dropped")
+{
+	struct rig rig;
+
+	rig_open(&rig, (struct how){.cached = true});
+	atomic_store(&journals, true);
+	fail_calls(DATA_SYNC, 2, 2, ENOSPC);
+	commit_slabs(&rig, 3);
+	CU_ASSERT(reaches(dropped, &rig, A_SLAB));
+	CU_ASSERT_EQUAL(written(&rig), 0);
+	commit_slabs(&rig, 3);
+	CU_ASSERT(reaches(written, &rig, 3 * A_SLAB));
+	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOSPC);
+	check_ledger(&rig);
+	rig_done(&rig);
 }
 
 TL_TEST("the digests of a file do not cover page cache data lost by the disk")

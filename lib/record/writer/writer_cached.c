@@ -29,7 +29,7 @@ static void *sync_main(void *arg)
 		if (cached->fd < 0)
 			break;
 		pthread_mutex_unlock(&cached->lock);
-		int rc = fdatasync(cached->fd) == 0 ? 0 : -errno;
+		int rc = tl_writer_file_force(cached->fd, fdatasync);
 		pthread_mutex_lock(&cached->lock);
 		cached->fd = -1;
 		cached->result = rc;

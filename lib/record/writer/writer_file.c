@@ -218,6 +218,17 @@ int tl_writer_file_cut(struct tl_writer_file *file)
 	return ftruncate(file->fd, (off_t)file->end_bytes) == 0 ? 0 : -errno;
 }
 
+// Where files are not written directly, data may go to a journal first: the first call returns with the journal's copy
+// on the disk, the second one writes the data to its place, which can fail (ext4 with data=journal).
+int tl_writer_file_force(int fd, int (*sync)(int fd))
+{
+	int rc = sync(fd);
+
+	if (rc == 0 && !tl_is_direct(fd))
+		rc = sync(fd);
+	return rc == 0 ? 0 : -errno;
+}
+
 int tl_writer_file_close(struct tl_writer_file *file)
 {
 	int rc = file->fd >= 0 && close(file->fd) != 0 ? -errno : 0;

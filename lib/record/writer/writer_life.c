@@ -132,7 +132,7 @@ static int put_end(struct tl_writer *writer, struct tl_writer_file *file)
 static int force(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	bool cached = file->stored || (!file->stream && !file->direct);
-	int rc = (cached || is_synced_at_close(writer, file)) && fsync(file->fd) != 0 ? -errno : 0;
+	int rc = cached || is_synced_at_close(writer, file) ? tl_writer_file_force(file->fd, fsync) : 0;
 	int later = tl_writer_file_close(file);
 
 	return rc != 0 ? rc : later;

@@ -601,6 +601,8 @@ void tl_writer_file_allocate(struct tl_writer_file *file, uint64_t bytes);
 int tl_writer_file_write(struct tl_writer_file *file, const void *data, uint32_t len_bytes, uint64_t offset_bytes);
 // Cut the file to the last whole block: the next write goes there. Data that cannot be cut off is overwritten.
 int tl_writer_file_cut(struct tl_writer_file *file);
+// Force the data to its place on the disk with sync: fsync or fdatasync.
+int tl_writer_file_force(int fd, int (*sync)(int fd));
 int tl_writer_file_close(struct tl_writer_file *file);
 
 // writer_stream.c
