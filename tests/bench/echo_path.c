@@ -55,8 +55,9 @@
 #define WARM_UP 64	 // messages, for the caches and for slow start
 #define WARM_UP_ROUNDS 3 // messages of each of many echoes
 #define MANY_COUNTED 64
-#define IDLE_NS (30 * TL_NS_PER_MS) // of each of many echoes: its timers have ended
-#define RTO_US 60000000		    // longer than that on any host: cwnd does not restart
+#define IDLE_NS (30 * TL_NS_PER_MS)	 // of each of many echoes: its timers have ended
+#define IDLE_POLL_NS (TL_NS_PER_MS / 10) // at most from poll to poll: timers do not end while the thread is interrupted
+#define RTO_US 60000000			 // longer than that on any host: cwnd does not restart
 #define ECHOES_MAX 1000
 #define UNTIL_NS (300 * TL_NS_PER_S)
 #define TICKS_NS (500 * TL_NS_PER_US) // some of them
@@ -93,7 +94,8 @@ struct bench {
 	uint64_t arrived_tsc, last_tsc; // of that burst: its poll, and its last send call so far
 	uint8_t *caches;		// data to fill them; NULL: leave them
 	bool emptied;
-	uint64_t next_ns; // earliest time of the next message
+	uint64_t next_ns;	     // earliest time of the next message
+	uint64_t idle_ns, polled_ns; // of many echoes: since the last message; time of the last poll
 	uint64_t ends_ns;
 	uint64_t start_ns; // time to create the echoes
 	struct tl_hist stay, last_stay;
@@ -236,9 +238,11 @@ static void empty_caches(void)
 // Let each of many echoes idle for as long, however many there are.
 static bool may_come_to_many(uint64_t mono_ns)
 {
-	if (mono_ns < bench.next_ns)
+	bench.idle_ns += tl_min_u64(mono_ns - bench.polled_ns, IDLE_POLL_NS);
+	bench.polled_ns = mono_ns;
+	if (bench.idle_ns < IDLE_NS / bench.echoes)
 		return false;
-	bench.next_ns = mono_ns + IDLE_NS / bench.echoes;
+	bench.idle_ns = 0;
 	return true;
 }
 
