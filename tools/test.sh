@@ -410,7 +410,7 @@ address_and_undefined() {
 	mapfile -t names < <(printf '%s\n' "${units[@]/#/asan/}" "${fuzzers[@]/#/asan/fuzz-}" "${fuzzers[@]/#/explore/}" "${sim_worlds[@]/#/asan/sim-}")
 	any_wanted "${names[@]}" || return 0
 	# gold links twice as fast, and checks that end the program take half of the time to compile.
-	CC=clang CC_LD=$(command -v ld.gold >/dev/null && echo gold || echo bfd) build asan -t watched -Dwerror=true -Doptimization=1 -Ddebug=false \
+	CC="$(command -v ccache || true) clang" CC_LD=$(command -v ld.gold >/dev/null && echo gold || echo bfd) build asan -t watched -Dwerror=true -Doptimization=1 -Ddebug=false \
 		-Dc_args='-gline-tables-only -fno-sanitize-recover=undefined' -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false || return 0
 	export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TL_SEEDS=30
 	for name in "${fuzzers[@]}"; do

@@ -2,13 +2,15 @@
 # shellcheck shell=bash
 # Wait for conditions, and stop processes by their id.
 
-# wait_for SECONDS COMMAND...: wait until COMMAND succeeds; return 1 if it has not within SECONDS.
+# wait_for SECONDS COMMAND...: wait until COMMAND succeeds; return 1 if it has not within SECONDS. A long wait asks less often.
 wait_for() {
-	local deadline=$((SECONDS + $1))
+	local deadline=$((SECONDS + $1)) pause_ms=50 pause
 	shift
 	until "$@"; do
 		((SECONDS <= deadline)) || return 1
-		sleep 0.05
+		printf -v pause '0.%03d' "$pause_ms"
+		sleep "$pause"
+		((pause_ms > 400)) || ((pause_ms += pause_ms / 16))
 	done
 }
 
