@@ -88,10 +88,10 @@ check_json "stamps between sending and receiving pass" good.json "$(judged stamp
 stamped shut STAMPING_NIC=ice STAMPING_NIC_RX_BACK_NS=500000000
 check_json "stamps refused by the gate fail" shut.json "$(judged stamps fail) and
 	([.checks[] | select(.id == \"stamps\").figures | .refused == 256 and .unstamped == 256] == [true])"
-stamped past STAMPING_NIC=ice STAMPING_NIC_RX_BACK_NS=5000000
-# On a busy host a frame may wait longer than that.
+# Longer than a frame waits, also on a busy host, and short of the 20 ms beyond which the gate refuses a stamp.
+stamped past STAMPING_NIC=ice STAMPING_NIC_RX_BACK_NS=19000000
 check_json "stamps from before the transmission fail" past.json "$(judged stamps fail) and
-	([.checks[] | select(.id == \"stamps\").figures.early > 128] == [true])"
+	([.checks[] | select(.id == \"stamps\").figures.early] == [256])"
 check_json "stamps of PTP frames are found" past.json "$(judged ptp_rx pass) and $(judged ptp_tx pass)"
 check_equal "the exit status is 1" "$TEST_STATUS" 1
 
