@@ -38,8 +38,11 @@ static inline int rig_create(struct rig *rig, enum io io, uint64_t rotate_bytes,
 static inline void rig_start_ring(struct rig *rig, enum io io, struct tl_writer_policy policy)
 {
 	struct tl_err err;
+	int rc = rig_create_ring(rig, io, policy, &err);
 
-	CU_ASSERT_EQUAL_FATAL(rig_create_ring(rig, io, policy, &err), 0);
+	if (rc != 0)
+		printf("# %s\n", err.text);
+	CU_ASSERT_EQUAL_FATAL(rc, 0);
 	rig_run(rig);
 }
 

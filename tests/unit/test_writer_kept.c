@@ -95,8 +95,10 @@ static int remove_at(const char *path)
 
 TL_TEST("a removed file stays intact for open descriptors and other links")
 {
-	static const char path[] = "/var/tmp/tl-writer-remove", second[] = "/var/tmp/tl-writer-remove-2";
+	char dir[64], path[96], second[96];
 
+	tl_test_make_dir(dir, path);
+	snprintf(second, sizeof(second), "%s/second", dir);
 	put_large_file(path);
 	int reader = open(path, O_RDONLY);
 	CU_ASSERT_EQUAL(remove_at(path), 0);
@@ -105,7 +107,6 @@ TL_TEST("a removed file stays intact for open descriptors and other links")
 	close(reader);
 
 	put_large_file(path);
-	unlink(second);
 	CU_ASSERT_EQUAL(link(path, second), 0);
 	CU_ASSERT_EQUAL(remove_at(path), 0);
 	reader = open(second, O_RDONLY);
@@ -113,6 +114,7 @@ TL_TEST("a removed file stays intact for open descriptors and other links")
 	close(reader);
 	CU_ASSERT_EQUAL(remove_at(second), 0); // no file of this one is left
 	CU_ASSERT_EQUAL(remove_at(second), -ENOENT);
+	CU_ASSERT_EQUAL(rmdir(dir), 0);
 }
 
 // Return a rig for another run in the directory of an earlier one.
