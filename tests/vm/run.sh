@@ -24,6 +24,7 @@ boot_limit=180   # about 8 is normal
 vm_attempt=${TL_VM_ATTEMPT:-1}
 vm_cpus=2
 vm_model=Nehalem,+rdtscp # what DPDK needs; with AVX, emulation costs a quarter more CPU time
+vm_stall='rcupdate.rcu_cpu_stall_timeout=60 sysctl.kernel.panic_on_rcu_stall=1' # panic when a CPU stalls for 60 s
 vm_words='' # additional words of the kernel's command line
 vm_root=${TL_VM_ROOT:-/} # root directory of the guest
 vm_tree=$func_root       # path of this tree in the guest
@@ -79,7 +80,7 @@ vm_start() {
 	qemu-system-x86_64 -machine q35,kernel-irqchip=split -accel tcg,thread=multi -cpu "$vm_model" -smp "$vm_cpus" -m 2048 -no-reboot \
 		-nodefaults -display none -monitor none -serial file:console.log \
 		-kernel "$image/vmlinuz" -initrd "$image/initramfs.gz" \
-		-append "console=ttyS0 quiet intel_iommu=on iommu=pt ipv6.disable=1 mitigations=off panic=-1 no_timer_check $vm_words" \
+		-append "console=ttyS0 loglevel=5 intel_iommu=on iommu=pt ipv6.disable=1 mitigations=off panic=-1 no_timer_check $vm_stall $vm_words" \
 		-device intel-iommu,intremap=on,caching-mode=on \
 		-virtfs "local,path=$vm_root,mount_tag=host,security_model=none,readonly=on,multidevs=remap" \
 		-virtfs "local,path=$DIR/out,mount_tag=out,security_model=none" \
@@ -98,18 +99,23 @@ vm_gone() {
 	is_gone "$vm_pid"
 }
 
-# True if an assertion of QEMU's own has failed, as happens in its emulated IOMMU (iotlb_to_section).
-vm_is_broken() {
-	(($1 == 134)) && grep -q 'qemu-system-x86_64: .*Assertion .* failed' qemu.log
+# vm_defect STATUS: print the defect of the emulation that ended QEMU, if one did: a failed assertion of its own, as happens
+# in its emulated IOMMU (iotlb_to_section), or a CPU that took no interrupt for a minute.
+vm_defect() {
+	if (($1 == 134)) && grep -m 1 'qemu-system-x86_64: .*Assertion .* failed' qemu.log; then
+		return
+	fi
+	grep -m 1 -o 'Kernel panic - not syncing: RCU Stall' console.log
 }
 
-# vm_end: return when the guest has ended. If QEMU aborted, run the scenario again, in another process.
+# vm_end: return when the guest has ended. If the emulation failed, run the scenario again, in another process.
 vm_end() {
-	local status=0
+	local status=0 defect
 	wait_for $((guest_limit + 30)) vm_gone || func_die "the guest did not end"
 	wait "$vm_pid" || status=$?
-	if vm_is_broken "$status" && ((vm_attempt < 3)); then
-		echo "# QEMU aborted: attempt $vm_attempt: $(tail -n 1 qemu.log)"
+	if ((vm_attempt < 3)) && defect=$(vm_defect "$status"); then
+		echo "# the emulation failed: attempt $vm_attempt: $defect"
+		grep -A 30 'rcu: INFO' console.log | head -n 60 | sed 's/^/# /' || true
 		status=0
 		TL_VM_ATTEMPT=$((vm_attempt + 1)) "$vm_dir/run.sh" "$scenario" || status=$?
 		exit "$status"
