@@ -80,7 +80,7 @@ vm_start() {
 	qemu-system-x86_64 -machine q35,kernel-irqchip=split -accel tcg,thread=multi -cpu "$vm_model" -smp "$vm_cpus" -m 2048 -no-reboot \
 		-nodefaults -display none -monitor none -serial file:console.log \
 		-kernel "$image/vmlinuz" -initrd "$image/initramfs.gz" \
-		-append "console=ttyS0 loglevel=5 intel_iommu=on iommu=pt ipv6.disable=1 mitigations=off panic=-1 no_timer_check $vm_stall $vm_words" \
+		-append "console=ttyS0 quiet loglevel=5 intel_iommu=on iommu=pt ipv6.disable=1 mitigations=off panic=-1 no_timer_check $vm_stall $vm_words" \
 		-device intel-iommu,intremap=on,caching-mode=on \
 		-virtfs "local,path=$vm_root,mount_tag=host,security_model=none,readonly=on,multidevs=remap" \
 		-virtfs "local,path=$DIR/out,mount_tag=out,security_model=none" \
@@ -100,7 +100,7 @@ vm_gone() {
 }
 
 # vm_defect STATUS: print the defect of the emulation that ended QEMU, if one did: a failed assertion of its own, as happens
-# in its emulated IOMMU (iotlb_to_section), or a CPU that took no interrupt for a minute.
+# in its emulated IOMMU (iotlb_to_section), or a CPU stall (vm_stall).
 vm_defect() {
 	if (($1 == 134)) && grep -m 1 'qemu-system-x86_64: .*Assertion .* failed' qemu.log; then
 		return
@@ -115,7 +115,7 @@ vm_end() {
 	wait "$vm_pid" || status=$?
 	if ((vm_attempt < 3)) && defect=$(vm_defect "$status"); then
 		echo "# the emulation failed: attempt $vm_attempt: $defect"
-		grep -A 30 'rcu: INFO' console.log | head -n 60 | sed 's/^/# /' || true
+		grep -m 1 -A 60 'rcu: INFO' console.log | sed 's/^/# /' || true
 		status=0
 		TL_VM_ATTEMPT=$((vm_attempt + 1)) "$vm_dir/run.sh" "$scenario" || status=$?
 		exit "$status"
