@@ -121,6 +121,11 @@ prepare() {
 
 # ---- suites
 
+# preloads: print the libraries that functional suites preload.
+preloads() {
+	sed -n "s|^shared_library('\([a-z_]*\)'.*|tests/lib\1.so|p" tests/meson.build
+}
+
 # targets SUITE: print the build targets of the suite.
 targets() {
 	local name=${1#*/}
@@ -128,8 +133,16 @@ targets() {
 	unit/*) echo "tests/unit/test_$name" ;;
 	fuzz/*) echo "tests/fuzz/replay_$name" ;;
 	sim/*) echo tests/sim/tcp_sim ;;
-	func/*) echo app/tapline tests/relay tests/libstamping_nic.so tests/libmarking_nic.so tests/libslow_disk.so tests/libslow_port.so tests/libstep_clock.so ;;
-	ixgbe/*) echo app/tapline tests/ixgbe/libixgbe_model.so tests/ixgbe/driver ;;
+	func/bench_sh) echo app/tapline tests/bench/bench_digest ;;
+	func/*)
+		echo app/tapline tests/relay
+		preloads
+		grep -o 'tests/bench/bench_[a-z_]*' "tests/func/${name}_test.sh" || true
+		;;
+	ixgbe/*)
+		echo app/tapline tests/ixgbe/libixgbe_model.so tests/ixgbe/driver
+		preloads
+		;;
 	*) die "$1: no such suite" ;;
 	esac
 }
@@ -137,7 +150,7 @@ targets() {
 # build DIR SUITE: build the targets of the suite.
 build() {
 	local names
-	read -ra names <<<"$(targets "$2")"
+	read -rd '' -a names <<<"$(targets "$2")" || true
 	ninja -C "$1/build" "${names[@]}" >"$1.log" 2>&1
 }
 
