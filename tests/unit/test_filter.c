@@ -498,7 +498,8 @@ TL_TEST("an expression excludes one of which it matches no frame, behind tags, t
 		{"ether proto 0x8100", "udp or vlan 5", false}, {"ether proto 0x8100", "len > 100", false},
 		{"ip or ip6", "vlan 5 and udp", true}, {"ip or ip6", "udp or vlan 5", false},
 		{"ip or ip6", "udp", false}, {"ip or ip6", "arp", true}, {"ip or ip6", "no such", false},
-		{"ip or ip6", "inner(arp)", false}, {"vlan", "udp", false}, {"arp", PORTS " or " PORTS, false}};
+		{"ip or ip6", "inner(arp)", false}, {"vlan", "udp", false},
+		{"vlan and ip", "ether proto 0x8100", false}, {"arp", PORTS " or " PORTS, false}};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(rows); i++) {
 		bool excludes = tl_filter_excludes(rows[i].first, rows[i].second);

@@ -111,6 +111,27 @@ TL_TEST("a shift of 5 ns in 1 us is detected in 20,000 samples, in both directio
 	}
 }
 
+// 50 equal latencies in a row, like those of frames that wait for one another.
+static uint64_t in_bursts(uint64_t *state)
+{
+	uint64_t burst = (*state)++ / 50 * UINT64_C(0x9e3779b97f4a7c15);
+
+	return echo_like(&burst);
+}
+
+// One run has a broad distribution and independent samples, the other a narrow one and bursts: the error of the first
+// is larger if it is taken from both.
+TL_TEST("exchanged sides negate the interval of the difference")
+{
+	struct tl_latency_comparison out =
+		compare(draw(heavy_tail, 1, SAMPLES, 1, 0), draw(in_bursts, 0, SAMPLES, 1, 0), none);
+	struct tl_latency_comparison exchanged =
+		compare(draw(in_bursts, 0, SAMPLES, 1, 0), draw(heavy_tail, 1, SAMPLES, 1, 0), none);
+
+	CU_ASSERT_EQUAL(out.quantiles[0].row.diff.low_ns, -exchanged.quantiles[0].row.diff.high_ns);
+	CU_ASSERT_EQUAL(out.quantiles[0].row.diff.high_ns, -exchanged.quantiles[0].row.diff.low_ns);
+}
+
 // Scale the tail, one value in fifty, by five: p50 and p90 do not change.
 static uint64_t longer_tail(uint64_t *state)
 {

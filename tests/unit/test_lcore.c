@@ -333,7 +333,7 @@ struct sized {
 	unsigned polls;
 };
 
-static const uint16_t sizes[] = {0, 0, 1, 3, 3, 40, TL_BURST, 0};
+static const uint16_t sizes[] = {0, 0, 1, 3, 3, 40, TL_BURST, TL_BURST, 0};
 
 static uint16_t sized_burst(struct tl_rxq *q, struct tl_burst *b)
 {
@@ -349,12 +349,21 @@ static uint16_t sized_burst(struct tl_rxq *q, struct tl_burst *b)
 	return b->n;
 }
 
-TL_TEST("the time of an lcore is counted by burst size")
+// Another lcore hands over a burst in the turn of the second full one.
+static uint16_t poll_handed_over(void *ctx, uint64_t mono_ns)
+{
+	const struct sized *s = ctx;
+
+	return s->polls == TL_ARRAY_LEN(sizes) - 1 ? TL_BURST : 0;
+}
+
+TL_TEST("the time of an lcore is counted by the frames of a turn, those of other lcores included")
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_l9", 1, test_clock);
 	struct sized s = {.pool = tl_port_pool(port)};
 	struct tl_rxq queue = {.burst = sized_burst, .backend = &s, .wait_fd = -1};
-	struct tl_lcore_cfg cfg = {.rxq = &queue, .clock = test_clock};
+	struct tl_service service = {.ctx = &s, .poll = poll_handed_over};
+	struct tl_lcore_cfg cfg = {.rxq = &queue, .clock = test_clock, .services = &service, .n_services = 1};
 	struct tl_lcore_load load;
 	struct tl_err err;
 
@@ -362,7 +371,7 @@ TL_TEST("the time of an lcore is counted by burst size")
 	tl_lcore_loop(s.lcore);
 	tl_lcore_load(s.lcore, &load);
 	// The first turn has no predecessor.
-	const uint64_t turns[TL_LCORE_SIZES] = {[0] = s.polls - 6, [1] = 1, [2] = 2, [6] = 1, [7] = 1};
+	const uint64_t turns[TL_LCORE_SIZES] = {[0] = s.polls - 7, [1] = 1, [2] = 2, [6] = 1, [7] = 2};
 	for (unsigned i = 0; i < TL_LCORE_SIZES; i++)
 		CU_ASSERT_EQUAL(load.turn_ns[i], turns[i] * 200 * TL_NS_PER_US);
 	CU_ASSERT_EQUAL(load.ring_samples, 0); // unsupported by the device
