@@ -256,7 +256,21 @@ TL_TEST("the time left is known once everything, or a loop, has been read")
 	end_for_left();
 }
 
-TL_TEST("before, the time left is estimated by the bytes read")
+TL_TEST("before the run begins all of its time is left")
+{
+	const char *path = save("whole", 0, 30, 0);
+
+	create(&path, 1, TL_REPLAY_RECORDED, NULL);
+	CU_ASSERT_EQUAL_FATAL(tl_replay_start(replay, &err), 0);
+	CU_ASSERT_TRUE(tl_test_until(tl_replay_is_ready(replay)));
+	tl_replay_sample(replay, &stats);
+	CU_ASSERT_TRUE(stats.left_exact);
+	CU_ASSERT_EQUAL(stats.left_ns, 29 * TL_NS_PER_MS / 100);
+	tl_replay_finish(replay);
+	tl_replay_destroy(replay);
+}
+
+TL_TEST("before all is read the time left is estimated by the bytes read")
 {
 	const char *path = save("share", 0, 3000, 0);
 	uint64_t bytes = 24 + 3000 * (16 + FRAME_BYTES);
