@@ -238,6 +238,22 @@ TL_TEST("a run with drift gets no verdict")
 }
 
 // 40 ns more, in whole microseconds: 2,990 to 3,030 ns.
+// Two periods in the run are its fourth cosine, here with 50 times the square of noise. As one of 16 cosines it leaves
+// a quarter of the samples; as one of the 4 slowest, a seventeenth.
+TL_TEST("a slow oscillation reduces the effective samples like one of the slowest cosines")
+{
+	struct tl_latency *slow = tl_latency_create();
+	uint64_t seed = 1;
+
+	for (uint64_t i = 0; i < SAMPLES; i++) {
+		double wave = 20.4 * cos(4 * M_PI * ((double)i + 0.5) / SAMPLES);
+		tl_latency_add(slow, &(struct tl_latency_sample){.time_ns = 1000 * i,
+					     .latency_ns = (uint64_t)(2000 + 1000 * uniform(&seed) + wave)});
+	}
+	struct tl_latency_comparison out = compare(draw(echo_like, 2, SAMPLES, 1, 0), slow, none);
+	CU_ASSERT(out.mean.b_effective > SAMPLES / 30.0 && out.mean.b_effective < SAMPLES / 8.0);
+}
+
 TL_TEST("a difference below the resolution of the stamps is not reported")
 {
 	for (uint64_t bound_ns = 0; bound_ns <= 1000; bound_ns += 1000) {
