@@ -109,7 +109,7 @@ copy_tree() {
 	done < <(find . \( -path './build*' -o -path './.git' \) -prune -o \( -type f -o -type l \) -print0)
 }
 
-# prepare DIR: make a copy with a build directory, nothing built; optimized as usual, for the suites that count instructions.
+# prepare DIR: make a copy with a build directory, nothing built. Optimize as usual: some suites count instructions.
 prepare() {
 	mkdir -p "$1"
 	copy_tree "$1"

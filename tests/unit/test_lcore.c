@@ -349,7 +349,7 @@ static uint16_t sized_burst(struct tl_rxq *q, struct tl_burst *b)
 	return b->n;
 }
 
-// Another lcore hands over a burst in the turn of the second full one.
+// Hand over a burst, as another lcore does, in the turn of the second full one.
 static uint16_t poll_handed_over(void *ctx, uint64_t mono_ns)
 {
 	const struct sized *s = ctx;
