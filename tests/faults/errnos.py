@@ -7,6 +7,7 @@ import re
 
 SHORT = 1000  # half of the request: seam.h
 SKIPPED = 1001  # nothing done, success reported
+KILLED = 1002  # the program is killed before the call
 
 _PATH = "EACCES ELOOP ENOENT ENOMEM ENOTDIR EIO"
 _SPACE = "ENOSPC EDQUOT EFBIG EIO EPERM"
@@ -67,6 +68,8 @@ _EXCUSED_PLACES = {  # with the errnos; none: all
     ("tl_zslab_unpack()", "ZSTD_decompressDCtx"): "",
 }
 _MANY = (r"json/json\.c:\d+ allocate\(\)", 16)  # the missing part of a report depends on the failed allocation
+_CHANGING = set("open64 linkat flock ftruncate64 fallocate64 fcntl64 statx fstat64 pwrite64 write uring_write io_uring_submit fsync fdatasync"
+                " close renameat2 rename unlink".split())
 TWICE = {"EINTR", "SHORT", "EAGAIN", "EEXIST"}  # never for ever: a kernel returns these occasionally
 
 
@@ -80,13 +83,18 @@ def _plain(call):
     return call.lstrip("_").removesuffix("_chk").removesuffix("_2")
 
 
+def kills(call):
+    """Tell whether the state of the files changes near a call, so that a kill there leaves another one."""
+    return _plain(call) in _CHANGING
+
+
 def tries_of(place):
     """Return the number of random calls of a place that fail individually."""
     return _MANY[1] if re.fullmatch(_MANY[0], place) else 1
 
 
 def code_of(name):
-    return SHORT if name == "SHORT" else getattr(errno, name)
+    return {"SHORT": SHORT, "KILLED": KILLED}.get(name) or getattr(errno, name)
 
 
 def is_excused(place, call, errno=""):

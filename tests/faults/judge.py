@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 
+import errnos
 import recording_reader as reader
 from recording_frames import EARLIER, number_of
 
@@ -218,6 +219,34 @@ def judge_capture(scenario, outcome, usual, tapline):
     return complaints
 
 
+def was_killed(outcome):
+    return any(what == "fault" and rest[1] == str(errnos.KILLED) for what, *rest in outcome.trace)
+
+
+def judge_killed(scenario, outcome, usual, tapline):
+    """Check the files of a killed program: complete names before, and no others after `tapline recover`."""
+    complaints, count, suffix = [], Count(), outcome.suffix
+    path = "." if scenario.publishes or scenario.kind == "recover" else "r.pcapng"
+    if path == ".":
+        read_complete(outcome.cwd, suffix, Count(), complaints)
+    elif not outcome.size(path):  # not created, or not begun
+        return complaints
+    done = subprocess.run([tapline, "recover", path, "--json"], cwd=outcome.cwd, capture_output=True, text=True, check=False, timeout=60)
+    if done.returncode != 0:
+        complaints.append(f"recover: status {done.returncode}: {done.stderr} {done.stdout}")
+    names = os.listdir(outcome.cwd)
+    strange = [name for name in names if not is_complete_name(name.removesuffix(".tlx"), suffix) and not name.startswith("c.sock")]
+    if strange:
+        complaints.append(f"left: {' '.join(strange)}")
+    read_complete(outcome.cwd, suffix, count, complaints)
+    if max(count.seen.values(), default=1) > 1 or count.strange:
+        complaints.append(f"content: {count.strange} frames are not as they were, some are there twice")
+    gone = usual.earlier - len(count.of_before() | outcome.stashed.of_before())
+    if gone > 0:
+        complaints.append(f"earlier files: {gone} of their {usual.earlier} frames are gone")
+    return complaints
+
+
 def errors_of(outcome):
     return {line for line in outcome.log.splitlines() if "error: " in line}
 
@@ -309,6 +338,8 @@ def judge_report(scenario, outcome, usual):
 
 
 def judge(scenario, outcome, usual, tapline):
+    if was_killed(outcome):
+        return judge_killed(scenario, outcome, usual, tapline)
     if scenario.kind == "capture":
         return judge_capture(scenario, outcome, usual, tapline)
     if scenario.kind == "report":

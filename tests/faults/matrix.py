@@ -16,12 +16,12 @@ def module_of(site):
     return site.place.split("/")[0]
 
 
-def modules_table(chosen, usuals, cases_of, seed):
+def modules_table(chosen, usuals, faults_of, seed):
     sites, cases = collections.defaultdict(collections.Counter), collections.Counter()
     for scenario in chosen:
         for site in usuals[scenario.name].sites:
             sites[module_of(site)][scenario.name] += 1
-            cases[scenario.name] += len(list(cases_of(scenario, site, seed)))
+            cases[scenario.name] += len(list(faults_of(scenario, site, seed)))
     names = [scenario.name for scenario in chosen]
     rows = [[f"`{module}`"] + [count[name] or "" for name in names] for module, count in sorted(sites.items())]
     rows.append(["**sites**"] + [sum(count[name] for count in sites.values()) for name in names])
@@ -46,10 +46,10 @@ def sites_table(chosen, usuals):
     return table(["file", "function", "call", "scenarios"], rows)
 
 
-def write(path, chosen, usuals, cases_of, seed):
+def write(path, chosen, usuals, faults_of, seed):
     with open(path, encoding="utf-8") as file:
         text = file.read()
     before, after = text.split(BEGIN)[0], text.split(END)[1]
-    tables = f"{modules_table(chosen, usuals, cases_of, seed)}\n{sites_table(chosen, usuals)}"
+    tables = f"{modules_table(chosen, usuals, faults_of, seed)}\n{sites_table(chosen, usuals)}"
     with open(path, "w", encoding="utf-8") as file:
         file.write(before + BEGIN + "\n" + tables + "\n" + END + after)

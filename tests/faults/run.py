@@ -3,9 +3,10 @@
 """run.py [options]: make each call of tapline fail, and check the recording (judge.py).
 
 A scenario (scenarios.py) runs once to record the call sites (seam.h). Then it runs again for each site and each errno in the
-call's manual (errnos.py), once with a single failure, and once with failures from then on. Without --nightly: each site once,
-with one errno, in one scenario that has it, by --seed. Print "ok - " or "not ok - " for each scenario, with each fault that
-violated a guarantee."""
+call's manual (errnos.py), once with a single failure, and once with failures from then on; and once for each of some calls near
+which a file changes, with a kill before the call. Without --nightly: each site once, with one errno, and once with a kill, in
+one scenario that has it, by --seed. Print "ok - " or "not ok - " for each scenario, with each fault that violated a
+guarantee."""
 
 import argparse
 import collections
@@ -31,6 +32,7 @@ import scenarios
 
 DEADLINE_S = 40  # four times the longest wait of a recording
 DELAYED_S = 120  # the same with delayed calls, on a busy machine
+KILLS = 3  # at most, of a site in a scenario
 
 
 @dataclass(frozen=True)
@@ -243,12 +245,24 @@ def cases_of(scenario, site, seed):
             yield Case(scenario.name, site, errno, 1, 0)
 
 
+def kills_of(scenario, site, seed):
+    """Yield kills before some calls of a site, in scenarios that a recovery follows."""
+    if scenario.kind in ("capture", "recover") and errnos.kills(site.call):
+        for once in choice_of(seed, scenario.name, site.place, site.call, "KILLED").sample(range(1, site.calls + 1), min(site.calls, KILLS)):
+            yield Case(scenario.name, site, "KILLED", once, once)
+
+
+def faults_of(scenario, site, seed):
+    yield from cases_of(scenario, site, seed)
+    yield from kills_of(scenario, site, seed)
+
+
 def all_cases(usuals, chosen, seed):
-    return [case for scenario in chosen for site in usuals[scenario.name].sites for case in cases_of(scenario, site, seed)]
+    return [case for scenario in chosen for site in usuals[scenario.name].sites for case in faults_of(scenario, site, seed)]
 
 
 def few_cases(usuals, chosen, seed):
-    """Return each site with its likeliest errno, in one scenario that has it, once or for ever."""
+    """Return each site with its likeliest errno, in one scenario that has it, once or for ever; and with a kill in one."""
     having = collections.defaultdict(list)
     for scenario in chosen:
         for site in usuals[scenario.name].sites:
@@ -257,7 +271,8 @@ def few_cases(usuals, chosen, seed):
     for places in having.values():
         choice = choice_of(seed, places[0][1].place, places[0][1].call)
         cases = list(cases_of(*choice.choice(places), seed))[:2]
-        few += [choice.choice(cases)] if cases else []
+        kills = [case for place in places for case in kills_of(*place, seed)]
+        few += [choice.choice(found) for found in (cases, kills) if found]
     return few
 
 
@@ -266,12 +281,12 @@ def few_cases(usuals, chosen, seed):
 def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.environ.get("TL_BUILD", "build"), help="the build directory")
-    parser.add_argument("--nightly", action="store_true", help="every errno, once and for ever, of every site in every scenario")
+    parser.add_argument("--nightly", action="store_true", help="every errno, once and for ever, and kills, of every site in every scenario")
     parser.add_argument("--seed", type=int, default=1, help="for what is chosen")
     parser.add_argument("--sample", type=int, default=0, help="of all cases so many, by the seed")
     parser.add_argument("--scenario", action="append", help="only this one; again: this one, too")
     parser.add_argument("--site", default="", help="only sites whose place, and call, contain this")
-    parser.add_argument("--errno", default="", help="only this errno")
+    parser.add_argument("--errno", default="", help="only this errno, SHORT or KILLED")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
     parser.add_argument("--seconds", type=int, default=0, help="begin no case later than so")
     parser.add_argument("--keep", action="store_true", help="keep the directory of each case that failed")
@@ -316,7 +331,7 @@ class Tally:
         for scenario in chosen:
             failed = self.failed[scenario.name]
             print(f"{'not ' if failed else ''}ok - faults: {scenario.name}: each promise is kept in {self.ran[scenario.name]} runs "
-                  "with a call that fails" + (f"; {len(failed)} broke one" if failed else ""))
+                  "with a call that fails, or a kill" + (f"; {len(failed)} broke one" if failed else ""))
             for case, complaints, log in failed:
                 print(f"#   {case}\n#     {'; '.join(complaints)}")
                 print("".join(f"#     | {line}\n" for line in log.splitlines() if "error" in line or "warning" in line)[:1000], end="")
@@ -331,7 +346,7 @@ def main(argv):
         runner = Runner(os.path.abspath(args.build), root)
         usuals = {scenario.name: runner.record(scenario) for scenario in chosen}
         if args.matrix:
-            matrix.write(args.matrix, chosen, usuals, cases_of, args.seed)
+            matrix.write(args.matrix, chosen, usuals, faults_of, args.seed)
             return 0
         cases = plan(args, usuals, chosen)
         if args.skipped:

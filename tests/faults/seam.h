@@ -18,7 +18,7 @@
 //   open NAME              a file is still open
 // SEAM_FAULT   the calls FIRST to LAST of CALL (from 1; LAST 0: all that follow) from SITE fail with errno CODE; with
 //              CODE SEAM_SHORT they do half of the requested work; with CODE SEAM_SKIPPED fsync and fdatasync do
-//              nothing and report success
+//              nothing and report success; with CODE SEAM_KILLED the program is killed before the call
 // SEAM_SYNC    if set, fsync and fdatasync reach the disk, which takes most of the run's time
 // SEAM_STASH   directory for copies of the files that lose a name which ends in SEAM_SUFFIX
 //
@@ -30,6 +30,7 @@
 
 #define SEAM_SHORT 1000	  // no errno
 #define SEAM_SKIPPED 1001 // not an errno either
+#define SEAM_KILLED 1002
 
 // Error convention of a call.
 enum seam_way {

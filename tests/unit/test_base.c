@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -400,6 +401,51 @@ TL_TEST("an interrupted or short read is continued, and fails at the end of the 
 	CU_ASSERT_STRING_EQUAL(text, "2345678");
 	CU_ASSERT_EQUAL(tl_read_once(fd, text, 7, 4), -EIO);
 	close(fd);
+}
+
+// File systems without nameless files refuse O_TMPFILE with this error. 0: they exist.
+static int nameless_error;
+
+int __wrap_open64(const char *path, int flags, mode_t mode); // as open() is called in the library
+
+int __wrap_open64(const char *path, int flags, mode_t mode)
+{
+	if ((flags & O_TMPFILE) != O_TMPFILE || nameless_error == 0)
+		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+	errno = nameless_error;
+	return -1;
+}
+
+static void check_new_file(const char *path, int error, bool named_at_once)
+{
+	bool named = !named_at_once;
+
+	nameless_error = error;
+	int fd = tl_create_nameless(path, &named);
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(named, named_at_once);
+	CU_ASSERT_EQUAL(access(path, F_OK) == 0, named_at_once);
+	CU_ASSERT_EQUAL(write(fd, "text", 4), 4);
+	CU_ASSERT_EQUAL(tl_give_name(fd, path), named_at_once ? -EEXIST : 0);
+	CU_ASSERT_EQUAL(access(path, R_OK | W_OK), 0);
+	close(fd);
+	unlink(path);
+}
+
+TL_TEST("a new file has no name until it gets one, where the file system supports that")
+{
+	char dir[] = "/var/tmp/tl-base-XXXXXX", path[64];
+	bool named;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/x", dir);
+	check_new_file(path, 0, false);
+	check_new_file(path, EOPNOTSUPP, true);
+	check_new_file(path, EISDIR, true);
+	nameless_error = ENOSPC;
+	CU_ASSERT_EQUAL(tl_create_nameless(path, &named), -ENOSPC);
+	nameless_error = 0;
+	CU_ASSERT_EQUAL(rmdir(dir), 0);
 }
 
 int main(void)

@@ -117,6 +117,20 @@ int ftruncate(int fd, off_t bytes)
 	return fails(CUT) ? -1 : (int)syscall(SYS_ftruncate, fd, bytes);
 }
 
+static atomic_uint named, unmarked; // new recordings that got a name, and those of them without a mark of ours
+
+int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+	int fd = strstr(to, TL_INDEX_SUFFIX) == NULL ? open(from, O_RDONLY | O_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		atomic_fetch_add(&named, 1);
+		atomic_fetch_add(&unmarked, !tl_recover_is_ours(fd));
+		close(fd);
+	}
+	return (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
+}
+
 // Distinguish the name of a recording from those of sidecars and hidden files, which the helper creates at any time.
 static bool is_name(const char *format)
 {
@@ -158,6 +172,7 @@ struct how {
 	bool cached; // through the page cache
 	bool pwrite;
 	bool index;
+	bool unaligned; // classic pcap
 	enum tl_digest_kind digest;
 	uint64_t statistics_ns;
 	struct tl_writer_policy policy;
@@ -173,6 +188,7 @@ static void rig_open(struct rig *rig, struct how how)
 	rig_make(rig, (struct tl_writer_cfg){.io = how.pwrite ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
 			      .policy = how.policy,
 			      .index = how.index,
+			      .unaligned = how.unaligned,
 			      .digest = how.digest,
 			      .statistics_ns = how.statistics_ns});
 	if (how.cached) { // as if the file system rejected O_DIRECT
@@ -647,6 +663,22 @@ TL_TEST("packets of a single file with a failed fsync count as dropped")
 		CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
 		CU_ASSERT_EQUAL(dropped(&rig), 3 * A_SLAB);
 		CU_ASSERT_EQUAL(written(&rig), 0);
+		rig_done(&rig);
+	}
+}
+
+// A killed program leaves a file at any moment: one without a mark could be anybody's, and nothing may remove it.
+TL_TEST("a new file has its mark before it has a name, in each form")
+{
+	for (int unaligned = 0; unaligned < 2; unaligned++) {
+		struct rig rig;
+		atomic_store(&named, 0);
+		atomic_store(&unmarked, 0);
+		rig_open(&rig, (struct how){.unaligned = unaligned, .policy = {.rotate_bytes = 1 << 20}});
+		commit_slabs(&rig, MANY);
+		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+		CU_ASSERT(atomic_load(&named) > 1);
+		CU_ASSERT_EQUAL(atomic_load(&unmarked), 0);
 		rig_done(&rig);
 	}
 }

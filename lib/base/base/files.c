@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads without a trace in the page cache; direct writes; rename without replacing; identity of files.
+// Reads without a trace in the page cache; direct writes; files named later; rename without replacing; identity of
+// files.
 
 #include <tl_files.h>
 
@@ -39,6 +40,39 @@ bool tl_is_direct(int fd)
 	       (system.f_type == EXT4_SUPER_MAGIC || system.f_type == XFS_SUPER_MAGIC || system.f_type == TMPFS_MAGIC);
 }
 
+// Copy the directory of a path, and return the path's last part. NULL: it is too long.
+static const char *files_split(const char *path, char dir[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+
+	if (len >= PATH_MAX)
+		return NULL;
+	snprintf(dir, PATH_MAX, "%.*s", len != 0 ? (int)len : 1, len != 0 ? path : ".");
+	return path + len;
+}
+
+int tl_create_nameless(const char *path, bool *out_named)
+{
+	char dir[PATH_MAX];
+
+	if (files_split(path, dir) == NULL)
+		return -ENAMETOOLONG;
+	int fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0640);
+	*out_named = fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR);
+	if (*out_named)
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+	return fd < 0 ? -errno : fd;
+}
+
+int tl_give_name(int fd, const char *path)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
+}
+
 int tl_rename_new(const char *from, const char *to)
 {
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -65,17 +99,10 @@ bool tl_is_same_file(const char *a, const char *b)
 // Describe the directory of a path, and return the path's last part. NULL: there is no such directory.
 static const char *files_last(const char *path, struct stat *out)
 {
-	const char *slash = strrchr(path, '/');
-	size_t len = slash != NULL ? (size_t)(slash - path) + 1 : 0;
-	char dir[PATH_MAX] = ".";
+	char dir[PATH_MAX];
+	const char *last = files_split(path, dir);
 
-	if (len >= sizeof(dir))
-		return NULL;
-	if (len != 0) {
-		memcpy(dir, path, len);
-		dir[len] = '\0';
-	}
-	return stat(dir, out) == 0 ? path + len : NULL;
+	return last != NULL && stat(dir, out) == 0 ? last : NULL;
 }
 
 bool tl_is_same_target(const char *a, const char *b)

@@ -5,11 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include <tl_files.h>
 
 int tl_index_rows_add(struct tl_index_rows *rows, const struct tl_index_row *row)
 {
@@ -46,38 +46,18 @@ static int write_all(int fd, const uint8_t *data, size_t len)
 	return 0;
 }
 
-// Open a file without a name until it is complete: any named file then has our mark, whenever the process ends. If the
-// file system does not support this, the file is named at once.
-static int open_new(const char *path, bool *named)
-{
-	char dir[PATH_MAX];
-
-	snprintf(dir, sizeof(dir), "%s", path);
-	int fd = open(dirname(dir), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0640);
-	*named = fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR);
-	return *named ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640) : fd;
-}
-
-static int give_name(int fd, const char *path)
-{
-	char self[32];
-
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
-}
-
 static int write_sidecar(const char *path, const void *header, const struct tl_index_rows *rows)
 {
 	bool named;
-	int fd = open_new(path, &named);
+	int fd = tl_create_nameless(path, &named);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	int rc = write_all(fd, header, TL_INDEX_HEADER_BYTES);
 	if (rc == 0)
 		rc = write_all(fd, rows->data, rows->used_bytes);
 	if (rc == 0 && !named) {
-		rc = give_name(fd, path);
+		rc = tl_give_name(fd, path);
 		named = rc == 0;
 	}
 	if (close(fd) != 0 && rc == 0)

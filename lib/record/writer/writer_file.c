@@ -140,10 +140,24 @@ int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool dire
 	return tl_fail(err, rc, "%.300s: cannot open: %s; %s", path, strerror(-rc), tl_writer_advice(rc));
 }
 
-int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool direct)
+int tl_writer_file_create(struct tl_writer_file *file, bool direct)
 {
-	file->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
-	return file->fd < 0 ? -errno : prepare_regular(file, direct, true, 0);
+	bool named;
+	int fd = tl_create_nameless(file->at, &named);
+
+	if (fd < 0)
+		return fd;
+	file->fd = fd;
+	file->nameless = !named;
+	return prepare_regular(file, direct, true, 0);
+}
+
+int tl_writer_file_name(struct tl_writer_file *file)
+{
+	int rc = file->nameless ? tl_give_name(file->fd, file->at) : 0;
+
+	file->nameless = rc != 0;
+	return rc;
 }
 
 int tl_writer_file_adopt(struct tl_writer_file *file, int fd, bool direct)
@@ -241,7 +255,7 @@ void tl_writer_file_discard(struct tl_writer *writer, struct tl_writer_file *fil
 {
 	atomic_fetch_sub_explicit(&writer->blocks_bytes, file->end_bytes, memory_order_relaxed);
 	if (file->fd >= 0) {
-		if (!tl_writer_file_is_removed(file) && unlink(file->at) != 0)
+		if (!file->nameless && !tl_writer_file_is_removed(file) && unlink(file->at) != 0)
 			tl_warn("%.300s: nothing is recorded in it, and it cannot be removed: %s", file->at,
 				strerror(errno));
 		tl_writer_file_close(file);

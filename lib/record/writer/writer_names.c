@@ -117,18 +117,22 @@ static int find_way(struct tl_writer *writer, char **out)
 	return rc == -ENOMSG ? -EEXIST : rc;
 }
 
-// Write a section header at the place of the prologue: without it a file cut short by a crash cannot be identified.
-// Errors are ignored, since the prologue would fail the same way. An unpadded prologue would not cover the header.
+// Write a section header at the place of the prologue, or the header of classic pcap: without it a file cut short by a
+// crash cannot be identified. Errors are ignored, since the prologue would fail the same way.
 static void mark(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	const struct tl_pcapng_shb shb = {.application = "tapline " TL_VERSION};
 	uint8_t *block = writer->helper.blocks;
+	uint32_t len;
 
-	if (writer->cfg.unaligned)
-		return;
-	uint32_t len = tl_pcapng_put_shb(block, TL_WRITER_BLOCKS_BYTES, &shb);
-	tl_pcapng_put_pad(block + len, TL_PCAPNG_ALIGN - len);
-	(void)tl_writer_file_write(file, block, TL_PCAPNG_ALIGN, 0);
+	if (writer->cfg.unaligned) {
+		len = writer->cfg.prologue(writer->cfg.ctx, block, TL_WRITER_BLOCKS_BYTES);
+	} else {
+		len = tl_pcapng_put_shb(block, TL_WRITER_BLOCKS_BYTES, &shb);
+		tl_pcapng_put_pad(block + len, TL_PCAPNG_ALIGN - len);
+		len = TL_PCAPNG_ALIGN;
+	}
+	(void)tl_writer_file_write(file, block, len, 0);
 }
 
 int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file)
@@ -137,9 +141,10 @@ int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file)
 
 	if (rc != 0 || tl_writer_reuse(writer, file))
 		return rc;
-	rc = tl_writer_file_create(
-		file, file->at, !atomic_load_explicit(&writer->direct_refused, memory_order_relaxed));
-	if (rc == 0)
-		mark(writer, file);
+	rc = tl_writer_file_create(file, !atomic_load_explicit(&writer->direct_refused, memory_order_relaxed));
+	if (rc != 0)
+		return rc;
+	mark(writer, file);
+	rc = tl_writer_file_name(file);
 	return rc == 0 && fstat(file->fd, &writer->created) != 0 ? -errno : rc;
 }

@@ -70,7 +70,7 @@ struct tl_writer_file {
 	bool stream;
 	bool stored;		   // stream: standard output is a regular file, written through the page cache
 	bool direct;		   // O_DIRECT is on
-	bool nameless;		   // without a name at open, through /proc/self/fd
+	bool nameless;		   // has no name: not yet, or not any more at open, through /proc/self/fd
 	bool reused;		   // contains slabs of an earlier file where this one has not been written yet
 	uint64_t id;		   // unique ID in all HEADs of this file
 	const atomic_bool *stop;   // stop flag of the writer: once set, waits of a stream are bounded
@@ -588,8 +588,9 @@ void tl_writer_file_discard(struct tl_writer *writer, struct tl_writer_file *fil
 // Open path and truncate it; wait up to a second for its lock. With direct, try O_DIRECT. Block devices and directories
 // are refused.
 int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool direct, struct tl_err *err);
-// Create a regular file; fail if the name exists.
-int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool direct);
+// Create a regular file at file->at, which it is called only with tl_writer_file_name(); fail if the name exists.
+int tl_writer_file_create(struct tl_writer_file *file, bool direct);
+int tl_writer_file_name(struct tl_writer_file *file);
 // Adopt fd, a regular file whose content is kept.
 int tl_writer_file_adopt(struct tl_writer_file *file, int fd, bool direct);
 // True if the file, or its directory, was removed since the open: written data is lost at its close.
