@@ -118,6 +118,7 @@ int ftruncate(int fd, off_t bytes)
 }
 
 static atomic_uint named, unmarked; // new recordings that got a name, and those of them without a mark of ours
+static atomic_bool name_taken;	    // by another program, just before the next one gets it
 
 int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
@@ -127,6 +128,8 @@ int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags
 		atomic_fetch_add(&named, 1);
 		atomic_fetch_add(&unmarked, !tl_recover_is_ours(fd));
 		close(fd);
+		if (atomic_exchange(&name_taken, false))
+			close(open(to, O_WRONLY | O_CREAT | O_EXCL, 0600));
 	}
 	return (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
 }
@@ -681,6 +684,18 @@ TL_TEST("a new file has its mark before it has a name, in each form")
 		CU_ASSERT_EQUAL(atomic_load(&unmarked), 0);
 		rig_done(&rig);
 	}
+}
+
+TL_TEST("a file of another program that takes the name of a new file stays, and another name is used")
+{
+	struct rig rig;
+
+	rig_open(&rig, (struct how){.policy = {.rotate_bytes = 1 << 20}});
+	atomic_store(&name_taken, true);
+	commit_slabs(&rig, MANY);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EEXIST);
+	CU_ASSERT(tl_test_exists(rig.dir, ".x.pcapng.next"));
+	rig_done(&rig);
 }
 
 // Its tail is zeros: readers stop there.
