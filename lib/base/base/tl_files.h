@@ -17,12 +17,11 @@ int tl_read_once(int fd, void *buf, uint32_t len_bytes, uint64_t offset_bytes);
 // Linux 6.1, ext4 and xfs are trusted, and tmpfs, which writes nothing later; others are not.
 bool tl_is_direct(int fd);
 
-// Create a file for writing, 0640, that has no name yet: with its name it then has its mark, or its content, whenever
-// the process is killed. A file system without such files names it at once: *out_named. Return the descriptor, or
-// -errno.
+// Create a file for writing, 0640, without a name: a process killed before tl_give_name() leaves nothing. On a file
+// system that does not support this the file is named at once, and *out_named is true. Return the descriptor or -errno.
 int tl_create_nameless(const char *path, bool *out_named);
 
-// Give it its name, in the same directory. Return 0 or -errno; -EEXIST if the name is taken.
+// Name such a file, in the directory of its creation. Return 0 or -errno; -EEXIST if the name is taken.
 int tl_give_name(int fd, const char *path);
 
 // Rename without replacing: -EEXIST if the name is taken. Return 0 or -errno.

@@ -588,7 +588,7 @@ void tl_writer_file_discard(struct tl_writer *writer, struct tl_writer_file *fil
 // Open path and truncate it; wait up to a second for its lock. With direct, try O_DIRECT. Block devices and directories
 // are refused.
 int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool direct, struct tl_err *err);
-// Create a regular file at file->at, which it is called only with tl_writer_file_name(); fail if the name exists.
+// Create a regular file; tl_writer_file_name() gives it the name file->at, and fails if that exists.
 int tl_writer_file_create(struct tl_writer_file *file, bool direct);
 int tl_writer_file_name(struct tl_writer_file *file);
 // Adopt fd, a regular file whose content is kept.
