@@ -33,7 +33,7 @@ kill_one() {
 	record_start "$1/x.$2" "$3"
 	wait_for 60 has_written $((RANDOM % 80000))
 	before=$(written)
-	app_kill
+	record_kill "$1"
 	"$TAPLINE" recover "$1" --json >recover.json 2>recover.log || { cat recover.log && return 1; }
 	if find "$1" \( -name '*.part' -o -name '.*.next' \) -ls | grep .; then
 		echo "recover left these" && cat recover.json recover.log && return 1
@@ -82,7 +82,7 @@ next_start_recovers() {
 	local form=$1 suffix=$2 keys=$3 status=0
 	record_start "next_$form/x.$suffix" "$keys"
 	wait_for 60 has_written 1000
-	app_kill
+	record_kill "next_$form"
 	check "$form: a kill leaves a file .part" compgen -G "next_$form/*.part"
 	sed -i "s|vdev:.*\"|pcap:$DIR/in.pcap\"|" config.json
 	timeout 60 "$TAPLINE" run config.json >next.json 2>next.log </dev/null || status=$?

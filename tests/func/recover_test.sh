@@ -25,14 +25,6 @@ record_start() {
 	record_run
 }
 
-# unlocked FILE...
-unlocked() {
-	local file
-	for file in "$@"; do
-		[[ ! -e $file ]] || flock --nonblock "$file" true || return
-	done
-}
-
 has_written() {
 	(($(written) + 0 > 0)) || is_gone "$app_pid"
 }
@@ -81,7 +73,7 @@ kill_at() {
 	if ((n % 5 != 0)); then
 		before=$(written)
 	fi
-	app_kill
+	record_kill killed
 }
 
 # judge DIR: check the result after recover wrote recover.json.
@@ -145,7 +137,7 @@ survives_kills() {
 tshark_reads_it() {
 	record_start shark
 	wait_for 60 stops_with_slabs shark || func_die "no slab in time"
-	app_kill
+	record_kill shark
 	"$TAPLINE" recover shark --json >recover.json 2>recover.log || true
 	local file
 	file=$(jq -r '[.files[] | select(.outcome == "recovered")][0].name' recover.json)
@@ -160,9 +152,8 @@ next_start_recovers() {
 	record_start next
 	wait_for 60 has_recycled 5 || true
 	wait_for 60 stops_with_slabs next || func_die "no slab in time"
-	app_kill
+	record_kill next
 	check "a kill leaves a file .part" compgen -G 'next/*.part'
-	wait_for 60 unlocked next/*.part
 	status=0
 	timeout 60 "$TAPLINE" capture -i pcap:in.pcap -w next/rot.pcapng --rotate 16M >next.out 2>next.log || status=$?
 	check_equal "the next recording on the same path ends well" "$status" 0
@@ -229,7 +220,7 @@ leaves_foreign_files() {
 only_looks_when_dry() {
 	record_start dry
 	wait_for 60 stops_with_slabs dry || func_die "no slab in time"
-	app_kill
+	record_kill dry
 	find dry -type f -exec cksum {} + | sort >dry.before
 	"$TAPLINE" recover dry --dry-run >dry.out
 	find dry -type f -exec cksum {} + | sort >dry.after

@@ -9,6 +9,20 @@ record_run() {
 	app_pid=$!
 }
 
+# record_kill DIR: kill it, and wait until the kernel has processed its writes to files in DIR and released their locks.
+record_kill() {
+	app_kill
+	wait_for 60 unlocked "$1"
+}
+
+# unlocked DIR
+unlocked() {
+	local file
+	for file in "$1"/* "$1"/.*; do
+		[[ ! -f $file ]] || flock --nonblock "$file" true || return
+	done
+}
+
 # written: print the number of packets that the recording has written so far.
 written() {
 	app_status '.captures[0].written_pkts' 2>/dev/null || true
