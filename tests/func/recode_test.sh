@@ -49,24 +49,39 @@ refused_with() {
 ping_many() {
 	local i
 	for i in $(seq 10 40); do
-		ip -netns "$PEER_NS" address add "10.99.0.$i/24" dev "$PEER_IF"
+		ip -netns "$PEER_NS" address replace "10.99.0.$i/24" dev "$PEER_IF"
 		in_peer ping -q -c 10 -i 0.002 -W 10 -I "10.99.0.$i" "$APP_IP" >/dev/null || return
 	done
 }
 
-two_queues_in_order() {
-	net_begin
-	ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
+# record_two_queues: record pings on two queues with the longest window.
+record_two_queues() {
 	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" --queues 2 -w two.pcapng --order time --order-window 1000 --json icmp \
 		>two.json 2>two.log </dev/null &
 	app_pid=$!
-	check "recording two queues in time order starts" wait_for 60 grep -q ' s  received' two.log
-	check "the kernel continues to reply" ping_many
+	wait_for 60 grep -q ' s  received' two.log || func_die "$(cat two.log)"
+	ping_many || func_die "the kernel does not reply"
 	app_stop INT
-	check_equal "SIGINT ends the recording with status 0" "$APP_STATUS" 0
+}
+
+# outlasted_window: a polling thread got no CPU time for longer than the window: frames are late, rightly.
+outlasted_window() {
+	jq -e '[.port.queues[].poll_gap_ns.max] | max >= 1e9' two.json >/dev/null
+}
+
+two_queues_in_order() {
+	local attempt
+	net_begin
+	ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
+	for attempt in 1 2 3; do
+		record_two_queues
+		outlasted_window || break
+		echo "# attempt $attempt: a polling thread got no CPU time for longer than the window"
+	done
 	check_json "the ledger and that of each queue are consistent" two.json '.ledger_ok and .lossless and
 		(.captures[0] | .late_pkts == 0 and all(.queues[] | .rx, .tx; .unaccounted_pkts == 0) and
 		all(.queues[]; .slabs_used == 0 and .rx.written_pkts + .tx.written_pkts > 0))'
+	check_equal "SIGINT ends the recording with status 0" "$APP_STATUS" 0
 	check_equal "the file has both queues" \
 		"$(tshark -r two.pcapng -T fields -e frame.interface_id 2>/dev/null | sort -u | wc -l)" 2
 	check_equal "each of the 310 requests is recorded once" \
