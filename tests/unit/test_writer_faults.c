@@ -703,6 +703,19 @@ TL_TEST("a file of another program that takes the name of a new file stays, and 
 	rig_done(&rig);
 }
 
+TL_TEST("a file of another program that takes the name of the first file stays, and the recording does not begin")
+{
+	struct rig rig;
+	struct tl_err err;
+
+	rig_dir(&rig);
+	rig_rings(&rig);
+	atomic_store(&name_taken, true);
+	CU_ASSERT_EQUAL(rig_writer(&rig, (struct tl_writer_cfg){.policy = {.rotate_bytes = 1 << 20}}, &err), -EEXIST);
+	CU_ASSERT(tl_test_exists(rig.dir, ".x.pcapng.next"));
+	rig_done(&rig);
+}
+
 // Its tail is zeros: readers stop there.
 TL_TEST("a file that cannot be truncated stays .part")
 {

@@ -249,13 +249,15 @@ int tl_writer_stop(struct tl_writer *writer, struct tl_err *err)
 	return code == 0 ? 0 : tl_fail(err, code, "%s", writer->error.text);
 }
 
-// Remove a file of a ring without any recorded data.
+// Close the first file of a writer that was never started; of a ring, remove it.
 static void close_first(struct tl_writer *writer)
 {
 	struct tl_writer_file *file = writer->file;
 
-	if (file->fd >= 0 && writer->parts)
-		unlink(file->at);
+	if (writer->parts) {
+		tl_writer_file_discard(writer, file);
+		return;
+	}
 	if (file->fd >= 0)
 		tl_writer_file_close(file);
 	tl_writer_file_free(file);
