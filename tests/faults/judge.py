@@ -3,6 +3,7 @@
 complete, and the run exits by itself and reports the failure."""
 
 import collections
+import fcntl
 import json
 import os
 import subprocess
@@ -223,6 +224,14 @@ def was_killed(outcome):
     return any(what == "fault" and rest[1] == str(errnos.KILLED) for what, *rest in outcome.trace)
 
 
+def await_locks(path):
+    """Wait until the kernel has processed the writes of a killed program, and released its locks."""
+    for name in os.listdir(path):
+        if is_left(name):
+            with open(os.path.join(path, name), "r+b") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+
+
 def judge_killed(scenario, outcome, usual, tapline):
     """Check the files of a killed program: complete names before, and no others after `tapline recover`."""
     complaints, count, suffix = [], Count(), outcome.suffix
@@ -231,6 +240,7 @@ def judge_killed(scenario, outcome, usual, tapline):
         read_complete(outcome.cwd, suffix, Count(), complaints)
     elif not outcome.size(path):  # not created, or not begun
         return complaints
+    await_locks(outcome.cwd)
     done = subprocess.run([tapline, "recover", path, "--json"], cwd=outcome.cwd, capture_output=True, text=True, check=False, timeout=60)
     if done.returncode != 0:
         complaints.append(f"recover: status {done.returncode}: {done.stderr} {done.stdout}")
