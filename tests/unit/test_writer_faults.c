@@ -546,9 +546,10 @@ TL_TEST("statistics wait for a free write slot")
 
 	atomic_store(&most_in_flight, 0);
 	rig_open(&rig, (struct how){.statistics_ns = 1, .pwrite = true, .backend = &late});
-	for (int i = 0; i < 100 && atomic_load(&full_when_due) == 0; i++)
-		commit_slabs(&rig, 2 * TL_WRITER_DEPTH);
-	CU_ASSERT(atomic_load(&full_when_due) != 0);
+	tl_writer_set_limit(rig.writer, 0); // then it takes all at once, with no time for statistics in between
+	commit_slabs(&rig, 2 * TL_WRITER_DEPTH);
+	tl_writer_set_limit(rig.writer, TL_WRITER_NO_LIMIT);
+	CU_ASSERT(tl_test_until(atomic_load(&full_when_due) != 0));
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT_EQUAL(atomic_load(&most_in_flight), TL_WRITER_DEPTH);
 	check_ledger(&rig);
