@@ -182,6 +182,18 @@ def judge_whole(report, usual, complaints):
         complaints.append(f"output: the JSON lacks {' '.join(missing)}")
 
 
+def judge_content(count, complaints):
+    if max(count.seen.values(), default=1) > 1 or count.strange:
+        complaints.append(f"content: {count.strange} frames are not as they were, some are there twice")
+
+
+def judge_earlier(outcome, usual, count, complaints):
+    """Check that frames of earlier runs are in the files, or in those that the ring removed."""
+    gone = usual.earlier - len(count.of_before() | outcome.stashed.of_before())
+    if gone > 0:
+        complaints.append(f"earlier files: {gone} of their {usual.earlier} frames are gone")
+
+
 def judge_capture(scenario, outcome, usual, tapline):
     complaints = []
     if not judge_ending(outcome, complaints):
@@ -212,11 +224,8 @@ def judge_capture(scenario, outcome, usual, tapline):
             judge_ledger(outcome, report, complete, found, complaints)
         except (KeyError, IndexError, TypeError):
             complaints.append("output: the JSON lacks a part")
-    if max(found.seen.values(), default=1) > 1 or found.strange:
-        complaints.append(f"content: {found.strange} frames are not as they were, some are there twice")
-    gone = usual.earlier - len(found.of_before() | outcome.stashed.of_before())
-    if gone > 0:
-        complaints.append(f"earlier files: {gone} of their {usual.earlier} frames are gone")
+    judge_content(found, complaints)
+    judge_earlier(outcome, usual, found, complaints)
     return complaints
 
 
@@ -249,11 +258,8 @@ def judge_killed(scenario, outcome, usual, tapline):
     if strange:
         complaints.append(f"left: {' '.join(strange)}")
     read_complete(outcome.cwd, suffix, count, complaints)
-    if max(count.seen.values(), default=1) > 1 or count.strange:
-        complaints.append(f"content: {count.strange} frames are not as they were, some are there twice")
-    gone = usual.earlier - len(count.of_before() | outcome.stashed.of_before())
-    if gone > 0:
-        complaints.append(f"earlier files: {gone} of their {usual.earlier} frames are gone")
+    judge_content(count, complaints)
+    judge_earlier(outcome, usual, count, complaints)
     return complaints
 
 
@@ -272,8 +278,7 @@ def judge_damaged(outcome, report, usual, complaints):
         if not errors_of(outcome) - usual.errors:
             complaints.append(f"output: {error}")
         return
-    if max(count.seen.values(), default=1) > 1 or count.strange:
-        complaints.append(f"content: {count.strange} frames are not as they were, some are there twice")
+    judge_content(count, complaints)
     if errors_of(outcome) <= usual.errors and len(count.of_before()) != usual.earlier:
         complaints.append(f"extract: {len(count.of_before())} of {usual.earlier} readable frames, and no message about the others")
     if report is not None and "cannot write" not in outcome.log and report["records_matched"] != len(count.of_before()):

@@ -235,11 +235,17 @@ def choice_of(seed, *names):
     return random.Random(" ".join(map(str, (seed, *names))))
 
 
+def some_calls(scenario, site, errno, most, seed):
+    """Return the numbers of random calls of a site, at most so many."""
+    choice = choice_of(seed, scenario.name, site.place, site.call, errno)
+    return choice.sample(range(1, site.calls + 1), min(site.calls, most))
+
+
 def cases_of(scenario, site, seed):
     for errno in errnos.errnos_of(site.call):
         if errnos.is_excused(site.place, site.call, errno):
             continue
-        for once in choice_of(seed, scenario.name, site.place, site.call, errno).sample(range(1, site.calls + 1), min(site.calls, errnos.tries_of(site.place))):
+        for once in some_calls(scenario, site, errno, errnos.tries_of(site.place), seed):
             yield Case(scenario.name, site, errno, once, once)
         if errno not in errnos.TWICE:
             yield Case(scenario.name, site, errno, 1, 0)
@@ -248,7 +254,7 @@ def cases_of(scenario, site, seed):
 def kills_of(scenario, site, seed):
     """Yield kills before some calls of a site, in scenarios that a recovery follows."""
     if scenario.kind in ("capture", "recover") and errnos.kills(site.call):
-        for once in choice_of(seed, scenario.name, site.place, site.call, "KILLED").sample(range(1, site.calls + 1), min(site.calls, KILLS)):
+        for once in some_calls(scenario, site, "KILLED", KILLS, seed):
             yield Case(scenario.name, site, "KILLED", once, once)
 
 

@@ -35,9 +35,7 @@ kill_one() {
 	before=$(written)
 	record_kill "$1"
 	"$TAPLINE" recover "$1" --json >recover.json 2>recover.log || { cat recover.log && return 1; }
-	if find "$1" \( -name '*.part' -o -name '.*.next' \) -ls | grep .; then
-		echo "recover left these" && cat recover.json recover.log && return 1
-	fi
+	none_left "$1" || { echo "recover left these" && cat recover.json recover.log && return 1; }
 	"$TAPLINE" recover "$1"/x* --json >again.json 2>>recover.log || { cat recover.log && return 1; }
 	jq -e '.whole == (.files | length) and .whole > 0' again.json >/dev/null || { echo "a second one finds something" && return 1; }
 }

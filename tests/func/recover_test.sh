@@ -80,10 +80,7 @@ kill_at() {
 judge() {
 	local dir=$1 files=() file
 	mapfile -t files < <(find "$dir" -type f -name '*.pcapng' | sort)
-	if find "$dir" -name '*.part' -o -name '.*.next' | grep .; then
-		echo "recover left these"
-		return 1
-	fi
+	none_left "$dir" || { echo "recover left these" && return 1; }
 	((${#files[@]})) || { echo "no files"; return; }
 	capinfos -c "${files[@]}" >capinfos.out 2>&1 || { cat capinfos.out && return 1; }
 	for file in "${files[@]}"; do

@@ -23,6 +23,11 @@ unlocked() {
 	done
 }
 
+# none_left DIR: tell whether a recovery has left no incomplete file; print those left.
+none_left() {
+	! find "$1" \( -name '*.part' -o -name '.*.next' \) -ls | grep .
+}
+
 # written: print the number of packets that the recording has written so far.
 written() {
 	app_status '.captures[0].written_pkts' 2>/dev/null || true
