@@ -325,6 +325,22 @@ TL_TEST("two ports on one group both receive each datagram")
 	stop(h);
 }
 
+// The group admits all senders for the sake of the second port.
+TL_TEST("a port of one source receives no other sender of its group, not even one seen before")
+{
+	struct host *h = start6(0);
+	struct heard picky = {0}, all = {0};
+	uint32_t group_be = tl_net_ip6(h->net, &GROUPS6[0]);
+	struct frame f = from(&SENDERS6[1]);
+
+	(void)open_udp(h, group_be, tl_net_ip6(h->net, &SENDERS6[0]), UDP_PORT, &picky);
+	(void)open_udp(h, group_be, 0, UDP_PORT + 1, &all);
+	CU_ASSERT(!is_fast(h, &f));
+	CU_ASSERT(counts_as(h, "drop_udp_no_port_pkts", &f));
+	CU_ASSERT_EQUAL(picky.count, 0);
+	stop(h);
+}
+
 int main(void)
 {
 	return test_host_run("net_group");
