@@ -365,6 +365,24 @@ TL_TEST("only the next data and the next ACK take the fast path")
 	app_free(&app);
 }
 
+// RFC 7323, section 2.2: the window of a SYN is not scaled.
+TL_TEST("data with the window field of the SYN-ACK scales the window")
+{
+	static const uint8_t scale_7[] = {1, 3, 3, 7};
+	struct app app = {0};
+	struct host *h = start();
+
+	call(h, &app, NULL);
+	h->window = 1000;
+	give_options(h, A | S, PEERS, OURS + 1, scale_7, sizeof(scale_7), "", 0);
+	CU_ASSERT_EQUAL(app.c->snd_wnd, 1000);
+	give(h, A, PEERS + 1, OURS + 1, 16);
+	CU_ASSERT_EQUAL(app.c->rcv_nxt, PEERS + 17);
+	CU_ASSERT_EQUAL(app.c->snd_wnd, 1000 << 7);
+	stop(h);
+	app_free(&app);
+}
+
 static bool is_taken_with(struct host *h, uint64_t ol_flags, uint32_t seq, uint32_t ack, uint16_t len)
 {
 	static const uint8_t data[16];

@@ -361,8 +361,9 @@ TL_TEST("a cache warm-up changes no state")
 	app_free(&app);
 }
 
-// Receive a datagram of len bytes to a group, with or without a checksum, its last byte damaged or not, and forward it.
-static void give_damaged_datagram(struct host *h, bool summed, uint16_t len, uint8_t damage)
+// Receive a datagram of len bytes to a group, with or without a checksum, its last byte damaged or not, and the verdict
+// of the device on it or 0, and forward it.
+static void give_any_datagram(struct host *h, bool summed, uint16_t len, uint8_t damage, uint64_t verdict)
 {
 	uint8_t frame[1500] = {1, 0, 0x5e, 1, 1, 1, 2, 0, 0, 0, 0, 2, 8, 0};
 	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
@@ -384,6 +385,7 @@ static void give_damaged_datagram(struct host *h, bool summed, uint16_t len, uin
 		udp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, udp, udp_len));
 	((uint8_t *)(udp + 1))[len - 1] ^= damage;
 	struct rte_mbuf *m = tl_test_mbuf(test_pool(), frame, TL_ETHER_LEN + TL_IPV4_LEN + udp_len);
+	m->ol_flags |= verdict;
 	give_frame(h->net, m, h->now_ns);
 	tl_txq_flush(&h->tx); // collect() verifies the checksum
 	tl_net_sent(h->net);
@@ -392,7 +394,7 @@ static void give_damaged_datagram(struct host *h, bool summed, uint16_t len, uin
 
 static void give_datagram(struct host *h, bool summed, uint16_t len)
 {
-	give_damaged_datagram(h, summed, len, 0);
+	give_any_datagram(h, summed, len, 0, 0);
 }
 
 static void forward(void *ctx, const struct tl_udp_datagram *d)
@@ -424,6 +426,24 @@ TL_TEST("a forwarded payload has a correct checksum, with or without one in the 
 	app_free(&app);
 }
 
+TL_TEST("a forwarded payload has a correct checksum if the device accepts a datagram without one")
+{
+	static const uint16_t lens[] = {16, 64, 65, 333};
+	struct app app = {0};
+	struct host *h = open_host(&app, collect, false, false);
+	struct tl_udp *udp = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(tl_udp_open(h->net, IP(239, 1, 1, 1), 0, PORT(5001), forward, &app, &udp), 0);
+	forget(h);
+	for (unsigned i = 0; i < TL_ARRAY_LEN(lens); i++) {
+		give_any_datagram(h, false, lens[i], 0, RTE_MBUF_F_RX_L4_CKSUM_GOOD);
+		acknowledge(h, &app, 0);
+	}
+	CU_ASSERT_EQUAL(h->n_sent, TL_ARRAY_LEN(lens) + 1);
+	stop(h);
+	app_free(&app);
+}
+
 TL_TEST("a datagram with a wrong checksum is not forwarded")
 {
 	static const uint16_t lens[] = {1, 16, 63, 64, 65, 333};
@@ -434,7 +454,7 @@ TL_TEST("a datagram with a wrong checksum is not forwarded")
 	CU_ASSERT_EQUAL_FATAL(tl_udp_open(h->net, IP(239, 1, 1, 1), 0, PORT(5001), forward, &app, &udp), 0);
 	forget(h);
 	for (unsigned i = 0; i < TL_ARRAY_LEN(lens); i++)
-		give_damaged_datagram(h, true, lens[i], 1);
+		give_any_datagram(h, true, lens[i], 1, 0);
 	CU_ASSERT_EQUAL(h->n_sent, 0);
 	CU_ASSERT_EQUAL(h->net->stats.drop_cksum_pkts, TL_ARRAY_LEN(lens));
 	stop(h);
