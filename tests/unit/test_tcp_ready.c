@@ -406,15 +406,23 @@ static void forward(void *ctx, const struct tl_udp_datagram *d)
 		CU_ASSERT_EQUAL(tl_tcp_send_held(app->c, d->payload, d->len - 2), TL_TCP_SENT);
 }
 
+// Start a host that forwards the datagrams to a group on a connection.
+static struct host *start_forwarding(struct app *app)
+{
+	struct host *h = open_host(app, collect, false, false);
+	struct tl_udp *udp = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(tl_udp_open(h->net, IP(239, 1, 1, 1), 0, PORT(5001), forward, app, &udp), 0);
+	forget(h);
+	return h;
+}
+
 TL_TEST("a forwarded payload has a correct checksum, with or without one in the datagram")
 {
 	static const uint16_t lens[] = {16, 63, 64, 65, 100, 333, 1000};
 	struct app app = {0};
-	struct host *h = open_host(&app, collect, false, false);
-	struct tl_udp *udp = NULL;
+	struct host *h = start_forwarding(&app);
 
-	CU_ASSERT_EQUAL_FATAL(tl_udp_open(h->net, IP(239, 1, 1, 1), 0, PORT(5001), forward, &app, &udp), 0);
-	forget(h);
 	for (unsigned i = 0; i < TL_ARRAY_LEN(lens); i++) {
 		give_datagram(h, true, lens[i]);
 		give_datagram(h, false, lens[i]);
@@ -430,11 +438,8 @@ TL_TEST("a forwarded payload has a correct checksum if the device accepts a data
 {
 	static const uint16_t lens[] = {16, 64, 65, 333};
 	struct app app = {0};
-	struct host *h = open_host(&app, collect, false, false);
-	struct tl_udp *udp = NULL;
+	struct host *h = start_forwarding(&app);
 
-	CU_ASSERT_EQUAL_FATAL(tl_udp_open(h->net, IP(239, 1, 1, 1), 0, PORT(5001), forward, &app, &udp), 0);
-	forget(h);
 	for (unsigned i = 0; i < TL_ARRAY_LEN(lens); i++) {
 		give_any_datagram(h, false, lens[i], 0, RTE_MBUF_F_RX_L4_CKSUM_GOOD);
 		acknowledge(h, &app, 0);
@@ -448,11 +453,8 @@ TL_TEST("a datagram with a wrong checksum is not forwarded")
 {
 	static const uint16_t lens[] = {1, 16, 63, 64, 65, 333};
 	struct app app = {0};
-	struct host *h = open_host(&app, collect, false, false);
-	struct tl_udp *udp = NULL;
+	struct host *h = start_forwarding(&app);
 
-	CU_ASSERT_EQUAL_FATAL(tl_udp_open(h->net, IP(239, 1, 1, 1), 0, PORT(5001), forward, &app, &udp), 0);
-	forget(h);
 	for (unsigned i = 0; i < TL_ARRAY_LEN(lens); i++)
 		give_any_datagram(h, true, lens[i], 1, 0);
 	CU_ASSERT_EQUAL(h->n_sent, 0);
